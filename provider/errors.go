@@ -1,0 +1,69 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Kind is what a failure means to a client: a stable word, `data.kind` in the protocol.
+type Kind string
+
+const (
+	KindAuth       Kind = "auth"             // no key, or one that is not taken
+	KindRateLimit  Kind = "rate_limit"       // too many calls
+	KindQuota      Kind = "quota"            // nothing left to spend
+	KindOverloaded Kind = "overloaded"       // the vendor has too much to do
+	KindTooLong    Kind = "context_too_long" // the conversation does not fit
+	KindRefused    Kind = "refused"          // the vendor will not do this
+	KindBadRequest Kind = "bad_request"      // the call is wrong, or the answer is none
+	KindTransport  Kind = "transport"        // the connection or the vendor's service broke
+	KindStalled    Kind = "stalled"          // nothing came for too long
+)
+
+// Hint is the vendor's own word on trying again.
+type Hint string
+
+const (
+	HintNone  Hint = ""
+	HintRetry Hint = "retry"
+	HintFinal Hint = "final"
+)
+
+// Error is a failed exchange. Its text names the provider, the status and the request id, and holds no secret.
+type Error struct {
+	API        string
+	Provider   string // the configured provider's id
+	Kind       Kind
+	Status     int           // HTTP; 0: no answer came
+	Code       string        // the vendor's word for the error
+	RetryAfter time.Duration // as the vendor asks; 0: it said nothing
+	Hint       Hint
+	RequestID  string
+	Repair     Repair // empty: none is known
+	Message    string // for people: cut and scrubbed
+	Err        error  // the cause, nil if the message says it all
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.Provider)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, ": status %d", e.Status)
+	}
+	if e.Code != "" {
+		fmt.Fprintf(&b, ": %s", e.Code)
+	}
+	if e.Message != "" {
+		fmt.Fprintf(&b, ": %s", e.Message)
+	}
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
+	if e.RequestID != "" {
+		fmt.Fprintf(&b, " (request %s)", e.RequestID)
+	}
+	return strings.TrimPrefix(b.String(), ": ")
+}
+
+func (e *Error) Unwrap() error { return e.Err }

@@ -1,0 +1,309 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Role says who speaks. The system prompt belongs to the [Request], tool results to the user.
+type Role string
+
+const (
+	User      Role = "user"
+	Assistant Role = "assistant"
+)
+
+// Message is one turn of speech.
+type Message struct {
+	Role   Role   `json:"role"`
+	Blocks Blocks `json:"content"`
+	State  State  `json:"state,omitzero"` // opaque data that comes per message, not per block
+}
+
+// A Block is a [Text], [Thinking], [ToolCall], [ToolResult], [Media] or [Opaque]. Blocks are values: changing one
+// never changes a copy held elsewhere.
+type Block interface {
+	wire() wireBlock
+}
+
+// BlockKind is the `type` of a block in JSON, in the log and in the protocol alike.
+type BlockKind string
+
+const (
+	KindText       BlockKind = "text"
+	KindThinking   BlockKind = "thinking"
+	KindToolCall   BlockKind = "tool_call"
+	KindToolResult BlockKind = "tool_result"
+	KindMedia      BlockKind = "media"
+	KindOpaque     BlockKind = "opaque"
+)
+
+// Text is what was said.
+type Text struct {
+	Text  string
+	State State
+}
+
+// ThinkingKind says what a thinking block's text is.
+type ThinkingKind string
+
+const (
+	ThinkingFull     ThinkingKind = "full"     // the reasoning itself
+	ThinkingSummary  ThinkingKind = "summary"  // the vendor's account of it
+	ThinkingRedacted ThinkingKind = "redacted" // withheld by the vendor: no text, only State
+	ThinkingOmitted  ThinkingKind = "omitted"  // not asked for: no text, only State
+)
+
+// Thinking is what a model thought, as far as its vendor tells. A block that was cut off before it was sealed has no
+// State, is not Signed, and is shown but never sent back.
+type Thinking struct {
+	Text      string
+	Kind      ThinkingKind
+	Signed    bool          // State holds what the vendor wants back
+	Tokens    int           // 0: the vendor gave no count for this block
+	Estimated bool          // Tokens is an estimate
+	Duration  time.Duration // from its start to its end, in whole milliseconds when stored
+	State     State
+}
+
+// ToolCall is a model's request to run a tool. Input is a JSON object; where a model wrote something else, Input is
+// empty and Invalid holds the text as it came.
+type ToolCall struct {
+	ID      string
+	Name    string
+	Input   json.RawMessage
+	Invalid string
+	State   State
+}
+
+// ToolResult answers the ToolCall with the same ID.
+type ToolResult struct {
+	CallID string
+	Blocks Blocks
+	Failed bool
+}
+
+// Media is an image or a document.
+type Media struct {
+	Type string // MIME type
+	Data []byte
+}
+
+// Opaque is a block that this build does not know. It is never shown, and its vendor gets it back as it was.
+type Opaque struct {
+	State State
+}
+
+// State is the vendor's own JSON of a block, as received: signature, encrypted reasoning, item id. A later turn may
+// need it verbatim. Only the adapter that wrote it looks inside; everyone else keeps it as it is. It is kept
+// value-exact, not byte-exact: encoding/json compacts it.
+type State struct {
+	Origin Origin          `json:"origin"`
+	Data   json.RawMessage `json:"data"`
+}
+
+// IsZero reports whether there is no state.
+func (s State) IsZero() bool { return len(s.Data) == 0 && s.Origin == Origin{} }
+
+// Origin says where a State came from. Which members must be equal to send the block back is the adapter's rule.
+type Origin struct {
+	API     string `json:"api"`               // messages, responses, chat, gemini, ollama
+	Vendor  string `json:"vendor"`            // who made it: anthropic, openai, …
+	Host    string `json:"host,omitempty"`    // who served it
+	Account string `json:"account,omitempty"` // organisation id, or an HMAC of the key
+	Model   string `json:"model,omitempty"`   // as the answer named it
+}
+
+// wireBlock is the JSON of all kinds.
+type wireBlock struct {
+	Type BlockKind `json:"type"`
+
+	Text *string `json:"text,omitempty"` // text, thinking
+
+	Kind       ThinkingKind `json:"kind,omitempty"` // thinking
+	Signed     *bool        `json:"signed,omitempty"`
+	Tokens     int          `json:"tokens,omitempty"`
+	Estimated  *bool        `json:"estimated,omitempty"`
+	DurationMS *int64       `json:"duration_ms,omitempty"`
+
+	CallID    string          `json:"call_id,omitempty"` // tool_call, tool_result
+	Name      string          `json:"name,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Invalid   string          `json:"invalid_arguments,omitempty"`
+	Content   *Blocks         `json:"content,omitempty"`
+	IsError   *bool           `json:"is_error,omitempty"`
+
+	MimeType string `json:"mime_type,omitempty"` // media
+	Data     []byte `json:"data,omitempty"`
+
+	State *State `json:"state,omitempty"`
+}
+
+func (b Text) wire() wireBlock {
+	return wireBlock{Type: KindText, Text: &b.Text, State: b.State.wire()}
+}
+
+func (b Thinking) wire() wireBlock {
+	ms := b.Duration.Milliseconds()
+	w := wireBlock{Type: KindThinking, Text: &b.Text, Kind: b.Kind, Signed: &b.Signed,
+		Tokens: b.Tokens, DurationMS: &ms, State: b.State.wire()}
+	if b.Tokens != 0 {
+		w.Estimated = &b.Estimated
+	}
+	return w
+}
+
+func (b ToolCall) wire() wireBlock {
+	return wireBlock{Type: KindToolCall, CallID: b.ID, Name: b.Name, Arguments: b.Input, Invalid: b.Invalid, State: b.State.wire()}
+}
+
+func (b ToolResult) wire() wireBlock {
+	if b.Blocks == nil {
+		b.Blocks = Blocks{}
+	}
+	return wireBlock{Type: KindToolResult, CallID: b.CallID, Content: &b.Blocks, IsError: &b.Failed}
+}
+
+func (b Media) wire() wireBlock {
+	return wireBlock{Type: KindMedia, MimeType: b.Type, Data: b.Data}
+}
+
+func (b Opaque) wire() wireBlock {
+	return wireBlock{Type: KindOpaque, State: b.State.wire()}
+}
+
+func (s State) wire() *State {
+	if s.IsZero() {
+		return nil
+	}
+	return &s
+}
+
+// block is the way back. An unknown type is an error, so that a client's typing mistake is told; blocks that a vendor
+// invents arrive as Opaque and have a type that is known.
+func (w wireBlock) block() (Block, error) {
+	var state State
+	if w.State != nil {
+		state = *w.State
+	}
+	switch w.Type {
+	case KindText:
+		if w.Text == nil {
+			return nil, fmt.Errorf("text: missing")
+		}
+		return Text{Text: *w.Text, State: state}, nil
+	case KindThinking:
+		b := Thinking{Kind: w.Kind, Tokens: w.Tokens, State: state}
+		if w.Text != nil {
+			b.Text = *w.Text
+		}
+		if w.Signed != nil {
+			b.Signed = *w.Signed
+		}
+		if w.Estimated != nil {
+			b.Estimated = *w.Estimated
+		}
+		if w.DurationMS != nil {
+			b.Duration = time.Duration(*w.DurationMS) * time.Millisecond
+		}
+		return b, nil
+	case KindToolCall:
+		return ToolCall{ID: w.CallID, Name: w.Name, Input: w.Arguments, Invalid: w.Invalid, State: state}, nil
+	case KindToolResult:
+		b := ToolResult{CallID: w.CallID}
+		if w.Content != nil {
+			b.Blocks = *w.Content
+		}
+		if w.IsError != nil {
+			b.Failed = *w.IsError
+		}
+		return b, nil
+	case KindMedia:
+		if w.MimeType == "" {
+			return nil, fmt.Errorf("mime_type: missing")
+		}
+		return Media{Type: w.MimeType, Data: w.Data}, nil
+	case KindOpaque:
+		return Opaque{State: state}, nil
+	}
+	return nil, fmt.Errorf("type: %q is not one of text, thinking, tool_call, tool_result, media", w.Type)
+}
+
+// Blocks is a list of blocks that knows its JSON.
+type Blocks []Block
+
+// MarshalJSON writes the list; nil is the empty list.
+func (bs Blocks) MarshalJSON() ([]byte, error) {
+	wire := make([]wireBlock, len(bs))
+	for i, b := range bs {
+		wire[i] = b.wire()
+	}
+	return json.Marshal(wire)
+}
+
+// UnmarshalJSON reads a list; an error names the block by its place in the list.
+func (bs *Blocks) UnmarshalJSON(data []byte) error {
+	var wire []wireBlock
+	if err := json.Unmarshal(data, &wire); err != nil {
+		return err
+	}
+	list := make(Blocks, len(wire))
+	for i, w := range wire {
+		b, err := w.block()
+		if err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+		list[i] = b
+	}
+	*bs = list
+	return nil
+}
+
+// MarshalBlock writes one block, State included.
+func MarshalBlock(b Block) ([]byte, error) { return json.Marshal(b.wire()) }
+
+// UnmarshalBlock reads what [MarshalBlock] wrote.
+func UnmarshalBlock(data []byte) (Block, error) {
+	var w wireBlock
+	if err := json.Unmarshal(data, &w); err != nil {
+		return nil, err
+	}
+	return w.block()
+}
+
+// KindOf is the block's word in JSON.
+func KindOf(b Block) BlockKind { return b.wire().Type }
+
+// StateOf is the vendor's data of a block, zero if it has none.
+func StateOf(b Block) State {
+	switch b := b.(type) {
+	case Text:
+		return b.State
+	case Thinking:
+		return b.State
+	case ToolCall:
+		return b.State
+	case Opaque:
+		return b.State
+	}
+	return State{}
+}
+
+// WithoutState is the block as people may see it.
+func WithoutState(b Block) Block {
+	switch b := b.(type) {
+	case Text:
+		b.State = State{}
+		return b
+	case Thinking:
+		b.State = State{}
+		return b
+	case ToolCall:
+		b.State = State{}
+		return b
+	case Opaque:
+		return Opaque{}
+	}
+	return b
+}

@@ -1,0 +1,262 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Level is how much thinking is asked for, in the one vocabulary that clients use on every provider.
+type Level string
+
+const (
+	Off     Level = "off"  // no thinking
+	Auto    Level = "auto" // no level on the wire: the vendor decides
+	On      Level = "on"   // thinking without degrees
+	Minimal Level = "minimal"
+	Low     Level = "low"
+	Medium  Level = "medium"
+	High    Level = "high"
+	XHigh   Level = "xhigh"
+	Max     Level = "max"
+)
+
+// Levels lists all words, in ascending order of effort where they have one; Auto has none.
+var levels = []Level{Off, Auto, On, Minimal, Low, Medium, High, XHigh, Max}
+
+// AllLevels lists the vocabulary.
+func AllLevels() []Level { return slices.Clone(levels) }
+
+// ParseLevel reads a client's word; "none" is another spelling of off. The error lists what there is.
+func ParseLevel(word string) (Level, error) {
+	if word == "none" {
+		return Off, nil
+	}
+	if slices.Contains(levels, Level(word)) {
+		return Level(word), nil
+	}
+	return "", &LevelError{Level: Level(word), Supported: AllLevels()}
+}
+
+// Rank orders levels by effort: off, on, minimal, … max. Auto has no place in the order and ranks below off.
+func (l Level) Rank() int {
+	if l == Auto {
+		return -1
+	}
+	return slices.Index(levels, l)
+}
+
+// LevelError refuses a level and lists what would have been taken.
+type LevelError struct {
+	Level     Level
+	Model     string // empty: the word is none of the vocabulary
+	Supported []Level
+}
+
+func (e *LevelError) Error() string {
+	list := make([]string, len(e.Supported))
+	for i, l := range e.Supported {
+		list[i] = string(l)
+	}
+	if e.Model == "" {
+		return fmt.Sprintf("unknown thinking level %q; known: %s", e.Level, strings.Join(list, ", "))
+	}
+	return fmt.Sprintf("model %s has no thinking level %q; it has: %s", e.Model, e.Level, strings.Join(list, ", "))
+}
+
+// Policy says what happens to a level that a model does not have.
+type Policy string
+
+const (
+	Downgrade       Policy = "downgrade"        // nearest lower level, else the lowest real one; never off
+	FallOff         Policy = "off"              // off; as Downgrade where the model cannot be off
+	ProviderDefault Policy = "provider_default" // nothing on the wire
+	Refuse          Policy = "error"            // a LevelError
+)
+
+var policies = []Policy{Downgrade, FallOff, ProviderDefault, Refuse}
+
+// ParsePolicy reads a client's word; the empty word is Downgrade.
+func ParsePolicy(word string) (Policy, error) {
+	if word == "" {
+		return Downgrade, nil
+	}
+	if slices.Contains(policies, Policy(word)) {
+		return Policy(word), nil
+	}
+	return "", fmt.Errorf("unknown fallback %q; known: downgrade, off, provider_default, error", word)
+}
+
+// Display says how a vendor shows thinking.
+type Display string
+
+const (
+	Summarized Display = "summarized" // the default
+	Omitted    Display = "omitted"    // no text, only what must be sent back
+	Updates    Display = "updates"    // short notes on progress
+)
+
+var displays = []Display{Summarized, Omitted, Updates}
+
+// ParseDisplay reads a client's word; the empty word stays empty, which means nobody asked.
+func ParseDisplay(word string) (Display, error) {
+	if word == "" || slices.Contains(displays, Display(word)) {
+		return Display(word), nil
+	}
+	return "", fmt.Errorf("unknown display %q; known: summarized, omitted, updates", word)
+}
+
+// ControlKind is how a model's thinking is controlled.
+type ControlKind string
+
+const (
+	ControlEffort ControlKind = "effort" // by a word
+	ControlBudget ControlKind = "budget" // by a number of tokens
+	ControlToggle ControlKind = "toggle" // on or off
+	ControlAlways ControlKind = "always" // thinks, and nothing can be said about it
+	ControlNone   ControlKind = "none"   // does not think
+)
+
+// OffForm is what switches thinking off on a model.
+type OffForm string
+
+const (
+	OffNever   OffForm = ""         // it cannot be off
+	OffFull    OffForm = "full"     // off is off
+	OffUpFront OffForm = "up_front" // only thinking before the answer is off, not that between tool calls
+)
+
+// Capability is what a model's row says about thinking.
+type Capability struct {
+	Control ControlKind `json:"control"`
+	Levels  []Level     `json:"levels"`            // ascending; off among them where the model can be off
+	Default Level       `json:"default"`           // what the vendor does when nobody says anything: off, on or a level
+	Off     OffForm     `json:"off,omitempty"`     // what off is
+	Display []Display   `json:"display,omitempty"` // what can be asked for; empty where the vendor has no such parameter
+
+	BudgetMin int           `json:"budget_min,omitempty"` // tokens; for ControlBudget
+	BudgetMax int           `json:"budget_max,omitempty"`
+	Budgets   map[Level]int `json:"budgets,omitempty"`    // tokens per level
+	EffortToo bool          `json:"effort_too,omitempty"` // the level's word goes on the wire beside its budget
+}
+
+// CanDisable reports whether there is an off, be it only for thinking before the answer.
+func (c Capability) CanDisable() bool { return c.Off != OffNever }
+
+// Thinks reports whether the model thinks at all.
+func (c Capability) Thinks() bool { return c.Control != ControlNone && c.Control != "" }
+
+// OnByDefault reports whether the model thinks when nothing is said.
+func (c Capability) OnByDefault() bool { return c.Thinks() && c.Default != Off }
+
+// SamplingRule says when temperature, top_p and top_k are refused.
+type SamplingRule string
+
+const (
+	SamplingFree          SamplingRule = ""                // always taken
+	SamplingNever         SamplingRule = "never"           // any value but the default is refused
+	SamplingNotInThinking SamplingRule = "not_in_thinking" // refused while thinking is on
+)
+
+// Price is in USD per million tokens.
+type Price struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+}
+
+// Model is a row: what is known about a model at a provider.
+type Model struct {
+	Provider  string       `json:"provider"` // the configured provider's id
+	ID        string       `json:"id"`       // as the vendor's API takes it
+	Name      string       `json:"name"`
+	Known     bool         `json:"-"` // false: there is no row, and nothing below is known
+	Thinking  Capability   `json:"thinking"`
+	Window    int          `json:"context_window,omitempty"`    // tokens; 0: not known
+	MaxOutput int          `json:"max_output_tokens,omitempty"` // tokens; 0: not known
+	Input     []string     `json:"input,omitempty"`             // text, image, pdf
+	Tools     bool         `json:"tools,omitempty"`
+	Sampling  SamplingRule `json:"sampling,omitempty"`
+	Price     *Price       `json:"price,omitempty"` // nil: not known
+	Source    RowSource    `json:"source"`
+	AsOf      string       `json:"as_of,omitempty"` // YYYY-MM-DD
+}
+
+// Ref is the model's name in the protocol: provider/id.
+func (m Model) Ref() string { return m.Provider + "/" + m.ID }
+
+// RowSource says who stated a row.
+type RowSource string
+
+const (
+	FromConfig    RowSource = "config"
+	FromLive      RowSource = "live"
+	FromRefreshed RowSource = "refreshed"
+	FromCatalog   RowSource = "catalog"
+	FromNobody    RowSource = "unknown"
+)
+
+// Source says who asked for a level.
+type Source string
+
+const (
+	SourceTurn     Source = "turn"
+	SourceSession  Source = "session"
+	SourceAgent    Source = "agent"
+	SourceConfig   Source = "config"
+	SourceProvider Source = "provider"
+	SourceModel    Source = "model" // nobody: the row's default
+	SourceUnset    Source = "unset" // nobody, and there is no row
+)
+
+// Reason says why the effective level is what it is.
+type Reason string
+
+const (
+	AsRequested       Reason = "as_requested"
+	LevelNotSupported Reason = "level_not_supported"
+	OffNotSupported   Reason = "off_not_supported"
+	OffUpFrontOnly    Reason = "off_up_front_only"
+	NoThinking        Reason = "no_thinking"
+	UnknownModel      Reason = "unknown_model"
+	ModelDefault      Reason = "model_default"
+)
+
+// Decision is what was decided about thinking before a call, and why: `reasoning` in the protocol.
+type Decision struct {
+	Source              Source          `json:"source"`
+	Requested           Level           `json:"requested_effort"`
+	Effective           Level           `json:"effective_effort"`
+	Fallback            Policy          `json:"fallback"`
+	Reason              Reason          `json:"reason"`
+	Supported           []Level         `json:"supported_levels"`
+	UsedProviderDefault bool            `json:"used_provider_default"` // no level went out: the vendor's default rules
+	KnownModel          bool            `json:"known_model"`
+	Wire                json.RawMessage `json:"wire,omitempty"` // the part of the body that this decision puts there
+
+	Control Control `json:"-"` // the same for the adapter
+}
+
+// Mode is what an adapter is told to do about thinking.
+type Mode string
+
+const (
+	ModeOmit   Mode = "omit"   // say nothing
+	ModeOff    Mode = "off"    // the row's off form
+	ModeOn     Mode = "on"     // on, without a degree
+	ModeEffort Mode = "effort" // on, with the word in Effort
+	ModeBudget Mode = "budget" // on, with Budget tokens, and the word in Effort if that is set
+)
+
+// Control is a Decision in the words of an adapter.
+type Control struct {
+	Mode    Mode
+	Effort  Level
+	Budget  int
+	Display Display // empty: the vendor has none, or thinking is off
+}
+
+// Thinking reports whether this asks for thinking. It is false for ModeOmit, where the vendor decides.
+func (c Control) Thinking() bool {
+	return c.Mode == ModeOn || c.Mode == ModeEffort || c.Mode == ModeBudget
+}

@@ -1,0 +1,45 @@
+package provider
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+)
+
+// Provider is a model API at one address with one key. It is safe for concurrent use.
+type Provider interface {
+	// Stream sends req and yields the reply as it arrives. Blocks open with Begin, grow by Delta and close with End;
+	// End carries the whole block with its State. The last pair is either a Stop or an error, never both; an error
+	// is an *Error, or ctx's cause when ctx ended the exchange. Ending the loop or ctx ends the exchange; when the
+	// loop has ended, nothing of the call is left running. The sequence can be used once.
+	Stream(ctx context.Context, req *Request) iter.Seq2[Event, error]
+
+	// Wire is the part of the body that the decision on thinking puts there: pure, and used by Stream itself.
+	Wire(req *Request) (json.RawMessage, error)
+}
+
+// Request is one call: everything that it depends on.
+type Request struct {
+	Model    Model // the row; Known false: there is none
+	System   string
+	Messages []Message
+	Tools    []Tool
+	Decision Decision
+	Repairs  []Repair // in force for this session, in the order they were made
+
+	MaxTokens   int // 0: what the adapter's API and the row suggest
+	Temperature *float64
+	TopP        *float64
+	TopK        *int
+}
+
+// Tool is what a model is told about a tool.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+}
+
+// Repair is a lasting change to how a session's history is sent, named by an adapter in an [Error] and understood by
+// that adapter alone. The agent stores it, sets it on later requests, and tries the refused call once more.
+type Repair string

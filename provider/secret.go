@@ -1,0 +1,46 @@
+package provider
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"strings"
+)
+
+// Secret is a key or a token. It cannot print itself: fmt, slog and JSON all show [secret].
+type Secret struct{ value string }
+
+const redacted = "[secret]"
+
+// NewSecret wraps a key as read from the environment or a file; surrounding white space is not part of it.
+func NewSecret(value string) Secret { return Secret{strings.TrimSpace(value)} }
+
+// Reveal is the secret itself. Only the code that puts it into a request header calls this.
+func (s Secret) Reveal() string { return s.value }
+
+// IsZero reports whether there is none.
+func (s Secret) IsZero() bool { return s.value == "" }
+
+// Account is a name for the key's owner that says nothing about the key.
+func (s Secret) Account() string {
+	if s.IsZero() {
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(s.value))
+	mac.Write([]byte("thinkd account"))
+	return hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// Scrub replaces the secret wherever it stands in text.
+func (s Secret) Scrub(text string) string {
+	if len(s.value) < 4 {
+		return text
+	}
+	return strings.ReplaceAll(text, s.value, redacted)
+}
+
+func (Secret) String() string               { return redacted }
+func (Secret) GoString() string             { return redacted }
+func (Secret) LogValue() slog.Value         { return slog.StringValue(redacted) }
+func (Secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }

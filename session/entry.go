@@ -1,0 +1,220 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Entry is one thing that happened, as the log keeps it. Its position in the log is the store's; Seq is the protocol's
+// number of the notification that told it.
+type Entry struct {
+	Seq  uint64 // 0: it was told by no notification
+	Time int64  // Unix milliseconds; for people, never for order
+	Turn TurnID // empty: it belongs to none
+	Body Body
+}
+
+// Body is a Prompt, TurnStart, Sealed, MessageEnd, Retry, Setting, Repair or TurnEnd.
+type Body interface{ kind() string }
+
+// Prompt is what a user said. Its turn starts with the TurnStart of the same turn; until then it is queued.
+type Prompt struct {
+	Message  MessageID       `json:"message_id"`
+	Content  provider.Blocks `json:"content"`
+	Override Override        `json:"override,omitzero"`
+}
+
+// Override is a choice for one turn.
+type Override struct {
+	Model   *ModelRef        `json:"model,omitempty"`
+	Level   provider.Level   `json:"thinking_level,omitempty"`
+	Display provider.Display `json:"display,omitempty"`
+}
+
+// TurnStart freezes what a turn runs with.
+type TurnStart struct {
+	Model     ModelRef          `json:"model"`
+	Reasoning provider.Decision `json:"reasoning"`
+}
+
+// Sealed is a finished block of a message. Number is its number in the message: stable for ever, not an index.
+type Sealed struct {
+	Message MessageID
+	Number  int
+	Block   provider.Block
+}
+
+// MessageEnd closes a message of the model.
+type MessageEnd struct {
+	Message    MessageID       `json:"message_id"`
+	StopReason string          `json:"stop_reason"`
+	Raw        string          `json:"raw,omitempty"`   // the vendor's word
+	Model      string          `json:"model,omitempty"` // as the answer named it
+	RequestID  string          `json:"request_id,omitempty"`
+	Usage      provider.Usage  `json:"usage"`
+	RawUsage   json.RawMessage `json:"raw_usage,omitempty"`
+	State      provider.State  `json:"state,omitzero"`
+	Incomplete Incomplete      `json:"incomplete,omitempty"` // empty: the message is whole
+}
+
+// Incomplete says why a message is not whole.
+type Incomplete string
+
+const (
+	Cancelled   Incomplete = "cancelled"
+	Interrupted Incomplete = "interrupted"
+	Failed      Incomplete = "error"
+	CutOff      Incomplete = "max_tokens"
+	Refused     Incomplete = "refusal"
+)
+
+// Retry makes sealed blocks of the open message void: the call that made them failed and is made again.
+type Retry struct {
+	Message   MessageID `json:"message_id"`
+	Discarded []int     `json:"discarded"`
+}
+
+// Setting is a change that a user made: absent members stay as they are.
+type Setting struct {
+	Model    *ModelRef                  `json:"model,omitempty"`
+	Level    *provider.Level            `json:"thinking_level,omitempty"`
+	Fallback *provider.Policy           `json:"fallback,omitempty"`
+	Display  *provider.Display          `json:"display,omitempty"`
+	Title    *string                    `json:"title,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
+}
+
+// Repair is a lasting change to how the history is sent.
+type Repair struct {
+	API    string          `json:"api"`
+	Repair provider.Repair `json:"repair"`
+}
+
+// TurnEnd closes a turn, started or queued.
+type TurnEnd struct {
+	StopReason string         `json:"stop_reason"`
+	Limit      string         `json:"limit,omitempty"`
+	Usage      provider.Usage `json:"usage"`
+	DurationMS int64          `json:"duration_ms"`
+	Error      *Failure       `json:"error,omitempty"`
+}
+
+// Failure is an error as clients see it.
+type Failure struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+func (Prompt) kind() string     { return "prompt" }
+func (TurnStart) kind() string  { return "turn_start" }
+func (Sealed) kind() string     { return "block" }
+func (MessageEnd) kind() string { return "message_end" }
+func (Retry) kind() string      { return "retry" }
+func (Setting) kind() string    { return "setting" }
+func (Repair) kind() string     { return "repair" }
+func (TurnEnd) kind() string    { return "turn_end" }
+
+// bodies makes an empty body of each kind to decode into.
+var bodies = map[string]func() any{
+	"prompt":      func() any { return new(Prompt) },
+	"turn_start":  func() any { return new(TurnStart) },
+	"block":       func() any { return new(Sealed) },
+	"message_end": func() any { return new(MessageEnd) },
+	"retry":       func() any { return new(Retry) },
+	"setting":     func() any { return new(Setting) },
+	"repair":      func() any { return new(Repair) },
+	"turn_end":    func() any { return new(TurnEnd) },
+}
+
+type wireEntry struct {
+	Seq  uint64          `json:"seq,omitempty"`
+	Time int64           `json:"ts"`
+	Turn TurnID          `json:"turn_id,omitempty"`
+	Kind string          `json:"kind"`
+	Body json.RawMessage `json:"body"`
+}
+
+// MarshalJSON writes the entry as the log keeps it.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	if e.Body == nil {
+		return nil, fmt.Errorf("entry without a body")
+	}
+	body, err := json.Marshal(e.Body)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(wireEntry{e.Seq, e.Time, e.Turn, e.Body.kind(), body})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote; a kind that this build does not know is an error, since a view without
+// it would be wrong.
+func (e *Entry) UnmarshalJSON(data []byte) error {
+	var w wireEntry
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	empty, ok := bodies[w.Kind]
+	if !ok {
+		return fmt.Errorf("entry of unknown kind %q", w.Kind)
+	}
+	body := empty()
+	if err := json.Unmarshal(w.Body, body); err != nil {
+		return fmt.Errorf("%s: %w", w.Kind, err)
+	}
+	*e = Entry{Seq: w.Seq, Time: w.Time, Turn: w.Turn, Body: deref(body)}
+	return nil
+}
+
+func deref(body any) Body {
+	switch b := body.(type) {
+	case *Prompt:
+		return *b
+	case *TurnStart:
+		return *b
+	case *Sealed:
+		return *b
+	case *MessageEnd:
+		return *b
+	case *Retry:
+		return *b
+	case *Setting:
+		return *b
+	case *Repair:
+		return *b
+	case *TurnEnd:
+		return *b
+	}
+	panic(fmt.Sprintf("session: body %T has no case", body))
+}
+
+type wireSealed struct {
+	Message MessageID       `json:"message_id"`
+	Number  int             `json:"number"`
+	Block   json.RawMessage `json:"block"`
+}
+
+// MarshalJSON writes the block with its state.
+func (s Sealed) MarshalJSON() ([]byte, error) {
+	block, err := provider.MarshalBlock(s.Block)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(wireSealed{s.Message, s.Number, block})
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Sealed) UnmarshalJSON(data []byte) error {
+	var w wireSealed
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	block, err := provider.UnmarshalBlock(w.Block)
+	if err != nil {
+		return err
+	}
+	*s = Sealed{w.Message, w.Number, block}
+	return nil
+}

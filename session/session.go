@@ -1,0 +1,88 @@
+package session
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// ID names a session, TurnID a turn, MessageID a message. All are ULIDs: 26 characters of Crockford's base 32, upper
+// case, compared exactly, minted by the daemon and never part of a path.
+type (
+	ID        string
+	TurnID    string
+	MessageID string
+)
+
+// NewID, NewTurnID and NewMessageID mint.
+func NewID() ID               { return ID(mint()) }
+func NewTurnID() TurnID       { return TurnID(mint()) }
+func NewMessageID() MessageID { return MessageID(mint()) }
+
+func mint() string {
+	return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()
+}
+
+// CheckID says what is wrong with a word that a client gave as an id, nil if nothing is.
+func CheckID(word string) error {
+	if len(word) != ulid.EncodedSize {
+		return fmt.Errorf("is %d characters long; an id has %d", len(word), ulid.EncodedSize)
+	}
+	for i := range len(word) {
+		c := word[i]
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z' && c != 'I' && c != 'L' && c != 'O' && c != 'U':
+		default:
+			return fmt.Errorf("has a character at %d that no id has; ids are upper-case ULIDs", i)
+		}
+	}
+	if word[0] > '7' {
+		return fmt.Errorf("is above the largest ULID")
+	}
+	return nil
+}
+
+// Status is what a session is doing.
+type Status string
+
+const (
+	Idle    Status = "idle"
+	Running Status = "running"
+	Waiting Status = "waiting" // for an answer of a person or a client
+	Held    Status = "held"    // prompts are queued and wait for a word to go on
+)
+
+// Settings is what the user has chosen for a session. Only the user writes it: a clamp never does.
+type Settings struct {
+	Model    ModelRef         `json:"model"`
+	Level    provider.Level   `json:"preferred_thinking_level,omitempty"` // empty: never chosen
+	Fallback provider.Policy  `json:"fallback,omitempty"`                 // empty: downgrade
+	Display  provider.Display `json:"display,omitempty"`                  // empty: summarized
+}
+
+// ModelRef names a model at a provider.
+type ModelRef struct {
+	Provider string `json:"provider"`
+	ID       string `json:"id"`
+}
+
+func (m ModelRef) String() string { return m.Provider + "/" + m.ID }
+
+// Session is a session's record: fixed at the start but for what a Setting, a prompt or a turn changes.
+type Session struct {
+	ID      ID     `json:"id"`
+	Title   string `json:"title,omitempty"`
+	System  string `json:"system_prompt,omitempty"` // fixed: signed thinking is bound to it
+	CWD     string `json:"cwd,omitempty"`
+	Created int64  `json:"created"` // Unix milliseconds
+	Updated int64  `json:"updated"`
+	Settings
+	Status   Status                     `json:"status"`
+	Usage    provider.Usage             `json:"usage"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}

@@ -1,0 +1,232 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// View is what a session's log amounts to. Apply is the only code that changes it. A View belongs to one goroutine.
+type View struct {
+	Session Session
+	Turns   []*Turn // in order of their prompts
+	Repairs []Repair
+	LastSeq uint64 // the highest Seq of any entry
+
+	turns map[TurnID]*Turn
+}
+
+// Turn is a prompt and what came of it.
+type Turn struct {
+	ID       TurnID
+	Prompt   Prompt
+	Messages []*Message // the user's and the model's, in order
+	Start    *TurnStart // nil: it is queued, or was taken out of the queue
+	End      *TurnEnd   // nil: it is queued or runs
+}
+
+// Queued reports whether the turn waits for its start.
+func (t *Turn) Queued() bool { return t.Start == nil && t.End == nil }
+
+// Running reports whether the turn has started and not ended.
+func (t *Turn) Running() bool { return t.Start != nil && t.End == nil }
+
+// Message is one message of a turn. A message of the model is open until its MessageEnd.
+type Message struct {
+	ID    MessageID
+	Turn  TurnID
+	Role  provider.Role
+	Parts []Part
+	End   *MessageEnd // nil: a prompt, or still open
+}
+
+// Part is a block with its number.
+type Part struct {
+	Number int
+	Block  provider.Block
+}
+
+// NewView begins the fold with a session's record, of which only what is fixed at the start counts; the rest follows
+// from the entries.
+func NewView(s Session) *View {
+	s.Status = Idle
+	s.Usage = provider.Usage{}
+	return &View{Session: s, turns: make(map[TurnID]*Turn)}
+}
+
+// Turn finds a turn, nil if there is none.
+func (v *View) Turn(id TurnID) *Turn { return v.turns[id] }
+
+// Queue lists the turns that wait.
+func (v *View) Queue() []*Turn {
+	var queue []*Turn
+	for _, t := range v.Turns {
+		if t.Queued() {
+			queue = append(queue, t)
+		}
+	}
+	return queue
+}
+
+// Running is the turn that runs, nil if none does.
+func (v *View) Running() *Turn {
+	for _, t := range slices.Backward(v.Turns) {
+		if t.Running() {
+			return t
+		}
+	}
+	return nil
+}
+
+// Apply takes in one entry. An entry that does not fit what came before is an error and changes nothing.
+func (v *View) Apply(e Entry) error {
+	if err := v.apply(e); err != nil {
+		return fmt.Errorf("entry %s of turn %q: %w", e.Body.kind(), e.Turn, err)
+	}
+	v.LastSeq = max(v.LastSeq, e.Seq)
+	v.Session.Apply(e)
+	return nil
+}
+
+func (v *View) apply(e Entry) error {
+	if p, ok := e.Body.(Prompt); ok {
+		if v.turns[e.Turn] != nil {
+			return fmt.Errorf("the turn has a prompt already")
+		}
+		said := &Message{ID: p.Message, Turn: e.Turn, Role: provider.User}
+		for i, b := range p.Content {
+			said.Parts = append(said.Parts, Part{i, b})
+		}
+		t := &Turn{ID: e.Turn, Prompt: p, Messages: []*Message{said}}
+		v.Turns = append(v.Turns, t)
+		v.turns[e.Turn] = t
+		return nil
+	}
+	switch b := e.Body.(type) {
+	case Setting:
+		return nil // Session.Apply has it
+	case Repair:
+		v.Repairs = append(v.Repairs, b)
+		return nil
+	}
+	t := v.turns[e.Turn]
+	if t == nil {
+		return fmt.Errorf("no such turn")
+	}
+	switch b := e.Body.(type) {
+	case TurnStart:
+		if !t.Queued() {
+			return fmt.Errorf("the turn has started or ended already")
+		}
+		t.Start = &b
+	case Sealed:
+		m := t.open(b.Message)
+		if slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Number == b.Number }) {
+			return fmt.Errorf("block %d is sealed already", b.Number)
+		}
+		m.Parts = append(m.Parts, Part{b.Number, b.Block})
+	case Retry:
+		m := t.open(b.Message)
+		m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return slices.Contains(b.Discarded, p.Number) })
+	case MessageEnd:
+		m := t.open(b.Message)
+		m.End = &b
+	case TurnEnd:
+		if t.End != nil {
+			return fmt.Errorf("the turn has ended already")
+		}
+		t.End = &b
+	default:
+		return fmt.Errorf("body %T has no case", e.Body)
+	}
+	return nil
+}
+
+// open is the model's message of that id, made if it is new.
+func (t *Turn) open(id MessageID) *Message {
+	for _, m := range slices.Backward(t.Messages) {
+		if m.ID == id {
+			return m
+		}
+	}
+	m := &Message{ID: id, Turn: t.ID, Role: provider.Assistant}
+	t.Messages = append(t.Messages, m)
+	return m
+}
+
+// Apply brings the record up to date with an entry: the projection that a Store rewrites in the commit of the entry.
+func (s *Session) Apply(e Entry) {
+	s.Updated = max(s.Updated, e.Time)
+	switch b := e.Body.(type) {
+	case Prompt:
+		if s.Title == "" {
+			s.Title = title(b.Content)
+		}
+	case TurnStart:
+		s.Status = Running
+	case TurnEnd:
+		s.Status = Idle
+		s.Usage = s.Usage.Add(b.Usage)
+	case Setting:
+		if b.Model != nil {
+			s.Model = *b.Model
+		}
+		if b.Level != nil {
+			s.Level = *b.Level
+		}
+		if b.Fallback != nil {
+			s.Fallback = *b.Fallback
+		}
+		if b.Display != nil {
+			s.Display = *b.Display
+		}
+		if b.Title != nil {
+			s.Title = *b.Title
+		}
+		s.Metadata = merge(s.Metadata, b.Metadata)
+	}
+}
+
+// merge is a new map: records are copied by value and shared.
+func merge(have, change map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(change) == 0 {
+		return have
+	}
+	merged := make(map[string]json.RawMessage, len(have)+len(change))
+	maps.Copy(merged, have)
+	for name, value := range change {
+		if string(value) == "null" {
+			delete(merged, name)
+		} else {
+			merged[name] = value
+		}
+	}
+	return merged
+}
+
+// titleLength is in characters.
+const titleLength = 80
+
+// title is the first line of a prompt.
+func title(content provider.Blocks) string {
+	for _, b := range content {
+		text, ok := b.(provider.Text)
+		if !ok {
+			continue
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(text.Text), "\n")
+		line = strings.TrimSpace(line)
+		if utf8.RuneCountInString(line) > titleLength {
+			line = strings.TrimSpace(string([]rune(line)[:titleLength]))
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return ""
+}
