@@ -101,11 +101,14 @@ type TurnEnd struct {
 	Error      *Failure       `json:"error,omitempty"`
 }
 
-// Failure is an error as clients see it.
+// Failure is why a turn ended with an error, in words that clients may see. The protocol's code follows from Kind.
 type Failure struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data,omitempty"`
+	Kind         string `json:"kind"` // a provider.Kind, or "internal" or "store"
+	Message      string `json:"message"`
+	Status       int    `json:"status,omitempty"`         // HTTP
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // as the vendor asks
+	RequestID    string `json:"request_id,omitempty"`     // the vendor's
+	Ref          string `json:"ref,omitempty"`            // what the log names an internal error by
 }
 
 func (Prompt) kind() string     { return "prompt" }
