@@ -1,0 +1,365 @@
+package registry
+
+import (
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+func TestCatalogFile(t *testing.T) {
+	var ids []string
+	date := regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
+	for _, v := range embedded() {
+		ids = append(ids, v.ID)
+		if v.Name == "" || v.API == "" || v.Dialect == "" {
+			t.Errorf("vendor %s lacks a member: %+v", v.ID, v.Vendor)
+		}
+		seen := map[string]bool{}
+		for _, row := range v.Models {
+			for _, id := range append([]string{row.ID}, row.Aliases...) {
+				if seen[id] {
+					t.Errorf("%s/%s is there twice", v.ID, id)
+				}
+				seen[id] = true
+			}
+			if row.Source == "" || !date.MatchString(row.AsOf) {
+				t.Errorf("%s/%s: source %q, as_of %q", v.ID, row.ID, row.Source, row.AsOf)
+			}
+			if row.Name == "" || row.Window == 0 || row.MaxOutput == 0 || len(row.Input) == 0 {
+				t.Errorf("%s/%s lacks a member: %+v", v.ID, row.ID, row.Model)
+			}
+			if max := row.Thinking.BudgetMax; max >= row.MaxOutput {
+				t.Errorf("%s/%s: budgets up to %d do not fit into an output of %d", v.ID, row.ID, max, row.MaxOutput)
+			}
+			m := row.Model
+			m.Provider = v.ID
+			if err := check(m); err != nil {
+				t.Error(err)
+			}
+		}
+		if !seen[v.DefaultModel] {
+			t.Errorf("vendor %s: default model %q has no row", v.ID, v.DefaultModel)
+		}
+	}
+	if want := []string{"anthropic", "sim"}; !slices.Equal(ids, want) {
+		t.Errorf("vendors %v, want %v", ids, want)
+	}
+}
+
+func TestCatalogOrder(t *testing.T) {
+	c, err := New([]Provider{
+		{ID: "b", Vendor: "sim", Rows: []Row{{ID: "new", Control: provider.ControlNone}, {ID: "claude", Name: "Mine"}}},
+		{ID: "a", Rows: []Row{{ID: "z", Control: provider.ControlAlways}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range c.Models() {
+		got = append(got, m.Ref())
+	}
+	want := []string{"b/claude", "b/claude-always", "b/claude-budget", "b/claude-between-tools", "b/new", "a/z"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"b", "a"}, c.Providers()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestModel(t *testing.T) {
+	c := Default()
+	got := c.Model("anthropic", "claude-opus-4-5")
+	if got.ID != "claude-opus-4-5" || got.Name != "Claude Opus 4.5" || !got.Known || got.Source != provider.FromCatalog || got.AsOf == "" || !got.Thinking.EffortToo {
+		t.Errorf("another id of a model: %+v", got)
+	}
+	want := provider.Model{Provider: "anthropic", ID: "claude-opus-9", Name: "claude-opus-9", Source: provider.FromNobody}
+	if diff := cmp.Diff(want, c.Model("anthropic", "claude-opus-9")); diff != "" {
+		t.Errorf("without a row: %s", diff)
+	}
+	if m := c.Model("anthropic", "Claude-Opus-5"); m.Known {
+		t.Errorf("ids are compared exactly, got %+v", m)
+	}
+}
+
+func TestFind(t *testing.T) {
+	c, err := New([]Provider{
+		{ID: "anthropic", Vendor: "anthropic"},
+		{ID: "gateway", Rows: []Row{
+			{ID: "claude-opus-5", Control: provider.ControlAlways},
+			{ID: "elsewhere/llama", Control: provider.ControlNone},
+			{ID: "anthropic/claude-opus-5", Control: provider.ControlNone},
+		}},
+		{ID: "sim", Vendor: "sim"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		id    string
+		want  string // provider and id, with a space between; or the error
+		known bool
+	}{
+		{"anthropic/claude-opus-5-5", "anthropic claude-opus-5-5", true},
+		{"claude-opus-5-5", "anthropic claude-opus-5-5", true},
+		{"claude-haiku-4-5", "anthropic claude-haiku-4-5", true},
+		{"claude", "sim claude", true},
+		{"anthropic/claude-next", "anthropic claude-next", false},
+		{"elsewhere/llama", "gateway elsewhere/llama", true},
+		{"gateway/elsewhere/llama", "gateway elsewhere/llama", true},
+		{"gateway/a/b/c", "gateway a/b/c", false},
+		{"anthropic/claude-opus-5", "anthropic claude-opus-5", true},
+		{"claude-opus-5", `model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, gateway/claude-opus-5`, false},
+		{"claude-opus-5.5", `no model "claude-opus-5.5"; near: anthropic/claude-opus-5-5, anthropic/claude-opus-5, gateway/claude-opus-5`, false},
+		{"Fable-5-2", `no model "Fable-5-2"; near: anthropic/claude-fable-5-2`, false},
+		{"antropic/claude-sonnet-5", `no model "antropic/claude-sonnet-5"; near: anthropic/claude-sonnet-5, anthropic/claude-sonnet-5-5, anthropic/claude-sonnet-4-6`, false},
+		{"sim", `no model "sim"; near: sim/claude, sim/claude-always, sim/claude-budget`, false},
+		{"sim/", `no model "sim/"; near: sim/claude, sim/claude-always, sim/claude-budget`, false},
+		{"gpt-9", `no model "gpt-9"; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
+		{"", `no model ""; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
+		{"/", `no model "/"; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
+		{"\xff", `no model ""; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
+	} {
+		m, err := c.Find(tt.id)
+		got := m.Provider + " " + m.ID
+		if err != nil {
+			got = err.Error()
+		}
+		if got != tt.want || m.Known != tt.known {
+			t.Errorf("%q:\n got %s, known %v\nwant %s, known %v", tt.id, got, m.Known, tt.want, tt.known)
+		}
+	}
+	_, err = c.Find("claude-opus-5")
+	if e, ok := errors.AsType[*AmbiguousError](err); !ok || len(e.Candidates) != 2 {
+		t.Errorf("an id at two providers: %#v", err)
+	}
+	_, err = c.Find(strings.Repeat("x", 1<<20))
+	if e, ok := errors.AsType[*NotFoundError](err); !ok || len(e.Error()) > 500 {
+		t.Errorf("a very long id: %d bytes of error", len(err.Error()))
+	}
+}
+
+func TestRowCorrects(t *testing.T) {
+	yes, no, free := true, false, provider.SamplingFree
+	base := Default()
+	for _, tt := range []struct {
+		name string
+		row  Row
+		want func(m *provider.Model)
+	}{
+		{"one member", Row{ID: "claude-opus-5", Window: 400_000}, func(m *provider.Model) { m.Window = 400_000 }},
+		{"many", Row{ID: "claude-opus-5", Name: "Ours", MaxOutput: 9, Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Input: 1, Output: 2}},
+			func(m *provider.Model) {
+				m.Name, m.MaxOutput, m.Input, m.Tools, m.Sampling = "Ours", 9, []string{"text"}, false, ""
+				m.Price = &provider.Price{Input: 1, Output: 2}
+			}},
+		{"levels keep their off", Row{ID: "claude-sonnet-5-5", Levels: []provider.Level{"low", "high"}},
+			func(m *provider.Model) { m.Thinking.Levels = []provider.Level{"off", "low", "high"} }},
+		{"off taken away", Row{ID: "claude-opus-5", CanDisable: &no}, func(m *provider.Model) {
+			m.Thinking.Off, m.Thinking.Levels = "", []provider.Level{"low", "medium", "high", "xhigh", "max"}
+		}},
+		{"off added", Row{ID: "claude-opus-5-5", CanDisable: &yes, Default: "off"}, func(m *provider.Model) {
+			m.Thinking.Off, m.Thinking.Default = "full", "off"
+			m.Thinking.Levels = []provider.Level{"off", "low", "medium", "high", "xhigh", "max"}
+		}},
+		{"off that was there keeps its form", Row{ID: "claude-sonnet-5-5", CanDisable: &yes}, func(*provider.Model) {}},
+		{"budgets follow the range", Row{ID: "claude-haiku-4-5-20251001", BudgetMin: 5000, BudgetMax: 6000}, func(m *provider.Model) {
+			m.Thinking.BudgetMin, m.Thinking.BudgetMax = 5000, 6000
+			m.Thinking.Budgets = map[provider.Level]int{"low": 5000, "medium": 6000, "high": 6000}
+		}},
+		{"budgets follow the output", Row{ID: "claude-haiku-4-5-20251001", MaxOutput: 16_000}, func(m *provider.Model) {
+			m.MaxOutput, m.Thinking.BudgetMax = 16_000, 15_999
+			m.Thinking.Budgets = map[provider.Level]int{"low": 4096, "medium": 10_000, "high": 15_999}
+		}},
+		{"budgets level by level", Row{ID: "claude-haiku-4-5-20251001", Budgets: map[provider.Level]int{"low": 2048}}, func(m *provider.Model) {
+			m.Thinking.Budgets = map[provider.Level]int{"low": 2048, "medium": 10_000, "high": 32_000}
+		}},
+		{"a level beyond the standard", Row{ID: "claude-haiku-4-5-20251001", Levels: []provider.Level{"low", "max"}, Budgets: map[provider.Level]int{"max": 60_000}},
+			func(m *provider.Model) {
+				m.Thinking.Levels = []provider.Level{"off", "low", "max"}
+				m.Thinking.Budgets = map[provider.Level]int{"low": 4096, "max": 60_000}
+			}},
+		{"another control", Row{ID: "claude-haiku-4-5-20251001", Control: "effort", Levels: []provider.Level{"low"}, Default: "low"}, func(m *provider.Model) {
+			m.Thinking = provider.Capability{Control: "effort", Levels: []provider.Level{"low"}, Default: "low", Display: m.Thinking.Display}
+		}},
+		{"does not think", Row{ID: "claude-opus-5", Control: "none"}, func(m *provider.Model) {
+			m.Thinking = provider.Capability{Control: "none", Levels: []provider.Level{"off"}, Default: "off", Display: m.Thinking.Display}
+		}},
+		{"another id of a model", Row{ID: "claude-haiku-4-5", Window: 1000}, func(m *provider.Model) { m.Window = 1000 }},
+	} {
+		c, err := New([]Provider{{ID: "anthropic", Vendor: "anthropic", Rows: []Row{tt.row}}})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		want := base.Model("anthropic", tt.row.ID)
+		want.Source, want.AsOf = provider.FromConfig, ""
+		tt.want(&want)
+		if diff := cmp.Diff(want, c.Model("anthropic", tt.row.ID)); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
+		}
+	}
+	if diff := cmp.Diff(Default().Models(), base.Models()); diff != "" {
+		t.Errorf("corrections reached the embedded catalog: %s", diff)
+	}
+}
+
+func TestRowAdds(t *testing.T) {
+	yes := true
+	for _, tt := range []struct {
+		name string
+		row  Row
+		want provider.Model
+	}{
+		{"effort", Row{ID: "m", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", Window: 400_000, MaxOutput: 64_000},
+			provider.Model{Window: 400_000, MaxOutput: 64_000,
+				Thinking: provider.Capability{Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high"}}},
+		{"budget", Row{ID: "m", Control: "budget", Levels: []provider.Level{"low", "medium", "high"}, Default: "off", CanDisable: &yes, MaxOutput: 30_000},
+			provider.Model{MaxOutput: 30_000,
+				Thinking: provider.Capability{Control: "budget", Levels: []provider.Level{"off", "low", "medium", "high"}, Default: "off", Off: "full",
+					BudgetMin: 1024, BudgetMax: 29_999, Budgets: map[provider.Level]int{"low": 4096, "medium": 10_000, "high": 29_999}}}},
+		{"toggle", Row{ID: "m", Control: "toggle", Default: "on"},
+			provider.Model{Thinking: provider.Capability{Control: "toggle", Levels: []provider.Level{"off", "on"}, Default: "on", Off: "full"}}},
+		{"always", Row{ID: "m", Control: "always"},
+			provider.Model{Thinking: provider.Capability{Control: "always", Levels: []provider.Level{"on"}, Default: "on"}}},
+		{"none", Row{ID: "m", Control: "none"},
+			provider.Model{Thinking: provider.Capability{Control: "none", Levels: []provider.Level{"off"}, Default: "off"}}},
+	} {
+		tt.want.ID, tt.want.Name, tt.want.Known, tt.want.Tools, tt.want.Source = "m", "m", true, true, provider.FromConfig
+		for _, p := range []Provider{{ID: "mine"}, {ID: "anthropic", Vendor: "anthropic"}} {
+			p.Rows = []Row{tt.row}
+			c, err := New([]Provider{p})
+			if err != nil {
+				t.Errorf("%s: %v", tt.name, err)
+				continue
+			}
+			want := tt.want
+			want.Provider = p.ID
+			if p.Vendor != "" {
+				want.Thinking.Display = []provider.Display{"summarized", "omitted"} // the vendor's
+			}
+			if diff := cmp.Diff(want, c.Model(p.ID, "m")); diff != "" {
+				t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
+			}
+		}
+	}
+}
+
+func TestRowContradicts(t *testing.T) {
+	yes, no, wrong := true, false, provider.SamplingRule("sometimes")
+	levels := func(words string) []provider.Level {
+		var list []provider.Level
+		for _, w := range strings.Fields(words) {
+			list = append(list, provider.Level(w))
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		row  Row
+		want string // after "provider anthropic: model "m": "
+	}{
+		{Row{}, `thinking.control: missing; it is one of effort, budget, toggle, always, none`},
+		{Row{Control: "words"}, `thinking.control: "words" is not one of effort, budget, toggle, always, none`},
+		{Row{Control: "effort"}, `thinking.levels: the control effort needs at least one of minimal, low, medium, high, xhigh, max`},
+		{Row{Control: "effort", Levels: levels("off")}, `thinking.levels: the control effort needs at least one of minimal, low, medium, high, xhigh, max`},
+		{Row{Control: "effort", Levels: levels("low ultra")}, `thinking.levels: "ultra" is not a level; known: off, on, minimal, low, medium, high, xhigh, max`},
+		{Row{Control: "effort", Levels: levels("auto low")}, `thinking.levels: "auto" is not a level; known: off, on, minimal, low, medium, high, xhigh, max`},
+		{Row{Control: "effort", Levels: levels("high low")}, `thinking.levels: low after high: levels go upwards, each once`},
+		{Row{Control: "effort", Levels: levels("low low")}, `thinking.levels: low after low: levels go upwards, each once`},
+		{Row{Control: "effort", Levels: levels("on low")}, `thinking.levels: on is for models without degrees, and the control is effort`},
+		{Row{Control: "effort", Levels: levels("off low"), Default: "low"}, `thinking.levels: off is listed, but the model cannot be off: set can_disable = true, or leave off out`},
+		{Row{Control: "effort", Levels: levels("off low"), Default: "low", CanDisable: &no}, `thinking.levels: off is listed, but the model cannot be off: set can_disable = true, or leave off out`},
+		{Row{Control: "effort", Levels: levels("low high")}, `thinking.default: missing; it is one of the levels: low, high`},
+		{Row{Control: "effort", Levels: levels("low high"), Default: "max"}, `thinking.default: "max" is not one of the levels: low, high`},
+		{Row{Control: "effort", Levels: levels("low high"), Default: "off"}, `thinking.default: "off" is not one of the levels: low, high`},
+		{Row{Control: "effort", Levels: levels("low"), Default: "low", Budgets: map[provider.Level]int{"low": 1}}, `thinking.budgets: the control is effort, which has no budget`},
+		{Row{Control: "effort", Levels: levels("low"), Default: "low", BudgetMax: 5}, `thinking.budgets: the control is effort, which has no budget`},
+		{Row{Control: "effort", Levels: levels("low"), Default: "low", Display: []provider.Display{"loud"}}, `thinking.display: "loud": each of summarized, omitted, updates may be named once`},
+		{Row{Control: "effort", Levels: levels("low"), Default: "low", Display: []provider.Display{""}}, `thinking.display: "": each of summarized, omitted, updates may be named once`},
+		{Row{Control: "toggle"}, `thinking.default: missing; it is one of the levels: off, on`},
+		{Row{Control: "toggle", CanDisable: &no, Default: "on"}, `thinking.can_disable: a model that thinks and cannot be off has the control always, not toggle`},
+		{Row{Control: "toggle", Levels: levels("off on high"), Default: "on"}, `thinking.levels: the control toggle has the levels off, on and no others`},
+		{Row{Control: "always", CanDisable: &yes}, `thinking.can_disable: there is nothing to switch off where the control is always`},
+		{Row{Control: "always", Levels: levels("high")}, `thinking.levels: the control always has the levels on and no others`},
+		{Row{Control: "none", CanDisable: &yes}, `thinking.can_disable: there is nothing to switch off where the control is none`},
+		{Row{Control: "none", Default: "high"}, `thinking.default: "high" is not one of the levels: off`},
+		{Row{Control: "budget", Levels: levels("low max"), Default: "low"}, `thinking.budgets: no tokens for the level max`},
+		{Row{Control: "budget", Levels: levels("low"), Default: "low", Budgets: map[provider.Level]int{"hihg": 5000}}, `thinking.budgets: tokens for "hihg", which is not one of the levels: low`},
+		{Row{Control: "budget", Levels: levels("low"), Default: "low", BudgetMin: -1}, `thinking.budget_min: -1 is not a number of tokens`},
+		{Row{Control: "budget", Levels: levels("low"), Default: "low", BudgetMin: 2000, BudgetMax: 1500}, `thinking.budget_max: 1500 is below the least budget, 2000`},
+		{Row{Control: "budget", Levels: levels("low"), Default: "low", Budgets: map[provider.Level]int{"low": 100}}, `thinking.budgets: 100 tokens for low are below the least budget, 1024`},
+		{Row{Control: "budget", Levels: levels("low"), Default: "low", BudgetMax: 5000, Budgets: map[provider.Level]int{"low": 6000}}, `thinking.budgets: 6000 tokens for low are above the greatest budget, 5000`},
+		{Row{Control: "budget", Levels: levels("low high"), Default: "low", Budgets: map[provider.Level]int{"high": 2000}}, `thinking.budgets: 2000 tokens for high are less than for the level below`},
+		{Row{Control: "none", Window: -1}, `context_window: -1 is not a number of tokens`},
+		{Row{Control: "none", MaxOutput: -1}, `max_output_tokens: -1 is not a number of tokens`},
+		{Row{Control: "none", Input: []string{"smell"}}, `input: "smell" is not one of text, image, pdf, audio, video`},
+		{Row{Control: "none", Sampling: &wrong}, `sampling: "sometimes" is not one of free, never, not_in_thinking`},
+		{Row{Control: "none", Price: &provider.Price{Input: -1}}, `price: input -1 and output 0 are not both USD per million tokens`},
+	} {
+		tt.row.ID = "m"
+		_, err := New([]Provider{{ID: "anthropic", Vendor: "anthropic", Rows: []Row{tt.row}}})
+		row, ok := errors.AsType[*RowError](err)
+		if !ok {
+			t.Errorf("%+v: got %v, want %s", tt.row, err, tt.want)
+			continue
+		}
+		if want := `provider anthropic: model "m": ` + tt.want; err.Error() != want {
+			t.Errorf("%+v:\n got %v\nwant %s", tt.row, err, want)
+		}
+		if !strings.HasPrefix(tt.want, row.Field+": ") {
+			t.Errorf("field %q, want that of %s", row.Field, tt.want)
+		}
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	row := Row{ID: "m", Control: provider.ControlNone}
+	for want, list := range map[string][]Provider{
+		`provider "": the id must be a word without a slash`:         {{}},
+		`provider "a/b": the id must be a word without a slash`:      {{ID: "a/b"}},
+		`provider a: named twice`:                                    {{ID: "a"}, {ID: "a"}},
+		`provider a: no vendor is named "nobody"`:                    {{ID: "a", Vendor: "nobody"}},
+		`provider a: model "": id: missing`:                          {{ID: "a", Rows: []Row{{}}}},
+		`provider a: model "m": id: a second row for the same model`: {{ID: "a", Rows: []Row{row, row}}},
+		`provider sim: model "claude": thinking.default: "minimal" is not ` +
+			`one of the levels: off, low, medium, high, xhigh, max`: {{ID: "sim", Vendor: "sim", Rows: []Row{{ID: "claude", Default: "minimal"}}}},
+	} {
+		if _, err := New(list); err == nil || err.Error() != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}
+
+func TestVendors(t *testing.T) {
+	want := Vendor{
+		ID: "anthropic", Name: "Anthropic", API: "messages", Dialect: "anthropic", BaseURL: "https://api.anthropic.com",
+		KeyEnv: "ANTHROPIC_API_KEY", BaseURLEnv: "ANTHROPIC_BASE_URL", DefaultModel: "claude-opus-5-5",
+		Display: []provider.Display{"summarized", "omitted"},
+	}
+	list := Vendors()
+	if diff := cmp.Diff(want, list[0]); diff != "" {
+		t.Error(diff)
+	}
+	if last := list[len(list)-1]; last.ID != "sim" || last.KeyEnv != "" || last.DefaultModel != "claude" {
+		t.Errorf("the simulator is last and needs no key: %+v", last)
+	}
+}
+
+func TestStandardBudgets(t *testing.T) {
+	want := map[provider.Level]int{"low": 4096, "medium": 10_000, "high": 32_000}
+	if !maps.Equal(standardBudgets, want) {
+		t.Errorf("got %v", standardBudgets)
+	}
+	for _, id := range []string{"claude-opus-4-5", "claude-sonnet-4-5", "claude-haiku-4-5"} {
+		if got := Default().Model("anthropic", id).Thinking; !maps.Equal(got.Budgets, want) || got.BudgetMin != 1024 {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+}

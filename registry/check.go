@@ -1,0 +1,164 @@
+package registry
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+var (
+	controls = []provider.ControlKind{provider.ControlEffort, provider.ControlBudget, provider.ControlToggle,
+		provider.ControlAlways, provider.ControlNone}
+	offForms  = []provider.OffForm{provider.OffNever, provider.OffFull, provider.OffUpFront}
+	samplings = []provider.SamplingRule{provider.SamplingFree, provider.SamplingNever, provider.SamplingNotInThinking}
+	inputs    = []string{"text", "image", "pdf", "audio", "video"}
+)
+
+// check refuses a completed row that contradicts itself; the error is a *RowError.
+func check(m provider.Model) error {
+	bad := func(field, format string, args ...any) error {
+		return &RowError{m.Provider, m.ID, field, fmt.Sprintf(format, args...)}
+	}
+	if m.Window < 0 {
+		return bad("context_window", "%d is not a number of tokens", m.Window)
+	}
+	if m.MaxOutput < 0 {
+		return bad("max_output_tokens", "%d is not a number of tokens", m.MaxOutput)
+	}
+	for _, kind := range m.Input {
+		if !slices.Contains(inputs, kind) {
+			return bad("input", "%q is not one of %s", kind, words(inputs))
+		}
+	}
+	if !slices.Contains(samplings, m.Sampling) {
+		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
+	}
+	if m.Price != nil && !(m.Price.Input >= 0 && m.Price.Output >= 0) { // so that NaN is refused too
+		return bad("price", "input %v and output %v are not both USD per million tokens", m.Price.Input, m.Price.Output)
+	}
+	if err := checkLevels(m.Thinking, bad); err != nil {
+		return err
+	}
+	return checkBudgets(m.Thinking, bad)
+}
+
+type complaint func(field, format string, args ...any) error
+
+func checkLevels(c provider.Capability, bad complaint) error {
+	if c.Control == "" {
+		return bad("thinking.control", "missing; it is one of %s", words(controls))
+	}
+	if !slices.Contains(controls, c.Control) {
+		return bad("thinking.control", "%q is not one of %s", c.Control, words(controls))
+	}
+	if !slices.Contains(offForms, c.Off) {
+		return bad("thinking.off", "%q is not one of full, up_front", c.Off)
+	}
+	for i, level := range c.Levels {
+		if level == provider.Auto || level.Rank() < 0 {
+			return bad("thinking.levels", "%q is not a level; known: %s", level, words(allLevels()))
+		}
+		if i > 0 && level.Rank() <= c.Levels[i-1].Rank() {
+			return bad("thinking.levels", "%s after %s: levels go upwards, each once", level, c.Levels[i-1])
+		}
+		if degrees(c.Control) && level == provider.On {
+			return bad("thinking.levels", "on is for models without degrees, and the control is %s", c.Control)
+		}
+	}
+	if err := checkShape(c, bad); err != nil {
+		return err
+	}
+	if has := slices.Contains(c.Levels, provider.Off); c.Thinks() && has != c.CanDisable() {
+		if has {
+			return bad("thinking.levels", "off is listed, but the model cannot be off: set can_disable = true, or leave off out")
+		}
+		return bad("thinking.levels", "off is missing, but the model can be off")
+	}
+	if c.Default == "" {
+		return bad("thinking.default", "missing; it is one of the levels: %s", words(c.Levels))
+	}
+	if !slices.Contains(c.Levels, c.Default) {
+		return bad("thinking.default", "%q is not one of the levels: %s", c.Default, words(c.Levels))
+	}
+	for i, d := range c.Display {
+		if known, err := provider.ParseDisplay(string(d)); err != nil || known == "" || slices.Contains(c.Display[:i], d) {
+			return bad("thinking.display", "%q: each of summarized, omitted, updates may be named once", d)
+		}
+	}
+	return nil
+}
+
+// checkShape compares levels with the control: degrees are words or budgets, the rest has on and off at most.
+func checkShape(c provider.Capability, bad complaint) error {
+	var want []provider.Level
+	switch c.Control {
+	case provider.ControlToggle:
+		want = []provider.Level{provider.Off, provider.On}
+	case provider.ControlAlways:
+		want = []provider.Level{provider.On}
+	case provider.ControlNone:
+		want = []provider.Level{provider.Off}
+	default:
+		if len(thinking(c)) == 0 {
+			return bad("thinking.levels", "the control %s needs at least one of %s", c.Control, words(allLevels()[2:]))
+		}
+		return nil
+	}
+	if c.Control == provider.ControlToggle && !c.CanDisable() {
+		return bad("thinking.can_disable", "a model that thinks and cannot be off has the control always, not toggle")
+	}
+	if c.Control != provider.ControlToggle && c.CanDisable() {
+		return bad("thinking.can_disable", "there is nothing to switch off where the control is %s", c.Control)
+	}
+	if !slices.Equal(c.Levels, want) {
+		return bad("thinking.levels", "the control %s has the levels %s and no others", c.Control, words(want))
+	}
+	return nil
+}
+
+func checkBudgets(c provider.Capability, bad complaint) error {
+	if c.Control != provider.ControlBudget {
+		if c.BudgetMin != 0 || c.BudgetMax != 0 || len(c.Budgets) > 0 || c.EffortToo {
+			return bad("thinking.budgets", "the control is %s, which has no budget", c.Control)
+		}
+		return nil
+	}
+	if c.BudgetMin < 1 {
+		return bad("thinking.budget_min", "%d is not a number of tokens", c.BudgetMin)
+	}
+	if c.BudgetMax != 0 && c.BudgetMax < c.BudgetMin {
+		return bad("thinking.budget_max", "%d is below the least budget, %d", c.BudgetMax, c.BudgetMin)
+	}
+	for _, level := range slices.Sorted(maps.Keys(c.Budgets)) {
+		if !slices.Contains(thinking(c), level) {
+			return bad("thinking.budgets", "tokens for %q, which is not one of the levels: %s", level, words(thinking(c)))
+		}
+	}
+	last := 0
+	for _, level := range thinking(c) {
+		tokens, ok := c.Budgets[level]
+		switch {
+		case !ok:
+			return bad("thinking.budgets", "no tokens for the level %s", level)
+		case tokens < c.BudgetMin:
+			return bad("thinking.budgets", "%d tokens for %s are below the least budget, %d", tokens, level, c.BudgetMin)
+		case c.BudgetMax != 0 && tokens > c.BudgetMax:
+			return bad("thinking.budgets", "%d tokens for %s are above the greatest budget, %d", tokens, level, c.BudgetMax)
+		case tokens < last:
+			return bad("thinking.budgets", "%d tokens for %s are less than for the level below", tokens, level)
+		}
+		last = tokens
+	}
+	return nil
+}
+
+func degrees(c provider.ControlKind) bool {
+	return c == provider.ControlEffort || c == provider.ControlBudget
+}
+
+// allLevels are the words that a row may list: auto is a wish, not a level.
+func allLevels() []provider.Level {
+	return slices.DeleteFunc(provider.AllLevels(), func(l provider.Level) bool { return l == provider.Auto })
+}

@@ -1,0 +1,14 @@
+// Package registry knows what models can do with thinking, and decides which level a call gets.
+//
+// A [Vendor] is a row of the embedded catalog: where its API is, which variables of the environment it reads, and
+// what its models take. A [Provider] is a vendor as configured, with corrections ([Row]) over the vendor's rows. A
+// [Catalog] is all of them together, looked up by name. [Resolve] settles a level on a row.
+//
+// Guarantees:
+//
+//   - a Catalog never changes and is safe for concurrent use: a reload makes a new one;
+//   - its rows agree with themselves: the default is one of the levels, levels ascend, every level of a budget has its
+//     tokens, off is a level exactly where there is a form for it;
+//   - a model without a row is not an error: it has Known == false, and nothing is assumed about it;
+//   - Resolve is pure: no I/O, no clock, and the same ask on the same row is the same decision.
+package registry
