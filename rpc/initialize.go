@@ -1,0 +1,71 @@
+package rpc
+
+import (
+	"context"
+)
+
+// protocolVersion is the only one so far. A client that asks for another one is answered with it.
+const protocolVersion = 1
+
+type initializeParams struct {
+	ProtocolVersion int          `json:"protocol_version,omitempty"`
+	Client          clientInfo   `json:"client,omitzero"`
+	Capabilities    capabilities `json:"capabilities,omitzero"`
+}
+
+type clientInfo struct {
+	Name    string `json:"name,omitempty"`
+	Version string `json:"version,omitempty"`
+}
+
+// capabilities are the parts of the protocol that need both sides.
+type capabilities struct {
+	Tools   bool `json:"tools"`   // tools that the client runs
+	Confirm bool `json:"confirm"` // questions to the user
+}
+
+type initializeResult struct {
+	ProtocolVersion int          `json:"protocol_version"`
+	Server          serverInfo   `json:"server"`
+	Capabilities    capabilities `json:"capabilities"`
+	Limits          limits       `json:"limits"`
+}
+
+type serverInfo struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+type limits struct {
+	MessageBytes int `json:"message_bytes"` // in both directions
+	Depth        int `json:"depth"`
+	MethodBytes  int `json:"method_bytes"`
+	IDBytes      int `json:"id_bytes"`
+	Batch        int `json:"batch"`
+	InFlight     int `json:"in_flight"`
+}
+
+func initialize(_ context.Context, c *client, p initializeParams) (initializeResult, error) {
+	if c.greeted {
+		return initializeResult{}, refuse("initialize was called before on this connection")
+	}
+	c.greeted = true
+	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
+	return initializeResult{
+		ProtocolVersion: protocolVersion,
+		Server:          serverInfo{Name: "thinkd", Version: c.server.config.Version},
+		Capabilities:    capabilities{}, // tools and questions come with a later version
+		Limits: limits{
+			MessageBytes: c.server.config.MessageBytes,
+			Depth:        maxDepth,
+			MethodBytes:  maxMethod,
+			IDBytes:      maxID,
+			Batch:        maxBatch,
+			InFlight:     maxInFlight,
+		},
+	}, nil
+}
+
+type nothing struct{}
+
+func ping(context.Context, *client, nothing) (nothing, error) { return nothing{}, nil }

@@ -1,0 +1,68 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"reflect"
+)
+
+// method is an entry of the table that dispatch and rpc.discover read. A method of a later version is not in it.
+type method struct {
+	name  string
+	doc   string   // one sentence, for rpc.discover
+	later []string // members of params that a later version takes: refused, never ignored
+
+	params, result reflect.Type
+
+	// One of the two is set, by define or defineLate.
+	now  func(ctx context.Context, c *client, params json.RawMessage) (any, error)
+	late func(ctx context.Context, c *client, params json.RawMessage) (finish, error)
+}
+
+// finish waits for a late answer. ctx ends when the client cancels the request or goes.
+type finish func(ctx context.Context) (any, error)
+
+// define completes an entry with what answers it. run is called on the connection's reading goroutine: it holds up
+// every later request and update of this client, so it waits for nothing but a store.
+//
+// P and R are structs. A member of P without omitempty or omitzero is required.
+func define[P, R any](m method, run func(context.Context, *client, P) (R, error)) method {
+	m.params, m.result = reflect.TypeFor[P](), reflect.TypeFor[R]()
+	fields := fieldsOf(m.params)
+	m.now = func(ctx context.Context, c *client, params json.RawMessage) (any, error) {
+		var p P
+		if err := decodeParams(params, reflect.ValueOf(&p).Elem(), fields, m.later); err != nil {
+			return nil, err
+		}
+		return run(ctx, c, p)
+	}
+	return m
+}
+
+// defineLate completes an entry whose answer takes its time. begin is called as define's run is, so that requests take
+// effect in order; what it returns waits on a goroutine of its own, ended by the context and waited for by serve.
+func defineLate[P, R any](m method, begin func(context.Context, *client, P) (func(context.Context) (R, error), error)) method {
+	m.params, m.result = reflect.TypeFor[P](), reflect.TypeFor[R]()
+	fields := fieldsOf(m.params)
+	m.late = func(ctx context.Context, c *client, params json.RawMessage) (finish, error) {
+		var p P
+		if err := decodeParams(params, reflect.ValueOf(&p).Elem(), fields, m.later); err != nil {
+			return nil, err
+		}
+		wait, err := begin(ctx, c, p)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) (any, error) { return wait(ctx) }, nil
+	}
+	return m
+}
+
+// coreMethods are those of the connection itself.
+func coreMethods() []method {
+	return []method{
+		define(method{name: "initialize", doc: "Says who the client is and learns what the daemon can do. Optional; at most once."}, initialize),
+		define(method{name: "ping", doc: "Answers."}, ping),
+		define(method{name: "rpc.discover", doc: "This document."}, discover),
+	}
+}

@@ -1,0 +1,103 @@
+package rpc
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// field is a member of a params struct.
+type field struct {
+	name     string
+	index    []int
+	required bool
+}
+
+// fieldsOf lists the members of a params struct, embedded ones too. A member is required unless its tag says
+// omitempty or omitzero: the rule of the schemas in rpc.discover.
+func fieldsOf(t reflect.Type) []field {
+	var fields []field
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || !f.IsExported() {
+			continue
+		}
+		optional := slices.ContainsFunc(strings.Split(options, ","), func(o string) bool {
+			return o == "omitempty" || o == "omitzero"
+		})
+		fields = append(fields, field{name, f.Index, !optional})
+	}
+	return fields
+}
+
+// decodeParams fills a params struct, member by member: so names are compared exactly, null is the same as absent
+// whatever the member's type, and each error names its member. Unknown members are ignored. Every error is an *Error.
+func decodeParams(params json.RawMessage, into reflect.Value, fields []field, later []string) error {
+	if len(params) == 0 {
+		params = json.RawMessage("{}")
+	}
+	if params[0] != '{' {
+		return invalidParams("", "params must be an object")
+	}
+	seen := make([]bool, len(fields))
+	for name, value := range members(params) {
+		if string(value) == "null" {
+			continue
+		}
+		if slices.Contains(later, name) {
+			return invalidParams(name, "is not supported by this version")
+		}
+		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		if i < 0 {
+			continue
+		}
+		if err := json.Unmarshal(value, into.FieldByIndex(fields[i].index).Addr().Interface()); err != nil {
+			return memberError(name, err)
+		}
+		seen[i] = true
+	}
+	for i, f := range fields {
+		if f.required && !seen[i] {
+			return invalidParams(f.name, "is missing")
+		}
+	}
+	return nil
+}
+
+// memberError says what is wrong with a member in the words of JSON.
+func memberError(name string, err error) error {
+	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return invalidParams(name, "%v", err)
+	}
+	if wrong.Field != "" {
+		name += "." + wrong.Field
+	}
+	return invalidParams(name, "must be %s, not %s", jsonWord(wrong.Type), wrong.Value)
+}
+
+// jsonWord is what a Go type is in JSON.
+func jsonWord(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		return "a whole number"
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "a whole number, not negative"
+	case reflect.Float32, reflect.Float64:
+		return "a number"
+	case reflect.Struct, reflect.Map:
+		return "an object"
+	case reflect.Slice, reflect.Array:
+		return "an array"
+	case reflect.Pointer:
+		return jsonWord(t.Elem())
+	}
+	return fmt.Sprintf("something else (%s)", t.Kind())
+}

@@ -1,0 +1,177 @@
+package rpc
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/sourcegraph/jsonrpc2"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// Config is what a [Server] depends on.
+type Config struct {
+	Log     *slog.Logger
+	Version string // of the program
+
+	MessageBytes int // the largest message, in both directions; 0: 8 MiB
+}
+
+const defaultMessageBytes = 8 << 20
+
+// Server serves clients with the native methods. It is safe for concurrent use and holds nothing that must be closed:
+// connections end with their contexts.
+type Server struct {
+	config  Config
+	methods []method
+	byName  map[string]method
+}
+
+// NewServer makes a server of the native protocol.
+func NewServer(config Config) *Server { return newServer(config, coreMethods()) }
+
+func newServer(config Config, methods []method) *Server {
+	if config.MessageBytes == 0 {
+		config.MessageBytes = defaultMessageBytes
+	}
+	s := &Server{config: config, methods: methods, byName: make(map[string]method)}
+	for _, m := range methods {
+		s.byName[m.name] = m
+	}
+	return s
+}
+
+// Serve is one life of a client. It returns when the client has gone (nil), when ctx has ended (its cause), or when the
+// connection had to be ended (why), and then nothing of the connection is left running. What waits when the end comes
+// has five seconds to be written.
+//
+// Closing conn must end a Read and a Write under way; Serve closes it.
+func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
+	return s.serve(ctx, newByteFrames(conn, s.config.MessageBytes))
+}
+
+func (s *Server) serve(ctx context.Context, f frames) error {
+	c := &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), pumps: make(map[session.ID]*pump)}
+	jsonrpc2.NewConn(c.stream.ctx, c.stream, c, jsonrpc2.SetLogger(libraryLog{s.config.Log}))
+	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
+	<-c.stream.done
+	c.running.Wait()
+
+	cause := context.Cause(c.stream.ctx)
+	s.config.Log.Debug("client gone", keyCause, cause, "dropped_responses", c.stream.responses)
+	switch {
+	case errors.Is(writeErr, errStalled):
+		return writeErr // the reader may have been the first to find the connection closed
+	case errors.Is(cause, io.EOF):
+		return nil
+	}
+	return cause
+}
+
+// Keys of log records.
+const (
+	keyCause  = "cause"
+	keyMethod = "method"
+	keyRef    = "ref"
+	keyError  = "err"
+)
+
+// libraryLog takes what the library has to say, which is why it closed a connection.
+type libraryLog struct{ log *slog.Logger }
+
+func (l libraryLog) Printf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
+
+// client is a connection as the methods see it. They run one after another on the connection's reading goroutine and
+// must not wait for anything but a store; whoever waits is late (see defineLate). So what only methods touch needs no
+// lock.
+type client struct {
+	server  *Server
+	stream  *Stream
+	running sync.WaitGroup // late answers and pumps; they end with the stream's context, and serve waits for them
+
+	greeted bool // initialize was called
+
+	pumpsMu sync.Mutex
+	pumps   map[session.ID]*pump
+}
+
+// Handle runs one request. The library calls it by turns with the stream's ReadObject.
+func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
+	call := c.stream.call(req.ID.Num)
+	m, ok := c.server.byName[call.method]
+	switch {
+	case !ok:
+		c.answer(conn, req.ID, call, nil, errMethodNotFound)
+	case m.now != nil:
+		value, err := guard(func() (any, error) { return m.now(call.ctx, c, call.params) })
+		c.answer(conn, req.ID, call, value, err)
+	case call.batch != nil:
+		c.answer(conn, req.ID, call, nil, refuse("%s answers late and cannot be part of a batch", m.name))
+	default:
+		finish, err := guard(func() (finish, error) { return m.late(call.ctx, c, call.params) })
+		if err != nil {
+			c.answer(conn, req.ID, call, nil, err)
+			return
+		}
+		c.running.Go(func() {
+			value, err := guard(func() (any, error) { return finish(call.ctx) })
+			c.answer(conn, req.ID, call, value, err)
+		})
+	}
+}
+
+// answer gives a call its answer. The library is told with an empty result; the stream has the real one.
+func (c *client) answer(conn *jsonrpc2.Conn, id jsonrpc2.ID, call *call, value any, err error) {
+	if err == nil {
+		call.answer, err = c.stream.result(call.id, value)
+	}
+	if err != nil {
+		call.answer, err = c.stream.failure(call.id, c.errorOf(call, err))
+	}
+	if err == nil {
+		null := json.RawMessage("null")
+		err = conn.SendResponse(call.ctx, &jsonrpc2.Response{ID: id, Result: &null})
+	}
+	if err != nil { // the connection has ended: there is nobody to tell
+		c.server.config.Log.Debug("answer not sent", keyMethod, call.method, keyError, err)
+	}
+}
+
+// errorOf is what the client is told. What is not meant for it goes to the log under a reference.
+func (c *client) errorOf(call *call, err error) *Error {
+	if e := requestError(call.ctx, err); e != nil {
+		return e
+	}
+	ref := rand.Text()
+	log := c.server.config.Log.With(keyRef, ref, keyMethod, call.method)
+	if p, ok := errors.AsType[*panicError](err); ok {
+		log.Error("panic in a method", keyError, p.value, "stack", string(p.stack))
+	} else {
+		log.Error("request failed", keyError, err)
+	}
+	return internalError(ref)
+}
+
+// panicError is a panic that ended one thing and nothing else.
+type panicError struct {
+	value any
+	stack []byte
+}
+
+func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
+
+func guard[T any](f func() (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &panicError{p, debug.Stack()}
+		}
+	}()
+	return f()
+}
