@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,9 +58,9 @@ func (r Row) over(m provider.Model) provider.Model {
 	m.Source = provider.FromConfig
 	m.AsOf = "" // the date was that of the catalog's statement
 	m.Thinking = r.capability(m.Thinking)
-	m.Name = or(r.Name, m.Name)
-	m.Window = or(r.Window, m.Window)
-	m.MaxOutput = or(r.MaxOutput, m.MaxOutput)
+	m.Name = cmp.Or(r.Name, m.Name)
+	m.Window = cmp.Or(r.Window, m.Window)
+	m.MaxOutput = cmp.Or(r.MaxOutput, m.MaxOutput)
 	if r.MaxOutput > 0 && r.BudgetMax == 0 && m.Thinking.BudgetMax >= r.MaxOutput {
 		m.Thinking.BudgetMax = r.MaxOutput - 1 // the base's greatest budget was for the base's output
 	}
@@ -101,12 +102,12 @@ func (r Row) capability(c provider.Capability) provider.Capability {
 	if c.CanDisable() && len(c.Levels) > 0 && !slices.Contains(c.Levels, provider.Off) {
 		c.Levels = slices.Insert(c.Levels, 0, provider.Off)
 	}
-	c.Default = or(r.Default, c.Default)
+	c.Default = cmp.Or(r.Default, c.Default)
 	if r.Display != nil {
 		c.Display = slices.Clone(r.Display)
 	}
-	c.BudgetMin = or(r.BudgetMin, c.BudgetMin)
-	c.BudgetMax = or(r.BudgetMax, c.BudgetMax)
+	c.BudgetMin = cmp.Or(r.BudgetMin, c.BudgetMin)
+	c.BudgetMax = cmp.Or(r.BudgetMax, c.BudgetMax)
 	if c.Control != provider.ControlBudget {
 		c.Budgets = maps.Clone(r.Budgets) // none, or check says that they have no place here
 	}
@@ -115,17 +116,17 @@ func (r Row) capability(c provider.Capability) provider.Capability {
 
 // complete fills in what follows from the rest of a row.
 func complete(m provider.Model, stated map[provider.Level]int) provider.Model {
-	m.Name = or(m.Name, m.ID)
+	m.Name = cmp.Or(m.Name, m.ID)
 	c := &m.Thinking
 	switch c.Control {
 	case provider.ControlNone:
-		c.Levels, c.Default = orList(c.Levels, provider.Off), or(c.Default, provider.Off)
+		c.Levels, c.Default = orList(c.Levels, provider.Off), cmp.Or(c.Default, provider.Off)
 	case provider.ControlAlways:
-		c.Levels, c.Default = orList(c.Levels, provider.On), or(c.Default, provider.On)
+		c.Levels, c.Default = orList(c.Levels, provider.On), cmp.Or(c.Default, provider.On)
 	case provider.ControlToggle:
 		c.Levels = orList(c.Levels, provider.Off, provider.On)
 	case provider.ControlBudget:
-		c.BudgetMin = or(c.BudgetMin, leastBudget)
+		c.BudgetMin = cmp.Or(c.BudgetMin, leastBudget)
 		if c.BudgetMax == 0 && m.MaxOutput > 0 {
 			c.BudgetMax = m.MaxOutput - 1 // a budget has to stay below max_tokens (docs: extended-thinking)
 		}
@@ -153,15 +154,6 @@ func budgets(c provider.Capability, stated map[provider.Level]int) map[provider.
 	}
 	maps.Copy(all, stated)
 	return all
-}
-
-// or is the first value unless that is zero.
-func or[T comparable](stated, base T) T {
-	var zero T
-	if stated != zero {
-		return stated
-	}
-	return base
 }
 
 func orList(stated []provider.Level, rest ...provider.Level) []provider.Level {

@@ -1,0 +1,358 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// config is what the operator wants: the file, then the environment, then the catalog. It is checked as a whole, so
+// that nothing starts half.
+type config struct {
+	Path          string           // the file that was read; empty: there is none
+	Model         string           // for new sessions; empty: the default model of the first provider that is there
+	ThinkingLevel provider.Level   // empty: nobody said
+	Providers     []providerConfig // in catalog order: the catalog's vendors, the operator's own by name, the simulator
+	Limits        limits
+}
+
+// providerConfig is a model API at one address with one key. Both come from the operator alone.
+type providerConfig struct {
+	ID           string
+	Vendor       string // who made the models, as far as the operator says; the id where nobody does
+	API          string // the wire API
+	Dialect      string // whose quirks it has; empty: none known
+	BaseURL      string // without a slash at the end; empty: inside this process (the simulator)
+	KeyEnv       string // the variable that Key was read from; empty: it needs none
+	Key          provider.Secret
+	Headers      map[string]string
+	Defaults     reasoningDefaults
+	DefaultModel string         // empty: none
+	Rows         []registry.Row // corrections and additions to the catalog
+}
+
+// reasoningDefaults rank below everything that is said of a session. Empty members say nothing.
+type reasoningDefaults struct {
+	Effort   provider.Level
+	Fallback provider.Policy
+}
+
+// limits guard a turn and a connection.
+type limits struct {
+	MaxModelCalls   int
+	MaxTurnBytes    int64
+	MaxTurnTime     time.Duration
+	MaxMessageBytes int64
+}
+
+var defaultLimits = limits{MaxModelCalls: 50, MaxTurnBytes: 64 << 20, MaxTurnTime: time.Hour, MaxMessageBytes: 8 << 20}
+
+// simID is the provider inside this process. It stands last: it is used when there is nothing better.
+const simID = "sim"
+
+// loadConfig reads the file at path; with no path the default one, which may be missing. An error names file, line and
+// key, and never a value that could be a secret.
+func loadConfig(path string, getenv func(string) string) (config, error) {
+	given := path != ""
+	if !given {
+		path = defaultConfigPath()
+	}
+	var doc []byte
+	if path != "" {
+		var err error
+		doc, err = os.ReadFile(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !given:
+			path = ""
+		case err != nil:
+			return config{}, fmt.Errorf("config: %w", err)
+		}
+	}
+	src := &source{path: path, doc: doc}
+	f, err := src.decode()
+	if err != nil {
+		return config{}, err
+	}
+	return src.config(f, getenv)
+}
+
+// config settles what the file says, together with the environment.
+func (src *source) config(f file, getenv func(string) string) (config, error) {
+	c := config{Path: src.path, Model: f.Model, Limits: defaultLimits}
+	var err error
+	if c.ThinkingLevel, err = parseLevel(f.ThinkingLevel); err != nil {
+		return config{}, src.errorf("thinking_level", "%w", err)
+	}
+	if err := src.limits(f.Limits, &c.Limits); err != nil {
+		return config{}, err
+	}
+	for _, id := range providerIDs(f) {
+		p, err := src.provider(id, f.Providers[id], getenv)
+		if err != nil {
+			return config{}, err
+		}
+		c.Providers = append(c.Providers, p)
+	}
+	catalog, err := c.catalog()
+	if row, ok := errors.AsType[*registry.RowError](err); ok {
+		return config{}, src.rowError(row, c)
+	}
+	if err != nil {
+		return config{}, err
+	}
+	if c.Model != "" {
+		if _, err := catalog.Find(c.Model); err != nil {
+			return config{}, src.errorf("model", "%w", err)
+		}
+	}
+	return c, nil
+}
+
+// catalog is what the registry knows with this configuration.
+func (c config) catalog() (*registry.Catalog, error) {
+	var list []registry.Provider
+	for _, p := range c.Providers {
+		vendor, _ := vendorNamed(p.Vendor) // one that the catalog does not know has no rows there
+		list = append(list, registry.Provider{ID: p.ID, Vendor: vendor.ID, Rows: p.Rows})
+	}
+	return registry.New(list)
+}
+
+// providerIDs lists the catalog's vendors, which need no configuration, and those that the file adds.
+func providerIDs(f file) []string {
+	var known, own []string
+	for _, v := range registry.Vendors() {
+		known = append(known, v.ID)
+	}
+	for id := range f.Providers {
+		if !slices.Contains(known, id) {
+			own = append(own, id)
+		}
+	}
+	slices.Sort(own)
+	last := len(known) - 1 // the simulator
+	return slices.Concat(known[:last], own, known[last:])
+}
+
+var providerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+func (src *source) provider(id string, f fileProvider, getenv func(string) string) (providerConfig, error) {
+	key := "providers." + id
+	if !providerID.MatchString(id) {
+		return providerConfig{}, src.errorf(key, "a provider's name has letters, digits, dots, dashes and underscores")
+	}
+	vendor, known := vendorNamed(id)
+	p := providerConfig{
+		ID: id, Vendor: cmp.Or(f.Dialect, id), // the dialect of a gateway names whose models it has
+		API: cmp.Or(f.API, vendor.API), Dialect: cmp.Or(f.Dialect, vendor.Dialect),
+		KeyEnv: cmp.Or(f.KeyEnv, vendor.KeyEnv), Headers: f.Headers, DefaultModel: vendor.DefaultModel,
+	}
+	if known {
+		p.Vendor = id
+	}
+	if problem := checkAPI(p.API); problem != "" {
+		return providerConfig{}, src.errorf(key+".api", "%s", problem)
+	}
+	if problem := checkDialect(p.Dialect); problem != "" {
+		return providerConfig{}, src.errorf(key+".dialect", "%s", problem)
+	}
+	var err error
+	if p.BaseURL, err = src.baseURL(key, f.BaseURL, vendor, getenv); err != nil {
+		return providerConfig{}, err
+	}
+	if !variableName.MatchString(p.KeyEnv) {
+		return providerConfig{}, src.errorf(key+".api_key_env", "wants the name of an environment variable, not a key")
+	}
+	p.Key = provider.NewSecret(variable(getenv, p.KeyEnv))
+	for _, name := range slices.Sorted(maps.Keys(f.Headers)) {
+		if problem := checkHeader(name, f.Headers[name]); problem != "" {
+			return providerConfig{}, src.errorf(key+".headers."+name, "%s", problem)
+		}
+	}
+	if p.Defaults, err = src.reasoning(key+".reasoning_defaults", f.Defaults); err != nil {
+		return providerConfig{}, err
+	}
+	for _, m := range f.Models {
+		p.Rows = append(p.Rows, m.row())
+	}
+	return p, nil
+}
+
+func vendorNamed(id string) (registry.Vendor, bool) {
+	list := registry.Vendors()
+	i := slices.IndexFunc(list, func(v registry.Vendor) bool { return v.ID == id })
+	if i < 0 {
+		return registry.Vendor{}, false
+	}
+	return list[i], true
+}
+
+// baseURL is the file's, else the environment's, else the vendor's: the file is about this daemon, the variable about
+// every program that talks to the vendor.
+func (src *source) baseURL(key, stated string, v registry.Vendor, getenv func(string) string) (string, error) {
+	fromEnv := variable(getenv, v.BaseURLEnv)
+	switch {
+	case stated != "":
+		if problem := checkBaseURL(stated); problem != "" {
+			return "", src.errorf(key+".base_url", "%s", problem)
+		}
+	case fromEnv != "":
+		if problem := checkBaseURL(fromEnv); problem != "" {
+			return "", fmt.Errorf("environment: %s: %s", v.BaseURLEnv, problem)
+		}
+	case v.ID == "":
+		return "", src.errorf(key+".base_url", `missing; say where the API is, such as "https://llm.example.com"`)
+	}
+	return strings.TrimRight(cmp.Or(stated, fromEnv, v.BaseURL), "/"), nil
+}
+
+func (src *source) reasoning(key string, f fileDefaults) (reasoningDefaults, error) {
+	var d reasoningDefaults
+	var err error
+	if d.Effort, err = parseLevel(f.Effort); err != nil {
+		return d, src.errorf(key+".effort", "%w", err)
+	}
+	if f.Fallback == "" {
+		return d, nil
+	}
+	if d.Fallback, err = provider.ParsePolicy(f.Fallback); err != nil {
+		return d, src.errorf(key+".fallback", "%w", err)
+	}
+	return d, nil
+}
+
+// variableName takes the empty word, for a provider that needs no key.
+var variableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`)
+
+func variable(getenv func(string) string, name string) string {
+	if name == "" {
+		return ""
+	}
+	return strings.TrimSpace(getenv(name))
+}
+
+// parseLevel takes the empty word, which says nothing.
+func parseLevel(word string) (provider.Level, error) {
+	if word == "" {
+		return "", nil
+	}
+	return provider.ParseLevel(word)
+}
+
+// laterAPIs are wire APIs by name that this build has no adapter for.
+var laterAPIs = []string{"responses", "chat", "gemini", "ollama"}
+
+func checkAPI(api string) string {
+	switch {
+	case api == "messages":
+		return ""
+	case api == "":
+		return `missing; this version serves api = "messages"`
+	case slices.Contains(laterAPIs, api):
+		return fmt.Sprintf(`this version does not serve %q yet; it serves "messages"`, api)
+	}
+	return fmt.Sprintf(`%q is no wire API; this version serves "messages"`, api)
+}
+
+func checkDialect(dialect string) string {
+	var known []string
+	for _, v := range registry.Vendors() {
+		if !slices.Contains(known, v.Dialect) {
+			known = append(known, v.Dialect)
+		}
+	}
+	if dialect == "" || slices.Contains(known, dialect) {
+		return ""
+	}
+	return fmt.Sprintf("%q is not a dialect of this version; known: %s", dialect, strings.Join(known, ", "))
+}
+
+// checkBaseURL says what is wrong with a base URL, and never quotes it: there may be a password in it.
+func checkBaseURL(text string) string {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Hostname() == "":
+		return `wants an address such as "https://llm.example.com"`
+	case u.User != nil:
+		return "has a user name or password in it; name the variable with the key in api_key_env"
+	case u.RawQuery != "" || u.ForceQuery:
+		return "has a query in it; leave out the ? and what follows"
+	case u.Fragment != "" || strings.HasSuffix(text, "#"):
+		return "has a fragment in it; leave out the # and what follows"
+	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1"):
+		return "ends in /v1, which is added for each call; leave it out"
+	}
+	return ""
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // RFC 9110, section 5.6.2
+
+var (
+	keyHeaders = []string{"authorization", "proxy-authorization", "x-api-key", "cookie"}
+	ownHeaders = []string{"accept", "accept-encoding", "anthropic-beta", "anthropic-version", "connection", "content-length",
+		"content-type", "host", "te", "trailer", "transfer-encoding", "upgrade"}
+)
+
+// checkHeader says what is wrong with a header, and never quotes its value.
+func checkHeader(name, value string) string {
+	lower := strings.ToLower(name)
+	switch {
+	case !headerName.MatchString(name):
+		return "is not a header's name"
+	case slices.Contains(keyHeaders, lower):
+		return "carries a key; name the variable with the key in api_key_env"
+	case slices.Contains(ownHeaders, lower):
+		return "is set by thinkd itself; leave it out"
+	case strings.ContainsFunc(value, func(r rune) bool { return unicode.IsControl(r) && r != '\t' }):
+		return "has a control character in its value"
+	}
+	return ""
+}
+
+func (src *source) limits(f fileLimits, l *limits) error {
+	if f.MaxModelCalls != nil {
+		l.MaxModelCalls = *f.MaxModelCalls
+	}
+	var err error
+	if f.MaxTurnBytes != nil {
+		if l.MaxTurnBytes, err = parseSize(f.MaxTurnBytes); err != nil {
+			return src.errorf("limits.max_turn_bytes", "%w", err)
+		}
+	}
+	if f.MaxTurnTime != nil {
+		if l.MaxTurnTime, err = parseTime(f.MaxTurnTime); err != nil {
+			return src.errorf("limits.max_turn_time", "%w", err)
+		}
+	}
+	if f.MaxMessageBytes != nil {
+		if l.MaxMessageBytes, err = parseSize(f.MaxMessageBytes); err != nil {
+			return src.errorf("limits.max_message_bytes", "%w", err)
+		}
+	}
+	switch {
+	case l.MaxModelCalls < 1:
+		return src.errorf("limits.max_model_calls", "wants 1 or more")
+	case l.MaxTurnBytes < 1:
+		return src.errorf("limits.max_turn_bytes", "wants more than nothing")
+	case l.MaxTurnTime <= 0:
+		return src.errorf("limits.max_turn_time", "wants more than nothing")
+	case l.MaxMessageBytes < leastMessage:
+		return src.errorf("limits.max_message_bytes", "wants 4KiB or more: the protocol's own answers have to fit")
+	}
+	return nil
+}
+
+// leastMessage holds any answer to a request without content.
+const leastMessage = 4 << 10

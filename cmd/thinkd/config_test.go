@@ -1,0 +1,455 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// writeConfig puts a configuration into a directory of the test's own.
+func writeConfig(t *testing.T, doc string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func environment(pairs ...string) func(string) string {
+	return func(name string) string {
+		for _, pair := range pairs {
+			if value, ok := strings.CutPrefix(pair, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+}
+
+// secrets are compared by what is in them.
+var byValue = cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() == b.Reveal() })
+
+func builtIn() config {
+	return config{
+		Providers: []providerConfig{
+			{ID: "anthropic", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "https://api.anthropic.com",
+				KeyEnv: "ANTHROPIC_API_KEY", DefaultModel: "claude-opus-5-5"},
+			{ID: "sim", Vendor: "sim", API: "messages", Dialect: "anthropic", DefaultModel: "claude"},
+		},
+		Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute, MaxMessageBytes: 8_388_608},
+	}
+}
+
+func TestConfigWithoutFile(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
+	t.Setenv("AppData", home)
+
+	got, err := loadConfig("", environment("ANTHROPIC_API_KEY= sk-canary\n", "ANTHROPIC_BASE_URL=http://127.0.0.1:9000/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := builtIn()
+	want.Providers[0].Key = provider.NewSecret("sk-canary")
+	want.Providers[0].BaseURL = "http://127.0.0.1:9000"
+	if diff := cmp.Diff(want, got, byValue); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if shown := fmt.Sprintf("%v %+v %#v", got, got, got); strings.Contains(shown, "canary") {
+		t.Errorf("a config prints its keys: %s", shown)
+	}
+	catalog, err := got.catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(registry.Default().Models(), catalog.Models()); diff != "" {
+		t.Errorf("catalog (-want +got)\n%s", diff)
+	}
+}
+
+func TestConfigDefaultFile(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", home)
+	t.Setenv("AppData", home)
+	path := defaultConfigPath()
+	if filepath.Base(path) != "config.toml" || filepath.Base(filepath.Dir(path)) != "thinkd" {
+		t.Fatalf("default file %s", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(`model = "sim/claude"`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, err := loadConfig("", environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Path != path || got.Model != "sim/claude" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestConfigMissing(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.toml")
+	_, err := loadConfig(path, environment())
+	if err == nil || !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "config: ") {
+		t.Errorf("a file that was asked for and is not there: %v", err)
+	}
+	if _, err := loadConfig(t.TempDir(), environment()); err == nil {
+		t.Error("a directory was taken for a file")
+	}
+}
+
+func TestConfigGood(t *testing.T) {
+	yes, no, free := true, false, provider.SamplingFree
+	for _, tt := range []struct {
+		name, doc string
+		want      func(c *config)
+	}{
+		{"empty", "", func(*config) {}},
+		{"comments", "# nothing\n\n", func(*config) {}},
+		{"top level", "model = \"claude-opus-5\"\nthinking_level = \"none\"\n", func(c *config) {
+			c.Model, c.ThinkingLevel = "claude-opus-5", provider.Off
+		}},
+		{"a model without a row", `model = "anthropic/claude-next"`, func(c *config) { c.Model = "anthropic/claude-next" }},
+		{"all of a known provider", `
+[providers.anthropic]
+api = "messages"
+dialect = "anthropic"
+base_url = "http://127.0.0.1:9000//"
+api_key_env = "MY_KEY"
+headers = { "x-team" = "a" }
+reasoning_defaults = { effort = "high", fallback = "provider_default" }
+`, func(c *config) {
+			p := &c.Providers[0]
+			p.BaseURL, p.KeyEnv, p.Key = "http://127.0.0.1:9000", "MY_KEY", provider.NewSecret("mine")
+			p.Headers = map[string]string{"x-team": "a"}
+			p.Defaults = reasoningDefaults{provider.High, provider.ProviderDefault}
+		}},
+		{"rows", `
+[[providers.anthropic.models]]
+id = "claude-next"
+thinking = { control = "effort", levels = ["low", "high"], default = "high", can_disable = false }
+context_window = 400000
+max_output_tokens = 64000
+
+[[providers.anthropic.models]]
+id = "claude-opus-5"
+name = "Ours"
+input = ["text"]
+tools = false
+sampling = "free"
+price = { input = 1, output = 2.5 }
+[providers.anthropic.models.thinking]
+can_disable = true
+levels = ["none", "low"]
+default = "none"
+display = ["omitted"]
+
+[[providers.sim.models]]
+id = "claude-budget"
+thinking.budget_min = 2000
+thinking.budget_max = 30_000
+thinking.budgets.low = 3000
+`, func(c *config) {
+			c.Providers[0].Rows = []registry.Row{
+				{ID: "claude-next", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", CanDisable: &no, Window: 400_000, MaxOutput: 64_000},
+				{ID: "claude-opus-5", Name: "Ours", Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Input: 1, Output: 2.5},
+					CanDisable: &yes, Levels: []provider.Level{"off", "low"}, Default: "off", Display: []provider.Display{"omitted"}},
+			}
+			c.Providers[1].Rows = []registry.Row{
+				{ID: "claude-budget", BudgetMin: 2000, BudgetMax: 30_000, Budgets: map[provider.Level]int{"low": 3000}},
+			}
+		}},
+		{"own providers stand between the vendors and the simulator", `
+[providers.zoo]
+api = "messages"
+base_url = "https://zoo.example.com/anthropic"
+[providers."b.c"]
+api = "messages"
+dialect = "anthropic"
+base_url = "http://localhost:1"
+api_key_env = "NOT_SET"
+`, func(c *config) {
+			c.Providers = []providerConfig{
+				c.Providers[0],
+				{ID: "b.c", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "http://localhost:1", KeyEnv: "NOT_SET"},
+				{ID: "zoo", Vendor: "zoo", API: "messages", BaseURL: "https://zoo.example.com/anthropic"},
+				c.Providers[1],
+			}
+		}},
+		{"limits", `
+[limits]
+max_model_calls = 3
+max_turn_bytes = "512KiB"
+max_turn_time = "1h30m"
+max_message_bytes = "1GiB"
+`, func(c *config) {
+			c.Limits = limits{3, 524_288, 90 * time.Minute, 1_073_741_824}
+		}},
+		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *config) {
+			c.Limits.MaxTurnBytes, c.Limits.MaxMessageBytes = 70_000, 5000
+		}},
+	} {
+		path := writeConfig(t, tt.doc)
+		got, err := loadConfig(path, environment("MY_KEY=mine", "ANTHROPIC_BASE_URL="))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		want := builtIn()
+		want.Path = path
+		tt.want(&want)
+		if diff := cmp.Diff(want, got, byValue); diff != "" {
+			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
+		}
+	}
+}
+
+func TestConfigBeatsEnvironment(t *testing.T) {
+	path := writeConfig(t, "[providers.anthropic]\nbase_url = \"https://a.example.com\"")
+	got, err := loadConfig(path, environment("ANTHROPIC_BASE_URL=https://b.example.com"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if url := got.Providers[0].BaseURL; url != "https://a.example.com" {
+		t.Errorf("got %s", url)
+	}
+}
+
+func TestConfigCatalog(t *testing.T) {
+	c, err := loadConfig(writeConfig(t, `
+[providers.gateway]
+api = "messages"
+dialect = "anthropic"
+base_url = "https://gateway.example.com"
+[[providers.gateway.models]]
+id = "claude-opus-5"
+context_window = 9
+[providers.local]
+api = "messages"
+base_url = "http://localhost:1"
+`), environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := c.catalog()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"anthropic", "gateway", "local", "sim"}, catalog.Providers()); diff != "" {
+		t.Error(diff)
+	}
+	if m := catalog.Model("gateway", "claude-opus-5"); m.Window != 9 || m.Source != provider.FromConfig || len(m.Thinking.Levels) == 0 {
+		t.Errorf("a corrected row at a gateway: %+v", m)
+	}
+	if m := catalog.Model("gateway", "claude-opus-5-5"); !m.Known {
+		t.Error("a gateway with a vendor's dialect lacks the vendor's rows")
+	}
+	if m := catalog.Model("local", "claude-opus-5-5"); m.Known {
+		t.Error("a provider without a dialect has rows from nowhere")
+	}
+}
+
+func TestConfigBroken(t *testing.T) {
+	for _, tt := range []struct {
+		name, doc string
+		want      string // FILE stands for the path
+	}{
+		{"no TOML", "model", `FILE:1: expected '=' after key`},
+		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
+		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, limits`},
+		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes"},
+		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
+			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, reasoning_defaults, models`},
+		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
+			`FILE:3: providers.anthropic.models.thinking.kind: unknown; here are known: control, levels, default, can_disable, display, budget_min, budget_max, budgets`},
+		{"a key in the file", "[providers.anthropic]\napi_key = \"sk-canary\"",
+			`FILE:2: providers.anthropic.api_key: keys have no place in this file; put the key in the environment and name the variable in api_key_env`},
+		{"a key for its variable", "[providers.anthropic]\napi_key_env = \"sk-canary\"",
+			`FILE:2: providers.anthropic.api_key_env: wants the name of an environment variable, not a key`},
+		{"later: agents", "model = \"sim/claude\"\n[agents.reviewer]\nmodel = \"x\"", `FILE:2: agents.reviewer: this version does not serve this yet; leave it out`},
+		{"later: MCP", "[mcp_servers.files]\ncommand = [\"x\"]", `FILE:1: mcp_servers.files: this version does not serve this yet; leave it out`},
+		{"later: serve", "\n[serve]\nhosts = []", `FILE:2: serve: this version does not serve this yet; leave it out`},
+		{"later: serve, dotted", "serve.hosts = []", `FILE:1: serve.hosts: this version does not serve this yet; leave it out`},
+		{"later: a row's API", "[[providers.anthropic.models]]\nid = \"m\"\napi = \"chat\"", `FILE:3: providers.anthropic.models.api: this version does not serve this yet; leave it out`},
+		{"later: APIs", "[providers.openai]\nbase_url = \"https://api.example.com/v1\"\napi = \"responses\"",
+			`FILE:3: providers.openai.api: this version does not serve "responses" yet; it serves "messages"`},
+		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves "messages"`},
+		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of this version; known: anthropic`},
+		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves api = "messages"`},
+		{"own provider without address", "\n[providers.mine]\napi = \"messages\"", `FILE:2: providers.mine.base_url: missing; say where the API is, such as "https://llm.example.com"`},
+		{"a provider's name", "[providers.\"a/b\"]\napi = \"messages\"", `FILE:1: providers.a/b: a provider's name has letters, digits, dots, dashes and underscores`},
+		{"integer for string", "model = 5", `FILE:1: model: wants a string`},
+		{"string for integer", "[limits]\nmax_model_calls = \"many\"", `FILE:2: limits.max_model_calls: wants a whole number`},
+		{"string for list", "[[providers.anthropic.models]]\nid = \"m\"\ninput = \"text\"", `FILE:3: providers.anthropic.models.input: wants a list of strings`},
+		{"string for boolean", "[[providers.anthropic.models]]\nid = \"m\"\ntools = \"yes\"", `FILE:3: providers.anthropic.models.tools: wants true or false`},
+		{"string for number", "[[providers.anthropic.models]]\nid = \"m\"\nprice = { input = \"1\" }", `FILE:3: providers.anthropic.models.price.input: wants a number`},
+		{"integer for header", "[providers.anthropic]\nheaders = { a = 1 }", `FILE:2: providers.anthropic.headers.a: wants a string`},
+		{"integer for headers", "[providers.anthropic]\nheaders = 5", `FILE:2: providers.anthropic.headers: wants a table, each of its members a string`},
+		{"integer in a list", "[[providers.anthropic.models]]\nid = \"m\"\ninput = [\"text\", 5]", `FILE:3: providers.anthropic.models.input: wants a list of strings`},
+		{"row of a number", "[providers.anthropic]\nmodels = [ 5 ]", `FILE:2: providers.anthropic.models: wants a list of tables`},
+		{"string for provider", "[providers]\nanthropic = \"yes\"", `FILE:2: providers.anthropic: wants a table with api, dialect, base_url, api_key_env, headers, reasoning_defaults, models`},
+		{"string for providers", "providers = \"all\"", `FILE:1: providers: wants a table, each of its members a table`},
+		{"string for models", "[providers.anthropic]\nmodels = \"all\"", `FILE:2: providers.anthropic.models: wants a list of tables`},
+		{"level", "\n\nthinking_level = \"ultra\"", `FILE:3: thinking_level: unknown thinking level "ultra"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
+		{"default level", "[providers.anthropic]\n\nreasoning_defaults = { fallback = \"off\", effort = \"some\" }",
+			`FILE:3: providers.anthropic.reasoning_defaults.effort: unknown thinking level "some"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
+		{"default fallback", "[providers.anthropic.reasoning_defaults]\neffort = \"low\"\nfallback = \"guess\"",
+			`FILE:3: providers.anthropic.reasoning_defaults.fallback: unknown fallback "guess"; known: downgrade, off, provider_default, error`},
+		{"model at nobody", "# first\nmodel = \"gpt-9\"", `FILE:2: model: no model "gpt-9"; name it as provider/id, with one of these providers: anthropic, sim`},
+		{"model at two", "model = \"claude-opus-5\"\n[providers.b]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://localhost\"",
+			`FILE:1: model: model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, b/claude-opus-5`},
+		{"size", "[limits]\nmax_turn_bytes = \"64 MB\"", `FILE:2: limits.max_turn_bytes: wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`},
+		{"size of another type", "[limits]\nmax_turn_bytes = true", `FILE:2: limits.max_turn_bytes: wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`},
+		{"size, too great", "[limits]\nmax_turn_bytes = \"999999999999999999GiB\"", `FILE:2: limits.max_turn_bytes: is more than can be counted`},
+		{"no size", "[limits]\nmax_turn_bytes = 0", `FILE:2: limits.max_turn_bytes: wants more than nothing`},
+		{"size below nothing", "[limits]\nmax_turn_bytes = -5", `FILE:2: limits.max_turn_bytes: wants more than nothing`},
+		{"message size", "[limits]\nmax_message_bytes = \"1KiB\"", `FILE:2: limits.max_message_bytes: wants 4KiB or more: the protocol's own answers have to fit`},
+		{"time", "[limits]\nmax_turn_time = \"an hour\"", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},
+		{"bare time", "[limits]\nmax_turn_time = 60", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},
+		{"no time", "[limits]\nmax_turn_time = \"0s\"", `FILE:2: limits.max_turn_time: wants more than nothing`},
+		{"calls", "[limits]\nmax_model_calls = 0", `FILE:2: limits.max_model_calls: wants 1 or more`},
+		{"header with a key", "[providers.anthropic]\n[providers.anthropic.headers]\nAuthorization = \"Bearer canary\"",
+			`FILE:3: providers.anthropic.headers.Authorization: carries a key; name the variable with the key in api_key_env`},
+		{"header of ours", "[providers.anthropic]\nheaders = { Host = \"x\" }", `FILE:2: providers.anthropic.headers.Host: is set by thinkd itself; leave it out`},
+		{"header name", "[providers.anthropic]\nheaders = { \"a b\" = \"x\" }", `FILE:2: providers.anthropic.headers.a b: is not a header's name`},
+		{"header value", "[providers.anthropic]\nheaders = { a = \"x\\r\\nb: canary\" }", `FILE:2: providers.anthropic.headers.a: has a control character in its value`},
+		{"row without id", "[[providers.anthropic.models]]\nname = \"x\"", `FILE:1: providers.anthropic.models.id: model "": missing`},
+		{"row twice", "[[providers.sim.models]]\nid = \"claude\"\n[[providers.sim.models]]\nid = \"claude\"",
+			`FILE:4: providers.sim.models.id: model "claude": a second row for the same model`},
+		{"row of a new model without thinking", "[[providers.sim.models]]\nid = \"claude\"\n\n[[providers.sim.models]]\nid = \"new\"",
+			`FILE:4: providers.sim.models.thinking.control: model "new": missing; it is one of effort, budget, toggle, always, none`},
+		{"row's default", "[[providers.anthropic.models]]\nid = \"claude-opus-5\"\n[providers.anthropic.models.thinking]\nlevels = [\"low\"]\ndefault = \"high\"",
+			`FILE:5: providers.anthropic.models.thinking.default: model "claude-opus-5": "high" is not one of the levels: off, low`},
+		{"row's levels, in a list of tables", "[providers.anthropic]\nmodels = [\n  { id = \"claude-opus-5\" },\n  { id = \"claude-opus-4-8\", thinking = { levels = [\"low\", \"ultra\"] } },\n]",
+			`FILE:4: providers.anthropic.models.thinking.levels: model "claude-opus-4-8": "ultra" is not a level; known: off, on, minimal, low, medium, high, xhigh, max`},
+		{"row's budgets", "[[providers.sim.models]]\nid = \"claude-budget\"\nthinking.budget_min = 5\nthinking.budget_max = 4",
+			`FILE:4: providers.sim.models.thinking.budget_max: model "claude-budget": 4 is below the least budget, 5`},
+		{"row's sampling", "[[providers.sim.models]]\nid = \"claude\"\nsampling = \"often\"", `FILE:3: providers.sim.models.sampling: model "claude": "often" is not one of free, never, not_in_thinking`},
+	} {
+		path := writeConfig(t, tt.doc)
+		c, err := loadConfig(path, environment())
+		if err == nil {
+			t.Errorf("%s: got %+v, want an error", tt.name, c)
+			continue
+		}
+		if got := strings.ReplaceAll(err.Error(), path, "FILE"); got != tt.want {
+			t.Errorf("%s:\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+		if strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: the error tells a secret: %v", tt.name, err)
+		}
+	}
+}
+
+func TestConfigBaseURL(t *testing.T) {
+	for url, want := range map[string]string{
+		"https://api.example.com":            "",
+		"http://127.0.0.1:9000/anthropic/":   "",
+		"http://[::1]:80":                    "",
+		"https://v1.example.com/v1beta":      "",
+		"api.example.com":                    `wants an address such as "https://llm.example.com"`,
+		"localhost:9000":                     `wants an address such as "https://llm.example.com"`,
+		"ftp://api.example.com":              `wants an address such as "https://llm.example.com"`,
+		"https://":                           `wants an address such as "https://llm.example.com"`,
+		"https://:80":                        `wants an address such as "https://llm.example.com"`,
+		"https://a.example.com:port":         `wants an address such as "https://llm.example.com"`,
+		"https://a\\u0000b":                  `wants an address such as "https://llm.example.com"`,
+		"https://me:canary@example.com":      "has a user name or password in it; name the variable with the key in api_key_env",
+		"https://api.example.com/?k=canary":  "has a query in it; leave out the ? and what follows",
+		"https://api.example.com?":           "has a query in it; leave out the ? and what follows",
+		"https://api.example.com#canary":     "has a fragment in it; leave out the # and what follows",
+		"https://api.example.com#":           "has a fragment in it; leave out the # and what follows",
+		"https://api.example.com/v1/":        "ends in /v1, which is added for each call; leave it out",
+		"https://api.example.com/claude/v1":  "ends in /v1, which is added for each call; leave it out",
+		"https://canary:x@api.example.com:z": `wants an address such as "https://llm.example.com"`,
+	} {
+		path := writeConfig(t, "\n[providers.anthropic]\nbase_url = \""+url+"\"")
+		_, err := loadConfig(path, environment())
+		got := ""
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), path+":3: providers.anthropic.base_url: ")
+		}
+		if got != want {
+			t.Errorf("file, %s:\n got %s\nwant %s", url, got, want)
+		}
+
+		if strings.Contains(url, `\u0000`) {
+			continue // an environment cannot hold this
+		}
+		_, err = loadConfig(writeConfig(t, ""), environment("ANTHROPIC_BASE_URL="+url))
+		got = ""
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "environment: ANTHROPIC_BASE_URL: ")
+		}
+		if got != want {
+			t.Errorf("environment, %s:\n got %s\nwant %s", url, got, want)
+		}
+	}
+}
+
+func TestConfigKnownKeys(t *testing.T) {
+	// Each key of the file has a name in TOML, or it could be neither written nor listed in an error.
+	for _, table := range []string{"", "providers.x", "providers.x.reasoning_defaults", "providers.x.models",
+		"providers.x.models.thinking", "providers.x.models.price", "limits"} {
+		var key []string
+		if table != "" {
+			key = strings.Split(table, ".")
+		}
+		typ := typeAt(key)
+		if typ != nil && typ.Kind().String() == "slice" {
+			typ = typ.Elem()
+		}
+		if typ == nil || typ.NumField() == 0 {
+			t.Errorf("%q is no table", table)
+			continue
+		}
+		for _, tag := range tags(typ) {
+			if tag == "" || tag != strings.ToLower(tag) {
+				t.Errorf("%q has a key named %q", table, tag)
+			}
+		}
+	}
+}
+
+func TestDefaultDataDir(t *testing.T) {
+	for _, tt := range []struct {
+		goos string
+		env  []string
+		want string
+	}{
+		{"linux", []string{"HOME=/home/u"}, "/home/u/.local/share/thinkd"},
+		{"linux", []string{"HOME=/home/u", "XDG_DATA_HOME=/data"}, "/data/thinkd"},
+		{"linux", []string{"HOME=/home/u", "XDG_DATA_HOME=data"}, "/home/u/.local/share/thinkd"},
+		{"freebsd", []string{"XDG_DATA_HOME=/data"}, "/data/thinkd"},
+		{"linux", nil, "no data directory: HOME is not set; name one with --data"},
+		{"darwin", []string{"HOME=/Users/u", "XDG_DATA_HOME=/data"}, "/Users/u/Library/Application Support/thinkd"},
+		{"darwin", nil, "no data directory: HOME is not set; name one with --data"},
+		{"windows", []string{"LocalAppData=/appdata"}, "/appdata/thinkd"},
+		{"windows", nil, "no data directory: %LocalAppData% is not set; name one with --data"},
+	} {
+		got, err := defaultDataDir(tt.goos, environment(tt.env...))
+		if err != nil {
+			got = err.Error()
+		}
+		if filepath.ToSlash(got) != tt.want {
+			t.Errorf("%s %v: got %s, want %s", tt.goos, tt.env, got, tt.want)
+		}
+	}
+}

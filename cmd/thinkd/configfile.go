@@ -1,0 +1,136 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// file is the configuration as written.
+type file struct {
+	Model         string                  `toml:"model"`
+	ThinkingLevel string                  `toml:"thinking_level"`
+	Providers     map[string]fileProvider `toml:"providers"`
+	Limits        fileLimits              `toml:"limits"`
+}
+
+type fileProvider struct {
+	API      string            `toml:"api"`
+	Dialect  string            `toml:"dialect"`
+	BaseURL  string            `toml:"base_url"`
+	KeyEnv   string            `toml:"api_key_env"`
+	Headers  map[string]string `toml:"headers"`
+	Defaults fileDefaults      `toml:"reasoning_defaults"`
+	Models   []fileModel       `toml:"models"`
+}
+
+type fileDefaults struct {
+	Effort   string `toml:"effort"`
+	Fallback string `toml:"fallback"`
+}
+
+type fileModel struct {
+	ID        string       `toml:"id"`
+	Name      string       `toml:"name"`
+	Thinking  fileThinking `toml:"thinking"`
+	Window    int          `toml:"context_window"`
+	MaxOutput int          `toml:"max_output_tokens"`
+	Input     []string     `toml:"input"`
+	Tools     *bool        `toml:"tools"`
+	Sampling  string       `toml:"sampling"` // free, never, not_in_thinking
+	Price     *filePrice   `toml:"price"`
+}
+
+type fileThinking struct {
+	Control    provider.ControlKind   `toml:"control"`
+	Levels     []provider.Level       `toml:"levels"`
+	Default    provider.Level         `toml:"default"`
+	CanDisable *bool                  `toml:"can_disable"`
+	Display    []provider.Display     `toml:"display"`
+	BudgetMin  int                    `toml:"budget_min"`
+	BudgetMax  int                    `toml:"budget_max"`
+	Budgets    map[provider.Level]int `toml:"budgets"`
+}
+
+type filePrice struct {
+	Input  float64 `toml:"input"` // USD per million tokens
+	Output float64 `toml:"output"`
+}
+
+type fileLimits struct {
+	MaxModelCalls   *int `toml:"max_model_calls"`
+	MaxTurnBytes    any  `toml:"max_turn_bytes"` // see parseSize
+	MaxTurnTime     any  `toml:"max_turn_time"`  // see parseTime
+	MaxMessageBytes any  `toml:"max_message_bytes"`
+}
+
+func (m fileModel) row() registry.Row {
+	t := m.Thinking
+	r := registry.Row{
+		ID: m.ID, Name: m.Name, Control: t.Control, Levels: spelled(t.Levels), Default: spelled([]provider.Level{t.Default})[0],
+		CanDisable: t.CanDisable, Display: t.Display, BudgetMin: t.BudgetMin, BudgetMax: t.BudgetMax, Budgets: t.Budgets,
+		Window: m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools,
+	}
+	if m.Sampling != "" {
+		rule := provider.SamplingRule(m.Sampling)
+		if m.Sampling == "free" {
+			rule = provider.SamplingFree
+		}
+		r.Sampling = &rule
+	}
+	if m.Price != nil {
+		r.Price = &provider.Price{Input: m.Price.Input, Output: m.Price.Output}
+	}
+	return r
+}
+
+// spelled takes none for off, as clients may write it.
+func spelled(levels []provider.Level) []provider.Level {
+	list := slices.Clone(levels)
+	for i, l := range list {
+		if l == "none" {
+			list[i] = provider.Off
+		}
+	}
+	return list
+}
+
+var sizePattern = regexp.MustCompile(`^(\d{1,18})(B|KiB|MiB|GiB)?$`)
+
+// parseSize reads a number of bytes: "64MiB", "512KiB", or a bare number. It takes what the decoder found, since the
+// decoder tells no place for what a type of ours refuses.
+func parseSize(v any) (int64, error) {
+	if n, ok := v.(int64); ok {
+		return n, nil
+	}
+	text, _ := v.(string)
+	parts := sizePattern.FindStringSubmatch(text)
+	if parts == nil {
+		return 0, errors.New(`wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`)
+	}
+	n, err := strconv.ParseInt(parts[1], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	unit := map[string]int64{"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}[parts[2]]
+	if n > math.MaxInt64/unit {
+		return 0, errors.New("is more than can be counted")
+	}
+	return n * unit, nil
+}
+
+// parseTime reads a length of time: "60m", "1h30m", "90s". A bare number is refused: of what?
+func parseTime(v any) (time.Duration, error) {
+	text, _ := v.(string)
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, errors.New(`wants a length of time such as "60m"; the units are s, m and h`)
+	}
+	return d, nil
+}
