@@ -1,0 +1,107 @@
+package sim
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// decode reads exactly one JSON value; numbers stay text.
+func decode(b []byte) (any, error) {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the value")
+	}
+	return v, nil
+}
+
+// canonical appends the one spelling of a decoded value: members sorted, no white space, equal numbers spelt equally.
+// What is equal by value is equal in bytes.
+func canonical(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case map[string]any:
+		b = append(b, '{')
+		for i, k := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(quote(b, k), ':')
+			b = canonical(b, v[k])
+		}
+		return append(b, '}')
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = canonical(b, e)
+		}
+		return append(b, ']')
+	case string:
+		return quote(b, v)
+	case json.Number:
+		return append(b, number(v)...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	default:
+		return append(b, "null"...)
+	}
+}
+
+// number spells integers as they are and the rest as a float64, as far as that loses nothing worth keeping: 1.0 is 1.
+func number(n json.Number) string {
+	if i, err := n.Int64(); err == nil {
+		return strconv.FormatInt(i, 10)
+	}
+	f, err := n.Float64()
+	if err != nil {
+		return n.String()
+	}
+	if i := int64(f); float64(i) == f && i > -1<<53 && i < 1<<53 {
+		return strconv.FormatInt(i, 10)
+	}
+	return strconv.FormatFloat(f, 'g', -1, 64)
+}
+
+// quote appends s as a JSON string.
+func quote(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		panic(err) // strings always encode
+	}
+	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+// digest is the hash of a growing sequence of parts.
+type digest [sha256.Size]byte
+
+// with is the digest of the sequence with more parts at its end. Lengths go in, so that no two sequences run together.
+func (d digest) with(parts ...[]byte) digest {
+	h := sha256.New()
+	h.Write(d[:])
+	for _, p := range parts {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(p))))
+		h.Write(p)
+	}
+	return digest(h.Sum(nil))
+}
+
+// String is enough of d to tell it from any other.
+func (d digest) String() string { return hex.EncodeToString(d[:12]) }
+
+func digestOf(s string) string { return digest{}.with([]byte(s)).String() }

@@ -1,0 +1,339 @@
+package sim
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ask is what a request comes down to, whatever its API: what there is to answer.
+type ask struct {
+	prompt  string   // what the user said last, without a marker
+	results []string // what tools answered since
+	rounds  int      // how many tool calls were made since
+	seed    digest   // of everything that the answer may depend on
+	words   int      // of thinking
+	blocks  int      // in so many blocks
+	call    *Part    // the tool that has to be called
+	inside  bool     // what is said before a call is said as thinking
+}
+
+// compose turns a request into an answer, word by word the same each time.
+func (a *Answer) compose(q ask) []Part {
+	w := newWriter(q.seed, q.prompt)
+	w.results = q.results
+	var parts []Part
+	if n := pick(a.Thinking, q.words); n > 0 {
+		blocks := max(1, q.blocks)
+		if a.Blocks > 0 {
+			blocks = a.Blocks
+		}
+		for i := range blocks {
+			parts = append(parts, Part{Kind: Thinking, Text: w.thinking(q.prompt, n/blocks+1, i == 0, i == blocks-1)})
+		}
+	}
+	if a.Redacted {
+		parts = append(parts, Part{Kind: Redacted, Text: w.thinking(q.prompt, 40, false, false)})
+	}
+	if a.Fault == FaultEndlessThinking {
+		return append(parts, Part{Kind: Thinking, Text: w.sentence(doubts) + " ", Endless: true})
+	}
+	if a.Fault == FaultEndlessText {
+		return append(parts, Part{Kind: Text, Text: w.sentence(claims) + " ", Endless: true})
+	}
+	call := q.call
+	if a.Tool != "" && q.rounds < max(1, a.Rounds) && (call == nil || call.Name != a.Tool) {
+		call = &Part{Kind: Call, Name: a.Tool, Input: []byte(`{"about":` + string(quote(nil, w.topic())) + `}`)}
+	}
+	if call != nil {
+		note := "I will ask " + call.Name + " about " + w.topic() + "."
+		switch {
+		case !q.inside:
+			parts = append(parts, Part{Kind: Text, Text: note})
+		case len(parts) > 0:
+			parts = append(parts, Part{Kind: Thinking, Text: note, Note: true})
+		}
+		parts = append(parts, *call)
+		return parts
+	}
+	if n := pick(a.Text, 160); n > 0 {
+		parts = append(parts, Part{Kind: Text, Text: w.answer(q.prompt, n)})
+	}
+	return parts
+}
+
+func pick(asked *int, usual int) int {
+	if asked != nil {
+		return *asked
+	}
+	return usual
+}
+
+func newRand(d digest) *rand.Rand {
+	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(d[:8]), binary.BigEndian.Uint64(d[8:16])))
+}
+
+// writer makes sentences. It understands nothing; it only has to be pleasant to look at and never the same twice.
+type writer struct {
+	rng     *rand.Rand
+	topics  []string
+	results []string
+	deck    []string // the topics not yet used in this round
+	last    int      // the pattern used last
+}
+
+func newWriter(seed digest, prompt string) *writer {
+	return &writer{rng: newRand(seed), topics: topics(prompt), last: -1}
+}
+
+// topic draws from a shuffled deck, so that all of the prompt comes up.
+func (w *writer) topic() string {
+	if len(w.deck) == 0 {
+		w.deck = slices.Clone(w.topics)
+		w.rng.Shuffle(len(w.deck), func(i, j int) { w.deck[i], w.deck[j] = w.deck[j], w.deck[i] })
+	}
+	t := w.deck[0]
+	w.deck = w.deck[1:]
+	return t
+}
+
+// sentence fills one of a bank's patterns, never the one before again.
+func (w *writer) sentence(bank []string) string {
+	i := w.rng.IntN(len(bank))
+	if i == w.last {
+		i = (i + 1) % len(bank)
+	}
+	w.last = i
+	s := bank[i]
+	for strings.Contains(s, "%") {
+		s = strings.Replace(s, "%", w.topic(), 1)
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// thinking is about n words in paragraphs.
+func (w *writer) thinking(prompt string, n int, first, last bool) string {
+	var b strings.Builder
+	words, inParagraph := 0, 0
+	say := func(s string) {
+		if b.Len() > 0 {
+			if inParagraph >= 4 {
+				b.WriteString("\n\n")
+				inParagraph = 0
+			} else {
+				b.WriteByte(' ')
+			}
+		}
+		b.WriteString(s)
+		words += len(strings.Fields(s))
+		inParagraph++
+	}
+	switch {
+	case first && len(w.results) > 0:
+		say("The tool gave back “" + cut(w.results[len(w.results)-1], 80) + "”.")
+	case first:
+		say("The user says “" + cut(prompt, 80) + "”.")
+	}
+	for words < n-12 {
+		switch p := float64(words) / float64(n); {
+		case p < 0.3:
+			say(w.sentence(openings))
+		case p < 0.75:
+			say(w.sentence(doubts))
+		default:
+			say(w.sentence(checks))
+		}
+	}
+	if last {
+		say(w.sentence(ends))
+	}
+	if n < 25 {
+		return limitWords(b.String(), n)
+	}
+	return b.String()
+}
+
+// answer is about n words of Markdown.
+func (w *writer) answer(prompt string, n int) string {
+	if n < 40 {
+		return limitWords(w.sentence(claims)+" "+w.sentence(claims)+" "+w.sentence(claims)+" "+w.sentence(claims), n)
+	}
+	var b strings.Builder
+	b.WriteString("## " + title(w.topics[0]) + "\n\n")
+	if len(w.results) > 0 {
+		b.WriteString("The tool answered “" + cut(w.results[len(w.results)-1], 60) + "”. ")
+	}
+	b.WriteString("You asked: *" + cut(prompt, 60) + "* " + w.sentence(claims) + "\n\n")
+	for range 3 {
+		b.WriteString("- **" + title(w.topic()) + "**: " + w.sentence(claims) + "\n")
+	}
+	if aboutCode(prompt) {
+		b.WriteString("\n" + w.code())
+	}
+	for section := 0; len(strings.Fields(b.String())) < n-25; section++ {
+		if section%4 == 3 {
+			b.WriteString("\n### " + title(w.topic()) + "\n")
+		}
+		b.WriteString("\n" + w.sentence(claims) + " " + w.sentence(checks) + " " + w.sentence(claims) + "\n")
+	}
+	b.WriteString("\n*This was the simulator: it keeps every rule of the wire and understands nothing.*")
+	return b.String()
+}
+
+func (w *writer) code() string {
+	name := "check"
+	for _, t := range w.topics {
+		if strings.IndexFunc(t, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 {
+			name = t
+			break
+		}
+	}
+	return "```go\n// " + name + " reports what there is to say.\nfunc " + name + "(in []string) (n int) {\n" +
+		"\tfor _, s := range in {\n\t\tif s != \"\" {\n\t\t\tn++\n\t\t}\n\t}\n\treturn n\n}\n```\n"
+}
+
+func aboutCode(prompt string) bool {
+	for _, f := range strings.FieldsFunc(strings.ToLower(prompt), func(r rune) bool { return !unicode.IsLetter(r) }) {
+		switch f {
+		case "code", "function", "func", "program", "script", "go", "golang", "python", "javascript", "typescript",
+			"rust", "bug", "test", "compile", "api", "sql", "regex", "json":
+			return true
+		}
+	}
+	return false
+}
+
+// topics is the words of a prompt worth talking about, in order, each once; at least one.
+func topics(prompt string) []string {
+	var found []string
+	seen := map[string]bool{}
+	for _, f := range strings.FieldsFunc(prompt, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' }) {
+		f = strings.Trim(strings.ToLower(f), "-")
+		n := utf8.RuneCountInString(f)
+		if n < 2 || n > 24 || n < 4 && isASCII(f) || seen[f] || strings.Contains(dull, " "+f+" ") {
+			continue
+		}
+		seen[f] = true
+		if found = append(found, f); len(found) == 12 {
+			break
+		}
+	}
+	if found == nil {
+		return []string{"this"}
+	}
+	return found
+}
+
+func isASCII(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r > unicode.MaxASCII }) < 0
+}
+
+const dull = " what which when where that this these those with from have does will would could should about into your they them then than there here please tell show give make like some more most very just also only much many been being were said write explain help need want know using used "
+
+func title(s string) string {
+	r, n := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[n:]
+}
+
+// cut is the first n characters of s on one line.
+func cut(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	return strings.TrimSpace(string([]rune(s)[:n])) + "…"
+}
+
+// limitWords is s up to its nth word.
+func limitWords(s string, n int) string {
+	inWord, words := false, 0
+	for i, r := range s {
+		if space := unicode.IsSpace(r); space && inWord {
+			if words == n {
+				return s[:i]
+			}
+			inWord = false
+		} else if !space && !inWord {
+			inWord = true
+			words++
+		}
+	}
+	return s
+}
+
+// deltas parts s into pieces of a few words; joined they are s again.
+func deltas(rng *rand.Rand, s string) []string {
+	var pieces []string
+	start, words, want := 0, 0, 1+rng.IntN(5)
+	space := false
+	for i, r := range s {
+		now := unicode.IsSpace(r)
+		if space && !now {
+			words++
+		}
+		space = now
+		if i > start && (words >= want || i-start >= 64) {
+			pieces = append(pieces, s[start:i])
+			start, words, want = i, 0, 1+rng.IntN(5)
+		}
+	}
+	if start < len(s) {
+		pieces = append(pieces, s[start:])
+	}
+	return pieces
+}
+
+// In these banks % stands for a word of the prompt.
+var (
+	openings = []string{
+		"the question turns on %, so that is where to begin.",
+		"what is meant by % here? Most likely the everyday sense, not the technical one.",
+		"let me separate what is given from what is asked: % is given, % is asked.",
+		"there are two ways to read this, and they differ only in how they treat %.",
+		"first the plain facts about %, then whatever follows from them.",
+		"if I start from %, the part about % should fall into place.",
+		"the mention of % narrows it down a good deal.",
+		"I should keep % and % apart, they are easily mixed up.",
+	}
+	doubts = []string{
+		"suppose the opposite were true of %: then % would make no sense, so no.",
+		"that works for %, but does it hold at the edges?",
+		"wait, I took % for granted, and nothing in the question says so.",
+		"another way in: leave % aside and look only at %.",
+		"it would be simpler to treat % as a special case of %.",
+		"one more possibility is that % matters less than it seems.",
+		"compare both readings side by side; only one of them survives %.",
+		"the numbers do not decide it, the order of % and % does.",
+		"hmm, that is too quick, since % may have changed in between.",
+		"a small example with % in it would settle the matter.",
+		"I could be wrong about %, so I want a second argument that does not need it.",
+		"so far % points the same way as everything else.",
+	}
+	checks = []string{
+		"check it against %: it still holds.",
+		"going back over the steps, the one about % is the weakest, and it stands.",
+		"both arguments agree on %, which is reassuring.",
+		"nothing about % contradicts that.",
+		"with % out of the way, what is left is short.",
+		"the simplest case of % gives the same result.",
+	}
+	ends = []string{
+		"good, that is enough about %; now to say it clearly.",
+		"I will give the short form first and the reasons after it.",
+		"that settles %, so I can answer.",
+	}
+	claims = []string{
+		"it comes down to % in the end.",
+		"the part about % decides, the rest follows.",
+		"whoever looks at % first saves half of the work.",
+		"% and % belong together, although they are often told apart.",
+		"without % the question has no single answer.",
+		"the usual mistake is to begin with % in place of %.",
+		"for % the short answer is yes, with one exception.",
+		"nothing here depends on %, however much it looks so.",
+		"take % as it is said, and the rest is simple.",
+	}
+)

@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// The journal keeps the newest requests: at most this many, with bodies of at most this many bytes together.
+const (
+	journalRequests = 10_000
+	journalBytes    = 64 << 20
+)
+
+// Request is a request as it was received.
+type Request struct {
+	Method string
+	Path   string // with the query
+	Header http.Header
+	Body   []byte // nil if it was too large
+	Status int    // of the answer; 0: none yet
+}
+
+// Refusal is a request that broke a rule. Scripted faults are none.
+type Refusal struct {
+	Path    string
+	Status  int
+	Type    string // the vendor's word
+	Message string
+}
+
+// Requests is what was received, in order of arrival, as far as the journal reaches back.
+func (s *Server) Requests() []Request {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	var all []Request
+	for _, r := range s.journal.requests {
+		all = append(all, *r)
+	}
+	return all
+}
+
+// Refusals is what was refused, in order, as far as the journal reaches back.
+func (s *Server) Refusals() []Refusal {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	return slices.Clone(s.journal.refusals)
+}
+
+type journal struct {
+	off bool
+
+	mu       sync.Mutex
+	requests []*Request
+	refusals []Refusal
+	bytes    int
+}
+
+func (j *journal) add(r *http.Request) *Request {
+	e := &Request{Method: r.Method, Path: r.URL.RequestURI(), Header: maps.Clone(r.Header)}
+	if j.off {
+		return e
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.requests = append(j.requests, e)
+	j.trimLocked()
+	return e
+}
+
+func (j *journal) body(e *Request, b []byte) {
+	if j.off {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Body = b
+	j.bytes += len(b)
+	j.trimLocked()
+}
+
+func (j *journal) answered(e *Request, status int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	e.Status = status
+}
+
+func (j *journal) refuse(r Refusal) {
+	if j.off {
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if len(j.refusals) == journalRequests {
+		j.refusals = slices.Delete(j.refusals, 0, journalRequests/10)
+	}
+	j.refusals = append(j.refusals, r)
+}
+
+// trimLocked drops the oldest requests, never the newest one. A body that comes after its request was dropped is
+// counted until the server goes: the bound holds, the reach gets shorter.
+func (j *journal) trimLocked() {
+	n := 0
+	for len(j.requests)-n > 1 && (len(j.requests)-n > journalRequests || j.bytes > journalBytes) {
+		j.bytes -= len(j.requests[n].Body)
+		n++
+	}
+	j.requests = slices.Delete(j.requests, 0, n)
+}

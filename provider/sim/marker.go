@@ -1,0 +1,197 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Help describes the marker by which a prompt says how it wants to be answered.
+func Help() string {
+	var b strings.Builder
+	b.WriteString(`The simulator checks each request as the vendor would, and answers with thinking and text made
+from the prompt. A marker in the last prompt asks for something else, for example
+
+  Which date is later? [[sim: thinking=300 text=200 pace=50 fault=overloaded after=20]]
+
+Words of the marker:
+
+`)
+	for _, w := range words {
+		fmt.Fprintf(&b, "  %-14s %s\n", w.usage, w.help)
+	}
+	b.WriteString("\nFaults:\n\n")
+	line := " "
+	for _, f := range faults {
+		if len(line)+1+len(f) > 90 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + string(f)
+	}
+	b.WriteString(line + "\n")
+	b.WriteString(`
+The first twelve are errors of the vendor: by status, or in mid-stream where after= is given.
+cut breaks the connection, end ends the body without its last event, stall says nothing more.
+Nothing is remembered between requests but the number of tries that times= needs.
+`)
+	return b.String()
+}
+
+// word is one word of the marker's grammar: a bare word, or a word with a value.
+type word struct {
+	name  string
+	usage string
+	help  string
+	bare  bool
+	set   func(a *Answer, value string) error
+}
+
+// wordsMost bounds what a marker can ask for in words: about 1 MB of text.
+const wordsMost = 200_000
+
+var words = []word{
+	{name: "thinking", usage: "thinking=N", help: "think about N words; 0: not at all",
+		set: func(a *Answer, v string) (err error) { a.Thinking, err = count(v, wordsMost); return err }},
+	{name: "text", usage: "text=N", help: "say about N words",
+		set: func(a *Answer, v string) (err error) { a.Text, err = count(v, wordsMost); return err }},
+	{name: "blocks", usage: "blocks=N", help: "think in N blocks (1 to 20)",
+		set: func(a *Answer, v string) error { return positive(&a.Blocks, v, 20) }},
+	{name: "redacted", usage: "redacted", help: "one more block of thinking, withheld", bare: true,
+		set: func(a *Answer, _ string) error { a.Redacted = true; return nil }},
+	{name: "tool", usage: "tool=NAME", help: "call this tool, offered or not",
+		set: func(a *Answer, v string) error {
+			if !toolName.MatchString(v) {
+				return fmt.Errorf("a tool's name consists of letters, digits, _ and -")
+			}
+			a.Tool = v
+			return nil
+		}},
+	{name: "rounds", usage: "rounds=N", help: "call the tool N times, one after the other",
+		set: func(a *Answer, v string) error { return positive(&a.Rounds, v, 1000) }},
+	{name: "stop", usage: "stop=REASON", help: "max_tokens, refusal, pause_turn or model_context_window_exceeded",
+		set: func(a *Answer, v string) error {
+			if !slices.Contains([]string{"max_tokens", "refusal", "pause_turn", "model_context_window_exceeded"}, v) {
+				return fmt.Errorf("max_tokens, refusal, pause_turn or model_context_window_exceeded")
+			}
+			a.Stop = v
+			return nil
+		}},
+	{name: "category", usage: "category=WORD", help: "of a refusal: cyber, bio, frontier_llm, reasoning_extraction, general_harms",
+		set: func(a *Answer, v string) error { a.Category = v; return nil }},
+	{name: "pace", usage: "pace=N", help: "N deltas a second; 0: as fast as asked",
+		set: func(a *Answer, v string) error {
+			f, err := strconv.ParseFloat(v, 64)
+			if err != nil || !(f >= 0 && f <= 1e6) {
+				return fmt.Errorf("a number of deltas a second, 0 to 1000000")
+			}
+			if a.Pace = f; f == 0 {
+				a.Pace = -1
+			}
+			return nil
+		}},
+	{name: "fault", usage: "fault=WORD", help: "one of the faults below",
+		set: func(a *Answer, v string) error {
+			if !slices.Contains(faults, Fault(v)) {
+				return fmt.Errorf("one of %v", faults)
+			}
+			a.Fault = Fault(v)
+			return nil
+		}},
+	{name: "after", usage: "after=N", help: "the fault or the stop comes after N deltas, shown or not",
+		set: func(a *Answer, v string) (err error) { a.After, err = count(v, 1<<30); return err }},
+	{name: "bytes", usage: "bytes=N", help: "fault=cut after N bytes of the body",
+		set: func(a *Answer, v string) error { return positive(&a.Bytes, v, 1<<30) }},
+	{name: "times", usage: "times=N", help: "the fault happens to the first N requests with this prompt",
+		set: func(a *Answer, v string) error { return positive(&a.Times, v, 1000) }},
+	{name: "retry_after", usage: "retry_after=S", help: "the header of that name, in seconds",
+		set: func(a *Answer, v string) error {
+			n, err := count(v, 1<<30)
+			if err != nil {
+				return err
+			}
+			a.Head = http.Header{"Retry-After": {strconv.Itoa(*n)}}
+			return nil
+		}},
+}
+
+func count(v string, most int) (*int, error) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > most {
+		return nil, fmt.Errorf("a number from 0 to %d", most)
+	}
+	return &n, nil
+}
+
+func positive(p *int, v string, most int) error {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > most {
+		return fmt.Errorf("a number from 1 to %d", most)
+	}
+	*p = n
+	return nil
+}
+
+const markerOpen, markerClose = "[[sim:", "]]"
+
+// marker parts a prompt from its marker. An error lists what could have been said.
+func marker(prompt string) (a Answer, rest string, err error) {
+	before, after, found := strings.Cut(prompt, markerOpen)
+	if !found {
+		return Answer{}, prompt, nil
+	}
+	body, after, closed := strings.Cut(after, markerClose)
+	if !closed {
+		return Answer{}, "", fmt.Errorf("sim: the marker %s has no %s", markerOpen, markerClose)
+	}
+	if strings.Contains(after, markerOpen) {
+		return Answer{}, "", fmt.Errorf("sim: more than one marker in a prompt")
+	}
+	seen := map[string]bool{}
+	for _, said := range strings.Fields(body) {
+		name, value, valued := strings.Cut(said, "=")
+		i := slices.IndexFunc(words, func(w word) bool { return w.name == name })
+		if i < 0 || seen[name] || words[i].bare == valued {
+			return Answer{}, "", fmt.Errorf("sim: %q in the marker; its words, each at most once: %s", said, usages())
+		}
+		seen[name] = true
+		if err := words[i].set(&a, value); err != nil {
+			return Answer{}, "", fmt.Errorf("sim: %q in the marker: %w", said, err)
+		}
+	}
+	if err := a.check(seen); err != nil {
+		return Answer{}, "", err
+	}
+	return a, strings.TrimSpace(before + after), nil
+}
+
+// check refuses words that would have no effect: a test that believes it tests something must not be wrong.
+func (a *Answer) check(seen map[string]bool) error {
+	for _, need := range []struct {
+		word string
+		met  bool
+		why  string
+	}{
+		{"after", a.Fault.breaks() || a.Stop != "" && a.Stop != "pause_turn", "a fault that comes in mid-stream, or a stop"},
+		{"bytes", a.Fault == FaultCut && a.After == nil, "fault=cut without after"},
+		{"times", a.Fault != "", "a fault"},
+		{"category", a.Stop == "refusal", "stop=refusal"},
+		{"rounds", a.Tool != "", "tool=NAME"},
+		{"retry_after", a.Fault.refuses() && a.After == nil, "a fault that is told by status"},
+	} {
+		if seen[need.word] && !need.met {
+			return fmt.Errorf("sim: %q in the marker needs %s", need.word, need.why)
+		}
+	}
+	return nil
+}
+
+func usages() string {
+	var all []string
+	for _, w := range words {
+		all = append(all, w.usage)
+	}
+	return strings.Join(all, " ")
+}

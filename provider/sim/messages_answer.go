@@ -1,0 +1,318 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// messagesReply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
+type messagesReply struct {
+	call     *messagesCall
+	id       string
+	blocks   []messagesPart
+	stop     string
+	sequence string // that stopped it
+	category string // of a refusal
+	output   int    // tokens, thinking included
+	thought  int    // tokens
+}
+
+// messagesPart is a block of an answer.
+type messagesPart struct {
+	Part
+	pieces    []string // its deltas; endless parts say them over and over
+	shown     bool     // thinking: the text goes out
+	cut       bool     // the answer ends inside it
+	signature string   // of thinking; the data of redacted thinking
+}
+
+// text is what the pieces add up to.
+func (p *messagesPart) text() string { return strings.Join(p.pieces, "") }
+
+// thinkingFactor is how many tokens of raw thinking stand behind a token of its summary.
+const thinkingFactor = 2
+
+// reply makes the answer to a call.
+func (c *messagesCall) reply(s sealer, a Answer) *messagesReply {
+	seed := c.ask.seed.with([]byte("reply"))
+	r := &messagesReply{call: c, id: "msg_" + seed.String(), category: a.Category}
+	parts := a.Parts
+	if parts == nil {
+		parts = a.compose(c.ask)
+	}
+	if a.Stop == "pause_turn" {
+		// A pause always stands inside the vendor's own tool calls: that is how the next request can tell what to go on with.
+		parts = append(parts[:len(parts):len(parts)], Part{Kind: ServerCall, Name: "web_search", Input: json.RawMessage(`{"query":"the simulator"}`)})
+	}
+	r.stop = "end_turn"
+	rng := newRand(seed)
+	for i, p := range parts {
+		m := messagesPart{Part: p}
+		switch p.Kind {
+		case Call, ServerCall:
+			if m.ID == "" {
+				m.ID = fmt.Sprintf("%s_%s%d", map[PartKind]string{Call: "toolu", ServerCall: "srvtoolu"}[p.Kind], seed.String(), i)
+			}
+			if len(p.Input) > 0 && string(p.Input) != "{}" {
+				m.pieces = chunks(string(p.Input), 12)
+			}
+			if p.Kind == Call {
+				r.stop = "tool_use"
+			}
+		case Raw, Redacted:
+		default:
+			m.pieces = deltas(rng, p.Text)
+		}
+		m.shown = c.thinking.display == "summarized" || c.thinking.display == "updates" && p.Note
+		r.blocks = append(r.blocks, m)
+	}
+	r.stopAtSequence()
+	r.limit(a)
+	r.sign(s)
+	return r
+}
+
+// chunks parts s into pieces of n characters.
+func chunks(s string, n int) []string {
+	var pieces []string
+	for r := []rune(s); len(r) > 0; r = r[min(n, len(r)):] {
+		pieces = append(pieces, string(r[:min(n, len(r))]))
+	}
+	return pieces
+}
+
+// stopAtSequence ends the answer before the first stop sequence in its text.
+func (r *messagesReply) stopAtSequence() {
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		if b.Kind != Text || b.Endless {
+			continue
+		}
+		at := -1
+		text := b.text()
+		for _, s := range r.call.stops {
+			if found := strings.Index(text, s); found >= 0 && (at < 0 || found < at) {
+				at, r.sequence = found, s
+			}
+		}
+		if at >= 0 {
+			b.pieces = shorten(b.pieces, at)
+			r.blocks, r.stop = r.blocks[:i+1], "stop_sequence"
+			if at == 0 {
+				r.blocks = r.blocks[:i]
+			}
+			return
+		}
+	}
+}
+
+// shorten keeps the first n bytes of pieces.
+func shorten(pieces []string, n int) []string {
+	var kept []string
+	for _, p := range pieces {
+		if n == 0 {
+			break
+		}
+		p = p[:min(n, len(p))]
+		n -= len(p)
+		kept = append(kept, p)
+	}
+	return kept
+}
+
+// limit ends the answer where max_tokens, the window or a scripted stop does, and counts its tokens.
+func (r *messagesReply) limit(a Answer) {
+	most, reason := r.call.maxTokens, "max_tokens"
+	if room := r.call.model.window - r.call.tokens; room < most {
+		most, reason = room, "model_context_window_exceeded"
+	}
+	pieces := -1 // deltas left until the scripted stop; negative: none
+	switch a.Stop {
+	case "max_tokens", "model_context_window_exceeded":
+		reason = a.Stop
+		pieces = pick(a.After, max(1, r.count()/2))
+	case "refusal":
+		reason = a.Stop
+		pieces = pick(a.After, 0)
+	case "":
+	default:
+		r.stop = a.Stop
+	}
+	if pieces >= 0 {
+		r.stop = reason // where the answer is shorter than that, too
+	}
+	if a.Fault.breaks() {
+		pieces = -1 // After is the fault's
+	}
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		if pieces == 0 || most <= 0 && !b.Endless {
+			r.blocks, r.stop, r.sequence = r.blocks[:i], reason, ""
+			return
+		}
+		factor := 1
+		if b.Kind == Thinking {
+			factor = thinkingFactor
+		}
+		kept, spent := 0, 0
+		for _, p := range b.pieces {
+			cost := factor * tokens(p)
+			if !b.Endless && spent+cost > most || pieces >= 0 && kept == pieces {
+				b.cut = true
+				break
+			}
+			kept, spent = kept+1, spent+cost
+		}
+		if len(b.pieces) == 0 {
+			spent = tokens(b.Text + string(b.Raw))
+		}
+		b.pieces = b.pieces[:kept]
+		if pieces >= 0 {
+			pieces -= kept
+		}
+		most -= spent
+		r.output += spent
+		if b.Kind == Thinking || b.Kind == Redacted {
+			r.thought += spent
+		}
+		if b.cut {
+			end := i + 1
+			if kept == 0 {
+				end = i // nothing of it came
+			}
+			r.blocks, r.stop, r.sequence = r.blocks[:end], reason, ""
+			return
+		}
+	}
+}
+
+// count is the number of deltas of the whole answer.
+func (r *messagesReply) count() int {
+	n := 0
+	for _, b := range r.blocks {
+		n += len(b.pieces)
+	}
+	return n
+}
+
+// sign seals the thinking, block after block, as the context grows around it. What was cut off has no signature.
+func (r *messagesReply) sign(s sealer) {
+	c := r.call
+	context := c.context
+	ordinal, run := 0, 0
+	seen := c.chain.seen(c.reader())
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		if b.Kind != Thinking && b.Kind != Redacted {
+			run = 0
+			m, ok := r.content(b).(map[string]any)
+			if ok && m["type"] != "thinking" && m["type"] != "redacted_thinking" { // a script may send those raw, too
+				context = context.with([]byte("assistant"), canonicalBlock(m))
+			}
+			continue
+		}
+		if b.cut || b.Unsigned || b.Endless {
+			continue
+		}
+		v := seal{
+			Kind: "thinking", Model: c.model.id, Account: c.account, User: c.user, Message: r.id,
+			Ordinal: ordinal, Run: run, Shown: b.shown && b.Kind == Thinking,
+			Text: digestOf(b.text()), Tokens: thinkingFactor * tokens(b.text()),
+		}
+		if b.Kind == Redacted {
+			v.Kind, v.Text, v.Tokens = "redacted_thinking", digestOf(b.Text), tokens(b.Text)
+		}
+		if c.model.bound {
+			v.Context, v.Before, v.Depth = context.String(), seen.last, seen.n
+		}
+		var id string
+		b.signature, id = s.close(v)
+		seen = view{seen.n + 1, id}
+		ordinal++
+		run++
+	}
+}
+
+// content is a block as a whole answer has it.
+func (r *messagesReply) content(b *messagesPart) any {
+	switch b.Kind {
+	case Thinking:
+		text := ""
+		if b.shown {
+			text = b.text()
+		}
+		return map[string]any{"type": "thinking", "thinking": text, "signature": b.signature}
+	case Redacted:
+		return map[string]any{"type": "redacted_thinking", "data": b.signature}
+	case Call, ServerCall:
+		var input any = map[string]any{}
+		if !b.cut && len(b.Input) > 0 {
+			if v, err := decode(b.Input); err == nil {
+				input = v
+			} else {
+				input = b.text() // a script that wants a call no client can read
+			}
+		}
+		m := map[string]any{"type": "tool_use", "id": b.ID, "name": b.Name, "input": input, "caller": map[string]any{"type": "direct"}}
+		if b.Kind == ServerCall {
+			m["type"] = "server_tool_use"
+			delete(m, "caller")
+		}
+		return m
+	case Raw:
+		v, err := decode(b.Raw)
+		if err != nil {
+			return string(b.Raw)
+		}
+		return v
+	default:
+		return map[string]any{"type": "text", "text": b.text()}
+	}
+}
+
+// usage is the usage object at the end of the answer. Nothing is ever cached here: a cache by the vendor's rules would
+// know the context's digest at each mark, and fill in the three counts.
+func (r *messagesReply) usage() map[string]any {
+	u := r.inputUsage()
+	u["output_tokens"] = r.output
+	u["output_tokens_details"] = map[string]any{"thinking_tokens": r.thought}
+	return u
+}
+
+func (r *messagesReply) inputUsage() map[string]any {
+	return map[string]any{
+		"input_tokens": r.call.tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+	}
+}
+
+// message is the envelope of an answer; in a stream it comes first, and empty.
+func (r *messagesReply) message(content []any, usage map[string]any) map[string]any {
+	usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
+	usage["service_tier"] = "standard"
+	usage["inference_geo"] = "not_available"
+	m := map[string]any{
+		"id": r.id, "type": "message", "role": "assistant", "model": r.call.name, "content": content,
+		"stop_reason": nil, "stop_sequence": nil, "stop_details": nil, "usage": usage,
+	}
+	if r.call.betas[betaBinding] && len(r.call.dropped) > 0 {
+		m["input_transformations"] = r.call.dropped
+	}
+	return m
+}
+
+// ending is why the answer ended.
+func (r *messagesReply) ending() map[string]any {
+	m := map[string]any{"stop_reason": r.stop, "stop_sequence": nil, "stop_details": nil}
+	if r.sequence != "" {
+		m["stop_sequence"] = r.sequence
+	}
+	if r.stop == "refusal" {
+		details := map[string]any{"type": "refusal", "category": nil, "explanation": nil}
+		if r.category != "" {
+			details["category"] = r.category
+		}
+		m["stop_details"] = details
+	}
+	return m
+}

@@ -1,0 +1,439 @@
+package sim
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// messagesBlock is one block of a message, where it stands and what it is.
+type messagesBlock struct {
+	path string // messages.3.content.0
+	kind string
+	m    map[string]any
+}
+
+func (b messagesBlock) thinking() bool { return b.kind == "thinking" || b.kind == "redacted_thinking" }
+
+// messagesTurn is what one role says at a stretch: the API joins consecutive messages of a role. [docs: Messages API]
+type messagesTurn struct {
+	role   string
+	blocks []messagesBlock
+}
+
+func (t messagesTurn) has(kind string) bool {
+	for _, b := range t.blocks {
+		if b.kind == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// prompt is what the user says in a turn besides tool results.
+func (t messagesTurn) prompt() (text string, ok bool) {
+	var parts []string
+	for _, b := range t.blocks {
+		if b.kind == "tool_result" {
+			continue
+		}
+		ok = true
+		if s, isText := b.m["text"].(string); isText {
+			parts = append(parts, s)
+		}
+	}
+	return strings.Join(parts, "\n"), ok && t.role == "user"
+}
+
+// readSystem checks the system prompt.
+func (c *messagesCall) readSystem(v any) error {
+	switch v := v.(type) {
+	case nil:
+	case string:
+		if v != "" {
+			c.system = []messagesBlock{{"system", "text", map[string]any{"type": "text", "text": v}}}
+		}
+	case []any:
+		for i, e := range v {
+			b, err := readBlock(fmt.Sprintf("system.%d", i), "system", e)
+			if err != nil {
+				return err
+			}
+			c.system = append(c.system, b)
+		}
+	default:
+		return invalid("system: Input should be a valid string or a valid list")
+	}
+	return nil
+}
+
+// readMessages checks each message by itself.
+func (c *messagesCall) readMessages(v any) error {
+	list, ok := v.([]any)
+	if !ok {
+		return invalid("messages: Input should be a valid list")
+	}
+	if len(list) == 0 {
+		return invalid("messages: at least one message is required")
+	}
+	inForce, pending := c.effort, c.effort
+	begun := false
+	for i, e := range list {
+		path := fmt.Sprintf("messages.%d", i)
+		f := objectAt(path, e)
+		role := f.word("role", true, "user", "assistant", "system")
+		content := f.need("content")
+		var blocks []messagesBlock
+		if f.err == nil {
+			blocks, f.err = readContent(path, role, content)
+		}
+		if role == "system" && c.betas[betaTurnEffort] && f.m["output_config"] != nil {
+			effort, err := c.readTurnEffort(path, f.take("output_config"), pending)
+			if err != nil {
+				return err
+			}
+			pending = effort
+		} else if len(blocks) == 0 && f.err == nil && (role != "assistant" || i < len(list)-1) {
+			return invalid("%s: all messages must have non-empty content except for the optional final assistant message", path)
+		}
+		if err := f.done(); err != nil {
+			return err
+		}
+		begun = begun || role == "user"
+		if !begun && role == "assistant" {
+			return invalid("%s: first message must use the \"user\" role", path)
+		}
+		if len(blocks) > 0 {
+			c.append(role, blocks)
+		}
+		if _, ok := (messagesTurn{role: role, blocks: blocks}).prompt(); ok {
+			inForce = pending
+		}
+	}
+	c.effort = inForce
+	return nil
+}
+
+func (c *messagesCall) append(role string, blocks []messagesBlock) {
+	if n := len(c.turns); n > 0 && c.turns[n-1].role == role {
+		c.turns[n-1].blocks = append(c.turns[n-1].blocks, blocks...)
+		return
+	}
+	c.turns = append(c.turns, messagesTurn{role, blocks})
+}
+
+// readTurnEffort checks a change of effort in mid-conversation: it holds from the next user turn on, only on some
+// models and only while they think. [docs: effort, mid-conversation output config]
+func (c *messagesCall) readTurnEffort(path string, v any, inForce string) (string, error) {
+	f := objectAt(path+".output_config", v)
+	effort := f.word("effort", true, effortsAll...)
+	if err := f.done(); err != nil {
+		return "", err
+	}
+	switch {
+	case !c.model.turnwise:
+		return "", invalid("%s: output_config.effort requires a model that supports per-turn effort", path)
+	case c.model.off(c.thinking.kind) && effort != inForce:
+		return "", invalid("%s: output_config.effort '%s' differs from the '%s' in effect before it", path, effort, inForce)
+	}
+	return effort, c.checkEffort(path+".output_config", effort)
+}
+
+// readContent is a message's blocks; a string is one block of text.
+func readContent(path, role string, v any) ([]messagesBlock, error) {
+	switch v := v.(type) {
+	case string:
+		if v == "" {
+			return nil, nil
+		}
+		b, err := readBlock(path+".content", role, map[string]any{"type": "text", "text": v})
+		return []messagesBlock{b}, err
+	case []any:
+		var blocks []messagesBlock
+		for i, e := range v {
+			b, err := readBlock(fmt.Sprintf("%s.content.%d", path, i), role, e)
+			if err != nil {
+				return nil, err
+			}
+			blocks = append(blocks, b)
+		}
+		return blocks, nil
+	}
+	return nil, invalid("%s.content: Input should be a valid string or a valid list", path)
+}
+
+// blockRoles says who may say what. Blocks of the vendor's own tools are looked at no further.
+var blockRoles = map[string]string{
+	"text": "user assistant system", "image": "user", "document": "user", "search_result": "user", "tool_result": "user",
+	"container_upload": "user",
+	"thinking":         "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "server_tool_use": "assistant",
+	"web_search_tool_result": "assistant", "web_fetch_tool_result": "assistant", "code_execution_tool_result": "assistant",
+	"bash_code_execution_tool_result": "assistant", "text_editor_code_execution_tool_result": "assistant",
+	"mcp_tool_use": "assistant", "mcp_tool_result": "assistant",
+}
+
+var toolID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// readBlock checks a block by itself.
+func readBlock(path, role string, v any) (messagesBlock, error) {
+	f := objectAt(path, v)
+	kind := f.text("type", true)
+	b := messagesBlock{path, kind, f.m}
+	if f.err != nil {
+		return b, f.err
+	}
+	roles, known := blockRoles[kind]
+	switch {
+	case !known:
+		return b, invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
+	case !strings.Contains(roles, role) && (kind == "thinking" || kind == "redacted_thinking"):
+		return b, invalid("%s: `%s` blocks may only be in `assistant` messages", path, kind)
+	case !strings.Contains(roles, role):
+		return b, invalid("%s: `%s` blocks can only be in `%s` messages", path, kind, roles)
+	}
+	f.path = path + "." + kind
+	switch kind {
+	case "text":
+		f.checkText()
+		f.take("citations")
+	case "thinking":
+		f.text("thinking", true)
+		f.take("signature") // judged by replay, missing or not
+		return b, f.done()
+	case "redacted_thinking":
+		f.text("data", true)
+		return b, f.done()
+	case "tool_use":
+		if id := f.text("id", true); f.err == nil && !toolID.MatchString(id) {
+			f.fail("id", "String should match pattern '"+toolID.String()+"'")
+		}
+		if name := f.text("name", true); f.err == nil && !toolName.MatchString(name) {
+			f.fail("name", "String should match pattern '"+toolName.String()+"'")
+		}
+		if _, ok := f.need("input").(map[string]any); !ok {
+			f.fail("input", "Input should be an object")
+		}
+		f.take("caller")
+	case "tool_result":
+		f.text("tool_use_id", true)
+		f.flag("is_error")
+		f.checkResult(f.take("content"))
+	case "image", "document":
+		source := objectAt(f.at("source"), f.need("source"))
+		if source.text("type", true); f.err == nil {
+			f.err = source.err
+		}
+		for _, known := range []string{"title", "context", "citations"} {
+			f.take(known)
+		}
+	default:
+		return b, nil
+	}
+	if v := f.take("cache_control"); v != nil && f.err == nil {
+		f.err = cacheControl(f.at("cache_control"), v)
+	}
+	return b, f.done()
+}
+
+func (f *fields) checkText() {
+	text := f.text("text", true)
+	switch {
+	case f.err != nil:
+	case text == "":
+		f.err = invalid("%s: text content blocks must be non-empty", f.path)
+	case strings.TrimSpace(text) == "":
+		f.err = invalid("%s: text content blocks must contain non-whitespace text", f.path)
+	}
+}
+
+// checkResult checks what a tool answered: nothing, a string, or blocks.
+func (f *fields) checkResult(v any) {
+	list, ok := v.([]any)
+	if _, text := v.(string); v != nil && !ok && !text {
+		f.fail("content", "Input should be a valid string or a valid list")
+	}
+	for i, e := range list {
+		if f.err != nil {
+			return
+		}
+		path := fmt.Sprintf("%s.content.%d", f.path, i)
+		if m, ok := e.(map[string]any); ok && m["type"] == "tool_result" {
+			f.err = invalid("%s: Input tag 'tool_result' found using 'type' does not match any of the expected tags", path)
+			return
+		}
+		_, f.err = readBlock(path, "user", e)
+	}
+}
+
+// checkTurns checks what holds between messages: tool calls and their results, the end of each assistant turn, the
+// end of the conversation, and the number of cache marks. [docs: tool use, thinking-troubleshooting, prompt-caching]
+func (c *messagesCall) checkTurns() error {
+	if len(c.turns) == 0 {
+		return invalid("messages: at least one message is required")
+	}
+	ids := map[string]bool{}
+	for i, t := range c.turns {
+		var calls []string
+		if i > 0 {
+			var err error
+			if calls, err = c.turns[i-1].calls(nil); err != nil {
+				return err
+			}
+		}
+		if err := t.answers(calls); err != nil {
+			return err
+		}
+		if _, err := t.calls(ids); err != nil {
+			return err
+		}
+		if t.role == "assistant" && t.blocks[len(t.blocks)-1].thinking() {
+			return invalid("%s: The final block in an assistant message cannot be `thinking`.", t.blocks[len(t.blocks)-1].path)
+		}
+	}
+	last := c.turns[len(c.turns)-1]
+	if calls, _ := last.calls(nil); len(calls) > 0 {
+		return unanswered(last.blocks[0].path, calls[0])
+	}
+	if err := c.checkPrefill(last); err != nil {
+		return err
+	}
+	if err := c.checkOpening(); err != nil {
+		return err
+	}
+	return c.checkMarks()
+}
+
+// calls is the ids of a turn's tool calls; ids that are in seen already are an error, and the new ones are added.
+func (t messagesTurn) calls(seen map[string]bool) ([]string, error) {
+	var ids []string
+	for _, b := range t.blocks {
+		if b.kind != "tool_use" {
+			continue
+		}
+		id, _ := b.m["id"].(string)
+		if seen != nil {
+			if seen[id] {
+				return nil, invalid("%s: `tool_use` ids must be unique", b.path)
+			}
+			seen[id] = true
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func unanswered(path, id string) error {
+	return invalid("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", path, id)
+}
+
+// answers checks that a turn answers exactly these calls, each once, before it says anything else.
+func (t messagesTurn) answers(calls []string) error {
+	open := map[string]bool{}
+	for _, id := range calls {
+		open[id] = true
+	}
+	answered := map[string]bool{}
+	for _, b := range t.blocks {
+		if b.kind != "tool_result" {
+			break
+		}
+		id, _ := b.m["tool_use_id"].(string)
+		if answered[id] {
+			return invalid("%s: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: %s", b.path, id)
+		}
+		if open[id] {
+			delete(open, id)
+			answered[id] = true
+		}
+	}
+	for _, id := range calls {
+		if open[id] {
+			return unanswered(t.blocks[0].path, id)
+		}
+	}
+	for _, b := range t.blocks {
+		if id, _ := b.m["tool_use_id"].(string); b.kind == "tool_result" && !answered[id] {
+			return invalid("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.path, id)
+		}
+	}
+	return nil
+}
+
+// checkPrefill judges a conversation that ends with the assistant. What ends with a call of the vendor's own tool is
+// no prefill but the continuation after pause_turn. [docs: handling-stop-reasons]
+func (c *messagesCall) checkPrefill(last messagesTurn) error {
+	if last.role != "assistant" || last.blocks[len(last.blocks)-1].kind == "server_tool_use" {
+		return nil
+	}
+	switch end, _ := last.blocks[len(last.blocks)-1].m["text"].(string); {
+	case c.model.noPrefill:
+		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
+	case c.thinks(false):
+		return invalid("Assistant message prefill is not supported when thinking is enabled.")
+	case end != strings.TrimRight(end, " \t\r\n"):
+		return invalid("messages: final assistant content cannot end with trailing whitespace")
+	}
+	return nil
+}
+
+// checkOpening is the rule of manual mode: a turn that is in the middle of its tool calls has to begin with thinking.
+// The turn begins after the last message of the user without tool results. [docs: extended-thinking]
+func (c *messagesCall) checkOpening() error {
+	if c.thinking.kind != "enabled" || !c.turns[len(c.turns)-1].has("tool_result") {
+		return nil
+	}
+	start := len(c.turns) - 1
+	for start >= 0 && (c.turns[start].role != "user" || c.turns[start].has("tool_result")) {
+		start--
+	}
+	for _, t := range c.turns[start+1:] {
+		if t.role != "assistant" {
+			continue
+		}
+		if b := t.blocks[0]; !b.thinking() {
+			return invalid("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", b.path, b.kind)
+		}
+		return nil
+	}
+	return nil
+}
+
+// turnStart is the index of the turn in which the user last said something besides tool results; -1 if nowhere.
+func (c *messagesCall) turnStart() int {
+	for i := len(c.turns) - 1; i >= 0; i-- {
+		if _, ok := c.turns[i].prompt(); ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// marksMost is how many cache_control marks a request may carry. [docs: prompt-caching]
+const marksMost = 4
+
+func (c *messagesCall) checkMarks() error {
+	n := 0
+	for _, b := range c.system {
+		n += marks(b)
+	}
+	for _, t := range c.turns {
+		for _, b := range t.blocks {
+			n += marks(b)
+		}
+	}
+	if n > marksMost {
+		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", marksMost, n)
+	}
+	return nil
+}
+
+func marks(b messagesBlock) int {
+	if b.m["cache_control"] != nil {
+		return 1
+	}
+	return 0
+}
+
+// tokens is the simulator's measure: four characters each.
+func tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }

@@ -1,0 +1,431 @@
+package sim
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// messagesCall is a request to create a message or to count its tokens: read, checked, and reduced to what the answer
+// needs.
+type messagesCall struct {
+	betas   betas
+	count   bool // tokens only
+	account string
+	user    string // the end user, where one is named
+
+	model     *messagesModel
+	name      string // of the model, as the answer tells it
+	stream    bool
+	maxTokens int
+	thinking  messagesThinking
+	effort    string // in force for this call; empty: the model has none
+	stops     []string
+	tools     map[string]map[string]any // name to input schema
+	force     string                    // a tool that must be called; "*": any
+	system    []messagesBlock
+	turns     []messagesTurn
+
+	tokens  int // input
+	context digest
+	chain   chain // the thinking that this call sees
+	dropped []transformation
+	ask     ask
+}
+
+// messagesThinking is the `thinking` parameter.
+type messagesThinking struct {
+	kind     string // empty: left out
+	budget   int
+	display  string
+	mismatch string // of block_binding: error, drop_block; empty: left out
+}
+
+// thinks reports whether the model thinks before its next words, given that it stands inside a tool loop or not. In
+// manual mode thinking opens a turn, and goes on between tools only with the interleaving beta; between_tools is the
+// reverse. [docs: extended-thinking, whats-new-sonnet-5-5]
+func (c *messagesCall) thinks(inLoop bool) bool {
+	switch c.thinking.kind {
+	case "disabled":
+		return false
+	case "between_tools":
+		return inLoop
+	case "enabled":
+		return !inLoop || c.betas[betaInterleaved]
+	case "adaptive":
+		return true
+	}
+	return !c.model.silent
+}
+
+// notImitated are members of the API that this server knows and does not have. Better a plain word than an answer
+// that leaves them out.
+var notImitated = []string{"container", "mcp_servers", "context_management", "diagnostics", "speed", "fallbacks", "output_format"}
+
+// read checks the whole request.
+func (c *messagesCall) read(v any, s sealer) error {
+	f := objectAt("", v)
+	if f.err != nil {
+		return invalid("The request body should be a JSON object")
+	}
+	if err := c.readModel(f); err != nil {
+		return err
+	}
+	for _, name := range notImitated {
+		if f.m[name] == nil {
+			continue
+		}
+		if name == "context_management" && !c.betas["context-management-2025-06-27"] || name == "speed" && !c.betas["fast-mode-2026-02-01"] {
+			return invalid("%s: Extra inputs are not permitted", name)
+		}
+		return invalid("%s: the simulator does not imitate this", name)
+	}
+	if err := c.readLimits(f); err != nil {
+		return err
+	}
+	if err := c.readThinking(f.take("thinking")); err != nil {
+		return err
+	}
+	if err := c.readEffort(f.take("output_config")); err != nil {
+		return err
+	}
+	if !c.count {
+		if err := c.readSampling(f); err != nil {
+			return err
+		}
+	}
+	if err := c.readTools(f); err != nil {
+		return err
+	}
+	if v := f.take("cache_control"); v != nil {
+		if err := cacheControl("cache_control", v); err != nil {
+			return err
+		}
+	}
+	system, messages := f.take("system"), f.need("messages")
+	if err := f.done(); err != nil {
+		return err
+	}
+	if err := c.readSystem(system); err != nil {
+		return err
+	}
+	if err := c.readMessages(messages); err != nil {
+		return err
+	}
+	if err := c.checkTurns(); err != nil {
+		return err
+	}
+	if err := c.replay(s); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+func (c *messagesCall) readModel(f *fields) error {
+	id := f.text("model", true)
+	if f.err != nil {
+		return f.err
+	}
+	c.model, c.name = messagesModelBy(id)
+	if c.model == nil || c.model.lifecycle == "retired" {
+		return &messagesError{404, "not_found_error", "model: " + id}
+	}
+	return nil
+}
+
+// readLimits takes what only create has.
+func (c *messagesCall) readLimits(f *fields) error {
+	if c.count {
+		return f.err
+	}
+	c.stream = f.flag("stream")
+	c.maxTokens, _ = f.integer("max_tokens", true)
+	if c.maxTokens < 0 {
+		f.fail("max_tokens", "Input should be greater than or equal to 0")
+	}
+	if c.maxTokens > c.model.output {
+		f.fail("max_tokens", fmt.Sprintf("%d > %d, which is the maximum allowed number of output tokens for %s", c.maxTokens, c.model.output, c.name))
+	}
+	if v := f.take("metadata"); v != nil {
+		m := objectAt("metadata", v)
+		m.text("user_id", false)
+		if err := m.done(); err != nil {
+			return err
+		}
+	}
+	for _, v := range f.list("stop_sequences") {
+		s, ok := v.(string)
+		if !ok || strings.TrimSpace(s) == "" {
+			f.fail("stop_sequences", "each stop sequence must contain non-whitespace")
+		}
+		c.stops = append(c.stops, s)
+	}
+	f.word("service_tier", false, "auto", "standard_only")
+	f.text("inference_geo", false)
+	return f.err
+}
+
+var thinkingTypes = []string{"adaptive", "between_tools", "disabled", "enabled"}
+
+// readThinking checks the union and what of it the model takes. [docs: thinking, thinking-troubleshooting]
+func (c *messagesCall) readThinking(v any) error {
+	t := &c.thinking
+	t.display = "summarized"
+	if c.model.modern {
+		t.display = "omitted"
+	}
+	if v == nil {
+		return nil
+	}
+	f := objectAt("thinking", v)
+	t.kind = f.text("type", true)
+	if f.err != nil {
+		return f.err
+	}
+	if !slices.Contains(thinkingTypes, t.kind) {
+		return invalid("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: %s", t.kind, oneOf(thinkingTypes))
+	}
+	f.path = "thinking." + t.kind
+	if t.kind == "adaptive" || t.kind == "enabled" {
+		displays := []string{"summarized", "omitted"}
+		if c.betas[betaUpdates] {
+			displays = append(displays, "updates")
+		}
+		if d := f.word("display", false, displays...); d != "" {
+			t.display = d
+		}
+	}
+	if t.kind == "adaptive" && c.betas[betaBinding] {
+		if v := f.take("block_binding"); v != nil {
+			b := objectAt(f.at("block_binding"), v)
+			t.mismatch = b.word("prefix_mismatch_behavior", true, "error", "drop_block")
+			if err := b.done(); err != nil {
+				return err
+			}
+		}
+	}
+	if t.kind == "enabled" {
+		t.budget, _ = f.integer("budget_tokens", true)
+	}
+	if err := f.done(); err != nil {
+		return err
+	}
+	if err := c.checkType(); err != nil {
+		return err
+	}
+	if t.kind == "enabled" {
+		return c.checkBudget()
+	}
+	return nil
+}
+
+// checkType refuses the types that the model does not take.
+func (c *messagesCall) checkType() error {
+	kind := c.thinking.kind
+	switch {
+	case c.model.takes(kind):
+		return nil
+	case kind == "adaptive":
+		return invalid("adaptive thinking is not supported on this model")
+	case kind == "between_tools":
+		return invalid(`"thinking.type.between_tools" is not supported for this model.`)
+	case kind == "disabled" && c.model.takes("between_tools"):
+		return invalid(`"thinking.type.disabled" is not supported for this model. Send "between_tools" in place of "disabled".`)
+	}
+	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
+}
+
+// checkBudget holds the budget to its floor and under max_tokens; with interleaving it counts for all the thinking of
+// a turn and may be larger. [docs: extended-thinking]
+func (c *messagesCall) checkBudget() error {
+	switch n := c.thinking.budget; {
+	case n < 1024:
+		return invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+	case c.count:
+		return nil
+	case c.maxTokens == 0:
+		return invalid("`max_tokens` must not be 0 when thinking is enabled with `thinking.budget_tokens`.")
+	case n >= c.maxTokens && !c.betas[betaInterleaved]:
+		return invalid("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation on extended thinking.")
+	}
+	return nil
+}
+
+// readEffort checks output_config. [docs: effort]
+func (c *messagesCall) readEffort(v any) error {
+	c.effort = c.model.effort
+	if v == nil {
+		return nil
+	}
+	f := objectAt("output_config", v)
+	effort := f.word("effort", false, effortsAll...)
+	if f.m["format"] != nil {
+		return invalid("output_config.format: the simulator does not imitate this")
+	}
+	if err := f.done(); err != nil {
+		return err
+	}
+	if effort == "" {
+		return nil
+	}
+	if err := c.checkEffort("output_config", effort); err != nil {
+		return err
+	}
+	c.effort = effort
+	return nil
+}
+
+func (c *messagesCall) checkEffort(path, effort string) error {
+	switch {
+	case c.model.effort == "":
+		return invalid("%s: This model does not support the effort parameter.", path)
+	case !slices.Contains(c.model.efforts, effort):
+		return invalid("%s.effort: '%s' is not supported for this model; Input should be %s", path, effort, oneOf(c.model.efforts))
+	case c.model.calmOff && c.model.off(c.thinking.kind) && (effort == "xhigh" || effort == "max"):
+		return invalid("output_config.effort '%s' is not supported when thinking is disabled on this model", effort)
+	}
+	return nil
+}
+
+// readSampling checks temperature, top_p and top_k against the model and against thinking.
+// [docs: thinking, thinking-troubleshooting, extended-thinking]
+func (c *messagesCall) readSampling(f *fields) error {
+	temperature, hasTemperature := f.number("temperature", 0, 1)
+	topP, hasTopP := f.number("top_p", 0, 1)
+	topK, hasTopK := f.integer("top_k", false)
+	if hasTopK && topK < 0 {
+		f.fail("top_k", "Input should be greater than or equal to 0")
+	}
+	if f.err != nil {
+		return f.err
+	}
+	thinking := c.thinks(false) || c.thinks(true)
+	switch {
+	case c.model.modern && hasTemperature && temperature != 1:
+		return invalid("`temperature` may only be set to its default of 1 for this model.")
+	case c.model.modern && hasTopP && topP != 1:
+		return invalid("`top_p` may not be set for this model.")
+	case c.model.modern && hasTopK:
+		return invalid("`top_k` may not be set for this model.")
+	case thinking && hasTemperature && temperature != 1:
+		return invalid("`temperature` may only be set to 1 when thinking is enabled.")
+	case thinking && hasTopP && topP < 0.95:
+		return invalid("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
+	case thinking && hasTopK:
+		return invalid("`top_k` must be unset when thinking is enabled.")
+	}
+	return nil
+}
+
+var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+
+// readTools checks tools and tool_choice and puts the tools into the context: their order and every word of them are
+// part of what thinking is bound to, but for those whose loading is deferred. [docs: preserved-thinking, tool use]
+func (c *messagesCall) readTools(f *fields) error {
+	c.tools = map[string]map[string]any{}
+	list := f.list("tools")
+	for i, v := range list {
+		if err := c.readTool(fmt.Sprintf("tools.%d", i), v); err != nil {
+			return err
+		}
+	}
+	if f.err != nil {
+		return f.err
+	}
+	choice := f.take("tool_choice")
+	if choice == nil {
+		return nil
+	}
+	t := objectAt("tool_choice", choice)
+	kind := t.word("type", true, "auto", "any", "tool", "none")
+	if kind != "none" {
+		t.flag("disable_parallel_tool_use")
+	}
+	switch kind {
+	case "tool":
+		c.force = t.text("name", true)
+	case "any":
+		c.force = "*"
+	}
+	if err := t.done(); err != nil {
+		return err
+	}
+	switch {
+	case len(list) == 0 && kind != "none":
+		return invalid("tool_choice.%s may only be specified while providing tools.", kind)
+	case c.force == "":
+		return nil
+	case kind == "tool" && c.tools[c.force] == nil:
+		return invalid("tool_choice.name: Tool '%s' not found in provided tools", c.force)
+	case c.model.noForce:
+		return invalid(`tool_choice: type "tool" and "any" are not supported for this model.`)
+	case c.thinking.kind == "enabled":
+		return invalid("Thinking may not be enabled when tool_choice forces tool use.")
+	}
+	return nil
+}
+
+// serverTool matches the types of tools that the vendor runs or defines: they end in a date.
+var serverTool = regexp.MustCompile(`^[a-z_]+_20\d{6}$`)
+
+func (c *messagesCall) readTool(path string, v any) error {
+	f := objectAt(path, v)
+	kind := f.text("type", false)
+	name := f.text("name", true)
+	if f.err != nil {
+		return f.err
+	}
+	if !toolName.MatchString(name) {
+		return invalid("%s.name: String should match pattern '%s'", path, toolName)
+	}
+	if c.tools[name] != nil {
+		return invalid("tools: Tool names must be unique.")
+	}
+	schema := map[string]any{}
+	if kind == "" || kind == "custom" {
+		f.path = path + ".custom"
+		var ok bool
+		if schema, ok = f.need("input_schema").(map[string]any); f.err == nil && (!ok || schema["type"] != "object") {
+			f.fail("input_schema.type", "Input should be 'object'")
+		}
+		f.text("description", false)
+		for _, known := range []string{"strict", "defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"} {
+			f.take(known)
+		}
+		if v := f.take("cache_control"); v != nil && f.err == nil {
+			f.err = cacheControl(f.at("cache_control"), v)
+		}
+		if err := f.done(); err != nil {
+			return err
+		}
+	} else if !serverTool.MatchString(kind) {
+		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
+	}
+	c.tools[name] = schema
+	if f.m["defer_loading"] != true {
+		tool := canonical(nil, without(f.m, "cache_control"))
+		c.context = c.context.with([]byte("tool"), tool)
+		c.tokens += tokens(string(tool))
+	}
+	return nil
+}
+
+// cacheControl checks a cache_control member. The cache itself is not imitated: all counts of cached tokens are zero.
+func cacheControl(path string, v any) error {
+	f := objectAt(path, v)
+	f.word("type", true, "ephemeral")
+	f.word("ttl", false, "5m", "1h")
+	return f.done()
+}
+
+// without is m but for some members.
+func without(m map[string]any, names ...string) map[string]any {
+	rest := make(map[string]any, len(m))
+	for k, v := range m {
+		if !slices.Contains(names, k) {
+			rest[k] = v
+		}
+	}
+	return rest
+}

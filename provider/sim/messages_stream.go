@@ -1,0 +1,257 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// streamReply sends an answer as server-sent events. [docs: streaming]
+func (ex *exchange) streamReply(r *messagesReply, p *player) {
+	h := ex.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	ex.w.WriteHeader(http.StatusOK)
+	s := &messagesStream{player: p, reply: r}
+	switch err := s.run(); {
+	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
+		// The answer is out, or the client is gone.
+	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
+		p.cutOff()
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case p.answer.Fault.refuses():
+		e := messagesFaults[p.answer.Fault]
+		s.event("error", map[string]any{"type": "error", "error": map[string]any{"type": e.kind, "message": e.text}}) // the last word either way
+	}
+}
+
+// messagesStream is one answer on its way.
+type messagesStream struct {
+	*player
+	reply *messagesReply
+	buf   []byte
+	quiet int // deltas since the client last heard of anything
+}
+
+func (s *messagesStream) run() error {
+	switch s.answer.Fault {
+	case FaultComments:
+		return s.repeat([]byte(": still here\n\n"))
+	case FaultPings:
+		return s.repeat([]byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
+	}
+	usage := s.reply.inputUsage()
+	usage["output_tokens"] = min(1, s.reply.output)
+	if err := s.event("message_start", map[string]any{"type": "message_start", "message": s.reply.message([]any{}, usage)}); err != nil {
+		return err
+	}
+	for i := range s.reply.blocks {
+		if err := s.block(i, &s.reply.blocks[i]); err != nil {
+			return err
+		}
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	if err := s.event("message_delta", map[string]any{"type": "message_delta", "delta": s.reply.ending(), "usage": s.reply.usage()}); err != nil {
+		return err
+	}
+	return s.event("message_stop", map[string]any{"type": "message_stop"})
+}
+
+// block sends one block: its start, its deltas, its signature, its end.
+func (s *messagesStream) block(i int, b *messagesPart) error {
+	if err := s.event("content_block_start", map[string]any{"type": "content_block_start", "index": i, "content_block": s.reply.opening(b)}); err != nil {
+		return err
+	}
+	if i == 0 {
+		if err := s.ping(); err != nil {
+			return err
+		}
+	}
+	for {
+		for _, piece := range b.pieces {
+			if err := s.piece(i, b, piece); err != nil {
+				return err
+			}
+		}
+		if !b.Endless {
+			break
+		}
+	}
+	if b.Kind == Call && len(b.pieces) == 0 {
+		// A call without arguments sends an empty piece.
+		if err := s.delta(i, "input_json_delta", "partial_json", ""); err != nil {
+			return err
+		}
+	}
+	if b.Kind == Thinking && b.signature != "" {
+		if !b.shown && len(b.signature)%2 == 0 && len(b.pieces)%2 == 0 {
+			// With omitted display an empty delta may come or not. [docs: streaming]
+			if err := s.delta(i, "thinking_delta", "thinking", ""); err != nil {
+				return err
+			}
+		}
+		if err := s.delta(i, "signature_delta", "signature", b.signature); err != nil {
+			return err
+		}
+	}
+	if err := s.event("content_block_stop", map[string]any{"type": "content_block_stop", "index": i}); err != nil {
+		return err
+	}
+	if s.gap > 0 {
+		return s.flush()
+	}
+	return nil
+}
+
+// opening is a block as it is at its start.
+func (r *messagesReply) opening(b *messagesPart) any {
+	switch b.Kind {
+	case Text:
+		return map[string]any{"type": "text", "text": ""}
+	case Thinking:
+		return map[string]any{"type": "thinking", "thinking": "", "signature": ""}
+	case Call, ServerCall:
+		m := r.content(b).(map[string]any)
+		m["input"] = map[string]any{}
+		return m
+	default:
+		return r.content(b)
+	}
+}
+
+// silentDeltas is after how many deltas that are not shown a ping comes.
+const silentDeltas = 25
+
+// piece sends one delta when it is due. Thinking that is not shown takes its time all the same.
+func (s *messagesStream) piece(i int, b *messagesPart, text string) error {
+	if err := s.player.delta(); err != nil {
+		return err
+	}
+	if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
+		if err := s.noise(i); err != nil {
+			return err
+		}
+	}
+	if err := s.say(i, b, text); err != nil || s.gap == 0 {
+		return err
+	}
+	return s.flush()
+}
+
+func (s *messagesStream) say(i int, b *messagesPart, text string) error {
+	switch {
+	case b.Kind == Call || b.Kind == ServerCall:
+		return s.delta(i, "input_json_delta", "partial_json", text)
+	case b.Kind == Text:
+		return s.delta(i, "text_delta", "text", text)
+	case b.shown && s.reply.call.betas[betaTokenCount]:
+		return s.count(i, text, "null")
+	case b.shown:
+		return s.delta(i, "thinking_delta", "thinking", text)
+	}
+	if s.quiet++; s.quiet < silentDeltas {
+		return nil
+	}
+	s.quiet = 0
+	if s.reply.call.betas[betaTokenCount] {
+		return s.count(i, "", strconv.Itoa(tokensPerTick))
+	}
+	return s.ping()
+}
+
+// tokensPerTick is about what silentDeltas deltas of thinking cost. The vendor's counts are increments of a fixed
+// quantum, to be summed up, and no bill. [SDK: BetaThinkingDelta]
+const tokensPerTick = 200
+
+func (s *messagesStream) count(i int, text, estimate string) error {
+	s.buf = fmt.Appendf(s.buf[:0], "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"thinking_delta\",\"estimated_tokens\":%s,\"thinking\":", i, estimate)
+	s.buf = quote(s.buf, text)
+	s.buf = append(s.buf, "}}\n\n"...)
+	return s.write(s.buf)
+}
+
+// delta is the hot path: an event put together by hand.
+func (s *messagesStream) delta(i int, kind, member, text string) error {
+	b := append(s.buf[:0], "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":"...)
+	b = strconv.AppendInt(b, int64(i), 10)
+	b = append(b, `,"delta":{"type":"`...)
+	b = append(b, kind...)
+	b = append(b, `","`...)
+	b = append(b, member...)
+	b = append(b, `":`...)
+	b = quote(b, text)
+	b = append(b, "}}\n\n"...)
+	s.buf = b
+	return s.write(b)
+}
+
+func (s *messagesStream) ping() error {
+	return s.write([]byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
+}
+
+// noise is what a client has to read over: comments, events and deltas that it does not know. [docs: streaming]
+func (s *messagesStream) noise(i int) error {
+	s.buf = fmt.Appendf(s.buf[:0], ": a comment\n\nevent: weather\ndata: {\"type\":\"weather\",\"sky\":\"blue\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"mood_delta\",\"mood\":\"fine\"}}\n\n", i)
+	return s.write(s.buf)
+}
+
+func (s *messagesStream) event(name string, v any) error {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // built here from strings, numbers and checked JSON
+	}
+	s.buf = append(s.buf[:0], "event: "...)
+	s.buf = append(s.buf, name...)
+	s.buf = append(s.buf, "\ndata: "...)
+	s.buf = append(s.buf, data...)
+	s.buf = append(s.buf, "\n\n"...)
+	return s.write(s.buf)
+}
+
+// wholeReply sends an answer as one JSON object, after as long as its stream would take.
+func (ex *exchange) wholeReply(r *messagesReply, p *player) {
+	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
+	for _, b := range r.blocks {
+		endless = endless || b.Endless
+	}
+	if endless { // an answer without end never comes whole
+		<-p.ctx.Done()
+		return
+	}
+	if p.gap > 0 && p.sleep(p.gap*time.Duration(r.count())) != nil {
+		return
+	}
+	content := []any{}
+	for i := range r.blocks {
+		content = append(content, r.content(&r.blocks[i]))
+	}
+	m := r.message(content, r.usage())
+	for k, v := range r.ending() {
+		m[k] = v
+	}
+	ex.w.Header().Set("Content-Type", "application/json")
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // built here from strings, numbers and checked JSON
+	}
+	if !p.answer.Fault.breaks() {
+		p.write(body) // a client that has gone needs no answer
+		return
+	}
+	if p.left < 0 {
+		body = body[:len(body)/2]
+	}
+	err = p.write(body)
+	switch {
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
+		p.cutOff()
+	}
+}

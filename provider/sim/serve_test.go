@@ -1,0 +1,32 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestWholeAndStreamAgree(t *testing.T) {
+	s := New(Config{})
+	body := obj{"thinking": obj{"type": "adaptive", "display": "summarized"}}
+	whole := create(t, s, header(), request(body)).json()
+	if diff := cmp.Diff(whole, stream(t, s, header(), body)); diff != "" {
+		t.Errorf("stream differs from the whole answer (-whole +stream):\n%s", diff)
+	}
+	if again := create(t, s, header(), request(body)).json(); !cmp.Equal(whole, again) {
+		t.Error("the same request got another answer")
+	}
+	thought := get[string](whole, "content", 0, "thinking")
+	if n := len(strings.Fields(thought)); n < 90 || n > 160 {
+		t.Errorf("%d words of thinking at medium effort", n)
+	}
+	for _, word := range []string{"later", "march"} {
+		if !strings.Contains(strings.ToLower(thought), word) {
+			t.Errorf("thinking does not mention %q: %s", word, thought)
+		}
+	}
+	if answer := get[string](whole, "content", 1, "text"); !strings.HasPrefix(answer, "## ") || !strings.Contains(answer, "\n- **") {
+		t.Errorf("no Markdown: %s", answer)
+	}
+}

@@ -1,0 +1,127 @@
+// Package sim is a strict stand-in for model APIs, served over HTTP.
+//
+// A [Server] checks what the vendor checks and answers with the vendor's status, error shape and the stable parts of
+// its texts. It signs thinking with an HMAC over what the vendor's rule binds, so that a changed, re-ordered or
+// misplaced block is refused as the vendor would refuse it. The signature carries all that the check needs: the server
+// remembers no conversation and accepts, after a restart, what it signed before.
+//
+// Answers are composed from the request alone: the same request gets the same answer. What else shall happen is said
+// by an [Answer]: tests queue them with [Server.Script], clients write a marker into the prompt ([Help]).
+//
+// Faults happen on the real HTTP stack: a cut is a broken connection, a stall is silence. An answer that waits ends as
+// soon as its client is gone, and a handler starts no goroutine.
+//
+// Each API has its files: its HTTP face, its checks, its table of models. The tables are this package's own on
+// purpose. A judge who reads the rules in the defendant's notes finds no mistake. Nothing of the project is imported.
+//
+// What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models.
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+)
+
+// Config says how a server behaves. The zero value is a server that accepts any key and answers without delay.
+type Config struct {
+	Pace      float64      // deltas a second; 0: as fast as asked
+	Secret    []byte       // signs thinking; nil: a fixed one, so that a later server accepts this one's signatures
+	Key       string       // the only key that is accepted; empty: any
+	Log       *slog.Logger // nil: none
+	NoJournal bool         // keep no requests and no refusals: for a server that runs for weeks
+}
+
+// fixedSecret keeps nothing secret: whoever can read this program can sign for its simulator.
+var fixedSecret = []byte("the simulator signs with this unless it is told otherwise")
+
+// Server is the stand-in. It is an http.Handler; all methods may be called at any time from any goroutine.
+type Server struct {
+	config  Config
+	sealer  sealer
+	journal journal
+	scripts scripts
+	count   atomic.Uint64 // requests so far
+}
+
+// New makes a server. It holds no resources and needs no Close; see [Server.Listen] for one that does.
+func New(c Config) *Server {
+	if len(c.Secret) == 0 {
+		c.Secret = fixedSecret
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Server{config: c, sealer: sealer{c.Secret}, journal: journal{off: c.NoJournal}}
+}
+
+// ServeHTTP answers one request. Which API is meant follows from the path; a path that two APIs share (/v1/models)
+// will be told apart by the headers that only one of them has.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ex := &exchange{server: s, r: r, id: fmt.Sprintf("req_sim_%06d", s.count.Add(1))}
+	ex.w = &statusWriter{ResponseWriter: w}
+	ex.entry = s.journal.add(r)
+	defer func() {
+		s.journal.answered(ex.entry, ex.w.status)
+		s.config.Log.Debug("simulated", "method", r.Method, "path", r.URL.Path, "status", ex.w.status, "request", ex.id)
+	}()
+	s.serveMessages(ex)
+}
+
+// exchange is one request and its answer.
+type exchange struct {
+	server *Server
+	w      *statusWriter
+	r      *http.Request
+	id     string // what the answer's request-id says
+	entry  *Request
+}
+
+// body reads the request's body up to limit; more is an error of type *http.MaxBytesError.
+func (ex *exchange) body(limit int64) ([]byte, error) {
+	b, err := io.ReadAll(http.MaxBytesReader(ex.w, ex.r.Body, limit))
+	if err != nil {
+		return nil, err
+	}
+	ex.server.journal.body(ex.entry, b)
+	return b, nil
+}
+
+// refused notes a refusal of the server's own, as opposed to a scripted one.
+func (ex *exchange) refused(status int, kind, text string) {
+	ex.server.journal.refuse(Refusal{Path: ex.r.URL.Path, Status: status, Type: kind, Message: text})
+	ex.server.config.Log.Info("refused", "status", status, "type", kind, "message", text, "request", ex.id)
+}
+
+// statusWriter remembers the status.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (w *statusWriter) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusWriter) Write(b []byte) (int, error) {
+	if w.status == 0 {
+		w.status = http.StatusOK
+	}
+	return w.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController flush.
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// account names the owner of a key without telling the key.
+func account(key string) string {
+	sum := sha256.Sum256([]byte("account of " + key))
+	return hex.EncodeToString(sum[:8])
+}
