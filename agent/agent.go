@@ -1,0 +1,193 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+var (
+	// ErrClosed says that the agent has ended: it was closed, or let go since it was idle. A Group starts another.
+	ErrClosed = errors.New("session is closed")
+
+	// ErrBusy refuses a prompt that was not to be queued.
+	ErrBusy = errors.New("a turn is running")
+
+	// ErrNoTurn says that a turn is not one of this session's.
+	ErrNoTurn = errors.New("no such turn")
+
+	// ErrNoMessage says that a message is not one of this session's.
+	ErrNoMessage = errors.New("no such message")
+)
+
+// Config is what all agents of a daemon share.
+type Config struct {
+	Store   session.Store
+	Catalog *registry.Catalog
+
+	// Provider finds a provider by its configured id, nil if there is none. One without a key is there: its calls
+	// fail with provider.KindAuth.
+	Provider func(id string) provider.Provider
+
+	// Level is the operator's level for all sessions, empty if none; Defaults are those of a provider.
+	Level    provider.Level
+	Defaults func(providerID string) Defaults
+
+	// Simulator is the id of the provider whose answers are made up, so that people are told.
+	Simulator string
+
+	Limits Limits
+	Log    *slog.Logger
+}
+
+// Defaults are a provider's own level and policy, as its operator set them; empty members say nothing.
+type Defaults struct {
+	Level  provider.Level
+	Policy provider.Policy
+}
+
+// Limits end what would run away. The zero value of a member is its default.
+type Limits struct {
+	ModelCalls int           // of a turn, default 50
+	TurnBytes  int           // of thinking and text of a turn, default 64 MiB
+	TurnTime   time.Duration // default 60 min
+	Idle       time.Duration // until an idle session without subscribers is let go, default 10 min
+
+	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
+	QuietNotice  time.Duration // without a byte: people are told, default 90 s
+	QuietBytes   time.Duration // without a byte: the call is stalled, default 300 s
+	QuietContent time.Duration // without content, whatever else comes: the call is stalled, default 10 min
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	if l.ModelCalls == 0 {
+		l.ModelCalls = 50
+	}
+	if l.TurnBytes == 0 {
+		l.TurnBytes = 64 << 20
+	}
+	set(&l.TurnTime, 60*time.Minute)
+	set(&l.Idle, 10*time.Minute)
+	set(&l.Headers, 120*time.Second)
+	set(&l.QuietNotice, 90*time.Second)
+	set(&l.QuietBytes, 300*time.Second)
+	set(&l.QuietContent, 10*time.Minute)
+	return l
+}
+
+// Agent runs one session. Its methods are safe for concurrent use; each waits only for the agent's goroutine and at
+// most one commit of the store. After the agent has ended they return ErrClosed.
+type Agent struct {
+	id    session.ID
+	inbox chan func(*state)
+	done  chan struct{} // closed when the goroutine has ended
+	stop  context.CancelCauseFunc
+}
+
+// Start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn
+// that a crash left open is closed first.
+func Start(ctx context.Context, id session.ID, cfg Config) (*Agent, error) {
+	cfg.Limits = cfg.Limits.withDefaults()
+	ctx, stop := context.WithCancelCause(ctx)
+	s, err := load(ctx, id, cfg)
+	if err != nil {
+		stop(err)
+		return nil, err
+	}
+	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop}
+	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
+	return a, nil
+}
+
+// Close interrupts a running turn, ends all subscriptions, and returns when the agent's goroutines have ended.
+func (a *Agent) Close() error {
+	a.stop(ErrClosed)
+	<-a.done
+	return nil
+}
+
+// Done is closed when the agent has ended.
+func (a *Agent) Done() <-chan struct{} { return a.done }
+
+func (a *Agent) loop(ctx context.Context, s *state) {
+	defer close(a.done)
+	defer a.stop(ErrClosed)
+	defer s.calls.Wait()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for s.ended == nil {
+		select {
+		case f := <-a.inbox:
+			s.guard(func() { f(s) })
+		case st, ok := <-s.steps():
+			s.guard(func() { s.step(st, ok) })
+		case <-s.retryTime():
+			s.guard(s.callAgain)
+		case now := <-tick.C:
+			s.guard(func() { s.tick(now) })
+		case <-ctx.Done():
+			s.guard(func() { s.interrupt(context.Cause(ctx)) })
+			s.end(ErrClosed)
+		}
+	}
+	s.hangUp()
+}
+
+// guard runs f; a panic ends this session's agent and nothing else. The session is loaded anew by whoever asks next.
+func (s *state) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			ref := rand.Text()[:12]
+			s.log.Error("panic in session", "ref", ref, "panic", p, "stack", string(debug.Stack()))
+			s.end(fmt.Errorf("internal error %s", ref))
+		}
+	}()
+	f()
+}
+
+// ask runs f on the agent's goroutine and waits for its answer. If ctx ends first, f may still run.
+func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, error) {
+	type answer struct {
+		value T
+		err   error
+	}
+	answers := make(chan answer, 1) // one answer, also when nobody waits for it any more
+	run := func(s *state) {
+		sent := false
+		defer func() {
+			if !sent { // f panicked
+				answers <- answer{err: ErrClosed}
+			}
+		}()
+		value, err := f(s)
+		answers <- answer{value, err}
+		sent = true
+	}
+	var zero T
+	select {
+	case a.inbox <- run:
+	case <-a.done:
+		return zero, ErrClosed
+	case <-ctx.Done():
+		return zero, context.Cause(ctx)
+	}
+	select {
+	case r := <-answers:
+		return r.value, r.err
+	case <-ctx.Done():
+		return zero, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,345 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// stepsAhead lets the network be read while the store commits.
+const stepsAhead = 64
+
+// call is one exchange with a model: a goroutine that sends what arrives.
+type call struct {
+	steps chan step // closed by the goroutine, after a Stop or an error or when it was stopped
+	stop  context.CancelCauseFunc
+
+	begun   time.Time
+	byteAt  time.Time // the last sign of life, zero before the first
+	content time.Time // the last content
+	told    bool      // people know that it is quiet
+}
+
+type step struct {
+	event provider.Event
+	err   error
+}
+
+// steps is the running call's channel, nil between calls.
+func (s *state) steps() chan step {
+	if s.run == nil || s.run.call == nil {
+		return nil
+	}
+	return s.run.call.steps
+}
+
+// startCall begins an exchange; stopCall ends it, and Close waits for it.
+func (s *state) startCall() {
+	r := s.run
+	r.tries++
+	ctx, stop := context.WithCancelCause(s.ctx)
+	now := time.Now()
+	c := &call{steps: make(chan step, stepsAhead), stop: stop, begun: now, content: now}
+	r.call = c
+	api, req := r.provider, s.request()
+	s.calls.Go(func() {
+		defer close(c.steps)
+		send := func(st step) bool {
+			select {
+			case c.steps <- st:
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		defer func() {
+			if p := recover(); p != nil {
+				ref := rand.Text()[:12]
+				r.log.Error("panic in provider", "ref", ref, "panic", p, "stack", string(debug.Stack()))
+				send(step{err: &internalError{ref}})
+			}
+		}()
+		for event, err := range api.Stream(ctx, req) {
+			if !send(step{event, err}) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+func (s *state) stopCall(cause error) {
+	if s.run != nil && s.run.call != nil {
+		s.run.call.stop(cause)
+		s.run.call = nil
+	}
+}
+
+// request is everything that the call depends on.
+func (s *state) request() *provider.Request {
+	r := s.run
+	req := &provider.Request{Model: r.model, System: s.view.Session.System, Messages: conversation(s.view), Decision: r.decision}
+	for _, repair := range s.view.Repairs {
+		req.Repairs = append(req.Repairs, repair.Repair)
+	}
+	return req
+}
+
+// step takes in what a call sent.
+func (s *state) step(st step, ok bool) {
+	switch {
+	case !ok:
+		s.failed(&provider.Error{Provider: s.run.model.Provider, Kind: provider.KindTransport,
+			Message: "the answer ended without an end"})
+		return
+	case st.err != nil:
+		s.failed(st.err)
+		return
+	}
+	c := s.run.call
+	c.byteAt, c.told = time.Now(), false
+	switch ev := st.event.(type) {
+	case provider.Alive:
+		return
+	case provider.Begin:
+		s.begin(ev)
+	case provider.Delta:
+		s.grow(ev)
+	case provider.End:
+		s.seal(ev)
+	case provider.Notice:
+		s.notice(ev)
+	case provider.Stop:
+		s.stopped(ev)
+	}
+	c.content = c.byteAt
+}
+
+// openMessage begins the reply when there is something to say.
+func (s *state) openMessage() *reply {
+	m := &s.run.reply
+	if m.id == "" {
+		m.id = session.NewMessageID()
+		s.tell(s.run.ID, MessageStart{m.id, provider.Assistant})
+	}
+	if m.open == nil {
+		m.open = make(map[int]*block)
+	}
+	return m
+}
+
+func (s *state) begin(ev provider.Begin) *block {
+	m := s.openMessage()
+	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: time.Now()}
+	m.next++
+	m.open[ev.Index] = b
+	switch ev := ev.Block.(type) {
+	case provider.Thinking:
+		m.thinking = true
+		b.as = cmp.Or(ev.Kind, provider.ThinkingSummary)
+		s.tell(s.run.ID, ThinkingStart{m.id, b.number})
+	case provider.ToolCall:
+		m.shown = true
+	}
+	return b
+}
+
+func (s *state) grow(ev provider.Delta) {
+	m := &s.run.reply
+	b := m.open[ev.Index]
+	if b == nil || ev.Text == "" {
+		return
+	}
+	switch b.kind {
+	case provider.KindThinking:
+		m.visible = true
+		s.tell(s.run.ID, ThinkingDelta{m.id, b.number, ev.Text})
+	case provider.KindText:
+		m.shown = true
+		s.tell(s.run.ID, MessageDelta{m.id, b.number, ev.Text})
+	}
+	if b.kind == provider.KindThinking || b.kind == provider.KindText {
+		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
+		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), ev.Text)
+	}
+	b.text = append(b.text, ev.Text...)
+	if s.run.bytes += len(ev.Text); s.run.bytes > s.cfg.Limits.TurnBytes {
+		s.overLimit("bytes")
+	}
+}
+
+// seal keeps a finished block and tells its end.
+func (s *state) seal(ev provider.End) {
+	m := s.openMessage()
+	b := m.open[ev.Index]
+	if b == nil {
+		b = s.begin(provider.Begin{Index: ev.Index, Block: ev.Block})
+	}
+	delete(m.open, ev.Index)
+	sealed := fact{turn: s.run.ID}
+	switch block := ev.Block.(type) {
+	case provider.Thinking:
+		block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+		ev.Block = block
+		sealed.event = thinkingEnd(m.id, b.number, block)
+	case provider.Text:
+		if block.Text == "" && block.State.IsZero() {
+			return
+		}
+		sealed.event = TextEnd{m.id, b.number, block.Text}
+	case provider.ToolCall:
+		m.tools++
+	}
+	sealed.body = session.Sealed{Message: m.id, Number: b.number, Block: ev.Block}
+	if s.record(sealed) == nil {
+		m.sealed = append(m.sealed, b.number)
+	}
+}
+
+func thinkingEnd(id session.MessageID, number int, b provider.Thinking) ThinkingEnd {
+	return ThinkingEnd{Message: id, Block: number, Text: b.Text, Kind: b.Kind, Signed: b.Signed,
+		Tokens: b.Tokens, Estimated: b.Estimated, DurationMS: b.Duration.Milliseconds()}
+}
+
+// closeBlocks ends what is open, as far as it came. Kept, it can be shown, and text can be sent; void, it is only
+// ended.
+func (s *state) closeBlocks(keep bool) []fact {
+	m := &s.run.reply
+	var facts []fact
+	for _, b := range slices.SortedFunc(maps.Values(m.open), func(a, b *block) int { return a.number - b.number }) {
+		f := fact{turn: s.run.ID}
+		switch b.kind {
+		case provider.KindThinking:
+			block := provider.Thinking{Text: string(b.text), Kind: b.as, Duration: time.Since(b.begun).Truncate(time.Millisecond)}
+			f.event = thinkingEnd(m.id, b.number, block)
+			f.body = session.Sealed{Message: m.id, Number: b.number, Block: block}
+		case provider.KindText:
+			if len(b.text) == 0 {
+				continue
+			}
+			f.event = TextEnd{m.id, b.number, string(b.text)}
+			f.body = session.Sealed{Message: m.id, Number: b.number, Block: provider.Text{Text: string(b.text)}}
+		default:
+			continue // half a tool call is of use to nobody
+		}
+		if !keep || len(b.text) == 0 {
+			f.body = nil
+		}
+		facts = append(facts, f)
+	}
+	m.open = nil
+	return facts
+}
+
+// closeMessage ends a reply that is still open as incomplete.
+func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fact {
+	m := &s.run.reply
+	if m.id == "" {
+		return nil
+	}
+	facts := s.closeBlocks(true)
+	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Incomplete: incomplete},
+		MessageEnd{Message: m.id, StopReason: reason}})
+	*m = reply{}
+	return facts
+}
+
+// stopped takes in the end of a reply.
+func (s *state) stopped(stop provider.Stop) {
+	r := s.run
+	s.stopCall(nil)
+	m := s.openMessage()
+	usage := stop.Usage
+	usage.Context = &provider.Context{Used: usage.Input + usage.Output, Window: r.model.Window}
+	r.usage = r.usage.Add(usage)
+
+	facts := s.closeBlocks(true)
+	var incomplete session.Incomplete
+	switch stop.Reason {
+	case provider.StopMaxTokens:
+		incomplete = session.CutOff
+	case provider.StopRefusal:
+		incomplete = session.Refused
+	}
+	facts = append(facts,
+		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
+			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete},
+			MessageEnd{m.id, string(stop.Reason), usage}})
+	for _, n := range checkControl(r.choice, *m, usage) {
+		facts = append(facts, fact{r.ID, nil, n})
+	}
+	tools := m.tools
+	r.reply = reply{}
+
+	switch {
+	case tools > 0 || stop.Reason == provider.StopToolUse:
+		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindBadRequest),
+			Message: "the model called a tool, and this session has none"}}, "", facts...)
+	case stop.Reason != provider.StopPause:
+		end := session.TurnEnd{StopReason: string(stop.Reason)}
+		if stop.Reason == provider.StopRefusal {
+			end.Error = &session.Failure{Kind: string(provider.KindRefused), RequestID: stop.RequestID,
+				Message: strings.TrimSpace("the model refused to answer " + stop.Detail)}
+		}
+		s.endTurn(end, "", facts...)
+	case r.calls >= s.cfg.Limits.ModelCalls:
+		s.endTurn(session.TurnEnd{StopReason: stopModelCalls}, "", facts...)
+	default:
+		if s.record(facts...) == nil {
+			s.callModel()
+		}
+	}
+}
+
+// overLimit ends the turn since it ran away.
+func (s *state) overLimit(which string) {
+	s.endTurn(session.TurnEnd{StopReason: stopLimit, Limit: which}, session.Cancelled)
+}
+
+// errStalled is the cause by which a silent call is stopped.
+var errStalled = errors.New("stalled")
+
+// watch looks after the time that a turn and its call take; once a second.
+func (s *state) watch(now time.Time) {
+	r, limits := s.run, s.cfg.Limits
+	if now.Sub(r.begun) >= limits.TurnTime {
+		s.overLimit("time")
+		return
+	}
+	c := r.call
+	if c == nil {
+		return
+	}
+	quiet := now.Sub(cmp.Or(c.byteAt, c.begun))
+	switch {
+	case c.byteAt.IsZero() && quiet >= limits.Headers:
+		s.stalled("no answer came for %s", quiet)
+	case quiet >= limits.QuietBytes:
+		s.stalled("nothing came for %s", quiet)
+	case now.Sub(c.content) >= limits.QuietContent:
+		s.stalled("no content came for %s", now.Sub(c.content))
+	case quiet >= limits.QuietNotice && !c.told:
+		c.told = true
+		s.tell(r.ID, Notice{Info, noticeStalled, fmt.Sprintf("nothing has come from %s for %s", r.model.Provider, quiet.Round(time.Second))})
+	}
+}
+
+func (s *state) stalled(format string, quiet time.Duration) {
+	s.stopCall(errStalled)
+	s.failed(&provider.Error{Provider: s.run.model.Provider, Kind: provider.KindStalled,
+		Message: fmt.Sprintf(format, quiet.Round(time.Second))})
+}
+
+// internalError is a fault of ours; the log has the rest under ref.
+type internalError struct{ ref string }
+
+func (e *internalError) Error() string { return "internal error " + e.ref }

@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// unanswered is what a model is told about a call that was never run to its end.
+const unanswered = "interrupted: this call has no result"
+
+// conversation is what goes to a model of what was said. It is a pure function of the log, so the messages of earlier
+// turns are the same each time: some vendors bind signed thinking to everything before it (docs: preserved-thinking).
+//
+// Left out are prompts that were never started, refused turns, the message that is being written, thinking that was
+// cut off before it was sealed, and a message that would end in thinking. A tool call without a result gets one.
+func conversation(v *session.View) []provider.Message {
+	var messages []provider.Message
+	for _, t := range v.Turns {
+		if t.Start == nil || t.End != nil && t.End.StopReason == string(provider.StopRefusal) {
+			continue
+		}
+		results := make(map[string]bool)
+		for _, m := range t.Messages {
+			for _, p := range m.Parts {
+				if r, ok := p.Block.(provider.ToolResult); ok {
+					results[r.CallID] = true
+				}
+			}
+		}
+		for _, m := range t.Messages {
+			blocks := sendable(m)
+			if len(blocks) == 0 {
+				continue
+			}
+			sent := provider.Message{Role: m.Role, Blocks: blocks}
+			if m.End != nil {
+				sent.State = m.End.State
+			}
+			messages = append(messages, sent)
+			if orphans := answers(blocks, results); len(orphans) > 0 {
+				messages = append(messages, provider.Message{Role: provider.User, Blocks: orphans})
+			}
+		}
+	}
+	return messages
+}
+
+// sendable is what of a message may go to a model.
+func sendable(m *session.Message) provider.Blocks {
+	if m.Role == provider.Assistant && m.End == nil {
+		return nil
+	}
+	var blocks provider.Blocks
+	for _, p := range m.Parts {
+		if m.End != nil && m.End.Incomplete != "" && cutOff(p.Block) {
+			continue
+		}
+		blocks = append(blocks, p.Block)
+	}
+	if m.Role == provider.Assistant && !slices.ContainsFunc(blocks, said) {
+		return nil
+	}
+	if _, ok := last(blocks).(provider.Thinking); ok && m.Role == provider.Assistant {
+		return nil
+	}
+	return blocks
+}
+
+// cutOff reports whether a block of an incomplete message was not finished.
+func cutOff(b provider.Block) bool {
+	switch b := b.(type) {
+	case provider.Thinking:
+		return b.State.IsZero()
+	case provider.ToolCall:
+		return b.Invalid != ""
+	}
+	return false
+}
+
+// said reports whether a block is more than thinking.
+func said(b provider.Block) bool {
+	switch b := b.(type) {
+	case provider.Thinking:
+		return false
+	case provider.Text:
+		return b.Text != ""
+	}
+	return true
+}
+
+func last(blocks provider.Blocks) provider.Block {
+	if len(blocks) == 0 {
+		return nil
+	}
+	return blocks[len(blocks)-1]
+}
+
+// answers makes a result for each call that has none.
+func answers(blocks provider.Blocks, results map[string]bool) provider.Blocks {
+	var orphans provider.Blocks
+	for _, b := range blocks {
+		if call, ok := b.(provider.ToolCall); ok && !results[call.ID] {
+			orphans = append(orphans, provider.ToolResult{CallID: call.ID, Failed: true,
+				Blocks: provider.Blocks{provider.Text{Text: unanswered}}})
+		}
+	}
+	return orphans
+}

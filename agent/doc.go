@@ -1,0 +1,21 @@
+// Package agent runs sessions: one goroutine, its turns, its subscribers.
+//
+// An [Agent] is a goroutine with a mailbox. All that a session is at the moment stands in one struct that only this
+// goroutine sees. Methods of Agent send it a closure and wait for the answer; a closure does arithmetic and at most
+// one write to the store, never a call over the network. A model call is a second goroutine that sends what arrives
+// as steps.
+//
+// A [Group] holds the agents of a daemon: it loads a session when somebody asks for it, lets an idle one go, and
+// closes what a crash left open.
+//
+// What happens is told as [Update]s through a [Subscription] with a bounded queue.
+//
+// Guarantees:
+//
+//   - store first, publish second: an update that tells of a prompt, a sealed block, an end or a setting is sent only
+//     when that is on disk, and so is the answer to whoever caused it;
+//   - a session's updates are numbered without a gap, and no number is used twice, over restarts too;
+//   - every start of a turn, message or block is followed by exactly one end;
+//   - no subscriber's slowness is felt by the agent or by another subscriber;
+//   - a turn runs with the model and the level that it began with.
+package agent

@@ -1,0 +1,176 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// Group holds the agents of a daemon. It is safe for concurrent use.
+type Group struct {
+	cfg Config
+	ctx context.Context
+
+	stop  context.CancelCauseFunc
+	loads sync.WaitGroup // a goroutine for each agent
+
+	mu     sync.Mutex
+	agents map[session.ID]*loading
+	closed bool
+}
+
+// loading is an agent, or one that is on its way: ready is closed when agent or err is set.
+type loading struct {
+	ready chan struct{}
+	agent *Agent
+	err   error
+}
+
+// NewGroup closes the turns that a crash left open and is ready for sessions. The agents end with Close or ctx.
+func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
+	cfg.Limits = cfg.Limits.withDefaults()
+	open, err := cfg.Store.Open(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("sessions with an open turn: %w", err)
+	}
+	for _, id := range open {
+		// A session that cannot be closed now is closed when it is loaded; the others are not held up.
+		if err := session.Recover(ctx, cfg.Store, id, time.Now()); err != nil {
+			cfg.Log.Warn("open turn is not closed", "session", id, "err", err)
+		}
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.ID]*loading)}, nil
+}
+
+// Config is what the agents of this group share.
+func (g *Group) Config() Config { return g.cfg }
+
+// Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
+func (g *Group) Create(ctx context.Context, s session.Session) (session.Session, error) {
+	s.ID = session.NewID()
+	s.Created = time.Now().UnixMilli()
+	s.Updated = s.Created
+	s.Status = session.Idle
+	return s, g.cfg.Store.Create(ctx, s)
+}
+
+// Do runs f with the session's agent, which is loaded if it must be. An agent that was let go meanwhile is loaded
+// once more.
+func (g *Group) Do(ctx context.Context, id session.ID, f func(*Agent) error) error {
+	for try := 0; ; try++ {
+		a, err := g.agent(ctx, id)
+		if err != nil {
+			return err
+		}
+		if err = f(a); !errors.Is(err, ErrClosed) || try == 2 || g.ctx.Err() != nil {
+			return err
+		}
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil, ErrClosed
+	}
+	l := g.agents[id]
+	if l == nil || l.ended() {
+		l = &loading{ready: make(chan struct{})}
+		g.agents[id] = l
+		g.loads.Go(func() { g.load(id, l) }) // ends with the agent; Close waits
+	}
+	g.mu.Unlock()
+	select {
+	case <-l.ready:
+		return l.agent, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (g *Group) load(id session.ID, l *loading) {
+	l.agent, l.err = Start(g.ctx, id, g.cfg)
+	close(l.ready)
+	if l.err == nil {
+		<-l.agent.done
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.agents[id] == l {
+		delete(g.agents, id)
+	}
+}
+
+// ended reports whether this agent is of no use any more.
+func (l *loading) ended() bool {
+	select {
+	case <-l.ready:
+	default:
+		return false
+	}
+	if l.err != nil {
+		return true
+	}
+	select {
+	case <-l.agent.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Delete ends what the session is doing, tells its clients, and removes it. Deleting what is not there is a success.
+func (g *Group) Delete(ctx context.Context, id session.ID) error {
+	err := g.Do(ctx, id, func(a *Agent) error {
+		_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+			s.held = true // nothing queued starts any more
+			if s.run != nil {
+				s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
+			}
+			if s.ended != nil {
+				return struct{}{}, s.ended
+			}
+			if err := s.cfg.Store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {
+				return struct{}{}, err
+			}
+			s.tell("", SessionUpdate{Deleted: true})
+			s.end(ErrClosed)
+			return struct{}{}, nil
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		return nil
+	case errors.Is(err, session.ErrDamaged):
+		return g.cfg.Store.Delete(ctx, id)
+	}
+	return err
+}
+
+// Running counts the sessions in which a turn runs.
+func (g *Group) Running(ctx context.Context) (int, error) {
+	open, err := g.cfg.Store.Open(ctx)
+	return len(open), err
+}
+
+// Close interrupts all turns and returns when all agents have ended. The store stays open.
+func (g *Group) Close() error {
+	g.mu.Lock()
+	g.closed = true
+	g.mu.Unlock()
+	g.stop(ErrClosed)
+	g.loads.Wait()
+	return nil
+}

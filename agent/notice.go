@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// tellStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
+// had, that the vendor's prompt cache is lost.
+func (s *state) tellStart() {
+	r := s.run
+	d := r.decision
+	if r.model.Provider == s.cfg.Simulator && !s.told.simulator {
+		s.told.simulator = true
+		s.tell(r.ID, Notice{Info, noticeSimulator, "the answers come from the built-in simulator, not from a model"})
+	}
+	clamp := fmt.Sprint(r.model.Ref(), d.Requested, d.Effective, d.Reason)
+	if clamp != s.told.clamp {
+		s.told.clamp = clamp
+		switch d.Reason {
+		case provider.LevelNotSupported:
+			s.tell(r.ID, Notice{Info, noticeClamped, fmt.Sprintf("%s has no level %s: %s is in force; it has %v",
+				r.model.Ref(), d.Requested, d.Effective, d.Supported)})
+		case provider.OffNotSupported:
+			s.tell(r.ID, Notice{Warning, noticeOff, fmt.Sprintf("%s cannot be off: %s is in force", r.model.Ref(), d.Effective)})
+		}
+	}
+	if why := cacheLost(s.before(), r.choice); why != "" {
+		s.tell(r.ID, Notice{Info, noticeCacheLost, why})
+	}
+}
+
+// before is the turn before the running one that a model answered, nil if there is none.
+func (s *state) before() *session.Turn {
+	for _, t := range slices.Backward(s.view.Turns) {
+		if t == s.run.Turn || t.Start == nil {
+			continue
+		}
+		for _, m := range t.Messages {
+			if m.Role == provider.Assistant && m.End != nil && m.End.Usage.Input > 0 {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// cacheLost says why the vendor's prompt cache of the turn before is of no use, empty if it may be: vendors render
+// the model and the level into the prompt (docs: prompt-caching, effort).
+func cacheLost(before *session.Turn, c choice) string {
+	switch {
+	case before == nil:
+		return ""
+	case before.Start.Model != c.ref():
+		return fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())
+	case before.Start.Reasoning.Effective != c.decision.Effective:
+		return fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache begins anew",
+			before.Start.Reasoning.Effective, c.decision.Effective)
+	}
+	return ""
+}
+
+// notice passes on what an adapter says.
+func (s *state) notice(n provider.Notice) {
+	r := s.run
+	if n.Kind == provider.NoticeConverted {
+		var c provider.Conversion
+		before := s.before()
+		if before == nil || before.Start.Model == r.ref() {
+			return // told when the model changed
+		}
+		if err := json.Unmarshal(n.Data, &c); err != nil {
+			r.log.Warn("notice without its data", "kind", n.Kind, "err", err)
+			return
+		}
+		s.tell(r.ID, ThinkingConverted{From: before.Start.Model.String(), To: r.model.Ref(), Conversion: c})
+		return
+	}
+	severity := Info
+	if n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
+		severity = Warning
+	}
+	s.tell(r.ID, Notice{severity, string(n.Kind), n.Text})
+}
+
+// checkControl holds what came against what was decided.
+func checkControl(c choice, m reply, usage provider.Usage) []Notice {
+	var notices []Notice
+	counted := usage.Reasoning != nil && *usage.Reasoning > 0
+	control := c.decision.Control
+	switch {
+	case control.Mode == provider.ModeOff && c.decision.Reason != provider.OffUpFrontOnly && (m.thinking || counted):
+		notices = append(notices, Notice{Warning, noticeNotHonoured,
+			fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())})
+	case control.Thinking() && c.model.Known && !c.model.Thinking.CanDisable() && !m.thinking && !counted:
+		notices = append(notices, Notice{Info, noticeNotHonoured,
+			fmt.Sprintf("%s was asked to think, and showed no thinking", c.model.Ref())})
+	}
+	if counted && !m.visible && control.Thinking() && control.Display != provider.Omitted {
+		notices = append(notices, Notice{Info, noticeHidden,
+			fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)})
+	}
+	return notices
+}

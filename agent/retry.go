@@ -1,0 +1,142 @@
+package agent
+
+import (
+	"crypto/rand"
+	"errors"
+	mathrand "math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Bounds of trying again.
+const (
+	maxTries    = 5                // calls of a turn, the first included
+	maxWait     = 60 * time.Second // a vendor that asks for more ends the turn
+	backoff     = time.Second      // doubled with each try; the wait is any time below it
+	backoffLoad = 4 * time.Second  // the same for a vendor that has too much to do
+)
+
+// failed decides what a failed call means: a repair and another call, a wait and another call, or the turn's end.
+func (s *state) failed(err error) {
+	r := s.run
+	s.stopCall(err)
+	pe, ok := errors.AsType[*provider.Error](err)
+	if ok && !r.reply.shown {
+		if s.repair(pe) || s.ended != nil {
+			return
+		}
+		if wait, again := r.wait(pe); again {
+			s.retryAfter(wait, pe)
+			return
+		}
+	}
+	s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(err)}, session.Failed)
+}
+
+// repair sends the history in another form from now on, if the error names one that is not in force yet.
+func (s *state) repair(pe *provider.Error) bool {
+	inForce := func(r session.Repair) bool { return r.Repair == pe.Repair }
+	if pe.Repair == "" || slices.ContainsFunc(s.view.Repairs, inForce) {
+		return false
+	}
+	facts, _ := s.discard()
+	facts = append(facts, fact{"", session.Repair{API: pe.API, Repair: pe.Repair}, nil},
+		fact{s.run.ID, nil, Notice{Warning, noticeRepaired,
+			"the provider refused the history; from now on it is sent with the repair " + string(pe.Repair) + ": " + pe.Message}})
+	if s.record(facts...) == nil {
+		s.startCall()
+	}
+	return true
+}
+
+// wait says whether the call is made again, and after how long. The vendor's own word comes first.
+func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
+	base := backoff
+	switch pe.Kind {
+	case provider.KindOverloaded:
+		base = backoffLoad
+	case provider.KindTransport:
+	case provider.KindRateLimit:
+		if pe.RetryAfter == 0 && pe.Hint != provider.HintRetry {
+			if r.limited { // it may be the spend cap: no loop
+				return 0, false
+			}
+			r.limited = true
+		}
+	default:
+		if pe.Hint != provider.HintRetry {
+			return 0, false
+		}
+	}
+	if pe.Hint == provider.HintFinal || r.tries >= maxTries || pe.RetryAfter > maxWait {
+		return 0, false
+	}
+	if pe.RetryAfter > 0 {
+		return pe.RetryAfter, true
+	}
+	return jitter(min(base<<(r.tries-1), maxWait)), true
+}
+
+// jitter is any time below a bound, so that many clients do not come back at once.
+func jitter(bound time.Duration) time.Duration { return mathrand.N(bound) }
+
+// retryAfter makes the call again after a wait; what it had said is void.
+func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
+	r := s.run
+	facts, void := s.discard()
+	facts = append(facts, fact{r.ID, nil, Retry{Attempt: r.tries + 1, AfterMS: wait.Milliseconds(),
+		Kind: pe.Kind, Message: pe.Error(), Discarded: void}})
+	if s.record(facts...) == nil {
+		r.retry = time.NewTimer(wait)
+	}
+}
+
+// discard ends the open blocks and makes all of the reply so far void: it lists the numbers of those blocks. The
+// message goes on with numbers above them.
+func (s *state) discard() (facts []fact, void []int) {
+	m := &s.run.reply
+	void = append([]int{}, m.sealed...)
+	for _, b := range m.open {
+		void = append(void, b.number)
+	}
+	slices.Sort(void)
+	facts = s.closeBlocks(false)
+	if len(void) > 0 {
+		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void}, nil})
+	}
+	*m = reply{id: m.id, next: m.next}
+	return facts, void
+}
+
+// retryTime is when the awaited retry is due, nil if none is.
+func (s *state) retryTime() <-chan time.Time {
+	if s.run == nil || s.run.retry == nil {
+		return nil
+	}
+	return s.run.retry.C
+}
+
+func (s *state) callAgain() {
+	s.run.retry = nil
+	s.startCall()
+}
+
+// failure is an error in words for clients. What is not known here is an internal error: the log has it by ref.
+func (s *state) failure(err error) *session.Failure {
+	if pe, ok := errors.AsType[*provider.Error](err); ok {
+		return &session.Failure{Kind: string(pe.Kind), Message: pe.Error(), Status: pe.Status,
+			RetryAfterMS: pe.RetryAfter.Milliseconds(), RequestID: pe.RequestID}
+	}
+	if ie, ok := errors.AsType[*internalError](err); ok {
+		return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.ref}
+	}
+	if le, ok := errors.AsType[*provider.LevelError](err); ok {
+		return &session.Failure{Kind: string(provider.KindBadRequest), Message: le.Error()}
+	}
+	ref := rand.Text()[:12]
+	s.log.Error("turn failed", "ref", ref, "err", err)
+	return &session.Failure{Kind: "internal", Message: "internal error", Ref: ref}
+}

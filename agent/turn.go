@@ -1,0 +1,332 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Prompt is what a user says.
+type Prompt struct {
+	Content  provider.Blocks // text and media
+	Override session.Override
+	Reject   bool // refuse it while a turn runs, rather than queue it
+}
+
+// Receipt tells what became of a prompt that is now on disk.
+type Receipt struct {
+	Turn        session.TurnID
+	Message     session.MessageID
+	Disposition Disposition
+}
+
+// turn is the turn that runs.
+type turn struct {
+	*session.Turn
+	choice
+	log   *slog.Logger
+	begun time.Time
+
+	call    *call // nil: between calls
+	reply   reply
+	retry   *time.Timer // set while a retry is awaited
+	calls   int         // model calls that were needed, retries not counted
+	tries   int         // model calls made, retries included
+	usage   provider.Usage
+	bytes   int  // of thinking and text so far
+	limited bool // a 429 that named no time was tried again already
+}
+
+// reply is the message that the model is writing.
+type reply struct {
+	id       session.MessageID // empty: not begun
+	next     int               // number of the next block
+	open     map[int]*block    // by the adapter's index
+	sealed   []int             // numbers
+	shown    bool              // text or a tool call was shown: the call is not made again
+	thinking bool              // thinking was seen
+	visible  bool              // thinking with text was seen
+	tools    int               // tool calls sealed
+}
+
+// block is an open block.
+type block struct {
+	number int
+	kind   provider.BlockKind
+	as     provider.ThinkingKind
+	begun  time.Time
+	text   []byte
+}
+
+// Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. Errors: ErrBusy,
+// *provider.LevelError, *MediaError, and those of the store.
+func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
+	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
+}
+
+func (s *state) prompt(p Prompt) (Receipt, error) {
+	if err := s.writable(); err != nil {
+		return Receipt{}, err
+	}
+	c, err := s.decide(s.view.Session.Settings, p.Override)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := takes(c.model, p.Content); err != nil {
+		return Receipt{}, err
+	}
+	waiting := len(s.view.Queue()) > 0
+	if p.Reject && (s.run != nil || waiting) {
+		return Receipt{}, ErrBusy
+	}
+	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
+	if s.run != nil || waiting {
+		r.Disposition = Enqueue
+	}
+	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override},
+		PromptStored{r.Message, p.Content, r.Disposition}}
+	if r.Disposition == Started {
+		if err := s.record(stored, c.start(r.Turn)); err != nil {
+			return Receipt{}, err
+		}
+		s.runTurn(r.Turn, c)
+		return r, nil
+	}
+	if err := s.record(stored); err != nil {
+		return Receipt{}, err
+	}
+	s.held = false
+	s.tellQueue()
+	s.startNext()
+	return r, nil
+}
+
+// start is the fact that a turn begins with this choice.
+func (c choice) start(id session.TurnID) fact {
+	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision}, TurnStart{c.shown(), c.decision}}
+}
+
+func (c choice) ref() session.ModelRef {
+	return session.ModelRef{Provider: c.model.Provider, ID: c.model.ID}
+}
+
+func (c choice) shown() Model { return Model{c.model.Provider, c.model.ID, c.decision.Effective} }
+
+// startNext starts the first queued turn, if none runs and the queue is not held. A turn that cannot start ends with
+// an error.
+func (s *state) startNext() {
+	for s.run == nil && !s.held && s.ended == nil {
+		queue := s.view.Queue()
+		if len(queue) == 0 {
+			return
+		}
+		next := queue[0]
+		c, err := s.decide(s.view.Session.Settings, next.Prompt.Override)
+		if err != nil {
+			end := session.TurnEnd{StopReason: stopError, Error: s.failure(err)}
+			if s.record(endFact(next.ID, end)) != nil {
+				return
+			}
+			s.wakeWaiters(next.ID)
+			s.tellQueue()
+			continue
+		}
+		if s.record(c.start(next.ID)) != nil {
+			return
+		}
+		s.tellQueue()
+		s.runTurn(next.ID, c)
+	}
+}
+
+// runTurn runs a turn whose start is recorded.
+func (s *state) runTurn(id session.TurnID, c choice) {
+	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: time.Now()}
+	s.tellStart()
+	if c.provider == nil {
+		s.failed(&provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth,
+			Message: "no such provider is configured"})
+		return
+	}
+	s.callModel()
+}
+
+// callModel makes the turn's next call with all that was said so far.
+func (s *state) callModel() {
+	r := s.run
+	r.calls++
+	s.startCall()
+}
+
+// Stop reasons of turns beyond those that a model gives.
+const (
+	stopCancelled   = "cancelled"
+	stopInterrupted = "interrupted"
+	stopError       = "error"
+	stopLimit       = "limit"
+	stopModelCalls  = "max_model_calls"
+)
+
+// endTurn ends the running turn: what is open is closed as incomplete, and all ends are one commit. before are facts
+// that belong there too. The next queued turn starts.
+func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
+	r := s.run
+	s.stopCall(nil)
+	if r.retry != nil {
+		r.retry.Stop()
+	}
+	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete))
+	end.Usage = r.usage
+	end.DurationMS = time.Since(r.begun).Milliseconds()
+	facts = append(facts, fact{r.ID, nil, UsageTotal{s.view.Session.Usage.Add(end.Usage)}})
+	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn {
+		title := s.view.Session.Title
+		facts = append(facts, fact{"", nil, SessionUpdate{Title: &title}})
+	}
+	facts = append(facts, endFact(r.ID, end))
+	if s.record(facts...) != nil {
+		return
+	}
+	s.run = nil
+	s.wakeWaiters(r.ID)
+	s.startNext()
+}
+
+func endFact(id session.TurnID, end session.TurnEnd) fact {
+	return fact{id, end, TurnEnd{end.StopReason, end.Limit, end.Usage, end.DurationMS, end.Error}}
+}
+
+func (s *state) wakeWaiters(id session.TurnID) {
+	for _, w := range s.waiters[id] {
+		close(w)
+	}
+	delete(s.waiters, id)
+}
+
+// interrupt ends the running turn since the daemon goes down.
+func (s *state) interrupt(error) {
+	if s.run != nil {
+		s.held = true // the queue waits for the next start
+		s.endTurn(session.TurnEnd{StopReason: stopInterrupted}, session.Interrupted)
+	}
+}
+
+// Cancel ends the running turn (an empty id, or its own), or takes a queued one out; it reports whether there was
+// one. What the turn had said stays in the log. The end is on disk when it returns. ErrNoTurn for an id that the
+// session never had.
+func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
+	return ask(ctx, a, func(s *state) (bool, error) {
+		if id == "" || s.run != nil && s.run.ID == id {
+			if s.run == nil {
+				return false, nil
+			}
+			s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
+			return s.ended == nil, s.ended
+		}
+		return s.dequeue(id)
+	})
+}
+
+// Dequeue takes a queued turn out; a turn that has started or ended is left as it is. ErrNoTurn.
+func (a *Agent) Dequeue(ctx context.Context, id session.TurnID) error {
+	_, err := ask(ctx, a, func(s *state) (bool, error) { return s.dequeue(id) })
+	return err
+}
+
+func (s *state) dequeue(id session.TurnID) (bool, error) {
+	t := s.view.Turn(id)
+	if t == nil {
+		return false, ErrNoTurn
+	}
+	if !t.Queued() {
+		return false, nil
+	}
+	if err := s.writable(); err != nil {
+		return false, err
+	}
+	if err := s.record(endFact(id, session.TurnEnd{StopReason: stopCancelled})); err != nil {
+		return false, err
+	}
+	s.wakeWaiters(id)
+	s.held = s.held && len(s.view.Queue()) > 0
+	s.tellQueue()
+	return true, nil
+}
+
+// Resume lets a held queue go on and tells what waits after that.
+func (a *Agent) Resume(ctx context.Context) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		if !s.held {
+			return struct{}{}, nil
+		}
+		if err := s.writable(); err != nil {
+			return struct{}{}, err
+		}
+		s.held = false
+		s.tellQueue()
+		s.startNext()
+		return struct{}{}, s.ended
+	})
+	return err
+}
+
+// Queue lists what waits, and whether it waits for a word.
+func (a *Agent) Queue(ctx context.Context) (QueueUpdate, error) {
+	return ask(ctx, a, func(s *state) (QueueUpdate, error) { return s.queue(), nil })
+}
+
+func (s *state) queue() QueueUpdate {
+	q := QueueUpdate{Queue: []Queued{}, Held: s.held}
+	for _, t := range s.view.Queue() {
+		q.Queue = append(q.Queue, Queued{t.ID, plain(t.Prompt.Content)})
+	}
+	return q
+}
+
+func (s *state) tellQueue() { s.tell("", s.queue()) }
+
+// plain is the text of blocks.
+func plain(content provider.Blocks) string {
+	var parts []string
+	for _, b := range content {
+		if t, ok := b.(provider.Text); ok {
+			parts = append(parts, t.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
+// MediaError refuses media that a model does not take.
+type MediaError struct {
+	Model string
+	Type  string
+	Takes []string
+}
+
+func (e *MediaError) Error() string {
+	return fmt.Sprintf("model %s does not take %s; it takes: %s", e.Model, e.Type, strings.Join(e.Takes, ", "))
+}
+
+// takes checks media against the model's row, if there is one.
+func takes(m provider.Model, content provider.Blocks) error {
+	for _, b := range content {
+		media, ok := b.(provider.Media)
+		if !ok || !m.Known {
+			continue
+		}
+		kind, _, _ := strings.Cut(media.Type, "/")
+		if media.Type == "application/pdf" {
+			kind = "pdf"
+		}
+		if !slices.Contains(m.Input, kind) {
+			return &MediaError{m.Ref(), media.Type, m.Input}
+		}
+	}
+	return nil
+}
