@@ -1,0 +1,198 @@
+package provider
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// NewClient makes the HTTP client of model APIs on rt; nil is a transport of its own. There is no limit on how long an
+// answer takes: who reads it knows what is too long.
+func NewClient(rt http.RoundTripper) *http.Client {
+	if rt == nil {
+		rt = &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    15 * time.Second,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true, // so that what comes compressed is seen and refused, never inflated
+			MaxIdleConnsPerHost:    16,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: 1 << 20,
+		}
+	}
+	return &http.Client{Transport: rt}
+}
+
+// Caller makes the calls of one adapter to one address. Every failure is an [*Error] that names the provider and the
+// request id and holds neither the key nor any value of Headers, or the context's cause.
+type Caller struct {
+	API      string
+	Provider string // the configured provider's id
+	Client   *http.Client
+	Key      Secret
+	Headers  map[string]string // of the configuration: sent with each call, over the adapter's own
+}
+
+// Post sends body and returns an answer with a status of 2xx, whose body the caller closes. Redirects are not followed,
+// whatever the client says: net/http would take a key in a header of its own name to any host.
+func (c *Caller) Post(ctx context.Context, address string, header http.Header, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, c.fault(KindBadRequest, "", err)
+	}
+	req.Header = header
+	req.Header.Set("Accept-Encoding", "identity") // also keeps a foreign transport from inflating by itself
+	for name, value := range c.Headers {
+		req.Header.Set(name, value)
+	}
+	client := *c.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, c.Broken(ctx, nil, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if encoded(resp) != "" {
+		data = nil
+	}
+	return nil, c.Refusal(resp.StatusCode, resp.Header, data)
+}
+
+// Form is how an answer comes.
+type Form int
+
+const (
+	Streamed Form = iota // piece by piece
+	Whole                // as one JSON value
+)
+
+// Form waits for the first byte of a 2xx answer and says how it comes, given the MIME type of the API's streams. What
+// is neither a stream nor JSON is an error that says what it is. The body is to be read from the reader.
+func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string) (Form, io.Reader, error) {
+	if e := encoded(resp); e != "" {
+		return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is %s-encoded, which was not asked for", clean(e, 40)))
+	}
+	body := bufio.NewReaderSize(resp.Body, 64<<10)
+	declared, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if err != nil {
+		declared = "" // judged by its first byte, as if there were none
+	}
+	first, err := body.Peek(1)
+	switch {
+	case err == io.EOF && declared == streams: // a stream that was cut at once
+		return Streamed, body, nil
+	case err == io.EOF:
+		return 0, nil, c.NoAnswer(resp, "the answer is empty")
+	case err != nil:
+		return 0, nil, c.Broken(ctx, resp, err)
+	case first[0] == '<':
+		return 0, nil, c.NoAnswer(resp, "the answer is an HTML page: base_url does not lead to the API, or a proxy is in between")
+	case declared == streams:
+		return Streamed, body, nil
+	case first[0] == '{', first[0] == '[', declared == "application/json":
+		return Whole, body, nil
+	case streams == "text/event-stream" && eventStream(body):
+		return Streamed, body, nil
+	}
+	return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is of type %q", clean(declared, 100)))
+}
+
+// eventStream recognises a stream that does not say that it is one.
+func eventStream(body *bufio.Reader) bool {
+	for _, start := range []string{":", "id:", "data:", "event:", "retry:"} {
+		if begin, err := body.Peek(len(start)); err == nil && string(begin) == start {
+			return true
+		}
+	}
+	return false
+}
+
+func encoded(resp *http.Response) string {
+	e := resp.Header.Get("Content-Encoding")
+	if strings.EqualFold(e, "identity") {
+		return ""
+	}
+	return e
+}
+
+// NoAnswer is the error for a 2xx answer that is none.
+func (c *Caller) NoAnswer(resp *http.Response, text string) *Error {
+	return &Error{API: c.API, Provider: c.Provider, Kind: KindBadRequest, Status: resp.StatusCode,
+		RequestID: RequestID(resp.Header), Message: c.scrub(text)}
+}
+
+// Broken is the error for an exchange that broke: the context's cause if that ended it. resp is nil if no answer came.
+func (c *Caller) Broken(ctx context.Context, resp *http.Response, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // the address is the operator's own, and may hold what nobody else should see
+	}
+	e := c.fault(KindTransport, "", err)
+	if resp != nil {
+		e.Status, e.RequestID = resp.StatusCode, RequestID(resp.Header)
+	}
+	return e
+}
+
+// fault is an error without an answer. An error that would print a secret is replaced by its scrubbed text.
+func (c *Caller) fault(kind Kind, text string, err error) *Error {
+	if err != nil && c.scrub(err.Error()) != err.Error() {
+		err = errors.New(c.scrub(err.Error()))
+	}
+	return &Error{API: c.API, Provider: c.Provider, Kind: kind, Message: text, Err: err}
+}
+
+// NoKey is the error for a call that has no key to make it with, and nil where none is needed: at an address on this
+// machine or its network, or where the configured headers do the work.
+func (c *Caller) NoKey(address, variable string) error {
+	if !c.Key.IsZero() || Local(address) {
+		return nil
+	}
+	for name := range c.Headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key":
+			return nil
+		}
+	}
+	text := "no API key"
+	if variable != "" {
+		text += ": set " + variable
+	}
+	return c.fault(KindAuth, text, nil)
+}
+
+// Local reports whether an address is on this machine or its network, judged by its looks.
+func Local(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	if ip, err := netip.ParseAddr(host); err == nil {
+		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
+	}
+	return host != "" && !strings.Contains(host, ".") || strings.HasSuffix(host, ".local") ||
+		strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".internal")
+}
