@@ -1,0 +1,177 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
+// JSON object: the API takes an object only, and an empty one would say what the model did not.
+const InvalidArguments = "invalid_arguments"
+
+type message struct {
+	Role    provider.Role `json:"role"`
+	Content []any         `json:"content"` // *block, or json.RawMessage of the vendor's own
+}
+
+// block is a block that we write ourselves.
+type block struct {
+	Type  string  `json:"type"`
+	Text  *string `json:"text,omitempty"`
+	Title string  `json:"title,omitempty"`
+
+	Source *source `json:"source,omitempty"`
+
+	ID    string          `json:"id,omitempty"`
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+
+	CallID  string `json:"tool_use_id,omitempty"`
+	Content []any  `json:"content,omitempty"`
+	IsError bool   `json:"is_error,omitempty"`
+
+	Cache *cacheControl `json:"cache_control,omitempty"`
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      any    `json:"data"` // []byte for base64, string for text
+}
+
+// ephemeral marks the end of a prefix to cache. Moving the mark is no edit of what stands before (docs:
+// prompt-caching, preserved-thinking); a prefix that is too short to cache costs nothing.
+var ephemeral = &cacheControl{Type: "ephemeral"}
+
+// history writes earlier messages and counts what becomes of their thinking.
+type history struct {
+	vendor string
+	strip  bool
+	count  provider.Conversion
+}
+
+func (h *history) messages(list []provider.Message) ([]message, error) {
+	out := []message{}
+	for i, m := range list {
+		blocks, err := h.blocks(m.Blocks)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		if len(blocks) > 0 {
+			out = append(out, message{m.Role, blocks})
+		}
+	}
+	markLast(out)
+	return out, nil
+}
+
+// markLast puts the cache mark on the last block of the user's last message. Blocks of the model's are the vendor's
+// own JSON, and thinking could not carry it.
+func markLast(out []message) {
+	for i := len(out) - 1; i >= 0; i-- {
+		if out[i].Role != provider.User {
+			continue
+		}
+		if b, ok := out[i].Content[len(out[i].Content)-1].(*block); ok {
+			b.Cache = ephemeral
+		}
+		return
+	}
+}
+
+// blocks writes tool results first, as the API demands of the message after a call.
+func (h *history) blocks(list provider.Blocks) ([]any, error) {
+	var results, rest []any
+	for i, b := range list {
+		written, err := h.block(b)
+		if err != nil {
+			return nil, fmt.Errorf("block %d: %w", i, err)
+		}
+		switch {
+		case written == nil:
+		case provider.KindOf(b) == provider.KindToolResult:
+			results = append(results, written)
+		default:
+			rest = append(rest, written)
+		}
+	}
+	return append(results, rest...), nil
+}
+
+// block is nil for a block that stays out.
+func (h *history) block(b provider.Block) (any, error) {
+	own := h.own(provider.StateOf(b))
+	switch b := b.(type) {
+	case provider.Thinking:
+		if h.strip || !own {
+			h.count.Dropped++
+			return nil, nil
+		}
+		h.count.Kept++
+		return b.State.Data, nil
+	case provider.Opaque:
+		if !own {
+			return nil, nil
+		}
+		return b.State.Data, nil
+	case provider.Text:
+		switch {
+		case own:
+			return b.State.Data, nil
+		case b.Text == "": // refused, and says nothing
+			return nil, nil
+		}
+		return &block{Type: "text", Text: &b.Text}, nil
+	case provider.ToolCall:
+		if own {
+			return b.State.Data, nil
+		}
+		input, err := arguments(b)
+		return &block{Type: "tool_use", ID: b.ID, Name: b.Name, Input: input}, err
+	case provider.ToolResult:
+		content, err := h.blocks(b.Blocks)
+		return &block{Type: "tool_result", CallID: b.CallID, Content: content, IsError: b.Failed}, err
+	case provider.Media:
+		return media(b)
+	}
+	return nil, fmt.Errorf("%s: no form for it", provider.KindOf(b))
+}
+
+// own reports whether a state is of this API and vendor. Host, account and model may differ: signatures are taken
+// across hosts, and what another model made the server leaves out by itself (docs: preserved-thinking).
+func (h *history) own(s provider.State) bool {
+	return len(s.Data) > 0 && s.Origin.API == wireAPI && s.Origin.Vendor == h.vendor
+}
+
+func arguments(b provider.ToolCall) (json.RawMessage, error) {
+	switch {
+	case b.Invalid != "":
+		return json.Marshal(map[string]string{InvalidArguments: b.Invalid})
+	case len(b.Input) == 0:
+		return json.RawMessage("{}"), nil
+	case !gjson.ValidBytes(b.Input) || !gjson.ParseBytes(b.Input).IsObject():
+		return json.Marshal(map[string]string{InvalidArguments: string(b.Input)})
+	}
+	return b.Input, nil
+}
+
+func media(b provider.Media) (any, error) {
+	if len(b.Data) == 0 {
+		return nil, fmt.Errorf("media of type %q without data", b.Type)
+	}
+	encoded := &source{Type: "base64", MediaType: b.Type, Data: b.Data}
+	switch {
+	case strings.HasPrefix(b.Type, "image/"):
+		return &block{Type: "image", Source: encoded}, nil
+	case b.Type == "application/pdf":
+		return &block{Type: "document", Source: encoded}, nil
+	case strings.HasPrefix(b.Type, "text/"):
+		return &block{Type: "document", Source: &source{Type: "text", MediaType: "text/plain", Data: string(b.Data)}}, nil
+	}
+	return nil, fmt.Errorf("media of type %q is not taken", b.Type)
+}

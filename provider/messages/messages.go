@@ -1,0 +1,175 @@
+// Package messages speaks Anthropic's Messages API, and that of the hosts that took it over.
+//
+// A block keeps the vendor's own JSON as its State wherever our kinds do not say all of it: always for thinking,
+// redacted and unknown blocks, for text with citations, for tool calls with more than their name and input. On the next
+// request it goes back as it came if the same vendor made it, whatever the model: the server judges which thinking a
+// model can read (docs: preserved-thinking). What has no signature, or comes from elsewhere, is left out and counted.
+//
+// A reply is read tolerantly: indexes that come twice or never began, deltas of another kind than their block, events
+// and blocks that this build does not know break nothing and mix nothing; they are counted and logged at debug level.
+// A reply is whole only with its message_stop. When it breaks off, blocks that are open get no End from here.
+//
+// Facts are from the vendor's documentation; "docs: x" names its page.
+package messages
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// wireAPI is the name in [provider.Origin] and [provider.Error].
+const wireAPI = "messages"
+
+// Repairs of a history that the vendor refuses.
+const (
+	// DropBlock lets the server leave out thinking whose prefix is not as it was (docs: preserved-thinking).
+	DropBlock provider.Repair = "messages/drop_block"
+	// StripThinking leaves all earlier thinking out: dropping all of it is tolerated, editing is not.
+	StripThinking provider.Repair = "messages/strip_thinking"
+)
+
+// Config is where the API is and who calls.
+type Config struct {
+	Provider string // the configured provider's id
+	Vendor   string // who makes the models: anthropic
+	BaseURL  string // without /v1, as the vendor's own clients take it
+	Key      provider.Secret
+	KeyVar   string // the environment variable that a missing key would be in, for the error
+	Headers  map[string]string
+	Client   *http.Client // nil: a new one
+	Log      *slog.Logger // nil: nothing is logged
+}
+
+// API is the Messages API at one address with one key.
+type API struct {
+	vendor string
+	base   string
+	host   string
+	keyVar string
+	caller provider.Caller
+	betas  []string // of the configured headers
+	log    *slog.Logger
+}
+
+var _ provider.Provider = (*API)(nil)
+
+// New makes the adapter; it does not call.
+func New(cfg Config) *API {
+	a := &API{
+		vendor: cfg.Vendor,
+		base:   strings.TrimRight(cfg.BaseURL, "/"),
+		keyVar: cfg.KeyVar,
+		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: map[string]string{}},
+		log:    cfg.Log,
+	}
+	for name, value := range cfg.Headers {
+		if strings.EqualFold(name, "anthropic-beta") { // one header holds them all
+			a.betas = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+			continue
+		}
+		a.caller.Headers[name] = value
+	}
+	if u, err := url.Parse(a.base); err == nil {
+		a.host = u.Host
+	}
+	if a.caller.Client == nil {
+		a.caller.Client = provider.NewClient(nil)
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+// Wire is the `thinking` and `output_config` members of the body, `{}` where neither is sent.
+func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
+	c, err := a.control(req)
+	if err != nil {
+		return nil, err
+	}
+	return encode(c)
+}
+
+// Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
+// were begun and not ended stay so.
+func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		if err := a.stream(ctx, req, yield); err != nil && err != errLeft {
+			yield(nil, err)
+		}
+	}
+}
+
+func (a *API) stream(ctx context.Context, req *provider.Request, yield func(provider.Event, error) bool) error {
+	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+		return err
+	}
+	call, err := a.build(req)
+	if err != nil {
+		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := a.caller.Post(ctx, a.base+"/v1/messages", call.header, call.body)
+	if err != nil {
+		return repairable(err, call, req)
+	}
+	defer resp.Body.Close()
+	r := a.newReply(resp, call, yield)
+	if !r.emit(provider.Alive{}) {
+		return errLeft
+	}
+	for _, n := range call.notices {
+		if !r.emit(n) {
+			return errLeft
+		}
+	}
+	form, body, err := a.caller.Form(ctx, resp, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	if form == provider.Whole {
+		return r.whole(ctx, body)
+	}
+	return r.events(ctx, body)
+}
+
+// repairable names the repair that may help, unless it is in force already or the call had nothing to repair. The texts
+// are matched on their code-like fragments only (docs: thinking-troubleshooting).
+func repairable(err error, call *call, req *provider.Request) error {
+	e, ok := err.(*provider.Error)
+	if !ok || e.Status != http.StatusBadRequest {
+		return err
+	}
+	says := func(fragment string) bool { return strings.Contains(e.Message, fragment) }
+	bound := says("bound to a different conversation") || says("drop_block")
+	edited := says("cannot be modified") || says("Invalid `signature`")
+	switch {
+	case slices.Contains(req.Repairs, StripThinking):
+	case bound && call.adaptive && !slices.Contains(req.Repairs, DropBlock):
+		e.Repair = DropBlock
+	case bound || edited:
+		e.Repair = StripThinking
+	}
+	return e
+}
+
+// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
+func encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}

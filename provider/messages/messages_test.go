@@ -1,0 +1,31 @@
+package messages_test
+
+import (
+	"flag"
+	"net/http"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/providertest"
+)
+
+var update = flag.Bool("update", false, "write the want sections of the fixtures anew")
+
+func newAPI(rt http.RoundTripper) *messages.API {
+	return messages.New(messages.Config{
+		Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://api.example.com/", KeyVar: "ANTHROPIC_API_KEY",
+		Key: provider.NewSecret("sk-fixture"), Client: provider.NewClient(rt),
+	})
+}
+
+func TestFixtures(t *testing.T) {
+	providertest.Run(t, providertest.Suite{
+		Glob:   "testdata/*.txtar",
+		New:    func(rt http.RoundTripper) provider.Provider { return newAPI(rt) },
+		Type:   "text/event-stream",
+		Split:  providertest.SplitBlankLines,
+		Noise:  []byte(": comment\n\nevent: novelty\ndata: {\"type\":\"novelty\",\"index\":0}\n\n"),
+		Update: *update,
+	})
+}

@@ -1,0 +1,241 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Limits on output in tokens, where the request names none.
+const (
+	answerRoom    = 8_192  // beside a budget, for the answer
+	outputLimit   = 64_000 // at xhigh and max the vendor wants this or more (docs: thinking)
+	unknownOutput = 32_000 // for a model without a row: what every model since Claude 4 takes
+)
+
+// Betas that a request may need (docs: api/beta-headers).
+const (
+	betaInterleaved = "interleaved-thinking-2025-05-14"
+	betaBinding     = "thinking-binding-controls-2026-08-01"
+	betaTokenCount  = "thinking-token-count-2026-05-13"
+	betaUpdates     = "thinking-display-updates-2026-08-18"
+)
+
+// call is a request in the vendor's words.
+type call struct {
+	model    string
+	header   http.Header
+	body     json.RawMessage
+	notices  []provider.Notice
+	adaptive bool // the form of thinking that can carry block_binding
+}
+
+type body struct {
+	Model       string    `json:"model"`
+	MaxTokens   int       `json:"max_tokens"`
+	Stream      bool      `json:"stream"`
+	Temperature *float64  `json:"temperature,omitempty"`
+	TopP        *float64  `json:"top_p,omitempty"`
+	TopK        *int      `json:"top_k,omitempty"`
+	System      []block   `json:"system,omitempty"`
+	Tools       []tool    `json:"tools,omitempty"`
+	Messages    []message `json:"messages"`
+	control
+}
+
+// control is what the decision on thinking puts into the body.
+type control struct {
+	Thinking *thinking     `json:"thinking,omitempty"`
+	Output   *outputConfig `json:"output_config,omitempty"`
+}
+
+type thinking struct {
+	Type    string           `json:"type"`
+	Budget  int              `json:"budget_tokens,omitempty"`
+	Display provider.Display `json:"display,omitempty"`
+	Binding *blockBinding    `json:"block_binding,omitempty"`
+}
+
+type blockBinding struct {
+	PrefixMismatch string `json:"prefix_mismatch_behavior"`
+}
+
+type outputConfig struct {
+	Effort provider.Level `json:"effort"`
+}
+
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+}
+
+type cacheControl struct {
+	Type string `json:"type"`
+}
+
+// control turns the decision into the form that the model takes (docs: thinking, effort).
+func (a *API) control(req *provider.Request) (control, error) {
+	want, can := req.Decision.Control, req.Model.Thinking
+	on := &thinking{Type: "adaptive", Display: want.Display}
+	if on.Display == "" && a.hasDisplay(req.Model) {
+		on.Display = provider.Summarized // left out, it would mean omitted on newer models and not on older ones
+	}
+	if slices.Contains(req.Repairs, DropBlock) {
+		on.Binding = &blockBinding{PrefixMismatch: "drop_block"}
+	}
+	switch want.Mode {
+	case provider.ModeOmit, "":
+		return control{}, nil
+	case provider.ModeOff:
+		switch {
+		case can.Off == provider.OffUpFront:
+			return control{Thinking: &thinking{Type: "between_tools"}}, nil
+		case can.Control == provider.ControlNone:
+			return control{}, nil
+		}
+		return control{Thinking: &thinking{Type: "disabled"}}, nil
+	case provider.ModeOn:
+		return control{Thinking: on}, nil
+	case provider.ModeEffort:
+		return control{Thinking: on, Output: &outputConfig{want.Effort}}, nil
+	case provider.ModeBudget:
+		c := control{Thinking: &thinking{Type: "enabled", Budget: want.Budget, Display: on.Display}}
+		if want.Effort != "" {
+			c.Output = &outputConfig{want.Effort}
+		}
+		return c, nil
+	}
+	return control{}, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
+}
+
+// hasDisplay reports whether `display` may be sent unasked: the vendor's own models all take it, others only if their
+// row says so.
+func (a *API) hasDisplay(row provider.Model) bool {
+	return a.vendor == "anthropic" || !row.Known || len(row.Thinking.Display) > 0
+}
+
+func (a *API) build(req *provider.Request) (*call, error) {
+	c, err := a.control(req)
+	if err != nil {
+		return nil, err
+	}
+	h := history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking)}
+	msgs, err := h.messages(req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	b := body{
+		Model: req.Model.ID, MaxTokens: maxTokens(req), Stream: true,
+		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
+		Messages: msgs, control: c,
+	}
+	if req.System != "" {
+		b.System = []block{{Type: "text", Text: &req.System, Cache: ephemeral}}
+	}
+	for _, t := range req.Tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object"}`)
+		}
+		b.Tools = append(b.Tools, tool{t.Name, t.Description, schema})
+	}
+	out := &call{model: req.Model.ID, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive"}
+	if left := stripSampling(req, &b); len(left) > 0 {
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
+			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
+	}
+	if h.count.Dropped > 0 {
+		data, err := json.Marshal(h.count)
+		if err != nil {
+			return nil, err
+		}
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted,
+			Text: fmt.Sprintf("blocks of earlier thinking that cannot be sent and were left out: %d", h.count.Dropped), Data: data})
+	}
+	if out.body, err = encode(b); err != nil {
+		return nil, err
+	}
+	out.header = a.header(a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0))
+	return out, nil
+}
+
+// maxTokens bounds thinking and answer together.
+func maxTokens(req *provider.Request) int {
+	row, want := req.Model.MaxOutput, req.Decision.Control
+	switch {
+	case req.MaxTokens > 0:
+		return req.MaxTokens
+	case want.Mode == provider.ModeBudget && row > want.Budget:
+		return min(want.Budget+answerRoom, row)
+	case want.Mode == provider.ModeBudget:
+		return want.Budget + answerRoom
+	case row > 0:
+		return min(row, outputLimit)
+	}
+	return unknownOutput
+}
+
+// stripSampling takes out what the model's row says is refused, and names it. Where only thinking forbids it, top_p may
+// stay from 0.95 up (docs: extended-thinking).
+func stripSampling(req *provider.Request, b *body) []string {
+	rule := req.Model.Sampling
+	on := req.Decision.Control.Thinking() ||
+		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
+	if rule == provider.SamplingFree || rule == provider.SamplingNotInThinking && !on {
+		return nil
+	}
+	var left []string
+	if b.Temperature != nil {
+		b.Temperature, left = nil, append(left, "temperature")
+	}
+	if b.TopP != nil && (rule == provider.SamplingNever || *b.TopP < 0.95) {
+		b.TopP, left = nil, append(left, "top_p")
+	}
+	if b.TopK != nil {
+		b.TopK, left = nil, append(left, "top_k")
+	}
+	return left
+}
+
+// betasFor lists what the request needs. With earlier thinking in it the binding beta is sent without its parameter as
+// well: only so does the server report what it leaves out (docs: preserved-thinking).
+func (a *API) betasFor(c control, tools, replay bool) []string {
+	betas := slices.Clone(a.betas)
+	if t := c.Thinking; t != nil {
+		if t.Type == "enabled" && tools {
+			betas = append(betas, betaInterleaved)
+		}
+		if t.Display == provider.Omitted {
+			betas = append(betas, betaTokenCount)
+		}
+		if t.Display == provider.Updates {
+			betas = append(betas, betaUpdates)
+		}
+		replay = replay || t.Binding != nil
+	}
+	if replay {
+		betas = append(betas, betaBinding)
+	}
+	slices.Sort(betas)
+	return slices.Compact(betas)
+}
+
+func (a *API) header(betas []string) http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set("User-Agent", "thinkd")
+	h.Set("anthropic-version", "2023-06-01")
+	if key := a.caller.Key; !key.IsZero() {
+		h.Set("x-api-key", key.Reveal())
+	}
+	if len(betas) > 0 {
+		h.Set("anthropic-beta", strings.Join(betas, ","))
+	}
+	return h
+}

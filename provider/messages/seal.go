@@ -1,0 +1,161 @@
+package messages
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// seal makes a block of ours of what came, and ends it. Text and thinking that are empty and hold nothing to send back
+// are not announced at all.
+func (r *reply) seal(p *part) error {
+	p.ended = true
+	rest := p.text.rest()
+	if known := p.kind == "text" || p.kind == "thinking" || p.kind == "tool_use"; known && rest != "" {
+		if err := r.show(p, rest); err != nil {
+			return err
+		}
+	}
+	var b provider.Block
+	var err error
+	switch p.kind {
+	case "text":
+		b, err = r.sealText(p)
+	case "thinking":
+		b, err = r.sealThinking(p)
+	case "redacted_thinking":
+		var state provider.State
+		state, err = r.state(p, nil)
+		b = provider.Thinking{Kind: provider.ThinkingRedacted, Signed: true, State: state}
+	case "tool_use":
+		b, err = r.sealCall(p)
+	default:
+		b, err = r.sealOpaque(p)
+	}
+	if err == errLeft {
+		return err
+	}
+	if err != nil {
+		return r.api.caller.NoAnswer(r.resp, "block of kind "+p.kind+": "+err.Error())
+	}
+	if b == nil {
+		return r.alive()
+	}
+	if err := r.tell(p); err != nil {
+		return err
+	}
+	if !r.emit(provider.End{Index: p.number, Block: b}) {
+		return errLeft
+	}
+	return nil
+}
+
+// sealText keeps the vendor's object only where it says more than the text.
+func (r *reply) sealText(p *part) (provider.Block, error) {
+	b := provider.Text{Text: p.text.String()}
+	if !p.more("type", "text") && len(p.cited) == 0 {
+		if b.Text == "" {
+			return nil, nil
+		}
+		return b, nil
+	}
+	var err error
+	b.State, err = r.state(p, map[string]any{"text": b.Text})
+	return b, err
+}
+
+// sealThinking has no state where the signature is missing: max_tokens hit inside the block, and the vendor would not
+// take it back (docs: handling-stop-reasons).
+func (r *reply) sealThinking(p *part) (provider.Block, error) {
+	b := provider.Thinking{Text: p.text.String(), Kind: r.thinkingKind(p), Tokens: p.estimate, Estimated: p.estimate > 0}
+	if !p.since.IsZero() {
+		b.Duration = time.Since(p.since)
+	}
+	if p.sig == "" {
+		if b.Text == "" {
+			return nil, nil
+		}
+		return b, nil
+	}
+	b.Signed = true
+	var err error
+	b.State, err = r.state(p, map[string]any{"thinking": b.Text, "signature": p.sig})
+	return b, err
+}
+
+// sealCall takes the input from the deltas, else from the start. No text at all is a call without arguments.
+func (r *reply) sealCall(p *part) (provider.Block, error) {
+	b := provider.ToolCall{ID: p.string("id"), Name: p.string("name")}
+	text := p.text.String()
+	if strings.TrimSpace(text) == "" {
+		text = "{}"
+		if given := gjson.ParseBytes(p.members["input"]); given.IsObject() && len(given.Map()) > 0 {
+			text = given.Raw
+			if err := r.show(p, text); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !gjson.Valid(text) || !gjson.Parse(text).IsObject() {
+		b.Invalid = text
+		return b, nil
+	}
+	b.Input = json.RawMessage(text)
+	if !p.more("type", "id", "name", "input") {
+		return b, nil
+	}
+	var err error
+	b.State, err = r.state(p, map[string]any{"input": b.Input})
+	return b, err
+}
+
+func (r *reply) sealOpaque(p *part) (provider.Block, error) {
+	set := map[string]any{}
+	if text := p.text.String(); gjson.Valid(text) {
+		set["input"] = json.RawMessage(text)
+	}
+	for name, g := range p.grown {
+		g.rest()
+		set[name] = g.String()
+	}
+	state, err := r.state(p, set)
+	return provider.Opaque{State: state}, err
+}
+
+// more reports whether the vendor's object says something beside these members.
+func (p *part) more(known ...string) bool {
+	for name, value := range p.members {
+		said := false
+		for _, k := range known {
+			said = said || name == k
+		}
+		if text := string(value); !said && text != "null" && text != "[]" {
+			return true
+		}
+	}
+	return false
+}
+
+// state is the vendor's object as it would have come whole: the start's members with what the deltas made of them.
+func (r *reply) state(p *part, set map[string]any) (provider.State, error) {
+	object := map[string]any{"type": p.kind}
+	for name, value := range p.members {
+		object[name] = value
+	}
+	for name, value := range set {
+		object[name] = value
+	}
+	if len(p.cited) > 0 {
+		var cited []json.RawMessage
+		for _, c := range gjson.ParseBytes(p.members["citations"]).Array() {
+			cited = append(cited, json.RawMessage(c.Raw))
+		}
+		object["citations"] = append(cited, p.cited...)
+	}
+	data, err := encode(object)
+	return provider.State{Origin: r.origin, Data: data}, err
+}

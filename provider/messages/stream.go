@@ -1,0 +1,262 @@
+package messages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sse"
+)
+
+// errLeft says that the consumer left the loop: nothing more may be yielded.
+var errLeft = errors.New("the loop was left")
+
+// reply is the state of one answer.
+type reply struct {
+	api    *API
+	resp   *http.Response
+	yield  func(provider.Event, error) bool
+	origin provider.Origin
+	last   time.Time       // of the last event yielded
+	next   int             // our number of the next block
+	parts  []*part         // all blocks, in order of their start
+	blocks map[int64]*part // the latest at each of the vendor's indexes
+	begun  bool            // message_start came
+	wholly bool            // the answer came whole: times mean nothing
+	usage  usage
+	stop   provider.Stop
+	odd    int // things that the protocol does not foresee
+}
+
+func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+	account := resp.Header.Get("anthropic-organization-id")
+	if account == "" {
+		account = a.caller.Key.Account()
+	}
+	return &reply{
+		api: a, resp: resp, yield: yield, blocks: map[int64]*part{},
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: account, Model: call.model},
+		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: provider.RequestID(resp.Header), Model: call.model},
+	}
+}
+
+func (r *reply) emit(ev provider.Event) bool {
+	r.last = time.Now()
+	return r.yield(ev, nil)
+}
+
+// alive tells that something came, at most once a second.
+func (r *reply) alive() error {
+	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
+		return errLeft
+	}
+	return nil
+}
+
+// events reads a stream to its message_stop.
+func (r *reply) events(ctx context.Context, body io.Reader) error {
+	for ev, err := range sse.Read(body) {
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+			return r.api.caller.NoAnswer(r.resp, err.Error())
+		case err != nil:
+			return r.api.caller.Broken(ctx, r.resp, err)
+		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
+			err = r.alive()
+		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
+			// The connection broke inside of it. What is whole counts even if its blank line did not come.
+		default:
+			err = r.event(ev.Data)
+		}
+		if err == errStopped {
+			return r.finish()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+}
+
+// errStopped says that message_stop came.
+var errStopped = errors.New("message_stop")
+
+// event takes in the data of one event.
+func (r *reply) event(data []byte) error {
+	if !gjson.ValidBytes(data) {
+		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
+			return r.oddity("end mark")
+		}
+		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
+	}
+	switch kind := gjson.GetBytes(data, "type").Str; kind {
+	case "content_block_delta":
+		return r.delta(gjson.GetBytes(data, "index").Int(), gjson.GetBytes(data, "delta"))
+	case "content_block_start":
+		return r.start(gjson.GetBytes(data, "index").Int(), gjson.GetBytes(data, "content_block"))
+	case "content_block_stop":
+		return r.end(gjson.GetBytes(data, "index").Int())
+	case "ping":
+		return r.alive()
+	case "message_start":
+		return r.begin(gjson.GetBytes(data, "message"))
+	case "message_delta":
+		r.ending(gjson.GetBytes(data, "delta"), gjson.GetBytes(data, "usage"))
+		return r.alive()
+	case "message_stop":
+		return errStopped
+	case "message":
+		return r.message(gjson.ParseBytes(data))
+	case "error":
+		return r.failed(data)
+	default:
+		if hasError(gjson.ParseBytes(data)) {
+			return r.failed(data)
+		}
+		return r.oddity("event " + kind)
+	}
+}
+
+// begin takes in what is known of the message at its start.
+func (r *reply) begin(message gjson.Result) error {
+	if r.begun {
+		return r.oddity("second message_start")
+	}
+	r.begun = true
+	if model := message.Get("model").Str; model != "" {
+		r.origin.Model, r.stop.Model = model, model
+	}
+	r.usage.merge(message.Get("usage"))
+	if changes := message.Get("input_transformations"); len(changes.Array()) > 0 {
+		return r.transformed(changes)
+	}
+	return r.alive()
+}
+
+// transformed passes on what the server did with earlier thinking (docs: preserved-thinking).
+func (r *reply) transformed(changes gjson.Result) error {
+	dropped, reason := 0, ""
+	for _, c := range changes.Array() {
+		if c.Get("type").Str == "thinking_dropped" {
+			dropped++
+			reason = c.Get("reason").Str
+		}
+	}
+	if dropped == 0 {
+		return r.alive() // mismatches that were let through lose nothing
+	}
+	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", dropped, r.api.caller.Text(reason))
+	if !r.emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)}) {
+		return errLeft
+	}
+	return nil
+}
+
+// ending takes in a message_delta; there may be several, the last word counts.
+func (r *reply) ending(delta, used gjson.Result) {
+	r.usage.merge(used)
+	reason := delta.Get("stop_reason").Str
+	if reason == "" {
+		return
+	}
+	r.stop.Raw = reason
+	r.stop.Reason = stopReason(reason)
+	r.stop.Detail = ""
+	if r.stop.Reason == provider.StopRefusal {
+		details := delta.Get("stop_details")
+		r.stop.Detail = r.api.caller.Text(details.Get("category").Str)
+		if why := details.Get("explanation").Str; why != "" {
+			r.stop.Detail = r.api.caller.Text(r.stop.Detail + ": " + why)
+		}
+	}
+}
+
+func stopReason(raw string) provider.StopReason {
+	switch raw {
+	case "max_tokens", "model_context_window_exceeded":
+		return provider.StopMaxTokens
+	case "tool_use":
+		return provider.StopToolUse
+	case "refusal":
+		return provider.StopRefusal
+	case "pause_turn":
+		return provider.StopPause
+	}
+	return provider.StopEndTurn // end_turn, stop_sequence, and words that this build does not know
+}
+
+// hasError reports whether an object of unknown kind tells of an error.
+func hasError(object gjson.Result) bool {
+	e := object.Get("error")
+	return e.IsObject() || e.Type == gjson.String
+}
+
+// failed is an error in the stream. It is classified as the status that it would have come with (docs: errors).
+func (r *reply) failed(data []byte) error {
+	e := r.api.caller.Refusal(errorStatus(gjson.GetBytes(data, "error.type").Str), r.resp.Header, data)
+	if e.RequestID == "" {
+		e.RequestID = r.stop.RequestID
+	}
+	return e
+}
+
+func errorStatus(word string) int {
+	switch word {
+	case "invalid_request_error":
+		return 400
+	case "authentication_error":
+		return 401
+	case "billing_error":
+		return 402
+	case "permission_error":
+		return 403
+	case "not_found_error":
+		return 404
+	case "conflict_error":
+		return 409
+	case "request_too_large":
+		return 413
+	case "rate_limit_error":
+		return 429
+	case "timeout_error":
+		return 504
+	case "overloaded_error":
+		return 529
+	}
+	return 500 // api_error, and words that this build does not know
+}
+
+// finish ends blocks that their host did not, and the reply.
+func (r *reply) finish() error {
+	for _, p := range r.parts {
+		if !p.ended {
+			r.odd++
+			if err := r.seal(p); err != nil {
+				return err
+			}
+		}
+	}
+	raw, err := r.usage.raw()
+	if err != nil {
+		return r.api.caller.NoAnswer(r.resp, "usage: "+err.Error())
+	}
+	r.stop.Usage, r.stop.RawUsage = r.usage.usage(), raw
+	if r.odd > 0 {
+		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
+	}
+	r.emit(r.stop)
+	return nil
+}
+
+// oddity counts what the protocol does not foresee and says what it was at debug level.
+func (r *reply) oddity(what string) error {
+	r.odd++
+	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+	return r.alive()
+}

@@ -1,0 +1,89 @@
+package messages
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// maxWhole bounds an answer that comes whole, in bytes: several times what the longest output takes.
+const maxWhole = 8 << 20
+
+// whole reads an answer that is one JSON value.
+func (r *reply) whole(ctx context.Context, body io.Reader) error {
+	data, err := r.readAll(ctx, body)
+	if err != nil {
+		return err
+	}
+	var value json.RawMessage
+	switch err := json.NewDecoder(bytes.NewReader(data)).Decode(&value); {
+	case errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
+		return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+	case err != nil:
+		return r.api.caller.NoAnswer(r.resp, "the answer is not JSON: "+err.Error())
+	}
+	root := gjson.ParseBytes(value)
+	switch {
+	case root.Get("type").Str == "error" || hasError(root):
+		return r.failed(value)
+	case !root.Get("content").IsArray():
+		return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no message")
+	}
+	if err := r.message(root); err != errStopped {
+		return err
+	}
+	return r.finish()
+}
+
+// message takes in a whole message as if it had been streamed.
+func (r *reply) message(root gjson.Result) error {
+	r.wholly = true
+	if !r.emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}) {
+		return errLeft
+	}
+	if err := r.begin(root); err != nil {
+		return err
+	}
+	for i, b := range root.Get("content").Array() {
+		index := int64(i)
+		if err := r.start(index, b); err != nil {
+			return err
+		}
+		if r.blocks[index] == nil {
+			continue // it had no type, and was counted
+		}
+		if err := r.end(index); err != nil {
+			return err
+		}
+	}
+	r.ending(root, gjson.Result{})
+	return errStopped
+}
+
+// readAll reads the body and tells that it comes.
+func (r *reply) readAll(ctx context.Context, body io.Reader) ([]byte, error) {
+	var data []byte
+	chunk := make([]byte, 32<<10)
+	for {
+		n, err := body.Read(chunk)
+		data = append(data, chunk[:n]...)
+		switch {
+		case len(data) > maxWhole:
+			return nil, r.api.caller.NoAnswer(r.resp, fmt.Sprintf("the answer is larger than %d MiB", maxWhole>>20))
+		case err == io.EOF:
+			return data, nil
+		case err != nil:
+			return nil, r.api.caller.Broken(ctx, r.resp, err)
+		}
+		if err := r.alive(); err != nil {
+			return nil, err
+		}
+	}
+}
