@@ -120,16 +120,22 @@ func (Setting) kind() string    { return "setting" }
 func (Repair) kind() string     { return "repair" }
 func (TurnEnd) kind() string    { return "turn_end" }
 
-// bodies makes an empty body of each kind to decode into.
-var bodies = map[string]func() any{
-	"prompt":      func() any { return new(Prompt) },
-	"turn_start":  func() any { return new(TurnStart) },
-	"block":       func() any { return new(Sealed) },
-	"message_end": func() any { return new(MessageEnd) },
-	"retry":       func() any { return new(Retry) },
-	"setting":     func() any { return new(Setting) },
-	"repair":      func() any { return new(Repair) },
-	"turn_end":    func() any { return new(TurnEnd) },
+// bodies reads the body of each kind.
+var bodies = map[string]func([]byte) (Body, error){
+	"prompt":      readBody[Prompt],
+	"turn_start":  readBody[TurnStart],
+	"block":       readBody[Sealed],
+	"message_end": readBody[MessageEnd],
+	"retry":       readBody[Retry],
+	"setting":     readBody[Setting],
+	"repair":      readBody[Repair],
+	"turn_end":    readBody[TurnEnd],
+}
+
+func readBody[B Body](data []byte) (Body, error) {
+	var b B
+	err := json.Unmarshal(data, &b)
+	return b, err
 }
 
 type wireEntry struct {
@@ -159,38 +165,16 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
 	}
-	empty, ok := bodies[w.Kind]
+	read, ok := bodies[w.Kind]
 	if !ok {
 		return fmt.Errorf("entry of unknown kind %q", w.Kind)
 	}
-	body := empty()
-	if err := json.Unmarshal(w.Body, body); err != nil {
+	body, err := read(w.Body)
+	if err != nil {
 		return fmt.Errorf("%s: %w", w.Kind, err)
 	}
-	*e = Entry{Seq: w.Seq, Time: w.Time, Turn: w.Turn, Body: deref(body)}
+	*e = Entry{Seq: w.Seq, Time: w.Time, Turn: w.Turn, Body: body}
 	return nil
-}
-
-func deref(body any) Body {
-	switch b := body.(type) {
-	case *Prompt:
-		return *b
-	case *TurnStart:
-		return *b
-	case *Sealed:
-		return *b
-	case *MessageEnd:
-		return *b
-	case *Retry:
-		return *b
-	case *Setting:
-		return *b
-	case *Repair:
-		return *b
-	case *TurnEnd:
-		return *b
-	}
-	panic(fmt.Sprintf("session: body %T has no case", body))
 }
 
 type wireSealed struct {

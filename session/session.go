@@ -55,6 +55,7 @@ const (
 	Running Status = "running"
 	Waiting Status = "waiting" // for an answer of a person or a client
 	Held    Status = "held"    // prompts are queued and wait for a word to go on
+	Damaged Status = "damaged" // it cannot be read; only in listings
 )
 
 // Settings is what the user has chosen for a session. Only the user writes it: a clamp never does.

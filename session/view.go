@@ -18,7 +18,8 @@ type View struct {
 	Repairs []Repair
 	LastSeq uint64 // the highest Seq of any entry
 
-	turns map[TurnID]*Turn
+	turns   map[TurnID]*Turn
+	running TurnID // empty: none
 }
 
 // Turn is a prompt and what came of it.
@@ -75,21 +76,22 @@ func (v *View) Queue() []*Turn {
 
 // Running is the turn that runs, nil if none does.
 func (v *View) Running() *Turn {
-	for _, t := range slices.Backward(v.Turns) {
-		if t.Running() {
-			return t
-		}
+	if v.running == "" {
+		return nil
 	}
-	return nil
+	return v.turns[v.running]
 }
 
 // Apply takes in one entry. An entry that does not fit what came before is an error and changes nothing.
 func (v *View) Apply(e Entry) error {
+	if e.Body == nil {
+		return fmt.Errorf("entry of turn %q has no body", e.Turn)
+	}
 	if err := v.apply(e); err != nil {
 		return fmt.Errorf("entry %s of turn %q: %w", e.Body.kind(), e.Turn, err)
 	}
 	v.LastSeq = max(v.LastSeq, e.Seq)
-	v.Session.Apply(e)
+	v.running = v.Session.project(e, v.running)
 	return nil
 }
 
@@ -126,7 +128,7 @@ func (v *View) apply(e Entry) error {
 		t.Start = &b
 	case Sealed:
 		m := t.open(b.Message)
-		if slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Number == b.Number }) {
+		if m.has(b.Number) {
 			return fmt.Errorf("block %d is sealed already", b.Number)
 		}
 		m.Parts = append(m.Parts, Part{b.Number, b.Block})
@@ -149,14 +151,45 @@ func (v *View) apply(e Entry) error {
 
 // open is the model's message of that id, made if it is new.
 func (t *Turn) open(id MessageID) *Message {
+	if m := t.message(id); m != nil {
+		return m
+	}
+	m := &Message{ID: id, Turn: t.ID, Role: provider.Assistant}
+	t.Messages = append(t.Messages, m)
+	return m
+}
+
+// message finds a message, nil if there is none.
+func (t *Turn) message(id MessageID) *Message {
 	for _, m := range slices.Backward(t.Messages) {
 		if m.ID == id {
 			return m
 		}
 	}
-	m := &Message{ID: id, Turn: t.ID, Role: provider.Assistant}
-	t.Messages = append(t.Messages, m)
-	return m
+	return nil
+}
+
+// has reports whether a block is sealed.
+func (m *Message) has(number int) bool {
+	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Number == number })
+}
+
+// project applies e to the record and keeps track of the turn that runs, empty if none does. Apply alone cannot know
+// that a turn which ends was only queued, so that another one goes on.
+func (s *Session) project(e Entry, running TurnID) TurnID {
+	s.Apply(e)
+	switch e.Body.(type) {
+	case TurnStart:
+		running = e.Turn
+	case TurnEnd:
+		if e.Turn == running {
+			return ""
+		}
+		if running != "" {
+			s.Status = Running
+		}
+	}
+	return running
 }
 
 // Apply brings the record up to date with an entry: the projection that a Store rewrites in the commit of the entry.
@@ -205,6 +238,9 @@ func merge(have, change map[string]json.RawMessage) map[string]json.RawMessage {
 		} else {
 			merged[name] = value
 		}
+	}
+	if len(merged) == 0 {
+		return nil // as it comes back from the store
 	}
 	return merged
 }

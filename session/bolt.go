@@ -1,0 +1,233 @@
+package session
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Bolt is a Store in one file, thinkd.db in the data directory. One process has it at a time.
+//
+// One goroutine writes. It commits at once when it is idle; what comes meanwhile shares the next commit. A commit that
+// fails leaves open whether it is on disk, so nothing is acknowledged until the file has been closed, opened and read
+// again. A full disk makes the store read-only until there is room; a disk that fails twice, for good.
+//
+// The file: bucket meta has the format and the store's id. sessions has a record per id; index has a key of time of
+// change and id for each; open has the running turn of each session that has one. log has a bucket per session with an
+// entry per position. growth has a bucket per session with what was checkpointed, a piece per key of message, block and
+// offset. Each value begins with a checksum of itself and its key, so that no changed bit is taken for what was said.
+type Bolt struct {
+	path  string
+	store string // its id; empty: any
+	opt   BoltOptions
+	lock  *os.File
+
+	dbMu sync.RWMutex // held for each read transaction, and by the writer while it changes what follows
+	db   *bolt.DB     // nil: it could not be opened again
+	file *os.File     // the one that db has
+	info os.FileInfo  // of file when it was opened
+
+	mu      sync.Mutex
+	queue   []*request
+	refusal error                        // why writes are refused, nil if they are not
+	ended   error                        // why reads are refused too
+	damaged map[ID]error                 // sessions that cannot be read
+	vetted  map[ID]bool                  // sessions whose log has been walked; nil: all have been
+	growth  map[ID]map[blockKey]*growing // open blocks
+	armed   bool                         // due runs, or has run and not been heeded
+	due     *time.Timer
+
+	work chan struct{} // buffer 1: there is something in queue, or growth is due
+	stop chan struct{} // closed by Close
+	done chan struct{} // closed by the writer
+
+	writer writer // of the writer's goroutine alone
+	broken bool   // of the writer's goroutine: bbolt panicked and may hold its locks
+}
+
+// BoltOptions is what OpenBolt can be told. The zero value is fine.
+type BoltOptions struct {
+	// OnState hears when the store becomes read-only, why (ErrReplaced: for good, the process should end), and when it
+	// takes writes again. The writer calls it and waits: it must be quick and must not call the store.
+	OnState func(readOnly bool, why error)
+}
+
+var (
+	metaBucket    = []byte("meta")
+	sessionBucket = []byte("sessions")
+	indexBucket   = []byte("index")
+	openBucket    = []byte("open")
+	logBucket     = []byte("log")
+	growthBucket  = []byte("growth")
+
+	formatKey = []byte("format")
+	storeKey  = []byte("store")
+	roomKey   = []byte("room")
+)
+
+// OpenBolt opens the store of a data directory, or makes one where there never was one. It answers *LockedError when
+// another process has the directory, ErrDamaged with what to do when the file is damaged, lost or another one than the
+// mark says, ErrNewer when a newer build wrote it. In all these cases the file has not been touched.
+func OpenBolt(dir string, opt BoltOptions) (*Bolt, error) {
+	if err := makeDir(dir); err != nil {
+		return nil, err
+	}
+	lock, err := lockFile(filepath.Join(dir, lockName), makeIfMissing)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bolt{
+		path: filepath.Join(dir, fileName), opt: opt, lock: lock,
+		growth: make(map[ID]map[blockKey]*growing),
+		due:    time.NewTimer(checkpointDelay),
+		work:   make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
+	}
+	b.due.Stop()
+	if err := b.start(dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	go b.write() // Close stops it and waits
+	return b, nil
+}
+
+func (b *Bolt) start(dir string) error {
+	m, err := readMark(dir)
+	if err != nil {
+		return err
+	}
+	if err := prepare(dir, m); err != nil {
+		return err
+	}
+	b.store = m.store
+	inv, err := b.openFile(false, readWrite)
+	if err != nil {
+		return err
+	}
+	b.store, b.damaged, b.writer.tx = inv.store, inv.damaged, inv.tx
+	if !inv.whole {
+		b.vetted = make(map[ID]bool)
+	}
+	if m.store != inv.store {
+		if err := writeMark(dir, inv.store); err != nil {
+			return errors.Join(err, b.closeFile())
+		}
+	}
+	return nil
+}
+
+// Close writes what waits and closes the store; every later call is ErrClosed.
+func (b *Bolt) Close() error {
+	b.mu.Lock()
+	if errors.Is(b.ended, ErrClosed) {
+		b.mu.Unlock()
+		return ErrClosed
+	}
+	b.refusal, b.ended = ErrClosed, ErrClosed
+	b.mu.Unlock()
+	close(b.stop)
+	<-b.done
+	return errors.Join(b.closeFile(), b.lock.Close())
+}
+
+// record is a session's record as it is stored, with the position of its last entry: a log that lost its end shows.
+type record struct {
+	Session
+	last uint64
+}
+
+func readRecord(id ID, value []byte) (record, error) {
+	var r record
+	data, err := unseal([]byte(id), value)
+	if err != nil {
+		return r, fmt.Errorf("%w: record: %w", ErrDamaged, err)
+	}
+	if len(data) < 8 {
+		return r, fmt.Errorf("%w: record is cut off", ErrDamaged)
+	}
+	r.last = binary.BigEndian.Uint64(data)
+	if err := json.Unmarshal(data[8:], &r.Session); err != nil {
+		return r, fmt.Errorf("%w: record: %w", ErrDamaged, err)
+	}
+	return r, nil
+}
+
+func (r record) encode() ([]byte, error) {
+	data, err := json.Marshal(r.Session)
+	if err != nil {
+		return nil, err
+	}
+	return seal([]byte(r.ID), append(position(r.last), data...)), nil
+}
+
+// indexKey sorts by time of change, then id. The sign bit is turned round so that times before 1970 come first.
+func indexKey(updated int64, id ID) []byte {
+	return append(position(uint64(updated)^1<<63), id...)
+}
+
+func readIndexKey(key []byte) (updated int64, id ID) {
+	return int64(binary.BigEndian.Uint64(key) ^ 1<<63), ID(key[8:])
+}
+
+// writeCursor and readCursor put an index key into a word for clients.
+func writeCursor(key []byte) string { return base64.RawURLEncoding.EncodeToString(key) }
+
+func readCursor(word string) ([]byte, error) {
+	key, err := base64.RawURLEncoding.DecodeString(word)
+	if err != nil || len(key) <= 8 {
+		return nil, ErrCursor
+	}
+	return key, nil
+}
+
+func position(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// entryKey names an entry in all the store: its position alone would fit an entry of another session.
+func entryKey(id ID, at uint64) []byte { return append([]byte(id), position(at)...) }
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// seal puts a checksum of key and value before the value.
+func seal(key, value []byte) []byte {
+	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(value)), sum), value...)
+}
+
+// unseal is the value, part of what was given.
+func unseal(key, sealed []byte) ([]byte, error) {
+	if len(sealed) < 4 {
+		return nil, fmt.Errorf("checksum is missing")
+	}
+	value := sealed[4:]
+	if binary.BigEndian.Uint32(sealed) != crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value) {
+		return nil, fmt.Errorf("checksum is wrong")
+	}
+	return value, nil
+}
+
+// panicked is a panic of bbolt's as an error: it meets damage with one, and a page that cannot be read is a fault.
+type panicked struct{ reason any }
+
+func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", ErrDamaged, p.reason) }
+func (p *panicked) Unwrap() error { return ErrDamaged }
+
+// guard calls f, which reads mapped pages, and makes an error of a panic or a fault.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = &panicked{reason}
+		}
+	}()
+	return f()
+}

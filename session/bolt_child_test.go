@@ -1,0 +1,3 @@
+package session
+
+func childMain() bool { return false }

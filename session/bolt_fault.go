@@ -1,0 +1,304 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// writer is the state of the writer's goroutine.
+type writer struct {
+	tx       uint64 // the number of the last commit that is known to be on disk
+	failures int    // writes or syncs that failed, but for want of room
+	trouble  error  // why the store is read-only, nil if it is not
+	lasting  bool   // trouble is for good
+	room     int    // bytes that the commit needed for which there was no room
+}
+
+const (
+	// lookEvery is how often the writer looks whether the file is still ours, and a read-only store whether it can
+	// write again.
+	lookEvery = time.Second
+
+	// failuresBorne is how often a disk may fail before the store stays read-only: it goes on failing, and each time
+	// something may be lost that nobody notices.
+	failuresBorne = 1
+)
+
+// commit makes changes durable and answers those who wait. With growth it writes the checkpoints that wait, too.
+func (b *Bolt) commit(requests []*request, growth bool) {
+	var pieces []piece
+	if growth && b.writer.trouble == nil {
+		pieces = b.takeGrowth(requests)
+	}
+	for waiting := requests; len(waiting)+len(pieces) > 0; {
+		if b.writer.trouble != nil {
+			refuse(waiting, b.refused())
+			pieces = nil
+			break
+		}
+		var err error
+		pieces, err = b.update(waiting, pieces)
+		if err == nil {
+			if err = b.ours(); err == nil {
+				b.storedGrowth(pieces)
+				break
+			}
+		}
+		waiting = b.settle(err, waiting)
+	}
+	b.forgetGrowth(requests)
+	for _, r := range requests {
+		close(r.done)
+	}
+	if growth {
+		b.rearm()
+	}
+}
+
+// refuse gives an error to all that have none.
+func refuse(requests []*request, err error) {
+	for _, r := range requests {
+		if r.err == nil {
+			r.err = err
+		}
+	}
+}
+
+// refused is what a write is answered while there is trouble.
+func (b *Bolt) refused() error {
+	if errors.Is(b.writer.trouble, ErrReplaced) {
+		return b.writer.trouble
+	}
+	return fmt.Errorf("%w: %w", ErrReadOnly, b.writer.trouble)
+}
+
+// ours checks that the file at the path is the one we have, as long as it was, and so that nobody else writes to it.
+func (b *Bolt) ours() error {
+	info, err := os.Lstat(b.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrReplaced, err)
+	case !os.SameFile(info, b.info) || info.Size() < b.info.Size():
+		return ErrReplaced
+	}
+	return nil
+}
+
+// settle follows a commit of which it is not known whether it is on disk. It closes the file, opens it, reads back, and
+// answers the requests that are there. It returns those that are not and can be tried once more; where that makes no
+// sense there is trouble.
+//
+// A sync that failed is never called again for the same writes: the kernel has marked their pages clean, and the second
+// call succeeds with nothing written (fsync(2), "EIO"). Pages of the failed commit do not matter, nothing points to them.
+// The head page does: in memory it may be the new one, and on disk the old one, whose pages the next commit would use
+// again. So both are written again and synced, before anything else.
+func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
+	if errors.Is(cause, ErrReplaced) {
+		b.end(cause)
+		return requests
+	}
+	full := diskFull(cause)
+	if !full {
+		b.writer.failures++
+	}
+	if err := b.reopen(); err != nil {
+		if errors.Is(err, ErrReplaced) {
+			b.end(err)
+		} else {
+			b.halt(fmt.Errorf("%w; and then: %w", cause, err))
+		}
+		return requests
+	}
+	if len(requests) > 0 {
+		b.writer.room = 0
+	}
+	for _, r := range requests {
+		if r.err != nil {
+			continue
+		}
+		var there bool
+		r.err = guard(func() error {
+			return b.db.View(func(tx *bolt.Tx) (err error) {
+				there, err = r.landed(tx)
+				return err
+			})
+		})
+		if !there && r.err == nil {
+			again = append(again, r)
+			b.writer.room += r.size()
+		}
+	}
+	if full || b.writer.failures > failuresBorne {
+		b.halt(cause)
+	}
+	return again
+}
+
+// reopen makes what can be read the truth: see settle. Where it cannot, the file is opened for reading, if it is sound.
+func (b *Bolt) reopen() error {
+	// What closing has to say about a file whose writing failed is not news.
+	_ = b.closeFile()
+	if err := b.ours(); err != nil {
+		return err
+	}
+	err := rewriteHeads(b.path)
+	if err == nil {
+		err = b.openAgain(readWrite)
+	}
+	if err != nil && !errors.Is(err, ErrReplaced) && !errors.Is(err, ErrDamaged) {
+		if readErr := b.openAgain(readOnly); readErr != nil {
+			return errors.Join(err, readErr)
+		}
+	}
+	return err
+}
+
+func (b *Bolt) openAgain(mode openMode) error {
+	inv, err := b.openFile(false, mode)
+	if err != nil {
+		return err
+	}
+	if inv.tx != b.writer.tx && inv.tx != b.writer.tx+1 {
+		return errors.Join(ErrReplaced, b.closeFile()) // the name is the same, the content is not ours
+	}
+	b.writer.tx = inv.tx
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, err := range inv.damaged {
+		b.damaged[id] = err
+	}
+	return nil
+}
+
+// rewriteHeads writes both head pages as they are, and syncs them.
+func rewriteHeads(path string) error {
+	f, err := openPlain(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	p, err := readPages(f, info.Size())
+	if err != nil {
+		return damagedFile(err)
+	}
+	heads := make([]byte, 2*p.size)
+	if _, err := f.ReadAt(heads, 0); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(heads, 0); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// halt makes the store read-only.
+func (b *Bolt) halt(cause error) {
+	told := b.writer.trouble != nil
+	b.writer.trouble = cause
+	b.writer.lasting = b.writer.failures > failuresBorne
+	b.mu.Lock()
+	if b.ended == nil {
+		b.refusal = b.refused()
+	}
+	b.mu.Unlock()
+	if !told && b.opt.OnState != nil {
+		b.opt.OnState(true, b.refused())
+	}
+}
+
+// end stops everything for good: the file is not ours.
+func (b *Bolt) end(cause error) {
+	b.writer.trouble, b.writer.lasting = cause, true
+	b.mu.Lock()
+	if b.ended == nil {
+		b.refusal, b.ended = cause, cause
+	}
+	b.mu.Unlock()
+	if b.opt.OnState != nil {
+		b.opt.OnState(true, cause)
+	}
+}
+
+// resume takes writes again.
+func (b *Bolt) resume() {
+	b.writer.trouble = nil
+	b.mu.Lock()
+	if b.ended == nil {
+		b.refusal = nil
+	}
+	b.mu.Unlock()
+	if b.opt.OnState != nil {
+		b.opt.OnState(false, nil)
+	}
+	b.rearm()
+}
+
+// look is the writer's round each second.
+func (b *Bolt) look() {
+	if errors.Is(b.writer.trouble, ErrReplaced) {
+		return
+	}
+	if err := b.ours(); err != nil {
+		b.end(err)
+		return
+	}
+	if b.writer.trouble == nil || b.writer.lasting {
+		return
+	}
+	if b.db == nil || b.db.IsReadOnly() {
+		if err := b.reopen(); err != nil {
+			if errors.Is(err, ErrReplaced) {
+				b.end(err)
+			}
+			return
+		}
+	}
+	if err := b.tryRoom(); err != nil {
+		b.settle(err, nil)
+		return
+	}
+	b.resume()
+}
+
+// tryRoom writes as much as there was no room for, and removes it: what it leaves is free pages for the next commit, so
+// that the store does not go to and fro at the edge.
+func (b *Bolt) tryRoom() error {
+	for _, size := range []int{min(max(b.writer.room, leastRoom), mostRoom), 0} {
+		fill := &request{change: roomChange(size)}
+		if _, err := b.update([]*request{fill}, nil); err != nil {
+			return err
+		}
+		if fill.err != nil {
+			return fill.err
+		}
+	}
+	return b.ours()
+}
+
+const (
+	leastRoom = 64 << 10
+	mostRoom  = 16 << 20
+)
+
+// roomChange puts so many bytes into the file; 0 takes them out.
+type roomChange int
+
+func (c roomChange) session() ID                   { return "" }
+func (c roomChange) ends(ID, BlockRef) bool        { return false }
+func (c roomChange) size() int                     { return int(c) }
+func (c roomChange) landed(*bolt.Tx) (bool, error) { return false, nil }
+
+func (c roomChange) apply(tx *bolt.Tx) error {
+	if c == 0 {
+		return tx.Bucket(metaBucket).Delete(roomKey)
+	}
+	return tx.Bucket(metaBucket).Put(roomKey, make([]byte, c))
+}

@@ -1,0 +1,239 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The files of a store, beside each other in the data directory.
+const (
+	fileName = "thinkd.db"
+	lockName = "thinkd.lock"
+	markName = "thinkd.mark" // holds the store's id: a store existed here, so an empty or missing file is a loss
+)
+
+// formatVersion counts the layouts of the file. An older build refuses a newer one.
+const formatVersion = 1
+
+// openPlain opens a regular file of the data directory, readable by its owner only, whatever the umask and whoever made
+// it. A symbolic link is not followed.
+func openPlain(path string, flag int) (*os.File, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is not a regular file (%s); links are not followed", filepath.Base(path), info.Mode().Type())
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return nil, err
+	}
+	f, err := os.OpenFile(path, flag|noFollow, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if info, err = f.Stat(); err != nil {
+		f.Close()
+		return nil, err
+	}
+	if info.Mode().Perm() != 0o600 && flag&os.O_RDWR != 0 {
+		if err := f.Chmod(0o600); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+// makeDir makes the data directory, or closes an open one to others.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm() != 0o700 {
+		return os.Chmod(dir, 0o700)
+	}
+	return nil
+}
+
+// makeStore makes an empty store under another name and renames it, so that a crash on the way leaves no half one.
+func makeStore(path string) error {
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	db, err := bolt.Open(fresh, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) {
+		return openPlain(name, flag)
+	}})
+	if err != nil {
+		return err
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		for _, name := range [][]byte{metaBucket, sessionBucket, indexBucket, openBucket, logBucket, growthBucket} {
+			if _, err := tx.CreateBucket(name); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket(metaBucket)
+		return errors.Join(
+			meta.Put(formatKey, []byte(strconv.Itoa(formatVersion))),
+			meta.Put(storeKey, []byte(mint())))
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return publish(fresh, path)
+}
+
+// publish gives a synced file its name, durably.
+func publish(fresh, path string) error {
+	if err := os.Rename(fresh, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// mark is what the mark says: that a store existed, and which. The id is empty if that cannot be read.
+type mark struct {
+	there bool
+	store string
+}
+
+func readMark(dir string) (mark, error) {
+	f, err := openPlain(filepath.Join(dir, markName), os.O_RDONLY)
+	if errors.Is(err, os.ErrNotExist) {
+		return mark{}, nil
+	}
+	if err != nil {
+		return mark{}, err
+	}
+	defer f.Close()
+	text := make([]byte, 64)
+	n, _ := f.Read(text) // what cannot be read names no store; the mark is there all the same
+	id, _, _ := strings.Cut(string(text[:n]), "\n")
+	if CheckID(id) != nil {
+		id = ""
+	}
+	return mark{true, id}, nil
+}
+
+func writeMark(dir, store string) error {
+	path := filepath.Join(dir, markName)
+	fresh := path + ".new"
+	f, err := openPlain(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s\nWhile this file is here, thinkd does not begin anew when %s is missing or empty.\n", store, fileName)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return publish(fresh, path)
+}
+
+// prepare makes the store where none ever was, and refuses to where one is lost.
+func prepare(dir string, m mark) error {
+	path := filepath.Join(dir, fileName)
+	info, err := os.Lstat(path)
+	var lost string
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		lost = "is missing"
+	case err != nil:
+		return err
+	case info.Mode().IsRegular() && info.Size() == 0:
+		lost = "is empty"
+	default:
+		return nil
+	}
+	if m.there {
+		return fmt.Errorf("%w: %s %s, but a store was here: put back a copy of it, or remove %s to begin anew",
+			ErrDamaged, fileName, lost, markName)
+	}
+	return makeStore(path)
+}
+
+// openMode says what a file is opened for.
+type openMode int
+
+const (
+	readWrite openMode = iota
+	readOnly
+)
+
+// openFile looks at the store's file and lets bbolt open that very file, found whole. The caller must not hold dbMu.
+//
+// The list of free pages is stored with each commit (bbolt's NoFreelistSync is off): to rebuild it bbolt would read all
+// pages at each start, and panic on a goroutine of its own at the first damaged one.
+func (b *Bolt) openFile(whole bool, mode openMode) (*inventory, error) {
+	flag := os.O_RDWR
+	if mode == readOnly {
+		flag = os.O_RDONLY
+	}
+	f, err := openPlain(b.path, flag)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	inv, err := examine(f, info.Size(), whole || info.Size() <= small)
+	if err == nil && b.store != "" && b.store != inv.store {
+		err = fmt.Errorf("%w: %s is not the store that was here: put back a copy of that one, or remove %s to use this",
+			ErrDamaged, fileName, markName)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	var db *bolt.DB
+	err = guard(func() error {
+		db, err = bolt.Open(b.path, 0o600, &bolt.Options{
+			Timeout:         lockWait,
+			FreelistType:    bolt.FreelistMapType,
+			InitialMmapSize: initialMap,
+			NoStatistics:    true,
+			ReadOnly:        mode == readOnly,
+			OpenFile:        func(string, int, os.FileMode) (*os.File, error) { return f, nil },
+		})
+		return err
+	})
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	db.AllocSize = growBy
+	b.dbMu.Lock()
+	b.db, b.file, b.info = db, f, info
+	b.dbMu.Unlock()
+	return inv, nil
+}
+
+// growBy is how much longer the file gets when it must; each time costs a sync.
+const growBy = 1 << 20
+
+// closeFile closes the database. After a panic inside of bbolt its locks may be held for ever, so that only the file can
+// be closed, which gives back its lock; the map stays, for readers that are still in it.
+func (b *Bolt) closeFile() error {
+	b.dbMu.Lock()
+	defer b.dbMu.Unlock()
+	if b.db == nil {
+		return nil
+	}
+	db, f := b.db, b.file
+	b.db, b.file = nil, nil
+	if b.broken {
+		b.broken = false
+		return f.Close()
+	}
+	return guard(db.Close)
+}

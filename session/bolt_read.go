@@ -1,0 +1,319 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// What one read transaction copies out at most, so that it is over in a few milliseconds: while one is open no page is
+// used again, and a writer that must map anew waits.
+const (
+	readKeys  = 256
+	readBytes = 1 << 20
+)
+
+// view runs f in a read transaction.
+func (b *Bolt) view(f func(tx *bolt.Tx) error) error {
+	b.mu.Lock()
+	ended := b.ended
+	b.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	b.dbMu.RLock()
+	defer b.dbMu.RUnlock()
+	if b.db == nil {
+		return fmt.Errorf("%w: it could not be opened again after a failed write", ErrDamaged)
+	}
+	return guard(func() error { return b.db.View(f) })
+}
+
+// vet walks a session's log before bbolt reads it for the first time.
+func (b *Bolt) vet(id ID) error {
+	b.mu.Lock()
+	err, ok := b.damaged[id], b.vetted == nil || b.vetted[id]
+	b.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	if ok {
+		return nil
+	}
+	var log *bolt.Bucket
+	var damage error
+	err = b.view(func(tx *bolt.Tx) error {
+		log = tx.Bucket(logBucket).Bucket([]byte(id))
+		if log != nil && log.Root() != 0 { // else it was walked with its neighbours at start, or is ours
+			size := b.db.Info().PageSize
+			p := &pages{file: b.file, size: size, head: head{Count: uint64(tx.Size()) / uint64(size)}}
+			damage = p.walk(uint64(log.Root()), make(use), ignore)
+		}
+		return nil
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case damage != nil:
+		b.damaged[id] = damage
+		return fmt.Errorf("%w: %w", ErrDamaged, damage)
+	case log != nil:
+		b.vetted[id] = true
+	}
+	return nil
+}
+
+// getRecord reads a record in a transaction.
+func getRecord(tx *bolt.Tx, id ID) (record, error) {
+	value := tx.Bucket(sessionBucket).Get([]byte(id))
+	if value == nil {
+		return record{}, ErrNotFound
+	}
+	return readRecord(id, value)
+}
+
+// Get is the session's record.
+func (b *Bolt) Get(ctx context.Context, id ID) (Session, error) {
+	if err := context.Cause(ctx); err != nil {
+		return Session{}, err
+	}
+	var r record
+	err := b.view(func(tx *bolt.Tx) (err error) {
+		r, err = getRecord(tx, id)
+		return err
+	})
+	if err == nil || errors.Is(err, ErrNotFound) {
+		if damage := b.known(id); damage != nil { // its log, or the record is lost
+			err = damage
+		}
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	return r.Session, nil
+}
+
+// known is the damage of a session that is known so far.
+func (b *Bolt) known(id ID) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.damaged[id]; err != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return nil
+}
+
+// List is a page of records, newest first.
+func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, err error) {
+	before, err := q.start()
+	if err != nil {
+		return nil, "", err
+	}
+	limit := q.limit()
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return nil, "", err
+		}
+		found, end, err := b.listSome(before)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, s := range found {
+			if !q.matches(s) {
+				continue
+			}
+			if len(page) == limit {
+				last := page[limit-1]
+				return page, writeCursor(indexKey(last.Updated, last.ID)), nil
+			}
+			page = append(page, s)
+		}
+		if end == nil {
+			return page, "", nil
+		}
+		before = end
+	}
+}
+
+// listSome reads records of one transaction, and the key before which to go on, nil at the end.
+func (b *Bolt) listSome(before []byte) (found []Session, end []byte, err error) {
+	err = b.view(func(tx *bolt.Tx) error {
+		found, end = nil, nil
+		c := tx.Bucket(indexBucket).Cursor()
+		var key []byte
+		if before == nil {
+			key, _ = c.Last()
+		} else if key, _ = c.Seek(before); key == nil {
+			key, _ = c.Last()
+		} else {
+			key, _ = c.Prev()
+		}
+		for size := 0; key != nil; key, _ = c.Prev() {
+			if len(found) == readKeys || size > readBytes {
+				last := found[len(found)-1]
+				end = indexKey(last.Updated, last.ID)
+				return nil
+			}
+			updated, id := readIndexKey(key)
+			value := tx.Bucket(sessionBucket).Get([]byte(id))
+			size += len(value)
+			r, err := readRecord(id, value)
+			if err != nil || r.Updated != updated || b.known(id) != nil {
+				r.Session = Session{ID: id, Updated: updated, Status: Damaged}
+			}
+			found = append(found, r.Session)
+		}
+		return nil
+	})
+	return found, end, err
+}
+
+// start is the key before which a listing begins, nil for the newest.
+func (q Query) start() ([]byte, error) {
+	if q.Cursor == "" {
+		return nil, nil
+	}
+	return readCursor(q.Cursor)
+}
+
+func (q Query) limit() int {
+	if q.Limit <= 0 {
+		return 100
+	}
+	return min(q.Limit, 1000)
+}
+
+func (q Query) matches(s Session) bool {
+	return (q.CWD == "" || s.CWD == q.CWD) &&
+		(q.Text == "" || strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Text)))
+}
+
+// Open lists the sessions with a turn that has started and not ended.
+func (b *Bolt) Open(ctx context.Context) (ids []ID, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	err = b.view(func(tx *bolt.Tx) error {
+		return tx.Bucket(openBucket).ForEach(func(key, _ []byte) error {
+			ids = append(ids, ID(key))
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// Entries reads the log after a position.
+func (b *Bolt) Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error) {
+	if err := b.vet(id); err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	var entries []Entry
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		values, last, err := b.readSome(id, after, min(limit-len(entries), readKeys))
+		if err != nil {
+			return nil, fmt.Errorf("session %s: %w", id, err)
+		}
+		for _, value := range values {
+			after++
+			var e Entry
+			if err := json.Unmarshal(value, &e); err != nil {
+				return nil, fmt.Errorf("session %s: %w: entry %d: %w", id, ErrDamaged, after, err)
+			}
+			entries = append(entries, e)
+		}
+		if after >= last || len(entries) >= limit {
+			return entries, nil
+		}
+	}
+}
+
+// readSome copies entries out of one transaction, and tells the position of the log's last.
+func (b *Bolt) readSome(id ID, after uint64, limit int) (values [][]byte, last uint64, err error) {
+	err = b.view(func(tx *bolt.Tx) error {
+		r, err := getRecord(tx, id)
+		if err != nil {
+			return err
+		}
+		log := tx.Bucket(logBucket).Bucket([]byte(id))
+		if log == nil {
+			return fmt.Errorf("%w: its log is missing", ErrDamaged)
+		}
+		if last = r.last; after >= last {
+			return nil
+		}
+		c := log.Cursor()
+		key, sealed := c.Seek(position(after + 1))
+		for at, size := after+1, 0; at <= last && len(values) < limit && size < readBytes; at++ {
+			if !bytes.Equal(key, position(at)) {
+				return fmt.Errorf("%w: entry %d of %d is missing", ErrDamaged, at, last)
+			}
+			value, err := unseal(entryKey(id, at), sealed)
+			if err != nil {
+				return fmt.Errorf("%w: entry %d: %w", ErrDamaged, at, err)
+			}
+			values = append(values, bytes.Clone(value))
+			size += len(value)
+			key, sealed = c.Next()
+		}
+		return nil
+	})
+	return values, last, err
+}
+
+// Checkpoints is what is stored of open blocks. A damaged piece ends its block, as if no more had been stored: that
+// little must not keep a session from being closed after a crash. CheckFile tells.
+func (b *Bolt) Checkpoints(ctx context.Context, id ID) ([]Growth, error) {
+	stored, _, err := b.checkpoints(ctx, id)
+	return stored, err
+}
+
+// checkpoints tells of damage to single pieces too.
+func (b *Bolt) checkpoints(ctx context.Context, id ID) (stored []Growth, damage, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, nil, err
+	}
+	if err := b.vet(id); err != nil {
+		return nil, nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	err = b.view(func(tx *bolt.Tx) error {
+		if _, err := getRecord(tx, id); err != nil {
+			return err
+		}
+		pieces := tx.Bucket(growthBucket).Bucket([]byte(id))
+		if pieces == nil {
+			return nil
+		}
+		return pieces.ForEach(func(key, sealed []byte) error {
+			ref, from, text, err := readPiece(id, key, sealed)
+			n := len(stored)
+			switch {
+			case err != nil:
+				damage = err
+			case from == 0:
+				stored = append(stored, Growth{ref, text})
+			case n > 0 && stored[n-1].BlockRef == ref && from == len(stored[n-1].Text):
+				stored[n-1].Text += text
+			default:
+				damage = fmt.Errorf("%w: checkpoint: a piece is missing", ErrDamaged)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	slices.SortStableFunc(stored, func(a, b Growth) int { return cmp.Compare(a.Number, b.Number) })
+	return stored, damage, nil
+}

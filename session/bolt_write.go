@@ -1,0 +1,377 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// change is something to be written.
+type change interface {
+	// apply makes the change in tx. It may be called again in another transaction, after that one was given up.
+	apply(tx *bolt.Tx) error
+
+	// landed reports whether the change is in the store.
+	landed(tx *bolt.Tx) (bool, error)
+
+	// session is whose change it is; ends reports whether an open block is over with it.
+	session() ID
+	ends(id ID, ref BlockRef) bool
+
+	size() int // about how many bytes it adds
+}
+
+// request is a change that somebody waits for.
+type request struct {
+	change
+	err  error         // final when done is closed
+	done chan struct{} // closed by the writer
+}
+
+// submit has the writer make a change and waits until it is durable.
+func (b *Bolt) submit(ctx context.Context, c change) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	r := &request{change: c, done: make(chan struct{})}
+	b.mu.Lock()
+	if b.refusal != nil {
+		defer b.mu.Unlock()
+		return b.refusal
+	}
+	b.queue = append(b.queue, r)
+	b.mu.Unlock()
+	select {
+	case b.work <- struct{}{}:
+	default: // it has been told already
+	}
+	select {
+	case <-r.done:
+		return r.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// write is the writer's goroutine.
+func (b *Bolt) write() {
+	defer close(b.done)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-b.work:
+			b.commit(b.take(), false)
+		case <-b.due.C:
+			b.commit(b.take(), true)
+		case <-look.C:
+			b.look()
+		case <-b.stop:
+			b.commit(b.take(), true)
+			return
+		}
+	}
+}
+
+// take is all requests that wait.
+func (b *Bolt) take() []*request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	requests := b.queue
+	b.queue = nil
+	return requests
+}
+
+// errRefused gives up a transaction in which one change failed half-way, errNothing one in which nothing is left to do.
+var (
+	errRefused = errors.New("refused")
+	errNothing = errors.New("nothing to do")
+)
+
+// update makes all changes in one commit. A change that fails has its error in the request and no part in the commit.
+// The error of update itself means that it is not known what is on disk.
+func (b *Bolt) update(requests []*request, pieces []piece) ([]piece, error) {
+	for {
+		err := guard(func() error {
+			return b.db.Update(func(tx *bolt.Tx) error {
+				if uint64(tx.ID()) != b.writer.tx+1 {
+					return ErrReplaced // somebody wrote into our file
+				}
+				changes := 0
+				for i, p := range pieces {
+					if err := guard(func() error { return p.store(tx) }); err != nil {
+						b.dropGrowth(p.id)
+						pieces = append(pieces[:i:i], pieces[i+1:]...)
+						return errRefused
+					}
+					changes++
+				}
+				for _, r := range requests {
+					if r.err != nil {
+						continue
+					}
+					if r.err = guard(func() error { return r.apply(tx) }); r.err != nil {
+						return errRefused
+					}
+					changes++
+				}
+				if changes == 0 {
+					return errNothing
+				}
+				return nil
+			})
+		})
+		var broken *panicked
+		switch {
+		case err == nil:
+			b.writer.tx++
+			return pieces, nil
+		case errors.Is(err, errRefused):
+		case errors.Is(err, errNothing):
+			return pieces, nil
+		default:
+			b.broken = errors.As(err, &broken)
+			return pieces, err
+		}
+	}
+}
+
+type createChange struct {
+	Session
+	record []byte
+}
+
+// Create keeps a new session. It is idle and has used nothing, whatever s says.
+func (b *Bolt) Create(ctx context.Context, s Session) error {
+	s, err := fresh(s)
+	if err != nil {
+		return err
+	}
+	value, err := record{s, 0}.encode()
+	if err == nil {
+		err = b.submit(ctx, &createChange{s, value})
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.vetted != nil {
+		b.vetted[s.ID] = true
+	}
+	return nil
+}
+
+// fresh is the record of a session with an empty log.
+func fresh(s Session) (Session, error) {
+	if s.ID == "" {
+		return s, fmt.Errorf("session without an id")
+	}
+	return NewView(s).Session, nil
+}
+
+func (c *createChange) size() int              { return len(c.record) }
+func (c *createChange) session() ID            { return c.ID }
+func (c *createChange) ends(ID, BlockRef) bool { return false }
+
+func (c *createChange) apply(tx *bolt.Tx) error {
+	sessions, id := tx.Bucket(sessionBucket), []byte(c.ID)
+	if sessions.Get(id) != nil {
+		return ErrExists
+	}
+	if _, err := tx.Bucket(logBucket).CreateBucket(id); err != nil {
+		return err
+	}
+	key := indexKey(c.Updated, c.ID)
+	return errors.Join(sessions.Put(id, c.record), tx.Bucket(indexBucket).Put(key, seal(key, nil)))
+}
+
+func (c *createChange) landed(tx *bolt.Tx) (bool, error) {
+	return bytes.Equal(tx.Bucket(sessionBucket).Get([]byte(c.ID)), c.record), nil
+}
+
+type deleteChange struct{ id ID }
+
+// Delete removes a session. One whose log or pages are damaged stays, since its pages cannot be given back.
+func (b *Bolt) Delete(ctx context.Context, id ID) error {
+	err := b.vet(id)
+	if err == nil {
+		err = b.submit(ctx, &deleteChange{id})
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return nil
+}
+
+func (c *deleteChange) size() int                   { return 0 }
+func (c *deleteChange) session() ID                 { return c.id }
+func (c *deleteChange) ends(id ID, _ BlockRef) bool { return id == c.id }
+
+func (c *deleteChange) apply(tx *bolt.Tx) error {
+	r, err := getRecord(tx, c.id)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id := []byte(c.id)
+	for _, name := range [][]byte{logBucket, growthBucket} {
+		if in := tx.Bucket(name); in.Bucket(id) != nil {
+			if err := in.DeleteBucket(id); err != nil {
+				return err
+			}
+		}
+	}
+	return errors.Join(
+		tx.Bucket(sessionBucket).Delete(id),
+		tx.Bucket(indexBucket).Delete(indexKey(r.Updated, c.id)),
+		tx.Bucket(openBucket).Delete(id))
+}
+
+func (c *deleteChange) landed(tx *bolt.Tx) (bool, error) {
+	return tx.Bucket(sessionBucket).Get([]byte(c.id)) == nil, nil
+}
+
+type appendChange struct {
+	id      ID
+	entries []Entry
+	values  [][]byte // of entries
+	last    uint64   // position of the last, once applied
+}
+
+// Append adds entries to the log.
+func (b *Bolt) Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error) {
+	c := &appendChange{id: id, entries: entries}
+	if c.values, err = encodeEntries(entries); err == nil {
+		err = b.vet(id)
+	}
+	if err == nil {
+		err = b.submit(ctx, c)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("session %s: %w", id, err)
+	}
+	return c.last, nil
+}
+
+func encodeEntries(entries []Entry) ([][]byte, error) {
+	values := make([][]byte, len(entries))
+	for i, e := range entries {
+		var err error
+		if values[i], err = json.Marshal(e); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+func (c *appendChange) session() ID { return c.id }
+
+func (c *appendChange) size() (sum int) {
+	for _, value := range c.values {
+		sum += len(value)
+	}
+	return sum
+}
+
+func (c *appendChange) ends(id ID, ref BlockRef) bool {
+	if id != c.id {
+		return false
+	}
+	for _, e := range c.entries {
+		if ends(e, ref) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *appendChange) apply(tx *bolt.Tx) error {
+	r, err := getRecord(tx, c.id)
+	if err != nil {
+		return err
+	}
+	id := []byte(c.id)
+	log := tx.Bucket(logBucket).Bucket(id)
+	if log == nil {
+		return fmt.Errorf("%w: its log is missing", ErrDamaged)
+	}
+	if key, _ := log.Cursor().Last(); r.last == 0 && key != nil || r.last != 0 && !bytes.Equal(key, position(r.last)) {
+		return fmt.Errorf("%w: its log does not end at entry %d", ErrDamaged, r.last)
+	}
+	running, err := getRunning(tx, c.id)
+	if err != nil {
+		return err
+	}
+	log.FillPercent = 0.9 // keys only grow, so what a split leaves half empty stays so
+	updated := r.Updated
+	for i, e := range c.entries {
+		r.last++
+		if err := log.Put(position(r.last), seal(entryKey(c.id, r.last), c.values[i])); err != nil {
+			return err
+		}
+		running = r.project(e, running)
+	}
+	c.last = r.last
+	value, err := r.encode()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		tx.Bucket(sessionBucket).Put(id, value),
+		moveIndex(tx, c.id, updated, r.Updated),
+		putRunning(tx, c.id, running),
+		deleteGrowth(tx, c.id, c.entries))
+}
+
+func (c *appendChange) landed(tx *bolt.Tx) (bool, error) {
+	r, err := getRecord(tx, c.id)
+	if err != nil || c.last == 0 || r.last < c.last {
+		return false, err
+	}
+	log := tx.Bucket(logBucket).Bucket([]byte(c.id))
+	first := c.last - uint64(len(c.values)) + 1
+	for i, value := range c.values {
+		at := first + uint64(i)
+		stored, err := unseal(entryKey(c.id, at), log.Get(position(at)))
+		if err != nil || !bytes.Equal(stored, value) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+func moveIndex(tx *bolt.Tx, id ID, from, to int64) error {
+	if from == to {
+		return nil
+	}
+	index, key := tx.Bucket(indexBucket), indexKey(to, id)
+	return errors.Join(index.Delete(indexKey(from, id)), index.Put(key, seal(key, nil)))
+}
+
+func getRunning(tx *bolt.Tx, id ID) (TurnID, error) {
+	value := tx.Bucket(openBucket).Get([]byte(id))
+	if value == nil {
+		return "", nil
+	}
+	turn, err := unseal([]byte(id), value)
+	if err != nil {
+		return "", fmt.Errorf("%w: running turn: %w", ErrDamaged, err)
+	}
+	return TurnID(turn), nil
+}
+
+func putRunning(tx *bolt.Tx, id ID, turn TurnID) error {
+	open, key := tx.Bucket(openBucket), []byte(id)
+	if turn == "" {
+		return open.Delete(key)
+	}
+	return open.Put(key, seal(key, []byte(turn)))
+}

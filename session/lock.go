@@ -1,0 +1,76 @@
+package session
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// LockedError says that another process has the data directory.
+type LockedError struct {
+	PID int // 0: it could not be told
+}
+
+func (e *LockedError) Error() string {
+	who := "another process"
+	if e.PID != 0 {
+		who = fmt.Sprintf("process %d", e.PID)
+	}
+	return fmt.Sprintf("the data directory is in use by %s; talk to that one, stop it, or choose another data directory", who)
+}
+
+type lockMode int
+
+const (
+	makeIfMissing lockMode = iota
+	onlyIfThere
+)
+
+// lockFile takes the lock or answers *LockedError at once. Closing the file gives the lock back, and so does the end of
+// the process, however it comes. The file stays: to remove it would let two processes hold one lock each.
+func lockFile(path string, mode lockMode) (*os.File, error) {
+	flag := os.O_RDWR | os.O_CREATE
+	if mode == onlyIfThere {
+		flag = os.O_RDONLY
+	}
+	f, err := openPlain(path, flag)
+	if err != nil {
+		return nil, err
+	}
+	locked, err := tryLock(f)
+	if err == nil && !locked {
+		err = &LockedError{holder(f)}
+	}
+	if err == nil && mode == makeIfMissing {
+		err = sign(f)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// sign writes our process id for the next one's message.
+func sign(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	return err
+}
+
+// holder is the process id in a lock file, 0 if there is none: its holder may be about to write it.
+func holder(f *os.File) int {
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0
+	}
+	return pid
+}

@@ -1,0 +1,242 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+)
+
+// Mem is a Store in memory, for tests and for conversations that shall leave nothing. Its log is the same JSON as
+// Bolt's, so that what comes back has been through the same.
+type Mem struct {
+	mu       sync.Mutex
+	sessions map[ID]*memSession
+	closed   bool
+}
+
+type memSession struct {
+	record  []byte // JSON of a Session
+	log     [][]byte
+	running TurnID
+	growth  []Growth
+}
+
+// NewMem makes an empty store.
+func NewMem() *Mem { return &Mem{sessions: make(map[ID]*memSession)} }
+
+// with runs f under the lock, with the session if id names one.
+func (m *Mem) with(ctx context.Context, id ID, f func(*memSession) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	s := m.sessions[id]
+	if s == nil {
+		return fmt.Errorf("session %s: %w", id, ErrNotFound)
+	}
+	if err := f(s); err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return nil
+}
+
+// Create keeps a new session.
+func (m *Mem) Create(ctx context.Context, s Session) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	s, err := fresh(s)
+	if err != nil {
+		return err
+	}
+	record, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closed:
+		return ErrClosed
+	case m.sessions[s.ID] != nil:
+		return fmt.Errorf("session %s: %w", s.ID, ErrExists)
+	}
+	m.sessions[s.ID] = &memSession{record: record}
+	return nil
+}
+
+// Get is the session's record.
+func (m *Mem) Get(ctx context.Context, id ID) (s Session, err error) {
+	err = m.with(ctx, id, func(kept *memSession) error {
+		return json.Unmarshal(kept.record, &s)
+	})
+	return s, err
+}
+
+// List is a page of records, newest first.
+func (m *Mem) List(ctx context.Context, q Query) (page []Session, next string, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, "", err
+	}
+	before, err := q.start()
+	if err != nil {
+		return nil, "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, "", ErrClosed
+	}
+	found := make(map[string]Session)
+	for _, kept := range m.sessions {
+		var s Session
+		if err := json.Unmarshal(kept.record, &s); err != nil {
+			return nil, "", err
+		}
+		key := string(indexKey(s.Updated, s.ID))
+		if q.matches(s) && (before == nil || key < string(before)) {
+			found[key] = s
+		}
+	}
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(found))) {
+		if len(page) == q.limit() {
+			last := page[len(page)-1]
+			return page, writeCursor(indexKey(last.Updated, last.ID)), nil
+		}
+		page = append(page, found[key])
+	}
+	return page, "", nil
+}
+
+// Open lists the sessions with a turn that has started and not ended.
+func (m *Mem) Open(ctx context.Context) (ids []ID, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, ErrClosed
+	}
+	for id, s := range m.sessions {
+		if s.running != "" {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// Delete removes a session.
+func (m *Mem) Delete(ctx context.Context, id ID) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	delete(m.sessions, id)
+	return nil
+}
+
+// Append adds entries to the log.
+func (m *Mem) Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error) {
+	values, err := encodeEntries(entries)
+	if err != nil {
+		return 0, fmt.Errorf("session %s: %w", id, err)
+	}
+	err = m.with(ctx, id, func(kept *memSession) error {
+		var s Session
+		if err := json.Unmarshal(kept.record, &s); err != nil {
+			return err
+		}
+		running := kept.running
+		for _, e := range entries {
+			running = s.project(e, running)
+		}
+		record, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		kept.record, kept.running = record, running
+		kept.log = append(kept.log, values...)
+		kept.growth = slices.DeleteFunc(kept.growth, func(g Growth) bool {
+			return slices.ContainsFunc(entries, func(e Entry) bool { return ends(e, g.BlockRef) })
+		})
+		last = uint64(len(kept.log))
+		return nil
+	})
+	return last, err
+}
+
+// Entries reads the log after a position.
+func (m *Mem) Entries(ctx context.Context, id ID, after uint64, limit int) (entries []Entry, err error) {
+	err = m.with(ctx, id, func(kept *memSession) error {
+		if after >= uint64(len(kept.log)) || limit <= 0 {
+			return nil
+		}
+		rest := kept.log[after:]
+		for _, value := range rest[:min(limit, len(rest))] {
+			var e Entry
+			if err := json.Unmarshal(value, &e); err != nil {
+				return err
+			}
+			entries = append(entries, e)
+		}
+		return nil
+	})
+	return entries, err
+}
+
+// Checkpoint tells that an open block grew. Here it is stored at once.
+func (m *Mem) Checkpoint(id ID, block BlockRef, from int, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.sessions[id]
+	if kept == nil || m.closed {
+		return
+	}
+	i := slices.IndexFunc(kept.growth, func(g Growth) bool { return g.Message == block.Message && g.Number == block.Number })
+	if i < 0 && from == 0 {
+		kept.growth = append(kept.growth, Growth{BlockRef: block})
+		i = len(kept.growth) - 1
+	}
+	if i < 0 {
+		return
+	}
+	g := &kept.growth[i]
+	if known := len(g.Text) - from; known >= 0 && known < len(text) {
+		g.Text += text[known:]
+	}
+}
+
+// Checkpoints is what is stored of open blocks.
+func (m *Mem) Checkpoints(ctx context.Context, id ID) (stored []Growth, err error) {
+	err = m.with(ctx, id, func(kept *memSession) error {
+		stored = slices.Clone(kept.growth)
+		slices.SortStableFunc(stored, func(a, b Growth) int { return cmp.Compare(a.Number, b.Number) })
+		return nil
+	})
+	return stored, err
+}
+
+// Close ends the store; every later call is ErrClosed.
+func (m *Mem) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return ErrClosed
+	}
+	m.closed = true
+	return nil
+}

@@ -1,0 +1,147 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// baseStep is what the sequence numbers of a session go up by when its owner comes anew: more than any owner can have
+// told and not stored, so that no number is used twice.
+const baseStep = 1 << 24
+
+// NextBase is the first sequence number for a new owner of a session whose log goes up to last: the next multiple of
+// 2^24 above it.
+func NextBase(last uint64) uint64 { return (last/baseStep + 1) * baseStep }
+
+// pageSize is how many entries replay reads at a time.
+const pageSize = 500
+
+// Load reads a session's log and folds it. A log that cannot be folded is ErrDamaged.
+func Load(ctx context.Context, store Store, id ID) (*View, error) {
+	record, err := store.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	view := NewView(record)
+	if err := replay(ctx, store, id, view.Apply); err != nil {
+		return nil, err
+	}
+	return view, nil
+}
+
+// replay calls f with each entry of a log.
+func replay(ctx context.Context, store Store, id ID, f func(Entry) error) error {
+	for at := uint64(0); ; {
+		entries, err := store.Entries(ctx, id, at, pageSize)
+		if err != nil {
+			return err
+		}
+		if len(entries) == 0 {
+			return nil
+		}
+		for _, e := range entries {
+			at++
+			if err := f(e); err != nil {
+				return fmt.Errorf("session %s: %w: position %d: %w", id, ErrDamaged, at, err)
+			}
+		}
+	}
+}
+
+// Recover closes what a crash left open in a session: of each open block what was checkpointed is sealed, the open
+// message and the running turn end as interrupted, all in one Append. Thinking that was cut off is unsigned and has no
+// State, so that it is shown and never sent back; of an unfinished tool call nothing is kept. Queued turns stay queued.
+// Where no turn runs it does nothing. now is the time that the new entries bear.
+//
+// Only the session's owner may call it, before it appends anything itself.
+func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
+	record, err := store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	view := NewView(record)
+	var began, seen int64 // Unix milliseconds: when the running turn started, and its last entry
+	err = replay(ctx, store, id, func(e Entry) error {
+		if err := view.Apply(e); err != nil {
+			return err
+		}
+		if _, start := e.Body.(TurnStart); start {
+			began, seen = e.Time, e.Time
+		}
+		if e.Turn == view.running {
+			seen = max(seen, e.Time)
+		}
+		return nil
+	})
+	turn := view.Running()
+	if err != nil || turn == nil {
+		return err
+	}
+	grown, err := store.Checkpoints(ctx, id)
+	if err != nil {
+		return err
+	}
+	ends := interrupted(turn, grown, max(seen-began, 0))
+	for i := range ends {
+		ends[i].Seq = NextBase(view.LastSeq) + uint64(i)
+		ends[i].Time = now.UnixMilli()
+		ends[i].Turn = turn.ID
+	}
+	if _, err := store.Append(ctx, id, ends...); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	return nil
+}
+
+// interrupted makes the entries that close a turn, without number and time.
+func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
+	var ends []Entry
+	var open []MessageID
+	for _, m := range turn.Messages {
+		if m.Role == provider.Assistant && m.End == nil {
+			open = append(open, m.ID)
+		}
+	}
+	for _, g := range grown {
+		m := turn.message(g.Message)
+		if g.Turn != turn.ID || m != nil && (m.End != nil || m.has(g.Number)) {
+			continue // it was over
+		}
+		if m == nil && !slices.Contains(open, g.Message) {
+			open = append(open, g.Message)
+		}
+		if block := cutOff(g); block != nil {
+			ends = append(ends, Entry{Body: Sealed{g.Message, g.Number, block}})
+		}
+	}
+	for _, id := range open {
+		ends = append(ends, Entry{Body: MessageEnd{Message: id, StopReason: stopInterrupted, Incomplete: Interrupted}})
+	}
+	var usage provider.Usage
+	for _, m := range turn.Messages {
+		if m.End != nil {
+			usage = usage.Add(m.End.Usage)
+		}
+	}
+	return append(ends, Entry{Body: TurnEnd{StopReason: stopInterrupted, Usage: usage, DurationMS: duration}})
+}
+
+// stopInterrupted is the protocol's stop_reason.
+const stopInterrupted = "interrupted"
+
+// cutOff is what is kept of a block that was never sealed, nil for nothing.
+func cutOff(g Growth) provider.Block {
+	switch {
+	case g.Text == "":
+		return nil
+	case g.Kind == provider.KindThinking:
+		return provider.Thinking{Text: g.Text, Kind: provider.ThinkingSummary}
+	case g.Kind == provider.KindText:
+		return provider.Text{Text: g.Text}
+	}
+	return nil
+}
