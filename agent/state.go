@@ -55,11 +55,18 @@ func (s *state) reload() error {
 	}
 	s.view = view
 	s.held = len(view.Queue()) > 0
-	seq := session.NextBase(view.LastSeq)
 	if s.feed.subs == nil {
-		s.feed = newFeed(seq)
+		s.feed = newFeed(firstSeq(view))
 	}
 	return nil
+}
+
+// firstSeq is where the numbering begins: at 0 for a session that has told nothing yet, else above all that was told.
+func firstSeq(v *session.View) uint64 {
+	if v.LastSeq == 0 {
+		return 0
+	}
+	return session.NextBase(v.LastSeq)
 }
 
 // fact is something that happened: what the log keeps of it and what clients are told; either may be missing.
