@@ -12,9 +12,10 @@ import (
 
 // restOf is what is left of a message that was refused: it is skipped as it comes.
 type restOf struct {
-	line  bool  // up to the end of the line
-	bytes int64 // so many
-	lost  bool  // there is no telling where the next message begins; a Content-Length header will
+	line  bool   // up to the end of the line
+	bytes int64  // so many
+	lost  bool   // there is no telling where the next message begins; a Content-Length header will
+	found string // the value of one at the end of the line that was refused
 }
 
 // readLine is one message per line. Empty lines are nothing; a last line without its end is a message too.
@@ -78,13 +79,17 @@ const (
 // readBody is one message behind its headers (Language Server Protocol, base protocol). Lines may end without CR,
 // unknown headers are ignored.
 //
-// A header block without a length has no end that could be known: the client gets one error, and everything is
-// skipped up to the next header that names a length. It may stand at the end of a line, since bodies end without one.
+// What is no header block has no end that could be known: the client gets one error, and everything is skipped up to
+// the next header that names a length. It may stand at the end of a line, since bodies end without one.
 func (f *byteFrames) readBody() ([]byte, error) {
 	if err := f.skipBytes(); err != nil {
 		return nil, err
 	}
 	length, begun := int64(-1), false
+	if f.rest.found != "" {
+		length = readLength(f.rest.found)
+		f.rest.lost, f.rest.found = length < 0, ""
+	}
 	for {
 		line, err := f.headerLine()
 		if _, refused := errors.AsType[*Error](err); refused {
@@ -114,9 +119,9 @@ func (f *byteFrames) readBody() ([]byte, error) {
 		}
 		if !f.rest.lost {
 			f.rest.lost = true
+			_, f.rest.found, _ = header(line, true)
 			return nil, errParse
 		}
-		begun = false
 	}
 }
 

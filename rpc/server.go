@@ -48,9 +48,9 @@ func newServer(config Config, methods []method) *Server {
 	return s
 }
 
-// Serve is one life of a client. It returns when the client has gone (nil), when ctx has ended (its cause), or when the
-// connection had to be ended (why), and then nothing of the connection is left running. What waits when the end comes
-// has five seconds to be written.
+// Serve is one life of a client. It returns nil at the end of the client's input, the cause when ctx has ended, the
+// error of a read or write that failed (a client that hangs up while it is written to), or why we ended the connection.
+// Then nothing of the connection is left running. What waits when the end comes has five seconds to be written.
 //
 // Closing conn must end a Read and a Write under way; Serve closes it.
 func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {

@@ -220,6 +220,8 @@ func (s *Stream) WriteObject(object any) error {
 	}
 	c.end(nil)
 	switch {
+	case s.ctx.Err() != nil:
+		return errGone // what the end itself caused is nobody's answer
 	case c.id == "":
 		return nil
 	case c.batch != nil:

@@ -1,0 +1,157 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// The protocol's list of codes, as clients have it. A code that is in errors.go alone, or here alone, fails.
+var codes = map[string]struct {
+	number Code
+	kind   string
+}{
+	"CodeParse":          {-32700, "parse_error"},
+	"CodeInvalidRequest": {-32600, "invalid_request"},
+	"CodeMethodNotFound": {-32601, "method_not_found"},
+	"CodeInvalidParams":  {-32602, "invalid_params"},
+	"CodeInternal":       {-32603, "internal"},
+	"CodeCancelled":      {-32800, "cancelled"},
+	"CodeNotFound":       {1001, "not_found"},
+	"CodeBusy":           {1002, "busy"},
+	"CodeNoModel":        {1003, "no_model"},
+	"CodeProvider":       {1004, "provider"},
+	"CodeStale":          {1005, "stale"},
+	"CodeClosing":        {1006, "closing"},
+	"CodeTooLarge":       {1007, "too_large"},
+	"CodeUnauthorized":   {1008, "unauthorized"},
+	"CodeOverloaded":     {1009, "overloaded"},
+	"CodeLevel":          {1010, "level_not_supported"},
+}
+
+func TestCodes(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]string{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == 1 && strings.HasPrefix(spec.Names[0].Name, "Code") {
+			switch v := spec.Values[0].(type) {
+			case *ast.BasicLit:
+				declared[spec.Names[0].Name] = v.Value
+			case *ast.UnaryExpr:
+				declared[spec.Names[0].Name] = v.Op.String() + v.X.(*ast.BasicLit).Value
+			}
+		}
+		return true
+	})
+	want := map[string]string{}
+	for name, c := range codes {
+		want[name] = fmt.Sprint(int(c.number))
+		if kinds[c.number] != c.kind {
+			t.Errorf("%s has kind %q, want %q", name, kinds[c.number], c.kind)
+		}
+	}
+	if diff := cmp.Diff(want, declared); diff != "" {
+		t.Errorf("the codes in errors.go differ from the protocol's (-protocol +errors.go)\n%s", diff)
+	}
+	if len(kinds) != len(codes) {
+		t.Errorf("%d codes have a kind, want %d", len(kinds), len(codes))
+	}
+}
+
+func TestKnownErrors(t *testing.T) {
+	secret := errors.New("open /home/user/.secret: canary")
+	cases := []struct {
+		name string
+		err  error
+		want string // JSON of the error; empty: internal
+	}{
+		{"ours", invalidParams("level", "no"), `{"code":-32602,"message":"level: no","data":{"field":"level","kind":"invalid_params"}}`},
+		{"session", session.ErrNotFound, `{"code":1001,"message":"no such session","data":{"kind":"not_found"}}`},
+		{"cursor", session.ErrCursor, `{"code":-32602,"message":"cursor: is not one that an answer gave","data":{"field":"cursor","kind":"invalid_params"}}`},
+		{"closed", session.ErrClosed, `{"code":1006,"message":"the daemon is going down","data":{"kind":"closing"}}`},
+		{"replaced", session.ErrReplaced, `{"code":1006,"message":"the store was removed or replaced; the daemon is going down","data":{"kind":"closing"}}`},
+		{"read-only", session.ErrReadOnly, `{"code":1006,"message":"the store takes no writes for now: its disk is full or failing","data":{"kind":"store_readonly"}}`},
+		{"damaged", session.ErrDamaged, "{\"code\":-32603,\"message\":\"what is stored of this is damaged; `thinkd doctor` tells more\",\"data\":{\"kind\":\"damaged\"}}"},
+		{"level", &provider.LevelError{Level: "max", Model: "a/b", Supported: []provider.Level{"off", "low"}},
+			`{"code":1010,"message":"model a/b has no thinking level \"max\"; it has: off, low","data":{"kind":"level_not_supported","thinking_levels":["off","low"]}}`},
+		{"no model", &registry.NotFoundError{ID: "x", Providers: []string{"sim"}},
+			`{"code":1003,"message":"no model \"x\"; name it as provider/id, with one of these providers: sim","data":{"candidates":[],"kind":"no_model"}}`},
+		{"two models", &registry.AmbiguousError{ID: "x", Candidates: []string{"a/x", "b/x"}},
+			`{"code":-32602,"message":"model \"x\" is at several providers; say which: a/x, b/x","data":{"candidates":["a/x","b/x"],"kind":"invalid_params"}}`},
+		{"provider", &provider.Error{API: "messages", Provider: "anthropic", Kind: provider.KindRateLimit, Status: 429,
+			RetryAfter: 1500 * time.Millisecond, RequestID: "req_1", Message: "slow down", Err: secret},
+			`{"code":1004,"message":"anthropic: slow down","data":{"kind":"rate_limit","request_id":"req_1","retry_after_ms":1500,"status":429}}`},
+		{"provider without a word", &provider.Error{Provider: "anthropic", Kind: provider.KindTransport, Err: secret},
+			`{"code":1004,"message":"anthropic: the call failed: transport","data":{"kind":"transport"}}`},
+		{"cancelled", errCancelRequest, `{"code":-32800,"message":"the request was cancelled","data":{"kind":"cancelled"}}`},
+		{"unknown", secret, ""},
+		{"end of input", io.EOF, ""},
+		{"somebody's context", context.Canceled, ""},
+	}
+	for _, tc := range cases {
+		for _, err := range []error{tc.err, fmt.Errorf("session 01K: %w", tc.err), errors.Join(secret, tc.err)} {
+			got := known(err)
+			if tc.want == "" {
+				if got != nil {
+					t.Errorf("%s: got %v, want an internal error", tc.name, got)
+				}
+				continue
+			}
+			text, encodeErr := json.Marshal(got)
+			if encodeErr != nil {
+				t.Fatal(encodeErr)
+			}
+			var gotValue, wantValue any
+			if json.Unmarshal(text, &gotValue) != nil || json.Unmarshal([]byte(tc.want), &wantValue) != nil {
+				t.Fatalf("%s: %s", tc.name, text)
+			}
+			if diff := cmp.Diff(wantValue, gotValue); diff != "" {
+				t.Errorf("%s (-want +got)\n%s", tc.name, diff)
+			}
+			if strings.Contains(string(text), "canary") {
+				t.Errorf("%s tells %s", tc.name, text)
+			}
+		}
+	}
+}
+
+// A cancelled context means what ended it: the client, or the connection's end.
+func TestRequestErrors(t *testing.T) {
+	for cause, want := range map[error]Code{
+		errCancelRequest:   CodeCancelled,
+		io.EOF:             CodeClosing,
+		session.ErrClosed:  CodeClosing,
+		errors.New("else"): CodeClosing,
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		for _, err := range []error{ctx.Err(), context.Cause(ctx), fmt.Errorf("turn: %w", ctx.Err())} {
+			if got := requestError(ctx, err); got == nil || got.Code != want {
+				t.Errorf("cause %v, error %v: got %v, want code %d", cause, err, got, want)
+			}
+		}
+		if got := requestError(ctx, errors.New("something else")); got != nil {
+			t.Errorf("cause %v hides an error of another kind: %v", cause, got)
+		}
+	}
+	if got := requestError(t.Context(), context.Canceled); got != nil {
+		t.Errorf("a request that nobody ended: %v", got)
+	}
+}
