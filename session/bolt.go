@@ -60,6 +60,8 @@ type BoltOptions struct {
 	// OnState hears when the store becomes read-only, why (ErrReplaced: for good, the process should end), and when it
 	// takes writes again. The writer calls it and waits: it must be quick and must not call the store.
 	OnState func(readOnly bool, why error)
+
+	testSmall int64 // instead of small, if not 0
 }
 
 var (

@@ -186,7 +186,11 @@ func (b *Bolt) openFile(whole bool, mode openMode) (*inventory, error) {
 		f.Close()
 		return nil, err
 	}
-	inv, err := examine(f, info.Size(), whole || info.Size() <= small)
+	limit := int64(small)
+	if b.opt.testSmall != 0 {
+		limit = b.opt.testSmall
+	}
+	inv, err := examine(f, info.Size(), whole || info.Size() <= limit)
 	if err == nil && b.store != "" && b.store != inv.store {
 		err = fmt.Errorf("%w: %s is not the store that was here: put back a copy of that one, or remove %s to use this",
 			ErrDamaged, fileName, markName)

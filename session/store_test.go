@@ -24,10 +24,12 @@ func TestMain(m *testing.M) {
 }
 
 func TestMem(t *testing.T) {
+	t.Parallel()
 	testStore(t, func(t *testing.T) Store { return NewMem() })
 }
 
 func TestBolt(t *testing.T) {
+	t.Parallel()
 	testStore(t, func(t *testing.T) Store { return openTest(t, t.TempDir()) })
 }
 
@@ -71,6 +73,7 @@ func testStore(t *testing.T, open func(*testing.T) Store) {
 		{"close", testClose},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			s := open(t)
 			t.Cleanup(func() {
 				if err := s.Close(); err != nil && !errors.Is(err, ErrClosed) {
