@@ -93,7 +93,7 @@ func checkControl(c choice, m reply, usage provider.Usage) []Notice {
 	counted := usage.Reasoning != nil && *usage.Reasoning > 0
 	control := c.decision.Control
 	switch {
-	case control.Mode == provider.ModeOff && c.decision.Reason != provider.OffUpFrontOnly && (m.thinking || counted):
+	case control.Mode == provider.ModeOff && c.model.Thinking.Off != provider.OffUpFront && (m.thinking || counted):
 		notices = append(notices, Notice{Warning, noticeNotHonoured,
 			fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())})
 	case control.Thinking() && c.model.Known && !c.model.Thinking.CanDisable() && !m.thinking && !counted:
