@@ -10,11 +10,11 @@ import (
 func TestWholeAndStreamAgree(t *testing.T) {
 	s := New(Config{})
 	body := obj{"thinking": obj{"type": "adaptive", "display": "summarized"}}
-	whole := create(t, s, header(), request(body)).json()
+	whole := create(t, s, header(), body).json()
 	if diff := cmp.Diff(whole, stream(t, s, header(), body)); diff != "" {
 		t.Errorf("stream differs from the whole answer (-whole +stream):\n%s", diff)
 	}
-	if again := create(t, s, header(), request(body)).json(); !cmp.Equal(whole, again) {
+	if again := create(t, s, header(), body).json(); !cmp.Equal(whole, again) {
 		t.Error("the same request got another answer")
 	}
 	thought := get[string](whole, "content", 0, "thinking")

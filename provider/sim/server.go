@@ -83,6 +83,9 @@ type exchange struct {
 
 // body reads the request's body up to limit; more is an error of type *http.MaxBytesError.
 func (ex *exchange) body(limit int64) ([]byte, error) {
+	if ex.r.ContentLength > limit {
+		return nil, &http.MaxBytesError{Limit: limit}
+	}
 	b, err := io.ReadAll(http.MaxBytesReader(ex.w, ex.r.Body, limit))
 	if err != nil {
 		return nil, err

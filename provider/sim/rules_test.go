@@ -1,0 +1,363 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// rule is one rule of the wire: a request that keeps it and one that breaks it.
+type rule struct {
+	name   string
+	keeps  obj
+	with   http.Header // of both; nil: a plain one
+	breaks obj
+	wrong  http.Header // of the breaking one; nil: as with
+	status int         // 0: 400
+	kind   string      // empty: invalid_request_error
+	says   string
+}
+
+func thinking(kind string, more ...any) obj {
+	t := obj{"type": kind}
+	for i := 0; i < len(more); i += 2 {
+		t[more[i].(string)] = more[i+1]
+	}
+	return t
+}
+
+func effort(e string) obj { return obj{"effort": e} }
+
+// merged is a with b's members.
+func merged(a, b obj) obj {
+	m := obj{}
+	for _, o := range []obj{a, b} {
+		for k, v := range o {
+			m[k] = v
+		}
+	}
+	return m
+}
+
+var (
+	readTool = obj{"name": "read", "description": "reads", "input_schema": obj{"type": "object",
+		"properties": obj{"path": obj{"type": "string"}, "lines": obj{"type": "integer"}}, "required": arr{"path"}}}
+	call   = obj{"type": "tool_use", "id": "toolu_1", "name": "read", "input": obj{"path": "a.go"}}
+	result = obj{"type": "tool_result", "tool_use_id": "toolu_1", "content": "package a"}
+	loop   = arr{say("user", "read it"), say("assistant", arr{call}), say("user", arr{result})}
+)
+
+var rules = []rule{
+	{name: "key", keeps: obj{}, breaks: obj{}, wrong: header("x-api-key", ""), status: 401, kind: "authentication_error", says: "x-api-key"},
+	{name: "bearer instead of a key", with: header("x-api-key", "", "authorization", "Bearer t", "anthropic-beta", "oauth-2025-04-20"), keeps: obj{},
+		breaks: obj{}, wrong: header("x-api-key", "", "authorization", "Bearer t"), status: 401, kind: "authentication_error", says: "oauth-2025-04-20"},
+	{name: "never both", keeps: obj{}, breaks: obj{}, wrong: header("authorization", "Bearer t"), status: 401, kind: "authentication_error", says: "never"},
+	{name: "version", keeps: obj{}, breaks: obj{}, wrong: header("anthropic-version", ""), says: "anthropic-version"},
+	{name: "known version", keeps: obj{}, breaks: obj{}, wrong: header("anthropic-version", "2026-01-01"), says: "not a valid version"},
+	{name: "known beta", with: header("anthropic-beta", "context-1m-2025-08-07, "+betaInterleaved), keeps: obj{}, breaks: obj{},
+		wrong: header("anthropic-beta", "interleaved-thinking"), says: "Unexpected value(s) `interleaved-thinking`"},
+	{name: "model", keeps: obj{}, breaks: obj{"model": "claude-next"}, status: 404, kind: "not_found_error", says: "model: claude-next"},
+	{name: "retired model", keeps: obj{"model": "claude-sonnet-4-5"}, breaks: obj{"model": "claude-sonnet-4-0"}, status: 404, kind: "not_found_error", says: "claude-sonnet-4-0"},
+	{name: "model is text", keeps: obj{}, breaks: obj{"model": 5}, says: "model: Input should be a valid string"},
+	{name: "model is there", keeps: obj{}, breaks: obj{"model": nil}, says: "model: Field required"},
+	{name: "unknown member", keeps: obj{}, breaks: obj{"reasoning": obj{}}, says: "reasoning: Extra inputs are not permitted"},
+	{name: "member without its beta", keeps: obj{}, breaks: obj{"context_management": obj{}}, says: "context_management: Extra inputs are not permitted"},
+	{name: "not imitated", keeps: obj{}, breaks: obj{"container": "c"}, says: "does not imitate"},
+	{name: "max_tokens is there", keeps: obj{"max_tokens": 10}, breaks: obj{"max_tokens": nil}, says: "max_tokens: Field required"},
+	{name: "max_tokens is a number", keeps: obj{"max_tokens": 10.0}, breaks: obj{"max_tokens": 1.5}, says: "max_tokens: Input should be a valid integer"},
+	{name: "max_tokens within the model's", keeps: obj{"max_tokens": 128000}, breaks: obj{"max_tokens": 128001}, says: "maximum allowed number of output tokens for claude-opus-5-5"},
+	{name: "max_tokens of a smaller model", keeps: obj{"model": "claude-haiku-4-5", "max_tokens": 64000}, breaks: obj{"model": "claude-haiku-4-5", "max_tokens": 64001}, says: "64001 > 64000"},
+	{name: "service tier", keeps: obj{"service_tier": "auto"}, breaks: obj{"service_tier": "fast"}, says: "'auto' or 'standard_only'"},
+	{name: "metadata", keeps: obj{"metadata": obj{"user_id": "u"}}, breaks: obj{"metadata": obj{"name": "u"}}, says: "metadata.name: Extra inputs"},
+	{name: "stop sequences", keeps: obj{"stop_sequences": arr{"END"}}, breaks: obj{"stop_sequences": arr{" \n"}}, says: "non-whitespace"},
+	{name: "stream is a flag", keeps: obj{"stream": true}, breaks: obj{"stream": "yes"}, says: "stream: Input should be a valid boolean"},
+
+	// The thinking union.
+	{name: "thinking has a type", keeps: obj{"thinking": thinking("adaptive")}, breaks: obj{"thinking": obj{"display": "omitted"}}, says: "thinking.type: Field required"},
+	{name: "thinking type is known", keeps: obj{"thinking": thinking("adaptive")}, breaks: obj{"thinking": thinking("auto")}, says: "Input tag 'auto'"},
+	{name: "no budget with adaptive", keeps: obj{"thinking": thinking("adaptive")}, breaks: obj{"thinking": thinking("adaptive", "budget_tokens", 2000)}, says: "thinking.adaptive.budget_tokens: Extra inputs are not permitted"},
+	{name: "no display with disabled", keeps: obj{"model": "claude-opus-5", "thinking": thinking("disabled")},
+		breaks: obj{"model": "claude-opus-5", "thinking": thinking("disabled", "display", "omitted")}, says: "thinking.disabled.display: Extra inputs are not permitted"},
+	{name: "no display with between_tools", keeps: obj{"model": "claude-sonnet-5-5", "thinking": thinking("between_tools")},
+		breaks: obj{"model": "claude-sonnet-5-5", "thinking": thinking("between_tools", "display", "omitted")}, says: "thinking.between_tools.display: Extra inputs are not permitted"},
+	{name: "display", keeps: obj{"thinking": thinking("adaptive", "display", "omitted")}, breaks: obj{"thinking": thinking("adaptive", "display", "full")}, says: "'summarized' or 'omitted'"},
+	{name: "display updates needs its beta", with: header("anthropic-beta", betaUpdates), keeps: obj{"thinking": thinking("adaptive", "display", "updates")},
+		breaks: obj{"thinking": thinking("adaptive", "display", "updates")}, wrong: header(), says: "thinking.adaptive.display"},
+	{name: "block_binding needs its beta", with: header("anthropic-beta", betaBinding),
+		keeps:  obj{"thinking": thinking("adaptive", "block_binding", obj{"prefix_mismatch_behavior": "drop_block"})},
+		breaks: obj{"thinking": thinking("adaptive", "block_binding", obj{"prefix_mismatch_behavior": "drop_block"})}, wrong: header(), says: "thinking.adaptive.block_binding: Extra inputs are not permitted"},
+	{name: "block_binding values", with: header("anthropic-beta", betaBinding),
+		keeps:  obj{"thinking": thinking("adaptive", "block_binding", obj{"prefix_mismatch_behavior": "error"})},
+		breaks: obj{"thinking": thinking("adaptive", "block_binding", obj{"prefix_mismatch_behavior": "ignore"})}, says: "'error' or 'drop_block'"},
+	{name: "block_binding on adaptive only", with: header("anthropic-beta", betaBinding),
+		keeps:  obj{"model": "claude-sonnet-4-5", "thinking": thinking("enabled", "budget_tokens", 1024)},
+		breaks: obj{"model": "claude-sonnet-4-5", "thinking": thinking("enabled", "budget_tokens", 1024, "block_binding", obj{"prefix_mismatch_behavior": "error"})},
+		says:   "thinking.enabled.block_binding: Extra inputs"},
+	{name: "smallest budget", keeps: obj{"model": "claude-sonnet-4-5", "thinking": thinking("enabled", "budget_tokens", 1024)},
+		breaks: obj{"model": "claude-sonnet-4-5", "thinking": thinking("enabled", "budget_tokens", 1023)}, says: "budget_tokens"},
+	{name: "budget below max_tokens", keeps: obj{"model": "claude-sonnet-4-5", "max_tokens": 4097, "thinking": thinking("enabled", "budget_tokens", 4096)},
+		breaks: obj{"model": "claude-sonnet-4-5", "max_tokens": 4096, "thinking": thinking("enabled", "budget_tokens", 4096)}, says: "`max_tokens` must be greater than `thinking.budget_tokens`"},
+	{name: "budget above max_tokens when interleaved", with: header("anthropic-beta", betaInterleaved), keeps: obj{"model": "claude-sonnet-4-5", "max_tokens": 2000, "thinking": thinking("enabled", "budget_tokens", 4096)},
+		breaks: obj{"model": "claude-sonnet-4-5", "max_tokens": 2000, "thinking": thinking("enabled", "budget_tokens", 4096)}, wrong: header(), says: "max_tokens"},
+	{name: "no budget without output", with: header("anthropic-beta", betaInterleaved), keeps: obj{"max_tokens": 0},
+		breaks: obj{"model": "claude-sonnet-4-5", "max_tokens": 0, "thinking": thinking("enabled", "budget_tokens", 4096)}, says: "max_tokens"},
+	{name: "budget is there", keeps: obj{}, breaks: obj{"model": "claude-sonnet-4-5", "thinking": thinking("enabled")}, says: "thinking.enabled.budget_tokens: Field required"},
+
+	// Effort.
+	{name: "effort words", keeps: obj{"output_config": effort("low")}, breaks: obj{"output_config": effort("minimal")}, says: "output_config.effort: Input should be 'low', 'medium'"},
+	{name: "effort none", keeps: obj{"output_config": obj{}}, breaks: obj{"output_config": effort("none")}, says: "output_config.effort"},
+	{name: "no xhigh before 4.7", keeps: obj{"model": "claude-opus-4-6", "output_config": effort("max")}, breaks: obj{"model": "claude-opus-4-6", "output_config": effort("xhigh")}, says: "'xhigh'"},
+	{name: "no max on opus 4.5", keeps: obj{"model": "claude-opus-4-5", "output_config": effort("high")}, breaks: obj{"model": "claude-opus-4-5", "output_config": effort("max")}, says: "'max'"},
+	{name: "effort beside a budget", keeps: obj{"model": "claude-opus-4-5", "output_config": effort("low"), "thinking": thinking("enabled", "budget_tokens", 4096)},
+		breaks: obj{"model": "claude-haiku-4-5", "output_config": effort("low"), "thinking": thinking("enabled", "budget_tokens", 4096)}, says: "does not support the effort parameter"},
+	{name: "calm when off", keeps: obj{"model": "claude-opus-5", "thinking": thinking("disabled"), "output_config": effort("high")},
+		breaks: obj{"model": "claude-opus-5", "thinking": thinking("disabled"), "output_config": effort("xhigh")}, says: "output_config.effort 'xhigh' is not supported when thinking is disabled on this model"},
+	{name: "calm between tools", keeps: obj{"model": "claude-sonnet-5-5", "thinking": thinking("between_tools"), "output_config": effort("high")},
+		breaks: obj{"model": "claude-sonnet-5-5", "thinking": thinking("between_tools"), "output_config": effort("max")}, says: "'max' is not supported when thinking is disabled"},
+	{name: "calm on haiku", keeps: obj{"model": "claude-haiku-5-5", "thinking": thinking("adaptive"), "output_config": effort("max")},
+		breaks: obj{"model": "claude-haiku-5-5", "thinking": thinking("disabled"), "output_config": effort("max")}, says: "'max' is not supported when thinking is disabled"},
+	{name: "effort in mid-conversation needs its beta", with: header("anthropic-beta", betaTurnEffort),
+		keeps:  obj{"messages": arr{say("user", "a"), merged(say("system", arr{}), obj{"output_config": effort("low")}), say("user", "b")}},
+		breaks: obj{"messages": arr{say("user", "a"), merged(say("system", "x"), obj{"output_config": effort("low")}), say("user", "b")}}, wrong: header(), says: "messages.1.output_config: Extra inputs"},
+	{name: "effort in mid-conversation needs its model", with: header("anthropic-beta", betaTurnEffort),
+		keeps:  obj{"model": "claude-opus-5", "messages": arr{say("user", "a"), merged(say("system", arr{}), obj{"output_config": effort("low")}), say("user", "b")}},
+		breaks: obj{"model": "claude-sonnet-5", "messages": arr{say("user", "a"), merged(say("system", arr{}), obj{"output_config": effort("low")}), say("user", "b")}}, says: "output_config.effort requires a model that supports per-turn effort"},
+	{name: "effort in mid-conversation needs thinking", with: header("anthropic-beta", betaTurnEffort),
+		keeps:  obj{"model": "claude-haiku-5-5", "output_config": effort("high"), "thinking": thinking("disabled"), "messages": arr{say("user", "a"), merged(say("system", arr{}), obj{"output_config": effort("high")}), say("user", "b")}},
+		breaks: obj{"model": "claude-haiku-5-5", "output_config": effort("high"), "thinking": thinking("disabled"), "messages": arr{say("user", "a"), merged(say("system", arr{}), obj{"output_config": effort("low")}), say("user", "b")}}, says: "messages.1: output_config.effort 'low' differs from the 'high' in effect before it"},
+
+	// Sampling.
+	{name: "temperature on new models", keeps: obj{"temperature": 1.0}, breaks: obj{"temperature": 0.5}, says: "temperature"},
+	{name: "temperature on new models, off too", keeps: obj{"model": "claude-opus-4-8"}, breaks: obj{"model": "claude-opus-4-8", "temperature": 0}, says: "temperature"},
+	{name: "top_p on new models", keeps: obj{"top_p": 1}, breaks: obj{"top_p": 0.97}, says: "top_p"},
+	{name: "top_k on new models", keeps: obj{}, breaks: obj{"top_k": 40}, says: "top_k"},
+	{name: "temperature with thinking", keeps: obj{"model": "claude-opus-4-6", "temperature": 0.2}, breaks: obj{"model": "claude-opus-4-6", "temperature": 0.2, "thinking": thinking("adaptive")}, says: "`temperature` may only be set to 1 when thinking is enabled"},
+	{name: "top_p with thinking", keeps: obj{"model": "claude-opus-4-6", "top_p": 0.95, "thinking": thinking("adaptive")}, breaks: obj{"model": "claude-opus-4-6", "top_p": 0.94, "thinking": thinking("adaptive")}, says: "0.95"},
+	{name: "top_k with thinking", keeps: obj{"model": "claude-sonnet-4-5", "top_k": 5}, breaks: obj{"model": "claude-sonnet-4-5", "top_k": 5, "thinking": thinking("enabled", "budget_tokens", 1024)}, says: "top_k"},
+	{name: "range of temperature", keeps: obj{"model": "claude-sonnet-4-5", "temperature": 0}, breaks: obj{"model": "claude-sonnet-4-5", "temperature": 1.1}, says: "temperature: Input should be from 0 to 1"},
+
+	// Tools.
+	{name: "forced tool on new models", keeps: obj{"tools": arr{readTool}, "tool_choice": obj{"type": "auto"}}, breaks: obj{"tools": arr{readTool}, "tool_choice": obj{"type": "any"}}, says: `tool_choice: type "tool" and "any" are not supported for this model.`},
+	{name: "forced tool with a budget", keeps: obj{"model": "claude-sonnet-4-5", "tools": arr{readTool}, "tool_choice": obj{"type": "tool", "name": "read"}},
+		breaks: obj{"model": "claude-sonnet-4-5", "tools": arr{readTool}, "tool_choice": obj{"type": "tool", "name": "read"}, "thinking": thinking("enabled", "budget_tokens", 1024)}, says: "forces tool use"},
+	{name: "forced tool while adaptive", keeps: obj{"model": "claude-opus-5", "tools": arr{readTool}, "tool_choice": obj{"type": "any"}, "thinking": thinking("adaptive")},
+		breaks: obj{"model": "claude-opus-5", "tools": arr{readTool}, "tool_choice": obj{"type": "tool", "name": "write"}}, says: "Tool 'write' not found"},
+	{name: "choice needs tools", keeps: obj{"tool_choice": obj{"type": "none"}}, breaks: obj{"tool_choice": obj{"type": "auto"}}, says: "while providing tools"},
+	{name: "tool names", keeps: obj{"tools": arr{readTool}}, breaks: obj{"tools": arr{merged(readTool, obj{"name": "a b"})}}, says: "tools.0.name: String should match pattern"},
+	{name: "tools are unique", keeps: obj{"tools": arr{readTool}}, breaks: obj{"tools": arr{readTool, readTool}}, says: "must be unique"},
+	{name: "tool schema", keeps: obj{"tools": arr{readTool}}, breaks: obj{"tools": arr{obj{"name": "x", "input_schema": obj{"type": "string"}}}}, says: "tools.0.custom.input_schema.type"},
+	{name: "tool members", keeps: obj{"tools": arr{merged(readTool, obj{"strict": true})}}, breaks: obj{"tools": arr{merged(readTool, obj{"parameters": obj{}})}}, says: "tools.0.custom.parameters: Extra inputs"},
+	{name: "vendor tool", keeps: obj{"tools": arr{obj{"type": "web_search_20250305", "name": "web_search", "max_uses": 3}}}, breaks: obj{"tools": arr{obj{"type": "function", "name": "web_search"}}}, says: "Input tag 'function'"},
+	{name: "calls are answered", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{loop[0], loop[1], say("user", "never mind")}}, says: "`tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"},
+	{name: "calls are answered at the end", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{loop[0], loop[1]}}, says: "`tool_use` ids were found without `tool_result`"},
+	{name: "results come first", keeps: obj{"messages": arr{loop[0], loop[1], say("user", arr{result, text("and then?")})}},
+		breaks: obj{"messages": arr{loop[0], loop[1], say("user", arr{text("and then?"), result})}}, says: "without `tool_result` blocks immediately after"},
+	{name: "results have calls", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{loop[0], loop[1], say("user", arr{result, merged(result, obj{"tool_use_id": "toolu_2"})})}}, says: "unexpected `tool_use_id` found in `tool_result` blocks: toolu_2"},
+	{name: "results without any call", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{say("user", arr{result})}}, says: "messages.0.content.0: unexpected `tool_use_id`"},
+	{name: "one result each", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{loop[0], loop[1], say("user", arr{result, result})}}, says: "multiple `tool_result` blocks"},
+	{name: "ids are unique", keeps: obj{"messages": loop}, breaks: obj{"messages": append(arr{}, append(loop, loop[1], loop[2])...)}, says: "ids must be unique"},
+	{name: "input is an object", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{loop[0], say("assistant", arr{merged(call, obj{"input": "x"})}), loop[2]}}, says: "messages.1.content.0.tool_use.input: Input should be an object"},
+	{name: "id pattern", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{loop[0], say("assistant", arr{merged(call, obj{"id": "call:1"})}), loop[2]}}, says: "messages.1.content.0.tool_use.id: String should match pattern"},
+	{name: "manual mode opens with thinking", keeps: obj{"model": "claude-opus-4-6", "messages": loop, "thinking": thinking("adaptive")},
+		breaks: obj{"model": "claude-opus-4-6", "messages": loop, "thinking": thinking("enabled", "budget_tokens", 1024)}, says: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`"},
+
+	// Messages.
+	{name: "messages", keeps: obj{}, breaks: obj{"messages": arr{}}, says: "at least one message"},
+	{name: "messages is a list", keeps: obj{}, breaks: obj{"messages": "hi"}, says: "messages: Input should be a valid list"},
+	{name: "messages is there", keeps: obj{}, breaks: obj{"messages": nil}, says: "messages: Field required"},
+	{name: "roles", keeps: obj{"messages": arr{say("user", "a"), say("system", "be short"), say("user", "b")}}, breaks: obj{"messages": arr{say("developer", "a")}}, says: "messages.0.role: Input should be 'user'"},
+	{name: "first the user", keeps: obj{"messages": arr{say("user", "a"), say("assistant", "b"), say("user", "c")}}, breaks: obj{"messages": arr{say("assistant", "b"), say("user", "c")}}, says: `first message must use the "user" role`},
+	{name: "message members", keeps: obj{}, breaks: obj{"messages": arr{merged(say("user", "a"), obj{"id": "1"})}}, says: "messages.0.id: Extra inputs"},
+	{name: "empty text", keeps: obj{"messages": arr{say("user", arr{text("a")})}}, breaks: obj{"messages": arr{say("user", arr{text("a"), text("")})}}, says: "text content blocks must be non-empty"},
+	{name: "blank text", keeps: obj{}, breaks: obj{"messages": arr{say("user", " \n")}}, says: "non-whitespace"},
+	{name: "empty message", keeps: obj{}, breaks: obj{"messages": arr{say("user", "a"), say("assistant", arr{}), say("user", "b")}}, says: "non-empty content"},
+	{name: "empty text in a result", keeps: obj{"messages": arr{loop[0], loop[1], say("user", arr{merged(result, obj{"content": ""})})}},
+		breaks: obj{"messages": arr{loop[0], loop[1], say("user", arr{merged(result, obj{"content": arr{text("")}})})}}, says: "non-empty"},
+	{name: "block kinds", keeps: obj{}, breaks: obj{"messages": arr{say("user", arr{obj{"type": "input_text", "text": "a"}})}}, says: "Input tag 'input_text'"},
+	{name: "block members", keeps: obj{"messages": arr{say("user", arr{merged(text("a"), obj{"cache_control": obj{"type": "ephemeral"}})})}},
+		breaks: obj{"messages": arr{say("user", arr{merged(text("a"), obj{"state": 1})})}}, says: "messages.0.content.0.text.state: Extra inputs"},
+	{name: "who may call", keeps: obj{"messages": loop}, breaks: obj{"messages": arr{say("user", arr{call})}}, says: "`tool_use` blocks can only be in `assistant` messages"},
+	{name: "who may think", keeps: obj{}, breaks: obj{"messages": arr{say("user", arr{obj{"type": "thinking", "thinking": "", "signature": ""}})}}, says: "`thinking` blocks may only be in `assistant` messages"},
+	{name: "image", keeps: obj{"messages": arr{say("user", arr{obj{"type": "image", "source": obj{"type": "base64", "media_type": "image/png", "data": "AA=="}}})}},
+		breaks: obj{"messages": arr{say("user", arr{obj{"type": "image", "url": "x"}})}}, says: "messages.0.content.0.image.source: Field required"},
+	{name: "system", keeps: obj{"system": arr{text("be short")}}, breaks: obj{"system": arr{text("")}}, says: "non-empty"},
+	{name: "system kinds", keeps: obj{"system": "be short"}, breaks: obj{"system": arr{obj{"type": "image", "source": obj{"type": "url"}}}}, says: "system.0"},
+	{name: "cache marks", keeps: obj{"messages": arr{say("user", marked(4))}}, breaks: obj{"messages": arr{say("user", marked(5))}}, says: "A maximum of 4 blocks with cache_control may be provided. Found 5."},
+	{name: "cache mark kinds", keeps: obj{"cache_control": obj{"type": "ephemeral", "ttl": "1h"}}, breaks: obj{"cache_control": obj{"type": "ephemeral", "ttl": "2h"}}, says: "cache_control.ttl"},
+	{name: "no mark on thinking", keeps: obj{}, breaks: obj{"messages": arr{say("user", "a"), say("assistant", arr{obj{"type": "thinking", "thinking": "", "signature": "", "cache_control": obj{"type": "ephemeral"}}, text("b")}), say("user", "c")}},
+		says: "messages.1.content.0.thinking.cache_control: Extra inputs are not permitted"},
+	{name: "prefill on new models", keeps: obj{}, breaks: obj{"messages": arr{say("user", "a"), say("assistant", "Well,")}}, says: "This model does not support assistant message prefill"},
+	{name: "prefill while thinking", keeps: obj{"model": "claude-sonnet-4-5", "messages": arr{say("user", "a"), say("assistant", "Well,")}},
+		breaks: obj{"model": "claude-sonnet-4-5", "thinking": thinking("enabled", "budget_tokens", 1024), "messages": arr{say("user", "a"), say("assistant", "Well,")}}, says: "prefill"},
+	{name: "prefill ends in a word", keeps: obj{}, breaks: obj{"model": "claude-sonnet-4-5", "messages": arr{say("user", "a"), say("assistant", "Well, ")}}, says: "trailing whitespace"},
+	{name: "the window", keeps: obj{"model": "claude-haiku-4-5", "messages": arr{say("user", strings.Repeat("word ", 159_000))}}, breaks: obj{"model": "claude-haiku-4-5", "messages": arr{say("user", strings.Repeat("word ", 161_000))}}, says: "prompt is too long"},
+	{name: "an object", keeps: obj{}, breaks: obj{"thinking": "on"}, says: "thinking: Input should be an object"},
+}
+
+func marked(n int) arr {
+	var blocks arr
+	for i := range n {
+		blocks = append(blocks, merged(text(fmt.Sprint(i)), obj{"cache_control": obj{"type": "ephemeral"}}))
+	}
+	return blocks
+}
+
+func TestRules(t *testing.T) {
+	s := New(Config{})
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			good := r.with
+			if good == nil {
+				good = header()
+			}
+			if got := create(t, s, good.Clone(), r.keeps); got.status != 200 {
+				t.Errorf("kept, and refused with %d: %s", got.status, got.body)
+			}
+			bad := r.wrong
+			if bad == nil {
+				bad = good
+			}
+			status, kind := r.status, r.kind
+			if status == 0 {
+				status = 400
+			}
+			if kind == "" {
+				kind = "invalid_request_error"
+			}
+			before := len(s.Refusals())
+			got := create(t, s, bad.Clone(), r.breaks)
+			if got.status != status || got.errorType() != kind || !strings.Contains(got.errorText(), r.says) {
+				t.Errorf("broken, and answered with %d %s\nwant %d %s: …%s…", got.status, got.body, status, kind, r.says)
+			}
+			if id := got.header.Get("request-id"); id == "" || get[string](got.json(), "request_id") != id {
+				t.Errorf("request id %q, in the body %v", id, got.json()["request_id"])
+			}
+			refusals := s.Refusals()
+			if len(refusals) != before+1 || refusals[before].Message != got.errorText() || refusals[before].Status != status {
+				t.Errorf("refusals: %+v", refusals[before:])
+			}
+		})
+	}
+}
+
+// TestCountChecksTheSame: count_tokens refuses what create refuses, but for what only create has.
+func TestCountChecksTheSame(t *testing.T) {
+	s := New(Config{})
+	only := map[string]bool{"max_tokens": true, "stream": true, "temperature": true, "top_p": true, "top_k": true, "metadata": true, "stop_sequences": true, "service_tier": true}
+	counted := 0
+next:
+	for _, r := range rules {
+		body := merged(request(r.breaks), nil)
+		delete(body, "max_tokens")
+		for name := range r.breaks {
+			if only[name] {
+				continue next
+			}
+		}
+		if r.name == "the window" {
+			continue
+		}
+		h := r.wrong
+		if h == nil {
+			h = r.with
+		}
+		if h == nil {
+			h = header()
+		}
+		counted++
+		if got := send(t, s, "POST", "/v1/messages/count_tokens", h.Clone(), body); got.status == 200 || !strings.Contains(got.errorText(), r.says) {
+			t.Errorf("%s: %d %s", r.name, got.status, got.body)
+		}
+	}
+	if counted < 60 {
+		t.Errorf("only %d rules tried", counted)
+	}
+	got := send(t, s, "POST", "/v1/messages/count_tokens", header(), obj{"model": "claude", "messages": arr{say("user", "twelve chars")}})
+	if n := get[float64](got.json(), "input_tokens"); got.status != 200 || n != 3 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	got = send(t, s, "POST", "/v1/messages/count_tokens", header(), request(nil))
+	if got.status != 400 || !strings.Contains(got.errorText(), "max_tokens: Extra inputs are not permitted") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
+// TestTypes is the matrix of models and thinking types, by hand. [docs: thinking]
+func TestTypes(t *testing.T) {
+	s := New(Config{})
+	refusals := map[string]string{
+		"adaptive":      "adaptive thinking is not supported on this model",
+		"enabled":       `"thinking.type.enabled" is not supported for this model`,
+		"disabled":      `"thinking.type.disabled" is not supported for this model`,
+		"between_tools": `"thinking.type.between_tools" is not supported for this model.`,
+	}
+	for _, row := range []struct {
+		models  string
+		accepts string
+		thinks  bool // when nothing is said
+		efforts string
+	}{
+		{"claude-fable-5 claude-fable-5-1 claude-fable-5-2 claude-mythos-5 claude-mythos-5-1 claude-mythos-5-2 claude-opus-5-5 claude-always", "adaptive", true, "low medium high xhigh max"},
+		{"claude-opus-5 claude-sonnet-5 claude-haiku-5-5 claude", "adaptive disabled", true, "low medium high xhigh max"},
+		{"claude-sonnet-5-5 claude-between-tools", "adaptive between_tools", true, "low medium high xhigh max"},
+		{"claude-opus-4-8 claude-opus-4-7", "adaptive disabled", false, "low medium high xhigh max"},
+		{"claude-opus-4-6 claude-sonnet-4-6", "adaptive enabled disabled", false, "low medium high max"},
+		{"claude-opus-4-5 claude-opus-4-5-20251101", "enabled disabled", false, "low medium high"},
+		{"claude-sonnet-4-5 claude-sonnet-4-5-20250929 claude-haiku-4-5 claude-haiku-4-5-20251001 claude-budget", "enabled disabled", false, ""},
+	} {
+		for model := range strings.FieldsSeq(row.models) {
+			for kind, says := range refusals {
+				p := thinking(kind)
+				if kind == "enabled" {
+					p["budget_tokens"] = 2048
+				}
+				got := create(t, s, header(), obj{"model": model, "thinking": p})
+				switch {
+				case strings.Contains(" "+row.accepts+" ", " "+kind+" "):
+					thought := get[string](got.json(), "content", 0, "type") == "thinking"
+					if got.status != 200 || thought != (kind == "adaptive" || kind == "enabled") {
+						t.Errorf("%s, %s: %d, thinks %v", model, kind, got.status, thought)
+					}
+				case got.status != 400 || !strings.Contains(got.errorText(), says):
+					t.Errorf("%s, %s: %d %s", model, kind, got.status, got.body)
+				case kind == "disabled" && strings.Contains(row.accepts, "between_tools") && !strings.Contains(got.errorText(), `Send "between_tools"`):
+					t.Errorf("%s, %s: %s", model, kind, got.errorText())
+				}
+			}
+			got := create(t, s, header(), obj{"model": model})
+			if thought := get[string](got.json(), "content", 0, "type") == "thinking"; thought != row.thinks {
+				t.Errorf("%s thinks by itself: %v", model, thought)
+			}
+			for _, e := range effortsAll {
+				got := create(t, s, header(), obj{"model": model, "output_config": effort(e)})
+				if want := strings.Contains(" "+row.efforts+" ", " "+e+" "); (got.status == 200) != want {
+					t.Errorf("%s, effort %s: %d %s", model, e, got.status, got.body)
+				}
+			}
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	s := New(Config{Key: "right"})
+	for _, c := range []struct {
+		name, method, path, body string
+		h                        http.Header
+		status                   int
+		kind, says               string
+	}{
+		{"wrong key", "POST", "/v1/messages", "{}", header(), 401, "authentication_error", "invalid x-api-key"},
+		{"no JSON", "POST", "/v1/messages", "{", header("x-api-key", "right"), 400, "invalid_request_error", "not valid JSON"},
+		{"no object", "POST", "/v1/messages", "[]", header("x-api-key", "right"), 400, "invalid_request_error", "object"},
+		{"two values", "POST", "/v1/messages", "{} {}", header("x-api-key", "right"), 400, "invalid_request_error", "not valid JSON"},
+		{"too large", "POST", "/v1/messages", strings.Repeat(" ", messagesLimit+1), header("x-api-key", "right"), 413, "request_too_large", "maximum size"},
+		{"wrong method", "GET", "/v1/messages", "", header("x-api-key", "right"), 405, "invalid_request_error", "Method"},
+		{"wrong path", "POST", "/v1/complete", "", header("x-api-key", "right"), 404, "not_found_error", "Not found"},
+	} {
+		got := send(t, s, c.method, c.path, c.h, c.body)
+		if got.status != c.status || got.errorType() != c.kind || !strings.Contains(got.errorText(), c.says) {
+			t.Errorf("%s: %d %s", c.name, got.status, got.body)
+		}
+	}
+}
