@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -139,6 +140,9 @@ func known(err error) *Error {
 	if e, ok := errors.AsType[*registry.AmbiguousError](err); ok {
 		return &Error{Code: CodeInvalidParams, Message: e.Error(), Data: map[string]any{"candidates": words(e.Candidates)}}
 	}
+	if e, ok := errors.AsType[*agent.MediaError](err); ok {
+		return invalidParams("content", "%v", e)
+	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {
 			return row.says
@@ -152,6 +156,10 @@ var sentinels = []struct {
 	says *Error
 }{
 	{errCancelRequest, &Error{Code: CodeCancelled, Message: "the request was cancelled"}},
+	{agent.ErrBusy, &Error{Code: CodeBusy, Message: "a turn is running"}},
+	{agent.ErrNoTurn, &Error{Code: CodeNotFound, Message: "no such turn"}},
+	{agent.ErrNoMessage, &Error{Code: CodeNotFound, Message: "no such message"}},
+	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
 	{session.ErrNotFound, &Error{Code: CodeNotFound, Message: "no such session"}},
 	{session.ErrCursor, &Error{Code: CodeInvalidParams, Message: "cursor: is not one that an answer gave",
 		Data: map[string]any{"field": "cursor"}}},

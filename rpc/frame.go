@@ -19,8 +19,9 @@ type frames interface {
 	// between connections. errStalled says that the client took nothing for stallLimit.
 	Write(messages [][]byte) error
 
-	// Close ends the connection, a Read or Write under way too. Closing twice is harmless.
-	Close() error
+	// Close ends the connection, a Read or Write under way too. A framing that can say why tells the client the cause:
+	// io.EOF, errStalled, errMalformed, or that of a context. Closing twice is harmless.
+	Close(cause error) error
 }
 
 const (
@@ -31,7 +32,9 @@ const (
 	// it is whole, so that large messages are written in pieces.
 	pieceSize = 16 << 10
 
-	readBuffer = 16 << 10
+	// Buffers are small and not kept when they have grown: most connections are idle most of the time.
+	readBuffer = 4 << 10
+	keepBuffer = 8 << 10
 )
 
 var errStalled = errors.New("the client took nothing for " + stallLimit.String())
@@ -68,7 +71,7 @@ func newByteFrames(conn io.ReadWriteCloser, limit int) *byteFrames {
 }
 
 func (f *byteFrames) Read() ([]byte, error) {
-	if cap(f.long) > 4*readBuffer {
+	if cap(f.long) > keepBuffer {
 		f.long = nil
 	}
 	if !f.detected {
@@ -158,9 +161,15 @@ func (f *byteFrames) Write(messages [][]byte) error {
 		if !headers {
 			f.out = append(f.out, '\n')
 		}
+		if len(f.out) >= pieceSize {
+			if err := f.flush(f.out); err != nil {
+				return err
+			}
+			f.out = f.out[:0]
+		}
 	}
 	err := f.flush(f.out)
-	if cap(f.out) > 4*pieceSize {
+	if cap(f.out) > keepBuffer {
 		f.out = nil
 	}
 	return err
@@ -185,7 +194,8 @@ func (f *byteFrames) flush(data []byte) error {
 	return nil
 }
 
-func (f *byteFrames) Close() error {
+// Close has no way to say why: the bytes just end.
+func (f *byteFrames) Close(error) error {
 	f.stall.Stop()
 	return f.conn.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"reflect"
+	"slices"
 )
 
 // method is an entry of the table that dispatch and rpc.discover read. A method of a later version is not in it.
@@ -65,4 +66,9 @@ func coreMethods() []method {
 		define(method{name: "ping", doc: "Answers."}, ping),
 		define(method{name: "rpc.discover", doc: "This document."}, discover),
 	}
+}
+
+// allMethods is the table of the native protocol.
+func allMethods() []method {
+	return slices.Concat(coreMethods(), modelMethods(), sessionMethods(), historyMethods())
 }

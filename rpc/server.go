@@ -13,15 +13,20 @@ import (
 
 	"github.com/sourcegraph/jsonrpc2"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/session"
 )
 
 // Config is what a [Server] depends on.
 type Config struct {
-	Log     *slog.Logger
-	Version string // of the program
+	Log     *slog.Logger // required
+	Version string       // of the program
 
 	MessageBytes int // the largest message, in both directions; 0: 8 MiB
+
+	Sessions     *agent.Group
+	Providers    func() []ProviderStatus // in catalog order
+	DefaultModel func() session.ModelRef // of a session whose client names none
 }
 
 const defaultMessageBytes = 8 << 20
@@ -35,7 +40,7 @@ type Server struct {
 }
 
 // NewServer makes a server of the native protocol.
-func NewServer(config Config) *Server { return newServer(config, coreMethods()) }
+func NewServer(config Config) *Server { return newServer(config, allMethods()) }
 
 func newServer(config Config, methods []method) *Server {
 	if config.MessageBytes == 0 {
@@ -130,7 +135,7 @@ func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Re
 // answer gives a call its answer. The library is told with an empty result; the stream has the real one.
 func (c *client) answer(conn *jsonrpc2.Conn, id jsonrpc2.ID, call *call, value any, err error) {
 	if err == nil {
-		call.answer, err = c.stream.result(call.id, value)
+		call.answer, err = guard(func() ([]byte, error) { return c.stream.result(call.id, value) })
 	}
 	if err != nil {
 		call.answer, err = c.stream.failure(call.id, c.errorOf(call, err))

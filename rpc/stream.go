@@ -305,7 +305,7 @@ func (s *Stream) finish() {
 	}
 	s.mu.Unlock()
 	s.out.close()
-	s.frames.Close() // its error says nothing that the reader or the writer has not said
+	s.frames.Close(context.Cause(s.ctx)) // its error says nothing that the reader or the writer has not said
 }
 
 // Close ends the connection: nothing more is taken in, and what waits has drainLimit to be written. The library calls
@@ -316,7 +316,7 @@ func (s *Stream) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.written {
-		s.drain = time.AfterFunc(drainLimit, func() { s.frames.Close() })
+		s.drain = time.AfterFunc(drainLimit, func() { s.frames.Close(errStalled) })
 	}
 	return nil
 }

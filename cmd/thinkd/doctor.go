@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+func (p *program) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the config, which keys are there, and the store",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			well := p.checkConfig()
+			well = p.checkStore(cmd.Context()) && well
+			if !well {
+				return errSaid
+			}
+			return nil
+		},
+	}
+}
+
+// finding prints one line of the report.
+func (p *program) finding(what string, err error, text string) bool {
+	if err != nil {
+		fmt.Fprintf(p.out, "bad   %s: %v\n", what, err)
+		return false
+	}
+	fmt.Fprintf(p.out, "ok    %s: %s\n", what, text)
+	return true
+}
+
+func (p *program) checkConfig() bool {
+	c, err := loadConfig(p.configPath, p.getenv)
+	path := c.Path
+	if path == "" {
+		path = "no file; the defaults are in force"
+	}
+	if !p.finding("config", err, path) {
+		return false
+	}
+	for _, pc := range c.Providers {
+		state := "needs no key"
+		switch {
+		case pc.KeyEnv != "" && pc.Key.IsZero():
+			state = "no key; set " + pc.KeyEnv
+		case pc.KeyEnv != "":
+			state = "key in " + pc.KeyEnv
+		}
+		p.finding("provider "+pc.ID, nil, state)
+	}
+	return true
+}
+
+func (p *program) checkStore(ctx context.Context) bool {
+	dir, err := p.data()
+	if err != nil {
+		return p.finding("store", err, "")
+	}
+	path := filepath.Join(dir, "thinkd.db")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return p.finding("store", nil, "none yet; it will be in "+dir)
+	}
+	report, err := session.CheckFile(ctx, path)
+	if locked, ok := errors.AsType[*session.LockedError](err); ok {
+		return p.finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to have it checked", path, locked))
+	}
+	well := p.finding("store", err, fmt.Sprintf("%s: %d sessions, %d entries", path, report.Sessions, report.Entries))
+	for _, d := range report.Damaged {
+		well = p.finding("session "+string(d.ID), d.Err, "") && well
+	}
+	return well
+}

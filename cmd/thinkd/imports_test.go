@@ -1,0 +1,54 @@
+package main
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// allowed says which packages of ours a package may import. A package that is missing here may import none.
+var allowed = map[string][]string{
+	"registry":              {"provider"},
+	"provider/providertest": {"provider"},
+	"provider/messages":     {"provider", "provider/sse"},
+	"session":               {"provider"},
+	"agent":                 {"provider", "registry", "session"},
+	"rpc":                   {"agent", "provider", "registry", "session"},
+}
+
+// onlyIn says where a library may be imported.
+var onlyIn = map[string][]string{
+	"github.com/sourcegraph/jsonrpc2": {"rpc"},
+	"go.etcd.io/bbolt":                {"session"},
+	"github.com/spf13/cobra":          {"cmd/thinkd"},
+}
+
+func TestImportDirections(t *testing.T) {
+	const module = "github.com/thinkd/thinkd/"
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		list := strings.Fields(line)
+		from := strings.TrimPrefix(list[0], module)
+		seen++
+		for _, imported := range list[1:] {
+			if to, ours := strings.CutPrefix(imported, module); ours {
+				if !strings.HasPrefix(from, "cmd/") && !slices.Contains(allowed[from], to) {
+					t.Errorf("%s imports %s. An arrow that hurts shows a type in the wrong package: move the type, or, if the arrow is right, add it to allowed", from, to)
+				}
+			}
+			for library, where := range onlyIn {
+				if strings.HasPrefix(imported, library) && !slices.Contains(where, from) {
+					t.Errorf("%s imports %s, which belongs into %v alone", from, imported, where)
+				}
+			}
+		}
+	}
+	if seen < 8 {
+		t.Errorf("go list told of %d packages only", seen)
+	}
+}

@@ -1,0 +1,115 @@
+// Thinkd is a daemon that keeps conversations with reasoning models. See README.md and protocol.md.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/lmittmann/tint"
+	"github.com/spf13/cobra"
+)
+
+// version is set by the build: -ldflags "-X main.version=…".
+var version = "0.1.0-dev"
+
+func main() { os.Exit(run()) }
+
+// run takes standard output for the commands alone: whoever else writes to it, a library in trouble say, writes to
+// standard error from then on.
+func run() int {
+	stdout := os.Stdout
+	os.Stdout = os.Stderr
+
+	// The first signal ends what runs in order, the second at once.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+
+	p := &program{in: os.Stdin, out: stdout, errOut: os.Stderr, getenv: os.Getenv}
+	err := p.command().ExecuteContext(ctx)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errSaid):
+		return 1
+	}
+	fmt.Fprintln(os.Stderr, "thinkd: "+err.Error())
+	return 1
+}
+
+// errSaid ends a command whose failure the user has read already.
+var errSaid = errors.New("failed")
+
+// program is a process: its streams, its environment, the flags that all commands have.
+type program struct {
+	in     io.Reader
+	out    io.Writer // standard output
+	errOut io.Writer
+	getenv func(string) string
+
+	configPath string
+	dataDir    string
+	logLevel   string
+	logFormat  string
+}
+
+func (p *program) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "thinkd",
+		Short:         "A daemon that keeps conversations with reasoning models",
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetOut(p.out)
+	root.SetErr(p.errOut)
+	flags := root.PersistentFlags()
+	flags.StringVar(&p.configPath, "config", "", "config `FILE` (default: thinkd/config.toml in the user's config directory)")
+	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
+	flags.StringVar(&p.logLevel, "log-level", "warn", "debug, info, warn or error; logs go to standard error")
+	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
+	root.AddCommand(p.stdioCommand(), p.promptCommand(), p.modelsCommand(), p.sessionsCommand(), p.simCommand(),
+		p.doctorCommand(), p.versionCommand())
+	return root
+}
+
+func (p *program) versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprintln(p.out, "thinkd "+version)
+			return err
+		},
+	}
+}
+
+// logger writes to standard error.
+func (p *program) logger() (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(p.logLevel)); err != nil {
+		return nil, fmt.Errorf("--log-level %q is none of debug, info, warn, error", p.logLevel)
+	}
+	switch p.logFormat {
+	case "json":
+		return slog.New(slog.NewJSONHandler(p.errOut, &slog.HandlerOptions{Level: level})), nil
+	case "text":
+		return slog.New(tint.NewHandler(p.errOut, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !terminal(p.errOut)})), nil
+	}
+	return nil, fmt.Errorf("--log-format %q is none of text, json", p.logFormat)
+}
+
+// terminal reports whether a person reads w.
+func terminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

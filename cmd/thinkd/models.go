@@ -1,0 +1,78 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+func (p *program) modelsCommand() *cobra.Command {
+	var provider string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "models",
+		Short: "List the models, their thinking levels and limits",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			d, err := p.open(cmd.Context(), session.NewMem()) // no session is touched
+			c, hangUp, err := p.dial(cmd.Context(), d, err)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, hangUp()) }()
+			var answer json.RawMessage
+			if err := c.call("models/list", present("provider", provider), &answer); err != nil {
+				return err
+			}
+			if asJSON {
+				_, err := p.out.Write(append(answer, '\n'))
+				return err
+			}
+			return p.showModels(answer)
+		},
+	}
+	cmd.Flags().StringVar(&provider, "provider", "", "only the models of this `PROVIDER`")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer of models/list as it is")
+	return cmd
+}
+
+func (p *program) showModels(answer json.RawMessage) error {
+	var list struct {
+		Models []struct {
+			ID, Provider string
+			Levels       []string `json:"thinking_levels"`
+			Default      string   `json:"default_thinking_level"`
+			Window       int      `json:"context_window"`
+			MaxOutput    int      `json:"max_output_tokens"`
+			Available    bool
+			Why          string
+		}
+	}
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return fmt.Errorf("models/list: %w", err)
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\t")
+	for _, m := range list.Models {
+		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, strings.Join(m.Levels, " "), m.Default,
+			thousands(m.Window), thousands(m.MaxOutput), m.Why)
+	}
+	return w.Flush()
+}
+
+// thousands is a number of tokens in few characters.
+func thousands(n int) string {
+	switch {
+	case n == 0:
+		return "?"
+	case n%1_000_000 == 0:
+		return fmt.Sprintf("%dM", n/1_000_000)
+	}
+	return fmt.Sprintf("%dk", n/1000)
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) sessionsCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "sessions", Short: "List, show, export and delete sessions"}
+	cmd.AddCommand(p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(), p.sessionsDeleteCommand())
+	return cmd
+}
+
+// onDaemon is a command's work over a connection.
+func (p *program) onDaemon(run func(c *client, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		d, err := p.open(cmd.Context(), nil)
+		c, hangUp, err := p.dial(cmd.Context(), d, err)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, hangUp()) }()
+		return run(c, args)
+	}
+}
+
+func (p *program) sessionsListCommand() *cobra.Command {
+	var query, cwd string
+	var limit int
+	cmd := &cobra.Command{
+		Use: "list", Short: "List sessions, newest first", Args: cobra.NoArgs,
+		RunE: p.onDaemon(func(c *client, _ []string) error {
+			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+			params := present("query", query, "cwd", cwd)
+			for left := limit; left > 0; {
+				params["limit"] = min(left, 1000)
+				var page struct {
+					Sessions []struct {
+						ID      string `json:"session_id"`
+						Title   string
+						Status  string
+						Updated int64
+						Model   struct{ Provider, ID string }
+					}
+					Next string `json:"next_cursor"`
+				}
+				if err := c.call("session/list", params, &page); err != nil {
+					return err
+				}
+				for _, s := range page.Sessions {
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s/%s\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"),
+						s.Status, s.Model.Provider, s.Model.ID, s.Title)
+				}
+				left -= len(page.Sessions)
+				if page.Next == "" {
+					break
+				}
+				params["cursor"] = page.Next
+			}
+			return w.Flush()
+		}),
+	}
+	cmd.Flags().StringVar(&query, "query", "", "only those whose title has this `TEXT`")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "only those of this working `DIR`")
+	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N`")
+	return cmd
+}
+
+func (p *program) sessionsShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a session's conversation as Markdown", Args: cobra.ExactArgs(1),
+		RunE: p.onDaemon(func(c *client, args []string) error { return p.export(c, args[0], "markdown", true) }),
+	}
+}
+
+func (p *program) sessionsExportCommand() *cobra.Command {
+	var format string
+	var thinking bool
+	cmd := &cobra.Command{
+		Use: "export ID", Short: "Write a session to standard output, as JSON lines or Markdown", Args: cobra.ExactArgs(1),
+		Long: `Write a session to standard output. JSON: one line with the session, then one for
+each message. What vendors attach to thinking stays in the store.`,
+		RunE: p.onDaemon(func(c *client, args []string) error { return p.export(c, args[0], format, thinking) }),
+	}
+	cmd.Flags().StringVar(&format, "format", "json", "json or markdown")
+	cmd.Flags().BoolVar(&thinking, "thinking", true, "with thinking")
+	return cmd
+}
+
+// export writes a session page by page.
+func (p *program) export(c *client, id, format string, thinking bool) error {
+	params := map[string]any{"session_id": id, "format": format, "thinking": thinking}
+	for first := true; ; first = false {
+		var page struct {
+			Session  json.RawMessage
+			Messages []json.RawMessage
+			Text     string
+			Next     string `json:"next_cursor"`
+		}
+		if err := c.call("session/export", params, &page); err != nil {
+			return err
+		}
+		lines := page.Messages
+		if format == "json" && first {
+			lines = append([]json.RawMessage{page.Session}, lines...)
+		}
+		for _, line := range lines {
+			if _, err := fmt.Fprintf(p.out, "%s\n", line); err != nil {
+				return err
+			}
+		}
+		if _, err := io.WriteString(p.out, page.Text); err != nil {
+			return err
+		}
+		if page.Next == "" {
+			return nil
+		}
+		params["cursor"] = page.Next
+	}
+}
+
+func (p *program) sessionsDeleteCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete ID...", Short: "Delete sessions", Args: cobra.MinimumNArgs(1),
+		RunE: p.onDaemon(func(c *client, args []string) error {
+			for _, id := range args {
+				if err := c.call("session/delete", map[string]any{"session_id": id}, &struct{}{}); err != nil {
+					return fmt.Errorf("%s: %w", id, err)
+				}
+			}
+			return nil
+		}),
+	}
+}

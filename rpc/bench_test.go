@@ -1,0 +1,79 @@
+package rpc
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+)
+
+// dial serves one client over a unix socket, as doors do.
+func dial(b *testing.B) net.Conn {
+	listener, err := net.Listen("unix", b.TempDir()+"/s")
+	if err != nil {
+		b.Skip(err)
+	}
+	served := make(chan error, 1)
+	go func() {
+		conn, err := listener.Accept()
+		if err == nil {
+			err = testServer(b, Config{}).Serve(b.Context(), conn)
+		}
+		served <- err
+	}()
+	conn, err := net.Dial("unix", listener.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close(); <-served; listener.Close() })
+	return conn
+}
+
+// BenchmarkRequest is a request and its answer, one after another.
+func BenchmarkRequest(b *testing.B) {
+	conn := dial(b)
+	in := bufio.NewReader(conn)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := io.WriteString(conn, pingWith("1")+"\n"); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := in.ReadSlice('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkUpdates is one update on its way from a pump to a client that reads.
+func BenchmarkUpdates(b *testing.B) {
+	conn := dial(b)
+	in := bufio.NewReaderSize(conn, 64<<10)
+	if _, err := fmt.Fprintf(conn, "%s\n", request(1, "follow", `{"session_id":"a","updates":1000000000}`)); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := in.ReadSlice('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLargeRequest is the reading of a message of 4 MiB.
+func BenchmarkLargeRequest(b *testing.B) {
+	message := request(1, "ping", `{"x":"`+strings.Repeat("x", 4<<20)+`"}`) + "\n"
+	conn := dial(b)
+	in := bufio.NewReader(conn)
+	b.SetBytes(int64(len(message)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := io.WriteString(conn, message); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := in.ReadSlice('\n'); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

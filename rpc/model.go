@@ -1,0 +1,240 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// modelMethods are those on models, levels and providers.
+func modelMethods() []method {
+	return []method{
+		define(method{name: "models/list", doc: "All models, or those of one provider.", later: []string{"refresh"}}, models),
+		define(method{name: "model/set", doc: "The session's model from the next turn on."}, setModel),
+		define(method{name: "thinking/set", doc: "The preferred level from the next turn on."}, setThinking),
+		define(method{name: "thinking/explain", doc: "The decision that another model or level would get; nothing changes."}, explain),
+		define(method{name: "providers/list", doc: "The configured providers and their defaults."}, providers),
+		define(method{name: "auth/status", doc: "Which providers have the key that they need."}, authStatus),
+	}
+}
+
+// ProviderStatus is what clients are told of a provider. It holds no key.
+type ProviderStatus struct {
+	ID        string
+	Available bool
+	Why       string // why it is not
+	NeedsKey  bool
+	Defaults  agent.Defaults
+}
+
+// model finds the model that a client names.
+func (c *client) model(id, providerID string) (session.ModelRef, error) {
+	if providerID != "" {
+		id = providerID + "/" + strings.TrimPrefix(id, providerID+"/")
+	}
+	m, err := c.server.config.Sessions.Config().Catalog.Find(id)
+	return session.ModelRef{Provider: m.Provider, ID: m.ID}, err
+}
+
+// override reads a level and a display; empty words say nothing.
+func override(level, display string) (o session.Override, err error) {
+	if level != "" {
+		if o.Level, err = provider.ParseLevel(level); err != nil {
+			return o, err
+		}
+	}
+	if o.Display, err = provider.ParseDisplay(display); err != nil {
+		return o, invalidParams("display", "%v", err)
+	}
+	return o, nil
+}
+
+type modelsParams struct {
+	Provider string `json:"provider,omitempty"`
+}
+
+type modelsResult struct {
+	Models []wireCatalogModel `json:"models"`
+}
+
+func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) {
+	status := make(map[string]ProviderStatus)
+	for _, s := range c.server.config.Providers() {
+		status[s.ID] = s
+	}
+	if _, ok := status[p.Provider]; !ok && p.Provider != "" {
+		return modelsResult{}, &Error{Code: CodeNoModel, Message: "no such provider: " + p.Provider}
+	}
+	r := modelsResult{Models: []wireCatalogModel{}}
+	for _, m := range c.server.config.Sessions.Config().Catalog.Models() {
+		if p.Provider == "" || m.Provider == p.Provider {
+			s := status[m.Provider]
+			r.Models = append(r.Models, newWireCatalogModel(m, s.Available, s.Why))
+		}
+	}
+	return r, nil
+}
+
+type setModelParams struct {
+	Session  idOf[session.ID] `json:"session_id"`
+	Model    string           `json:"model_id"`
+	Provider string           `json:"provider,omitempty"`
+	Level    string           `json:"thinking_level,omitempty"`
+}
+
+type setModelResult struct {
+	Model agent.Model `json:"model"`
+	setThinkingResult
+}
+
+func setModel(ctx context.Context, c *client, p setModelParams) (setModelResult, error) {
+	m, err := c.model(p.Model, p.Provider)
+	if err != nil {
+		return setModelResult{}, err
+	}
+	o, err := override(p.Level, "")
+	if err != nil {
+		return setModelResult{}, err
+	}
+	change := agent.Change{Model: &m}
+	if o.Level != "" {
+		change.Level = &o.Level
+	}
+	st, err := set(ctx, c, p.Session.ID, change)
+	return setModelResult{wireModelOf(st.Model, st.Decision), newSetThinkingResult(st)}, err
+}
+
+type setThinkingParams struct {
+	Session  idOf[session.ID] `json:"session_id"`
+	Level    string           `json:"level"`
+	Fallback string           `json:"fallback,omitempty"`
+	Display  string           `json:"display,omitempty"`
+}
+
+type setThinkingResult struct {
+	Level     provider.Level    `json:"thinking_level"`
+	Preferred *provider.Level   `json:"preferred_thinking_level"`
+	Reasoning provider.Decision `json:"reasoning"`
+	Levels    []provider.Level  `json:"thinking_levels"`
+	Applies   string            `json:"applies"` // now, next_turn
+}
+
+func newSetThinkingResult(st agent.State) setThinkingResult {
+	r := setThinkingResult{Level: st.Decision.Effective, Preferred: preferred(st.Session.Settings), Reasoning: st.Decision,
+		Levels: append([]provider.Level{}, st.Decision.Supported...), Applies: "now"}
+	if st.Running {
+		r.Applies = "next_turn"
+	}
+	return r
+}
+
+func setThinking(ctx context.Context, c *client, p setThinkingParams) (setThinkingResult, error) {
+	level, err := provider.ParseLevel(p.Level)
+	if err != nil {
+		return setThinkingResult{}, err
+	}
+	change := agent.Change{Level: &level}
+	if p.Fallback != "" {
+		policy, err := provider.ParsePolicy(p.Fallback)
+		if err != nil {
+			return setThinkingResult{}, invalidParams("fallback", "%v", err)
+		}
+		change.Fallback = &policy
+	}
+	if p.Display != "" {
+		display, err := provider.ParseDisplay(p.Display)
+		if err != nil {
+			return setThinkingResult{}, invalidParams("display", "%v", err)
+		}
+		change.Display = &display
+	}
+	st, err := set(ctx, c, p.Session.ID, change)
+	return newSetThinkingResult(st), err
+}
+
+func set(ctx context.Context, c *client, id session.ID, change agent.Change) (agent.State, error) {
+	return onAgent(ctx, c, id, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
+}
+
+type explainParams struct {
+	Session idOf[session.ID] `json:"session_id"`
+	Model   string           `json:"model_id,omitempty"`
+	Level   string           `json:"level,omitempty"`
+}
+
+type explainResult struct {
+	Reasoning provider.Decision `json:"reasoning"`
+}
+
+func explain(ctx context.Context, c *client, p explainParams) (explainResult, error) {
+	o, err := override(p.Level, "")
+	if err != nil {
+		return explainResult{}, err
+	}
+	if p.Model != "" {
+		m, err := c.model(p.Model, "")
+		if err != nil {
+			return explainResult{}, err
+		}
+		o.Model = &m
+	}
+	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (explainResult, error) {
+		_, decision, err := a.Explain(ctx, o)
+		return explainResult{decision}, err
+	})
+}
+
+type providersResult struct {
+	Providers []wireProvider `json:"providers"`
+}
+
+type wireProvider struct {
+	Provider  string        `json:"provider"`
+	Available bool          `json:"available"`
+	Why       string        `json:"why,omitempty"`
+	Defaults  *wireDefaults `json:"reasoning_defaults"` // null: none were set
+}
+
+type wireDefaults struct {
+	Effort   provider.Level  `json:"effort,omitempty"`
+	Fallback provider.Policy `json:"fallback,omitempty"`
+}
+
+func providers(_ context.Context, c *client, _ nothing) (providersResult, error) {
+	r := providersResult{Providers: []wireProvider{}}
+	for _, s := range c.server.config.Providers() {
+		w := wireProvider{Provider: s.ID, Available: s.Available, Why: s.Why}
+		if s.Defaults != (agent.Defaults{}) {
+			w.Defaults = &wireDefaults{s.Defaults.Level, s.Defaults.Policy}
+		}
+		r.Providers = append(r.Providers, w)
+	}
+	return r, nil
+}
+
+type authResult struct {
+	Providers []wireAuth `json:"providers"`
+}
+
+type wireAuth struct {
+	Provider string `json:"provider"`
+	State    string `json:"state"` // ready, missing, not_needed
+}
+
+func authStatus(_ context.Context, c *client, _ nothing) (authResult, error) {
+	r := authResult{Providers: []wireAuth{}}
+	for _, s := range c.server.config.Providers() {
+		state := "not_needed"
+		switch {
+		case s.NeedsKey && s.Available:
+			state = "ready"
+		case s.NeedsKey:
+			state = "missing"
+		}
+		r.Providers = append(r.Providers, wireAuth{s.ID, state})
+	}
+	return r, nil
+}

@@ -1,0 +1,392 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// sessionMethods are those on a session and its turns.
+func sessionMethods() []method {
+	return []method{
+		define(method{name: "session/new", doc: "Makes a session and subscribes this connection to it.",
+			later: []string{"agent", "tools", "mcp_servers", "client_id"}}, newSession),
+		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered.",
+			later: []string{"client_id"}}, prompt),
+		defineLate(method{name: "turn/wait", doc: "Answers when the turn has ended."}, wait),
+		define(method{name: "session/cancel", doc: "Ends the running turn or takes a queued one out."}, cancel),
+		define(method{name: "session/queue", doc: "Tells what waits; takes turns out; lets a held queue go on."}, queueOf),
+		define(method{name: "session/attach", doc: "Subscribes this connection and answers with the state to begin from.",
+			later: []string{"after_seq"}}, attach),
+		define(method{name: "session/detach", doc: "Ends this connection's subscription."}, detach),
+		define(method{name: "session/state", doc: "Tells what the session is."}, state),
+		define(method{name: "session/list", doc: "A page of sessions, newest first."}, list),
+		define(method{name: "session/update", doc: "Sets the title or metadata."}, updateSession),
+		define(method{name: "session/delete", doc: "Cancels what runs and removes the session."}, deleteSession),
+	}
+}
+
+// onAgent runs f with the session's agent.
+func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
+	var value T
+	err := c.server.config.Sessions.Do(ctx, id, func(a *agent.Agent) (err error) {
+		value, err = f(a)
+		return err
+	})
+	return value, err
+}
+
+// subscribe carries a session's updates to the client from now on; the answer to the request comes first.
+func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
+	c.follow(id, func(ctx context.Context) error {
+		defer sub.Close()
+		for {
+			u, err := sub.Next(ctx)
+			if stale, ok := errors.AsType[*agent.Stale](err); ok {
+				return c.notify(ctx, encodeStale(id, stale.After))
+			}
+			if errors.Is(err, agent.ErrClosed) { // the session was closed under this client
+				return c.notify(ctx, encodeStale(id, seq))
+			}
+			if err != nil {
+				return err
+			}
+			if err := c.notify(ctx, u.Encoded(encodeUpdate)); err != nil {
+				return err
+			}
+			if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
+				return nil
+			}
+			seq = u.Seq
+		}
+	})
+}
+
+type sessionParams struct {
+	Session idOf[session.ID] `json:"session_id"`
+}
+
+type newParams struct {
+	Model    string `json:"model_id,omitempty"`
+	Level    string `json:"thinking_level,omitempty"`
+	Fallback string `json:"fallback,omitempty"`
+	Display  string `json:"display,omitempty"`
+	System   string `json:"system_prompt,omitempty"`
+	CWD      string `json:"cwd,omitempty"`
+	Title    string `json:"title,omitempty"`
+}
+
+type newResult struct {
+	Session   session.ID        `json:"session_id"`
+	Model     agent.Model       `json:"model"`
+	Level     provider.Level    `json:"thinking_level"`
+	Preferred *provider.Level   `json:"preferred_thinking_level"`
+	Reasoning provider.Decision `json:"reasoning"`
+}
+
+func newSession(ctx context.Context, c *client, p newParams) (newResult, error) {
+	set := session.Settings{Model: c.server.config.DefaultModel()}
+	if p.Model != "" {
+		m, err := c.model(p.Model, "")
+		if err != nil {
+			return newResult{}, err
+		}
+		set.Model = m
+	}
+	o, err := override(p.Level, p.Display)
+	if err != nil {
+		return newResult{}, err
+	}
+	set.Level, set.Display = o.Level, o.Display
+	if p.Fallback != "" {
+		if set.Fallback, err = provider.ParsePolicy(p.Fallback); err != nil {
+			return newResult{}, invalidParams("fallback", "%v", err)
+		}
+	}
+	sessions := c.server.config.Sessions
+	model, decision, err := sessions.Config().Decide(set)
+	if err != nil {
+		return newResult{}, err
+	}
+	s, err := sessions.Create(ctx, session.Session{Title: p.Title, System: p.System, CWD: p.CWD, Settings: set})
+	if err != nil {
+		return newResult{}, err
+	}
+	if _, err := c.attachTo(ctx, s.ID, 0); err != nil {
+		return newResult{}, err
+	}
+	shown := wireModelOf(model, decision)
+	return newResult{s.ID, shown, shown.Level, preferred(set), decision}, nil
+}
+
+// attachTo subscribes the client to a session.
+func (c *client) attachTo(ctx context.Context, id session.ID, limit int) (agent.Snapshot, error) {
+	return onAgent(ctx, c, id, func(a *agent.Agent) (agent.Snapshot, error) {
+		snap, sub, err := a.Attach(ctx, limit)
+		if err == nil {
+			c.subscribe(id, snap.Seq, sub)
+		}
+		return snap, err
+	})
+}
+
+type promptParams struct {
+	Session  idOf[session.ID] `json:"session_id"`
+	Text     string           `json:"text,omitempty"`
+	Content  provider.Blocks  `json:"content,omitempty"`
+	Level    string           `json:"thinking_level,omitempty"`
+	Model    string           `json:"model_id,omitempty"`
+	Display  string           `json:"display,omitempty"`
+	WhenBusy string           `json:"when_busy,omitempty"`
+}
+
+type promptResult struct {
+	Turn        session.TurnID    `json:"turn_id"`
+	Message     session.MessageID `json:"message_id"`
+	Disposition agent.Disposition `json:"disposition"`
+}
+
+func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error) {
+	content, err := p.content()
+	if err != nil {
+		return promptResult{}, err
+	}
+	o, err := override(p.Level, p.Display)
+	if err != nil {
+		return promptResult{}, err
+	}
+	if p.Model != "" {
+		m, err := c.model(p.Model, "")
+		if err != nil {
+			return promptResult{}, err
+		}
+		o.Model = &m
+	}
+	switch p.WhenBusy {
+	case "", "queue", "reject":
+	case "steer":
+		return promptResult{}, invalidParams("when_busy", "steer is not supported by this version; use queue or reject")
+	default:
+		return promptResult{}, invalidParams("when_busy", "%q is none of queue, reject", p.WhenBusy)
+	}
+	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) {
+		return a.Prompt(ctx, agent.Prompt{Content: content, Override: o, Reject: p.WhenBusy == "reject"})
+	})
+	return promptResult{r.Turn, r.Message, r.Disposition}, err
+}
+
+// content is what the client says. Nobody but a vendor gives a block its state.
+func (p promptParams) content() (provider.Blocks, error) {
+	switch {
+	case p.Text != "" && len(p.Content) > 0:
+		return nil, invalidParams("content", "stands beside text; give one of them")
+	case strings.TrimSpace(p.Text) != "":
+		return provider.Blocks{provider.Text{Text: p.Text}}, nil
+	case len(p.Content) == 0:
+		return nil, invalidParams("text", "is missing or empty; give text or content")
+	}
+	var content provider.Blocks
+	for i, b := range p.Content {
+		switch b := b.(type) {
+		case provider.Text:
+			if strings.TrimSpace(b.Text) == "" {
+				return nil, invalidParams("content", "block %d is an empty text", i)
+			}
+		case provider.Media:
+			if len(b.Data) == 0 {
+				return nil, invalidParams("content", "block %d has no data", i)
+			}
+		default:
+			return nil, invalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
+		}
+		content = append(content, provider.WithoutState(b))
+	}
+	return content, nil
+}
+
+type waitParams struct {
+	Session idOf[session.ID]     `json:"session_id"`
+	Turn    idOf[session.TurnID] `json:"turn_id"`
+}
+
+type waitResult struct {
+	Turn       session.TurnID     `json:"turn_id"`
+	StopReason string             `json:"stop_reason"`
+	Limit      string             `json:"limit,omitempty"`
+	Message    *wireMessage       `json:"message,omitempty"`
+	Usage      provider.Usage     `json:"usage"`
+	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
+	Error      *Error             `json:"error,omitempty"`
+}
+
+func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (waitResult, error), error) {
+	return func(ctx context.Context) (waitResult, error) {
+		e, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, p.Turn.ID) })
+		if err != nil {
+			return waitResult{}, err
+		}
+		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure(e.End.Error)}
+		if e.Start != nil {
+			r.Reasoning = &e.Start.Reasoning
+		}
+		if e.Message != nil {
+			m, err := newWireMessage(*e.Message)
+			if err != nil {
+				return waitResult{}, err
+			}
+			r.Message = &m
+		}
+		return r, nil
+	}, nil
+}
+
+type cancelParams struct {
+	Session idOf[session.ID]     `json:"session_id"`
+	Turn    idOf[session.TurnID] `json:"turn_id,omitzero"`
+}
+
+type cancelResult struct {
+	Cancelled bool `json:"cancelled"`
+}
+
+func cancel(ctx context.Context, c *client, p cancelParams) (cancelResult, error) {
+	ok, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, p.Turn.ID) })
+	return cancelResult{ok}, err
+}
+
+type queueParams struct {
+	Session idOf[session.ID]       `json:"session_id"`
+	Remove  []idOf[session.TurnID] `json:"remove,omitempty"`
+	Resume  bool                   `json:"resume,omitempty"`
+}
+
+func queueOf(ctx context.Context, c *client, p queueParams) (agent.QueueUpdate, error) {
+	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.QueueUpdate, error) {
+		for _, t := range p.Remove {
+			if err := a.Dequeue(ctx, t.ID); err != nil {
+				return agent.QueueUpdate{}, err
+			}
+		}
+		if p.Resume {
+			if err := a.Resume(ctx); err != nil {
+				return agent.QueueUpdate{}, err
+			}
+		}
+		return a.Queue(ctx)
+	})
+}
+
+type attachParams struct {
+	Session idOf[session.ID] `json:"session_id"`
+	Limit   int              `json:"limit,omitempty"`
+}
+
+type attachResult struct {
+	Session  wireSession   `json:"session"`
+	Seq      uint64        `json:"seq"`
+	Messages []wireMessage `json:"messages"`
+	More     bool          `json:"more"`
+	Open     *openTurn     `json:"open,omitempty"`
+}
+
+type openTurn struct {
+	Turn      session.TurnID    `json:"turn_id"`
+	Model     agent.Model       `json:"model"`
+	Reasoning provider.Decision `json:"reasoning"`
+	Messages  []wireMessage     `json:"messages"`
+	Queue     []agent.Queued    `json:"queue"`
+	Held      bool              `json:"held"`
+}
+
+func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
+	limit, err := clampLimit(p.Limit)
+	if err != nil {
+		return attachResult{}, err
+	}
+	snap, err := c.attachTo(ctx, p.Session.ID, limit)
+	if err != nil {
+		return attachResult{}, err
+	}
+	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq, More: snap.More}
+	messages, err := newWireMessages(snap.Messages)
+	if err != nil {
+		return attachResult{}, err
+	}
+	if r.Messages = newest(messages, maxAnswer); len(r.Messages) < len(messages) {
+		r.More = true
+	}
+	if t := snap.Turn; t != nil {
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: t.Reasoning, Queue: snap.Queue.Queue, Held: snap.Queue.Held}
+		if r.Open.Messages, err = newWireMessages(t.Messages); err != nil {
+			return attachResult{}, err
+		}
+	}
+	return r, nil
+}
+
+func detach(_ context.Context, c *client, p sessionParams) (nothing, error) {
+	c.unfollow(p.Session.ID)
+	return nothing{}, nil
+}
+
+type stateResult struct {
+	Session wireSession `json:"session"`
+}
+
+func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
+	st, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
+	return stateResult{newWireSession(st.Session, wireModelOf(st.Model, st.Decision))}, err
+}
+
+type listParams struct {
+	Cursor string `json:"cursor,omitempty"`
+	Limit  int    `json:"limit,omitempty"`
+	Query  string `json:"query,omitempty"`
+	CWD    string `json:"cwd,omitempty"`
+}
+
+type listResult struct {
+	Sessions []wireSession `json:"sessions"`
+	Next     string        `json:"next_cursor,omitempty"`
+}
+
+func list(ctx context.Context, c *client, p listParams) (listResult, error) {
+	limit, err := clampLimit(p.Limit)
+	if err != nil {
+		return listResult{}, err
+	}
+	config := c.server.config.Sessions.Config()
+	page, next, err := config.Store.List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+	r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
+	for _, s := range page {
+		// A level that the row lost since it was chosen is told where it matters: at the next turn.
+		model, decision, _ := config.Decide(s.Settings)
+		r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))
+	}
+	return r, err
+}
+
+type updateParams struct {
+	Session  idOf[session.ID]           `json:"session_id"`
+	Title    *string                    `json:"title,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+}
+
+func updateSession(ctx context.Context, c *client, p updateParams) (nothing, error) {
+	if p.Title == nil && len(p.Metadata) == 0 {
+		return nothing{}, invalidParams("title", "is missing; give title or metadata")
+	}
+	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) {
+		return a.Set(ctx, agent.Change{Title: p.Title, Metadata: p.Metadata})
+	})
+	return nothing{}, err
+}
+
+func deleteSession(ctx context.Context, c *client, p sessionParams) (nothing, error) {
+	return nothing{}, c.server.config.Sessions.Delete(ctx, p.Session.ID)
+}
