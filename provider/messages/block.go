@@ -111,7 +111,7 @@ func (r *reply) delta(index int64, d gjson.Result) error {
 		p.estimate = max(p.estimate, int(min(d.Get("estimated_tokens").Int(), 1<<31-1)))
 		return r.grow(p, d.Get("thinking"))
 	case p.kind == "thinking" && kind == "signature_delta":
-		p.sig = d.Get("signature").Str // assigned: it comes once and whole (docs: streaming)
+		p.sig = valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
 		return r.alive()
 	case p.kind == "tool_use" && kind == "input_json_delta":
 		return r.grow(p, d.Get("partial_json"))
@@ -185,7 +185,7 @@ func (r *reply) thinkingKind(p *part) provider.ThinkingKind {
 
 func (r *reply) cite(p *part, citation gjson.Result) error {
 	if citation.Exists() {
-		p.cited = append(p.cited, json.RawMessage(citation.Raw))
+		p.cited = append(p.cited, json.RawMessage(valid(citation.Raw)))
 	}
 	return r.alive()
 }
@@ -193,23 +193,25 @@ func (r *reply) cite(p *part, citation gjson.Result) error {
 // absorb joins a delta into a block that this build does not know, by the names of its members: text is appended, a
 // citation added, JSON text becomes the input, anything else replaces what was there.
 func (r *reply) absorb(p *part, d gjson.Result) error {
-	d.ForEach(func(name, value gjson.Result) bool {
-		switch {
-		case name.Str == "type":
-		case name.Str == "citation":
-			p.cited = append(p.cited, json.RawMessage(value.Raw))
-		case name.Str == "partial_json" && value.Type == gjson.String:
+	d.ForEach(func(key, value gjson.Result) bool {
+		switch name := valid(key.Str); {
+		case name == "type":
+		case name == "citation":
+			p.cited = append(p.cited, json.RawMessage(valid(value.Raw)))
+		case name == "partial_json" && value.Type == gjson.String:
 			p.text.add(value)
 		case value.Type == gjson.String:
-			p.member(name.Str).add(value)
+			p.member(name).add(value)
 		case value.Type != gjson.Null:
-			p.members[name.Str] = json.RawMessage(value.Raw)
-			delete(p.grown, name.Str)
+			p.members[name] = json.RawMessage(valid(value.Raw))
+			delete(p.grown, name)
 		}
 		return true
 	})
 	return r.alive()
 }
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // member is a string of the block that grows; it begins with what the start said.
 func (p *part) member(name string) *growth {

@@ -38,7 +38,7 @@ func (g *growth) put(raw string) string {
 	if raw == "" {
 		return ""
 	}
-	text := strings.ToValidUTF8(gjson.Parse(`"`+raw+`"`).Str, "\uFFFD")
+	text := valid(gjson.Parse(`"` + raw + `"`).Str)
 	g.text.WriteString(text)
 	return text
 }

@@ -1,12 +1,14 @@
 package messages
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
@@ -95,7 +97,11 @@ func (r *reply) event(data []byte) error {
 		}
 		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
 	}
-	switch kind := gjson.GetBytes(data, "type").Str; kind {
+	kind := gjson.GetBytes(data, "type").Str
+	if kind != "content_block_delta" && !utf8.Valid(data) { // a delta's pieces may be cut inside a character
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	switch kind {
 	case "content_block_delta":
 		return r.delta(gjson.GetBytes(data, "index").Int(), gjson.GetBytes(data, "delta"))
 	case "content_block_start":

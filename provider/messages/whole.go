@@ -29,7 +29,7 @@ func (r *reply) whole(ctx context.Context, body io.Reader) error {
 	case err != nil:
 		return r.api.caller.NoAnswer(r.resp, "the answer is not JSON: "+err.Error())
 	}
-	root := gjson.ParseBytes(value)
+	root := gjson.Parse(valid(string(value)))
 	switch {
 	case root.Get("type").Str == "error" || hasError(root):
 		return r.failed(value)
@@ -67,20 +67,23 @@ func (r *reply) message(root gjson.Result) error {
 	return errStopped
 }
 
-// readAll reads the body and tells that it comes.
+// readAll reads the body in pieces, so that one without end costs no more than the limit, and tells that it comes.
 func (r *reply) readAll(ctx context.Context, body io.Reader) ([]byte, error) {
-	var data []byte
-	chunk := make([]byte, 32<<10)
+	var pieces [][]byte
+	piece := make([]byte, 0, 64<<10)
 	for {
-		n, err := body.Read(chunk)
-		data = append(data, chunk[:n]...)
+		n, err := body.Read(piece[len(piece):cap(piece)])
+		piece = piece[:len(piece)+n]
 		switch {
-		case len(data) > maxWhole:
-			return nil, r.api.caller.NoAnswer(r.resp, fmt.Sprintf("the answer is larger than %d MiB", maxWhole>>20))
 		case err == io.EOF:
-			return data, nil
+			return bytes.Join(append(pieces, piece), nil), nil
 		case err != nil:
 			return nil, r.api.caller.Broken(ctx, r.resp, err)
+		case len(piece) == cap(piece):
+			pieces, piece = append(pieces, piece), make([]byte, 0, cap(piece))
+		}
+		if len(pieces)*cap(piece) > maxWhole {
+			return nil, r.api.caller.NoAnswer(r.resp, fmt.Sprintf("the answer is larger than %d MiB", maxWhole>>20))
 		}
 		if err := r.alive(); err != nil {
 			return nil, err
