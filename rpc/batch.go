@@ -6,6 +6,7 @@ type batch struct {
 	elements [][]byte // of the frame
 	next     int      // the first that nobody has looked at
 	ids      []string // as sent, by element
+	taken    []string // those that this batch holds until its array is out
 	answers  [][]byte // by element; nil: none
 	sound    bool     // one element at least was no malformed message
 }
@@ -38,6 +39,7 @@ func (s *Stream) nextOfBatch() ([]byte, error) {
 			b.sound = true
 			var object []byte
 			if object, refused = s.admit(m, b, place); object != nil {
+				b.taken = append(b.taken, m.id)
 				return object, nil
 			}
 		}
@@ -63,7 +65,7 @@ func (s *Stream) finishBatch() error {
 		return err
 	}
 	s.mu.Lock()
-	for _, id := range b.ids {
+	for _, id := range b.taken {
 		delete(s.ids, id)
 	}
 	s.mu.Unlock()

@@ -60,6 +60,45 @@ func TestLateAnswersHoldUpNobody(t *testing.T) {
 	}
 }
 
+// A batch frees its own ids when its array is out, and nobody else's.
+func TestIDsOfBatches(t *testing.T) {
+	p := connect(t, t.Context(), testServer(t, Config{}))
+	p.send(request(1, "late", "{}"))
+	for range 2 {
+		p.send("[" + pingWith("1") + "," + pingWith("2") + "]")
+		p.expect("[" + fmt.Sprintf(refused, "1", "a request with this id is in flight") + "," + fmt.Sprintf(pong, "2") + "]")
+	}
+	p.send(pingWith("1"), pingWith("2"))
+	p.expect(fmt.Sprintf(refused, "1", "a request with this id is in flight"))
+	p.expect(fmt.Sprintf(pong, "2"))
+	p.send(cancelOf("1"))
+	p.expect(fmt.Sprintf(cancelled, "1"))
+	if err := p.hangUp(); err != nil {
+		t.Errorf("Serve ended with %v", err)
+	}
+}
+
+// Serve returns when all that runs for its client has ended, and writes no answer that the end itself caused.
+func TestServeWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testServer(t, Config{})
+		linger := func(ctx context.Context) error {
+			<-ctx.Done()
+			time.Sleep(time.Minute)
+			return ctx.Err()
+		}
+		s.byName["linger"] = defineLate(method{name: "linger"}, func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
+			c.follow("a", linger)
+			return func(ctx context.Context) (nothing, error) { return nothing{}, linger(ctx) }, nil
+		})
+		began := time.Now()
+		got, err := converse(t, s, strings.NewReader(request(1, "linger", "{}")))
+		if waited := time.Since(began); err != nil || got != "" || waited != time.Minute {
+			t.Errorf("Serve ended with %v after %v and wrote %q", err, waited, got)
+		}
+	})
+}
+
 func TestRequestsInFlightAreBounded(t *testing.T) {
 	p := connect(t, t.Context(), testServer(t, Config{}))
 	for i := range maxInFlight {

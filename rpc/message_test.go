@@ -53,7 +53,7 @@ func idCases() []frameCase {
 	} {
 		cases = append(cases, frameCase{"id " + id, pingWith(id), fmt.Sprintf(refused, "null", detail)})
 	}
-	long := `"` + strings.Repeat("x", maxID) + `"`
+	long := `"` + strings.Repeat("x", maxID-1) + `"`
 	cases = append(cases, frameCase{"id too long", pingWith(long), fmt.Sprintf(refused, "null", "the id is longer than 1024 bytes")})
 	for _, id := range []string{`01`, `+1`, `.5`, `1.`, `1e`, `0x10`, `NaN`, `'a'`, `"\x"`, "\"\t\"", `"a`, `tru`} {
 		cases = append(cases, frameCase{"id that is no JSON " + id, pingWith(id), parseError})
