@@ -107,8 +107,8 @@ func (r *reply) delta(index int64, d gjson.Result) error {
 	case p.kind == "text" && kind == "citations_delta":
 		return r.cite(p, d.Get("citation"))
 	case p.kind == "thinking" && kind == "thinking_delta":
-		// The vendor's counts are running totals everywhere else; an estimate does not shrink.
-		p.estimate = max(p.estimate, int(min(d.Get("estimated_tokens").Int(), 1<<31-1)))
+		const most = 1 << 30 // of an increment, and of their sum (SDK: BetaThinkingDelta)
+		p.estimate = min(p.estimate+int(min(max(d.Get("estimated_tokens").Int(), 0), most)), most)
 		return r.grow(p, d.Get("thinking"))
 	case p.kind == "thinking" && kind == "signature_delta":
 		p.sig = valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
