@@ -210,7 +210,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestInterleavedTokens: thinking of earlier turns is input on models that keep it, and none on the others.
+// TestThinkingIsInput: thinking of earlier turns is input on models that keep it, and none on the others.
 func TestThinkingIsInput(t *testing.T) {
 	for model, kept := range map[string]bool{"claude": true, "claude-opus-4-5": true, "claude-budget": false} {
 		c := newTalk(t, model)

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // decode reads exactly one JSON value; numbers stay text.
@@ -76,8 +77,13 @@ func number(n json.Number) string {
 	return strconv.FormatFloat(f, 'g', -1, 64)
 }
 
-// quote appends s as a JSON string.
+// quote appends s as a JSON string. Most have nothing to escape, and deltas come by the thousand.
 func quote(b []byte, s string) []byte {
+	if plain(s) {
+		b = append(b, '"')
+		b = append(b, s...)
+		return append(b, '"')
+	}
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
 	e.SetEscapeHTML(false)
@@ -85,6 +91,15 @@ func quote(b []byte, s string) []byte {
 		panic(err) // strings always encode
 	}
 	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
 }
 
 // digest is the hash of a growing sequence of parts.

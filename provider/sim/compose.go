@@ -173,11 +173,13 @@ func (w *writer) answer(prompt string, n int) string {
 	if aboutCode(prompt) {
 		b.WriteString("\n" + w.code())
 	}
-	for section := 0; len(strings.Fields(b.String())) < n-25; section++ {
+	for section, words := 0, len(strings.Fields(b.String())); words < n-25; section++ {
 		if section%4 == 3 {
 			b.WriteString("\n### " + title(w.topic()) + "\n")
 		}
-		b.WriteString("\n" + w.sentence(claims) + " " + w.sentence(checks) + " " + w.sentence(claims) + "\n")
+		paragraph := w.sentence(claims) + " " + w.sentence(checks) + " " + w.sentence(claims)
+		words += len(strings.Fields(paragraph))
+		b.WriteString("\n" + paragraph + "\n")
 	}
 	b.WriteString("\n*This was the simulator: it keeps every rule of the wire and understands nothing.*")
 	return b.String()

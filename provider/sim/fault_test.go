@@ -357,6 +357,26 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// TestCloseWhileDialing: a connection that comes in at the last moment holds up nobody.
+func TestCloseWhileDialing(t *testing.T) {
+	s := New(Config{NoJournal: true})
+	for range 300 {
+		c := dial(t, s)
+		done := make(chan struct{})
+		go func() { // ends with Close, awaited below
+			defer close(done)
+			if r, err := c.ask(t.Context(), "[[sim: fault=stall after=0]] hello"); err == nil {
+				io.Copy(io.Discard, r.Body)
+				r.Body.Close()
+			}
+		}()
+		if err := c.l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		<-done
+	}
+}
+
 func TestBomb(t *testing.T) {
 	c := dial(t, New(Config{}))
 	defer c.close()
@@ -441,6 +461,7 @@ func TestMarkerGrammar(t *testing.T) {
 		"fault=cut after=1 bytes=3":     "fault=cut",
 		"times=3":                       "a fault",
 		"category=cyber":                "stop=refusal",
+		"stop=refusal category=rude":    "general_harms",
 		"rounds=3":                      "tool=NAME",
 		"retry_after=3":                 "told by status",
 		"]] [[sim: text=3":              "more than one marker",
@@ -464,6 +485,11 @@ func TestMarkerGrammar(t *testing.T) {
 	for _, w := range words {
 		if !strings.Contains(Help(), w.usage) {
 			t.Errorf("Help is silent about %s", w.usage)
+		}
+	}
+	for _, model := range []string{"claude ", "claude-always ", "claude-budget ", "claude-between-tools "} {
+		if !strings.Contains(Help(), "  "+model) {
+			t.Errorf("Help is silent about %s", model)
 		}
 	}
 	for i, f := range faults {

@@ -149,14 +149,14 @@ func (f *fields) done() error {
 	if f.err != nil {
 		return f.err
 	}
-	extra := ""
+	var extra []string
 	for name := range f.m {
-		if !slices.Contains(f.taken, name) && (extra == "" || name < extra) {
-			extra = name
+		if !slices.Contains(f.taken, name) {
+			extra = append(extra, name)
 		}
 	}
-	if extra != "" || f.m[""] != nil {
-		return invalid("%s: Extra inputs are not permitted", f.at(extra))
+	if extra != nil {
+		return invalid("%s: Extra inputs are not permitted", f.at(slices.Min(extra)))
 	}
 	return nil
 }

@@ -34,11 +34,17 @@ func (s *Server) Listen() *Listener {
 	return l
 }
 
-// state counts connections: they begin on the accept loop and end when their last handler has returned.
-func (l *Listener) state(_ net.Conn, state http.ConnState) {
+// state counts connections: they begin on the accept loop and end when their last handler has returned. One that was
+// accepted while http.Server.Close went over the others is closed here.
+func (l *Listener) state(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		l.served.Add(1)
+		select {
+		case <-l.closed:
+			c.Close() // a pipe: no error
+		default:
+		}
 	case http.StateClosed:
 		l.served.Done()
 	}

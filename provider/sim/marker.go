@@ -34,9 +34,18 @@ Words of the marker:
 	b.WriteString(line + "\n")
 	b.WriteString(`
 The first twelve are errors of the vendor: by status, or in mid-stream where after= is given.
-cut breaks the connection, end ends the body without its last event, stall says nothing more.
+cut breaks the connection, end ends the body without its last event, stall says nothing more;
+without after= these come before the answer, a stall even before its header.
 Nothing is remembered between requests but the number of tries that times= needs.
+
+Models, besides the vendor's own ids:
+
 `)
+	for i := range messagesModels {
+		if m := &messagesModels[i]; m.imitates != "" {
+			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
+		}
+	}
 	return b.String()
 }
 
@@ -48,6 +57,9 @@ type word struct {
 	bare  bool
 	set   func(a *Answer, value string) error
 }
+
+// categories of refusals. [docs: refusals-and-fallback]
+var categories = []string{"cyber", "bio", "frontier_llm", "reasoning_extraction", "general_harms"}
 
 // wordsMost bounds what a marker can ask for in words: about 1 MB of text.
 const wordsMost = 200_000
@@ -80,7 +92,13 @@ var words = []word{
 			return nil
 		}},
 	{name: "category", usage: "category=WORD", help: "of a refusal: cyber, bio, frontier_llm, reasoning_extraction, general_harms",
-		set: func(a *Answer, v string) error { a.Category = v; return nil }},
+		set: func(a *Answer, v string) error {
+			if !slices.Contains(categories, v) {
+				return fmt.Errorf("one of %v", categories)
+			}
+			a.Category = v
+			return nil
+		}},
 	{name: "pace", usage: "pace=N", help: "N deltas a second; 0: as fast as asked",
 		set: func(a *Answer, v string) error {
 			f, err := strconv.ParseFloat(v, 64)

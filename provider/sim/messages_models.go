@@ -12,6 +12,7 @@ type messagesModel struct {
 	id        string
 	alias     string // an undated or dated second id
 	imitates  string // the simulator's own names: the row that they stand for
+	note      string // and what that is like
 	name      string
 	line      string
 	lifecycle string // active, deprecated, retired; a retired one is listed and not served
@@ -121,10 +122,14 @@ var messagesModels = []messagesModel{
 	{id: "claude-3-7-sonnet-20250219", alias: "claude-3-7-sonnet-latest", name: "Claude Sonnet 3.7", line: "sonnet", lifecycle: "retired", created: "2025-02-19", window: 200_000, output: 64_000, types: manualOff, silent: true},
 
 	// The simulator's own names.
-	{id: "claude", name: "Simulated Claude", imitates: "claude-opus-5"},                                        // adaptive, can be off below xhigh
-	{id: "claude-always", name: "Simulated Claude, always thinking", imitates: "claude-opus-5-5"},              // adaptive, never off, bound
-	{id: "claude-budget", name: "Simulated Claude with a budget", imitates: "claude-sonnet-4-5-20250929"},      // manual, off by default
-	{id: "claude-between-tools", name: "Simulated Claude, silent before tools", imitates: "claude-sonnet-5-5"}, // adaptive or between_tools, bound, personal
+	{id: "claude", name: "Simulated Claude", imitates: "claude-opus-5",
+		note: "adaptive, off up to high effort"},
+	{id: "claude-always", name: "Simulated Claude, always thinking", imitates: "claude-opus-5-5",
+		note: "adaptive, never off, thinking bound to its place"},
+	{id: "claude-budget", name: "Simulated Claude with a budget", imitates: "claude-sonnet-4-5-20250929",
+		note: "a budget of tokens, off unless asked"},
+	{id: "claude-between-tools", name: "Simulated Claude, quiet before tools", imitates: "claude-sonnet-5-5",
+		note: "adaptive or between tools, thinking bound to place and account"},
 }
 
 // messagesModelBy finds the row for an id and the id that answers name. A row of the simulator's own name is that of

@@ -270,7 +270,8 @@ func (c *messagesCall) finish() error {
 		c.ask.words, c.ask.blocks = c.amount(inLoop)
 	}
 	c.ask.inside = c.model.narrates
-	return c.forcedCall()
+	c.forcedCall()
+	return nil
 }
 
 // amount is how much thinking an effort or a budget is worth here.

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"bytes"
+	"encoding/json"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -29,4 +32,23 @@ func TestWholeAndStreamAgree(t *testing.T) {
 	if answer := get[string](whole, "content", 1, "text"); !strings.HasPrefix(answer, "## ") || !strings.Contains(answer, "\n- **") {
 		t.Errorf("no Markdown: %s", answer)
 	}
+}
+
+// BenchmarkStream is the cost of a streamed answer on the server's side; it is to be small beside that of its client.
+func BenchmarkStream(b *testing.B) {
+	s := New(Config{NoJournal: true})
+	body, err := json.Marshal(request(obj{"stream": true, "thinking": thinking("adaptive", "display", "summarized"),
+		"messages": arr{say("user", "[[sim: thinking=5000 text=5000]] Which date is later?")}}))
+	if err != nil {
+		b.Fatal(err)
+	}
+	deltas := 0
+	for b.Loop() {
+		r := httptest.NewRequest("POST", "/v1/messages", bytes.NewReader(body))
+		r.Header = header()
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		deltas += bytes.Count(w.Body.Bytes(), []byte("event: content_block_delta"))
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(deltas), "ns/delta")
 }

@@ -1,0 +1,172 @@
+package sim
+
+import "strings"
+
+// checkTurns checks what holds between messages: tool calls and their results, the end of each assistant turn, the
+// end of the conversation, and the number of cache marks. [docs: tool use, thinking-troubleshooting, prompt-caching]
+func (c *messagesCall) checkTurns() error {
+	if len(c.turns) == 0 {
+		return invalid("messages: at least one message is required")
+	}
+	ids := map[string]bool{}
+	for i, t := range c.turns {
+		var calls []string
+		if i > 0 {
+			var err error
+			if calls, err = c.turns[i-1].calls(nil); err != nil {
+				return err
+			}
+		}
+		if err := t.answers(calls); err != nil {
+			return err
+		}
+		if _, err := t.calls(ids); err != nil {
+			return err
+		}
+		if t.role == "assistant" && t.blocks[len(t.blocks)-1].thinking() {
+			return invalid("%s: The final block in an assistant message cannot be `thinking`.", t.blocks[len(t.blocks)-1].path)
+		}
+	}
+	last := c.turns[len(c.turns)-1]
+	if calls, _ := last.calls(nil); len(calls) > 0 {
+		return unanswered(last.blocks[0].path, calls[0])
+	}
+	if err := c.checkPrefill(last); err != nil {
+		return err
+	}
+	if err := c.checkOpening(); err != nil {
+		return err
+	}
+	return c.checkMarks()
+}
+
+// calls is the ids of a turn's tool calls; ids that are in seen already are an error, and the new ones are added.
+func (t messagesTurn) calls(seen map[string]bool) ([]string, error) {
+	var ids []string
+	for _, b := range t.blocks {
+		if b.kind != "tool_use" {
+			continue
+		}
+		id, _ := b.m["id"].(string)
+		if seen != nil {
+			if seen[id] {
+				return nil, invalid("%s: `tool_use` ids must be unique", b.path)
+			}
+			seen[id] = true
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+func unanswered(path, id string) error {
+	return invalid("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", path, id)
+}
+
+// answers checks that a turn answers exactly these calls, each once, before it says anything else.
+func (t messagesTurn) answers(calls []string) error {
+	open := map[string]bool{}
+	for _, id := range calls {
+		open[id] = true
+	}
+	answered := map[string]bool{}
+	for _, b := range t.blocks {
+		if b.kind != "tool_result" {
+			break
+		}
+		id, _ := b.m["tool_use_id"].(string)
+		if answered[id] {
+			return invalid("%s: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: %s", b.path, id)
+		}
+		if open[id] {
+			delete(open, id)
+			answered[id] = true
+		}
+	}
+	for _, id := range calls {
+		if open[id] {
+			return unanswered(t.blocks[0].path, id)
+		}
+	}
+	for _, b := range t.blocks {
+		if id, _ := b.m["tool_use_id"].(string); b.kind == "tool_result" && !answered[id] {
+			return invalid("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.path, id)
+		}
+	}
+	return nil
+}
+
+// checkPrefill judges a conversation that ends with the assistant. What ends with a call of the vendor's own tool is
+// no prefill but the continuation after pause_turn. [docs: handling-stop-reasons]
+func (c *messagesCall) checkPrefill(last messagesTurn) error {
+	if last.role != "assistant" || last.blocks[len(last.blocks)-1].kind == "server_tool_use" {
+		return nil
+	}
+	switch end, _ := last.blocks[len(last.blocks)-1].m["text"].(string); {
+	case c.model.noPrefill:
+		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
+	case c.thinks(false):
+		return invalid("Assistant message prefill is not supported when thinking is enabled.")
+	case end != strings.TrimRight(end, " \t\r\n"):
+		return invalid("messages: final assistant content cannot end with trailing whitespace")
+	}
+	return nil
+}
+
+// checkOpening is the rule of manual mode: a turn that is in the middle of its tool calls has to begin with thinking.
+// The turn begins after the last message of the user without tool results. [docs: extended-thinking]
+func (c *messagesCall) checkOpening() error {
+	if c.thinking.kind != "enabled" || !c.turns[len(c.turns)-1].has("tool_result") {
+		return nil
+	}
+	start := len(c.turns) - 1
+	for start >= 0 && (c.turns[start].role != "user" || c.turns[start].has("tool_result")) {
+		start--
+	}
+	for _, t := range c.turns[start+1:] {
+		if t.role != "assistant" {
+			continue
+		}
+		if b := t.blocks[0]; !b.thinking() {
+			return invalid("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", b.path, b.kind)
+		}
+		return nil
+	}
+	return nil
+}
+
+// turnStart is the index of the turn in which the user last said something besides tool results; -1 if nowhere.
+func (c *messagesCall) turnStart() int {
+	for i := len(c.turns) - 1; i >= 0; i-- {
+		if _, ok := c.turns[i].prompt(); ok {
+			return i
+		}
+	}
+	return -1
+}
+
+// marksMost is how many cache_control marks a request may carry. [docs: prompt-caching]
+const marksMost = 4
+
+func (c *messagesCall) checkMarks() error {
+	n := 0
+	for _, b := range c.system {
+		n += marks(b)
+	}
+	for _, t := range c.turns {
+		for _, b := range t.blocks {
+			n += marks(b)
+		}
+	}
+	if n > marksMost {
+		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", marksMost, n)
+	}
+	return nil
+}
+
+func marks(b messagesBlock) int {
+	if b.m["cache_control"] != nil {
+		return 1
+	}
+	return 0
+}
