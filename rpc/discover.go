@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
+	"strings"
 
 	"github.com/invopop/jsonschema"
 
@@ -57,7 +59,7 @@ func discover(_ context.Context, c *client, _ nothing) (document, error) {
 // discover describes the table. Schemas are made from the types that params are decoded into and results encoded from.
 func (s *Server) discover() ([]byte, error) {
 	doc := openRPC{OpenRPC: "1.3.2", Info: openRPCInfo{Title: "thinkd", Version: s.config.Version}}
-	doc.Components.Schemas = jsonschema.Definitions{"Block": blockSchema()}
+	doc.Components.Schemas = jsonschema.Definitions{"Block": blockSchema(), "Error": errorSchema()}
 	for _, m := range s.methods {
 		entry := openRPCEntry{Name: m.name, Summary: m.doc, ParamStructure: "by-name",
 			Params: []contentDescriptor{}, Result: contentDescriptor{Name: "result"}}
@@ -84,6 +86,7 @@ func reflectSchema(t reflect.Type, definitions jsonschema.Definitions, expanded 
 		AllowAdditionalProperties: true, // unknown members are ignored
 		ExpandedStruct:            expanded,
 		Mapper:                    mapType,
+		Namer:                     nameType,
 	}
 	schema := r.ReflectFromType(t)
 	for name, definition := range schema.Definitions {
@@ -93,7 +96,21 @@ func reflectSchema(t reflect.Type, definitions jsonschema.Definitions, expanded 
 	return schema
 }
 
+// nameType names a type's schema: with its package if that is not this one, and in the characters that OpenRPC takes
+// in a key of components, which Go's names of generic types are not.
+func nameType(t reflect.Type) string {
+	name, argument, generic := strings.Cut(t.Name(), "[")
+	if generic {
+		name += "." + strings.TrimSuffix(argument[strings.LastIndexByte(argument, '.')+1:], "]")
+	}
+	if t.PkgPath() != reflect.TypeFor[Server]().PkgPath() {
+		name = path.Base(t.PkgPath()) + "." + name
+	}
+	return name
+}
+
 var (
+	errorType  = reflect.TypeFor[Error]()
 	blockType  = reflect.TypeFor[provider.Block]()
 	blocksType = reflect.TypeFor[provider.Blocks]()
 )
@@ -102,6 +119,8 @@ var (
 func mapType(t reflect.Type) *jsonschema.Schema {
 	block := &jsonschema.Schema{Ref: "#/$defs/Block"}
 	switch t {
+	case errorType:
+		return &jsonschema.Schema{Ref: "#/$defs/Error"}
 	case blockType:
 		return block
 	case blocksType:
@@ -127,6 +146,13 @@ func blockSchema() *jsonschema.Schema {
 	}}
 }
 
+// errorSchema is what Error's MarshalJSON writes.
+func errorSchema() *jsonschema.Schema {
+	data := object(required("kind", kind("string")))
+	data.Description = "what helps, depending on kind"
+	return object(required("code", kind("integer")), required("message", kind("string")), optional("data", data))
+}
+
 func kind(word string) *jsonschema.Schema { return &jsonschema.Schema{Type: word} }
 
 // property is a member of a hand-written schema.
@@ -139,10 +165,8 @@ type property struct {
 func required(name string, s *jsonschema.Schema) property { return property{name, true, s} }
 func optional(name string, s *jsonschema.Schema) property { return property{name, false, s} }
 
-func variant(kind provider.BlockKind, properties ...property) *jsonschema.Schema {
-	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties(), Required: []string{"type"}}
-	s.Properties.Set("type", &jsonschema.Schema{Const: kind})
-	s.Properties.Set("block", &jsonschema.Schema{Type: "integer", Description: "its number in the message, in what the daemon sends"})
+func object(properties ...property) *jsonschema.Schema {
+	s := &jsonschema.Schema{Type: "object", Properties: jsonschema.NewProperties()}
 	for _, p := range properties {
 		s.Properties.Set(p.name, p.schema)
 		if p.required {
@@ -150,4 +174,9 @@ func variant(kind provider.BlockKind, properties ...property) *jsonschema.Schema
 		}
 	}
 	return s
+}
+
+func variant(kind provider.BlockKind, properties ...property) *jsonschema.Schema {
+	number := &jsonschema.Schema{Type: "integer", Description: "its number in the message, in what the daemon sends"}
+	return object(append(properties, required("type", &jsonschema.Schema{Const: kind}), optional("block", number))...)
 }

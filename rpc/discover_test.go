@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,19 +58,50 @@ func TestDiscover(t *testing.T) {
 		}
 	}
 
+	checkReferences(t, doc)
+}
+
+// checkReferences: each leads somewhere, and each schema has a name that OpenRPC takes.
+func checkReferences(t *testing.T, doc gjson.Result) {
+	t.Helper()
+	schemas := map[string]bool{}
+	doc.Get("components.schemas").ForEach(func(name, _ gjson.Result) bool {
+		schemas[name.String()] = true
+		if !regexp.MustCompile(`^[a-zA-Z0-9._-]+$`).MatchString(name.String()) {
+			t.Errorf("%s is no name for a schema", name)
+		}
+		return true
+	})
 	refs := 0
 	walk(doc, func(name string, v gjson.Result) {
 		if name != "$ref" {
 			return
 		}
 		refs++
-		place, ours := strings.CutPrefix(v.String(), "#/components/schemas/")
-		if ours && !doc.Get("components.schemas."+place).Exists() || strings.Contains(v.String(), "$defs") {
+		if place, ours := strings.CutPrefix(v.String(), "#/components/schemas/"); ours && !schemas[place] || strings.Contains(v.String(), "$defs") {
 			t.Errorf("%s leads nowhere", v.String())
 		}
 	})
 	if refs == 0 {
 		t.Error("the document has no references")
+	}
+}
+
+// The native table is described whole.
+func TestDiscoverNative(t *testing.T) {
+	text, err := NewServer(Config{Log: slog.New(slog.DiscardHandler)}).discover()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc := gjson.ParseBytes(text)
+	if got, want := int(doc.Get("methods.#").Int()), len(allMethods()); got != want {
+		t.Errorf("%d methods are described, want %d", got, want)
+	}
+	checkReferences(t, doc)
+	for _, m := range doc.Get("methods").Array() {
+		if m.Get("summary").String() == "" {
+			t.Errorf("%s has no doc", m.Get("name"))
+		}
 	}
 }
 
