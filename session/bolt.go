@@ -96,8 +96,7 @@ func OpenBolt(dir string, opt BoltOptions) (*Bolt, error) {
 	}
 	b.due.Stop()
 	if err := b.start(dir); err != nil {
-		lock.Close()
-		return nil, err
+		return nil, errors.Join(err, unlockFile(lock))
 	}
 	go b.write() // Close stops it and waits
 	return b, nil
@@ -139,7 +138,7 @@ func (b *Bolt) Close() error {
 	b.mu.Unlock()
 	close(b.stop)
 	<-b.done
-	return errors.Join(b.closeFile(), b.lock.Close())
+	return errors.Join(b.closeFile(), unlockFile(b.lock))
 }
 
 // record is a session's record as it is stored, with the position of its last entry: a log that lost its end shows.

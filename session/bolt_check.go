@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +38,9 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	taken := make(use)
 	top := make(map[string]item)
 	err = p.walk(p.head.Root, taken, func(it item) error {
+		if !it.bucket {
+			return fmt.Errorf("%q is no bucket", it.key)
+		}
 		top[string(it.key)] = it
 		return nil
 	})
@@ -48,6 +50,9 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	inv := &inventory{tx: p.head.Tx, damaged: make(map[ID]error), whole: whole}
 	if inv.store, err = p.readMeta(top[string(metaBucket)], taken); err != nil {
 		return nil, err
+	}
+	if len(top) != 6 { // those of readMeta and readSessions: bbolt's check follows whatever it finds
+		return nil, damagedFile(fmt.Errorf("it has %d buckets", len(top)))
 	}
 	free, err := p.free(taken)
 	if err != nil {
@@ -70,7 +75,7 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 // readMeta reads format and id. The format is judged before the rest, which may look different in another one.
 func (p *pages) readMeta(bucket item, taken use) (store string, err error) {
 	words := make(map[string]string)
-	err = p.walkBucket(bucket, taken, func(it item) error {
+	err = p.walkValues(bucket, taken, func(it item) error {
 		words[string(it.key)] = string(it.value)
 		return nil
 	})
@@ -93,53 +98,63 @@ func (p *pages) readMeta(bucket item, taken use) (store string, err error) {
 
 // readSessions walks the other buckets.
 func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) error {
-	count := 0
 	logs := make(map[ID]bool)
-	for _, name := range [][]byte{logBucket, sessionBucket, indexBucket, openBucket, growthBucket} {
-		err := p.walkBucket(top[string(name)], taken, func(it item) error {
-			id := ID(it.key)
-			switch string(name) {
-			case string(logBucket):
-				logs[id] = true
-				if inv.whole || len(it.value) >= 8 && binary.NativeEndian.Uint64(it.value) == 0 {
-					if err := p.walkBucket(it, taken, ignore); err != nil {
-						inv.damaged[id] = err
-					}
-				}
-			case string(sessionBucket):
-				if !logs[id] {
-					inv.damaged[id] = fmt.Errorf("its log is missing")
-				}
-				delete(logs, id)
-				if _, err := readRecord(id, it.value); err != nil {
-					inv.damaged[id] = err
-				}
-				count++
-			case string(indexBucket):
-				if _, err := unseal(it.key, it.value); err != nil || len(it.key) <= 8 {
-					return fmt.Errorf("a key is damaged")
-				}
-				count--
-			case string(openBucket):
-				if _, err := unseal(it.key, it.value); err != nil {
-					return fmt.Errorf("session %s: %w", id, err)
-				}
-			case string(growthBucket):
-				if err := p.walkBucket(it, taken, ignore); err != nil {
+	sessions, listed := 0, 0
+	for _, part := range []struct {
+		name []byte
+		walk func(item, use, func(item) error) error
+		look func(ID, item) error
+	}{
+		{logBucket, p.walkBucket, func(id ID, it item) error {
+			logs[id] = true
+			if inv.whole || isInline(it) {
+				if err := p.walkValues(it, taken, ignore); err != nil {
 					inv.damaged[id] = err
 				}
 			}
 			return nil
-		})
+		}},
+		{growthBucket, p.walkBucket, func(id ID, it item) error {
+			if err := p.walkValues(it, taken, ignore); err != nil {
+				inv.damaged[id] = err
+			}
+			return nil
+		}},
+		{sessionBucket, p.walkValues, func(id ID, it item) error {
+			sessions++
+			if !logs[id] {
+				inv.damaged[id] = fmt.Errorf("its log is missing")
+			}
+			delete(logs, id)
+			if _, err := readRecord(id, it.value); err != nil {
+				inv.damaged[id] = err
+			}
+			return nil
+		}},
+		{indexBucket, p.walkValues, func(_ ID, it item) error {
+			listed++
+			if _, err := unseal(it.key, it.value); err != nil || len(it.key) <= 8 {
+				return fmt.Errorf("a key is damaged")
+			}
+			return nil
+		}},
+		{openBucket, p.walkValues, func(id ID, it item) error {
+			if _, err := unseal(it.key, it.value); err != nil {
+				return fmt.Errorf("session %s: %w", id, err)
+			}
+			return nil
+		}},
+	} {
+		err := part.walk(top[string(part.name)], taken, func(it item) error { return part.look(ID(it.key), it) })
 		if err != nil {
-			return fmt.Errorf("bucket %s: %w", name, err)
+			return fmt.Errorf("bucket %s: %w", part.name, err)
 		}
 	}
 	for id := range logs {
 		inv.damaged[id] = fmt.Errorf("its record is missing")
 	}
-	if count != 0 {
-		return fmt.Errorf("bucket %s: it lists not as many sessions as there are", indexBucket)
+	if listed != sessions {
+		return fmt.Errorf("bucket %s: it lists %d sessions of %d", indexBucket, listed, sessions)
 	}
 	return nil
 }
@@ -175,7 +190,7 @@ func CheckFile(ctx context.Context, path string) (Report, error) {
 		return Report{}, err
 	}
 	if lock != nil {
-		defer lock.Close()
+		defer unlockFile(lock) // it ends with the process at the latest
 	}
 	b := &Bolt{path: path}
 	inv, err := b.openFile(true, readOnly)

@@ -15,7 +15,7 @@ type writer struct {
 	failures int    // writes or syncs that failed, but for want of room
 	trouble  error  // why the store is read-only, nil if it is not
 	lasting  bool   // trouble is for good
-	room     int    // bytes that the commit needed for which there was no room
+	room     int    // bytes of all pages of the last commit that failed
 }
 
 const (
@@ -113,9 +113,6 @@ func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
 		}
 		return requests
 	}
-	if len(requests) > 0 {
-		b.writer.room = 0
-	}
 	for _, r := range requests {
 		if r.err != nil {
 			continue
@@ -129,7 +126,6 @@ func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
 		})
 		if !there && r.err == nil {
 			again = append(again, r)
-			b.writer.room += r.size()
 		}
 	}
 	if full || b.writer.failures > failuresBorne {
@@ -293,7 +289,6 @@ type roomChange int
 
 func (c roomChange) session() ID                   { return "" }
 func (c roomChange) ends(ID, BlockRef) bool        { return false }
-func (c roomChange) size() int                     { return int(c) }
 func (c roomChange) landed(*bolt.Tx) (bool, error) { return false, nil }
 
 func (c roomChange) apply(tx *bolt.Tx) error {

@@ -225,6 +225,26 @@ func (p *pages) walkRange(id uint64, low, high []byte, depth int, taken use, f f
 	return fmt.Errorf("page %d is neither branch nor leaf but %#x", id, flags)
 }
 
+// walkValues is walkBucket for a bucket that holds values only.
+func (p *pages) walkValues(b item, taken use, f func(item) error) error {
+	return p.walkBucket(b, taken, values(f))
+}
+
+// values refuses buckets among values: what is marked as one, bbolt would follow.
+func values(f func(item) error) func(item) error {
+	return func(it item) error {
+		if it.bucket {
+			return fmt.Errorf("key %q is a bucket", it.key)
+		}
+		return f(it)
+	}
+}
+
+// isInline reports whether a bucket is part of its item, or is broken: both are seen without reading more pages.
+func isInline(b item) bool {
+	return !b.bucket || len(b.value) < 16 || binary.NativeEndian.Uint64(b.value) == 0
+}
+
 // walkBucket walks the bucket that an item holds: a header with the page of its tree, or for page 0 the one leaf itself.
 func (p *pages) walkBucket(b item, taken use, f func(item) error) error {
 	if !b.bucket || len(b.value) < 16 {

@@ -54,7 +54,7 @@ func (b *Bolt) vet(id ID) error {
 		if log != nil && log.Root() != 0 { // else it was walked with its neighbours at start, or is ours
 			size := b.db.Info().PageSize
 			p := &pages{file: b.file, size: size, head: head{Count: uint64(tx.Size()) / uint64(size)}}
-			damage = p.walk(uint64(log.Root()), make(use), ignore)
+			damage = p.walk(uint64(log.Root()), make(use), values(ignore))
 		}
 		return nil
 	})

@@ -22,8 +22,6 @@ type change interface {
 	// session is whose change it is; ends reports whether an open block is over with it.
 	session() ID
 	ends(id ID, ref BlockRef) bool
-
-	size() int // about how many bytes it adds
 }
 
 // request is a change that somebody waits for.
@@ -97,8 +95,10 @@ var (
 // The error of update itself means that it is not known what is on disk.
 func (b *Bolt) update(requests []*request, pieces []piece) ([]piece, error) {
 	for {
+		var used *bolt.Tx
 		err := guard(func() error {
 			return b.db.Update(func(tx *bolt.Tx) error {
+				used = tx
 				if uint64(tx.ID()) != b.writer.tx+1 {
 					return ErrReplaced // somebody wrote into our file
 				}
@@ -136,6 +136,10 @@ func (b *Bolt) update(requests []*request, pieces []piece) ([]piece, error) {
 			return pieces, nil
 		default:
 			b.broken = errors.As(err, &broken)
+			if used != nil && len(requests) > 0 {
+				stats := used.Stats()
+				b.writer.room = int(stats.GetPageAlloc())
+			}
 			return pieces, err
 		}
 	}
@@ -175,7 +179,6 @@ func fresh(s Session) (Session, error) {
 	return NewView(s).Session, nil
 }
 
-func (c *createChange) size() int              { return len(c.record) }
 func (c *createChange) session() ID            { return c.ID }
 func (c *createChange) ends(ID, BlockRef) bool { return false }
 
@@ -209,7 +212,6 @@ func (b *Bolt) Delete(ctx context.Context, id ID) error {
 	return nil
 }
 
-func (c *deleteChange) size() int                   { return 0 }
 func (c *deleteChange) session() ID                 { return c.id }
 func (c *deleteChange) ends(id ID, _ BlockRef) bool { return id == c.id }
 
@@ -273,13 +275,6 @@ func encodeEntries(entries []Entry) ([][]byte, error) {
 }
 
 func (c *appendChange) session() ID { return c.id }
-
-func (c *appendChange) size() (sum int) {
-	for _, value := range c.values {
-		sum += len(value)
-	}
-	return sum
-}
 
 func (c *appendChange) ends(id ID, ref BlockRef) bool {
 	if id != c.id {

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -28,8 +29,8 @@ const (
 	onlyIfThere
 )
 
-// lockFile takes the lock or answers *LockedError at once. Closing the file gives the lock back, and so does the end of
-// the process, however it comes. The file stays: to remove it would let two processes hold one lock each.
+// lockFile takes the lock or answers *LockedError at once. unlockFile gives it back, and so does the end of the
+// process, however it comes. The file stays: to remove it would let two processes hold one lock each.
 func lockFile(path string, mode lockMode) (*os.File, error) {
 	flag := os.O_RDWR | os.O_CREATE
 	if mode == onlyIfThere {
@@ -52,6 +53,10 @@ func lockFile(path string, mode lockMode) (*os.File, error) {
 	}
 	return f, nil
 }
+
+// unlockFile gives the lock back. To close the file is not enough: a process that is being started by another goroutine
+// has a copy of the descriptor until it runs its program.
+func unlockFile(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
 
 // sign writes our process id for the next one's message.
 func sign(f *os.File) error {

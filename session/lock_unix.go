@@ -28,6 +28,8 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+func unlock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // diskFull reports whether a write failed for want of room: of the disk, of a quota, or by a limit on file size.
 func diskFull(err error) bool {
 	for _, full := range []unix.Errno{unix.ENOSPC, unix.EDQUOT, unix.EFBIG} {

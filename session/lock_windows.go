@@ -27,6 +27,10 @@ func tryLock(f *os.File) (bool, error) {
 	return err == nil, err
 }
 
+func unlock(f *os.File) error {
+	return windows.UnlockFileEx(windows.Handle(f.Fd()), 0, 1, 0, &windows.Overlapped{Offset: lockedByte})
+}
+
 // diskFull reports whether a write failed for want of room.
 func diskFull(err error) bool {
 	for _, full := range []windows.Errno{windows.ERROR_DISK_FULL, windows.ERROR_HANDLE_DISK_FULL, windows.ERROR_DISK_QUOTA_EXCEEDED} {

@@ -1,3 +1,5 @@
+//go:build !unix
+
 package session
 
 func childMain() bool { return false }

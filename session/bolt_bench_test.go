@@ -1,0 +1,78 @@
+package session
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// BenchmarkAppend is a durable append of about 1 KiB, with one writer and with 64 in sessions of their own, and beside it
+// the floor: the same bytes written to a plain file and synced.
+func BenchmarkAppend(b *testing.B) {
+	e := Entry{Turn: turnA, Body: Prompt{Message: msgA, Content: provider.Blocks{provider.Text{Text: strings.Repeat("x", 900)}}}}
+	values, err := encodeEntries([]Entry{e})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("floor", func(b *testing.B) {
+		f, err := os.Create(filepath.Join(b.TempDir(), "plain"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer f.Close()
+		timed(b, 1, func(int) error {
+			if _, err := f.Write(values[0]); err != nil {
+				return err
+			}
+			return f.Sync()
+		})
+	})
+	for _, writers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			s, err := OpenBolt(b.TempDir(), BoltOptions{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			for w := range writers {
+				create(b, s, Session{ID: testID(w)})
+			}
+			timed(b, writers, func(w int) error {
+				_, err := s.Append(b.Context(), testID(w), e)
+				return err
+			})
+		})
+	}
+}
+
+// timed runs f b.N times in all and reports the 99th percentile.
+func timed(b *testing.B, writers int, f func(w int) error) {
+	took := make([][]time.Duration, writers)
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := w; i < b.N; i += writers {
+				begin := time.Now()
+				if err := f(w); err != nil {
+					b.Error(err)
+					return
+				}
+				took[w] = append(took[w], time.Since(begin))
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	if all := slices.Sorted(slices.Values(slices.Concat(took...))); len(all) > 0 {
+		b.ReportMetric(float64(all[len(all)*99/100].Microseconds())/1000, "p99-ms")
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+	}
+}

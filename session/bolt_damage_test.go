@@ -1,0 +1,213 @@
+package session
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// TestDamage opens 200 damaged copies of a store. None may panic, hang, or hand out something that was never stored;
+// where the start refuses, no byte has changed.
+func TestDamage(t *testing.T) {
+	t.Parallel()
+	file, mark, want := damageSample(t)
+	heads, err := readPages(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := int(heads.head.Count) * heads.size
+	const shards, each = 4, 50
+	outcomes := make([][3]int, shards)
+	t.Run("shards", func(t *testing.T) {
+		for shard := range shards {
+			t.Run(fmt.Sprint(shard), func(t *testing.T) {
+				t.Parallel()
+				for i := range each {
+					seed := uint64(shard*each + i)
+					what, data := mutate(rand.New(rand.NewPCG(seed, 1)), int(seed), bytes.Clone(file), used, heads.size)
+					outcomes[shard][openDamaged(t, fmt.Sprintf("seed %d, %s", seed, what), data, mark, want, i%2 == 0)]++
+				}
+			})
+		}
+	})
+	var sum [3]int
+	for _, o := range outcomes {
+		for i := range sum {
+			sum[i] += o[i]
+		}
+	}
+	t.Logf("refused %d, some sessions damaged %d, no harm %d", sum[0], sum[1], sum[2])
+	for i, n := range sum {
+		if n == 0 {
+			t.Errorf("outcome %d never came: the mutations do not reach it", i)
+		}
+	}
+}
+
+// damageSample is a store with logs of one page, of many, and inside of a page, and with free pages.
+func damageSample(t *testing.T) (file, mark []byte, want map[ID][]Entry) {
+	t.Helper()
+	dir := t.TempDir()
+	b := openTest(t, dir)
+	want = make(map[ID][]Entry)
+	for i := range 10 {
+		id := testID(i)
+		create(t, b, Session{ID: id, Updated: int64(i), System: strings.Repeat("s", 300)})
+		entries := []Entry{said(turnA, "x"), started(turnA)}
+		for n := range []int{0, 3, 25, 80}[i%4] {
+			entries = append(entries, sealed(turnA, msgA, n, strings.Repeat(fmt.Sprint("text ", n), 1+n%40)))
+		}
+		for len(entries) > 0 {
+			n := min(len(entries), 50)
+			add(t, b, id, entries[:n]...)
+			want[id] = append(want[id], entries[:n]...)
+			entries = entries[n:]
+		}
+	}
+	gone := testID(99)
+	create(t, b, Session{ID: gone})
+	add(t, b, gone, sealed(turnA, msgA, 0, strings.Repeat("gone", 20_000)))
+	if err := b.Delete(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	b.Checkpoint(testID(1), BlockRef{turnA, msgB, 0, provider.KindThinking}, 0, strings.Repeat("thought ", 100))
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.ReadFile(b.path)
+	if err == nil {
+		mark, err = os.ReadFile(filepath.Join(dir, markName))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file, mark, want
+}
+
+func mutate(r *rand.Rand, n int, data []byte, used, page int) (string, []byte) {
+	at := r.IntN(used)
+	switch n % 8 {
+	case 0:
+		return fmt.Sprintf("cut to %d", at), data[:at]
+	case 1:
+		at = at / page * page
+		clear(data[at : at+page])
+		return fmt.Sprintf("page %d zeroed", at/page), data
+	case 2:
+		other := r.IntN(used) / page * page
+		at = at / page * page
+		copy(data[at:at+page], bytes.Clone(data[other:other+page]))
+		return fmt.Sprintf("page %d overwritten by %d", at/page, other/page), data
+	case 3:
+		at = at/page*page + r.IntN(pageHeader+4*itemHeader) // heads of pages are where it hurts
+		data[at] ^= 1 << r.IntN(8)
+		return fmt.Sprintf("bit of byte %d of page %d", at%page, at/page), data
+	case 4:
+		for i := range min(64, used-at) {
+			data[at+i] = byte(r.Uint32())
+		}
+		return fmt.Sprintf("noise at %d", at), data
+	case 5:
+		if n/8%5 == 0 {
+			return "empty", nil
+		}
+		data[at%(2*page)] ^= 1 << r.IntN(8)
+		return fmt.Sprintf("bit at %d in the head", at%(2*page)), data
+	}
+	data[at] ^= 1 << r.IntN(8)
+	return fmt.Sprintf("bit at %d", at), data
+}
+
+// openDamaged is 0 if the start refused, 1 if sessions are damaged, 2 if nothing is.
+func openDamaged(t *testing.T, what string, data, mark []byte, want map[ID][]Entry, whole bool) int {
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileName)
+	if err := errors.Join(os.WriteFile(path, data, 0o600), os.WriteFile(filepath.Join(dir, markName), mark, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	opt := BoltOptions{}
+	if !whole {
+		opt.testSmall = -1
+	}
+	b, err := OpenBolt(dir, opt)
+	if err != nil {
+		if !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			t.Errorf("%s: refused with %v", what, err)
+		}
+		if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, data) {
+			t.Errorf("%s: refused, and the file was changed; %v", what, err)
+		}
+		if _, err := CheckFile(t.Context(), path); err == nil {
+			t.Errorf("%s: the check finds nothing", what)
+		}
+		return 0
+	}
+	harm := useDamaged(t, what, b, want)
+	if err := b.Close(); err != nil {
+		t.Errorf("%s: close: %v", what, err)
+	}
+	if report, err := CheckFile(t.Context(), path); err == nil && harm && len(report.Damaged) == 0 {
+		t.Errorf("%s: a session is damaged, and the check finds nothing", what)
+	} else if err != nil && !errors.Is(err, ErrDamaged) {
+		t.Errorf("%s: check: %v", what, err)
+	}
+	if b, err = OpenBolt(dir, opt); err != nil {
+		if whole || !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: opened, and not again: %v", what, err)
+		}
+		return 1
+	}
+	if err := b.Close(); err != nil {
+		t.Errorf("%s: second close: %v", what, err)
+	}
+	if harm {
+		return 1
+	}
+	return 2
+}
+
+// useDamaged reads and writes, and reports whether a session is damaged.
+func useDamaged(t *testing.T, what string, b *Bolt, want map[ID][]Entry) (harm bool) {
+	ctx := t.Context()
+	more := Entry{Body: Setting{}}
+	for id, entries := range want {
+		for range 2 {
+			got, err := b.Entries(ctx, id, 0, 1000)
+			switch {
+			case err == nil && !reflect.DeepEqual(got, entries):
+				t.Errorf("%s: session %s reads as something that was never stored", what, id)
+			case err != nil && !errors.Is(err, ErrDamaged):
+				t.Errorf("%s: session %s: %v", what, id, err)
+			case err != nil:
+				harm = true
+			}
+			if err != nil || id > testID(4) {
+				break
+			}
+			if _, err := b.Append(ctx, id, more); err == nil {
+				entries = append(entries[:len(entries):len(entries)], more)
+			} else if !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: session %s: append: %v", what, id, err)
+			}
+		}
+		if _, err := b.Checkpoints(ctx, id); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: session %s: checkpoints: %v", what, id, err)
+		}
+	}
+	page, _, err := b.List(ctx, Query{})
+	if err != nil || len(page) < len(want) {
+		t.Errorf("%s: %d of %d sessions are listed; %v", what, len(page), len(want), err)
+	}
+	if _, err := b.Open(ctx); err != nil {
+		t.Errorf("%s: open turns: %v", what, err)
+	}
+	return harm
+}
