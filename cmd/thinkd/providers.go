@@ -34,7 +34,7 @@ func openProviders(c config, log *slog.Logger) (*providers, error) {
 			return nil, errors.Join(fmt.Errorf("provider %s: api %q is not served by this version", pc.ID, pc.API), simulator.Close())
 		}
 		mc := messages.Config{Provider: pc.ID, Vendor: pc.Vendor, BaseURL: pc.BaseURL, Key: pc.Key, KeyVar: pc.KeyEnv,
-			Headers: pc.Headers, Client: provider.NewClient(nil)}
+			Headers: pc.Headers, Client: provider.NewClient(nil), Log: log}
 		if pc.BaseURL == "" {
 			mc.BaseURL, mc.Key = "http://simulator", provider.NewSecret("simulator")
 			mc.Client = provider.NewClient(simulator.Transport())

@@ -2,10 +2,10 @@ package main
 
 import (
 	"errors"
-	"io"
-	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/rpc"
 )
 
 func (p *program) stdioCommand() *cobra.Command {
@@ -20,36 +20,8 @@ Content-Length headers, as the client begins. protocol.md has the methods.`,
 			if err != nil {
 				return err
 			}
-			err = d.serve(cmd.Context(), newPipe(p.in, p.out))
+			err = d.serve(cmd.Context(), rpc.Stdio(p.in, p.out))
 			return errors.Join(err, d.close())
 		},
 	}
-}
-
-// pipe is standard input and output as one connection. Closing it ends a Read under way, which closing standard input
-// itself would not: so a goroutine reads ahead, and ends with the process if its last read never returns.
-type pipe struct {
-	io.Reader
-	io.Writer
-	once sync.Once
-	end  func()
-}
-
-func newPipe(in io.Reader, out io.Writer) *pipe {
-	r, w := io.Pipe()
-	go func() {
-		_, err := io.Copy(w, in)
-		w.CloseWithError(err)
-	}()
-	return &pipe{Reader: r, Writer: out, end: func() {
-		r.Close()
-		if c, ok := out.(io.Closer); ok {
-			c.Close() // a write that hangs ends too, where the system can
-		}
-	}}
-}
-
-func (p *pipe) Close() error {
-	p.once.Do(p.end)
-	return nil
 }
