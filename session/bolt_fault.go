@@ -135,31 +135,34 @@ func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
 }
 
 // reopen makes what can be read the truth: see settle. Where it cannot, the file is opened for reading, if it is sound.
+// Readers wait meanwhile.
 func (b *Bolt) reopen() error {
+	b.dbMu.Lock()
+	defer b.dbMu.Unlock()
 	// What closing has to say about a file whose writing failed is not news.
-	_ = b.closeFile()
+	_ = b.closeFileLocked()
 	if err := b.ours(); err != nil {
 		return err
 	}
 	err := rewriteHeads(b.path)
 	if err == nil {
-		err = b.openAgain(readWrite)
+		err = b.openAgainLocked(readWrite)
 	}
 	if err != nil && !errors.Is(err, ErrReplaced) && !errors.Is(err, ErrDamaged) {
-		if readErr := b.openAgain(readOnly); readErr != nil {
+		if readErr := b.openAgainLocked(readOnly); readErr != nil {
 			return errors.Join(err, readErr)
 		}
 	}
 	return err
 }
 
-func (b *Bolt) openAgain(mode openMode) error {
-	inv, err := b.openFile(false, mode)
+func (b *Bolt) openAgainLocked(mode openMode) error {
+	inv, err := b.openFileLocked(false, mode)
 	if err != nil {
 		return err
 	}
 	if inv.tx != b.writer.tx && inv.tx != b.writer.tx+1 {
-		return errors.Join(ErrReplaced, b.closeFile()) // the name is the same, the content is not ours
+		return errors.Join(ErrReplaced, b.closeFileLocked()) // the name is the same, the content is not ours
 	}
 	b.writer.tx = inv.tx
 	b.mu.Lock()

@@ -168,11 +168,18 @@ const (
 	readOnly
 )
 
-// openFile looks at the store's file and lets bbolt open that very file, found whole. The caller must not hold dbMu.
+// openFile is openFileLocked for a first open.
+func (b *Bolt) openFile(whole bool, mode openMode) (*inventory, error) {
+	b.dbMu.Lock()
+	defer b.dbMu.Unlock()
+	return b.openFileLocked(whole, mode)
+}
+
+// openFileLocked looks at the store's file and lets bbolt open that very file, found sound.
 //
 // The list of free pages is stored with each commit (bbolt's NoFreelistSync is off): to rebuild it bbolt would read all
 // pages at each start, and panic on a goroutine of its own at the first damaged one.
-func (b *Bolt) openFile(whole bool, mode openMode) (*inventory, error) {
+func (b *Bolt) openFileLocked(whole bool, mode openMode) (*inventory, error) {
 	flag := os.O_RDWR
 	if mode == readOnly {
 		flag = os.O_RDONLY
@@ -216,20 +223,23 @@ func (b *Bolt) openFile(whole bool, mode openMode) (*inventory, error) {
 		return nil, err
 	}
 	db.AllocSize = growBy
-	b.dbMu.Lock()
 	b.db, b.file, b.info = db, f, info
-	b.dbMu.Unlock()
 	return inv, nil
 }
 
 // growBy is how much longer the file gets when it must; each time costs a sync.
 const growBy = 1 << 20
 
-// closeFile closes the database. After a panic inside of bbolt its locks may be held for ever, so that only the file can
-// be closed, which gives back its lock; the map stays, for readers that are still in it.
+// closeFile is closeFileLocked for good.
 func (b *Bolt) closeFile() error {
 	b.dbMu.Lock()
 	defer b.dbMu.Unlock()
+	return b.closeFileLocked()
+}
+
+// closeFileLocked closes the database. After a panic inside of bbolt its locks may be held for ever, so that only the file can
+// be closed, which gives back its lock; the map stays, for readers that are still in it.
+func (b *Bolt) closeFileLocked() error {
 	if b.db == nil {
 		return nil
 	}

@@ -33,6 +33,10 @@ func (b *Bolt) view(f func(tx *bolt.Tx) error) error {
 	if b.db == nil {
 		return fmt.Errorf("%w: it could not be opened again after a failed write", ErrDamaged)
 	}
+	// A file that was cut off would fault in bbolt while it holds its locks, which then nobody can take again.
+	if info, err := b.file.Stat(); err != nil || info.Size() < b.info.Size() {
+		return fmt.Errorf("%w: it is shorter than it was", ErrReplaced)
+	}
 	return guard(func() error { return b.db.View(f) })
 }
 

@@ -439,6 +439,9 @@ func TestReplaced(t *testing.T) {
 				if err := c.do(b.path, older); err != nil {
 					t.Fatal(err)
 				}
+				if _, err := Load(t.Context(), b, testID(1)); err != nil && !errors.Is(err, ErrReplaced) && !errors.Is(err, ErrDamaged) {
+					t.Errorf("load: %v", err)
+				}
 				if write {
 					_, err = b.Append(t.Context(), testID(1), ended(turnA))
 					if !errors.Is(err, ErrReplaced) && !errors.Is(err, ErrDamaged) {
