@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"time"
@@ -95,17 +94,27 @@ type Agent struct {
 	inbox chan func(*state)
 	done  chan struct{} // closed when the goroutine has ended
 	stop  context.CancelCauseFunc
+
+	told uint64 // set before done is closed: the last Seq, if the store failed, so that the log may not know of it
 }
 
 // Start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn
 // that a crash left open is closed first.
 func Start(ctx context.Context, id session.ID, cfg Config) (*Agent, error) {
+	return start(ctx, id, cfg, 0)
+}
+
+// start is Start for a session of which numbers up to told are known to be used, whatever the log says.
+func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, id, cfg)
 	if err != nil {
 		stop(err)
 		return nil, err
+	}
+	if told > 0 {
+		s.feed.seq = max(s.feed.seq, session.NextBase(told))
 	}
 	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
@@ -126,9 +135,20 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	defer close(a.done)
 	defer a.stop(ErrClosed)
 	defer s.calls.Wait()
-	tick := time.NewTicker(time.Second)
+	period := s.period()
+	tick := time.NewTicker(period)
 	defer tick.Stop()
+	always := make(chan struct{})
+	close(always)
 	for s.ended == nil {
+		var start chan struct{} // ready while a queued turn is to start, so that the loop comes round
+		if s.mayStart() {
+			start = always
+		}
+		if p := s.period(); p != period {
+			period = p
+			tick.Reset(p)
+		}
 		select {
 		case f := <-a.inbox:
 			s.guard(func() { f(s) })
@@ -138,27 +158,38 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			s.guard(s.callAgain)
 		case now := <-tick.C:
 			s.guard(func() { s.tick(now) })
+		case <-start:
 		case <-ctx.Done():
-			s.guard(func() { s.interrupt(context.Cause(ctx)) })
+			s.guard(s.interrupt)
 			s.end(ErrClosed)
 		}
+		s.guard(s.startNext)
 	}
 	s.hangUp()
+	if s.failedToKeep {
+		a.told = s.feed.seq
+	}
 }
 
 // guard runs f; a panic ends this session's agent and nothing else. The session is loaded anew by whoever asks next.
 func (s *state) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			ref := rand.Text()[:12]
-			s.log.Error("panic in session", "ref", ref, "panic", p, "stack", string(debug.Stack()))
-			s.end(fmt.Errorf("internal error %s", ref))
+			s.panicked(p)
 		}
 	}()
 	f()
 }
 
-// ask runs f on the agent's goroutine and waits for its answer. If ctx ends first, f may still run.
+func (s *state) panicked(p any) error {
+	err := &internalError{rand.Text()[:12]}
+	s.log.Error("panic in session", "ref", err.ref, "panic", p, "stack", string(debug.Stack()))
+	s.end(err)
+	return err
+}
+
+// ask runs f on the agent's goroutine and waits for its answer. If ctx ends first, f may still run. A panic in f is an
+// internal error, never ErrClosed: what f did before may be on disk, so it must not be run again.
 func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -166,15 +197,13 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 	}
 	answers := make(chan answer, 1) // one answer, also when nobody waits for it any more
 	run := func(s *state) {
-		sent := false
 		defer func() {
-			if !sent { // f panicked
-				answers <- answer{err: ErrClosed}
+			if p := recover(); p != nil {
+				answers <- answer{err: s.panicked(p)}
 			}
 		}()
 		value, err := f(s)
 		answers <- answer{value, err}
-		sent = true
 	}
 	var zero T
 	select {

@@ -690,7 +690,8 @@ func TestCloseInterruptsAndTheQueueIsHeld(t *testing.T) {
 		e, _ = a.Wait(t.Context(), third.Turn)
 		check(t, "third", e.End.StopReason, "end_turn")
 		last := b.fake.requests[len(b.fake.requests)-1].Messages
-		check(t, "in order", plain(last[len(last)-3].Blocks)+plain(last[len(last)-1].Blocks), "twothree")
+		check(t, "in order", []provider.Blocks{last[len(last)-3].Blocks, last[len(last)-1].Blocks},
+			[]provider.Blocks{text("two").Content, text("three").Content})
 	})
 }
 

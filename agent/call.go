@@ -6,9 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"maps"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +26,7 @@ type call struct {
 	byteAt  time.Time // the last sign of life, zero before the first
 	content time.Time // the last content
 	told    bool      // people know that it is quiet
+	odd     int       // events that fit nothing
 }
 
 type step struct {
@@ -46,7 +45,6 @@ func (s *state) steps() chan step {
 // startCall begins an exchange; stopCall ends it, and Close waits for it.
 func (s *state) startCall() {
 	r := s.run
-	r.tries++
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := time.Now()
 	c := &call{steps: make(chan step, stepsAhead), stop: stop, begun: now, content: now}
@@ -78,10 +76,15 @@ func (s *state) startCall() {
 }
 
 func (s *state) stopCall(cause error) {
-	if s.run != nil && s.run.call != nil {
-		s.run.call.stop(cause)
-		s.run.call = nil
+	if s.run == nil || s.run.call == nil {
+		return
 	}
+	c := s.run.call
+	c.stop(cause)
+	if c.odd > 0 {
+		s.run.log.Warn("events that fit nothing were left out", "provider", s.run.model.Provider, "count", c.odd)
+	}
+	s.run.call = nil
 }
 
 // request is everything that the call depends on.
@@ -118,8 +121,11 @@ func (s *state) step(st step, ok bool) {
 		s.seal(ev)
 	case provider.Notice:
 		s.notice(ev)
+		return
 	case provider.Stop:
 		s.stopped(ev)
+	default:
+		c.odd++
 	}
 	c.content = c.byteAt
 }
@@ -132,33 +138,47 @@ func (s *state) openMessage() *reply {
 		s.tell(s.run.ID, MessageStart{m.id, provider.Assistant})
 	}
 	if m.open == nil {
-		m.open = make(map[int]*block)
+		m.open, m.over = make(map[int]*block), make(map[int]bool)
 	}
 	return m
 }
 
-func (s *state) begin(ev provider.Begin) *block {
+// begin opens a block. An index stands for one block of a reply: what comes for it a second time is left out, since
+// nobody can say which of the two is meant.
+func (s *state) begin(ev provider.Begin) {
 	m := s.openMessage()
+	if m.open[ev.Index] != nil || m.over[ev.Index] || ev.Block == nil {
+		s.run.call.odd++
+		return
+	}
 	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: time.Now()}
 	m.next++
 	m.open[ev.Index] = b
 	switch ev := ev.Block.(type) {
 	case provider.Thinking:
-		m.thinking = true
 		b.as = cmp.Or(ev.Kind, provider.ThinkingSummary)
-		s.tell(s.run.ID, ThinkingStart{m.id, b.number})
 	case provider.ToolCall:
 		m.shown = true
 	}
-	return b
+}
+
+// announce tells that a block of thinking begins, once there is something of it: an empty one is not told.
+func (s *state) announce(b *block) {
+	if b.kind == provider.KindThinking && !b.told {
+		b.told = true
+		s.run.reply.thinking = true
+		s.tell(s.run.ID, ThinkingStart{s.run.reply.id, b.number})
+	}
 }
 
 func (s *state) grow(ev provider.Delta) {
 	m := &s.run.reply
 	b := m.open[ev.Index]
 	if b == nil || ev.Text == "" {
+		s.run.call.odd++
 		return
 	}
+	s.announce(b)
 	switch b.kind {
 	case provider.KindThinking:
 		m.visible = true
@@ -172,36 +192,57 @@ func (s *state) grow(ev provider.Delta) {
 		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), ev.Text)
 	}
 	b.text = append(b.text, ev.Text...)
-	if s.run.bytes += len(ev.Text); s.run.bytes > s.cfg.Limits.TurnBytes {
+	s.count(len(ev.Text))
+}
+
+// count ends the turn when it has said more than it may.
+func (s *state) count(bytes int) {
+	if s.run.bytes += bytes; s.run.bytes > s.cfg.Limits.TurnBytes {
 		s.overLimit("bytes")
 	}
 }
 
-// seal keeps a finished block and tells its end.
+// seal keeps a finished block and tells its end. An end of another kind than the block is none of it.
 func (s *state) seal(ev provider.End) {
 	m := s.openMessage()
+	if m.open[ev.Index] == nil {
+		s.begin(provider.Begin{Index: ev.Index, Block: ev.Block})
+	}
 	b := m.open[ev.Index]
-	if b == nil {
-		b = s.begin(provider.Begin{Index: ev.Index, Block: ev.Block})
+	if b == nil || ev.Block == nil || b.kind != provider.KindOf(ev.Block) {
+		s.run.call.odd++
+		return
 	}
 	delete(m.open, ev.Index)
+	m.over[ev.Index] = true
 	sealed := fact{turn: s.run.ID}
+	length := 0
 	switch block := ev.Block.(type) {
 	case provider.Thinking:
-		block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
-		ev.Block = block
-		sealed.event = thinkingEnd(m.id, b.number, block)
-	case provider.Text:
-		if block.Text == "" && block.State.IsZero() {
+		if block.Text == "" && block.State.IsZero() && !b.told {
 			return
 		}
+		s.announce(b)
+		m.visible = m.visible || block.Text != ""
+		block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+		ev.Block = block
+		length = len(block.Text)
+		sealed.event = thinkingEnd(m.id, b.number, block)
+	case provider.Text:
+		if block.Text == "" && block.State.IsZero() && len(b.text) == 0 {
+			return
+		}
+		m.shown = true
+		length = len(block.Text)
 		sealed.event = TextEnd{m.id, b.number, block.Text}
 	case provider.ToolCall:
 		m.tools++
+		length = len(block.Input) + len(block.Invalid)
 	}
 	sealed.body = session.Sealed{Message: m.id, Number: b.number, Block: ev.Block}
 	if s.record(sealed) == nil {
 		m.sealed = append(m.sealed, b.number)
+		s.count(max(length-len(b.text), 0)) // what came with the end alone
 	}
 }
 
@@ -211,28 +252,22 @@ func thinkingEnd(id session.MessageID, number int, b provider.Thinking) Thinking
 }
 
 // closeBlocks ends what is open, as far as it came. Kept, it can be shown, and text can be sent; void, it is only
-// ended.
+// ended. Of half a tool call nothing is kept: it is of use to nobody.
 func (s *state) closeBlocks(keep bool) []fact {
 	m := &s.run.reply
 	var facts []fact
-	for _, b := range slices.SortedFunc(maps.Values(m.open), func(a, b *block) int { return a.number - b.number }) {
+	for _, b := range m.seen() {
 		f := fact{turn: s.run.ID}
-		switch b.kind {
-		case provider.KindThinking:
-			block := provider.Thinking{Text: string(b.text), Kind: b.as, Duration: time.Since(b.begun).Truncate(time.Millisecond)}
-			f.event = thinkingEnd(m.id, b.number, block)
-			f.body = session.Sealed{Message: m.id, Number: b.number, Block: block}
-		case provider.KindText:
-			if len(b.text) == 0 {
-				continue
-			}
-			f.event = TextEnd{m.id, b.number, string(b.text)}
-			f.body = session.Sealed{Message: m.id, Number: b.number, Block: provider.Text{Text: string(b.text)}}
-		default:
-			continue // half a tool call is of use to nobody
+		said := b.soFar()
+		switch block := said.(type) {
+		case provider.Thinking:
+			block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+			said, f.event = block, thinkingEnd(m.id, b.number, block)
+		case provider.Text:
+			f.event = TextEnd{m.id, b.number, block.Text}
 		}
-		if !keep || len(b.text) == 0 {
-			f.body = nil
+		if keep {
+			f.body = session.Sealed{Message: m.id, Number: b.number, Block: said}
 		}
 		facts = append(facts, f)
 	}
@@ -262,14 +297,16 @@ func (s *state) stopped(stop provider.Stop) {
 	usage.Context = &provider.Context{Used: usage.Input + usage.Output, Window: r.model.Window}
 	r.usage = r.usage.Add(usage)
 
-	facts := s.closeBlocks(true)
 	var incomplete session.Incomplete
-	switch stop.Reason {
-	case provider.StopMaxTokens:
+	switch {
+	case stop.Reason == provider.StopMaxTokens:
 		incomplete = session.CutOff
-	case provider.StopRefusal:
+	case stop.Reason == provider.StopRefusal:
 		incomplete = session.Refused
+	case len(m.open) > 0: // a block without its end may lack what its vendor wants back
+		incomplete = session.Failed
 	}
+	facts := s.closeBlocks(true)
 	facts = append(facts,
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete},

@@ -19,6 +19,7 @@ type Update struct {
 	Turn     session.TurnID
 	Event    Event
 
+	weight  int // what it counts while it waits for a subscriber
 	once    sync.Once
 	encoded []byte
 }
@@ -165,7 +166,7 @@ const (
 // Queued is a prompt that waits.
 type Queued struct {
 	Turn session.TurnID `json:"turn_id"`
-	Text string         `json:"text"`
+	Text string         `json:"text"` // its first 200 characters
 }
 
 // Severity of a notice.

@@ -3,46 +3,87 @@ package agent
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/provider"
 )
 
-// Bounds of what waits for one subscriber.
+// Bounds of what waits for one subscriber. An update weighs as many bytes as its text has, but at most maxWeight: what
+// is larger came in one piece (the end of a block, a prompt, a list) and is shared with the session's view and with
+// all subscribers, so that it costs nothing to wait for it. So a subscriber that does not read makes the daemon hold
+// 1,024 updates of at most 1 MiB in all, of which four may be larger than they weigh.
 const (
-	maxWaiting      = 1024    // updates
-	maxWaitingBytes = 1 << 20 // of growth
+	maxWaiting      = 1024      // updates
+	maxWaitingBytes = 1 << 20   // of weight
+	maxWeight       = 256 << 10 // of an update; growth is not merged beyond it
 )
 
 // feed tells updates to subscribers. It belongs to the agent's goroutine; only the subscriptions are shared.
 type feed struct {
 	seq  uint64 // of the last update
-	subs map[*Subscription]struct{}
+	subs []*Subscription
 }
 
-func newFeed(seq uint64) feed { return feed{seq: seq, subs: make(map[*Subscription]struct{})} }
+func newFeed(seq uint64) feed { return feed{seq: seq} }
 
 // publish never waits.
 func (f *feed) publish(u *Update) {
-	for sub := range f.subs {
-		if !sub.push(u) {
-			delete(f.subs, sub)
-		}
+	if len(f.subs) == 0 {
+		return
 	}
+	u.weight = weight(u.Event)
+	f.subs = slices.DeleteFunc(f.subs, func(sub *Subscription) bool { return !sub.push(u) })
 }
 
-func (f *feed) subscribe() *Subscription {
-	sub := &Subscription{ready: make(chan struct{}, 1), delivered: f.seq}
-	f.subs[sub] = struct{}{}
-	return sub
+// add makes sub a subscription to all that is published from now on.
+func (f *feed) add(sub *Subscription) {
+	sub.begin(f.seq)
+	f.subs = append(f.subs, sub)
+}
+
+// prune lets go of subscriptions that their owners closed.
+func (f *feed) prune() {
+	f.subs = slices.DeleteFunc(f.subs, (*Subscription).over)
 }
 
 // close ends all subscriptions: each has its waiting updates still to read, then err.
 func (f *feed) close(err error) {
-	for sub := range f.subs {
+	for _, sub := range f.subs {
 		sub.end(err)
 	}
-	clear(f.subs)
+	f.subs = nil
+}
+
+// weight is what an update counts against the bounds.
+func weight(e Event) int {
+	size := 0
+	switch e := e.(type) {
+	case ThinkingDelta:
+		size = len(e.Delta)
+	case MessageDelta:
+		size = len(e.Delta)
+	case ThinkingEnd:
+		size = len(e.Text)
+	case TextEnd:
+		size = len(e.Text)
+	case PromptStored:
+		for _, b := range e.Content {
+			switch b := b.(type) {
+			case provider.Text:
+				size += len(b.Text)
+			case provider.Media:
+				size += len(b.Data)
+			}
+		}
+	case SessionUpdate:
+		for name, value := range e.Metadata {
+			size += len(name) + len(value)
+		}
+	case QueueUpdate:
+		size = len(e.Queue) * queuedText
+	}
+	return min(size, maxWeight)
 }
 
 // Subscription is one client's view of a session's updates. Next is for one goroutine, Close for any.
@@ -51,7 +92,7 @@ type Subscription struct {
 
 	mu        sync.Mutex // held for moments only; nobody waits while holding it
 	queue     []waiting
-	bytes     int    // of growth in the queue
+	bytes     int    // weight of the queue
 	delivered uint64 // the last Seq that Next returned
 	err       error  // what Next returns when the queue is empty
 }
@@ -61,6 +102,28 @@ type waiting struct {
 	u     *Update
 	grown []byte // nil: u as it is
 	last  uint64 // Seq of the last one merged in
+}
+
+func (w waiting) weight() int {
+	if w.grown != nil {
+		return len(w.grown)
+	}
+	return w.u.weight
+}
+
+func newSubscription() *Subscription { return &Subscription{ready: make(chan struct{}, 1)} }
+
+func (s *Subscription) begin(seq uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.delivered = seq
+}
+
+// over reports whether nothing more will be put into the queue.
+func (s *Subscription) over() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
 }
 
 // Stale says that updates were dropped: whoever reads this reads entries after After and attaches anew.
@@ -77,13 +140,10 @@ func (s *Subscription) push(u *Update) bool {
 	if s.err != nil {
 		return false
 	}
-	message, block, text, growth := delta(u.Event)
-	if growth && s.merge(u, message, block, text) {
-		// The token for this queue is there already.
-	} else {
+	if !s.merge(u) {
 		s.queue = append(s.queue, waiting{u: u, last: u.Seq})
 	}
-	s.bytes += len(text)
+	s.bytes += u.weight
 	if len(s.queue) > maxWaiting || s.bytes > maxWaitingBytes {
 		s.queue, s.bytes = nil, 0
 		s.err = &Stale{After: s.delivered}
@@ -92,14 +152,15 @@ func (s *Subscription) push(u *Update) bool {
 	return s.err == nil
 }
 
-// merge adds growth to growth of the same block at the tail.
-func (s *Subscription) merge(u *Update, message session.MessageID, block int, text string) bool {
-	if len(s.queue) == 0 {
+// merge adds growth to growth of the same block at the tail, if that is so.
+func (s *Subscription) merge(u *Update) bool {
+	message, block, text, ok := delta(u.Event)
+	if !ok || len(s.queue) == 0 {
 		return false
 	}
 	tail := &s.queue[len(s.queue)-1]
 	tailMessage, tailBlock, tailText, ok := delta(tail.u.Event)
-	if !ok || tailMessage != message || tailBlock != block {
+	if !ok || tailMessage != message || tailBlock != block || tail.weight()+len(text) > maxWeight {
 		return false
 	}
 	if tail.grown == nil {
@@ -157,12 +218,10 @@ func (s *Subscription) take() (*Update, error) {
 		s.queue = nil
 	}
 	s.delivered = w.last
-	_, _, text, _ := delta(w.u.Event)
+	s.bytes -= w.weight()
 	if w.grown == nil {
-		s.bytes -= len(text)
 		return w.u, nil
 	}
-	s.bytes -= len(w.grown)
 	merged := &Update{Session: w.u.Session, FirstSeq: w.u.Seq, Seq: w.last, Time: w.u.Time, Turn: w.u.Turn}
 	merged.Event = withText(w.u.Event, string(w.grown))
 	return merged, nil

@@ -20,6 +20,7 @@ type Group struct {
 
 	mu     sync.Mutex
 	agents map[session.ID]*loading
+	told   map[session.ID]uint64 // Seqs in use that a failed store may not know of: of the sessions that it failed
 	closed bool
 }
 
@@ -44,7 +45,8 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 		}
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.ID]*loading)}, nil
+	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.ID]*loading),
+		told: make(map[session.ID]uint64)}, nil
 }
 
 // Config is what the agents of this group share.
@@ -86,9 +88,11 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 	}
 	l := g.agents[id]
 	if l == nil || l.ended() {
+		g.forgetLocked(id, l)
 		l = &loading{ready: make(chan struct{})}
 		g.agents[id] = l
-		g.loads.Go(func() { g.load(id, l) }) // ends with the agent; Close waits
+		told := g.told[id]
+		g.loads.Go(func() { g.load(id, l, told) }) // ends with the agent; Close waits
 	}
 	g.mu.Unlock()
 	select {
@@ -99,16 +103,25 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 	}
 }
 
-func (g *Group) load(id session.ID, l *loading) {
-	l.agent, l.err = Start(g.ctx, id, g.cfg)
+func (g *Group) load(id session.ID, l *loading, told uint64) {
+	l.agent, l.err = start(g.ctx, id, g.cfg, told)
 	close(l.ready)
 	if l.err == nil {
 		<-l.agent.done
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.agents[id] == l {
-		delete(g.agents, id)
+	g.forgetLocked(id, l)
+}
+
+// forgetLocked lets go of an agent that has ended, or of none. Whoever comes first does it, the next load or the last.
+func (g *Group) forgetLocked(id session.ID, l *loading) {
+	if l == nil || g.agents[id] != l {
+		return
+	}
+	delete(g.agents, id)
+	if l.err == nil && l.agent.told > 0 {
+		g.told[id] = l.agent.told
 	}
 }
 
@@ -142,6 +155,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 				return struct{}{}, s.ended
 			}
 			if err := s.cfg.Store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {
+				s.storeFailed(err) // it may be gone all the same
 				return struct{}{}, err
 			}
 			s.tell("", SessionUpdate{Deleted: true})

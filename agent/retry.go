@@ -13,7 +13,7 @@ import (
 
 // Bounds of trying again.
 const (
-	maxTries    = 5                // calls of a turn, the first included
+	maxTries    = 5                // of a call; one budget for all calls of a turn
 	maxWait     = 60 * time.Second // a vendor that asks for more ends the turn
 	backoff     = time.Second      // doubled with each try; the wait is any time below it
 	backoffLoad = 4 * time.Second  // the same for a vendor that has too much to do
@@ -23,6 +23,10 @@ const (
 func (s *state) failed(err error) {
 	r := s.run
 	s.stopCall(err)
+	if s.ctx.Err() != nil { // the agent is to end, and that is what ended the call
+		s.interrupt()
+		return
+	}
 	pe, ok := errors.AsType[*provider.Error](err)
 	if ok && !r.reply.shown {
 		if s.repair(pe) || s.ended != nil {
@@ -39,7 +43,7 @@ func (s *state) failed(err error) {
 // repair sends the history in another form from now on, if the error names one that is not in force yet.
 func (s *state) repair(pe *provider.Error) bool {
 	inForce := func(r session.Repair) bool { return r.Repair == pe.Repair }
-	if pe.Repair == "" || slices.ContainsFunc(s.view.Repairs, inForce) {
+	if pe.Repair == "" || s.run.again+1 >= maxTries || slices.ContainsFunc(s.view.Repairs, inForce) {
 		return false
 	}
 	facts, _ := s.discard()
@@ -47,7 +51,7 @@ func (s *state) repair(pe *provider.Error) bool {
 		fact{s.run.ID, nil, Notice{Warning, noticeRepaired,
 			"the provider refused the history; from now on it is sent with the repair " + string(pe.Repair) + ": " + pe.Message}})
 	if s.record(facts...) == nil {
-		s.startCall()
+		s.callAgain()
 	}
 	return true
 }
@@ -71,13 +75,13 @@ func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
 			return 0, false
 		}
 	}
-	if pe.Hint == provider.HintFinal || r.tries >= maxTries || pe.RetryAfter > maxWait {
+	if pe.Hint == provider.HintFinal || r.again+1 >= maxTries || pe.RetryAfter > maxWait {
 		return 0, false
 	}
 	if pe.RetryAfter > 0 {
 		return pe.RetryAfter, true
 	}
-	return jitter(min(base<<(r.tries-1), maxWait)), true
+	return jitter(min(base<<r.again, maxWait)), true
 }
 
 // jitter is any time below a bound, so that many clients do not come back at once.
@@ -87,7 +91,7 @@ func jitter(bound time.Duration) time.Duration { return mathrand.N(bound) }
 func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	r := s.run
 	facts, void := s.discard()
-	facts = append(facts, fact{r.ID, nil, Retry{Attempt: r.tries + 1, AfterMS: wait.Milliseconds(),
+	facts = append(facts, fact{r.ID, nil, Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
 		Kind: pe.Kind, Message: pe.Error(), Discarded: void}})
 	if s.record(facts...) == nil {
 		r.retry = time.NewTimer(wait)
@@ -99,7 +103,7 @@ func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 func (s *state) discard() (facts []fact, void []int) {
 	m := &s.run.reply
 	void = append([]int{}, m.sealed...)
-	for _, b := range m.open {
+	for _, b := range m.seen() {
 		void = append(void, b.number)
 	}
 	slices.Sort(void)
@@ -121,6 +125,7 @@ func (s *state) retryTime() <-chan time.Time {
 
 func (s *state) callAgain() {
 	s.run.retry = nil
+	s.run.again++
 	s.startCall()
 }
 

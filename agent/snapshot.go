@@ -2,8 +2,6 @@ package agent
 
 import (
 	"context"
-	"maps"
-	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -69,121 +67,30 @@ func (s *state) state() State {
 // Attach is the session as it stands, and a subscription to all that follows, without a gap. At most limit messages
 // of ended turns come along.
 func (a *Agent) Attach(ctx context.Context, limit int) (Snapshot, *Subscription, error) {
-	var sub *Subscription
+	sub := newSubscription()
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
-		var open *OpenTurn
-		end := len(s.view.Turns)
+		snap := Snapshot{State: s.state(), Seq: s.feed.seq, Queue: s.waiting()}
+		end := place{turn: len(s.view.Turns)}
 		if s.run != nil {
-			end = slices.Index(s.view.Turns, s.run.Turn)
-			open = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn)}
-		}
-		var ended []Message
-		for _, t := range slices.Backward(s.view.Turns[:end]) {
-			if len(ended) > limit {
-				break
+			for end.turn--; s.view.Turns[end.turn] != s.run.Turn; end.turn-- {
 			}
-			if t.Queued() {
-				continue
-			}
-			ended = append(s.messages(t), ended...)
+			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn)}
 		}
-		more := len(ended) > limit
-		if more {
-			ended = ended[len(ended)-limit:]
-		}
-		sub = s.feed.subscribe()
-		return Snapshot{State: s.state(), Seq: s.feed.seq, Messages: ended, More: more, Turn: open, Queue: s.queue()}, nil
+		snap.Messages, snap.More = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() })
+		s.feed.add(sub)
+		return snap, nil
 	})
-	if err != nil && sub != nil {
-		sub.Close()
+	if err != nil {
+		sub.Close() // if f still runs, the feed finds it closed
+		return Snapshot{}, nil, err
 	}
-	return snap, sub, err
+	return snap, sub, nil
 }
 
 // Subscribe is Attach without the state.
 func (a *Agent) Subscribe(ctx context.Context) (*Subscription, error) {
 	_, sub, err := a.Attach(ctx, 0)
 	return sub, err
-}
-
-// messages copies a turn's messages; those of the running turn have their open blocks.
-func (s *state) messages(t *session.Turn) []Message {
-	list := make([]Message, 0, len(t.Messages)+1)
-	found := false
-	for _, m := range t.Messages {
-		out := Message{Message: *m, Start: t.Start, Stop: t.End}
-		out.Parts = slices.Clone(m.Parts)
-		if s.run != nil && s.run.reply.id == m.ID {
-			out.Open, found = s.run.reply.blocks(), true
-		}
-		list = append(list, out)
-	}
-	if s.run != nil && s.run.Turn == t && s.run.reply.id != "" && !found {
-		m := session.Message{ID: s.run.reply.id, Turn: t.ID, Role: provider.Assistant}
-		list = append(list, Message{Message: m, Start: t.Start, Open: s.run.reply.blocks()})
-	}
-	return list
-}
-
-// blocks is what is being written.
-func (m *reply) blocks() []Open {
-	var list []Open
-	for _, b := range slices.SortedFunc(maps.Values(m.open), func(a, b *block) int { return a.number - b.number }) {
-		switch b.kind {
-		case provider.KindThinking:
-			list = append(list, Open{b.number, provider.Thinking{Text: string(b.text), Kind: b.as}})
-		case provider.KindText:
-			list = append(list, Open{b.number, provider.Text{Text: string(b.text)}})
-		}
-	}
-	return list
-}
-
-// Page selects messages of the history: those before or after one, or the newest.
-type Page struct {
-	Before, After session.MessageID
-	FromStart     bool // without a cursor: the oldest, not the newest
-	Limit         int
-}
-
-// History is a page of messages in order, and whether there are more in its direction. ErrNoMessage for a cursor that
-// is none of this session's.
-func (a *Agent) History(ctx context.Context, p Page) (page []Message, more bool, err error) {
-	type result struct {
-		page []Message
-		more bool
-	}
-	r, err := ask(ctx, a, func(s *state) (result, error) {
-		var all []Message
-		for _, t := range s.view.Turns {
-			all = append(all, s.messages(t)...)
-		}
-		index := func(id session.MessageID) int {
-			return slices.IndexFunc(all, func(m Message) bool { return m.ID == id })
-		}
-		if p.After != "" {
-			i := index(p.After)
-			if i < 0 {
-				return result{}, ErrNoMessage
-			}
-			all = all[i+1:]
-		}
-		if p.Before != "" {
-			i := index(p.Before)
-			if i < 0 {
-				return result{}, ErrNoMessage
-			}
-			all = all[:i]
-		}
-		if len(all) <= p.Limit {
-			return result{all, false}, nil
-		}
-		if p.After != "" || p.FromStart {
-			return result{all[:p.Limit], true}, nil
-		}
-		return result{all[len(all)-p.Limit:], true}, nil
-	})
-	return r.page, r.more, err
 }
 
 // Ended is a turn that has ended, with the model's last message.
@@ -198,18 +105,17 @@ type Ended struct {
 // session was closed first: the turn's end is in the log then, for whoever asks again.
 func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 	for {
-		var ended chan struct{}
-		e, err := ask(ctx, a, func(s *state) (Ended, error) {
+		ended := make(chan struct{})
+		e, err := ask(ctx, a, func(s *state) (*Ended, error) {
 			t := s.view.Turn(id)
 			if t == nil {
-				return Ended{}, ErrNoTurn
+				return nil, ErrNoTurn
 			}
 			if t.End == nil {
-				ended = make(chan struct{})
-				s.waiters[id] = append(s.waiters[id], ended)
-				return Ended{}, nil
+				s.waiters[id] = append(s.waiters[id], waiter{ended, ctx.Done()})
+				return nil, nil
 			}
-			e := Ended{Turn: id, End: *t.End, Start: t.Start}
+			e := &Ended{Turn: id, End: *t.End, Start: t.Start}
 			for _, m := range s.messages(t) {
 				if m.Role == provider.Assistant {
 					e.Message = &m
@@ -217,8 +123,11 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 			}
 			return e, nil
 		})
-		if err != nil || ended == nil {
-			return e, err
+		switch {
+		case err != nil:
+			return Ended{}, err
+		case e != nil:
+			return *e, nil
 		}
 		select {
 		case <-ended:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,14 +21,23 @@ type state struct {
 	feed feed
 
 	run   *turn          // nil between turns
+	queue []Queued       // turns that wait, in order; shared with updates, so what is in it never changes
 	held  bool           // queued prompts wait for a word
 	calls sync.WaitGroup // goroutines of model calls
 
-	waiters map[session.TurnID][]chan struct{} // closed when the turn has ended
-	used    time.Time                          // when anything happened last
+	waiters map[session.TurnID][]waiter
+	used    time.Time // when anything happened last
 	told    told
-	unsaved error // a crash's open turn could not be closed in the store: why
-	ended   error // set: the loop ends
+	unsaved time.Time // set: a crash's open turn is closed in the view as of then, and not yet in the store
+
+	ended        error // set: the loop ends
+	failedToKeep bool  // the store failed
+}
+
+// waiter is somebody who waits for the end of a turn.
+type waiter struct {
+	ended chan struct{}   // closed when the turn has ended, or the agent
+	until <-chan struct{} // closed when nobody waits any more
 }
 
 // told is what people need not be told twice.
@@ -36,29 +46,65 @@ type told struct {
 	clamp     string
 }
 
-// load reads the log. Where the store takes no writes for now, the open turn is closed in memory alone, so that the
-// session can be read; the next write closes it in the store.
+// load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is
+// closed in the view alone, so that the session can be read; the next write closes it in the store.
 func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
-	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: time.Now(),
-		waiters: make(map[session.TurnID][]chan struct{})}
-	return s, s.reload()
-}
-
-func (s *state) reload() error {
-	s.unsaved = session.Recover(s.ctx, s.cfg.Store, s.id, time.Now())
-	if s.unsaved != nil && !errors.Is(s.unsaved, session.ErrReadOnly) {
-		return s.unsaved
-	}
-	view, err := session.Load(s.ctx, s.cfg.Store, s.id)
+	now := time.Now()
+	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
+		waiters: make(map[session.TurnID][]waiter)}
+	view, err := session.Load(ctx, cfg.Store, id)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if view.Running() != nil {
+		view, err = s.recover(now)
+		if err != nil {
+			return nil, err
+		}
 	}
 	s.view = view
-	s.held = len(view.Queue()) > 0
-	if s.feed.subs == nil {
-		s.feed = newFeed(firstSeq(view))
+	for _, t := range view.Queue() {
+		s.queue = append(s.queue, queued(t.ID, t.Prompt))
 	}
-	return nil
+	s.held = len(s.queue) > 0
+	s.feed = newFeed(firstSeq(view))
+	return s, nil
+}
+
+func (s *state) recover(now time.Time) (*session.View, error) {
+	err := session.Recover(s.ctx, s.cfg.Store, s.id, now)
+	if err == nil {
+		return session.Load(s.ctx, s.cfg.Store, s.id)
+	}
+	if !errors.Is(err, session.ErrReadOnly) {
+		return nil, err
+	}
+	s.unsaved = now
+	closed := &unwritten{Store: s.cfg.Store}
+	if err := session.Recover(s.ctx, closed, s.id, now); err != nil {
+		return nil, err
+	}
+	view, err := session.Load(s.ctx, s.cfg.Store, s.id)
+	if err != nil || view.Running() == nil { // the failed write is there after all
+		return view, err
+	}
+	for _, e := range closed.entries {
+		if err := view.Apply(e); err != nil {
+			return nil, err
+		}
+	}
+	return view, nil
+}
+
+// unwritten is a store that keeps to itself what is appended.
+type unwritten struct {
+	session.Store
+	entries []session.Entry
+}
+
+func (u *unwritten) Append(_ context.Context, _ session.ID, entries ...session.Entry) (uint64, error) {
+	u.entries = append(u.entries, entries...)
+	return 0, nil
 }
 
 // firstSeq is where the numbering begins: at 0 for a session that has told nothing yet, else above all that was told.
@@ -96,6 +142,7 @@ func (s *state) record(facts ...fact) error {
 	}
 	if len(entries) > 0 {
 		if err := s.keep(entries); err != nil {
+			s.storeFailed(err)
 			return err
 		}
 	}
@@ -107,25 +154,44 @@ func (s *state) record(facts ...fact) error {
 	return nil
 }
 
+// keep folds entries and writes them. The fold comes first, so that nothing gets into the log that it refuses; if the
+// write fails, the view is of no use any more and ends with the agent.
 func (s *state) keep(entries []session.Entry) error {
-	// The commit outlives a call for the end: what was begun is finished.
-	_, err := s.cfg.Store.Append(context.WithoutCancel(s.ctx), s.id, entries...)
-	if err == nil {
-		for _, e := range entries {
-			if err = s.view.Apply(e); err != nil {
-				break
-			}
+	for _, e := range entries {
+		if err := s.apply(e); err != nil {
+			return err
 		}
 	}
-	if err != nil {
-		s.storeFailed(err)
-	}
+	// The commit outlives a call for the end: what was begun is finished.
+	_, err := s.cfg.Store.Append(context.WithoutCancel(s.ctx), s.id, entries...)
 	return err
+}
+
+// apply is the view's Apply, and keeps the queue beside it: a session with a long history and a long queue would be
+// walked for each prompt otherwise.
+func (s *state) apply(e session.Entry) error {
+	if err := s.view.Apply(e); err != nil {
+		return err
+	}
+	switch b := e.Body.(type) {
+	case session.Prompt:
+		s.queue = append(s.queue, queued(e.Turn, b))
+	case session.TurnStart, session.TurnEnd:
+		i := slices.IndexFunc(s.queue, func(q Queued) bool { return q.Turn == e.Turn })
+		switch {
+		case i == 0:
+			s.queue = s.queue[1:]
+		case i > 0: // into a new array: updates share the old one
+			s.queue = slices.Concat(s.queue[:i], s.queue[i+1:])
+		}
+	}
+	return nil
 }
 
 // storeFailed tells people that nothing can be kept, and ends the agent: what the log holds now, only the log knows.
 func (s *state) storeFailed(err error) {
 	s.log.Error("session cannot be written", "err", err)
+	s.failedToKeep = true
 	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
 	s.stopCall(err)
 	s.run = nil
@@ -148,15 +214,20 @@ func (s *state) tell(turn session.TurnID, e Event) {
 	s.feed.publish(&Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(time.Now()), Turn: turn, Event: e})
 }
 
-// writable closes in the store what a crash left open, if that could not be done at load.
+// writable closes in the store what a crash left open, if that could not be done at load. The entries are those that
+// the view has. While the store takes no writes the session stays as it is.
 func (s *state) writable() error {
-	if s.unsaved == nil {
+	if s.unsaved.IsZero() {
 		return nil
 	}
-	if err := s.reload(); err != nil {
-		return err
+	err := session.Recover(context.WithoutCancel(s.ctx), s.cfg.Store, s.id, s.unsaved)
+	switch {
+	case err == nil:
+		s.unsaved = time.Time{}
+	case !errors.Is(err, session.ErrReadOnly):
+		s.storeFailed(err)
 	}
-	return s.unsaved
+	return err
 }
 
 // end makes the loop end.
@@ -170,12 +241,17 @@ func (s *state) end(err error) {
 func (s *state) hangUp() {
 	s.stopCall(ErrClosed)
 	s.feed.close(ErrClosed)
-	for _, waiting := range s.waiters {
-		for _, w := range waiting {
-			close(w)
-		}
+	for id := range s.waiters {
+		s.wakeWaiters(id)
 	}
-	clear(s.waiters)
+}
+
+// period is how often time is looked after: each second while a turn runs, else now and then.
+func (s *state) period() time.Duration {
+	if s.run != nil {
+		return time.Second
+	}
+	return max(s.cfg.Limits.Idle/10, time.Millisecond)
 }
 
 // tick looks after time: stalls, limits, and idleness.
@@ -185,6 +261,8 @@ func (s *state) tick(now time.Time) {
 		s.watch(now)
 		return
 	}
+	s.feed.prune()
+	s.pruneWaiters()
 	if len(s.feed.subs) > 0 || len(s.waiters) > 0 {
 		s.used = now
 	}
@@ -196,7 +274,7 @@ func (s *state) tick(now time.Time) {
 // status is what the session is doing.
 func (s *state) status() session.Status {
 	switch {
-	case s.run != nil:
+	case s.run != nil || s.mayStart():
 		return session.Running
 	case s.held:
 		return session.Held

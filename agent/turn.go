@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -37,7 +38,7 @@ type turn struct {
 	reply   reply
 	retry   *time.Timer // set while a retry is awaited
 	calls   int         // model calls that were needed, retries not counted
-	tries   int         // model calls made, retries included
+	again   int         // model calls that were made once more, after a repair or a wait
 	usage   provider.Usage
 	bytes   int  // of thinking and text so far
 	limited bool // a 429 that named no time was tried again already
@@ -48,6 +49,7 @@ type reply struct {
 	id       session.MessageID // empty: not begun
 	next     int               // number of the next block
 	open     map[int]*block    // by the adapter's index
+	over     map[int]bool      // indexes of blocks that have ended
 	sealed   []int             // numbers
 	shown    bool              // text or a tool call was shown: the call is not made again
 	thinking bool              // thinking was seen
@@ -62,6 +64,26 @@ type block struct {
 	as     provider.ThinkingKind
 	begun  time.Time
 	text   []byte
+	told   bool // people saw it begin
+}
+
+// seen lists the open blocks of which people saw something, in order. Of a tool call they see nothing before its end.
+func (m *reply) seen() []*block {
+	return slices.SortedFunc(func(yield func(*block) bool) {
+		for _, b := range m.open {
+			if (b.told || b.kind == provider.KindText && len(b.text) > 0) && !yield(b) {
+				return
+			}
+		}
+	}, func(a, b *block) int { return a.number - b.number })
+}
+
+// soFar is the block as far as it came.
+func (b *block) soFar() provider.Block {
+	if b.kind == provider.KindThinking {
+		return provider.Thinking{Text: string(b.text), Kind: b.as}
+	}
+	return provider.Text{Text: string(b.text)}
 }
 
 // Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. Errors: ErrBusy,
@@ -81,12 +103,12 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := takes(c.model, p.Content); err != nil {
 		return Receipt{}, err
 	}
-	waiting := len(s.view.Queue()) > 0
-	if p.Reject && (s.run != nil || waiting) {
+	busy := s.run != nil || len(s.queue) > 0
+	if p.Reject && busy {
 		return Receipt{}, ErrBusy
 	}
 	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
-	if s.run != nil || waiting {
+	if busy {
 		r.Disposition = Enqueue
 	}
 	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override},
@@ -103,7 +125,6 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	}
 	s.held = false
 	s.tellQueue()
-	s.startNext()
 	return r, nil
 }
 
@@ -118,28 +139,27 @@ func (c choice) ref() session.ModelRef {
 
 func (c choice) shown() Model { return Model{c.model.Provider, c.model.ID, c.decision.Effective} }
 
-// startNext starts the first queued turn, if none runs and the queue is not held. A turn that cannot start ends with
-// an error.
+// mayStart reports whether a queued turn is to start now.
+func (s *state) mayStart() bool { return s.run == nil && !s.held && s.ended == nil && len(s.queue) > 0 }
+
+// startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after whatever
+// happened. It is one turn at a time, since a turn may end as it starts, and a long queue of such must not keep the
+// mailbox waiting. A turn that cannot start ends with an error.
 func (s *state) startNext() {
-	for s.run == nil && !s.held && s.ended == nil {
-		queue := s.view.Queue()
-		if len(queue) == 0 {
-			return
-		}
-		next := queue[0]
-		c, err := s.decide(s.view.Session.Settings, next.Prompt.Override)
-		if err != nil {
-			end := session.TurnEnd{StopReason: stopError, Error: s.failure(err)}
-			if s.record(endFact(next.ID, end)) != nil {
-				return
-			}
+	if !s.mayStart() {
+		return
+	}
+	next := s.view.Turn(s.queue[0].Turn)
+	c, err := s.decide(s.view.Session.Settings, next.Prompt.Override)
+	if err != nil {
+		end := session.TurnEnd{StopReason: stopError, Error: s.failure(err)}
+		if s.record(endFact(next.ID, end)) == nil {
 			s.wakeWaiters(next.ID)
 			s.tellQueue()
-			continue
 		}
-		if s.record(c.start(next.ID)) != nil {
-			return
-		}
+		return
+	}
+	if s.record(c.start(next.ID)) == nil {
 		s.tellQueue()
 		s.runTurn(next.ID, c)
 	}
@@ -174,7 +194,7 @@ const (
 )
 
 // endTurn ends the running turn: what is open is closed as incomplete, and all ends are one commit. before are facts
-// that belong there too. The next queued turn starts.
+// that belong there too.
 func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
 	r := s.run
 	s.stopCall(nil)
@@ -195,7 +215,6 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	}
 	s.run = nil
 	s.wakeWaiters(r.ID)
-	s.startNext()
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {
@@ -204,13 +223,30 @@ func endFact(id session.TurnID, end session.TurnEnd) fact {
 
 func (s *state) wakeWaiters(id session.TurnID) {
 	for _, w := range s.waiters[id] {
-		close(w)
+		close(w.ended)
 	}
 	delete(s.waiters, id)
 }
 
+// pruneWaiters forgets those who gave up.
+func (s *state) pruneWaiters() {
+	for id, waiting := range s.waiters {
+		waiting = slices.DeleteFunc(waiting, func(w waiter) bool {
+			select {
+			case <-w.until:
+				return true
+			default:
+				return false
+			}
+		})
+		if s.waiters[id] = waiting; len(waiting) == 0 {
+			delete(s.waiters, id)
+		}
+	}
+}
+
 // interrupt ends the running turn since the daemon goes down.
-func (s *state) interrupt(error) {
+func (s *state) interrupt() {
 	if s.run != nil {
 		s.held = true // the queue waits for the next start
 		s.endTurn(session.TurnEnd{StopReason: stopInterrupted}, session.Interrupted)
@@ -254,7 +290,7 @@ func (s *state) dequeue(id session.TurnID) (bool, error) {
 		return false, err
 	}
 	s.wakeWaiters(id)
-	s.held = s.held && len(s.view.Queue()) > 0
+	s.held = s.held && len(s.queue) > 0
 	s.tellQueue()
 	return true, nil
 }
@@ -270,36 +306,45 @@ func (a *Agent) Resume(ctx context.Context) error {
 		}
 		s.held = false
 		s.tellQueue()
-		s.startNext()
-		return struct{}{}, s.ended
+		return struct{}{}, nil
 	})
 	return err
 }
 
 // Queue lists what waits, and whether it waits for a word.
 func (a *Agent) Queue(ctx context.Context) (QueueUpdate, error) {
-	return ask(ctx, a, func(s *state) (QueueUpdate, error) { return s.queue(), nil })
+	return ask(ctx, a, func(s *state) (QueueUpdate, error) { return s.waiting(), nil })
 }
 
-func (s *state) queue() QueueUpdate {
-	q := QueueUpdate{Queue: []Queued{}, Held: s.held}
-	for _, t := range s.view.Queue() {
-		q.Queue = append(q.Queue, Queued{t.ID, plain(t.Prompt.Content)})
+// waiting is the queue as it is told. It costs nothing however long it is: the list is shared.
+func (s *state) waiting() QueueUpdate {
+	if len(s.queue) == 0 {
+		return QueueUpdate{Queue: []Queued{}, Held: s.held}
 	}
-	return q
+	return QueueUpdate{Queue: slices.Clip(s.queue), Held: s.held}
 }
 
-func (s *state) tellQueue() { s.tell("", s.queue()) }
+func (s *state) tellQueue() { s.tell("", s.waiting()) }
 
-// plain is the text of blocks.
-func plain(content provider.Blocks) string {
-	var parts []string
-	for _, b := range content {
+// queuedText is how much of a queued prompt's text the queue tells, in characters: it is told whole with each change,
+// and the prompts were told before.
+const queuedText = 200
+
+func queued(id session.TurnID, p session.Prompt) Queued {
+	var text strings.Builder
+	for _, b := range p.Content {
 		if t, ok := b.(provider.Text); ok {
-			parts = append(parts, t.Text)
+			if text.Len() > 0 {
+				text.WriteByte('\n')
+			}
+			text.WriteString(t.Text[:min(len(t.Text), queuedText*utf8.UTFMax)])
 		}
 	}
-	return strings.Join(parts, "\n")
+	characters := []rune(strings.ToValidUTF8(text.String(), ""))
+	if len(characters) > queuedText {
+		return Queued{id, string(characters[:queuedText]) + "…"}
+	}
+	return Queued{id, string(characters)}
 }
 
 // MediaError refuses media that a model does not take.
