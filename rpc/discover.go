@@ -5,12 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path"
 	"reflect"
 	"strings"
 
 	"github.com/invopop/jsonschema"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -63,7 +63,7 @@ func (s *Server) discover() ([]byte, error) {
 	for _, m := range s.methods {
 		entry := openRPCEntry{Name: m.name, Summary: m.doc, ParamStructure: "by-name",
 			Params: []contentDescriptor{}, Result: contentDescriptor{Name: "result"}}
-		params := reflectSchema(m.params, doc.Components.Schemas, true)
+		params := reflectSchema(m.params, doc.Components.Schemas)
 		for _, f := range fieldsOf(m.params) {
 			property, ok := params.Properties.Get(f.name)
 			if !ok {
@@ -71,7 +71,7 @@ func (s *Server) discover() ([]byte, error) {
 			}
 			entry.Params = append(entry.Params, contentDescriptor{f.name, f.required, property})
 		}
-		entry.Result.Schema = reflectSchema(m.result, doc.Components.Schemas, false)
+		entry.Result.Schema = reflectSchema(m.result, doc.Components.Schemas)
 		doc.Methods = append(doc.Methods, entry)
 	}
 	text, err := json.Marshal(doc)
@@ -79,54 +79,94 @@ func (s *Server) discover() ([]byte, error) {
 	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`)), err
 }
 
-// reflectSchema is the schema of a type; what it refers to is added to the definitions.
-func reflectSchema(t reflect.Type, definitions jsonschema.Definitions, expanded bool) *jsonschema.Schema {
+// reflectSchema is the schema of a type, in full; what it refers to is added to the definitions.
+func reflectSchema(t reflect.Type, definitions jsonschema.Definitions) *jsonschema.Schema {
+	named := make(map[string]reflect.Type)
 	r := jsonschema.Reflector{
 		Anonymous:                 true,
 		AllowAdditionalProperties: true, // unknown members are ignored
-		ExpandedStruct:            expanded,
+		ExpandedStruct:            true,
 		Mapper:                    mapType,
-		Namer:                     nameType,
+		Namer: func(t reflect.Type) string {
+			name := nameType(t)
+			named[name] = t
+			return name
+		},
 	}
 	schema := r.ReflectFromType(t)
+	allowNull(t, schema)
 	for name, definition := range schema.Definitions {
+		allowNull(named[name], definition)
 		definitions[name] = definition
 	}
 	schema.Definitions, schema.Version = nil, ""
 	return schema
 }
 
-// nameType names a type's schema: with its package if that is not this one, and in the characters that OpenRPC takes
-// in a key of components, which Go's names of generic types are not.
-func nameType(t reflect.Type) string {
-	name, argument, generic := strings.Cut(t.Name(), "[")
-	if generic {
-		name += "." + strings.TrimSuffix(argument[strings.LastIndexByte(argument, '.')+1:], "]")
+// allowNull describes members that are always there and may be null, which the reflector does not see.
+func allowNull(t reflect.Type, schema *jsonschema.Schema) {
+	if t.Kind() != reflect.Struct || schema.Properties == nil {
+		return
 	}
-	if t.PkgPath() != reflect.TypeFor[Server]().PkgPath() {
-		name = path.Base(t.PkgPath()) + "." + name
+	for _, f := range fieldsOf(t) {
+		if property, ok := schema.Properties.Get(f.name); ok && f.required && t.FieldByIndex(f.index).Type.Kind() == reflect.Pointer {
+			schema.Properties.Set(f.name, &jsonschema.Schema{AnyOf: []*jsonschema.Schema{property, kind("null")}})
+		}
 	}
-	return name
 }
 
-var (
-	errorType  = reflect.TypeFor[Error]()
-	blockType  = reflect.TypeFor[provider.Block]()
-	blocksType = reflect.TypeFor[provider.Blocks]()
-)
+// names are those of protocol.md, where a type's own is another one.
+var names = map[reflect.Type]string{
+	reflect.TypeFor[agent.Model]():       "ModelInForce",
+	reflect.TypeFor[wireCatalogModel]():  "Model",
+	reflect.TypeFor[wireThinking]():      "ModelThinking",
+	reflect.TypeFor[wireDefaults]():      "ReasoningDefaults",
+	reflect.TypeFor[wireAuth]():          "AuthState",
+	reflect.TypeFor[provider.Decision](): "Reasoning",
+}
 
-// mapType knows the types whose JSON their Go type does not show.
+// nameType names a type's schema; a type without a name has its schema where it is used.
+func nameType(t reflect.Type) string {
+	if name, ok := names[t]; ok {
+		return name
+	}
+	name := strings.TrimPrefix(t.Name(), "wire")
+	if name == "" {
+		return ""
+	}
+	return strings.ToUpper(name[:1]) + name[1:]
+}
+
+// describer is a type that says what its JSON is.
+type describer interface{ JSONSchema() *jsonschema.Schema }
+
+// mapType knows the types whose JSON their Go type does not show. What it gives stands where the type is used.
 func mapType(t reflect.Type) *jsonschema.Schema {
 	block := &jsonschema.Schema{Ref: "#/$defs/Block"}
 	switch t {
-	case errorType:
+	case reflect.TypeFor[Error]():
 		return &jsonschema.Schema{Ref: "#/$defs/Error"}
-	case blockType:
+	case reflect.TypeFor[provider.Block](), reflect.TypeFor[wireBlock]():
 		return block
-	case blocksType:
+	case reflect.TypeFor[provider.Blocks]():
 		return &jsonschema.Schema{Type: "array", Items: block}
+	case reflect.TypeFor[provider.Level]():
+		return &jsonschema.Schema{Type: "string", Enum: anyOf(provider.AllLevels())}
+	case reflect.TypeFor[json.RawMessage]():
+		return jsonschema.TrueSchema
+	}
+	if d, ok := reflect.Zero(t).Interface().(describer); ok && t.Kind() != reflect.Pointer {
+		return d.JSONSchema()
 	}
 	return nil
+}
+
+func anyOf[T any](list []T) []any {
+	values := make([]any, len(list))
+	for i, v := range list {
+		values[i] = v
+	}
+	return values
 }
 
 // blockSchema is the union of the blocks that a client may see and send, by hand: encoding/json has no unions, so no
@@ -140,9 +180,10 @@ func blockSchema() *jsonschema.Schema {
 		variant(provider.KindText, required("text", text)),
 		variant(provider.KindThinking, required("text", text), required("kind", thinking), required("signed", flag),
 			optional("tokens", number), optional("estimated", flag), optional("duration_ms", number)),
-		variant(provider.KindToolCall, required("call_id", text), required("name", text), optional("arguments", kind("object"))),
+		variant(provider.KindToolCall, required("call_id", text), required("name", text), optional("arguments", kind("object")),
+			optional("invalid_arguments", text)),
 		variant(provider.KindToolResult, required("call_id", text), required("content", content), optional("is_error", flag)),
-		variant(provider.KindMedia, required("mime_type", text), required("data", &jsonschema.Schema{Type: "string", ContentEncoding: "base64"})),
+		variant(provider.KindMedia, required("mime_type", text), optional("data", &jsonschema.Schema{Type: "string", ContentEncoding: "base64"})),
 	}}
 }
 
@@ -176,7 +217,12 @@ func object(properties ...property) *jsonschema.Schema {
 	return s
 }
 
-func variant(kind provider.BlockKind, properties ...property) *jsonschema.Schema {
-	number := &jsonschema.Schema{Type: "integer", Description: "its number in the message, in what the daemon sends"}
-	return object(append(properties, required("type", &jsonschema.Schema{Const: kind}), optional("block", number))...)
+func variant(word provider.BlockKind, properties ...property) *jsonschema.Schema {
+	described := func(name, word, text string) property {
+		return optional(name, &jsonschema.Schema{Type: word, Description: text})
+	}
+	return object(append(properties, required("type", &jsonschema.Schema{Const: word}),
+		described("block", "integer", "its number in the message, in what the daemon sends"),
+		described("open", "boolean", "it is being written"),
+		described("truncated", "boolean", "there is more of it than is shown"))...)
 }

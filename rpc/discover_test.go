@@ -51,7 +51,7 @@ func TestDiscover(t *testing.T) {
 		`methods.#(name=="echo").params.#(name=="times")`:            `{"name":"times","schema":{"type":"integer"}}`,
 		`methods.#(name=="blocks").params.#(name=="content").schema`: `{"items":{"$ref":"#/components/schemas/Block"},"type":"array"}`,
 		`components.schemas.Block.oneOf.#.properties.type.const`:     `["text","thinking","tool_call","tool_result","media"]`,
-		`components.schemas.echoResult.required`:                     `["text"]`,
+		`methods.#(name=="echo").result.schema.required`:             `["text"]`,
 	} {
 		if got := doc.Get(path).Raw; got != want {
 			t.Errorf("%s is %s, want %s", path, got, want)
@@ -147,7 +147,7 @@ func TestBlockSchema(t *testing.T) {
 }
 
 func TestInitialize(t *testing.T) {
-	const limits = `"limits":{"message_bytes":8388608,"depth":128,"method_bytes":128,"id_bytes":1024,"batch":64,"in_flight":256}`
+	const limits = `"limits":{"max_message_bytes":8388608,"max_depth":128,"max_method_bytes":128,"max_id_bytes":1024,"max_batch":64,"max_in_flight":256}`
 	const result = `{"jsonrpc":"2.0","id":1,"result":{"protocol_version":1,"server":{"name":"thinkd","version":"1.2.3"},"capabilities":{"tools":false,"confirm":false},` + limits + `}}`
 	for params, want := range map[string]string{
 		`{"protocol_version":1}`: result,

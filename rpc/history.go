@@ -3,14 +3,14 @@ package rpc
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"errors"
+	"iter"
+	"math"
 	"slices"
-	"strings"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -29,50 +29,95 @@ const (
 	maxAnswer    = 4 << 20 // bytes, about; one message comes along whatever its size
 )
 
-func clampLimit(limit int) (int, error) {
-	switch {
-	case limit < 0:
-		return 0, invalidParams("limit", "is negative")
-	case limit == 0:
-		return defaultLimit, nil
-	}
-	return min(limit, maxLimit), nil
+// pageLimit is how many a client wants at most: absent 100, and never more than 1,000. Any JSON number that is whole will
+// do: some languages write 100.0.
+type pageLimit struct {
+	n     int
+	given bool
 }
 
-// size is about what the message costs on the wire.
-func (m wireMessage) size() int {
-	n := 512
-	for _, b := range m.Content {
-		n += len(b)
+func (l *pageLimit) UnmarshalJSON(data []byte) error {
+	var n float64
+	if err := json.Unmarshal(data, &n); err != nil {
+		return err
 	}
-	return n
+	if n != math.Trunc(n) {
+		return errors.New("must be a whole number")
+	}
+	if n < 0 {
+		return errors.New("is negative")
+	}
+	*l = pageLimit{int(min(n, maxLimit)), true}
+	return nil
 }
 
-// oldest is the head of a list that fits.
-func oldest(list []wireMessage, bytes int) []wireMessage {
-	for i, m := range list {
-		if bytes -= m.size(); bytes < 0 && i > 0 {
-			return list[:i]
+// JSONSchema is what rpc.discover tells of it.
+func (pageLimit) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Minimum: "0", Default: defaultLimit}
+}
+
+// orDefault is the number, which may be 0.
+func (l pageLimit) orDefault() int {
+	if !l.given {
+		return defaultLimit
+	}
+	return l.n
+}
+
+// page is the number for what comes in pages: one of nothing would lead nowhere.
+func (l pageLimit) page() (int, error) {
+	n := l.orDefault()
+	if n == 0 {
+		return 0, invalidParams("limit", "must be at least 1")
+	}
+	return n, nil
+}
+
+// room is how much an answer of pages holds, in bytes.
+func (s *Server) room() int { return min(maxAnswer, s.config.MessageBytes/2) }
+
+// messageRoom is how much of one message is shown, in bytes: what leaves place for the rest of an answer. A prompt
+// that a client could send fits.
+func (s *Server) messageRoom() int { return max(s.config.MessageBytes-4<<10, s.config.MessageBytes/2) }
+
+// oldest shows the head of a list, as far as it fits into room bytes, but one message at least.
+func (s *Server) oldest(list []agent.Message, room int) ([]wireMessage, error) {
+	return s.fit(slices.Values(list), room, 1)
+}
+
+// newest shows the tail of a list, as far as it fits into room bytes, but some messages at least.
+func (s *Server) newest(list []agent.Message, room, least int) ([]wireMessage, error) {
+	shown, err := s.fit(func(yield func(agent.Message) bool) {
+		for _, m := range slices.Backward(list) {
+			if !yield(m) {
+				return
+			}
 		}
-	}
-	return list
+	}, room, least)
+	slices.Reverse(shown)
+	return shown, err
 }
 
-// newest is the tail of a list that fits.
-func newest(list []wireMessage, bytes int) []wireMessage {
-	for i, m := range slices.Backward(list) {
-		if bytes -= m.size(); bytes < 0 && i < len(list)-1 {
-			return list[i+1:]
+func (s *Server) fit(list iter.Seq[agent.Message], room, least int) ([]wireMessage, error) {
+	shown := []wireMessage{}
+	for m := range list {
+		w, err := newWireMessage(m, s.messageRoom())
+		if err != nil {
+			return nil, err
 		}
+		if room -= w.size(); room < 0 && len(shown) >= least {
+			break
+		}
+		shown = append(shown, w)
 	}
-	return list
+	return shown, nil
 }
 
 type historyParams struct {
 	Session idOf[session.ID]        `json:"session_id"`
 	Before  idOf[session.MessageID] `json:"before,omitzero"`
 	After   idOf[session.MessageID] `json:"after,omitzero"`
-	Limit   int                     `json:"limit,omitempty"`
+	Limit   pageLimit               `json:"limit,omitzero"`
 }
 
 type historyResult struct {
@@ -81,140 +126,32 @@ type historyResult struct {
 }
 
 func history(ctx context.Context, c *client, p historyParams) (historyResult, error) {
-	limit, err := clampLimit(p.Limit)
+	limit, err := p.Limit.page()
 	if err != nil {
 		return historyResult{}, err
+	}
+	if p.Before.ID != "" && p.After.ID != "" {
+		return historyResult{}, invalidParams("after", "stands beside before; give one of them")
 	}
 	messages, more, err := c.page(ctx, p.Session.ID, agent.Page{Before: p.Before.ID, After: p.After.ID, Limit: limit})
 	if err != nil {
 		return historyResult{}, err
 	}
-	fit := newest
+	var shown []wireMessage
 	if p.After.ID != "" {
-		fit = oldest
+		shown, err = c.server.oldest(messages, c.server.room())
+	} else {
+		shown, err = c.server.newest(messages, c.server.room(), 1)
 	}
-	shown := fit(messages, maxAnswer)
-	return historyResult{shown, more || len(shown) < len(messages)}, nil
+	return historyResult{shown, more || len(shown) < len(messages)}, err
 }
 
-func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []wireMessage, more bool, err error) {
-	page, err = onAgent(ctx, c, id, func(a *agent.Agent) ([]wireMessage, error) {
-		var list []agent.Message
-		if list, more, err = a.History(ctx, p); err != nil {
-			return nil, err
-		}
-		return newWireMessages(list)
+func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []agent.Message, more bool, err error) {
+	page, err = onAgent(ctx, c, id, func(a *agent.Agent) (list []agent.Message, err error) {
+		list, more, err = a.History(ctx, p)
+		return list, err
 	})
 	return page, more, err
-}
-
-type exportParams struct {
-	Session  idOf[session.ID]        `json:"session_id"`
-	Format   string                  `json:"format"`
-	Thinking *bool                   `json:"thinking,omitempty"` // absent: true
-	Cursor   idOf[session.MessageID] `json:"cursor,omitzero"`
-}
-
-type exportResult struct {
-	Session  wireSession       `json:"session"`
-	Messages []wireMessage     `json:"messages,omitempty"`
-	Text     string            `json:"text,omitempty"`
-	Next     session.MessageID `json:"next_cursor,omitempty"`
-}
-
-func export(_ context.Context, c *client, p exportParams) (func(context.Context) (exportResult, error), error) {
-	if p.Format != "json" && p.Format != "markdown" {
-		return nil, invalidParams("format", "%q is none of json, markdown", p.Format)
-	}
-	thinking := p.Thinking == nil || *p.Thinking
-	return func(ctx context.Context) (exportResult, error) {
-		st, err := state(ctx, c, sessionParams{p.Session})
-		if err != nil {
-			return exportResult{}, err
-		}
-		r := exportResult{Session: st.Session}
-		messages, more, err := c.exportPage(ctx, p)
-		if err != nil {
-			return exportResult{}, err
-		}
-		r.Messages = oldest(messages, maxAnswer)
-		if more || len(r.Messages) < len(messages) {
-			r.Next = r.Messages[len(r.Messages)-1].ID
-		}
-		for i := range r.Messages {
-			if !thinking {
-				r.Messages[i].Content = slices.DeleteFunc(r.Messages[i].Content, isThinking)
-			}
-		}
-		if p.Format == "markdown" {
-			if p.Cursor.ID == "" {
-				r.Text = "# " + st.Session.Title + "\n"
-			}
-			for _, m := range r.Messages {
-				r.Text += markdown(m)
-			}
-			r.Messages = nil
-		}
-		return r, nil
-	}, nil
-}
-
-// exportPage reads forward from a cursor, from the first message without one.
-func (c *client) exportPage(ctx context.Context, p exportParams) ([]wireMessage, bool, error) {
-	return c.page(ctx, p.Session.ID, agent.Page{After: p.Cursor.ID, FromStart: p.Cursor.ID == "", Limit: maxLimit})
-}
-
-// shownBlock is what Markdown tells of a block.
-type shownBlock struct {
-	Type      provider.BlockKind    `json:"type"`
-	Text      string                `json:"text"`
-	Kind      provider.ThinkingKind `json:"kind"`
-	Name      string                `json:"name"`
-	Arguments json.RawMessage       `json:"arguments"`
-	MimeType  string                `json:"mime_type"`
-}
-
-func isThinking(block json.RawMessage) bool {
-	var b shownBlock
-	return json.Unmarshal(block, &b) == nil && b.Type == provider.KindThinking
-}
-
-// markdown is a message for people: thinking as a quotation.
-func markdown(m wireMessage) string {
-	var out strings.Builder
-	who := "User"
-	if m.Role == provider.Assistant {
-		who = "Assistant"
-		if m.Model != nil {
-			who = fmt.Sprintf("%s/%s (thinking: %s)", m.Model.Provider, m.Model.ID, m.Model.Level)
-		}
-	}
-	fmt.Fprintf(&out, "\n## %s\n", who)
-	for _, raw := range m.Content {
-		var b shownBlock
-		if err := json.Unmarshal(raw, &b); err != nil {
-			fmt.Fprintf(&out, "\n(a block that cannot be shown: %v)\n", err)
-			continue
-		}
-		switch b.Type {
-		case provider.KindText:
-			fmt.Fprintf(&out, "\n%s\n", strings.TrimRight(b.Text, "\n"))
-		case provider.KindThinking:
-			text := b.Text
-			if text == "" {
-				text = "(thinking, " + string(b.Kind) + ")"
-			}
-			fmt.Fprintf(&out, "\n> %s\n", strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n> "))
-		case provider.KindToolCall:
-			fmt.Fprintf(&out, "\nCalled `%s` with `%s`\n", b.Name, b.Arguments)
-		case provider.KindMedia:
-			fmt.Fprintf(&out, "\n(%s)\n", b.MimeType)
-		}
-	}
-	if m.Incomplete != "" {
-		fmt.Fprintf(&out, "\n*(incomplete: %s)*\n", m.Incomplete)
-	}
-	return out.String()
 }
 
 // idOf is an id as a client gives it: refused before any lookup if it cannot be one.

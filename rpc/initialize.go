@@ -36,13 +36,14 @@ type serverInfo struct {
 	Version string `json:"version"`
 }
 
+// limits have the names of the settings that change them, where there are any.
 type limits struct {
-	MessageBytes int `json:"message_bytes"` // in both directions
-	Depth        int `json:"depth"`
-	MethodBytes  int `json:"method_bytes"`
-	IDBytes      int `json:"id_bytes"`
-	Batch        int `json:"batch"`
-	InFlight     int `json:"in_flight"`
+	MessageBytes int `json:"max_message_bytes"` // in both directions
+	Depth        int `json:"max_depth"`
+	MethodBytes  int `json:"max_method_bytes"`
+	IDBytes      int `json:"max_id_bytes"`
+	Batch        int `json:"max_batch"`
+	InFlight     int `json:"max_in_flight"`
 }
 
 func initialize(_ context.Context, c *client, p initializeParams) (initializeResult, error) {

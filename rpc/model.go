@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/agent"
@@ -30,13 +32,25 @@ type ProviderStatus struct {
 	Defaults  agent.Defaults
 }
 
-// model finds the model that a client names.
+// model finds the model that a client names. Where it names the provider apart, the id may have that in front or not.
 func (c *client) model(id, providerID string) (session.ModelRef, error) {
+	catalog := c.server.config.Sessions.Config().Catalog
 	if providerID != "" {
-		id = providerID + "/" + strings.TrimPrefix(id, providerID+"/")
+		if !slices.Contains(catalog.Providers(), providerID) {
+			return session.ModelRef{}, noProvider(providerID, catalog.Providers())
+		}
+		if !catalog.Model(providerID, id).Known { // else it is the vendor's own id, slashes and all
+			id = strings.TrimPrefix(id, providerID+"/")
+		}
+		id = providerID + "/" + id
 	}
-	m, err := c.server.config.Sessions.Config().Catalog.Find(id)
+	m, err := catalog.Find(id)
 	return session.ModelRef{Provider: m.Provider, ID: m.ID}, err
+}
+
+func noProvider(id string, candidates []string) *Error {
+	return &Error{Code: CodeNoModel, Message: "no such provider: " + characters(id, 100),
+		Data: map[string]any{"candidates": words(candidates)}}
 }
 
 // override reads a level and a display; empty words say nothing.
@@ -66,7 +80,7 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 		status[s.ID] = s
 	}
 	if _, ok := status[p.Provider]; !ok && p.Provider != "" {
-		return modelsResult{}, &Error{Code: CodeNoModel, Message: "no such provider: " + p.Provider}
+		return modelsResult{}, noProvider(p.Provider, slices.Sorted(maps.Keys(status)))
 	}
 	r := modelsResult{Models: []wireCatalogModel{}}
 	for _, m := range c.server.config.Sessions.Config().Catalog.Models() {
@@ -123,7 +137,7 @@ type setThinkingResult struct {
 }
 
 func newSetThinkingResult(st agent.State) setThinkingResult {
-	r := setThinkingResult{Level: st.Decision.Effective, Preferred: preferred(st.Session.Settings), Reasoning: st.Decision,
+	r := setThinkingResult{Level: st.Decision.Effective, Preferred: preferred(st.Session.Settings), Reasoning: *newReasoning(st.Decision),
 		Levels: append([]provider.Level{}, st.Decision.Supported...), Applies: "now"}
 	if st.Running {
 		r.Applies = "next_turn"
@@ -183,7 +197,7 @@ func explain(ctx context.Context, c *client, p explainParams) (explainResult, er
 	}
 	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (explainResult, error) {
 		_, decision, err := a.Explain(ctx, o)
-		return explainResult{decision}, err
+		return explainResult{*newReasoning(decision)}, err
 	})
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -41,7 +43,8 @@ func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent
 	return value, err
 }
 
-// subscribe carries a session's updates to the client from now on; the answer to the request comes first.
+// subscribe carries a session's updates to the client from now on; the answer to the request comes first. It ends
+// with the session, or with stale.
 func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
 	c.follow(id, func(ctx context.Context) error {
 		defer sub.Close()
@@ -56,7 +59,11 @@ func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
 			if err != nil {
 				return err
 			}
-			if err := c.notify(ctx, u.Encoded(encodeUpdate)); err != nil {
+			message := u.Encoded(c.server.encodeUpdate)
+			if len(message) > c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
+				return c.notify(ctx, encodeStale(id, seq))
+			}
+			if err := c.notify(ctx, message); err != nil {
 				return err
 			}
 			if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
@@ -108,12 +115,19 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 			return newResult{}, invalidParams("fallback", "%v", err)
 		}
 	}
+	title, err := readTitle(p.Title)
+	if err != nil {
+		return newResult{}, err
+	}
+	if len(p.CWD) > maxCWD {
+		return newResult{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
+	}
 	sessions := c.server.config.Sessions
 	model, decision, err := sessions.Config().Decide(set)
 	if err != nil {
 		return newResult{}, err
 	}
-	s, err := sessions.Create(ctx, session.Session{Title: p.Title, System: p.System, CWD: p.CWD, Settings: set})
+	s, err := sessions.Create(ctx, session.Session{Title: title, System: p.System, CWD: p.CWD, Settings: set})
 	if err != nil {
 		return newResult{}, err
 	}
@@ -121,7 +135,7 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 		return newResult{}, err
 	}
 	shown := wireModelOf(model, decision)
-	return newResult{s.ID, shown, shown.Level, preferred(set), decision}, nil
+	return newResult{s.ID, shown, shown.Level, preferred(set), *newReasoning(decision)}, nil
 }
 
 // attachTo subscribes the client to a session.
@@ -232,10 +246,10 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 		}
 		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure(e.End.Error)}
 		if e.Start != nil {
-			r.Reasoning = &e.Start.Reasoning
+			r.Reasoning = newReasoning(e.Start.Reasoning)
 		}
 		if e.Message != nil {
-			m, err := newWireMessage(*e.Message)
+			m, err := newWireMessage(*e.Message, c.server.messageRoom())
 			if err != nil {
 				return waitResult{}, err
 			}
@@ -265,8 +279,8 @@ type queueParams struct {
 	Resume  bool                   `json:"resume,omitempty"`
 }
 
-func queueOf(ctx context.Context, c *client, p queueParams) (agent.QueueUpdate, error) {
-	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.QueueUpdate, error) {
+func queueOf(ctx context.Context, c *client, p queueParams) (wireQueue, error) {
+	q, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.QueueUpdate, error) {
 		for _, t := range p.Remove {
 			if err := a.Dequeue(ctx, t.ID); err != nil {
 				return agent.QueueUpdate{}, err
@@ -279,11 +293,12 @@ func queueOf(ctx context.Context, c *client, p queueParams) (agent.QueueUpdate, 
 		}
 		return a.Queue(ctx)
 	})
+	return newWireQueue(q), err
 }
 
 type attachParams struct {
 	Session idOf[session.ID] `json:"session_id"`
-	Limit   int              `json:"limit,omitempty"`
+	Limit   pageLimit        `json:"limit,omitzero"`
 }
 
 type attachResult struct {
@@ -299,34 +314,34 @@ type openTurn struct {
 	Model     agent.Model       `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Messages  []wireMessage     `json:"messages"`
-	Queue     []agent.Queued    `json:"queue"`
-	Held      bool              `json:"held"`
+	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
+	wireQueue
 }
 
 func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
-	limit, err := clampLimit(p.Limit)
+	snap, err := c.attachTo(ctx, p.Session.ID, p.Limit.orDefault())
 	if err != nil {
 		return attachResult{}, err
 	}
-	snap, err := c.attachTo(ctx, p.Session.ID, limit)
-	if err != nil {
-		return attachResult{}, err
-	}
-	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq, More: snap.More}
-	messages, err := newWireMessages(snap.Messages)
-	if err != nil {
-		return attachResult{}, err
-	}
-	if r.Messages = newest(messages, maxAnswer); len(r.Messages) < len(messages) {
-		r.More = true
-	}
+	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
+	room := c.server.room()
 	if t := snap.Turn; t != nil {
-		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: t.Reasoning, Queue: snap.Queue.Queue, Held: snap.Queue.Held}
-		if r.Open.Messages, err = newWireMessages(t.Messages); err != nil {
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), wireQueue: newWireQueue(snap.Queue)}
+		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
 			return attachResult{}, err
 		}
+		r.Open.More = len(r.Open.Messages) < len(t.Messages)
+		for _, m := range r.Open.Messages {
+			room -= m.size()
+		}
 	}
-	return r, nil
+	least := 1
+	if r.Open != nil {
+		least = 0
+	}
+	r.Messages, err = c.server.newest(snap.Messages, room, least)
+	r.More = snap.More || len(r.Messages) < len(snap.Messages)
+	return r, err
 }
 
 func detach(_ context.Context, c *client, p sessionParams) (nothing, error) {
@@ -344,10 +359,10 @@ func state(ctx context.Context, c *client, p sessionParams) (stateResult, error)
 }
 
 type listParams struct {
-	Cursor string `json:"cursor,omitempty"`
-	Limit  int    `json:"limit,omitempty"`
-	Query  string `json:"query,omitempty"`
-	CWD    string `json:"cwd,omitempty"`
+	Cursor string    `json:"cursor,omitempty"`
+	Limit  pageLimit `json:"limit,omitzero"`
+	Query  string    `json:"query,omitempty"`
+	CWD    string    `json:"cwd,omitempty"`
 }
 
 type listResult struct {
@@ -356,19 +371,39 @@ type listResult struct {
 }
 
 func list(ctx context.Context, c *client, p listParams) (listResult, error) {
-	limit, err := clampLimit(p.Limit)
+	limit, err := p.Limit.page()
 	if err != nil {
 		return listResult{}, err
 	}
 	config := c.server.config.Sessions.Config()
-	page, next, err := config.Store.List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
-	r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
-	for _, s := range page {
-		// A level that the row lost since it was chosen is told where it matters: at the next turn.
-		model, decision, _ := config.Decide(s.Settings)
-		r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))
+	for {
+		page, next, err := config.Store.List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+		if err != nil {
+			return listResult{}, err
+		}
+		if n := fitting(page, c.server.room()); n < len(page) {
+			limit = n // a cursor is where a page ends: ask for a page that ends there
+			continue
+		}
+		r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
+		for _, s := range page {
+			// A level that the row lost since it was chosen is told where it matters: at the next turn.
+			model, decision, _ := config.Decide(s.Settings)
+			r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))
+		}
+		return r, nil
 	}
-	return r, err
+}
+
+// fitting is how many sessions have room in an answer, one at least.
+func fitting(page []session.Session, room int) int {
+	for i, s := range page {
+		room -= 1<<10 + len(s.Title) + len(s.CWD) + metadataSize(s.Metadata)
+		if room < 0 && i > 0 {
+			return i
+		}
+	}
+	return len(page)
 }
 
 type updateParams struct {
@@ -381,10 +416,56 @@ func updateSession(ctx context.Context, c *client, p updateParams) (nothing, err
 	if p.Title == nil && len(p.Metadata) == 0 {
 		return nothing{}, invalidParams("title", "is missing; give title or metadata")
 	}
+	change := agent.Change{Metadata: p.Metadata}
+	if p.Title != nil {
+		title, err := readTitle(*p.Title)
+		if err != nil {
+			return nothing{}, err
+		}
+		change.Title = &title
+	}
 	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) {
-		return a.Set(ctx, agent.Change{Title: p.Title, Metadata: p.Metadata})
+		if len(p.Metadata) > 0 {
+			st, err := a.State(ctx)
+			if err != nil {
+				return st, err
+			}
+			after := maps.Clone(p.Metadata)
+			for name, value := range st.Session.Metadata {
+				if _, replaced := after[name]; !replaced {
+					after[name] = value
+				}
+			}
+			if metadataSize(after) > maxMetadata {
+				return st, invalidParams("metadata", "would be larger than %d bytes", maxMetadata)
+			}
+		}
+		return a.Set(ctx, change)
 	})
 	return nothing{}, err
+}
+
+// Bounds of what a client hangs on a session: it comes along in every list.
+const (
+	maxTitle    = 200      // characters
+	maxCWD      = 4 << 10  // bytes
+	maxMetadata = 64 << 10 // bytes
+)
+
+// readTitle makes a line of what a client gives as a title.
+func readTitle(text string) (string, error) {
+	title := strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(title) > maxTitle {
+		return "", invalidParams("title", "is longer than %d characters", maxTitle)
+	}
+	return title, nil
+}
+
+func metadataSize(m map[string]json.RawMessage) (size int) {
+	for name, value := range m {
+		size += len(name) + len(value)
+	}
+	return size
 }
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (nothing, error) {

@@ -1,15 +1,17 @@
 package rpc
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
-// What the protocol's answers are made of. Nothing here has a vendor's state: blocks are encoded by wireBlock alone.
+// What the protocol's answers are made of. Nothing here has a vendor's state: blocks are encoded by newWireBlock alone.
 
 type wireSession struct {
 	ID        session.ID                 `json:"session_id"`
@@ -51,36 +53,48 @@ type wireMessage struct {
 	ID         session.MessageID  `json:"id"`
 	Turn       session.TurnID     `json:"turn_id"`
 	Role       provider.Role      `json:"role"`
-	Content    []json.RawMessage  `json:"content"`
+	Content    []wireBlock        `json:"content"`
 	Model      *agent.Model       `json:"model,omitempty"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
 	StopReason string             `json:"stop_reason,omitempty"`
 	Usage      *provider.Usage    `json:"usage,omitempty"`
 	Incomplete session.Incomplete `json:"incomplete,omitempty"`
-	Open       bool               `json:"open,omitempty"` // it is being written
+	Open       bool               `json:"open,omitempty"`   // it is being written
+	Queued     bool               `json:"queued,omitempty"` // it waits for its turn
 }
 
-func newWireMessage(m agent.Message) (wireMessage, error) {
-	w := wireMessage{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []json.RawMessage{}}
+// newWireMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
+func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
+	w := wireMessage{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []wireBlock{}}
+	add := func(number int, b provider.Block, open bool) error {
+		if _, ok := b.(provider.Opaque); ok { // nobody may see it
+			return nil
+		}
+		shown, err := newWireBlock(number, b, open, limit)
+		w.Content = append(w.Content, shown)
+		limit = max(limit-shown.size(), 0)
+		return err
+	}
 	for _, p := range m.Parts {
-		if err := w.add(p.Number, p.Block, false); err != nil {
+		if err := add(p.Number, p.Block, false); err != nil {
 			return w, err
 		}
 	}
 	for _, o := range m.Open {
-		if err := w.add(o.Number, o.Block, true); err != nil {
+		if err := add(o.Number, o.Block, true); err != nil {
 			return w, err
 		}
 	}
-	if m.Role == provider.User {
-		if m.Stop != nil && m.Start == nil { // it was taken out of the queue
+	switch {
+	case m.Role == provider.User:
+		w.Queued = m.Start == nil && m.Stop == nil
+		if m.Start == nil && m.Stop != nil { // it was taken out of the queue, or could not start
 			w.Incomplete = session.Incomplete(m.Stop.StopReason)
 		}
 		return w, nil
-	}
-	if m.Start != nil {
+	case m.Start != nil:
 		w.Model = &agent.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}
-		w.Reasoning = &m.Start.Reasoning
+		w.Reasoning = newReasoning(m.Start.Reasoning)
 	}
 	if m.End == nil {
 		w.Open = true
@@ -90,60 +104,136 @@ func newWireMessage(m agent.Message) (wireMessage, error) {
 	return w, nil
 }
 
-func newWireMessages(list []agent.Message) ([]wireMessage, error) {
-	out := make([]wireMessage, 0, len(list))
-	for _, m := range list {
-		w, err := newWireMessage(m)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, w)
+// size is about what the message costs on the wire.
+func (m wireMessage) size() int {
+	n := 1 << 10 // reasoning, model and usage
+	for _, b := range m.Content {
+		n += b.size()
 	}
-	return out, nil
+	return n
 }
 
-// add appends a block, if it is one that people may see.
-func (m *wireMessage) add(number int, b provider.Block, open bool) error {
-	if _, ok := b.(provider.Opaque); ok {
-		return nil
-	}
-	encoded, err := wireBlock(number, b, open)
-	if err != nil {
-		return err
-	}
-	m.Content = append(m.Content, encoded)
-	return nil
+// newReasoning is a decision whose list is never null.
+func newReasoning(d provider.Decision) *provider.Decision {
+	d.Supported = append([]provider.Level{}, d.Supported...)
+	return &d
 }
 
-// wireBlock is a block with its number in the message and without its vendor's state.
-func wireBlock(number int, b provider.Block, open bool) (json.RawMessage, error) {
-	members, err := provider.MarshalBlock(provider.WithoutState(b))
+// wireBlock is the JSON of a block as clients see it.
+type wireBlock struct{ json.RawMessage }
+
+func (b wireBlock) size() int { return len(b.RawMessage) + len(`,`) }
+
+// newWireBlock is a block with its number in the message and without its vendor's state. What does not fit into about
+// limit bytes is cut.
+func newWireBlock(number int, b provider.Block, open bool, limit int) (wireBlock, error) {
+	b, whole := cut(provider.WithoutState(b), limit)
+	members, err := provider.MarshalBlock(b)
 	if err != nil {
-		return nil, err
+		return wireBlock{}, err
 	}
 	head := struct {
-		Block int  `json:"block"`
-		Open  bool `json:"open,omitempty"`
-	}{number, open}
+		Block     int  `json:"block"`
+		Open      bool `json:"open,omitempty"`
+		Truncated bool `json:"truncated,omitempty"`
+	}{number, open, !whole}
 	out, err := json.Marshal(head)
 	if err != nil {
-		return nil, err
+		return wireBlock{}, err
 	}
 	out[len(out)-1] = ','
-	return append(out, members[1:]...), nil
+	return wireBlock{append(out, members[1:]...)}, nil
 }
 
-// wireBlocks numbers the blocks of a prompt.
-func wireBlocks(content provider.Blocks) ([]json.RawMessage, error) {
-	out := make([]json.RawMessage, 0, len(content))
+// newWireBlocks numbers the blocks of a prompt.
+func newWireBlocks(content provider.Blocks, limit int) ([]wireBlock, error) {
+	out := make([]wireBlock, 0, len(content))
 	for i, b := range content {
-		encoded, err := wireBlock(i, b, false)
+		shown, err := newWireBlock(i, b, false, limit)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, encoded)
+		out = append(out, shown)
+		limit = max(limit-shown.size(), 0)
 	}
 	return out, nil
+}
+
+// cut leaves out of a block what does not fit into limit bytes of JSON, and tells whether it is whole. Text keeps its
+// beginning; half of anything else would be of use to nobody.
+func cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
+	switch t := b.(type) {
+	case provider.Text:
+		t.Text, whole = head(t.Text, limit)
+		return t, whole
+	case provider.Thinking:
+		t.Text, whole = head(t.Text, limit)
+		return t, whole
+	case provider.ToolCall:
+		if len(t.Input)+len(t.Invalid) > limit {
+			t.Input, t.Invalid = nil, ""
+			return t, false
+		}
+	case provider.Media:
+		if base64.StdEncoding.EncodedLen(len(t.Data)) > limit {
+			t.Data = nil
+			return t, false
+		}
+	}
+	return b, true
+}
+
+// head is the beginning of a text that takes at most limit bytes as JSON, and whether that is all of it.
+func head(text string, limit int) (string, bool) {
+	const most = len(`\u0000`) // bytes of JSON for one of text
+	if len(text) <= limit/most {
+		return text, true
+	}
+	for i, r := range text {
+		switch {
+		case r < ' ', r == '<', r == '>', r == '&', r == '\u2028', r == '\u2029', r == utf8.RuneError:
+			limit -= most
+		case r == '"', r == '\\':
+			limit -= 2
+		default:
+			limit -= utf8.RuneLen(r)
+		}
+		if limit < 0 {
+			return text[:i], false
+		}
+	}
+	return text, true
+}
+
+// wireQueue is what waits, as far as people need to see it: the whole is in the history.
+type wireQueue struct {
+	Queue []agent.Queued `json:"queue"`
+	Held  bool           `json:"held"`
+	More  bool           `json:"more_queued,omitempty"` // there are more than are listed
+}
+
+const (
+	maxQueued     = 100 // prompts in a list
+	maxQueuedText = 200 // characters of each
+)
+
+func newWireQueue(q agent.QueueUpdate) wireQueue {
+	n := min(len(q.Queue), maxQueued)
+	w := wireQueue{Queue: make([]agent.Queued, 0, n), Held: q.Held, More: n < len(q.Queue)}
+	for _, p := range q.Queue[:n] {
+		w.Queue = append(w.Queue, agent.Queued{Turn: p.Turn, Text: characters(p.Text, maxQueuedText)})
+	}
+	return w
+}
+
+// characters is the beginning of a text.
+func characters(text string, limit int) string {
+	for i := range text {
+		if limit--; limit < 0 {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // wireCatalogModel is a Model of models/list.
@@ -173,7 +263,7 @@ type wireThinking struct {
 
 func newWireCatalogModel(m provider.Model, available bool, why string) wireCatalogModel {
 	return wireCatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
-		Levels: m.Thinking.Levels, Default: m.Thinking.Default,
+		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: m.Thinking.Default,
 		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
 		Window:   m.Window, MaxOutput: m.MaxOutput, Input: append([]string{}, m.Input...), Tools: m.Tools,
 		Available: available, Why: why}

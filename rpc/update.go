@@ -11,9 +11,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// encodeUpdate is an update as a notification. Growth, which is nearly all that is ever sent, is put together without
+// encodeUpdate is an update as a notification, with whole texts as far as there is room for them. Growth, which is nearly all that is ever sent, is put together without
 // reflection; the rest is not worth that.
-func encodeUpdate(u *agent.Update) []byte {
+func (s *Server) encodeUpdate(u *agent.Update) []byte {
 	out := make([]byte, 0, 256)
 	out = append(out, `{"jsonrpc":"2.0","method":"`...)
 	out = append(out, u.Event.Method()...)
@@ -39,7 +39,7 @@ func encodeUpdate(u *agent.Update) []byte {
 	case agent.MessageDelta:
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
 	default:
-		if members := eventMembers(u.Event); len(members) > len(`{}`) {
+		if members := eventMembers(u.Event, s.messageRoom()); len(members) > len(`{}`) {
 			out = append(out, ',')
 			out = append(out, members[1:len(members)-1]...)
 		}
@@ -58,28 +58,60 @@ func appendGrowth(out []byte, message session.MessageID, block int, text string)
 
 // eventMembers is an event's JSON object. Events are ours and hold nothing that JSON cannot: an error is a fault of
 // this build.
-func eventMembers(e agent.Event) []byte {
-	var v any = e
-	switch e := e.(type) {
-	case agent.PromptStored:
-		content, err := wireBlocks(e.Content)
-		if err != nil {
-			panic(err)
-		}
-		v = wirePrompt{e.Message, content, e.Disposition}
-	case agent.TurnEnd:
-		v = wireTurnEnd{e.StopReason, e.Limit, e.Usage, e.DurationMS, failure(e.Error)}
+func eventMembers(e agent.Event, room int) []byte {
+	shown, err := shownEvent(e, room)
+	if err != nil {
+		panic(err)
 	}
-	out, err := json.Marshal(v)
+	out, err := json.Marshal(shown)
 	if err != nil {
 		panic(err)
 	}
 	return out
 }
 
+// shownEvent is what clients see of an event: no vendor's state, lists that are never null, and of its texts what has
+// room.
+func shownEvent(e agent.Event, room int) (any, error) {
+	switch e := e.(type) {
+	case agent.PromptStored:
+		content, err := newWireBlocks(e.Content, room)
+		return wirePrompt{e.Message, content, e.Disposition}, err
+	case agent.TurnStart:
+		e.Reasoning = *newReasoning(e.Reasoning)
+		return e, nil
+	case agent.ThinkingEnd:
+		text, whole := head(e.Text, room)
+		e.Text = text
+		return wireThinkingEnd{e, !whole}, nil
+	case agent.TextEnd:
+		text, whole := head(e.Text, room)
+		e.Text = text
+		return wireTextEnd{e, !whole}, nil
+	case agent.Retry:
+		e.Discarded = append([]int{}, e.Discarded...)
+		return e, nil
+	case agent.QueueUpdate:
+		return newWireQueue(e), nil
+	case agent.TurnEnd:
+		return wireTurnEnd{e.StopReason, e.Limit, e.Usage, e.DurationMS, failure(e.Error)}, nil
+	}
+	return e, nil
+}
+
+type wireThinkingEnd struct {
+	agent.ThinkingEnd
+	Truncated bool `json:"truncated,omitempty"` // text is only its beginning
+}
+
+type wireTextEnd struct {
+	agent.TextEnd
+	Truncated bool `json:"truncated,omitempty"`
+}
+
 type wirePrompt struct {
 	Message     session.MessageID `json:"message_id"`
-	Content     []json.RawMessage `json:"content"`
+	Content     []wireBlock       `json:"content"`
 	Disposition agent.Disposition `json:"disposition"`
 }
 

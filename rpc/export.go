@@ -1,0 +1,133 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+type exportParams struct {
+	Session  idOf[session.ID]        `json:"session_id"`
+	Format   string                  `json:"format"`
+	Thinking *bool                   `json:"thinking,omitempty"` // absent: true
+	Cursor   idOf[session.MessageID] `json:"cursor,omitzero"`
+}
+
+type exportResult struct {
+	Session  wireSession       `json:"session"`
+	Messages []wireMessage     `json:"messages,omitzero"` // of the format json
+	Text     *string           `json:"text,omitempty"`    // of the format markdown
+	Next     session.MessageID `json:"next_cursor,omitempty"`
+}
+
+func export(_ context.Context, c *client, p exportParams) (func(context.Context) (exportResult, error), error) {
+	if p.Format != "json" && p.Format != "markdown" {
+		return nil, invalidParams("format", "%q is none of json, markdown", p.Format)
+	}
+	return func(ctx context.Context) (exportResult, error) {
+		st, err := state(ctx, c, sessionParams{p.Session})
+		if err != nil {
+			return exportResult{}, err
+		}
+		messages, more, err := c.page(ctx, p.Session.ID,
+			agent.Page{After: p.Cursor.ID, FromStart: p.Cursor.ID == "", Limit: maxLimit})
+		if err != nil {
+			return exportResult{}, err
+		}
+		if p.Thinking != nil && !*p.Thinking {
+			for i := range messages {
+				messages[i] = withoutThinking(messages[i])
+			}
+		}
+		shown, err := c.server.oldest(messages, c.server.room())
+		if err != nil {
+			return exportResult{}, err
+		}
+		r := exportResult{Session: st.Session, Messages: shown}
+		if more || len(shown) < len(messages) {
+			r.Next = shown[len(shown)-1].ID
+		}
+		if p.Format == "markdown" {
+			text := c.server.markdown(st.Session, messages[:len(shown)], p.Cursor.ID == "")
+			r.Messages, r.Text = nil, &text
+		}
+		return r, nil
+	}, nil
+}
+
+func withoutThinking(m agent.Message) agent.Message {
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
+		return provider.KindOf(p.Block) == provider.KindThinking
+	})
+	m.Open = slices.DeleteFunc(slices.Clone(m.Open), func(o agent.Open) bool {
+		return provider.KindOf(o.Block) == provider.KindThinking
+	})
+	return m
+}
+
+// markdown is a part of a session for people; the first part has its title.
+func (s *Server) markdown(of wireSession, messages []agent.Message, first bool) string {
+	var out strings.Builder
+	if first {
+		fmt.Fprintf(&out, "# %s\n", cmp.Or(of.Title, "Session "+string(of.ID)))
+	}
+	for _, m := range messages {
+		fmt.Fprintf(&out, "\n## %s\n", speaker(m))
+		room := s.messageRoom()
+		for _, p := range m.Parts {
+			room = writeMarkdown(&out, p.Block, room)
+		}
+		for _, o := range m.Open {
+			room = writeMarkdown(&out, o.Block, room)
+		}
+		if m.End != nil && m.End.Incomplete != "" {
+			fmt.Fprintf(&out, "\n*(incomplete: %s)*\n", m.End.Incomplete)
+		}
+	}
+	return out.String()
+}
+
+func speaker(m agent.Message) string {
+	switch {
+	case m.Role == provider.User && m.Start == nil && m.Stop == nil:
+		return "User (queued)"
+	case m.Role == provider.User && m.Start == nil:
+		return "User (not sent)"
+	case m.Role == provider.User:
+		return "User"
+	case m.Start == nil:
+		return "Assistant"
+	}
+	return fmt.Sprintf("%s (thinking: %s)", m.Start.Model, m.Start.Reasoning.Effective)
+}
+
+// writeMarkdown writes a block, thinking as a quotation. It gives back what is left of the room.
+func writeMarkdown(out *strings.Builder, b provider.Block, room int) int {
+	before := out.Len()
+	b, whole := cut(b, room)
+	switch b := b.(type) {
+	case provider.Text:
+		fmt.Fprintf(out, "\n%s\n", strings.TrimRight(b.Text, "\n"))
+	case provider.Thinking:
+		text := cmp.Or(strings.TrimRight(b.Text, "\n"), "("+string(b.Kind)+" thinking)")
+		fmt.Fprintf(out, "\n> %s\n", strings.ReplaceAll(text, "\n", "\n> "))
+	case provider.ToolCall:
+		fmt.Fprintf(out, "\nCalled `%s` with `%s%s`\n", b.Name, b.Input, b.Invalid)
+	case provider.ToolResult:
+		for _, r := range b.Blocks {
+			room = writeMarkdown(out, r, room)
+		}
+	case provider.Media:
+		fmt.Fprintf(out, "\n(%s)\n", b.Type)
+	}
+	if !whole {
+		out.WriteString("\n*(cut: too large to show)*\n")
+	}
+	return max(room-(out.Len()-before), 0)
+}
