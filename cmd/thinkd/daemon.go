@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 
@@ -45,7 +46,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: func(readOnly bool, why error) {
 			log.Warn("store", "read_only", readOnly, "err", why)
 		}}); err != nil {
-			return nil, err
+			return nil, dataError(err)
 		}
 	}
 	d := &daemon{log: log, store: store}
@@ -69,6 +70,14 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Sessions: d.agents, Providers: d.providers.status, DefaultModel: func() session.ModelRef { return model },
 	})
 	return d, nil
+}
+
+// dataError says what to do about a directory that the system refuses. The store's own errors say so themselves.
+func dataError(err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); !ok || errors.Is(err, session.ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("the data directory cannot be used: %w; name another one with --data", err)
 }
 
 // data is the data directory.
