@@ -1,0 +1,28 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+)
+
+// TestMain makes the test binary answer to the name thinkd as well: scripts and tests start the real program, with the
+// race detector where the tests have it.
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){"thinkd": main})
+}
+
+// leakChecked fails tests that leave a goroutine behind.
+type leakChecked struct{ m *testing.M }
+
+func (l leakChecked) Run() int {
+	code := l.m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,395 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// patience is how long a test waits for what should come at once: a bound for failures, never a pause.
+const patience = 60 * time.Second
+
+// process is a daemon in a process of its own, spoken to in lines over its standard input and output.
+type process struct {
+	t     testing.TB
+	cmd   *exec.Cmd
+	stdin io.WriteCloser
+	gone  chan struct{} // closed when standard output has ended and all of it is in updates
+
+	writing sync.Mutex // one request at a time
+
+	mu      sync.Mutex
+	next    int
+	pending map[int]chan message
+	updates []update
+	news    chan struct{} // closed and made anew with each update
+	stderr  bytes.Buffer
+	ended   bool
+}
+
+// update is a notification with the members that tests look at.
+type update struct {
+	Method   string
+	Raw      json.RawMessage
+	Session  string     `json:"session_id"`
+	Seq      uint64     `json:"seq"`
+	FirstSeq uint64     `json:"first_seq"`
+	TS       int64      `json:"ts"`
+	Turn     string     `json:"turn_id"`
+	Message  string     `json:"message_id"`
+	Block    int        `json:"block"`
+	Delta    string     `json:"delta"`
+	Text     string     `json:"text"`
+	Signed   bool       `json:"signed"`
+	Stop     string     `json:"stop_reason"`
+	Kind     string     `json:"kind"`
+	Error    *callError `json:"error"`
+}
+
+// raceOptions keep a process that was built with the race detector from waiting a second at its end.
+const raceOptions = "atexit_sleep_ms=0"
+
+var errGone = errors.New("the daemon has gone")
+
+// command is the program with an environment of the test's own: no keys, no configuration, no data of the user's.
+func command(t testing.TB, env []string, args ...string) *exec.Cmd {
+	t.Helper()
+	path, err := exec.LookPath("thinkd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(path, args...)
+	home := t.TempDir()
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(pair string) bool {
+		name, _, _ := strings.Cut(pair, "=")
+		return strings.HasPrefix(name, "ANTHROPIC_") || strings.HasPrefix(name, "XDG_")
+	})
+	cmd.Env = append(cmd.Env, "HOME="+home, "AppData="+home, "LocalAppData="+home, "GORACE="+raceOptions)
+	cmd.Env = append(cmd.Env, env...)
+	return cmd
+}
+
+// start runs `thinkd stdio` on a data directory. It is killed at the end of the test if it still runs.
+func start(t testing.TB, data string, env []string, flags ...string) *process {
+	t.Helper()
+	args := append([]string{"--data", data}, flags...)
+	return startCommand(t, command(t, env, append(args, "stdio")...))
+}
+
+func startCommand(t testing.TB, cmd *exec.Cmd) *process {
+	t.Helper()
+	p := &process{t: t, cmd: cmd, gone: make(chan struct{}), pending: make(map[int]chan message), news: make(chan struct{})}
+	cmd.Stderr = writerFunc(func(b []byte) (int, error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.stderr.Write(b)
+	})
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.stdin = stdin
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go p.read(stdout) // ends with the process; kill and end wait on gone
+	t.Cleanup(p.kill)
+	return p
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
+
+// read takes in what the daemon says until there is no more.
+func (p *process) read(stdout io.Reader) {
+	defer close(p.gone)
+	in := bufio.NewReader(stdout)
+	for {
+		line, err := in.ReadBytes('\n')
+		if err != nil {
+			if len(line) > 0 && !p.killed() { // a kill may cut a line
+				p.t.Errorf("standard output ends in %q", line)
+			}
+			return
+		}
+		var m message
+		if err := json.Unmarshal(line, &m); err != nil {
+			p.t.Errorf("standard output has %q: %v", line, err)
+			continue
+		}
+		p.take(m)
+	}
+}
+
+func (p *process) take(m message) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.Method == "" {
+		if m.ID == nil {
+			p.t.Errorf("an answer to nothing that was asked: %v", m.Error)
+			return
+		}
+		p.pending[*m.ID] <- m
+		delete(p.pending, *m.ID)
+		return
+	}
+	u := update{Method: m.Method, Raw: m.Params}
+	if err := json.Unmarshal(m.Params, &u); err != nil {
+		p.t.Errorf("%s: %v", m.Method, err)
+	}
+	p.updates = append(p.updates, u)
+	close(p.news)
+	p.news = make(chan struct{})
+}
+
+// call sends a request and waits for its answer: nil, a *callError, or errGone.
+func (p *process) call(method string, params, result any) error {
+	p.t.Helper()
+	answer := make(chan message, 1)
+	p.mu.Lock()
+	p.next++
+	id := p.next
+	p.pending[id] = answer
+	p.mu.Unlock()
+	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.writing.Lock()
+	_, err = p.stdin.Write(append(request, '\n'))
+	p.writing.Unlock()
+	if err != nil {
+		return errGone
+	}
+	select {
+	case m := <-answer:
+		return settle(m, result)
+	case <-p.gone:
+		select {
+		case m := <-answer: // it was there before the end
+			return settle(m, result)
+		default:
+			return errGone
+		}
+	case <-time.After(patience):
+		return fmt.Errorf("%s: no answer", method)
+	}
+}
+
+func settle(m message, result any) error {
+	if m.Error != nil {
+		return m.Error
+	}
+	if result == nil {
+		return nil
+	}
+	return json.Unmarshal(m.Result, result)
+}
+
+// must is call for what has to succeed.
+func (p *process) must(method string, params, result any) {
+	p.t.Helper()
+	if err := p.call(method, params, result); err != nil {
+		p.t.Fatalf("%s: %v\n%s", method, err, p.log())
+	}
+}
+
+// wait returns the first update that fits, now or later.
+func (p *process) wait(what string, fits func(update) bool) update {
+	p.t.Helper()
+	u, err := p.find(fits)
+	if err != nil {
+		p.t.Fatalf("waiting for %s: %v\n%s", what, err, p.log())
+	}
+	return u
+}
+
+func (p *process) find(fits func(update) bool) (update, error) {
+	deadline := time.After(patience)
+	for at := 0; ; {
+		p.mu.Lock()
+		news, list := p.news, p.updates
+		p.mu.Unlock()
+		for ; at < len(list); at++ {
+			if fits(list[at]) {
+				return list[at], nil
+			}
+		}
+		select {
+		case <-news:
+		case <-p.gone:
+			p.mu.Lock()
+			done := at == len(p.updates)
+			p.mu.Unlock()
+			if done {
+				return update{}, errGone
+			}
+		case <-deadline:
+			return update{}, errors.New("it does not come")
+		}
+	}
+}
+
+// ended fits the end of a turn.
+func ended(turn string) func(update) bool {
+	return func(u update) bool { return u.Method == "turn_end" && u.Turn == turn }
+}
+
+// newSession makes a session and returns its id.
+func (p *process) newSession(words ...string) string {
+	p.t.Helper()
+	var s struct {
+		ID string `json:"session_id"`
+	}
+	p.must("session/new", present(words...), &s)
+	return s.ID
+}
+
+// say prompts and returns the turn.
+func (p *process) say(session, text string) string {
+	p.t.Helper()
+	var r struct {
+		Turn string `json:"turn_id"`
+	}
+	p.must("session/prompt", map[string]any{"session_id": session, "text": text}, &r)
+	return r.Turn
+}
+
+// turn prompts and waits for the end.
+func (p *process) turn(session, text string) update {
+	p.t.Helper()
+	return p.wait("the end of the turn", ended(p.say(session, text)))
+}
+
+// seen is a copy of all updates so far.
+func (p *process) seen() []update {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.updates)
+}
+
+func (p *process) log() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stderr.String()
+}
+
+func (p *process) killed() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// kill ends the process as a crash would: at once, with nothing said. After that everything that it had written is in
+// updates.
+func (p *process) kill() {
+	p.mu.Lock()
+	done := p.ended
+	p.ended = true
+	p.mu.Unlock()
+	if done {
+		return
+	}
+	p.cmd.Process.Kill() // it may have ended by itself
+	p.stdin.Close()
+	<-p.gone
+	p.cmd.Wait() // its status is the kill's
+	p.checkLog()
+}
+
+// end closes standard input and waits for the process to end well.
+func (p *process) end() {
+	p.t.Helper()
+	p.stdin.Close()
+	p.ends()
+}
+
+// ends waits for the process to end well.
+func (p *process) ends() {
+	p.t.Helper()
+	select {
+	case <-p.gone:
+	case <-time.After(patience):
+		p.t.Fatalf("the process does not end\n%s", p.log())
+	}
+	p.mu.Lock()
+	p.ended = true
+	p.mu.Unlock()
+	if err := p.cmd.Wait(); err != nil {
+		p.t.Errorf("the process ends with %v\n%s", err, p.log())
+	}
+	p.checkLog()
+}
+
+func (p *process) checkLog() {
+	p.t.Helper()
+	log := p.log()
+	for _, bad := range []string{"DATA RACE", "panic", "goroutine "} {
+		if strings.Contains(log, bad) {
+			p.t.Errorf("standard error has %q:\n%s", bad, log)
+			return
+		}
+	}
+}
+
+// chat is a message of a session's history.
+type chat struct {
+	ID         string `json:"id"`
+	Turn       string `json:"turn_id"`
+	Role       string `json:"role"`
+	Incomplete string `json:"incomplete"`
+	Stop       string `json:"stop_reason"`
+	Open       bool   `json:"open"`
+	Queued     bool   `json:"queued"`
+	Content    []struct {
+		Block  int    `json:"block"`
+		Type   string `json:"type"`
+		Text   string `json:"text"`
+		Signed bool   `json:"signed"`
+	} `json:"content"`
+}
+
+// history is all of a session's messages, read page by page.
+func (p *process) history(session string) ([]chat, error) {
+	var all []chat
+	params := map[string]any{"session_id": session, "limit": 1000}
+	for {
+		var page struct {
+			Messages []chat
+			More     bool
+		}
+		if err := p.call("session/history", params, &page); err != nil {
+			return nil, err
+		}
+		all = append(page.Messages, all...)
+		if !page.More {
+			return all, nil
+		}
+		params["before"] = page.Messages[0].ID
+	}
+}
+
+// simulator serves the strict stand-in on loopback and returns the environment that leads there.
+func simulator(t testing.TB, c sim.Config) (*sim.Server, []string) {
+	t.Helper()
+	c.Key = "sk-of-the-test"
+	s := sim.New(c)
+	return s, []string{"ANTHROPIC_API_KEY=" + c.Key, "ANTHROPIC_BASE_URL=" + serve(t, s)}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// TestScripts plays testdata/script: one story each, told to the real program. $SIM is the address of a simulator that
+// takes the key sk-of-the-test. Commands of our own:
+//
+//	capture NAME REGEXP   sets a variable to what the group matched in the last standard output
+//	hold DIR              runs a daemon on a data directory until the end; $HOLDER is its process
+//	readonly DIR          makes a directory unwritable, for root as well; skips where that cannot be done
+//	newer FILE            gives a store the format version of a later build
+//	damage FILE           overwrites a page of a file in its middle
+func TestScripts(t *testing.T) {
+	address := serve(t, sim.New(sim.Config{Key: "sk-of-the-test"}))
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			home := filepath.Join(env.WorkDir, "home")
+			for _, name := range []string{"HOME", "AppData", "LocalAppData"} {
+				env.Setenv(name, home)
+			}
+			env.Setenv("SIM", address)
+			env.Setenv("GORACE", raceOptions)
+			return os.Mkdir(home, 0o700)
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"capture": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 2)
+				found := regexp.MustCompile(args[1]).FindStringSubmatch(ts.ReadFile("stdout"))
+				if found == nil {
+					ts.Fatalf("standard output has no %q", args[1])
+				}
+				ts.Setenv(args[0], found[1])
+			},
+			"hold": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 1)
+				p := start(t, ts.MkAbs(args[0]), nil)
+				p.must("ping", struct{}{}, nil)
+				ts.Setenv("HOLDER", strconv.Itoa(p.cmd.Process.Pid))
+				ts.Defer(p.end)
+			},
+			"readonly": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 1)
+				undo, err := makeReadOnly(ts.MkAbs(args[0]))
+				if err != nil {
+					t.Skipf("a directory cannot be made read-only here: %v", err)
+				}
+				ts.Defer(undo)
+			},
+			"newer": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 1)
+				ts.Check(makeNewer(ts.MkAbs(args[0])))
+			},
+			"damage": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 1)
+				ts.Check(damageFile(ts.MkAbs(args[0])))
+			},
+		},
+	})
+}
+
+func arguments(ts *testscript.TestScript, neg bool, args []string, n int) {
+	if neg || len(args) != n {
+		ts.Fatalf("wants %d arguments and no !", n)
+	}
+}
+
+// serve serves h on loopback until the end of the test.
+func serve(t testing.TB, h http.Handler) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(func() {
+		s.CloseClientConnections() // an answer under way ends
+		s.Close()
+	})
+	return s.URL
+}
+
+// makeNewer writes the version that a later format will have.
+func makeNewer(path string) error {
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	return db.Update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte("meta"))
+		if meta == nil || meta.Get([]byte("format")) == nil {
+			return fmt.Errorf("%s has no format", path)
+		}
+		return meta.Put([]byte("format"), []byte("1000"))
+	})
+}
+
+// damageFile spares the head pages, which are two, so that one of them is of no help.
+func damageFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	page := int64(os.Getpagesize())
+	for at := 2 * page; at < info.Size(); at += page {
+		if _, err := f.WriteAt([]byte("this was a page of the store once"), at+16); err != nil {
+			return err
+		}
+	}
+	return nil
+}
