@@ -440,6 +440,20 @@ func TestScripts(t *testing.T) {
 	}
 }
 
+// TestMarkerAfterAnUnansweredPrompt: what an earlier prompt asked for is over, with or without an answer.
+func TestMarkerAfterAnUnansweredPrompt(t *testing.T) {
+	s := New(Config{})
+	got := create(t, s, header(), obj{"messages": arr{
+		say("user", "First. [[sim: fault=overloaded]]"), say("user", "Second. [[sim: text=60]]")}})
+	if got.status != 200 || !strings.Contains(string(got.body), "You asked: *Second.*") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	got = create(t, s, header(), obj{"messages": arr{say("user", "First. [[sim: fault=overloaded]]"), say("user", "Second.")}})
+	if got.status != 200 {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}
+
 func TestMarkerGrammar(t *testing.T) {
 	s := New(Config{})
 	for words, says := range map[string]string{

@@ -107,8 +107,10 @@ func (c *messagesCall) readMessages(v any) error {
 		if len(blocks) > 0 {
 			c.append(role, blocks)
 		}
-		if _, ok := (messagesTurn{role: role, blocks: blocks}).prompt(); ok {
-			inForce = pending
+		// Messages in a row are one turn to the vendor; the prompt to answer is the last one alone, since the one before
+		// may have had no answer.
+		if text, ok := (messagesTurn{role: role, blocks: blocks}).prompt(); ok {
+			inForce, c.ask.prompt = pending, text
 		}
 	}
 	c.effort = inForce

@@ -251,9 +251,6 @@ func (c *messagesCall) finish() error {
 	}
 	c.ask.seed = c.context.with([]byte(c.model.id), []byte(c.thinking.kind))
 	start := c.turnStart()
-	if start >= 0 {
-		c.ask.prompt, _ = c.turns[start].prompt()
-	}
 	for _, t := range c.turns[start+1:] {
 		if t.has("tool_use") {
 			c.ask.rounds++
