@@ -55,6 +55,9 @@ func signed(text string) provider.Thinking {
 		State: provider.State{Origin: provider.Origin{API: "fake"}, Data: json.RawMessage(`{"signature":"S"}`)}}
 }
 
+// panicking is an event that makes the provider panic.
+type panicking struct{}
+
 // events are what a script yields.
 func events(list ...any) script {
 	return func(ctx context.Context, yield func(provider.Event, error) bool) {
@@ -67,6 +70,8 @@ func events(list ...any) script {
 			case error:
 				yield(nil, e)
 				return
+			case panicking:
+				panic("parser")
 			case time.Duration:
 				select {
 				case <-time.After(e):

@@ -46,7 +46,10 @@ func (s *state) repair(pe *provider.Error) bool {
 	if pe.Repair == "" || s.run.again+1 >= maxTries || slices.ContainsFunc(s.view.Repairs, inForce) {
 		return false
 	}
-	facts, _ := s.discard()
+	facts, void := s.discard()
+	if len(void) > 0 { // people were shown something that is void now
+		facts = append(facts, s.run.retryFact(0, pe, void))
+	}
 	facts = append(facts, fact{"", session.Repair{API: pe.API, Repair: pe.Repair}, nil},
 		fact{s.run.ID, nil, Notice{Warning, noticeRepaired,
 			"the provider refused the history; from now on it is sent with the repair " + string(pe.Repair) + ": " + pe.Message}})
@@ -91,11 +94,14 @@ func jitter(bound time.Duration) time.Duration { return mathrand.N(bound) }
 func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	r := s.run
 	facts, void := s.discard()
-	facts = append(facts, fact{r.ID, nil, Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
-		Kind: pe.Kind, Message: pe.Error(), Discarded: void}})
-	if s.record(facts...) == nil {
+	if s.record(append(facts, r.retryFact(wait, pe, void))...) == nil {
 		r.retry = time.NewTimer(wait)
 	}
+}
+
+func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fact {
+	return fact{r.ID, nil, Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
+		Kind: pe.Kind, Message: pe.Error(), Discarded: void}}
 }
 
 // discard ends the open blocks and makes all of the reply so far void: it lists the numbers of those blocks. The

@@ -47,7 +47,7 @@ type told struct {
 }
 
 // load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is
-// closed in the view alone, so that the session can be read; the next write closes it in the store.
+// closed in the view alone, so that the session can be read; the next write, or time, closes it in the store.
 func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	now := time.Now()
 	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
@@ -260,6 +260,9 @@ func (s *state) tick(now time.Time) {
 		s.used = now
 		s.watch(now)
 		return
+	}
+	if err := s.writable(); err != nil {
+		s.log.Debug("the turn that a crash left open is still open in the store", "err", err)
 	}
 	s.feed.prune()
 	s.pruneWaiters()

@@ -1,0 +1,650 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// TestRandomLife leads a session through prompts, cancels, settings, watchers, crashes, failing disks and providers of
+// all manners, and holds what clients saw and what models were sent against the log.
+func TestRandomLife(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		plan := drawPlan(rt) // outside of the bubble: rapid panics when it is stopped from another goroutine
+		var err error
+		synctest.Test(t, func(t *testing.T) { err = plan.live(t.Context()) })
+		if err != nil {
+			rt.Fatal(err)
+		}
+	})
+}
+
+// plan is a life as data.
+type plan struct {
+	calls  []([]any) // what the provider does, a list for each call, as events takes it
+	acts   []act
+	wounds map[int]wound
+	lost   map[int]bool
+}
+
+type act struct {
+	kind string
+	n    int
+	wait time.Duration // afterwards
+}
+
+func drawPlan(t *rapid.T) plan {
+	p := plan{wounds: make(map[int]wound), lost: make(map[int]bool)}
+	calls := rapid.IntRange(1, 12).Draw(t, "calls")
+	for i := range calls {
+		p.calls = append(p.calls, drawCall(t, i))
+	}
+	kinds := []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
+		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history"}
+	for range rapid.IntRange(1, 25).Draw(t, "acts") {
+		p.acts = append(p.acts, act{rapid.SampledFrom(kinds).Draw(t, "act"), rapid.IntRange(0, 40).Draw(t, "n"),
+			time.Duration(rapid.SampledFrom([]int{0, 0, 1, 20, 90, 1500, 70_000}).Draw(t, "wait ms")) * time.Millisecond})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "wounds") {
+		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "lost") {
+		p.lost[rapid.IntRange(1, 60).Draw(t, "checkpoint")] = true
+	}
+	return p
+}
+
+// drawCall is one answer: blocks, oddities between them, and an end.
+func drawCall(t *rapid.T, call int) []any {
+	var list []any
+	pause := func() {
+		if ms := rapid.SampledFrom([]int{0, 0, 0, 5, 50, 800}).Draw(t, "pause ms"); ms > 0 {
+			list = append(list, time.Duration(ms)*time.Millisecond)
+		}
+	}
+	used := -1 // index of the block before
+	odd := func(index int) {
+		garbage := provider.Delta{Index: index + 100, Text: "garbage"}
+		switch rapid.IntRange(0, 11).Draw(t, "odd") {
+		case 0:
+			list = append(list, garbage)
+		case 1:
+			if used >= 0 {
+				list = append(list, provider.End{Index: used, Block: provider.Media{Type: "garbage"}}, garbage)
+			}
+		case 2:
+			list = append(list, provider.Begin{Index: index}, provider.End{Index: index + 50}, provider.Alive{})
+		case 3:
+			list = append(list, provider.Notice{Kind: provider.NoticeOverride, Text: "odd"}, provider.Delta{Index: -1, Text: "garbage"})
+		}
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "blocks") {
+		if i > 0 {
+			odd(i)
+		}
+		kind := rapid.SampledFrom([]string{"thinking", "thinking", "text", "text", "text", "tool", "redacted", "empty", "flood", "at once"}).Draw(t, "block")
+		switch words := fmt.Sprintf("%s %d.%d", kind, call, i); kind {
+		case "thinking", "text":
+			begin, end := provider.Block(provider.Thinking{Kind: provider.ThinkingSummary}), provider.Block(signed(words))
+			if kind == "text" {
+				begin, end = provider.Text{}, provider.Text{Text: words}
+			}
+			list = append(list, provider.Begin{Index: i, Block: begin})
+			if rapid.Bool().Draw(t, "twice") {
+				list = append(list, provider.Begin{Index: i, Block: begin})
+			}
+			for piece := range strings.SplitAfterSeq(words, " ") {
+				list = append(list, provider.Delta{Index: i, Text: piece})
+				pause()
+			}
+			switch rapid.IntRange(0, 9).Draw(t, "end") {
+			case 0: // never
+			case 1:
+				list = append(list, provider.End{Index: i, Block: provider.ToolCall{ID: "odd", Name: "odd"}}, provider.End{Index: i, Block: end})
+			case 2:
+				list = append(list, provider.End{Index: i, Block: end}, provider.End{Index: i, Block: end}, provider.Begin{Index: i, Block: begin},
+					provider.Delta{Index: i, Text: "garbage"})
+			default:
+				list = append(list, provider.End{Index: i, Block: end})
+			}
+		case "tool":
+			tool := provider.ToolCall{ID: fmt.Sprintf("call_%d_%d", call, i), Name: "read", Input: json.RawMessage(`{}`)}
+			list = append(list, provider.Begin{Index: i, Block: provider.ToolCall{ID: tool.ID, Name: tool.Name}}, provider.Delta{Index: i, Text: "{}"})
+			pause()
+			if rapid.IntRange(0, 3).Draw(t, "end") > 0 {
+				list = append(list, provider.End{Index: i, Block: tool})
+			}
+		case "redacted":
+			hidden := signed("")
+			hidden.Kind = provider.ThinkingRedacted
+			list = append(list, provider.End{Index: i, Block: hidden})
+		case "empty":
+			list = append(list, provider.Begin{Index: i, Block: provider.Thinking{}}, provider.End{Index: i, Block: provider.Thinking{}})
+		case "flood": // of blocks that grow by turns, so that nothing merges
+			a, b := 2*i+1000, 2*i+1001
+			list = append(list, provider.Begin{Index: a, Block: provider.Text{}}, provider.Begin{Index: b, Block: provider.Thinking{}})
+			n := rapid.SampledFrom([]int{3, 600}).Draw(t, "flood")
+			for range n {
+				list = append(list, provider.Delta{Index: a, Text: "x"}, provider.Delta{Index: b, Text: "y"})
+			}
+			list = append(list, provider.End{Index: b, Block: signed(strings.Repeat("y", n))}, provider.End{Index: a, Block: provider.Text{Text: strings.Repeat("x", n)}})
+		case "at once":
+			list = append(list, provider.End{Index: i, Block: provider.Text{Text: words}})
+		}
+		if used = i; kind == "flood" {
+			used = 2*i + 1000
+		}
+		pause()
+	}
+	odd(7)
+	fail := func(e provider.Error) []any { e.API = "fake"; return append(list, &e) }
+	switch rapid.SampledFrom([]string{"stop", "stop", "stop", "stop", "cut off", "refusal", "pause", "overloaded", "overloaded", "limited", "bad", "repair",
+		"cut", "stall", "panic", "foreign error"}).Draw(t, "end") {
+	case "stop":
+		return append(list, ended)
+	case "cut off":
+		return append(list, provider.Stop{Reason: provider.StopMaxTokens})
+	case "refusal":
+		return append(list, provider.Stop{Reason: provider.StopRefusal})
+	case "pause":
+		return append(list, provider.Stop{Reason: provider.StopPause})
+	case "overloaded":
+		return fail(provider.Error{Kind: provider.KindOverloaded, Status: 529})
+	case "limited":
+		return fail(provider.Error{Kind: provider.KindRateLimit, Status: 429, RetryAfter: 30 * time.Second})
+	case "bad":
+		return fail(provider.Error{Kind: provider.KindBadRequest, Status: 400})
+	case "repair":
+		return fail(provider.Error{Kind: provider.KindBadRequest, Status: 400,
+			Repair: provider.Repair(rapid.SampledFrom([]string{"strip", "drop_block"}).Draw(t, "repair"))})
+	case "stall":
+		return append(list, time.Hour)
+	case "panic":
+		return append(list, panicking{})
+	case "foreign error":
+		return append(list, errors.New("nobody knows this"))
+	}
+	return list // cut: the sequence just ends
+}
+
+// life is a plan under way.
+type life struct {
+	plan
+	ctx      context.Context
+	mem      *session.Mem
+	store    *wounded
+	fake     *fake
+	group    *Group
+	id       session.ID
+	watchers []*watcher
+	gone     []*watcher
+	numbers  map[uint64]string // what was told under each Seq
+	unkept   map[uint64]string // the same, of what this process could not store
+	acked    []session.TurnID
+	ended    map[session.TurnID]bool // acknowledged to have ended
+	prompts  int
+}
+
+// watcher is a client.
+type watcher struct {
+	*mirror
+	sub  *Subscription
+	slow bool
+	err  error // why there is no more
+}
+
+func (p plan) live(ctx context.Context) (err error) {
+	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}})
+	if err != nil {
+		return err
+	}
+	l := &life{plan: p, ctx: ctx, mem: session.NewMem(), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool)}
+	for _, list := range p.calls {
+		l.fake.scripts = append(l.fake.scripts, events(list...))
+	}
+	l.store = &wounded{Store: l.mem, wounds: p.wounds, lost: p.lost}
+	defer func() { l.group.Close() }()
+	if err := l.start(catalog); err != nil {
+		return err
+	}
+	s, err := l.group.Create(ctx, session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
+	if err != nil {
+		return err
+	}
+	l.id = s.ID
+	for i, a := range p.acts {
+		if err := l.act(a); err != nil {
+			return fmt.Errorf("act %d, %v: %w", i, a, err)
+		}
+		time.Sleep(a.wait)
+		synctest.Wait()
+		if err := l.read(false); err != nil {
+			return fmt.Errorf("after act %d, %v: %w", i, a, err)
+		}
+		if l.store.isDead() || a.kind == "crash" || a.kind == "close" {
+			if a.kind != "close" {
+				l.store.kill()
+			}
+			l.group.Close()
+			if err := l.read(true); err != nil { // all of this process is read before there is another
+				return fmt.Errorf("after the end by act %d, %v: %w", i, a, err)
+			}
+			l.store = &wounded{Store: l.mem, wounds: l.store.wounds, lost: l.store.lost, appends: l.store.appends, checkpoints: l.store.checkpoints}
+			if err := l.start(catalog); err != nil {
+				return err
+			}
+		}
+	}
+	return l.finish()
+}
+
+func (l *life) start(catalog *registry.Catalog) (err error) {
+	l.unkept = make(map[uint64]string)
+	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return l.fake },
+		Log: slog.New(slog.DiscardHandler)})
+	return err
+}
+
+// do runs f with the agent. What a failing store may answer is no fault of the agent's.
+func (l *life) do(f func(*Agent) error) error {
+	err := l.group.Do(l.ctx, l.id, f)
+	for _, allowed := range []error{session.ErrReadOnly, errDisk, errDead, ErrBusy, ErrNoTurn} {
+		if errors.Is(err, allowed) {
+			return nil
+		}
+	}
+	return err
+}
+
+func (l *life) act(a act) error {
+	switch a.kind {
+	case "prompt", "prompt with a level", "prompt or reject":
+		l.prompts++
+		p := text(fmt.Sprintf("prompt %d", l.prompts))
+		p.Reject = a.kind == "prompt or reject"
+		if a.kind == "prompt with a level" {
+			p.Override.Level = provider.Low
+		}
+		return l.do(func(a *Agent) error {
+			r, err := a.Prompt(l.ctx, p)
+			if err == nil {
+				l.acked = append(l.acked, r.Turn)
+			}
+			return err
+		})
+	case "cancel":
+		return l.do(func(a *Agent) error { _, err := a.Cancel(l.ctx, ""); return err })
+	case "cancel one", "cancel nothing":
+		id := session.NewTurnID()
+		if a.kind == "cancel one" && len(l.acked) > 0 {
+			id = l.acked[a.n%len(l.acked)]
+		}
+		return l.do(func(a *Agent) error {
+			_, err := a.Cancel(l.ctx, id)
+			if err == nil {
+				l.ended[id] = true
+			}
+			return err
+		})
+	case "set":
+		level := []provider.Level{provider.Low, provider.High, provider.Off}[a.n%3]
+		return l.do(func(a *Agent) error { _, err := a.Set(l.ctx, Change{Level: &level}); return err })
+	case "attach", "attach slow", "attach and detach":
+		return l.do(func(agent *Agent) error {
+			snap, sub, err := agent.Attach(l.ctx, a.n)
+			if err != nil {
+				return err
+			}
+			w := &watcher{mirror: newMirror(snap), sub: sub, slow: a.kind == "attach slow"}
+			l.watchers = append(l.watchers, w)
+			if a.kind == "attach and detach" {
+				sub.Close()
+			}
+			return nil
+		})
+	case "read":
+		return l.read(true)
+	case "resume":
+		return l.do(func(a *Agent) error { return a.Resume(l.ctx) })
+	case "idle":
+		time.Sleep(15 * time.Minute)
+	case "compare":
+		return l.compare()
+	case "wait":
+		ctx, cancel := context.WithTimeout(l.ctx, time.Duration(a.n)*10*time.Second)
+		defer cancel()
+		if len(l.acked) == 0 {
+			return nil
+		}
+		err := l.do(func(agent *Agent) error { _, err := agent.Wait(ctx, l.acked[a.n%len(l.acked)]); return err })
+		if errors.Is(err, context.DeadlineExceeded) {
+			return nil
+		}
+		return err
+	case "history":
+		return l.do(func(agent *Agent) error { return pages(l.ctx, agent, a.n%5+1) })
+	}
+	return nil
+}
+
+// read drains the watchers; the slow ones only when all are meant.
+func (l *life) read(all bool) error {
+	var left []*watcher
+	for _, w := range l.watchers {
+		for all || !w.slow {
+			var u *Update
+			if u, w.err = w.sub.TryNext(); u == nil {
+				break
+			}
+			if err := w.apply(u); err != nil {
+				return err
+			}
+			if err := l.number(u); err != nil {
+				return err
+			}
+		}
+		if w.err != nil {
+			if stale, ok := errors.AsType[*Stale](w.err); ok && stale.After != w.seq {
+				return fmt.Errorf("stale after %d, and %d was the last", stale.After, w.seq)
+			}
+			l.gone = append(l.gone, w)
+			continue
+		}
+		left = append(left, w)
+	}
+	l.watchers = left
+	return nil
+}
+
+// number checks that nothing else was ever told under this number. That the store failed is told under a number that no
+// log has, so the next process cannot know of it.
+func (l *life) number(u *Update) error {
+	if u.FirstSeq != 0 {
+		return nil
+	}
+	what := fmt.Sprintf("%d %s %s %+v", u.Time, u.Turn, u.Event.Method(), u.Event)
+	if _, ok := u.Event.(SessionUpdate); ok { // has pointers
+		what = u.Event.Method()
+	}
+	for _, told := range []map[uint64]string{l.numbers, l.unkept} {
+		if before := told[u.Seq]; before != "" && before != what {
+			return fmt.Errorf("%d was %s, and now %s", u.Seq, before, what)
+		}
+	}
+	if n, ok := u.Event.(Notice); ok && n.Kind == noticeStoreReadOnly {
+		l.unkept[u.Seq] = what
+	} else {
+		l.numbers[u.Seq] = what
+	}
+	return nil
+}
+
+// compare holds the live session against the log, and what clients know against the session.
+func (l *life) compare() error {
+	return l.do(func(a *Agent) error {
+		diff, err := ask(l.ctx, a, func(s *state) (string, error) {
+			replayed, err := session.Load(l.ctx, l.mem, l.id)
+			if err != nil || !s.unsaved.IsZero() {
+				return "", err
+			}
+			return foldDiff(s.view, replayed), nil
+		})
+		if err != nil {
+			return err
+		}
+		if diff != "" {
+			return errors.New(diff)
+		}
+		snap, sub, err := a.Attach(l.ctx, 1)
+		if err != nil {
+			return err
+		}
+		defer sub.Close()
+		history, _, err := a.History(l.ctx, Page{Limit: 1 << 20})
+		if err != nil {
+			return err
+		}
+		for _, w := range l.watchers {
+			if !w.slow {
+				if err := w.compare(history, snap, true); err != nil {
+					return err
+				}
+			}
+		}
+		for _, w := range l.gone {
+			if err := w.compare(history, snap, false); err != nil {
+				return fmt.Errorf("a client that went with %v: %w", w.err, err)
+			}
+		}
+		return nil
+	})
+}
+
+func foldDiff(live, replayed *session.View) string {
+	plain := func(v *session.View) string {
+		s := v.Session
+		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.LastSeq})
+		if err != nil {
+			return err.Error()
+		}
+		return string(data)
+	}
+	if a, b := plain(live), plain(replayed); a != b {
+		return fmt.Sprintf("the session is\n%s\nand its log\n%s", a, b)
+	}
+	return ""
+}
+
+// pages reads the history in pages in both directions; they must join without a seam.
+func pages(ctx context.Context, a *Agent, limit int) error {
+	ids := func(list []Message) (ids []session.MessageID) {
+		for _, m := range list {
+			ids = append(ids, m.ID)
+		}
+		return ids
+	}
+	whole, more, err := a.History(ctx, Page{Limit: 1 << 20})
+	if err != nil || more {
+		return fmt.Errorf("the whole history: more %v, %w", more, err)
+	}
+	var up, down []Message
+	for p := (Page{FromStart: true, Limit: limit}); ; p = (Page{After: up[len(up)-1].ID, Limit: limit}) {
+		page, more, err := a.History(ctx, p)
+		if err != nil {
+			return err
+		}
+		if up = append(up, page...); !more {
+			break
+		}
+	}
+	for p := (Page{Limit: limit}); ; p = (Page{Before: down[0].ID, Limit: limit}) {
+		page, more, err := a.History(ctx, p)
+		if err != nil {
+			return err
+		}
+		if down = slices.Concat(page, down); !more {
+			break
+		}
+	}
+	if !slices.Equal(ids(up), ids(whole)) || !slices.Equal(ids(down), ids(whole)) {
+		return fmt.Errorf("history %v, upwards %v, downwards %v", ids(whole), ids(up), ids(down))
+	}
+	return nil
+}
+
+// finish heals the store, lets all turns end, and judges the life.
+func (l *life) finish() error {
+	l.store.heal()
+	for range 200 { // each turn takes less than its limit of 60 minutes
+		var st State
+		if err := l.group.Do(l.ctx, l.id, func(a *Agent) (err error) {
+			if err = a.Resume(l.ctx); err == nil {
+				st, err = a.State(l.ctx)
+			}
+			return err
+		}); err != nil {
+			return fmt.Errorf("at the end: %w", err)
+		}
+		if st.Session.Status == session.Idle {
+			break
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if err := l.read(false); err != nil {
+			return err
+		}
+	}
+	time.Sleep(2 * time.Minute) // what could not be written is written
+	synctest.Wait()
+	if err := l.read(false); err != nil {
+		return err
+	}
+	if err := l.compare(); err != nil {
+		return err
+	}
+	if err := l.read(true); err != nil {
+		return err
+	}
+	view, err := session.Load(l.ctx, l.mem, l.id) // refuses a second end of anything
+	if err != nil {
+		return err
+	}
+	for _, t := range view.Turns {
+		if t.End == nil {
+			return fmt.Errorf("turn %s has no end", t.ID)
+		}
+		for _, m := range t.Messages {
+			if m.Role == provider.Assistant && m.End == nil {
+				return fmt.Errorf("message %s has no end", m.ID)
+			}
+		}
+	}
+	at := 0
+	for _, id := range l.acked {
+		i := slices.IndexFunc(view.Turns[at:], func(t *session.Turn) bool { return t.ID == id })
+		if i < 0 {
+			return fmt.Errorf("turn %s was acknowledged, and is not in its place in the log", id)
+		}
+		at += i + 1
+	}
+	if err := l.sequence(); err != nil {
+		return err
+	}
+	return l.requests(view)
+}
+
+// sequence checks the numbers in the log: they rise.
+func (l *life) sequence() error {
+	entries, err := l.mem.Entries(l.ctx, l.id, 0, 1<<20)
+	if err != nil {
+		return err
+	}
+	var last uint64
+	for i, e := range entries {
+		if e.Seq == 0 {
+			continue
+		}
+		if e.Seq <= last {
+			return fmt.Errorf("entry %d %T has the number %d after %d", i+1, e.Body, e.Seq, last)
+		}
+		last = e.Seq
+	}
+	return nil
+}
+
+// requests judges what was sent: each request by itself as a strict vendor would, and that what one of them says of
+// earlier turns is said by all later ones.
+func (l *life) requests(view *session.View) error {
+	refused := make(map[string]int) // prompt of a refused turn: the last request that may have it
+	asked := func(m provider.Message) string {
+		if t, ok := m.Blocks[0].(provider.Text); ok && m.Role == provider.User {
+			return t.Text
+		}
+		return ""
+	}
+	for _, t := range view.Turns {
+		if t.End.StopReason == string(provider.StopRefusal) {
+			refused[t.Prompt.Content[0].(provider.Text).Text] = -1
+		}
+	}
+	var before []provider.Message // of the turns before that of the last request
+	for i, req := range l.fake.requests {
+		if err := acceptable(req.Messages); err != nil {
+			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
+		}
+		if len(before) > len(req.Messages) || len(before) > 0 && !reflect.DeepEqual(before, req.Messages[:len(before)]) {
+			return fmt.Errorf("request %d has not what was sent before:\n%+v\n%+v", i, req.Messages, before)
+		}
+		own := len(req.Messages) - 1
+		for asked(req.Messages[own]) == "" || !strings.HasPrefix(asked(req.Messages[own]), "prompt") {
+			own--
+		}
+		for _, m := range req.Messages[:own] {
+			if _, ok := refused[asked(m)]; ok {
+				return fmt.Errorf("request %d has a refused turn: %s", i, asked(m))
+			}
+		}
+		before = req.Messages[:own]
+	}
+	return nil
+}
+
+// acceptable is what vendors check.
+func acceptable(messages []provider.Message) error {
+	open := make(map[string]bool) // calls that the next message must answer
+	for i, m := range messages {
+		if len(m.Blocks) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		answered := len(open)
+		for _, b := range m.Blocks {
+			switch b := b.(type) {
+			case provider.Thinking:
+				if b.State.IsZero() {
+					return fmt.Errorf("message %d has unsigned thinking", i)
+				}
+			case provider.ToolResult:
+				if !open[b.CallID] {
+					return fmt.Errorf("message %d answers %q, which was not called or was answered", i, b.CallID)
+				}
+				delete(open, b.CallID)
+				answered--
+			}
+			if s := blockText(b); strings.Contains(s, "garbage") {
+				return fmt.Errorf("message %d has %q", i, s)
+			}
+		}
+		if answered > 0 {
+			return fmt.Errorf("message %d leaves calls without a result: %v", i, open)
+		}
+		if m.Role != provider.Assistant {
+			continue
+		}
+		if _, ok := last(m.Blocks).(provider.Thinking); ok {
+			return fmt.Errorf("message %d ends in thinking", i)
+		}
+		for _, b := range m.Blocks {
+			if call, ok := b.(provider.ToolCall); ok {
+				open[call.ID] = true
+			}
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls without a result: %v", open)
+	}
+	return nil
+}
