@@ -148,19 +148,27 @@ type record struct {
 }
 
 func readRecord(id ID, value []byte) (record, error) {
-	var r record
-	data, err := unseal([]byte(id), value)
+	last, data, err := openRecord(id, value)
 	if err != nil {
-		return r, fmt.Errorf("%w: record: %w", ErrDamaged, err)
+		return record{}, err
 	}
-	if len(data) < 8 {
-		return r, fmt.Errorf("%w: record is cut off", ErrDamaged)
-	}
-	r.last = binary.BigEndian.Uint64(data)
-	if err := json.Unmarshal(data[8:], &r.Session); err != nil {
-		return r, fmt.Errorf("%w: record: %w", ErrDamaged, err)
+	r := record{last: last}
+	if err := json.Unmarshal(data, &r.Session); err != nil {
+		return record{}, fmt.Errorf("%w: record: %w", ErrDamaged, err)
 	}
 	return r, nil
+}
+
+// openRecord checks a record and is its JSON, part of value.
+func openRecord(id ID, value []byte) (last uint64, data []byte, err error) {
+	data, err = unseal([]byte(id), value)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w: record: %w", ErrDamaged, err)
+	}
+	if len(data) < 8 {
+		return 0, nil, fmt.Errorf("%w: record is cut off", ErrDamaged)
+	}
+	return binary.BigEndian.Uint64(data), data[8:], nil
 }
 
 func (r record) encode() ([]byte, error) {

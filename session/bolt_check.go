@@ -1,6 +1,7 @@
 package session
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,7 +36,7 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	if err != nil {
 		return nil, damagedFile(err)
 	}
-	taken := make(use)
+	taken := p.newUse()
 	top := make(map[string]item)
 	err = p.walk(p.head.Root, taken, func(it item) error {
 		if !it.bucket {
@@ -61,13 +62,14 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	if err := p.readSessions(top, taken, inv); err != nil {
 		return nil, damagedFile(err)
 	}
+	inUse := taken.count()
 	for _, id := range free {
-		if taken[id] {
+		if taken.has(id) {
 			return nil, damagedFile(fmt.Errorf("page %d is free and in use", id))
 		}
 	}
-	if whole && len(inv.damaged) == 0 && uint64(len(taken)+len(free))+2 != p.head.Count {
-		return nil, damagedFile(fmt.Errorf("%d pages in use and %d free do not make %d", len(taken), len(free), p.head.Count-2))
+	if whole && len(inv.damaged) == 0 && uint64(inUse+len(free))+2 != p.head.Count {
+		return nil, damagedFile(fmt.Errorf("%d pages in use and %d free do not make %d", inUse, len(free), p.head.Count-2))
 	}
 	return inv, nil
 }
@@ -96,37 +98,20 @@ func (p *pages) readMeta(bucket item, taken use) (store string, err error) {
 	return store, nil
 }
 
-// readSessions walks the other buckets.
+// readSessions walks the other buckets: first what all sessions share, then what each has of its own, so that one whose
+// pages are not its own is to blame and not its neighbours.
 func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) error {
-	logs := make(map[ID]bool)
-	sessions, listed := 0, 0
+	last := make(map[ID]uint64) // position of each session's last entry
+	listed := 0
+	var own []ownTree
 	for _, part := range []struct {
 		name []byte
 		walk func(item, use, func(item) error) error
 		look func(ID, item) error
 	}{
-		{logBucket, p.walkBucket, func(id ID, it item) error {
-			logs[id] = true
-			if inv.whole || isInline(it) {
-				if err := p.walkValues(it, taken, ignore); err != nil {
-					inv.damaged[id] = err
-				}
-			}
-			return nil
-		}},
-		{growthBucket, p.walkBucket, func(id ID, it item) error {
-			if err := p.walkValues(it, taken, ignore); err != nil {
-				inv.damaged[id] = err
-			}
-			return nil
-		}},
-		{sessionBucket, p.walkValues, func(id ID, it item) error {
-			sessions++
-			if !logs[id] {
-				inv.damaged[id] = fmt.Errorf("its log is missing")
-			}
-			delete(logs, id)
-			if _, err := readRecord(id, it.value); err != nil {
+		{sessionBucket, p.walkValues, func(id ID, it item) (err error) {
+			last[id], _, err = openRecord(id, it.value)
+			if err != nil {
 				inv.damaged[id] = err
 			}
 			return nil
@@ -144,22 +129,87 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 			}
 			return nil
 		}},
+		{logBucket, p.walkBucket, func(id ID, it item) error {
+			n, ok := last[id]
+			if !ok {
+				inv.damaged[id] = fmt.Errorf("its record is missing")
+			}
+			last[id] = logSeen
+			if inv.whole || isInline(it) {
+				own = append(own, ownTree{id, it, n, checkEntry})
+			}
+			return nil
+		}},
+		{growthBucket, p.walkBucket, func(id ID, it item) error {
+			own = append(own, ownTree{id, it, anyCount, checkPiece})
+			return nil
+		}},
 	} {
 		err := part.walk(top[string(part.name)], taken, func(it item) error { return part.look(ID(it.key), it) })
 		if err != nil {
 			return fmt.Errorf("bucket %s: %w", part.name, err)
 		}
+		if string(part.name) == string(indexBucket) && listed != len(last) {
+			return fmt.Errorf("bucket %s: it lists %d sessions of %d", indexBucket, listed, len(last))
+		}
 	}
-	for id := range logs {
-		inv.damaged[id] = fmt.Errorf("its record is missing")
+	for id, n := range last {
+		if n != logSeen {
+			inv.damaged[id] = fmt.Errorf("its log is missing")
+		}
 	}
-	if listed != sessions {
-		return fmt.Errorf("bucket %s: it lists %d sessions of %d", indexBucket, listed, sessions)
+	for _, tree := range own {
+		if err := tree.walk(p, taken); err != nil {
+			inv.damaged[tree.id] = err
+		}
 	}
 	return nil
 }
 
-func ignore(item) error { return nil }
+// logSeen stands for the last position of a session whose log has been found. No log is that long.
+const logSeen = ^uint64(0)
+
+// ownTree is a bucket of one session: its log, or what was checkpointed.
+type ownTree struct {
+	id    ID
+	root  item
+	count uint64                               // of items, or anyCount
+	check func(id ID, n uint64, it item) error // of each; n counts from 1
+}
+
+const anyCount = logSeen
+
+// walk walks the tree, and takes its pages if it is sound and they are its own.
+func (t ownTree) walk(p *pages, taken use) error {
+	mine := p.newUse()
+	n := uint64(0)
+	err := p.walkValues(t.root, mine, func(it item) error {
+		n++
+		return t.check(t.id, n, it)
+	})
+	switch {
+	case err != nil:
+		return err
+	case t.count != anyCount && n != t.count:
+		return fmt.Errorf("its log ends at entry %d of %d", n, t.count)
+	}
+	return taken.merge(mine)
+}
+
+func checkEntry(id ID, n uint64, it item) error {
+	if !bytes.Equal(it.key, position(n)) {
+		return fmt.Errorf("entry %d is missing", n)
+	}
+	if _, err := unseal(entryKey(id, n), it.value); err != nil {
+		return fmt.Errorf("entry %d: %w", n, err)
+	}
+	return nil
+}
+
+func checkPiece(id ID, _ uint64, it item) error {
+	_, _, _, err := readPiece(id, it.key, it.value)
+	return err
+}
 
 // damagedFile says what is wrong and what to do.
 func damagedFile(why error) error {
@@ -274,8 +324,8 @@ func (b *Bolt) checkSession(ctx context.Context, id ID) (entries int, err error)
 	if err != nil {
 		return entries, err
 	}
-	if _, damage, err := b.checkpoints(ctx, id); err != nil || damage != nil {
-		return entries, errors.Join(err, damage)
+	if _, err := b.Checkpoints(ctx, id); err != nil {
+		return entries, err
 	}
 	if !reflect.DeepEqual(view.Session, record) {
 		return entries, fmt.Errorf("%w: its record is not what its log amounts to", ErrDamaged)

@@ -2,14 +2,18 @@ package session
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -210,4 +214,63 @@ func useDamaged(t *testing.T, what string, b *Bolt, want map[ID][]Entry) (harm b
 		t.Errorf("%s: open turns: %v", what, err)
 	}
 	return harm
+}
+
+// FuzzExamine looks at files whose head pages are right, whatever they point to.
+func FuzzExamine(f *testing.F) {
+	dir := f.TempDir()
+	b, err := OpenBolt(dir, BoltOptions{})
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i := range 3 {
+		create(f, b, Session{ID: testID(i)})
+		add(f, b, testID(i), said(turnA, "x"), started(turnA), sealed(turnA, msgA, 0, strings.Repeat("y", i*1500)))
+	}
+	if err := b.Close(); err != nil {
+		f.Fatal(err)
+	}
+	const page = 1024 // a small page makes a small seed
+	from, err := bolt.Open(b.path, 0o600, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		f.Fatal(err)
+	}
+	to, err := bolt.Open(filepath.Join(dir, "small"), 0o600, &bolt.Options{PageSize: page})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := errors.Join(bolt.Compact(to, from, 0), from.Close(), to.Close()); err != nil {
+		f.Fatal(err)
+	}
+	file, err := os.ReadFile(filepath.Join(dir, "small"))
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, err := readPages(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	file = file[:p.head.Count*page]
+	if _, err := examine(bytes.NewReader(file), int64(len(file)), true); err != nil {
+		f.Fatalf("the seed is no store: %v", err)
+	}
+	f.Add(file)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		data = bytes.Clone(data)
+		for _, at := range []int{pageHeader, page + pageHeader} {
+			if len(data) < at+headSize {
+				return
+			}
+			sum := fnv.New64a()
+			sum.Write(data[at : at+headSize-8])
+			binary.NativeEndian.PutUint64(data[at+headSize-8:], sum.Sum64())
+		}
+		inv, err := examine(bytes.NewReader(data), int64(len(data)), true)
+		if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
+			t.Errorf("refused with %v", err)
+		}
+		if err == nil && inv.store == "" {
+			t.Error("a store without an id was taken")
+		}
+	})
 }

@@ -179,7 +179,7 @@ func readPiece(id ID, key, sealed []byte) (ref BlockRef, from int, text string, 
 	return ref, int(binary.BigEndian.Uint64(key[len(key)-8:])), text, nil
 }
 
-// deleteGrowth removes the pieces of blocks that an entry has ended, and damaged ones at the end of a turn.
+// deleteGrowth removes the pieces of blocks that entries have ended.
 func deleteGrowth(tx *bolt.Tx, id ID, entries []Entry) error {
 	all := tx.Bucket(growthBucket)
 	pieces := all.Bucket([]byte(id))
@@ -190,16 +190,12 @@ func deleteGrowth(tx *bolt.Tx, id ID, entries []Entry) error {
 	left := 0
 	err := pieces.ForEach(func(key, sealed []byte) error {
 		ref, _, _, err := readPiece(id, key, sealed)
-		gone := slices.ContainsFunc(entries, func(e Entry) bool {
-			_, turn := e.Body.(TurnEnd)
-			return err == nil && ends(e, ref) || err != nil && turn
-		})
-		if gone {
+		if slices.ContainsFunc(entries, func(e Entry) bool { return ends(e, ref) }) {
 			ended = append(ended, bytes.Clone(key))
 		} else {
 			left++
 		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math/bits"
 	"slices"
 )
 
@@ -128,17 +129,41 @@ func (p *pages) page(id uint64) (flags uint16, count int, data []byte, err error
 	return flags, count, data, nil
 }
 
-// use is who has each page.
-type use map[uint64]bool
+// use has a bit for each page that something has.
+type use []uint64
+
+func (p *pages) newUse() use { return make(use, p.head.Count/64+1) }
+
+func (u use) has(id uint64) bool { return u[id/64]>>(id%64)&1 != 0 }
 
 func (u use) take(id uint64, bytes, size int) error {
-	for next := range uint64(bytes / size) {
-		if u[id+next] {
-			return fmt.Errorf("page %d is in use twice", id+next)
+	for next := id; next < id+uint64(bytes/size); next++ {
+		if u.has(next) {
+			return fmt.Errorf("page %d is in use twice", next)
 		}
-		u[id+next] = true
+		u[next/64] |= 1 << (next % 64)
 	}
 	return nil
+}
+
+// merge takes all that another has.
+func (u use) merge(more use) error {
+	for i, word := range more {
+		if both := u[i] & word; both != 0 {
+			return fmt.Errorf("page %d is in use twice", i*64+bits.TrailingZeros64(both))
+		}
+	}
+	for i, word := range more {
+		u[i] |= word
+	}
+	return nil
+}
+
+func (u use) count() (n int) {
+	for _, word := range u {
+		n += bits.OnesCount64(word)
+	}
+	return n
 }
 
 // free lists the free pages and takes the pages of the list.

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -54,11 +56,17 @@ func (b *Bolt) vet(id ID) error {
 	var log *bolt.Bucket
 	var damage error
 	err = b.view(func(tx *bolt.Tx) error {
+		r, err := getRecord(tx, id)
+		if err != nil {
+			return err
+		}
 		log = tx.Bucket(logBucket).Bucket([]byte(id))
 		if log != nil && log.Root() != 0 { // else it was walked with its neighbours at start, or is ours
 			size := b.db.Info().PageSize
 			p := &pages{file: b.file, size: size, head: head{Count: uint64(tx.Size()) / uint64(size)}}
-			damage = p.walk(uint64(log.Root()), make(use), values(ignore))
+			root := item{value: binary.NativeEndian.AppendUint64(nil, uint64(log.Root())), bucket: true}
+			root.value = append(root.value, make([]byte, 8)...) // its sequence, which nobody uses
+			damage = ownTree{id, root, r.last, checkEntry}.walk(p, p.newUse())
 		}
 		return nil
 	})
@@ -127,14 +135,11 @@ func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, 
 		if err := context.Cause(ctx); err != nil {
 			return nil, "", err
 		}
-		found, end, err := b.listSome(before)
+		found, end, err := b.listSome(before, q)
 		if err != nil {
 			return nil, "", err
 		}
 		for _, s := range found {
-			if !q.matches(s) {
-				continue
-			}
 			if len(page) == limit {
 				last := page[limit-1]
 				return page, writeCursor(indexKey(last.Updated, last.ID)), nil
@@ -148,8 +153,8 @@ func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, 
 	}
 }
 
-// listSome reads records of one transaction, and the key before which to go on, nil at the end.
-func (b *Bolt) listSome(before []byte) (found []Session, end []byte, err error) {
+// listSome reads the records that match among some, in one transaction, and the key before which to go on, nil at the end.
+func (b *Bolt) listSome(before []byte, q Query) (found []Session, end []byte, err error) {
 	err = b.view(func(tx *bolt.Tx) error {
 		found, end = nil, nil
 		c := tx.Bucket(indexBucket).Cursor()
@@ -161,15 +166,19 @@ func (b *Bolt) listSome(before []byte) (found []Session, end []byte, err error) 
 		} else {
 			key, _ = c.Prev()
 		}
-		for size := 0; key != nil; key, _ = c.Prev() {
-			if len(found) == readKeys || size > readBytes {
-				last := found[len(found)-1]
-				end = indexKey(last.Updated, last.ID)
+		sessions := tx.Bucket(sessionBucket)
+		for n, size := 0, 0; key != nil; key, _ = c.Prev() {
+			if n++; n > readKeys || size > readBytes {
+				end, _ = c.Next()
+				end = bytes.Clone(end)
 				return nil
 			}
 			updated, id := readIndexKey(key)
-			value := tx.Bucket(sessionBucket).Get([]byte(id))
+			value := sessions.Get([]byte(id))
 			size += len(value)
+			if q.filters() && !q.matchesJSON(id, value) {
+				continue
+			}
 			r, err := readRecord(id, value)
 			if err != nil || r.Updated != updated || b.known(id) != nil {
 				r.Session = Session{ID: id, Updated: updated, Status: Damaged}
@@ -196,9 +205,17 @@ func (q Query) limit() int {
 	return min(q.Limit, 1000)
 }
 
-func (q Query) matches(s Session) bool {
-	return (q.CWD == "" || s.CWD == q.CWD) &&
-		(q.Text == "" || strings.Contains(strings.ToLower(s.Title), strings.ToLower(q.Text)))
+func (q Query) filters() bool { return q.CWD != "" || q.Text != "" }
+
+func (q Query) matches(title, cwd string) bool {
+	return (q.CWD == "" || cwd == q.CWD) &&
+		(q.Text == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Text)))
+}
+
+// matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
+func (q Query) matchesJSON(id ID, value []byte) bool {
+	_, data, err := openRecord(id, value)
+	return err == nil && q.matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
 }
 
 // Open lists the sessions with a turn that has started and not ended.
@@ -276,20 +293,13 @@ func (b *Bolt) readSome(id ID, after uint64, limit int) (values [][]byte, last u
 	return values, last, err
 }
 
-// Checkpoints is what is stored of open blocks. A damaged piece ends its block, as if no more had been stored: that
-// little must not keep a session from being closed after a crash. CheckFile tells.
-func (b *Bolt) Checkpoints(ctx context.Context, id ID) ([]Growth, error) {
-	stored, _, err := b.checkpoints(ctx, id)
-	return stored, err
-}
-
-// checkpoints tells of damage to single pieces too.
-func (b *Bolt) checkpoints(ctx context.Context, id ID) (stored []Growth, damage, err error) {
+// Checkpoints is what is stored of open blocks.
+func (b *Bolt) Checkpoints(ctx context.Context, id ID) (stored []Growth, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := b.vet(id); err != nil {
-		return nil, nil, fmt.Errorf("session %s: %w", id, err)
+		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
 	err = b.view(func(tx *bolt.Tx) error {
 		if _, err := getRecord(tx, id); err != nil {
@@ -304,20 +314,20 @@ func (b *Bolt) checkpoints(ctx context.Context, id ID) (stored []Growth, damage,
 			n := len(stored)
 			switch {
 			case err != nil:
-				damage = err
+				return err
 			case from == 0:
 				stored = append(stored, Growth{ref, text})
 			case n > 0 && stored[n-1].BlockRef == ref && from == len(stored[n-1].Text):
 				stored[n-1].Text += text
 			default:
-				damage = fmt.Errorf("%w: checkpoint: a piece is missing", ErrDamaged)
+				return fmt.Errorf("%w: checkpoint: a piece is missing", ErrDamaged)
 			}
 			return nil
 		})
 	})
 	if err != nil {
-		return nil, nil, fmt.Errorf("session %s: %w", id, err)
+		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
 	slices.SortStableFunc(stored, func(a, b Growth) int { return cmp.Compare(a.Number, b.Number) })
-	return stored, damage, nil
+	return stored, nil
 }

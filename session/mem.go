@@ -102,7 +102,7 @@ func (m *Mem) List(ctx context.Context, q Query) (page []Session, next string, e
 			return nil, "", err
 		}
 		key := string(indexKey(s.Updated, s.ID))
-		if q.matches(s) && (before == nil || key < string(before)) {
+		if q.matches(s.Title, s.CWD) && (before == nil || key < string(before)) {
 			found[key] = s
 		}
 	}
