@@ -84,6 +84,7 @@ type Session struct {
 	Updated int64  `json:"updated"`
 	Settings
 	Status   Status                     `json:"status"`
+	Queued   int                        `json:"queued,omitempty"` // prompts that wait for their turn
 	Usage    provider.Usage             `json:"usage"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 }

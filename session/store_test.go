@@ -295,21 +295,25 @@ func testAppend(t *testing.T, s Store) {
 func testProjection(t *testing.T, s Store) {
 	id := testID(1)
 	create(t, s, Session{ID: id, Created: 1, Updated: 1, Metadata: map[string]json.RawMessage{"a": json.RawMessage("1")}})
-	low, title := provider.Low, "by hand"
+	low, title, turnC := provider.Low, "by hand", TurnID("01K0000000000000000000000C")
 	steps := []struct {
 		entry Entry
 		want  func(*Session)
 	}{
-		{said(turnA, "  first line \nsecond"), func(s *Session) { s.Title, s.Updated = "first line", 1000 }},
-		{started(turnA), func(s *Session) { s.Status, s.Updated = Running, 2000 }},
-		{said(turnB, "other"), func(s *Session) {}},
-		{Entry{Time: 1, Turn: turnB, Body: TurnEnd{StopReason: "cancelled"}}, func(s *Session) {}}, // queued: the other goes on
+		{said(turnA, "  first line \nsecond"), func(s *Session) {
+			s.Title, s.Updated, s.Status, s.Queued = "first line", 1000, Held, 1
+		}},
+		{started(turnA), func(s *Session) { s.Status, s.Queued, s.Updated = Running, 0, 2000 }},
+		{said(turnB, "other"), func(s *Session) { s.Queued = 1 }},
+		{Entry{Time: 1, Turn: turnB, Body: TurnEnd{StopReason: "cancelled"}}, func(s *Session) { s.Queued = 0 }}, // the other goes on
+		{said(turnC, "more"), func(s *Session) { s.Queued = 1 }},
 		{Entry{Body: Setting{Level: &low, Title: &title}}, func(s *Session) { s.Level, s.Title = low, title }},
 		{Entry{Body: Setting{Metadata: map[string]json.RawMessage{"a": json.RawMessage("null"), "b": json.RawMessage(`"x"`)}}},
 			func(s *Session) { s.Metadata = map[string]json.RawMessage{"b": json.RawMessage(`"x"`)} }},
 		{Entry{Body: Setting{Metadata: map[string]json.RawMessage{"b": json.RawMessage("null")}}}, func(s *Session) { s.Metadata = nil }},
 		{Entry{Body: Setting{Model: &ModelRef{"a", "b"}}}, func(s *Session) { s.Model = ModelRef{"a", "b"} }},
-		{ended(turnA), func(s *Session) { s.Status, s.Updated, s.Usage = Idle, 5000, provider.Usage{Output: 7} }},
+		{ended(turnA), func(s *Session) { s.Status, s.Updated, s.Usage = Held, 5000, provider.Usage{Output: 7} }},
+		{Entry{Time: 1, Turn: turnC, Body: TurnEnd{StopReason: "cancelled"}}, func(s *Session) { s.Status, s.Queued = Idle, 0 }},
 	}
 	want, err := s.Get(t.Context(), id)
 	if err != nil {

@@ -55,7 +55,7 @@ type Part struct {
 // NewView begins the fold with a session's record, of which only what is fixed at the start counts; the rest follows
 // from the entries.
 func NewView(s Session) *View {
-	s.Status = Idle
+	s.Status, s.Queued = Idle, 0
 	s.Usage = provider.Usage{}
 	return &View{Session: s, turns: make(map[TurnID]*Turn)}
 }
@@ -174,20 +174,30 @@ func (m *Message) has(number int) bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Number == number })
 }
 
-// project applies e to the record and keeps track of the turn that runs, empty if none does. Apply alone cannot know
-// that a turn which ends was only queued, so that another one goes on.
+// project applies e to the record and keeps track of the turn that runs, empty if none does, and of how many wait. Apply
+// alone cannot know whether a turn that ends had started: if it was only queued, another one goes on.
 func (s *Session) project(e Entry, running TurnID) TurnID {
 	s.Apply(e)
 	switch e.Body.(type) {
+	case Prompt:
+		s.Queued++
 	case TurnStart:
+		s.Queued--
 		running = e.Turn
 	case TurnEnd:
 		if e.Turn == running {
-			return ""
+			running = ""
+		} else {
+			s.Queued--
 		}
-		if running != "" {
-			s.Status = Running
-		}
+	}
+	switch {
+	case running != "":
+		s.Status = Running
+	case s.Queued > 0:
+		s.Status = Held // nothing runs, and still they wait: for a word
+	default:
+		s.Status = Idle
 	}
 	return running
 }
