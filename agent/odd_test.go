@@ -1,0 +1,125 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"testing/synctest"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+func TestOddEvents(t *testing.T) {
+	thinking, text := provider.Thinking{Kind: provider.ThinkingSummary}, provider.Text{}
+	call := provider.ToolCall{ID: "t", Name: "read", Input: json.RawMessage(`{}`)}
+	hidden := signed("")
+	hidden.Kind = provider.ThinkingRedacted
+	for _, test := range []struct {
+		name string
+		list []any
+		told []string // between message_start and message_end
+	}{
+		{"begun twice", []any{provider.Begin{Index: 0, Block: text}, provider.Delta{Index: 0, Text: "a"}, provider.Begin{Index: 0, Block: text},
+			provider.Delta{Index: 0, Text: "b"}, provider.End{Index: 0, Block: provider.Text{Text: "ab"}}},
+			[]string{"message_delta ab", "text_end ab"}},
+		{"ended twice", []any{provider.End{Index: 0, Block: provider.Text{Text: "a"}}, provider.End{Index: 0, Block: provider.Text{Text: "a"}},
+			provider.Delta{Index: 0, Text: "x"}, provider.Begin{Index: 0, Block: text}},
+			[]string{"text_end a"}},
+		{"growth before its begin", []any{provider.Delta{Index: 0, Text: "x"}, provider.Begin{Index: 0, Block: text},
+			provider.End{Index: 0, Block: provider.Text{Text: "xy"}}},
+			[]string{"text_end xy"}},
+		{"an end of another kind", []any{provider.Begin{Index: 0, Block: thinking}, provider.Delta{Index: 0, Text: "a"},
+			provider.End{Index: 0, Block: call}, provider.End{Index: 0, Block: signed("a")}, provider.End{Index: 1, Block: provider.Text{Text: "b"}}},
+			[]string{"thinking_start", "thinking_delta a", "thinking_end a signed=true", "text_end b"}},
+		{"no block at all", []any{provider.Begin{Index: 0}, provider.End{Index: 1}, provider.Event(nil), provider.End{Index: 2, Block: provider.Text{Text: "a"}}},
+			[]string{"text_end a"}},
+		{"empty thinking is not told", []any{provider.Begin{Index: 0, Block: thinking}, provider.End{Index: 0, Block: thinking},
+			provider.End{Index: 1, Block: provider.Text{Text: "a"}}},
+			[]string{"text_end a"}},
+		{"redacted thinking is", []any{provider.Begin{Index: 0, Block: thinking}, provider.End{Index: 0, Block: hidden},
+			provider.End{Index: 1, Block: provider.Text{Text: "a"}}},
+			[]string{"thinking_start", "thinking_end  signed=true", "text_end a"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, events(append(test.list, ended)...))
+				defer b.close()
+				id := b.session("sim/claude", "")
+				sub, err := b.agent(id).Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				e := b.turn(id, "go")
+				check(t, "stop", e.End.StopReason, "end_turn")
+				check(t, "incomplete", e.Message.End.Incomplete, session.Incomplete(""))
+				got := methods(sub)
+				check(t, "told", got[3:len(got)-4], test.told)
+			})
+		})
+	}
+}
+
+func TestBlockWithoutItsEndIsNotSentAsWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(append(append([]any{}, think("half")[:2]...), append(say("all"), ended)...)...))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		e := b.turn(id, "one")
+		check(t, "incomplete", e.Message.End.Incomplete, session.Failed)
+		b.turn(id, "two")
+		check(t, "sent", b.fake.requests[1].Messages[1].Blocks, provider.Blocks{provider.Text{Text: "all"}})
+	})
+}
+
+func TestWhatComesWithTheEndAloneCounts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(provider.End{Index: 0, Block: provider.Text{Text: string(make([]byte, 2000))}}, ended))
+		b.group.Close()
+		b.cfg.Limits.TurnBytes = 1000
+		b.start()
+		defer b.close()
+		e := b.turn(b.session("sim/claude", ""), "go")
+		check(t, "limit", e.End.Limit, "bytes")
+	})
+}
+
+func TestRepairTellsWhatIsVoid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := &provider.Error{API: "fake", Kind: provider.KindBadRequest, Status: 400, Repair: "strip"}
+		b := newBench(t, events(append(think("x"), refused)...), answer("y", "z"))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "go")
+		check(t, "told", methods(sub)[6:8], []string{"retry 2 [0]", "notice history_repaired"})
+	})
+}
+
+func TestRepairsAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var scripts []script
+		for i := range 20 {
+			scripts = append(scripts, events(&provider.Error{API: "fake", Kind: provider.KindBadRequest, Status: 400,
+				Repair: provider.Repair(fmt.Sprint("drop_block ", i))}))
+		}
+		b := newBench(t, scripts...)
+		defer b.close()
+		e := b.turn(b.session("sim/claude", ""), "go")
+		check(t, "stop", e.End.StopReason, "error")
+		check(t, "calls", len(b.fake.requests), maxTries)
+	})
+}
+
+func TestPausesLeaveTheBudgetOfRetriesAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pause := events(append(say("y"), provider.Stop{Reason: provider.StopPause})...)
+		overloaded := events(&provider.Error{Kind: provider.KindOverloaded, Status: 529})
+		b := newBench(t, pause, pause, pause, pause, pause, pause, overloaded, answer("a", "b"))
+		defer b.close()
+		check(t, "stop", b.turn(b.session("sim/claude", ""), "go").End.StopReason, "end_turn")
+	})
+}

@@ -1,0 +1,358 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// hooked is a store that does something else after an Append or in place of a Delete.
+type hooked struct {
+	session.Store
+	appended func()
+	delete   func() error
+}
+
+func (h *hooked) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
+	last, err := h.Store.Append(ctx, id, entries...)
+	if h.appended != nil {
+		h.appended()
+	}
+	return last, err
+}
+
+func (h *hooked) Delete(ctx context.Context, id session.ID) error {
+	if h.delete != nil {
+		return h.delete()
+	}
+	return h.Store.Delete(ctx, id)
+}
+
+// over starts the bench's agents anew over another store.
+func (b *bench) over(store session.Store) {
+	b.Helper()
+	b.group.Close()
+	b.cfg.Store = store
+	b.start()
+}
+
+func (b *bench) history(id session.ID) (page []Message) {
+	b.Helper()
+	err := b.group.Do(b.Context(), id, func(a *Agent) (err error) {
+		page, _, err = a.History(b.Context(), Page{Limit: 100})
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return page
+}
+
+func TestPanicInARequestIsNotRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		store := &hooked{Store: b.store}
+		b.over(store)
+		id := b.session("sim/claude", "")
+		b.agent(id)
+		store.appended = func() { store.appended = nil; panic("a fault of ours") }
+		tries := 0
+		err := b.group.Do(t.Context(), id, func(a *Agent) error {
+			tries++
+			_, err := a.Prompt(t.Context(), text("one"))
+			return err
+		})
+		if tries != 1 || err == nil || errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "internal error") {
+			t.Errorf("after %d tries: %v", tries, err)
+		}
+		page := b.history(id)
+		check(t, "prompts", len(page), 1)
+		check(t, "its turn", page[0].Stop.StopReason, "interrupted")
+	})
+}
+
+func TestWhoGaveUpKeepsNothingLoaded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		store := &hooked{Store: b.store}
+		b.over(store)
+		id := b.session("sim/claude", "")
+		a := b.agent(id)
+		closed, err := a.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed.Close()
+
+		// An attach and a wait that their clients give up while the agent is busy with the store.
+		blocked := make(chan struct{})
+		store.appended = func() { store.appended = nil; <-blocked }
+		go a.Prompt(t.Context(), text("one")) // ends when blocked is closed
+		synctest.Wait()
+		ctx, cancel := context.WithCancel(t.Context())
+		for range 3 {
+			go func() { // ends by cancel
+				if _, _, err := a.Attach(ctx, 1); !errors.Is(err, context.Canceled) {
+					t.Errorf("attach: %v", err)
+				}
+			}()
+		}
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		close(blocked)
+		synctest.Wait()
+
+		b.turn(id, "two")
+		give, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		b.fake.scripts = []script{events(time.Hour)}
+		r, err := a.Prompt(t.Context(), text("three"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Wait(give, r.Turn); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("wait: %v", err)
+		}
+		if _, err := a.Cancel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(12 * time.Minute)
+		select {
+		case <-a.Done():
+		default:
+			t.Error("the idle session is still loaded")
+		}
+	})
+}
+
+func TestReadOnlyStoreAtLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(append(think("a"), append(say("half")[:2], time.Hour)...)...))
+		defer b.close()
+		store := &wounded{Store: b.store}
+		b.over(store)
+		id := b.session("sim/claude", "")
+		r, err := b.agent(id).Prompt(t.Context(), text("one"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		store.kill()
+		all := make(map[int]wound)
+		for i := range 100 {
+			all[i] = readOnly
+		}
+		b.over(&wounded{Store: b.store, wounds: all})
+		store = b.cfg.Store.(*wounded)
+
+		a := b.agent(id)
+		sub, err := a.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := a.Wait(t.Context(), r.Turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "the turn can be read", []any{e.End.StopReason, e.Message.End.Incomplete}, []any{"interrupted", session.Interrupted})
+		_, err = a.Prompt(t.Context(), text("two"))
+		if !errors.Is(err, session.ErrReadOnly) {
+			t.Errorf("prompt: %v", err)
+		}
+		if u, err := sub.TryNext(); u != nil || err != nil {
+			t.Errorf("the client got %v, %v", u, err)
+		}
+
+		store.heal()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		open, err := b.store.Open(t.Context())
+		check(t, "open in the store", []any{len(open), err}, []any{0, nil})
+		check(t, "the session goes on", b.turn(id, "three").End.StopReason, "end_turn")
+		entries, err := b.store.Entries(t.Context(), id, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var numbers []uint64
+		for _, e := range entries {
+			if e.Seq != 0 {
+				numbers = append(numbers, e.Seq)
+			}
+		}
+		if !slices.IsSorted(numbers) || len(slices.Compact(slices.Clone(numbers))) != len(numbers) {
+			t.Errorf("numbers in the log: %v", numbers)
+		}
+	})
+}
+
+func TestStoreFailure(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		hit   wound
+		err   error
+		there bool
+	}{
+		{"read-only", readOnly, session.ErrReadOnly, false},
+		{"read-only, and there", readOnlyWritten, session.ErrReadOnly, true},
+		{"unknown", failing, errDisk, false},
+		{"unknown, and there", failingWritten, errDisk, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.close()
+				b.over(&wounded{Store: b.store, wounds: map[int]wound{1: test.hit}})
+				id := b.session("sim/claude", "")
+				a := b.agent(id)
+				sub, err := a.Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = a.Prompt(t.Context(), text("one"))
+				if !errors.Is(err, test.err) {
+					t.Errorf("prompt: %v", err)
+				}
+				u, err := sub.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				notice, ok := u.Event.(Notice)
+				if !ok || notice.Kind != noticeStoreReadOnly || strings.Contains(notice.Message, "/a/path") {
+					t.Errorf("told %+v", u.Event)
+				}
+				if _, err := sub.Next(t.Context()); !errors.Is(err, ErrClosed) {
+					t.Errorf("then %v", err)
+				}
+				check(t, "prompts", len(b.history(id)) > 0, test.there)
+				sub, err = b.agent(id).Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(t, "it goes on", b.turn(id, "two").End.StopReason, "end_turn")
+				if next, err := sub.Next(t.Context()); err != nil || next.Seq <= u.Seq {
+					t.Errorf("%d after %d, %v", next.Seq, u.Seq, err)
+				}
+			})
+		})
+	}
+}
+
+func TestCloseIsNoFailureOfTheCall(t *testing.T) {
+	for range 30 { // select picks by chance
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, events(append(think("a"), time.Hour)...))
+			id := b.session("sim/claude", "")
+			r, err := b.agent(id).Prompt(t.Context(), text("one"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			b.group.Close()
+			b.start()
+			defer b.close()
+			e, err := b.agent(id).Wait(t.Context(), r.Turn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "stop", e.End.StopReason, "interrupted")
+		})
+	}
+}
+
+func TestDeleteThatFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		store := &hooked{Store: b.store, delete: func() error { return session.ErrReadOnly }}
+		b.over(store)
+		id := b.session("sim/claude", "")
+		b.turn(id, "one")
+		if err := b.group.Delete(t.Context(), id); !errors.Is(err, session.ErrReadOnly) {
+			t.Errorf("delete: %v", err)
+		}
+		synctest.Wait()
+		st, err := b.agent(id).State(t.Context())
+		check(t, "status", []any{st.Session.Status, err}, []any{session.Idle, nil})
+		store.delete = nil
+		check(t, "delete", b.group.Delete(t.Context(), id), nil)
+	})
+}
+
+func TestQueueIsSharedAndStaysAsToldWhenItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(time.Hour))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		a := b.agent(id)
+		var turns []session.TurnID
+		for _, s := range []string{"zero", "one", "two", "three"} {
+			r, err := a.Prompt(t.Context(), text(s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns = append(turns, r.Turn)
+		}
+		told, err := a.Queue(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, turn := range []session.TurnID{turns[2], turns[3]} {
+			if err := a.Dequeue(t.Context(), turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := a.Prompt(t.Context(), text(strings.Repeat("é", 1000))); err != nil {
+			t.Fatal(err)
+		}
+		words := func(q QueueUpdate) (words []string) {
+			for _, w := range q.Queue {
+				words = append(words, w.Text)
+			}
+			return words
+		}
+		check(t, "before", words(told), []string{"one", "two", "three"})
+		now, err := a.Queue(t.Context())
+		check(t, "now", words(now), []string{"one", strings.Repeat("é", queuedText) + "…"})
+		check(t, "error", err, nil)
+	})
+}
+
+func TestQueueOfTurnsThatCannotRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(time.Hour))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		a := b.agent(id)
+		var last Receipt
+		for range 100 {
+			var err error
+			if last, err = a.Prompt(t.Context(), text("go")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.group.Close()
+		b.cfg.Provider = func(string) provider.Provider { return nil }
+		b.start()
+		a = b.agent(id)
+		if err := a.Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		e, err := a.Wait(t.Context(), last.Turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "kind", e.End.Error.Kind, "auth")
+		st, err := a.State(t.Context())
+		check(t, "status", []any{st.Session.Status, err}, []any{session.Idle, nil})
+	})
+}
