@@ -189,9 +189,13 @@ func blockSchema() *jsonschema.Schema {
 
 // errorSchema is what Error's MarshalJSON writes.
 func errorSchema() *jsonschema.Schema {
-	data := object(required("kind", kind("string")))
-	data.Description = "what helps, depending on kind"
-	return object(required("code", kind("integer")), required("message", kind("string")), optional("data", data))
+	text, number := kind("string"), kind("integer")
+	list := &jsonschema.Schema{Type: "array", Items: text}
+	data := object(required("kind", text), optional("field", text), optional("candidates", list), optional("thinking_levels", list),
+		optional("limit", number), optional("detail", text), optional("retry_after_ms", number), optional("status", number),
+		optional("request_id", text), optional("ref", text))
+	data.Description = "kind is the stable word; the others are there where they help"
+	return object(required("code", number), required("message", text), optional("data", data))
 }
 
 func kind(word string) *jsonschema.Schema { return &jsonschema.Schema{Type: word} }

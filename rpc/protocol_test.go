@@ -115,6 +115,12 @@ func TestProtocolErrors(t *testing.T) {
 			t.Errorf("protocol.md does not have the kind %s under Errors: say in its code's row when it comes", row.says.Kind)
 		}
 	}
+	data := newSchemas(t).components["Error"].(map[string]any)["properties"].(map[string]any)["data"].(map[string]any)
+	for member := range data["properties"].(map[string]any) {
+		if !strings.Contains(text, "`"+member+"`") && !strings.Contains(text, "`data."+member+"`") {
+			t.Errorf("protocol.md, Errors: says nothing of the member %s of data: describe it", member)
+		}
+	}
 	_, list, _ := strings.Cut(text, "Kinds of a provider's failure:")
 	same(t, "kind of a provider's failure", quoted(list), constants(t, "../provider", "Kind"))
 }

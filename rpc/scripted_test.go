@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// scripted is a model whose calls are written down, one paragraph each. A line of a paragraph is
+//
+//	think TEXT|TEXT     a block of thinking, one delta for each TEXT, sealed; "…" at the end leaves it open,
+//	                    and \n is a new line
+//	say TEXT|TEXT       the same for text
+//	grow N TIMES        text: so many deltas of N bytes each, left open
+//	wait 2s             silence
+//	fail KIND TEXT      the call fails; the vendor asks for a second before the next
+//	refuse TEXT, pause  how the reply ends; without such a line, at its end
+//
+// A millisecond lies before each event, so that what an event causes is over before the next one comes.
+type scripted struct {
+	wire func(*provider.Request) (json.RawMessage, error)
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func newScripted(script string, wire func(*provider.Request) (json.RawMessage, error)) *scripted {
+	s := &scripted{wire: wire}
+	for paragraph := range strings.SplitSeq(strings.TrimSpace(script), "\n\n") {
+		s.calls = append(s.calls, paragraph)
+	}
+	return s
+}
+
+func (s *scripted) Wire(req *provider.Request) (json.RawMessage, error) { return s.wire(req) }
+
+func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	s.mu.Lock()
+	var call string
+	if len(s.calls) > 0 {
+		call, s.calls = s.calls[0], s.calls[1:]
+	}
+	s.mu.Unlock()
+	return func(yield func(provider.Event, error) bool) {
+		stop := provider.Stop{Reason: provider.StopEndTurn, Raw: "end_turn",
+			Usage: provider.Usage{Input: 900, Output: 300, Cached: 600}}
+		if strings.Contains("\n"+call, "\nthink ") {
+			stop.Usage.Reasoning = new(210)
+		}
+		give := func(e provider.Event) bool {
+			if err := pause(ctx, time.Millisecond); err != nil {
+				yield(nil, err)
+				return false
+			}
+			return yield(e, nil)
+		}
+		for index, line := range strings.Split(call, "\n") {
+			word, rest, _ := strings.Cut(strings.ReplaceAll(line, `\n`, "\n"), " ")
+			switch word {
+			case "think":
+				open := provider.Thinking{Kind: provider.ThinkingSummary}
+				if !write(give, index, open, rest, func(text string) provider.Block {
+					return provider.Thinking{Text: text, Kind: provider.ThinkingSummary, Signed: true,
+						State: provider.State{Origin: provider.Origin{API: "scripted"}, Data: json.RawMessage(`{"signature":"S"}`)}}
+				}) {
+					return
+				}
+			case "say":
+				if !write(give, index, provider.Text{}, rest, func(text string) provider.Block { return provider.Text{Text: text} }) {
+					return
+				}
+			case "grow":
+				size, times, _ := strings.Cut(rest, " ")
+				n, _ := strconv.Atoi(size)
+				count, _ := strconv.Atoi(times)
+				if !give(provider.Begin{Index: index, Block: provider.Text{}}) {
+					return
+				}
+				for range count {
+					if !give(provider.Delta{Index: index, Text: strings.Repeat("x", n)}) {
+						return
+					}
+				}
+			case "wait":
+				d, _ := time.ParseDuration(rest)
+				if err := pause(ctx, d); err != nil {
+					yield(nil, err)
+					return
+				}
+			case "fail":
+				kind, text, _ := strings.Cut(rest, " ")
+				yield(nil, &provider.Error{Provider: "anthropic", Kind: provider.Kind(kind), Message: text, RetryAfter: time.Second})
+				return
+			case "refuse":
+				stop.Reason, stop.Raw, stop.Detail = provider.StopRefusal, "refusal", rest
+			case "pause":
+				stop.Reason, stop.Raw = provider.StopPause, "pause_turn"
+			default:
+				panic(fmt.Sprintf("the script has no line for this call: %q", line))
+			}
+		}
+		if give(stop) {
+			return
+		}
+	}
+}
+
+// write yields a block. Text that ends in … is left open.
+func write(give func(provider.Event) bool, index int, open provider.Block, text string, sealed func(string) provider.Block) bool {
+	text, unfinished := strings.CutSuffix(text, "…")
+	if !give(provider.Begin{Index: index, Block: open}) {
+		return false
+	}
+	for piece := range strings.SplitSeq(text, "|") {
+		if !give(provider.Delta{Index: index, Text: piece}) {
+			return false
+		}
+	}
+	return unfinished || give(provider.End{Index: index, Block: sealed(strings.ReplaceAll(text, "|", ""))})
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

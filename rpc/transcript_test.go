@@ -1,0 +1,363 @@
+package rpc
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+var rewrite = flag.Bool("update", false, "write what is played into the transcripts")
+
+// A transcript is a note, what the model does (see scripted; without it there is no key), what a client says, and what
+// comes back: replies and updates, each in order. Ids are named S1, T1, M1 as they come up, and times of day count from
+// the start, in milliseconds. Beside messages the client's lines are
+//
+//	wait 1s          time passes
+//	stop reading     the client takes nothing any more
+//	read             it takes again
+//	restart          the daemon ends and comes again over the same store; the client connects anew
+//
+// What each message causes at once is over before the next is sent.
+func TestTranscripts(t *testing.T) {
+	files, err := filepath.Glob("../testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no transcripts: %v", err)
+	}
+	judge := newSchemas(t)
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var replies, updates string
+			synctest.Test(t, func(t *testing.T) {
+				s := newStage(t, sectionOf(archive, "model"))
+				s.play(sectionOf(archive, "client"))
+				s.close()
+				s.checkSeq()
+				s.checkShapes(judge)
+				replies, updates = s.shown()
+			})
+			if *rewrite {
+				setSection(archive, "replies", replies)
+				setSection(archive, "updates", updates)
+				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			for part, got := range map[string]string{"replies": replies, "updates": updates} {
+				if diff := cmp.Diff(strings.Split(sectionOf(archive, part), "\n"), strings.Split(got, "\n")); diff != "" {
+					t.Errorf("%s differ; look at what changed, and write it with -update (-transcript +played)\n%s", part, diff)
+				}
+			}
+		})
+	}
+}
+
+func sectionOf(a *txtar.Archive, name string) string {
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		return ""
+	}
+	return string(a.Files[i].Data)
+}
+
+func setSection(a *txtar.Archive, name, text string) {
+	i := slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
+	if i < 0 {
+		a.Files = append(a.Files, txtar.File{Name: name})
+		i = len(a.Files) - 1
+	}
+	a.Files[i].Data = []byte(text)
+}
+
+// stage is a daemon and one client of it.
+type stage struct {
+	*testing.T
+	begun  time.Time
+	store  session.Store
+	config agent.Config
+	group  *agent.Group
+
+	conn   net.Conn
+	served chan error
+	read   chan struct{} // closed when the reader has ended
+	gate   chan struct{} // has a token while the client reads
+
+	mu    sync.Mutex
+	heard []string // messages, in order; an empty one stands where the client connected anew
+	sent  map[string]string
+	ids   map[string]string // by name
+	names map[string]string // by id
+}
+
+func newStage(t *testing.T, script string) *stage {
+	s := &stage{T: t, begun: time.Now(), store: session.NewMem(),
+		gate: make(chan struct{}, 1), sent: map[string]string{}, ids: map[string]string{}, names: map[string]string{}}
+	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "mirror", Vendor: "anthropic"}, {ID: "sim", Vendor: "sim"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It refuses before it looks for the host, which does not exist.
+	keyless := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://keyless.invalid", KeyVar: "ANTHROPIC_API_KEY"})
+	api := provider.Provider(keyless)
+	if script != "" {
+		api = newScripted(script, keyless.Wire)
+	}
+	s.config = agent.Config{Store: s.store, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
+		Provider: func(string) provider.Provider { return api }}
+	s.gate <- struct{}{}
+	s.connect()
+	return s
+}
+
+func (s *stage) connect() {
+	var err error
+	if s.group, err = agent.NewGroup(s.Context(), s.config); err != nil {
+		s.Fatal(err)
+	}
+	server := NewServer(Config{Log: s.config.Log, Version: "1.2.3", Sessions: s.group,
+		Providers: func() []ProviderStatus {
+			return []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", NeedsKey: true}, {ID: "mirror", Available: true}, {ID: "sim", Available: true}}
+		},
+		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
+	ours, theirs := net.Pipe()
+	s.conn, s.served, s.read = ours, make(chan error, 1), make(chan struct{})
+	go func() { s.served <- server.Serve(s.Context(), theirs) }() // disconnect waits
+	go s.listen(ours, s.read)                                     // ends with the connection; disconnect waits
+}
+
+func (s *stage) listen(conn io.Reader, done chan struct{}) {
+	defer close(done)
+	in := bufio.NewReaderSize(gated{conn, s.gate}, 64<<10)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.heard = append(s.heard, shorten(strings.TrimSuffix(line, "\n")))
+		s.mu.Unlock()
+	}
+}
+
+// shorten tells how long the text of a script's grow is, in place of all of it.
+func shorten(line string) string {
+	const long = 100
+	begin := strings.Index(line, strings.Repeat("x", long))
+	if begin < 0 {
+		return line
+	}
+	rest := strings.TrimLeft(line[begin:], "x")
+	return fmt.Sprintf("%sx…%d%s", line[:begin], len(line)-begin-len(rest), shorten(rest))
+}
+
+// gated reads only while its gate has a token.
+type gated struct {
+	io.Reader
+	gate chan struct{}
+}
+
+func (g gated) Read(p []byte) (int, error) {
+	g.gate <- <-g.gate
+	return g.Reader.Read(p)
+}
+
+func (s *stage) disconnect() {
+	s.conn.Close()
+	<-s.served
+	<-s.read
+	s.heard = append(s.heard, "")
+}
+
+func (s *stage) close() {
+	s.disconnect()
+	s.group.Close()
+	s.store.Close()
+}
+
+func (s *stage) play(lines string) {
+	synctest.Wait()
+	for line := range strings.Lines(lines) {
+		line = strings.TrimSpace(line)
+		word, rest, _ := strings.Cut(line, " ")
+		switch {
+		case line == "" || word == "#":
+		case word == "wait":
+			d, err := time.ParseDuration(rest)
+			if err != nil {
+				s.Fatal(err)
+			}
+			time.Sleep(d)
+		case line == "stop reading":
+			<-s.gate
+		case line == "read":
+			s.gate <- struct{}{}
+		case line == "restart":
+			s.restart()
+		case strings.HasPrefix(line, "{") || strings.HasPrefix(line, "["):
+			s.send(line)
+		default:
+			s.Fatalf("no such line for a client: %s", line)
+		}
+		synctest.Wait()
+	}
+}
+
+func (s *stage) restart() {
+	s.group.Close()
+	synctest.Wait()
+	s.disconnect()
+	s.connect()
+}
+
+// send says a message in which names stand for ids.
+func (s *stage) send(line string) {
+	line = regexp.MustCompile(`"([STM]\d+)"`).ReplaceAllStringFunc(line, func(name string) string {
+		s.name()
+		id, ok := s.ids[strings.Trim(name, `"`)]
+		if !ok {
+			s.Fatalf("nobody has told the client the id %s", name)
+		}
+		return strconv.Quote(id)
+	})
+	if m := gjson.Parse(line); m.IsObject() {
+		s.sent[m.Get("id").Raw] = m.Get("method").String()
+	}
+	if _, err := io.WriteString(s.conn, line+"\n"); err != nil {
+		s.Fatalf("send: %v", err)
+	}
+}
+
+// ids as they stand in messages.
+var idMember = regexp.MustCompile(`"(session_id|turn_id|message_id|id|next_cursor)":"([0-7][0-9A-HJKMNP-TV-Z]{25})"`)
+
+// name gives names to the ids that came up.
+func (s *stage) name() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	letters := map[string]string{"session_id": "S", "turn_id": "T", "message_id": "M", "id": "M", "next_cursor": "M"}
+	counts := map[string]int{}
+	for name := range s.ids {
+		counts[name[:1]]++
+	}
+	for _, message := range s.heard {
+		for _, m := range idMember.FindAllStringSubmatch(message, -1) {
+			if _, known := s.names[m[2]]; !known {
+				letter := letters[m[1]]
+				counts[letter]++
+				name := fmt.Sprint(letter, counts[letter])
+				s.names[m[2]], s.ids[name] = name, m[2]
+			}
+		}
+	}
+}
+
+var (
+	anyID   = regexp.MustCompile(`"[0-7][0-9A-HJKMNP-TV-Z]{25}"`)
+	anyTime = regexp.MustCompile(`"(ts|created|updated)":(\d+)`)
+)
+
+// shown is what came back, without what differs from one play to the next.
+func (s *stage) shown() (replies, updates string) {
+	s.name()
+	for _, message := range s.heard {
+		if message == "" {
+			continue
+		}
+		text := anyID.ReplaceAllStringFunc(message, func(id string) string { return strconv.Quote(s.names[strings.Trim(id, `"`)]) })
+		text = anyTime.ReplaceAllStringFunc(text, func(member string) string {
+			m := anyTime.FindStringSubmatch(member)
+			ms, _ := strconv.ParseInt(m[2], 10, 64)
+			return fmt.Sprintf(`"%s":%d`, m[1], ms-s.begun.UnixMilli())
+		})
+		if gjson.Get(message, "method").Exists() {
+			updates += text + "\n"
+		} else {
+			replies += text + "\n"
+		}
+	}
+	return replies, updates
+}
+
+// checkSeq: a session's updates have numbers without a gap, but for what attaching anew covers.
+func (s *stage) checkSeq() {
+	last := map[string]int64{}
+	for _, message := range s.heard {
+		m := gjson.Parse(message)
+		id := m.Get("params.session_id").String()
+		switch {
+		case message == "":
+			clear(last)
+		case m.Get("method").String() == "stale":
+			delete(last, id)
+		case m.Get("result.seq").Exists():
+			last[m.Get("result.session.session_id").String()] = m.Get("result.seq").Int()
+		case m.Get("method").Exists():
+			seq := m.Get("params.seq").Int()
+			first := seq
+			if f := m.Get("params.first_seq"); f.Exists() {
+				first = f.Int()
+			}
+			if before, ok := last[id]; ok && first != before+1 {
+				s.Errorf("seq %d follows %d: %.200s", first, before, message)
+			}
+			last[id] = seq
+		}
+	}
+}
+
+// checkShapes: all is as rpc.discover and protocol.md say.
+func (s *stage) checkShapes(judge schemas) {
+	for _, message := range s.heard {
+		m := gjson.Parse(message)
+		var schema any
+		part := "params"
+		switch {
+		case m.IsArray() || !m.IsObject():
+			continue
+		case m.Get("method").Exists():
+			schema = judge.updates[m.Get("method").String()]
+		case m.Get("error").Exists():
+			schema, part = judge.components["Error"], "error"
+		default:
+			schema, part = judge.results[s.sent[m.Get("id").Raw]], "result"
+		}
+		if schema == nil {
+			s.Errorf("nothing is known of %.200s", message)
+			continue
+		}
+		if !json.Valid([]byte(message)) {
+			s.Errorf("no JSON: %.200s", message)
+		}
+		if why := judge.judge(schema, m.Get(part).Raw); why != "" {
+			s.Errorf("%s: %.300s", why, message)
+		}
+	}
+}
