@@ -86,7 +86,7 @@ type (
 		Usage provider.Usage `json:"usage"` // of the session so far
 	}
 	Retry struct {
-		Attempt   int           `json:"attempt"` // of the call that is to come; the first call was 1
+		Attempt   int           `json:"attempt"` // 2 for the first call that a turn makes once more
 		AfterMS   int64         `json:"after_ms"`
 		Kind      provider.Kind `json:"kind"`
 		Message   string        `json:"message"`
@@ -190,15 +190,21 @@ const (
 	noticeStoreReadOnly = "store_readonly"
 )
 
-// delta is the growth that an event tells, if it tells growth: what may be merged.
-func delta(e Event) (message session.MessageID, block int, text string, ok bool) {
+// growing is a block that grows; zero for none.
+type growing struct {
+	message session.MessageID
+	block   int
+}
+
+// grown is the growth that an event tells, if it tells growth: what may be merged.
+func grown(e Event) (growing, string) {
 	switch e := e.(type) {
 	case ThinkingDelta:
-		return e.Message, e.Block, e.Delta, true
+		return growing{e.Message, e.Block}, e.Delta
 	case MessageDelta:
-		return e.Message, e.Block, e.Delta, true
+		return growing{e.Message, e.Block}, e.Delta
 	}
-	return "", 0, "", false
+	return growing{}, ""
 }
 
 // withText is the same growth with another text.

@@ -33,7 +33,8 @@ func (f *feed) publish(u *Update) {
 		return
 	}
 	u.weight = weight(u.Event)
-	f.subs = slices.DeleteFunc(f.subs, func(sub *Subscription) bool { return !sub.push(u) })
+	what, text := grown(u.Event)
+	f.subs = slices.DeleteFunc(f.subs, func(sub *Subscription) bool { return !sub.push(u, what, text) })
 }
 
 // add makes sub a subscription to all that is published from now on.
@@ -92,9 +93,10 @@ type Subscription struct {
 
 	mu        sync.Mutex // held for moments only; nobody waits while holding it
 	queue     []waiting
-	bytes     int    // weight of the queue
-	delivered uint64 // the last Seq that Next returned
-	err       error  // what Next returns when the queue is empty
+	tail      growing // what the last one in the queue is growth of
+	bytes     int     // weight of the queue
+	delivered uint64  // the last Seq that Next returned
+	err       error   // what Next returns when the queue is empty
 }
 
 // waiting is an update, or growth that stands for several.
@@ -133,38 +135,40 @@ type Stale struct {
 
 func (s *Stale) Error() string { return fmt.Sprintf("updates after %d were dropped", s.After) }
 
-// push adds an update and reports whether the subscription goes on.
-func (s *Subscription) push(u *Update) bool {
+// push adds an update, which may be growth, and reports whether the subscription goes on.
+func (s *Subscription) push(u *Update, what growing, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.err != nil {
 		return false
 	}
-	if !s.merge(u) {
-		s.queue = append(s.queue, waiting{u: u, last: u.Seq})
+	if !s.merge(u, what, text) {
+		s.queue, s.tail = append(s.queue, waiting{u: u, last: u.Seq}), what
 	}
 	s.bytes += u.weight
-	if len(s.queue) > maxWaiting || s.bytes > maxWaitingBytes {
+	switch {
+	case len(s.queue) > maxWaiting || s.bytes > maxWaitingBytes:
 		s.queue, s.bytes = nil, 0
 		s.err = &Stale{After: s.delivered}
+		s.wake()
+	case len(s.queue) == 1: // else Next has been told, and looks again before it waits
+		s.wake()
 	}
-	s.wake()
 	return s.err == nil
 }
 
 // merge adds growth to growth of the same block at the tail, if that is so.
-func (s *Subscription) merge(u *Update) bool {
-	message, block, text, ok := delta(u.Event)
-	if !ok || len(s.queue) == 0 {
+func (s *Subscription) merge(u *Update, what growing, text string) bool {
+	if what == (growing{}) || len(s.queue) == 0 || s.tail != what {
 		return false
 	}
 	tail := &s.queue[len(s.queue)-1]
-	tailMessage, tailBlock, tailText, ok := delta(tail.u.Event)
-	if !ok || tailMessage != message || tailBlock != block || tail.weight()+len(text) > maxWeight {
+	if tail.weight()+len(text) > maxWeight {
 		return false
 	}
 	if tail.grown == nil {
-		tail.grown = append(make([]byte, 0, 2*(len(tailText)+len(text))), tailText...)
+		_, begun := grown(tail.u.Event)
+		tail.grown = append(make([]byte, 0, 4*(len(begun)+len(text))), begun...)
 	}
 	tail.grown = append(tail.grown, text...)
 	tail.last = u.Seq
