@@ -14,8 +14,10 @@
 //
 //   - store first, publish second: an update that tells of a prompt, a sealed block, an end or a setting is sent only
 //     when that is on disk, and so is the answer to whoever caused it;
-//   - a session's updates are numbered without a gap, and no number is used twice, over restarts too;
-//   - every start of a turn, message or block is followed by exactly one end;
+//   - a session's updates are numbered without a gap, and no number is used twice, over restarts too (but that of the
+//     notice that nothing can be stored, which nothing can store);
+//   - every start of a turn, message or block is followed by exactly one end; where the daemon or its store goes down in
+//     between, the log has the end by the time that the session is read again;
 //   - no subscriber's slowness is felt by the agent or by another subscriber;
 //   - a turn runs with the model and the level that it began with.
 package agent

@@ -64,9 +64,11 @@ func TestGroupUnderCrossfire(t *testing.T) {
 
 	// Close from the side: whoever asks then is told.
 	id := b.session("sim/claude", "")
-	begun := make(chan struct{}, 4)
-	for range cap(begun) {
+	const workers = 4
+	begun := make(chan struct{}, 2*workers)
+	for range workers {
 		wg.Go(func() {
+			defer func() { begun <- struct{}{} }() // also when it fails at once
 			for round := 0; ; round++ {
 				if round == 3 {
 					begun <- struct{}{}
@@ -82,7 +84,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 			}
 		})
 	}
-	for range cap(begun) {
+	for range workers {
 		<-begun
 	}
 	b.group.Close()
