@@ -1,0 +1,161 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// plan is a life as data.
+type plan struct {
+	calls  []([]any) // what the provider does, a list for each call, as events takes it
+	acts   []act
+	wounds map[int]wound
+	lost   map[int]bool
+}
+
+type act struct {
+	kind string
+	n    int
+	wait time.Duration // afterwards
+}
+
+func drawPlan(t *rapid.T) plan {
+	p := plan{wounds: make(map[int]wound), lost: make(map[int]bool)}
+	calls := rapid.IntRange(1, 12).Draw(t, "calls")
+	for i := range calls {
+		p.calls = append(p.calls, drawCall(t, i))
+	}
+	kinds := []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
+		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history"}
+	for range rapid.IntRange(1, 25).Draw(t, "acts") {
+		p.acts = append(p.acts, act{rapid.SampledFrom(kinds).Draw(t, "act"), rapid.IntRange(0, 40).Draw(t, "n"),
+			time.Duration(rapid.SampledFrom([]int{0, 0, 1, 20, 90, 1500, 70_000}).Draw(t, "wait ms")) * time.Millisecond})
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "wounds") {
+		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "lost") {
+		p.lost[rapid.IntRange(1, 60).Draw(t, "checkpoint")] = true
+	}
+	return p
+}
+
+// drawCall is one answer: blocks, oddities between them, and an end.
+func drawCall(t *rapid.T, call int) []any {
+	var list []any
+	pause := func() {
+		if ms := rapid.SampledFrom([]int{0, 0, 0, 5, 50, 800}).Draw(t, "pause ms"); ms > 0 {
+			list = append(list, time.Duration(ms)*time.Millisecond)
+		}
+	}
+	used := -1 // index of the block before
+	odd := func(index int) {
+		garbage := provider.Delta{Index: index + 100, Text: "garbage"}
+		switch rapid.IntRange(0, 11).Draw(t, "odd") {
+		case 0:
+			list = append(list, garbage)
+		case 1:
+			if used >= 0 {
+				list = append(list, provider.End{Index: used, Block: provider.Media{Type: "garbage"}}, garbage)
+			}
+		case 2:
+			list = append(list, provider.Begin{Index: index}, provider.End{Index: index + 50}, provider.Alive{})
+		case 3:
+			list = append(list, provider.Notice{Kind: provider.NoticeOverride, Text: "odd"}, provider.Delta{Index: -1, Text: "garbage"})
+		}
+	}
+	for i := range rapid.IntRange(0, 4).Draw(t, "blocks") {
+		if i > 0 {
+			odd(i)
+		}
+		kind := rapid.SampledFrom([]string{"thinking", "thinking", "text", "text", "text", "tool", "redacted", "empty", "flood", "at once"}).Draw(t, "block")
+		switch words := fmt.Sprintf("%s %d.%d", kind, call, i); kind {
+		case "thinking", "text":
+			begin, end := provider.Block(provider.Thinking{Kind: provider.ThinkingSummary}), provider.Block(signed(words))
+			if kind == "text" {
+				begin, end = provider.Text{}, provider.Text{Text: words}
+			}
+			list = append(list, provider.Begin{Index: i, Block: begin})
+			if rapid.Bool().Draw(t, "twice") {
+				list = append(list, provider.Begin{Index: i, Block: begin})
+			}
+			for piece := range strings.SplitAfterSeq(words, " ") {
+				list = append(list, provider.Delta{Index: i, Text: piece})
+				pause()
+			}
+			switch rapid.IntRange(0, 9).Draw(t, "end") {
+			case 0: // never
+			case 1:
+				list = append(list, provider.End{Index: i, Block: provider.ToolCall{ID: "odd", Name: "odd"}}, provider.End{Index: i, Block: end})
+			case 2:
+				list = append(list, provider.End{Index: i, Block: end}, provider.End{Index: i, Block: end}, provider.Begin{Index: i, Block: begin},
+					provider.Delta{Index: i, Text: "garbage"})
+			default:
+				list = append(list, provider.End{Index: i, Block: end})
+			}
+		case "tool":
+			tool := provider.ToolCall{ID: fmt.Sprintf("call_%d_%d", call, i), Name: "read", Input: json.RawMessage(`{}`)}
+			list = append(list, provider.Begin{Index: i, Block: provider.ToolCall{ID: tool.ID, Name: tool.Name}}, provider.Delta{Index: i, Text: "{}"})
+			pause()
+			if rapid.IntRange(0, 3).Draw(t, "end") > 0 {
+				list = append(list, provider.End{Index: i, Block: tool})
+			}
+		case "redacted":
+			hidden := signed("")
+			hidden.Kind = provider.ThinkingRedacted
+			list = append(list, provider.End{Index: i, Block: hidden})
+		case "empty":
+			list = append(list, provider.Begin{Index: i, Block: provider.Thinking{}}, provider.End{Index: i, Block: provider.Thinking{}})
+		case "flood": // of blocks that grow by turns, so that nothing merges
+			a, b := 2*i+1000, 2*i+1001
+			list = append(list, provider.Begin{Index: a, Block: provider.Text{}}, provider.Begin{Index: b, Block: provider.Thinking{}})
+			n := rapid.SampledFrom([]int{3, 600}).Draw(t, "flood")
+			for range n {
+				list = append(list, provider.Delta{Index: a, Text: "x"}, provider.Delta{Index: b, Text: "y"})
+			}
+			list = append(list, provider.End{Index: b, Block: signed(strings.Repeat("y", n))}, provider.End{Index: a, Block: provider.Text{Text: strings.Repeat("x", n)}})
+		case "at once":
+			list = append(list, provider.End{Index: i, Block: provider.Text{Text: words}})
+		}
+		if used = i; kind == "flood" {
+			used = 2*i + 1000
+		}
+		pause()
+	}
+	odd(7)
+	fail := func(e provider.Error) []any { e.API = "fake"; return append(list, &e) }
+	switch rapid.SampledFrom([]string{"stop", "stop", "stop", "stop", "cut off", "refusal", "pause", "overloaded", "overloaded", "limited", "bad", "repair",
+		"cut", "stall", "panic", "foreign error"}).Draw(t, "end") {
+	case "stop":
+		return append(list, ended)
+	case "cut off":
+		return append(list, provider.Stop{Reason: provider.StopMaxTokens})
+	case "refusal":
+		return append(list, provider.Stop{Reason: provider.StopRefusal})
+	case "pause":
+		return append(list, provider.Stop{Reason: provider.StopPause})
+	case "overloaded":
+		return fail(provider.Error{Kind: provider.KindOverloaded, Status: 529})
+	case "limited":
+		return fail(provider.Error{Kind: provider.KindRateLimit, Status: 429, RetryAfter: 30 * time.Second})
+	case "bad":
+		return fail(provider.Error{Kind: provider.KindBadRequest, Status: 400})
+	case "repair":
+		return fail(provider.Error{Kind: provider.KindBadRequest, Status: 400,
+			Repair: provider.Repair(rapid.SampledFrom([]string{"strip", "drop_block"}).Draw(t, "repair"))})
+	case "stall":
+		return append(list, time.Hour)
+	case "panic":
+		return append(list, panicking{})
+	case "foreign error":
+		return append(list, errors.New("nobody knows this"))
+	}
+	return list // cut: the sequence just ends
+}

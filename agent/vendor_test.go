@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// requests judges what was sent: each request by itself as a strict vendor would, and that what one of them says of
+// earlier turns is said by all later ones.
+func (l *life) requests(view *session.View) error {
+	refused := make(map[string]int) // prompt of a refused turn: the last request that may have it
+	asked := func(m provider.Message) string {
+		if t, ok := m.Blocks[0].(provider.Text); ok && m.Role == provider.User {
+			return t.Text
+		}
+		return ""
+	}
+	for _, t := range view.Turns {
+		if t.End.StopReason == string(provider.StopRefusal) {
+			refused[t.Prompt.Content[0].(provider.Text).Text] = -1
+		}
+	}
+	var before []provider.Message // of the turns before that of the last request
+	for i, req := range l.fake.requests {
+		if err := acceptable(req.Messages); err != nil {
+			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
+		}
+		if len(before) > len(req.Messages) || len(before) > 0 && !reflect.DeepEqual(before, req.Messages[:len(before)]) {
+			return fmt.Errorf("request %d has not what was sent before:\n%+v\n%+v", i, req.Messages, before)
+		}
+		own := len(req.Messages) - 1
+		for asked(req.Messages[own]) == "" || !strings.HasPrefix(asked(req.Messages[own]), "prompt") {
+			own--
+		}
+		for _, m := range req.Messages[:own] {
+			if _, ok := refused[asked(m)]; ok {
+				return fmt.Errorf("request %d has a refused turn: %s", i, asked(m))
+			}
+		}
+		before = req.Messages[:own]
+	}
+	return nil
+}
+
+// acceptable is what vendors check.
+func acceptable(messages []provider.Message) error {
+	open := make(map[string]bool) // calls that the next message must answer
+	for i, m := range messages {
+		if len(m.Blocks) == 0 {
+			return fmt.Errorf("message %d is empty", i)
+		}
+		answered := len(open)
+		for _, b := range m.Blocks {
+			switch b := b.(type) {
+			case provider.Thinking:
+				if b.State.IsZero() {
+					return fmt.Errorf("message %d has unsigned thinking", i)
+				}
+			case provider.ToolResult:
+				if !open[b.CallID] {
+					return fmt.Errorf("message %d answers %q, which was not called or was answered", i, b.CallID)
+				}
+				delete(open, b.CallID)
+				answered--
+			}
+			if s := blockText(b); strings.Contains(s, "garbage") {
+				return fmt.Errorf("message %d has %q", i, s)
+			}
+		}
+		if answered > 0 {
+			return fmt.Errorf("message %d leaves calls without a result: %v", i, open)
+		}
+		if m.Role != provider.Assistant {
+			continue
+		}
+		if _, ok := last(m.Blocks).(provider.Thinking); ok {
+			return fmt.Errorf("message %d ends in thinking", i)
+		}
+		for _, b := range m.Blocks {
+			if call, ok := b.(provider.ToolCall); ok {
+				open[call.ID] = true
+			}
+		}
+	}
+	if len(open) > 0 {
+		return fmt.Errorf("calls without a result: %v", open)
+	}
+	return nil
+}
