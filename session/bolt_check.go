@@ -25,7 +25,7 @@ type inventory struct {
 	whole   bool         // the logs have been walked too
 }
 
-// small is up to what length a file is walked whole at start: 64 MiB take some 50 ms. In a larger one each log is walked
+// small is up to what length a file is walked whole at start: 64 MiB take some 100 ms. In a larger one each log is walked
 // when it is first used, and CheckFile walks all.
 const small = 64 << 20
 
@@ -181,7 +181,10 @@ const anyCount = logSeen
 
 // walk walks the tree, and takes its pages if it is sound and they are its own.
 func (t ownTree) walk(p *pages, taken use) error {
-	mine := p.newUse()
+	var mine use // nothing, for the many that are inside of another page
+	if !isInline(t.root) {
+		mine = p.newUse()
+	}
 	n := uint64(0)
 	err := p.walkValues(t.root, mine, func(it item) error {
 		n++
@@ -232,8 +235,8 @@ type Damage struct {
 }
 
 // CheckFile reads all of a store's file: every page, record, entry and checkpoint, and folds every log. It never writes.
-// The error is about the file as a whole, and then nothing is known of its sessions. While a daemon has the file it
-// answers *LockedError.
+// The error is about the file as a whole, and then nothing is known of its sessions: os.ErrNotExist where no store ever
+// was, *LockedError while a daemon has the file, and whatever else OpenBolt would say.
 func CheckFile(ctx context.Context, path string) (Report, error) {
 	lock, err := lockFile(filepath.Join(filepath.Dir(path), lockName), onlyIfThere)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -242,7 +245,18 @@ func CheckFile(ctx context.Context, path string) (Report, error) {
 	if lock != nil {
 		defer unlockFile(lock) // it ends with the process at the latest
 	}
-	b := &Bolt{path: path}
+	m, err := readMark(filepath.Dir(path))
+	if err != nil {
+		return Report{}, err
+	}
+	there, err := present(path, m)
+	if err != nil {
+		return Report{}, err
+	}
+	if !there {
+		return Report{}, fmt.Errorf("%s: %w", filepath.Base(path), os.ErrNotExist)
+	}
+	b := &Bolt{path: path, store: m.store}
 	inv, err := b.openFile(true, readOnly)
 	if err != nil {
 		return Report{}, err

@@ -141,23 +141,32 @@ func writeMark(dir, store string) error {
 // prepare makes the store where none ever was, and refuses to where one is lost.
 func prepare(dir string, m mark) error {
 	path := filepath.Join(dir, fileName)
+	there, err := present(path, m)
+	if err != nil || there {
+		return err
+	}
+	return makeStore(path)
+}
+
+// present reports whether there is a store to open. One that the mark tells of and that is not there is ErrDamaged.
+func present(path string, m mark) (bool, error) {
 	info, err := os.Lstat(path)
 	var lost string
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		lost = "is missing"
 	case err != nil:
-		return err
+		return false, err
 	case info.Mode().IsRegular() && info.Size() == 0:
 		lost = "is empty"
 	default:
-		return nil
+		return true, nil
 	}
 	if m.there {
-		return fmt.Errorf("%w: %s %s, but a store was here: put back a copy of it, or remove %s to begin anew",
-			ErrDamaged, fileName, lost, markName)
+		return false, fmt.Errorf("%w: %s %s, but a store was here: put back a copy of it, or remove %s to begin anew",
+			ErrDamaged, filepath.Base(path), lost, markName)
 	}
-	return makeStore(path)
+	return false, nil
 }
 
 // openMode says what a file is opened for.

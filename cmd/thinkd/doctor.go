@@ -66,10 +66,10 @@ func (p *program) checkStore(ctx context.Context) bool {
 		return p.finding("store", err, "")
 	}
 	path := filepath.Join(dir, "thinkd.db")
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+	report, err := session.CheckFile(ctx, path)
+	if errors.Is(err, os.ErrNotExist) {
 		return p.finding("store", nil, "none yet; it will be in "+dir)
 	}
-	report, err := session.CheckFile(ctx, path)
 	if locked, ok := errors.AsType[*session.LockedError](err); ok {
 		return p.finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to have it checked", path, locked))
 	}
