@@ -13,11 +13,13 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// hooked is a store that does something else after an Append or in place of a Delete.
+// hooked is a store that does something else after an Append or in place of a Delete. asked is for whoever asks for the
+// provider.
 type hooked struct {
 	session.Store
 	appended func()
 	delete   func() error
+	asked    func()
 }
 
 func (h *hooked) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
@@ -80,59 +82,76 @@ func TestPanicInARequestIsNotRunAgain(t *testing.T) {
 }
 
 func TestWhoGaveUpKeepsNothingLoaded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t)
-		defer b.close()
-		store := &hooked{Store: b.store}
-		b.over(store)
-		id := b.session("sim/claude", "")
-		a := b.agent(id)
-		closed, err := a.Subscribe(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		closed.Close()
-
-		// An attach and a wait that their clients give up while the agent is busy with the store.
-		blocked := make(chan struct{})
-		store.appended = func() { store.appended = nil; <-blocked }
-		go a.Prompt(t.Context(), text("one")) // ends when blocked is closed
-		synctest.Wait()
-		ctx, cancel := context.WithCancel(t.Context())
-		for range 3 {
+	// Each leaves something in an agent that is idle from then on.
+	for name, leave := range map[string]func(*bench, *hooked, session.ID, *Agent){
+		"a closed subscription": func(b *bench, _ *hooked, _ session.ID, a *Agent) {
+			sub, err := a.Subscribe(b.Context())
+			if err != nil {
+				b.Fatal(err)
+			}
+			sub.Close()
+		},
+		"an attach that was given up while the agent was at it": func(b *bench, store *hooked, _ session.ID, a *Agent) {
+			blocked := make(chan struct{})
+			store.asked = func() { store.asked = nil; <-blocked }
+			ctx, cancel := context.WithCancel(b.Context())
 			go func() { // ends by cancel
 				if _, _, err := a.Attach(ctx, 1); !errors.Is(err, context.Canceled) {
-					t.Errorf("attach: %v", err)
+					b.Errorf("attach: %v", err)
 				}
 			}()
-		}
-		synctest.Wait()
-		cancel()
-		synctest.Wait()
-		close(blocked)
-		synctest.Wait()
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+			close(blocked)
+		},
+		"a wait for a queued turn": func(b *bench, _ *hooked, id session.ID, a *Agent) {
+			ctx, cancel := context.WithTimeout(b.Context(), time.Second)
+			defer cancel()
+			if _, err := a.Wait(ctx, b.queuedTurn(id)); !errors.Is(err, context.DeadlineExceeded) {
+				b.Errorf("wait: %v", err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, events(time.Hour))
+				defer b.close()
+				store := &hooked{Store: b.store}
+				b.cfg.Provider = func(string) provider.Provider {
+					if store.asked != nil {
+						store.asked()
+					}
+					return b.fake
+				}
+				b.over(store)
+				id := b.session("sim/claude", "")
+				for range 2 { // the second one is queued, and after a restart it is held
+					if _, err := b.agent(id).Prompt(t.Context(), text("go")); err != nil {
+						t.Fatal(err)
+					}
+				}
+				b.over(store)
+				a := b.agent(id)
+				leave(b, store, id, a)
+				time.Sleep(12 * time.Minute)
+				select {
+				case <-a.Done():
+				default:
+					t.Error("the idle session is still loaded")
+				}
+			})
+		})
+	}
+}
 
-		b.turn(id, "two")
-		give, stop := context.WithTimeout(t.Context(), time.Second)
-		defer stop()
-		b.fake.scripts = []script{events(time.Hour)}
-		r, err := a.Prompt(t.Context(), text("three"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := a.Wait(give, r.Turn); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("wait: %v", err)
-		}
-		if _, err := a.Cancel(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(12 * time.Minute)
-		select {
-		case <-a.Done():
-		default:
-			t.Error("the idle session is still loaded")
-		}
-	})
+func (b *bench) queuedTurn(id session.ID) session.TurnID {
+	b.Helper()
+	q, err := b.agent(id).Queue(b.Context())
+	if err != nil || len(q.Queue) == 0 || !q.Held {
+		b.Fatal(q, err)
+	}
+	return q.Queue[0].Turn
 }
 
 func TestReadOnlyStoreAtLoad(t *testing.T) {
@@ -248,16 +267,29 @@ func TestStoreFailure(t *testing.T) {
 }
 
 func TestCloseIsNoFailureOfTheCall(t *testing.T) {
-	for range 30 { // select picks by chance
+	for range 20 { // when the agent looks up from the store, the end and the call's failure are both there: select picks
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, events(append(think("a"), time.Hour)...))
+			store := &hooked{Store: b.store}
+			b.over(store)
 			id := b.session("sim/claude", "")
-			r, err := b.agent(id).Prompt(t.Context(), text("one"))
+			a := b.agent(id)
+			blocked := make(chan struct{})
+			appends := 0
+			store.appended = func() {
+				if appends++; appends == 2 { // the block of thinking
+					<-blocked
+				}
+			}
+			r, err := a.Prompt(t.Context(), text("one"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			b.group.Close()
+			go b.group.Close() // ends when blocked is closed
+			synctest.Wait()
+			close(blocked)
+			<-a.Done()
 			b.start()
 			defer b.close()
 			e, err := b.agent(id).Wait(t.Context(), r.Turn)
