@@ -3,9 +3,12 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
+	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -101,6 +104,70 @@ func TestDiscoverNative(t *testing.T) {
 	for _, m := range doc.Get("methods").Array() {
 		if m.Get("summary").String() == "" {
 			t.Errorf("%s has no doc", m.Get("name"))
+		}
+	}
+}
+
+// What the document says of params is what decoding takes: each member, whether it must be there, and its type. A
+// member of a later version is neither described nor taken.
+func TestDiscoverParams(t *testing.T) {
+	judge := newSchemas(t)
+	values := []string{`"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`, `["01KAK2V7M0Q2X4T6V8Y0A2C4E6"]`, `[{"type":"text","text":"x"}]`,
+		`{"name":"x"}`, `{"tools":true}`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
+	for _, m := range allMethods() {
+		described := judge.params[m.name].(map[string]any)
+		properties, required := described["properties"].(map[string]any), described["required"].([]any)
+		fields := fieldsOf(m.params)
+		decode := func(params string) error {
+			return decodeParams(json.RawMessage(params), reflect.New(m.params).Elem(), fields, m.later)
+		}
+		if len(fields) != len(properties) {
+			t.Errorf("%s: %d members are described, %d are taken", m.name, len(properties), len(fields))
+		}
+		good := map[string]string{}
+		for name, schema := range properties {
+			for _, value := range values {
+				why := judge.judge(schema, value)
+				if strings.Contains(why, "there is no member") {
+					continue // the judge is stricter: unknown members are ignored
+				}
+				fits := why == ""
+				err := decode(`{"` + name + `":` + value + `}`)
+				wrong, _ := errors.AsType[*Error](err)
+				taken := wrong == nil || !strings.HasPrefix(wrong.Data["field"].(string), name)
+				if fits != taken {
+					t.Errorf("%s: %s: %s is described as right: %v; decoding says: %v", m.name, name, value, fits, err)
+				}
+				if fits {
+					good[name] = value
+				}
+			}
+			if good[name] == "" {
+				t.Errorf("%s: %s: no value of this test fits %v", m.name, name, schema)
+			}
+		}
+		whole := func(without string) string {
+			var list []string
+			for name, value := range good {
+				if name != without {
+					list = append(list, `"`+name+`":`+value)
+				}
+			}
+			return "{" + strings.Join(list, ",") + "}"
+		}
+		for name := range good {
+			err := decode(whole(name))
+			if must := slices.Contains(required, any(name)); must != (err != nil) {
+				t.Errorf("%s without %s: required: %v; decoding says: %v", m.name, name, must, err)
+			}
+		}
+		for _, name := range m.later {
+			if properties[name] != nil {
+				t.Errorf("%s: %s is of a later version, and described", m.name, name)
+			}
+			if err := decode(strings.Replace(whole(""), "{", `{"`+name+`":1,`, 1)); err == nil {
+				t.Errorf("%s: %s is of a later version, and taken", m.name, name)
+			}
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 const protocolVersion = 1
 
 type initializeParams struct {
-	ProtocolVersion int          `json:"protocol_version,omitempty"`
-	Client          clientInfo   `json:"client,omitzero"`
-	Capabilities    capabilities `json:"capabilities,omitzero"`
+	ProtocolVersion int                `json:"protocol_version,omitempty"`
+	Client          clientInfo         `json:"client,omitzero"`
+	Capabilities    clientCapabilities `json:"capabilities,omitzero"`
 }
 
 type clientInfo struct {
@@ -22,6 +22,12 @@ type clientInfo struct {
 type capabilities struct {
 	Tools   bool `json:"tools"`   // tools that the client runs
 	Confirm bool `json:"confirm"` // questions to the user
+}
+
+// clientCapabilities are the same of a client, which names those that it has.
+type clientCapabilities struct {
+	Tools   bool `json:"tools,omitempty"`
+	Confirm bool `json:"confirm,omitempty"`
 }
 
 type initializeResult struct {

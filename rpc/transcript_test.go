@@ -56,7 +56,7 @@ func TestTranscripts(t *testing.T) {
 			}
 			var replies, updates string
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, sectionOf(archive, "model"))
+				s := newStage(t, sectionOf(archive, "model"), 0)
 				s.play(sectionOf(archive, "client"))
 				s.close()
 				s.checkSeq()
@@ -100,7 +100,10 @@ func setSection(a *txtar.Archive, name, text string) {
 // stage is a daemon and one client of it.
 type stage struct {
 	*testing.T
-	begun  time.Time
+	begun time.Time
+
+	messageBytes int // 0: the default
+
 	store  session.Store
 	config agent.Config
 	group  *agent.Group
@@ -117,8 +120,8 @@ type stage struct {
 	names map[string]string // by id
 }
 
-func newStage(t *testing.T, script string) *stage {
-	s := &stage{T: t, begun: time.Now(), store: session.NewMem(),
+func newStage(t *testing.T, script string, messageBytes int) *stage {
+	s := &stage{T: t, messageBytes: messageBytes, begun: time.Now(), store: session.NewMem(),
 		gate: make(chan struct{}, 1), sent: map[string]string{}, ids: map[string]string{}, names: map[string]string{}}
 	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "mirror", Vendor: "anthropic"}, {ID: "sim", Vendor: "sim"}})
 	if err != nil {
@@ -142,7 +145,7 @@ func (s *stage) connect() {
 	if s.group, err = agent.NewGroup(s.Context(), s.config); err != nil {
 		s.Fatal(err)
 	}
-	server := NewServer(Config{Log: s.config.Log, Version: "1.2.3", Sessions: s.group,
+	server := NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: s.group,
 		Providers: func() []ProviderStatus {
 			return []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", NeedsKey: true}, {ID: "mirror", Available: true}, {ID: "sim", Available: true}}
 		},
@@ -247,7 +250,7 @@ func (s *stage) send(line string) {
 		}
 		return strconv.Quote(id)
 	})
-	if m := gjson.Parse(line); m.IsObject() {
+	if m := gjson.Parse(line); m.IsObject() && m.Get("id").Exists() {
 		s.sent[m.Get("id").Raw] = m.Get("method").String()
 	}
 	if _, err := io.WriteString(s.conn, line+"\n"); err != nil {

@@ -14,7 +14,7 @@ import (
 // encodeUpdate is an update as a notification, with whole texts as far as there is room for them. Growth, which is nearly all that is ever sent, is put together without
 // reflection; the rest is not worth that.
 func (s *Server) encodeUpdate(u *agent.Update) []byte {
-	out := make([]byte, 0, 256)
+	out := make([]byte, 0, 384+len(growth(u.Event)))
 	out = append(out, `{"jsonrpc":"2.0","method":"`...)
 	out = append(out, u.Event.Method()...)
 	out = append(out, `","params":{"session_id":"`...)
@@ -45,6 +45,17 @@ func (s *Server) encodeUpdate(u *agent.Update) []byte {
 		}
 	}
 	return append(out, `}}`...)
+}
+
+// growth is the text of a delta.
+func growth(e agent.Event) string {
+	switch e := e.(type) {
+	case agent.ThinkingDelta:
+		return e.Delta
+	case agent.MessageDelta:
+		return e.Delta
+	}
+	return ""
 }
 
 func appendGrowth(out []byte, message session.MessageID, block int, text string) []byte {
