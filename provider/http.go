@@ -138,7 +138,7 @@ func encoded(resp *http.Response) string {
 // NoAnswer is the error for a 2xx answer that is none.
 func (c *Caller) NoAnswer(resp *http.Response, text string) *Error {
 	return &Error{API: c.API, Provider: c.Provider, Kind: KindBadRequest, Status: resp.StatusCode,
-		RequestID: RequestID(resp.Header), Message: c.scrub(text)}
+		RequestID: c.RequestID(resp.Header), Message: c.scrub(text)}
 }
 
 // Broken is the error for an exchange that broke: the context's cause if that ended it. resp is nil if no answer came.
@@ -151,7 +151,7 @@ func (c *Caller) Broken(ctx context.Context, resp *http.Response, err error) err
 	}
 	e := c.fault(KindTransport, "", err)
 	if resp != nil {
-		e.Status, e.RequestID = resp.StatusCode, RequestID(resp.Header)
+		e.Status, e.RequestID = resp.StatusCode, c.RequestID(resp.Header)
 	}
 	return e
 }

@@ -125,6 +125,24 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+// TestRequestIDHoldsNoSecret: a server may say back whatever it was told, also in its name for the exchange.
+func TestRequestIDHoldsNoSecret(t *testing.T) {
+	c := caller()
+	h := http.Header{"Request-Id": {"req " + canary}}
+	if got := c.RequestID(h); got != "req [secret]" {
+		t.Errorf("request id %q", got)
+	}
+	for _, e := range []*provider.Error{
+		c.Refusal(500, h, nil),
+		c.Refusal(500, nil, []byte(`{"request_id":"req `+canary+`"}`)),
+		c.NoAnswer(&http.Response{StatusCode: 200, Header: h}, "nothing"),
+	} {
+		if e.RequestID != "req [secret]" {
+			t.Errorf("the error has the request id %q", e.RequestID)
+		}
+	}
+}
+
 func TestRetryHeaders(t *testing.T) {
 	tests := []struct {
 		name, value string

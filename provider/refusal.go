@@ -25,7 +25,7 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 		API: c.API, Provider: c.Provider, Status: status,
 		Kind: kindOf(status, said), Code: clean(c.scrub(said.code), 100),
 		RetryAfter: retryAfter(header, time.Now()), Hint: hint(header),
-		RequestID: cmp.Or(RequestID(header), clean(said.requestID, 100)),
+		RequestID: cmp.Or(c.RequestID(header), clean(c.scrub(said.requestID), 100)),
 		Message:   c.Text(said.message),
 	}
 	switch {
@@ -112,9 +112,9 @@ func kindOf(status int, s said) Kind {
 	return KindBadRequest
 }
 
-// RequestID is the vendor's name for an exchange.
-func RequestID(header http.Header) string {
-	return clean(cmp.Or(header.Get("request-id"), header.Get("x-request-id")), 100)
+// RequestID is the vendor's name for an exchange, without a secret that it may have been told.
+func (c *Caller) RequestID(header http.Header) string {
+	return clean(c.scrub(cmp.Or(header.Get("request-id"), header.Get("x-request-id"))), 100)
 }
 
 // retryAfter reads retry-after-ms, which the official clients prefer, and Retry-After in seconds or as a date

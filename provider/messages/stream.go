@@ -44,7 +44,7 @@ func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Even
 	return &reply{
 		api: a, resp: resp, yield: yield, blocks: map[int64]*part{},
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: account, Model: call.model},
-		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: provider.RequestID(resp.Header), Model: call.model},
+		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
 }
 
