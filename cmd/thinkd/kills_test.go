@@ -175,6 +175,7 @@ func (l *lane) live() {
 	for _, s := range l.sessions {
 		s.learn(l.t, p.seen(), killed, quick, l.sum)
 	}
+	p.forget()
 }
 
 // lifetime draws when the kill comes: mostly soon, when prompts are stored and blocks sealed; now and then late enough

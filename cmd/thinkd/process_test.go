@@ -35,6 +35,7 @@ type process struct {
 	pending map[int]chan message
 	updates []update
 	news    chan struct{} // closed and made anew with each update
+	orphans chan message  // answers with the id null; a test that provokes them takes them out
 	stderr  bytes.Buffer
 	ended   bool
 }
@@ -88,9 +89,11 @@ func start(t testing.TB, data string, env []string, flags ...string) *process {
 	return startCommand(t, command(t, env, append(args, "stdio")...))
 }
 
-func startCommand(t testing.TB, cmd *exec.Cmd) *process {
+// startCommand runs a command that speaks the protocol. What it writes to standard output goes to also, too.
+func startCommand(t testing.TB, cmd *exec.Cmd, also ...io.Writer) *process {
 	t.Helper()
-	p := &process{t: t, cmd: cmd, gone: make(chan struct{}), pending: make(map[int]chan message), news: make(chan struct{})}
+	p := &process{t: t, cmd: cmd, gone: make(chan struct{}), pending: make(map[int]chan message), news: make(chan struct{}),
+		orphans: make(chan message, 100)}
 	cmd.Stderr = writerFunc(func(b []byte) (int, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -108,7 +111,7 @@ func startCommand(t testing.TB, cmd *exec.Cmd) *process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go p.read(stdout) // ends with the process; kill and end wait on gone
+	go p.read(io.TeeReader(stdout, io.MultiWriter(also...))) // ends with the process; kill and end wait on gone
 	t.Cleanup(p.kill)
 	return p
 }
@@ -143,7 +146,7 @@ func (p *process) take(m message) {
 	defer p.mu.Unlock()
 	if m.Method == "" {
 		if m.ID == nil {
-			p.t.Errorf("an answer to nothing that was asked: %v", m.Error)
+			p.orphans <- m
 			return
 		}
 		p.pending[*m.ID] <- m
@@ -201,6 +204,16 @@ func settle(m message, result any) error {
 		return nil
 	}
 	return json.Unmarshal(m.Result, result)
+}
+
+// raw writes what is no request, or more than one.
+func (p *process) raw(text string) {
+	p.t.Helper()
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	if _, err := io.WriteString(p.stdin, text); err != nil {
+		p.t.Fatalf("standard input: %v\n%s", err, p.log())
+	}
 }
 
 // must is call for what has to succeed.
@@ -278,6 +291,13 @@ func (p *process) turn(session, text string) update {
 	return p.wait("the end of the turn", ended(p.say(session, text)))
 }
 
+// forget lets go of what was seen: the test holds on to all its processes.
+func (p *process) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.updates = nil
+}
+
 // seen is a copy of all updates so far.
 func (p *process) seen() []update {
 	p.mu.Lock()
@@ -340,6 +360,9 @@ func (p *process) ends() {
 
 func (p *process) checkLog() {
 	p.t.Helper()
+	if len(p.orphans) > 0 {
+		p.t.Errorf("an answer to nothing that was asked: %v", (<-p.orphans).Error)
+	}
 	log := p.log()
 	for _, bad := range []string{"DATA RACE", "panic", "goroutine "} {
 		if strings.Contains(log, bad) {
