@@ -62,12 +62,12 @@ func damageSample(t *testing.T) (file, mark []byte, want map[ID][]Entry) {
 	dir := t.TempDir()
 	b := openTest(t, dir)
 	want = make(map[ID][]Entry)
-	for i := range 10 {
+	for i := range 8 {
 		id := testID(i)
 		create(t, b, Session{ID: id, Updated: int64(i), System: strings.Repeat("s", 300)})
 		entries := []Entry{said(turnA, "x"), started(turnA)}
-		for n := range []int{0, 3, 25, 80}[i%4] {
-			entries = append(entries, sealed(turnA, msgA, n, strings.Repeat(fmt.Sprint("text ", n), 1+n%40)))
+		for n := range []int{0, 3, 16, 40}[i%4] {
+			entries = append(entries, sealed(turnA, msgA, n, strings.Repeat(fmt.Sprint("text ", n), 1+n%25)))
 		}
 		for len(entries) > 0 {
 			n := min(len(entries), 50)
