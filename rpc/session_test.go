@@ -224,7 +224,9 @@ func TestSessionsInPages(t *testing.T) {
 func TestWhatClientsHangOnASession(t *testing.T) {
 	onStage(t, "", 0, func(s *stage) {
 		id := s.result("session/new", map[string]any{"title": "  A\ttitle\r\nof lines "}).Get("session_id").String()
-		title := func() string { return s.result("session/state", map[string]any{"session_id": id}).Get("session.title").String() }
+		title := func() string {
+			return s.result("session/state", map[string]any{"session_id": id}).Get("session.title").String()
+		}
 		if got := title(); got != "A title of lines" {
 			t.Errorf("title %q", got)
 		}

@@ -1,0 +1,157 @@
+package rpc
+
+import (
+	"context"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+type promptParams struct {
+	Session  idOf[session.ID] `json:"session_id"`
+	Text     string           `json:"text,omitempty"`
+	Content  provider.Blocks  `json:"content,omitempty"`
+	Level    string           `json:"thinking_level,omitempty"`
+	Model    string           `json:"model_id,omitempty"`
+	Display  string           `json:"display,omitempty"`
+	WhenBusy string           `json:"when_busy,omitempty"`
+}
+
+type promptResult struct {
+	Turn        session.TurnID    `json:"turn_id"`
+	Message     session.MessageID `json:"message_id"`
+	Disposition agent.Disposition `json:"disposition"`
+}
+
+func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error) {
+	content, err := p.content()
+	if err != nil {
+		return promptResult{}, err
+	}
+	o, err := override(p.Level, p.Display)
+	if err != nil {
+		return promptResult{}, err
+	}
+	if p.Model != "" {
+		m, err := c.model(p.Model, "")
+		if err != nil {
+			return promptResult{}, err
+		}
+		o.Model = &m
+	}
+	switch p.WhenBusy {
+	case "", "queue", "reject":
+	case "steer":
+		return promptResult{}, invalidParams("when_busy", "steer is not supported by this version; use queue or reject")
+	default:
+		return promptResult{}, invalidParams("when_busy", "%q is none of queue, reject", p.WhenBusy)
+	}
+	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) {
+		return a.Prompt(ctx, agent.Prompt{Content: content, Override: o, Reject: p.WhenBusy == "reject"})
+	})
+	return promptResult{r.Turn, r.Message, r.Disposition}, err
+}
+
+// content is what the client says. Nobody but a vendor gives a block its state.
+func (p promptParams) content() (provider.Blocks, error) {
+	switch {
+	case p.Text != "" && len(p.Content) > 0:
+		return nil, invalidParams("content", "stands beside text; give one of them")
+	case strings.TrimSpace(p.Text) != "":
+		return provider.Blocks{provider.Text{Text: p.Text}}, nil
+	case len(p.Content) == 0:
+		return nil, invalidParams("text", "is missing or empty; give text or content")
+	}
+	var content provider.Blocks
+	for i, b := range p.Content {
+		switch b := b.(type) {
+		case provider.Text:
+			if strings.TrimSpace(b.Text) == "" {
+				return nil, invalidParams("content", "block %d is an empty text", i)
+			}
+		case provider.Media:
+			if len(b.Data) == 0 {
+				return nil, invalidParams("content", "block %d has no data", i)
+			}
+		default:
+			return nil, invalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
+		}
+		content = append(content, provider.WithoutState(b))
+	}
+	return content, nil
+}
+
+type waitParams struct {
+	Session idOf[session.ID]     `json:"session_id"`
+	Turn    idOf[session.TurnID] `json:"turn_id"`
+}
+
+type waitResult struct {
+	Turn       session.TurnID     `json:"turn_id"`
+	StopReason string             `json:"stop_reason"`
+	Limit      string             `json:"limit,omitempty"`
+	Message    *wireMessage       `json:"message,omitempty"`
+	Usage      provider.Usage     `json:"usage"`
+	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
+	Error      *Error             `json:"error,omitempty"`
+}
+
+func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (waitResult, error), error) {
+	return func(ctx context.Context) (waitResult, error) {
+		e, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, p.Turn.ID) })
+		if err != nil {
+			return waitResult{}, err
+		}
+		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure(e.End.Error)}
+		if e.Start != nil {
+			r.Reasoning = newReasoning(e.Start.Reasoning)
+		}
+		if e.Message != nil {
+			m, err := newWireMessage(*e.Message, c.server.messageRoom())
+			if err != nil {
+				return waitResult{}, err
+			}
+			r.Message = &m
+		}
+		return r, nil
+	}, nil
+}
+
+type cancelParams struct {
+	Session idOf[session.ID]     `json:"session_id"`
+	Turn    idOf[session.TurnID] `json:"turn_id,omitzero"`
+}
+
+type cancelResult struct {
+	Cancelled bool `json:"cancelled"`
+}
+
+func cancel(ctx context.Context, c *client, p cancelParams) (cancelResult, error) {
+	ok, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, p.Turn.ID) })
+	return cancelResult{ok}, err
+}
+
+type queueParams struct {
+	Session idOf[session.ID]       `json:"session_id"`
+	Remove  []idOf[session.TurnID] `json:"remove,omitempty"`
+	Resume  bool                   `json:"resume,omitempty"`
+}
+
+func queueOf(ctx context.Context, c *client, p queueParams) (wireQueue, error) {
+	q, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.QueueUpdate, error) {
+		for _, t := range p.Remove {
+			if err := a.Dequeue(ctx, t.ID); err != nil {
+				return agent.QueueUpdate{}, err
+			}
+		}
+		if p.Resume {
+			if err := a.Resume(ctx); err != nil {
+				return agent.QueueUpdate{}, err
+			}
+		}
+		return a.Queue(ctx)
+	})
+	return newWireQueue(q), err
+}
