@@ -99,6 +99,40 @@ func TestServeWaits(t *testing.T) {
 	})
 }
 
+// Drain returns when nothing runs for any client, and gives up with its context.
+func TestDrain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := testServer(t, Config{})
+		if err := s.Drain(t.Context()); err != nil {
+			t.Errorf("nothing runs, and Drain ends with %v", err)
+		}
+		release := make(chan struct{})
+		s.byName["linger"] = defineLate(method{name: "linger"}, func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
+			c.follow("a", func(context.Context) error { <-release; return nil })
+			return func(context.Context) (nothing, error) { <-release; time.Sleep(time.Second); return nothing{}, nil }, nil
+		})
+		p := connect(t, t.Context(), s)
+		p.send(request(1, "linger", "{}"))
+		synctest.Wait()
+		for range 2 {
+			short, cancel := context.WithTimeout(t.Context(), time.Minute)
+			if err := s.Drain(short); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("Drain does not wait: %v", err)
+			}
+			cancel()
+		}
+		close(release)
+		began := time.Now()
+		if err := s.Drain(t.Context()); err != nil || time.Since(began) != time.Second {
+			t.Errorf("Drain ended after %v with %v", time.Since(began), err)
+		}
+		p.expect(`{"jsonrpc":"2.0","id":1,"result":{}}`)
+		if err := p.hangUp(); err != nil {
+			t.Errorf("Serve ended with %v", err)
+		}
+	})
+}
+
 func TestRequestsInFlightAreBounded(t *testing.T) {
 	p := connect(t, t.Context(), testServer(t, Config{}))
 	for i := range maxInFlight {

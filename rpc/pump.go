@@ -26,7 +26,7 @@ func (c *client) follow(id session.ID, run func(context.Context) error) {
 	c.pumpsMu.Lock()
 	c.pumps[id] = p
 	c.pumpsMu.Unlock()
-	c.running.Go(func() { // ended by unfollow or with the stream's context; serve waits
+	c.run(func() { // ended by unfollow or with the stream's context; serve waits
 		defer close(p.done)
 		defer stop()
 		_, err := guard(func() (struct{}, error) { return struct{}{}, run(ctx) })

@@ -37,6 +37,7 @@ type Server struct {
 	config  Config
 	methods []method
 	byName  map[string]method
+	busy    busy
 }
 
 // NewServer makes a server of the native protocol.
@@ -78,6 +79,58 @@ func (s *Server) serve(ctx context.Context, f frames) error {
 		return nil
 	}
 	return cause
+}
+
+// Drain returns when all clients have been given what their sessions had to say and no answer is late any more, or with
+// the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends
+// after its last update, and the connections have not.
+func (s *Server) Drain(ctx context.Context) error {
+	select {
+	case <-s.busy.idle():
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// busy counts what runs for all clients together.
+type busy struct {
+	mu   sync.Mutex
+	n    int
+	none chan struct{} // closed when n is 0 again; nil: nobody waits
+}
+
+func (b *busy) add(n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.n += n; b.n == 0 && b.none != nil {
+		close(b.none)
+		b.none = nil
+	}
+}
+
+// idle is closed when nothing runs.
+func (b *busy) idle() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.none == nil {
+		b.none = make(chan struct{})
+	}
+	none := b.none
+	if b.n == 0 {
+		close(none)
+		b.none = nil
+	}
+	return none
+}
+
+// run starts a late answer or a pump. It ends with the stream's context; serve waits for it.
+func (c *client) run(f func()) {
+	c.server.busy.add(1)
+	c.running.Go(func() {
+		defer c.server.busy.add(-1)
+		f()
+	})
 }
 
 // Keys of log records.
@@ -125,7 +178,7 @@ func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Re
 			c.answer(conn, req.ID, call, nil, err)
 			return
 		}
-		c.running.Go(func() {
+		c.run(func() {
 			value, err := guard(func() (any, error) { return finish(call.ctx) })
 			c.answer(conn, req.ID, call, value, err)
 		})

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -105,6 +106,11 @@ func (d *daemon) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	ended := context.AfterFunc(ctx, func() { // ends with the agents; awaited below
 		defer close(ending)
 		d.agents.Close()
+		drain, cancel := context.WithTimeout(serving, drainTime)
+		defer cancel()
+		if err := d.server.Drain(drain); err != nil {
+			d.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
+		}
 		stop(errEnded)
 	})
 	err := d.server.Serve(serving, conn)
@@ -116,6 +122,10 @@ func (d *daemon) serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	}
 	return err
 }
+
+// drainTime is how long the end waits for clients that are slow. Some time to write comes on top, and all has to be
+// over in 10 s.
+const drainTime = 3 * time.Second
 
 var errEnded = errors.New("the daemon was asked to end")
 
