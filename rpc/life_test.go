@@ -428,13 +428,15 @@ func TestBrokenOutputEndsTheConnection(t *testing.T) {
 func TestPumpThatFailsEndsTheConnection(t *testing.T) {
 	var log logged
 	s := testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil)), MessageBytes: 100})
+	answered := make(chan struct{})
 	s.byName["bad_pump"] = define(method{name: "bad_pump"}, func(_ context.Context, c *client, _ nothing) (nothing, error) {
-		c.follow("a", func(ctx context.Context) error { panic("canary") })
+		c.follow("a", func(ctx context.Context) error { <-answered; panic("canary") })
 		return nothing{}, nil
 	})
 	p := connect(t, t.Context(), s)
 	p.send(request(1, "bad_pump", "{}"))
 	p.expect(fmt.Sprintf(pong, "1"))
+	close(answered)
 	if err := <-p.served; err == nil {
 		t.Error("Serve ended well")
 	}

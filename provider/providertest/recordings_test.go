@@ -173,9 +173,7 @@ func replayRecording(t *testing.T, c recording, echo bool) []string {
 		}
 		w.Header().Set("Content-Type", c.Response.ContentType)
 		w.WriteHeader(c.Response.Status)
-		if _, err := io.WriteString(w, c.Response.Body); err != nil {
-			t.Error(err)
-		}
+		io.WriteString(w, c.Response.Body) // an adapter that has its end may be gone before the last byte
 	}))
 	defer server.Close()
 	api := messages.New(messages.Config{Provider: c.Dialect, Vendor: "anthropic", BaseURL: server.URL, Key: provider.NewSecret("sk-recordings")})
