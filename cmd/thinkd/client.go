@@ -90,10 +90,14 @@ func (c *client) gone(err error) error {
 	return err
 }
 
-// close ends the connection and waits for the server's side.
+// close ends the connection and waits for the server's side. That it could not write to the end is no news to one who
+// has hung up.
 func (c *client) close() error {
 	err := c.conn.Close()
 	c.serving.Wait()
+	if errors.Is(c.served, io.ErrClosedPipe) {
+		return err
+	}
 	return errors.Join(err, c.served)
 }
 

@@ -3,6 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -98,6 +103,37 @@ func (p *process) signal(s os.Signal) {
 	p.t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		p.t.Fatal(err)
+	}
+}
+
+// TestHangUpInMidTurn leaves a daemon inside the process while it has much to say: that is no failure of the command.
+func TestHangUpInMidTurn(t *testing.T) {
+	t.Parallel()
+	c := inProcess(t, nil) // hangs up at the end of the test
+	s := newConversation(t, c, "sim/claude")
+	var receipt json.RawMessage
+	s.call("session/prompt", map[string]any{"text": "Which date is later? [[sim: thinking=100000 pace=0]]"}, &receipt)
+	for len(s.starts) == 0 {
+		if _, err := c.read(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHangUpIsNoFailure: which side finds the connection closed first is chance, so both count as the same.
+func TestHangUpIsNoFailure(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the server broke")
+	for _, test := range []struct{ served, want error }{
+		{nil, nil}, {fmt.Errorf("write: %w", io.ErrClosedPipe), nil}, {broken, broken},
+	} {
+		ours, theirs := net.Pipe()
+		c := newClient(ours)
+		c.serving.Go(func() { c.served = test.served })
+		if err := c.close(); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
+			t.Errorf("served with %v, the end is %v", test.served, err)
+		}
+		theirs.Close()
 	}
 }
 
