@@ -151,19 +151,19 @@ func (l *lane) live() {
 		p.kill()
 		return
 	}
-	if !l.check(p) {
+	if !l.check(p, func(s *told) bool { return !s.settled() || l.rng.IntN(4) == 0 }) {
 		return
 	}
-	if len(l.sessions) < 3 || len(l.sessions) < 6 && l.rng.IntN(10) == 0 {
+	if len(l.sessions) < atWork || len(l.active()[0].prompts) > 20 {
 		l.sessions = append(l.sessions, newTold(p.newSession("model_id", "anthropic/claude-opus-5-5", "thinking_level", "medium")))
 	}
 	var load sync.WaitGroup
 	stopped := make(chan struct{})
-	for _, s := range l.sessions {
+	for _, s := range l.active() {
 		rng := rand.New(rand.NewPCG(l.rng.Uint64(), 0))
 		load.Go(func() { s.speak(p, rng, l.recitals(s, rng)) }) // ends with the process
 	}
-	pulse := &pulse{session: l.sessions[0]}
+	pulse := &pulse{session: l.active()[0]}
 	load.Go(func() { pulse.beat(p, stopped) })
 
 	moment(l.lifetime())
@@ -177,6 +177,11 @@ func (l *lane) live() {
 	}
 	p.forget()
 }
+
+// atWork is how many sessions are prompted at once. When the oldest of them is long enough, a new one takes its place.
+const atWork = 3
+
+func (l *lane) active() []*told { return l.sessions[max(0, len(l.sessions)-atWork):] }
 
 // lifetime draws when the kill comes: mostly soon, when prompts are stored and blocks sealed; now and then late enough
 // for a block to be older than what may be lost of it.
@@ -222,7 +227,7 @@ func (l *lane) recitals(s *told, rng *rand.Rand) func() recital {
 // last ends the lane in order and reads the whole log.
 func (l *lane) last() {
 	p := start(l.t, l.data, l.env)
-	if !l.check(p) {
+	if !l.check(p, func(*told) bool { return true }) {
 		return
 	}
 	for _, s := range l.sessions {
@@ -237,9 +242,13 @@ func (l *lane) last() {
 	}
 }
 
-// check compares what the daemon has with what its clients know.
-func (l *lane) check(p *process) bool {
-	for _, s := range l.sessions {
+// check compares what the daemon has with what its clients know: of the sessions at work, and of the others those that
+// are due.
+func (l *lane) check(p *process, due func(*told) bool) bool {
+	for i, s := range l.sessions {
+		if i < len(l.sessions)-atWork && !due(s) {
+			continue
+		}
 		var at struct {
 			Seq  uint64          `json:"seq"`
 			Open json.RawMessage `json:"open"`

@@ -96,6 +96,9 @@ func (s *told) speak(p *process, rng *rand.Rand, next func() recital) {
 	}
 }
 
+// settled reports whether all that the last kill left open has been looked at since.
+func (s *told) settled() bool { return len(s.growing) == 0 && len(s.unended) == 0 }
+
 func (s *told) ask(title string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
