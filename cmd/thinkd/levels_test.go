@@ -396,7 +396,7 @@ func TestClampLeavesThePreference(t *testing.T) {
 	vendor, env := simulator(t, sim.Config{})
 	vendor.ScriptFunc(func(sim.Request) *sim.Answer { return &sim.Answer{Thinking: &one, Text: &one} })
 	s := newConversation(t, inProcess(t, env), "anthropic/claude-opus-5")
-	s.call("thinking/set", map[string]any{"level": "xhigh"}, ignored)
+	s.call("thinking/set", map[string]any{"level": "xhigh"}, ignored())
 	for _, step := range []struct{ model, cell string }{
 		{"claude-opus-4-6", "high adaptive+high level_not_supported"},
 		{"claude-haiku-4-5-20251001", "high 32000 level_not_supported"},
@@ -443,8 +443,8 @@ func TestDisplayOnTheWire(t *testing.T) {
 		{"claude-haiku-4-5-20251001", "low", "omitted", "omitted"},
 		{"claude-haiku-4-5-20251001", "auto", "summarized", ""},
 	} {
-		s.call("model/set", map[string]any{"model_id": "anthropic/" + step.model}, ignored)
-		s.call("thinking/set", map[string]any{"level": step.level, "display": step.display}, ignored)
+		s.call("model/set", map[string]any{"model_id": "anthropic/" + step.model}, ignored())
+		s.call("thinking/set", map[string]any{"level": step.level, "display": step.display}, ignored())
 		s.say("Which date is later?")
 		requests := vendor.Requests()
 		last := requests[len(requests)-1]
@@ -464,7 +464,7 @@ func TestDisplayOnTheWire(t *testing.T) {
 }
 
 // ignored takes an answer that nobody looks at.
-var ignored = &json.RawMessage{}
+func ignored() *json.RawMessage { return new(json.RawMessage) }
 
 // inProcess is a client of a daemon inside the test, with a store in memory.
 func inProcess(t *testing.T, env []string) *client {

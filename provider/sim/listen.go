@@ -27,7 +27,7 @@ func (s *Server) Listen() *Listener {
 		ConnState: l.state,
 	}
 	l.served.Go(func() {
-		if err := l.http.Serve(pipes{l}); !errors.Is(err, http.ErrServerClosed) {
+		if err := l.http.Serve(pipes{l}); !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
 			s.config.Log.Error("simulator in memory", "err", err)
 		}
 	})
