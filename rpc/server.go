@@ -133,6 +133,9 @@ func (c *client) run(f func()) {
 	})
 }
 
+// ErrClosing is the cause of a context that ends because the daemon does: a connection that can say why says this.
+var ErrClosing = errors.New("the daemon is going down")
+
 // Keys of log records.
 const (
 	keyCause  = "cause"

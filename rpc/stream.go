@@ -73,6 +73,9 @@ func newStream(ctx context.Context, f frames, limit int) *Stream {
 func (s *Stream) ReadObject(v any) error {
 	object, err := s.next()
 	if err == nil {
+		err = context.Cause(s.ctx) // what comes after the end takes no effect, however long the end takes
+	}
+	if err == nil {
 		err = json.Unmarshal(object, v)
 	}
 	if err != nil {

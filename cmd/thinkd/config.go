@@ -25,6 +25,7 @@ type config struct {
 	Model         string           // for new sessions; empty: the default model of the first provider that is there
 	ThinkingLevel provider.Level   // empty: nobody said
 	Providers     []providerConfig // in catalog order: the catalog's vendors, the operator's own by name, the simulator
+	Serve         serveConfig
 	Limits        limits
 }
 
@@ -96,6 +97,9 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 		return config{}, src.errorf("thinking_level", "%w", err)
 	}
 	if err := src.limits(f.Limits, &c.Limits); err != nil {
+		return config{}, err
+	}
+	if c.Serve, err = src.serve(f.Serve); err != nil {
 		return config{}, err
 	}
 	for _, id := range providerIDs(f) {

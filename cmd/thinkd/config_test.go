@@ -199,6 +199,18 @@ max_message_bytes = "1GiB"
 `, func(c *config) {
 			c.Limits = limits{3, 524_288, 90 * time.Minute, 1_073_741_824}
 		}},
+		{"serve", `
+[serve]
+hosts = ["thinkd.example.com", "box.lan:7717", "[fd00::1]:80"]
+origins = ["https://app.example.com", "http://localhost:3000"]
+tls_cert = "tls/cert.pem"
+tls_key = "/etc/thinkd/key.pem"
+behind_proxy = true
+`, func(c *config) {
+			c.Serve = serveConfig{Hosts: []string{"thinkd.example.com", "box.lan:7717", "[fd00::1]:80"},
+				Origins: []string{"https://app.example.com", "http://localhost:3000"}, BehindProxy: true,
+				TLSCert: filepath.Join(filepath.Dir(c.Path), "tls", "cert.pem"), TLSKey: "/etc/thinkd/key.pem"}
+		}},
 		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *config) {
 			c.Limits.MaxTurnBytes, c.Limits.MaxMessageBytes = 70_000, 5000
 		}},
@@ -271,7 +283,7 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, limits`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, serve, limits`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes"},
@@ -285,8 +297,17 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:2: providers.anthropic.api_key_env: wants the name of an environment variable, not a key`},
 		{"later: agents", "model = \"sim/claude\"\n[agents.reviewer]\nmodel = \"x\"", `FILE:2: agents.reviewer: this version does not serve this yet; leave it out`},
 		{"later: MCP", "[mcp_servers.files]\ncommand = [\"x\"]", `FILE:1: mcp_servers.files: this version does not serve this yet; leave it out`},
-		{"later: serve", "\n[serve]\nhosts = []", `FILE:2: serve: this version does not serve this yet; leave it out`},
-		{"later: serve, dotted", "serve.hosts = []", `FILE:1: serve.hosts: this version does not serve this yet; leave it out`},
+		{"later: MCP from clients", "[serve]\nmcp_from_clients = true", `FILE:2: serve.mcp_from_clients: this version does not serve this yet; leave it out`},
+		{"a host that is an address", "\n[serve]\nhosts = [\"a.example.com\", \"https://b.example.com\"]",
+			`FILE:3: serve.hosts: "https://b.example.com": wants names such as "thinkd.example.com" or "box.lan:7717"`},
+		{"a host for all", "serve.hosts = [\"*\"]", `FILE:1: serve.hosts: "*": wants names such as "thinkd.example.com" or "box.lan:7717"`},
+		{"a host with a wrong port", "serve.hosts = [\"a:70000\"]", `FILE:1: serve.hosts: "a:70000": wants names such as "thinkd.example.com" or "box.lan:7717"`},
+		{"an origin for all", "serve.origins = [\"null\"]", `FILE:1: serve.origins: "null": wants origins such as "https://app.example.com", without a path`},
+		{"an origin with a path", "serve.origins = [\"https://a.example.com/\"]",
+			`FILE:1: serve.origins: "https://a.example.com/": wants origins such as "https://app.example.com", without a path`},
+		{"a certificate without its key", "[serve]\ntls_cert = \"a.pem\"", `FILE:2: serve.tls_cert: tls_cert and tls_key go together`},
+		{"a key without its certificate", "[serve]\ntls_key = \"a.pem\"", `FILE:2: serve.tls_key: tls_cert and tls_key go together`},
+		{"integer for hosts", "[serve]\nhosts = 5", `FILE:2: serve.hosts: wants a list of strings`},
 		{"later: a row's API", "[[providers.anthropic.models]]\nid = \"m\"\napi = \"chat\"", `FILE:3: providers.anthropic.models.api: this version does not serve this yet; leave it out`},
 		{"later: APIs", "[providers.openai]\nbase_url = \"https://api.example.com/v1\"\napi = \"responses\"",
 			`FILE:3: providers.openai.api: this version does not serve "responses" yet; it serves "messages"`},
@@ -407,7 +428,7 @@ func TestConfigBaseURL(t *testing.T) {
 func TestConfigKnownKeys(t *testing.T) {
 	// Each key of the file has a name in TOML, or it could be neither written nor listed in an error.
 	for _, table := range []string{"", "providers.x", "providers.x.reasoning_defaults", "providers.x.models",
-		"providers.x.models.thinking", "providers.x.models.price", "limits"} {
+		"providers.x.models.thinking", "providers.x.models.price", "serve", "limits"} {
 		var key []string
 		if table != "" {
 			key = strings.Split(table, ".")

@@ -17,6 +17,7 @@ type file struct {
 	Model         string                  `toml:"model"`
 	ThinkingLevel string                  `toml:"thinking_level"`
 	Providers     map[string]fileProvider `toml:"providers"`
+	Serve         fileServe               `toml:"serve"`
 	Limits        fileLimits              `toml:"limits"`
 }
 
@@ -61,6 +62,14 @@ type fileThinking struct {
 type filePrice struct {
 	Input  float64 `toml:"input"` // USD per million tokens
 	Output float64 `toml:"output"`
+}
+
+type fileServe struct {
+	Hosts       []string `toml:"hosts"`
+	Origins     []string `toml:"origins"`
+	TLSCert     string   `toml:"tls_cert"`
+	TLSKey      string   `toml:"tls_key"`
+	BehindProxy bool     `toml:"behind_proxy"`
 }
 
 type fileLimits struct {

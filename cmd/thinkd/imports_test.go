@@ -19,6 +19,7 @@ var allowed = map[string][]string{
 
 // onlyIn says where a library may be imported.
 var onlyIn = map[string][]string{
+	"github.com/coder/websocket":      {"rpc"},
 	"github.com/sourcegraph/jsonrpc2": {"rpc"},
 	"go.etcd.io/bbolt":                {"session"},
 	"github.com/spf13/cobra":          {"cmd/thinkd"},

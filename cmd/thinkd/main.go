@@ -74,7 +74,7 @@ func (p *program) command() *cobra.Command {
 	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
 	flags.StringVar(&p.logLevel, "log-level", "warn", "debug, info, warn or error; logs go to standard error")
 	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
-	root.AddCommand(p.stdioCommand(), p.promptCommand(), p.modelsCommand(), p.sessionsCommand(), p.simCommand(),
+	root.AddCommand(p.stdioCommand(), p.serveCommand(), p.promptCommand(), p.modelsCommand(), p.sessionsCommand(), p.simCommand(),
 		p.doctorCommand(), p.versionCommand())
 	return root
 }

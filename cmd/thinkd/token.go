@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+const (
+	tokenName  = "token"
+	tokenBytes = 32
+	// tokenLook is how often a listener looks whether its token was replaced: the old one has to fail within a second.
+	tokenLook = 250 * time.Millisecond
+)
+
+// readToken is the token in the data directory, made if there is none.
+func readToken(dir string) (provider.Secret, error) {
+	token, _, err := loadToken(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := writeToken(dir); err != nil {
+			return provider.Secret{}, err
+		}
+		token, _, err = loadToken(dir)
+	}
+	return token, err
+}
+
+// errUnfit says that what is there cannot be a token.
+var errUnfit = errors.New("make a new one with `thinkd serve --rotate-token`")
+
+// loadToken reads the token and says which file it was. A file that others can read is no secret, and what is not as
+// we wrote it may be guessed: both are errUnfit.
+func loadToken(dir string) (provider.Secret, fs.FileInfo, error) {
+	path := filepath.Join(dir, tokenName)
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return provider.Secret{}, nil, err
+	case !info.Mode().IsRegular():
+		return provider.Secret{}, info, fmt.Errorf("%s is not a regular file, and links are not followed; %w", path, errUnfit)
+	case goos != "windows" && info.Mode().Perm()&0o077 != 0:
+		return provider.Secret{}, info, fmt.Errorf("%s can be read by others (mode %o); %w", path, info.Mode().Perm(), errUnfit)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return provider.Secret{}, nil, err
+	}
+	token := provider.NewSecret(string(text))
+	if raw, err := base64.RawURLEncoding.DecodeString(token.Reveal()); err != nil || len(raw) != tokenBytes {
+		return provider.Secret{}, info, fmt.Errorf("%s is not %d random bytes in base64url; %w", path, tokenBytes, errUnfit)
+	}
+	return token, info, nil
+}
+
+// writeToken puts a new token in place of any other, whole or not at all. A listener that looks sees the new file.
+func writeToken(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil { // whoever made it, whatever the umask
+		return err
+	}
+	f, err := os.CreateTemp(dir, tokenName+".*") // 0600
+	if err != nil {
+		return err
+	}
+	random := make([]byte, tokenBytes)
+	rand.Read(random) // never fails
+	_, err = f.WriteString(base64.RawURLEncoding.EncodeToString(random) + "\n")
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, tokenName))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// watchToken tells of each token that replaces another, until ctx ends. Where it is gone or unfit, it is revoked: the
+// empty one. An error while reading says nothing of the token; the next look may.
+func watchToken(ctx context.Context, dir string, log *slog.Logger, told func(provider.Secret)) {
+	ticks := time.NewTicker(tokenLook)
+	defer ticks.Stop()
+	var seen fs.FileInfo
+	var said string
+	for {
+		if info, err := os.Lstat(filepath.Join(dir, tokenName)); err != nil || !sameFile(info, seen) {
+			var token provider.Secret
+			token, seen, err = loadToken(dir)
+			if err == nil || errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
+				told(token)
+			}
+			if err != nil && err.Error() != said { // not at every look
+				log.Error("token", "err", err)
+			}
+			said = fmt.Sprint(err)
+		}
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func sameFile(a, b fs.FileInfo) bool {
+	return b != nil && os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Mode() == b.Mode()
+}

@@ -1,0 +1,178 @@
+package rpc
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// HTTPConfig says how clients on the network come in.
+type HTTPConfig struct {
+	Token provider.Secret // what a client must show; empty: nobody comes in
+
+	Port        int      // of the listener
+	TLS         bool     // the listener's own
+	BehindProxy bool     // a proxy that speaks TLS stands in front: its headers are believed, its names are https
+	Names       []string // of the listener, beside those of loopback
+	Hosts       []string // names, with a port or without, by which clients may call besides
+	Origins     []string // of pages that may connect, beside our own: scheme://host[:port]
+
+	Pages map[string]http.Handler // by path; they hold nothing secret and take no token
+}
+
+// HTTP serves a [Server]'s clients on the network: WebSockets at /rpc, /healthz, and pages. One gate stands in front of
+// every route; its rules are in protocol.md, "Transport". No header lets another origin read anything.
+//
+// It is an http.Handler. Connections outlive their requests; Close ends them.
+type HTTP struct {
+	server *Server
+	gate   *gate
+	routes []route
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup // connections; they end with their bearer's context
+}
+
+// route is a path, compared exactly.
+type route struct {
+	path    string
+	public  bool // it takes no token
+	handler func(w http.ResponseWriter, r *http.Request, bearer context.Context)
+}
+
+// HTTP makes a handler, whose Close must be called.
+func (s *Server) HTTP(c HTTPConfig) *HTTP {
+	h := &HTTP{server: s, gate: newGate(c)}
+	h.gate.setToken(c.Token)
+	h.routes = []route{
+		{"/rpc", false, h.webSocket},
+		{"/healthz", true, health},
+	}
+	for path, page := range c.Pages {
+		h.routes = append(h.routes, route{path, true, func(w http.ResponseWriter, r *http.Request, _ context.Context) {
+			if reads(w, r) {
+				page.ServeHTTP(w, r)
+			}
+		}})
+	}
+	return h
+}
+
+// SetToken replaces the token at once: who comes with the old one is refused, and who came with it is closed.
+func (h *HTTP) SetToken(token provider.Secret) { h.gate.setToken(token) }
+
+// Close ends all connections with [ErrClosing] and returns when nothing of them is left. No more come in.
+func (h *HTTP) Close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.gate.close(ErrClosing)
+	h.running.Wait()
+}
+
+// ServeHTTP lets in who may come in.
+func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range securityHeaders {
+		w.Header().Set(name, value)
+	}
+	if why := h.gate.foreign(r); why != "" {
+		deny(w, http.StatusForbidden, why)
+		return
+	}
+	found := route{handler: func(w http.ResponseWriter, _ *http.Request, _ context.Context) {
+		deny(w, http.StatusNotFound, "there is nothing here")
+	}}
+	for _, route := range h.routes {
+		if route.path == r.URL.Path {
+			found = route
+		}
+	}
+	bearer := context.Background()
+	if !found.public {
+		var status int
+		var after time.Duration
+		bearer, status, after = h.gate.bearer(r)
+		switch status {
+		case http.StatusUnauthorized:
+			w.Header().Set("WWW-Authenticate", `Bearer realm="thinkd"`)
+			deny(w, status, "the token is missing or wrong; the file token in the daemon's data directory has it")
+			return
+		case http.StatusTooManyRequests:
+			w.Header().Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second)))
+			deny(w, status, "too many wrong tokens")
+			return
+		}
+	}
+	found.handler(w, r, bearer)
+}
+
+// securityHeaders are on every answer. Pages run no script, are in no frame, and send their address to nobody.
+var securityHeaders = map[string]string{
+	"Content-Security-Policy":      "default-src 'none'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Referrer-Policy":              "no-referrer",
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Cache-Control":                "no-store",
+}
+
+// deny ends the HTTP connection too: whoever is refused costs nothing further.
+func deny(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, status)
+}
+
+func health(w http.ResponseWriter, r *http.Request, _ context.Context) {
+	if !reads(w, r) {
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	io.WriteString(w, "ok") // an error is the client's: it has gone
+}
+
+// reads refuses what is not a read.
+func reads(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	deny(w, http.StatusMethodNotAllowed, "this is for reading")
+	return false
+}
+
+// webSocket upgrades and leaves the connection to a goroutine of its own, so that nothing of the request is kept.
+func (h *HTTP) webSocket(w http.ResponseWriter, r *http.Request, bearer context.Context) {
+	offered := offeredProtocols(r)
+	ours := func(p string) bool { return strings.EqualFold(p, subprotocol) }
+	if len(offered) > 0 && !slices.ContainsFunc(offered, ours) { // one that offers none takes what there is
+		deny(w, http.StatusBadRequest, "offer the subprotocol "+subprotocol)
+		return
+	}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		deny(w, http.StatusServiceUnavailable, ErrClosing.Error())
+		return
+	}
+	h.running.Add(1)
+	h.mu.Unlock()
+	f, err := acceptWebSocket(w, r, h.server.config.MessageBytes)
+	if err != nil {
+		h.running.Done()
+		h.server.config.Log.Debug("WebSocket handshake", keyError, err)
+		return
+	}
+	go func() { // ends with the client or the bearer's context; Close waits
+		defer h.running.Done()
+		_ = h.server.serve(bearer, f) // how it ended is in the log
+	}()
+}

@@ -1,0 +1,224 @@
+package rpc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"sync"
+	"time"
+)
+
+// gathered is the connection under a WebSocket. What the library writes is gathered, since it writes each frame alone,
+// and goes out in pieces with a time limit each. One goroutine at a time sends what there is: mostly the writer, who
+// holds the connection meanwhile. A pong of the reader that comes then is put with the rest and holds up nobody.
+type gathered struct {
+	net.Conn
+	early []byte // what came with the handshake's request; the reader's
+
+	mu       sync.Mutex
+	idle     sync.Cond // nobody sends
+	sending  bool
+	stalled  bool // nothing is sent any more unless finish says how long
+	out      []byte
+	spare    []byte    // for the next out
+	broken   error     // of a write; there is no other
+	readErr  error     // of the last read
+	cause    error     // of an interruption
+	last     time.Time // when all ends; zero: it does not
+	received bool      // anything, since heard was asked
+}
+
+// hijacker takes the connection from the HTTP server and gives the library one with buffers of its own: most
+// connections are idle, and those of the server are large.
+type hijacker struct {
+	http.ResponseWriter
+	conn *gathered
+}
+
+const (
+	webSocketReadBuffer  = 1 << 10
+	webSocketWriteBuffer = 128 // for the headers of frames; the rest is gathered beneath
+)
+
+func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	conn, rw, err := http.NewResponseController(h.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	early, err := rw.Reader.Peek(rw.Reader.Buffered())
+	if err == nil {
+		err = rw.Writer.Flush() // the answer to the handshake
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, conn.Close())
+	}
+	h.conn = &gathered{Conn: conn, early: slices.Clone(early)}
+	h.conn.idle.L = &h.conn.mu
+	return h.conn, bufio.NewReadWriter(bufio.NewReaderSize(h.conn, webSocketReadBuffer),
+		bufio.NewWriterSize(h.conn, webSocketWriteBuffer)), nil
+}
+
+func (c *gathered) Read(p []byte) (int, error) {
+	n, err := len(c.early), error(nil)
+	if n > 0 {
+		n = copy(p, c.early)
+		c.early = c.early[n:]
+	} else {
+		n, err = c.Conn.Read(p)
+	}
+	c.mu.Lock()
+	c.received = c.received || n > 0
+	c.readErr = err
+	c.mu.Unlock()
+	return n, err
+}
+
+func (c *gathered) readError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.readErr
+}
+
+// heard reports whether anything came since it was asked last.
+func (c *gathered) heard() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	heard := c.received
+	c.received = false
+	return heard
+}
+
+// readBefore bounds reading; the zero time: it is not bounded.
+func (c *gathered) readBefore(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil && c.last.IsZero() {
+		c.Conn.SetReadDeadline(t) // fails on a closed connection only, and so does the read
+	}
+}
+
+// interrupt ends a Read under way and all that follow, for a cause.
+func (c *gathered) interrupt(cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cause == nil && c.last.IsZero() {
+		c.cause = cause
+		c.Conn.SetReadDeadline(time.Unix(1, 0))
+	}
+}
+
+func (c *gathered) interruptedBy() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.cause
+}
+
+// finish bounds all that is still read and written.
+func (c *gathered) finish(last time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = last
+	c.Conn.SetDeadline(last)
+}
+
+// Write is called by the library, one frame's part at a time, from any goroutine.
+func (c *gathered) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	if c.broken != nil {
+		defer c.mu.Unlock()
+		return 0, c.broken
+	}
+	c.out = append(c.out, p...)
+	if c.sending {
+		c.mu.Unlock()
+		return len(p), nil
+	}
+	c.sending = true
+	c.mu.Unlock()
+	defer c.release()
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// hold makes the caller the one who sends, until release.
+func (c *gathered) hold() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for c.sending {
+		c.idle.Wait()
+	}
+	c.sending = true
+}
+
+// release sends what others added meanwhile, and lets another send. What it cannot send waits for the next, or for
+// nobody where the connection is broken.
+func (c *gathered) release() {
+	var err error
+	for {
+		c.mu.Lock()
+		if len(c.out) == 0 || err != nil || c.stalled && c.last.IsZero() {
+			break
+		}
+		c.mu.Unlock()
+		err = c.flush()
+	}
+	c.sending = false
+	c.idle.Signal()
+	c.mu.Unlock()
+}
+
+// flushAbove keeps what is gathered small.
+func (c *gathered) flushAbove(size int) error {
+	c.mu.Lock()
+	waits := len(c.out)
+	c.mu.Unlock()
+	if waits < size {
+		return nil
+	}
+	return c.flush()
+}
+
+// flush sends what was gathered. errStalled says that the client took nothing for stallLimit; what it has not taken
+// stays at the front, so that a close frame may still follow it. Only the one who sends calls it.
+func (c *gathered) flush() error {
+	c.mu.Lock()
+	data, err := c.out, c.broken
+	c.out, c.spare = c.spare[:0], nil
+	c.mu.Unlock()
+	rest := data
+	for len(rest) > 0 && err == nil {
+		piece := rest[:min(len(rest), pieceSize)]
+		c.writeBefore(time.Now().Add(stallLimit))
+		var n int
+		n, err = c.Conn.Write(piece)
+		rest = rest[n:]
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.last.IsZero() {
+		c.out, c.stalled = append(rest, c.out...), true
+		return errStalled
+	}
+	if err != nil {
+		c.broken = fmt.Errorf("write: %w", err)
+		return err
+	}
+	if c.spare == nil && cap(data) <= keepBuffer {
+		c.spare = data
+	}
+	return nil
+}
+
+func (c *gathered) writeBefore(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.last.IsZero() {
+		c.Conn.SetWriteDeadline(t)
+	}
+}
