@@ -56,7 +56,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, conn.Close())
 	}
-	h.conn = &gathered{Conn: conn, early: slices.Clone(early)}
+	h.conn = &gathered{Conn: conn, early: slices.Clone(early), received: true}
 	h.conn.idle.L = &h.conn.mu
 	return h.conn, bufio.NewReadWriter(bufio.NewReaderSize(h.conn, webSocketReadBuffer),
 		bufio.NewWriterSize(h.conn, webSocketWriteBuffer)), nil
@@ -144,6 +144,19 @@ func (c *gathered) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Close is called by the library when all is said, as it thinks: what was gathered goes out first, within closeTime.
+func (c *gathered) Close() error {
+	c.mu.Lock()
+	if c.last.IsZero() {
+		c.last = time.Now().Add(closeTime)
+		c.Conn.SetWriteDeadline(c.last)
+	}
+	c.mu.Unlock()
+	c.hold()
+	c.release()
+	return c.Conn.Close()
 }
 
 // hold makes the caller the one who sends, until release.
