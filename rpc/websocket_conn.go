@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -146,16 +147,21 @@ func (c *gathered) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close is called by the library when all is said, as it thinks: what was gathered goes out first, within closeTime.
+// Close is called by the library when all is said, as it thinks: what was gathered goes out first. Then it waits for
+// the client's own end, since a connection that is closed with bytes unread is reset, and the client would lose the
+// close frame that it has not read yet. All that ends within closeTime.
 func (c *gathered) Close() error {
 	c.mu.Lock()
 	if c.last.IsZero() {
 		c.last = time.Now().Add(closeTime)
-		c.Conn.SetWriteDeadline(c.last)
+		c.Conn.SetDeadline(c.last)
 	}
 	c.mu.Unlock()
 	c.hold()
 	c.release()
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		io.Copy(io.Discard, c.Conn) // how it ends does not matter
+	}
 	return c.Conn.Close()
 }
 

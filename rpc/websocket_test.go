@@ -437,18 +437,20 @@ func (c *rawSocket) closedAfter(answer bool) (time.Duration, string) {
 
 func TestWebSocketSlowMessage(t *testing.T) {
 	inBubble(t, testServer(t, Config{}), func(t *testing.T, _ *HTTP, c *rawSocket) {
-		go func() { // a byte a second, in fragments and with all else in order; ends with the pipe
+		var drip sync.WaitGroup
+		drip.Go(func() { // a byte a second, in fragments and with all else in order; ends with the pipe, awaited below
 			head := byte(text)
 			for atOnce(c.conn, frame(head, " ")) == nil {
 				head = more
 				time.Sleep(time.Second)
 			}
-		}()
+		})
 		after, why := c.closedAfter(false)
 		if after != messageTime || why != "close 1008 the message was not whole in 30s" {
 			t.Errorf("after %v: %s", after, why)
 		}
 		c.conn.Close()
+		drip.Wait()
 	})
 }
 
@@ -463,8 +465,9 @@ func TestWebSocketSilentClient(t *testing.T) {
 
 func TestWebSocketIdleClient(t *testing.T) {
 	inBubble(t, testServer(t, Config{}), func(t *testing.T, h *HTTP, c *rawSocket) {
-		time.AfterFunc(time.Hour, func() { c.conn.Write([]byte(closeFrame(1000, ""))) })
-		if after, why := c.closedAfter(true); after != time.Hour || why != "close 1000 " {
+		const long = time.Hour + time.Second // no ping is on its way then: a pipe has no room for two
+		time.AfterFunc(long, func() { c.conn.Write([]byte(closeFrame(1000, ""))) })
+		if after, why := c.closedAfter(true); after != long || why != "close 1000 " {
 			t.Errorf("after %v: %s", after, why)
 		}
 	})
