@@ -22,9 +22,9 @@ const subprotocol = "thinkd.v1"
 const (
 	messageTime = 30 * time.Second // a message has from its first frame to its last
 	pingEvery   = 30 * time.Second
-	maxMissed   = 2  // pings in a row
-	maxControl  = 50 // pings and pongs from a client in a second
-	closeTime   = 2 * time.Second
+	maxMissed   = 2           // pings in a row
+	maxControl  = 50          // pings and pongs from a client in a second
+	closeTime   = time.Second // for what is on its way when we close, and for the client's own close
 
 	// fragment is the most of a message in one frame. Between fragments there is room for a pong, which a client may
 	// wait for while a large answer is on its way (RFC 6455, section 5.4).

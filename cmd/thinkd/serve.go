@@ -71,5 +71,11 @@ func (p *program) serve(ctx context.Context, addr string) error {
 		case err = <-l.failed:
 		}
 	}
-	return errors.Join(err, l.Refuse(), d.agents.Close(), l.Close(), d.close())
+	err = errors.Join(err, l.Refuse(), d.agents.Close())
+	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if err := d.server.Drain(told); err != nil {
+		d.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
+	}
+	return errors.Join(err, l.Close(), d.close())
 }
