@@ -533,7 +533,13 @@ func TestWebSocketEndOfDaemon(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		closed := make(chan struct{})
-		go func() { h.Close(); close(closed) }() // awaited below
+		go func() { // as the daemon ends; awaited below
+			defer close(closed)
+			if err := h.server.Drain(t.Context()); err != nil {
+				t.Error(err)
+			}
+			h.Close()
+		}()
 		time.Sleep(time.Millisecond)
 		got := c.rest(-1)
 		tick := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"a","n":%d}}`
