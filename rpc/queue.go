@@ -91,7 +91,10 @@ func (q *queue) changedLocked() {
 
 // take is everything that waits, once something does; nil when the queue is closed and empty. Only the writer calls
 // it, and says written before it comes again.
-func (q *queue) take() [][]byte {
+func (q *queue) take() [][]byte { return q.takeUntil(nil) }
+
+// takeUntil is take, and nil as well once stop is closed: then nothing was taken.
+func (q *queue) takeUntil(stop <-chan struct{}) [][]byte {
 	for {
 		q.mu.Lock()
 		taken, closed := q.waiting, q.closed
@@ -100,7 +103,12 @@ func (q *queue) take() [][]byte {
 		if len(taken) > 0 || closed {
 			return taken
 		}
-		<-q.ready
+		select {
+		case <-q.ready:
+		case <-stop:
+			q.wake() // the next one to take looks again
+			return nil
+		}
 	}
 }
 

@@ -37,6 +37,7 @@ type Server struct {
 	config  Config
 	methods []method
 	byName  map[string]method
+	private map[string]method // of the unix socket alone
 	busy    busy
 }
 
@@ -47,9 +48,12 @@ func newServer(config Config, methods []method) *Server {
 	if config.MessageBytes == 0 {
 		config.MessageBytes = defaultMessageBytes
 	}
-	s := &Server{config: config, methods: methods, byName: make(map[string]method)}
+	s := &Server{config: config, methods: methods, byName: make(map[string]method), private: make(map[string]method)}
 	for _, m := range methods {
 		s.byName[m.name] = m
+	}
+	for _, m := range localMethods() {
+		s.private[m.name] = m
 	}
 	return s
 }
@@ -63,12 +67,15 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	return s.serve(ctx, newByteFrames(conn, s.config.MessageBytes))
 }
 
-func (s *Server) serve(ctx context.Context, f frames) error {
-	c := &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), pumps: make(map[session.ID]*pump)}
+func (s *Server) serve(ctx context.Context, f frames) error { return s.serveClient(ctx, f, nil) }
+
+func (s *Server) serveClient(ctx context.Context, f frames, local *Local) error {
+	c := &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), local: local, pumps: make(map[session.ID]*pump)}
 	jsonrpc2.NewConn(c.stream.ctx, c.stream, c, jsonrpc2.SetLogger(libraryLog{s.config.Log}))
 	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
 	<-c.stream.done
 	c.running.Wait()
+	c.stopListening()
 
 	cause := context.Cause(c.stream.ctx)
 	s.config.Log.Debug("client gone", keyCause, cause, "dropped_responses", c.stream.responses)
@@ -159,6 +166,9 @@ type client struct {
 
 	greeted bool // initialize was called
 
+	local     *Local       // nil: this connection is not the unix socket's
+	listening func() error // ends what daemon/listen began; nil: nothing
+
 	pumpsMu sync.Mutex
 	pumps   map[session.ID]*pump
 }
@@ -167,6 +177,9 @@ type client struct {
 func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	call := c.stream.call(req.ID.Num)
 	m, ok := c.server.byName[call.method]
+	if !ok && c.local != nil {
+		m, ok = c.server.private[call.method]
+	}
 	switch {
 	case !ok:
 		c.answer(conn, req.ID, call, nil, errMethodNotFound)

@@ -264,6 +264,11 @@ func (s *Stream) result(id string, value any) ([]byte, error) {
 
 // failure is the answer to a request that did not.
 func (s *Stream) failure(id string, refused *Error) ([]byte, error) {
+	return encodeFailure(id, refused)
+}
+
+// encodeFailure is the answer to a request that was refused; with an empty id, to what could not be read.
+func encodeFailure(id string, refused *Error) ([]byte, error) {
 	text, err := json.Marshal(refused)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,431 @@
+package rpc
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// house starts a daemon at each Dial: a server behind a pipe, which kill ends as a crash would.
+type house struct {
+	t       *testing.T
+	server  *Server
+	serving sync.WaitGroup
+	refuse  error // of the next Dial
+
+	mu    sync.Mutex
+	dials int
+	conn  net.Conn // the daemon's end of the present one
+}
+
+func newHouse(t *testing.T) *house {
+	s := testServer(t, Config{MessageBytes: 1 << 10})
+	s.byName["session/new"] = define(method{name: "session/new"}, func(_ context.Context, c *client, p newParams) (followParams, error) {
+		id := testSession(p.Title)
+		c.follow(id, func(ctx context.Context) error {
+			for n := range 3 {
+				message := fmt.Sprintf(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"%s","seq":%d}}`, id, n+5)
+				if err := c.notify(ctx, []byte(message)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return followParams{Session: id}, nil
+	})
+	return &house{t: t, server: s}
+}
+
+func testSession(title string) session.ID { return session.ID(title) }
+
+func (h *house) dial(ctx context.Context) (*Link, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.refuse != nil {
+		return nil, h.refuse
+	}
+	h.dials++
+	ours, theirs := newHalves()
+	h.conn = theirs
+	local := &Local{Status: func(context.Context) (Status, error) { return Status{PID: h.dials}, nil }}
+	h.serving.Go(func() { h.server.ServeLocal(context.Background(), theirs, local) }) // ends with the pipe
+	return Greet(ctx, ours)
+}
+
+// halves is a pipe whose ends can be closed one way, as those of a socket.
+type halves struct {
+	net.Conn // to write
+	in       net.Conn
+}
+
+func newHalves() (a, b *halves) {
+	in, out := net.Pipe()
+	in2, out2 := net.Pipe()
+	return &halves{out, in2}, &halves{out2, in}
+}
+
+func (h *halves) Read(p []byte) (int, error) { return h.in.Read(p) }
+func (h *halves) CloseWrite() error          { return h.Conn.Close() }
+func (h *halves) Close() error               { return errors.Join(h.Conn.Close(), h.in.Close()) }
+
+func (h *halves) SetDeadline(t time.Time) error {
+	return errors.Join(h.Conn.SetDeadline(t), h.in.SetDeadline(t))
+}
+
+func (h *house) kill() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.conn.Close()
+}
+
+// visitor is a client on a door, with all that it was told.
+type visitor struct {
+	*peer
+	house *house
+}
+
+func visit(t *testing.T, h *house) *visitor {
+	ours, theirs := net.Pipe()
+	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
+	go func() { p.served <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) }() // leave waits
+	return &visitor{p, h}
+}
+
+func (v *visitor) leave() {
+	v.t.Helper()
+	if err := v.hangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+		v.t.Errorf("Run ended with %v", err)
+	}
+	v.house.serving.Wait()
+}
+
+const lost = `{"jsonrpc":"2.0","id":%s,"error":{"code":1006,"message":"the daemon has ended; whether it did this is not known","data":{"kind":"closing"}}}`
+
+func staleOf(session string, after int) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"stale","params":{"session_id":"%s","after_seq":%d}}`, session, after)
+}
+
+func TestDoorPassesOn(t *testing.T) {
+	for _, f := range framings {
+		t.Run(f.name, func(t *testing.T) {
+			h := newHouse(t)
+			spread := "{\n \"jsonrpc\": \"2.0\", \"id\": 4,\n \"method\": \"ping\"}" // a line break is white space
+			if f.name == "lines" {
+				spread = strings.ReplaceAll(spread, "\n", "\t")
+			}
+			send := f.all(pingWith("1"), "["+pingWith("2")+`,1,`+pingWith(`"x"`)+"]", `{"a`, spread,
+				request(5, "echo", `{"text":"`+strings.Repeat("x", 1<<10)+`"}`), pingWith("6"), request(7, methodListen, "{}"))
+			c := &transcript{Reader: strings.NewReader(send)}
+			if err := (Door{Client: c, Dial: h.dial}).Run(t.Context()); err != nil {
+				t.Errorf("Run ended with %v", err)
+			}
+			h.serving.Wait()
+			direct, err := converse(t, h.server, strings.NewReader(send))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// What the door answers itself may overtake the daemon's answers; nothing else may change.
+			got, want := sortedMessages(t, c.out.String()), sortedMessages(t, direct)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("through the door, other than directly:\n%s", diff)
+			}
+			if strings.HasPrefix(c.out.String(), "Content-Length") != (f.name == "headers") {
+				t.Errorf("wrong framing: %.80q", c.out.String())
+			}
+			if len(got) != 7 || h.dials != 1 {
+				t.Errorf("%d messages by %d daemons: %q", len(got), h.dials, got)
+			}
+		})
+	}
+}
+
+func TestDoorFindsTheNextDaemon(t *testing.T) {
+	h := newHouse(t)
+	v := visit(t, h)
+	v.send(request(1, "initialize", `{"client":{"name":"a"}}`))
+	if got := v.receive(); !strings.Contains(got, `"server":{"name":"thinkd","version":"1.2.3"}`) {
+		t.Fatal(got)
+	}
+	for i, id := range []string{"A", "B"} {
+		v.send(request(i+2, "session/new", fmt.Sprintf(`{"title":%q}`, id)))
+		v.expect(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"session_id":%q,"updates":0}}`, i+2, id))
+		for n := range 3 {
+			v.expect(fmt.Sprintf(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"%s","seq":%d}}`, id, n+5))
+		}
+	}
+	for round := range 3 {
+		v.send(request(7, "late", "{}"), request(`"l"`, "late", "{}"), pingWith("8"))
+		v.expect(fmt.Sprintf(pong, "8"))
+		h.kill()
+		v.expect(fmt.Sprintf(lost, `"l"`))
+		v.expect(fmt.Sprintf(lost, "7"))
+		v.expect(staleOf("A", 7))
+		v.expect(staleOf("B", 7))
+
+		// The new daemon knows the client: a second initialize is refused.
+		v.send(request(9, "initialize", "{}"))
+		v.expect(fmt.Sprintf(refused, "9", "initialize was called before on this connection"))
+		if h.dials != round+2 {
+			t.Errorf("%d daemons in round %d", h.dials, round)
+		}
+	}
+	v.leave()
+}
+
+func TestDoorAnswersBatches(t *testing.T) {
+	h := newHouse(t)
+	block, release := make(chan struct{}), make(chan struct{})
+	h.server.byName["block"] = define(method{name: "block"}, func(context.Context, *client, nothing) (nothing, error) {
+		block <- struct{}{}
+		<-release
+		return nothing{}, nil
+	})
+	v := visit(t, h)
+	v.send(`[` + request(1, "block", "{}") + `,{"jsonrpc":"2.0","method":"ping"},1,` + pingWith(`"2"`) + `]`)
+	<-block
+	h.kill()
+	v.expect("[" + fmt.Sprintf(lost, "1") + `,{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}},` + fmt.Sprintf(lost, `"2"`) + "]")
+	v.send(pingWith("3"))
+	v.expect(fmt.Sprintf(pong, "3"))
+	close(release)
+	v.leave()
+}
+
+// What the client says while there is no daemon waits for the next one.
+func TestDoorKeepsWhatWaits(t *testing.T) {
+	h := newHouse(t)
+	searching, found := make(chan struct{}), make(chan struct{})
+	ours, theirs := net.Pipe()
+	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
+	d := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+		if h.dials == 1 {
+			close(searching)
+			<-found
+		}
+		return h.dial(ctx)
+	}}
+	go func() { p.served <- d.Run(t.Context()) }() // hangUp waits
+	p.send(pingWith("1"))
+	p.expect(fmt.Sprintf(pong, "1"))
+	h.kill()
+	<-searching
+	p.send(pingWith("2"), "["+pingWith("3")+"]", request(4, "late", "{}"), cancelOf("4"))
+	close(found)
+	p.expect(fmt.Sprintf(pong, "2"))
+	p.expect("[" + fmt.Sprintf(pong, "3") + "]")
+	p.expect(fmt.Sprintf(cancelled, "4"))
+	(&visitor{p, h}).leave()
+}
+
+func TestDoorWithoutDaemon(t *testing.T) {
+	why := errors.New("config.toml:3: no")
+	h := newHouse(t)
+	v := visit(t, h)
+	v.send(request(1, "late", "{}"), pingWith("2"))
+	v.expect(fmt.Sprintf(pong, "2"))
+	h.mu.Lock()
+	h.refuse = why
+	h.mu.Unlock()
+	h.kill()
+	v.expect(fmt.Sprintf(lost, "1"))
+	if _, err := v.conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the client's side ended with %v", err)
+	}
+	if err := <-v.served; !errors.Is(err, why) {
+		t.Errorf("Run ended with %v", err)
+	}
+	h.serving.Wait()
+	if err := (Door{Client: &transcript{}, Dial: h.dial}).Run(t.Context()); !errors.Is(err, why) {
+		t.Errorf("Run ended with %v", err)
+	}
+}
+
+// The client leaves while a daemon is looked for: none is started for nobody, and what waits has its answer.
+func TestDoorLeftInSearch(t *testing.T) {
+	h := newHouse(t)
+	searching := make(chan struct{})
+	ours, theirs := newHalves()
+	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
+	d := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+		if h.dials == 1 {
+			close(searching)
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+		return h.dial(ctx)
+	}}
+	go func() { p.served <- d.Run(t.Context()) }() // hangUp waits
+	p.send(request(1, "late", "{}"), pingWith("2"))
+	p.expect(fmt.Sprintf(pong, "2"))
+	h.kill()
+	<-searching
+	p.expect(fmt.Sprintf(lost, "1"))
+	p.send(pingWith("3"))
+	ours.CloseWrite()
+	p.expect(fmt.Sprintf(lost, "3"))
+	if err := p.hangUp(); err != nil || h.dials != 1 {
+		t.Errorf("%d daemons; Run ended with %v", h.dials, err)
+	}
+	h.serving.Wait()
+}
+
+// A daemon that ends at once each time is not started for ever.
+func TestDoorGivesUp(t *testing.T) {
+	h := newHouse(t)
+	var dials int
+	ours, theirs := net.Pipe()
+	err := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+		dials++
+		link, err := h.dial(ctx)
+		if err == nil {
+			h.kill()
+		}
+		if dials == maxShortLives+1 {
+			t.Error("no end")
+			ours.Close()
+		}
+		return link, err
+	}}.Run(t.Context())
+	ours.Close()
+	h.serving.Wait()
+	if !errors.Is(err, errShortLives) || dials != maxShortLives {
+		t.Errorf("after %d daemons Run ended with %v", dials, err)
+	}
+}
+
+func TestDoorEndsWithItsContext(t *testing.T) {
+	h := newHouse(t)
+	ctx, end := context.WithCancelCause(t.Context())
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(ctx) }()
+	in := bufio.NewReader(ours)
+	fmt.Fprintln(ours, pingWith("1"))
+	if line, err := in.ReadString('\n'); err != nil || line != fmt.Sprintf(pong, "1")+"\n" {
+		t.Fatal(line, err)
+	}
+	why := errors.New("asked to")
+	end(why)
+	if err := <-ended; err != why {
+		t.Errorf("Run ended with %v", err)
+	}
+	h.serving.Wait()
+}
+
+// A client that takes nothing is let go, and nothing hangs.
+func TestDoorWithAClientThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(t)
+		ours, theirs := net.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) }()
+		began := time.Now()
+		for i := range 100 {
+			fmt.Fprintln(ours, request(i, "echo", `{"text":"x","times":900}`))
+		}
+		if err := <-ended; !errors.Is(err, errStalled) || time.Since(began) > stallLimit+drainLimit {
+			t.Errorf("Run ended with %v after %v", err, time.Since(began))
+		}
+		h.serving.Wait()
+	})
+}
+
+func TestPrivateMethods(t *testing.T) {
+	s := testServer(t, Config{MessageBytes: 77777})
+	var log []string
+	local := &Local{
+		Status: func(context.Context) (Status, error) {
+			return Status{Version: "1.2.3", PID: 7, Listen: "http://a"}, nil
+		},
+		Leave: func(context.Context) error {
+			return &Error{Code: CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}
+		},
+		Listen: func(address string) (string, func() error, error) {
+			if address == "" {
+				return "", nil, errors.New("listen tcp: no address")
+			}
+			log = append(log, "listen "+address)
+			return "http://" + address, func() error { log = append(log, "close "+address); return nil }, nil
+		},
+	}
+	ours, theirs := net.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- s.ServeLocal(t.Context(), theirs, local) }()
+	link, err := Greet(t.Context(), ours)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (Status{Version: "1.2.3", PID: 7, Listen: "http://a", MessageBytes: 77777}); link.Status != want {
+		t.Errorf("got %+v, want %+v", link.Status, want)
+	}
+	refusal, ok := errors.AsType[*Error](link.Leave())
+	if want := (&Error{Code: CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}); !ok || !cmp.Equal(refusal, want, cmp.AllowUnexported(Error{})) {
+		t.Errorf("got %+v, want %+v", refusal, want)
+	}
+	if _, err := link.Listen(""); err == nil || !strings.Contains(err.Error(), "address: listen tcp: no address") {
+		t.Errorf("listen without an address: %v", err)
+	}
+	if url, err := link.Listen("a:1"); url != "http://a:1" || err != nil {
+		t.Errorf("listen: %s, %v", url, err)
+	}
+	if _, err := link.Listen("a:2"); err == nil {
+		t.Error("one link listens twice")
+	}
+	link.Close()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]string{"listen a:1", "close a:1"}, log); diff != "" {
+		t.Error(diff)
+	}
+
+	// Elsewhere they do not exist.
+	for _, m := range localMethods() {
+		got, err := converse(t, s, strings.NewReader(request(1, m.name, "{}")))
+		if want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}` + "\n"; got != want || err != nil {
+			t.Errorf("%s: %s, %v", m.name, got, err)
+		}
+	}
+}
+
+func BenchmarkDoorDelta(b *testing.B) {
+	l := newLedger()
+	var seq uint64
+	l.followed["01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E"] = &seq
+	frame := []byte(`{"jsonrpc":"2.0","method":"thinking_delta","params":{"session_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","seq":123,"ts":1790000000000,"turn_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","message_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","block":0,"delta":" some words of thinking"}}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		l.hears(frame)
+	}
+	if seq != 123 {
+		b.Error(seq)
+	}
+}
+
+// sortedMessages are the messages in what was written, without the framing, in an order of their own.
+func sortedMessages(t *testing.T, output string) []string {
+	var list []string
+	for _, message := range messagesOf(t, output) {
+		var parts []string
+		for _, part := range message {
+			parts = append(parts, part.Raw)
+		}
+		list = append(list, strings.Join(parts, ","))
+	}
+	slices.Sort(list)
+	return list
+}

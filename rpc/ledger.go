@@ -1,0 +1,222 @@
+package rpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// ledger is what a door has to know of the messages that pass: which answers the daemon owes, what the client said of
+// itself, and how far it has followed which session. It looks at a client's message just as the daemon does, so that
+// both agree on what will be answered, and how.
+type ledger struct {
+	mu       sync.Mutex
+	alone    map[string][]asked // requests in flight by id, as sent; more than one where the client uses an id twice
+	batches  [][]asked          // in flight, in the order sent, which is the order of their answers
+	hello    json.RawMessage    // params of the initialize that was answered
+	followed map[string]*uint64 // by session: the last seq that passed
+}
+
+// asked is a request as far as its answer matters.
+type asked struct {
+	id      string // as sent; empty: it cannot be read, and is answered with null
+	method  string
+	params  json.RawMessage // of an initialize
+	session string          // that the params name
+	refused *Error          // what the daemon will answer whatever happens
+}
+
+func newLedger() *ledger {
+	return &ledger{alone: make(map[string][]asked), followed: make(map[string]*uint64)}
+}
+
+// asks enters a message of the client.
+func (l *ledger) asks(frame []byte) {
+	isBatch, refused := readFrame(frame)
+	if refused != nil {
+		return // nobody could tell whose answer it is
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !isBatch {
+		if a, ok := newAsked(frame); ok && a.id != "" {
+			l.alone[a.id] = append(l.alone[a.id], a)
+		}
+		return
+	}
+	b, refused := newBatch(frame)
+	if refused != nil {
+		return
+	}
+	var all []asked
+	for _, element := range b.elements {
+		if a, ok := newAsked(element); ok {
+			all = append(all, a)
+		}
+	}
+	if len(all) > 0 {
+		l.batches = append(l.batches, all)
+	}
+}
+
+// newAsked is false for what gets no answer.
+func newAsked(value []byte) (asked, bool) {
+	m, refused := readMessage(value)
+	a := asked{id: m.id, method: m.method, refused: refused}
+	if refused != nil {
+		return a, true
+	}
+	switch m.method {
+	case "initialize":
+		if a.params = bytes.Clone(m.params); a.params == nil {
+			a.params = json.RawMessage("{}")
+		}
+	case "session/attach", "session/detach", "session/delete":
+		a.session = gjson.GetBytes(m.params, "session_id").String()
+	}
+	return a, m.id != ""
+}
+
+// notificationStart begins the notifications of this protocol (see update.go). Each delta passes here, and is not
+// worth more than a look.
+var notificationStart = []byte(`{"jsonrpc":"2.0","method":"`)
+
+// hears enters a message of the daemon.
+func (l *ledger) hears(frame []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case bytes.HasPrefix(frame, notificationStart):
+		l.notified(frame)
+	case frame[0] == '[':
+		if len(l.batches) == 0 {
+			return
+		}
+		all := l.batches[0]
+		l.batches = l.batches[1:]
+		answers := gjson.ParseBytes(frame).Array()
+		for i := 0; i < len(all) && i < len(answers); i++ {
+			l.answered(all[i], answers[i].Get("result"))
+		}
+	default:
+		id := gjson.GetBytes(frame, "id").Raw
+		list := l.alone[id]
+		if len(list) == 0 {
+			return
+		}
+		result := gjson.GetBytes(frame, "result")
+		which := 0
+		if !result.Exists() {
+			which = len(list) - 1 // an id used twice is refused at once, before the first one's answer
+		}
+		a := list[which]
+		if list = slices.Delete(list, which, which+1); len(list) > 0 {
+			l.alone[id] = list
+		} else {
+			delete(l.alone, id)
+		}
+		l.answered(a, result)
+	}
+}
+
+func (l *ledger) answered(a asked, result gjson.Result) {
+	if !result.Exists() {
+		return
+	}
+	switch a.method {
+	case "initialize":
+		l.hello = a.params
+	case "session/new":
+		l.followed[result.Get("session_id").String()] = new(uint64)
+	case "session/attach":
+		seq := result.Get("seq").Uint()
+		l.followed[a.session] = &seq
+	case "session/detach", "session/delete":
+		delete(l.followed, a.session)
+	}
+}
+
+// notified counts a notification. After stale the session stays: if the daemon goes before the client has attached
+// again, it has to hear it again.
+func (l *ledger) notified(frame []byte) {
+	params := gjson.GetBytes(frame, "params")
+	id := params.Get("session_id").String()
+	seq, ok := l.followed[id]
+	if !ok {
+		return
+	}
+	if n := params.Get("seq"); n.Exists() {
+		*seq = n.Uint()
+	}
+	if bytes.HasPrefix(frame[len(notificationStart):], []byte(`session_update"`)) && params.Get("deleted").Bool() {
+		delete(l.followed, id)
+	}
+}
+
+// errDaemonGone answers what was asked of a daemon that went, or of none.
+var errDaemonGone = &Error{Code: CodeClosing, Message: "the daemon has ended; whether it did this is not known"}
+
+// settle is the answer to everything in flight, which is forgotten.
+func (l *ledger) settle() ([][]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var messages [][]byte
+	for _, id := range slices.Sorted(maps.Keys(l.alone)) {
+		for _, a := range l.alone[id] {
+			m, err := encodeFailure(id, a.lost())
+			if err != nil {
+				return nil, err
+			}
+			messages = append(messages, m)
+		}
+	}
+	for _, all := range l.batches {
+		array := []byte{'['}
+		for i, a := range all {
+			if i > 0 {
+				array = append(array, ',')
+			}
+			m, err := encodeFailure(a.id, a.lost())
+			if err != nil {
+				return nil, err
+			}
+			array = append(array, m...)
+		}
+		messages = append(messages, append(array, ']'))
+	}
+	clear(l.alone)
+	l.batches = nil
+	return messages, nil
+}
+
+// lost is the answer to a request whose daemon went.
+func (a asked) lost() *Error {
+	if a.refused != nil {
+		return a.refused
+	}
+	return errDaemonGone
+}
+
+// introduction is the params of the client's initialize, nil if there was none.
+func (l *ledger) introduction() json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hello
+}
+
+// stale is a notification for each session that the client follows.
+func (l *ledger) stale() [][]byte {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var messages [][]byte
+	for _, id := range slices.Sorted(maps.Keys(l.followed)) {
+		messages = append(messages, encodeStale(session.ID(id), *l.followed[id]))
+	}
+	return messages
+}

@@ -1,0 +1,206 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"net"
+	"time"
+)
+
+// Link is a connection to the daemon from one of its own commands. One goroutine reads and one writes.
+type Link struct {
+	// Status is what the daemon said of itself when the link was made.
+	Status Status
+
+	// Notify gets the notifications that come while an answer is waited for; its error ends the wait. nil: they are
+	// dropped.
+	Notify func(Notification) error
+
+	conn   net.Conn
+	frames *byteFrames
+	calls  int
+}
+
+// Notification is one of the daemon's. Its parts are valid until the next read.
+type Notification struct {
+	Method string
+	Params json.RawMessage
+	Raw    []byte // the whole message
+}
+
+// greetLimit is how long a daemon may take to say who it is, or to take an old client's place.
+const greetLimit = 5 * time.Second
+
+// Greet makes a link of a fresh connection: it asks the daemon who it is. One that is about to end does not answer. With
+// an error the connection has been closed.
+func Greet(ctx context.Context, conn net.Conn) (*Link, error) {
+	l := &Link{conn: conn, frames: newByteFrames(conn, math.MaxInt32)} // the daemon has its own limit
+	l.frames.detected = true
+	l.frames.headers.Store(true)
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	err := l.bounded(func() error { return l.Call(methodStatus, nothing{}, &l.Status) })
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("greeting the daemon: %w", err)
+	}
+	return l, nil
+}
+
+// bounded runs f, in which nothing may take longer than greetLimit.
+func (l *Link) bounded(f func() error) error {
+	if err := l.conn.SetDeadline(time.Now().Add(greetLimit)); err != nil {
+		return err
+	}
+	return errors.Join(f(), l.conn.SetDeadline(time.Time{}))
+}
+
+// becomeDoor leaves the link to a door's client, and is false if the daemon has gone.
+func (l *Link) becomeDoor() bool { return l.tell(methodDoor, nothing{}) }
+
+// tell is false if the daemon has gone. A refusal is that of another version, and for the client to find out about.
+func (l *Link) tell(method string, params any) bool {
+	err := l.bounded(func() error { return l.Call(method, params, nil) })
+	_, refused := errors.AsType[*Error](err)
+	return err == nil || refused
+}
+
+// Leave asks the daemon to end. It refuses while a turn runs.
+func (l *Link) Leave() error {
+	return l.bounded(func() error { return l.Call(methodLeave, nothing{}, nil) })
+}
+
+// Listen has the daemon serve browsers at a TCP address as long as this link lives, and tells where.
+func (l *Link) Listen(address string) (url string, err error) {
+	var r listenResult
+	err = l.Call(methodListen, listenParams{address}, &r)
+	return r.URL, err
+}
+
+// Call sends a request and reads until its answer. An error that the daemon answered is an [*Error]. A result of nil
+// is not looked at.
+func (l *Link) Call(method string, params, result any) error {
+	id, err := l.Send(method, params)
+	if err != nil {
+		return err
+	}
+	for {
+		m, err := l.read()
+		switch {
+		case err != nil:
+			return err
+		case m.Method != "":
+			if err := l.notify(m); err != nil {
+				return err
+			}
+		case m.ID == nil || *m.ID != id: // of a call that nobody waits for
+		case m.Error != nil:
+			return m.Error
+		case result == nil:
+			return nil
+		default:
+			return json.Unmarshal(m.Result, result)
+		}
+	}
+}
+
+// Send sends a request whose answer nobody will wait for, unless [Link.Call] does.
+func (l *Link) Send(method string, params any) (id int, err error) {
+	l.calls++
+	request, err := json.Marshal(struct {
+		Version string `json:"jsonrpc"`
+		ID      int    `json:"id"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+	}{"2.0", l.calls, method, params})
+	if err != nil {
+		return 0, err
+	}
+	return l.calls, l.gone(l.frames.Write([][]byte{request}))
+}
+
+// Next is the next notification; Notify is not asked. Answers that nobody waits for are skipped.
+func (l *Link) Next() (Notification, error) {
+	for {
+		if m, err := l.read(); err != nil || m.Method != "" {
+			return Notification{m.Method, m.Params, m.raw}, err
+		}
+	}
+}
+
+func (l *Link) notify(m received) error {
+	if l.Notify == nil {
+		return nil
+	}
+	return l.Notify(Notification{m.Method, m.Params, m.raw})
+}
+
+type received struct {
+	ID     *int            `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *Error          `json:"error"`
+	raw    []byte
+}
+
+func (l *Link) read() (received, error) {
+	frame, err := l.frames.Read()
+	if err != nil {
+		return received{}, l.gone(err)
+	}
+	m := received{raw: frame}
+	if err := json.Unmarshal(frame, &m); err != nil {
+		return received{}, fmt.Errorf("message of the daemon: %w", err)
+	}
+	return m, nil
+}
+
+// ErrDaemonGone says that the daemon ended while something was asked of it.
+var ErrDaemonGone = errors.New("the daemon has ended")
+
+func (l *Link) gone(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe) {
+		return ErrDaemonGone
+	}
+	return err
+}
+
+// closeWrite tells the daemon that nothing more is asked. What was asked is still answered.
+func (l *Link) closeWrite() error {
+	if half, ok := l.conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return l.Close()
+}
+
+// Close ends the link, a read or write under way too.
+func (l *Link) Close() error { return l.frames.Close(nil) }
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (e *Error) UnmarshalJSON(text []byte) error {
+	var r struct {
+		Code    Code           `json:"code"`
+		Message string         `json:"message"`
+		Data    map[string]any `json:"data"`
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		return err
+	}
+	*e = Error{Code: r.Code, Message: r.Message, bare: r.Data == nil}
+	if word, ok := r.Data["kind"].(string); ok && word != kinds[r.Code] {
+		e.Kind = word
+	}
+	maps.DeleteFunc(r.Data, func(name string, _ any) bool { return name == "kind" })
+	if len(r.Data) > 0 {
+		e.Data = r.Data
+	}
+	return nil
+}

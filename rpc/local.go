@@ -1,0 +1,106 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+)
+
+// Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
+// connection has these methods, and rpc.discover does not tell of them: they may change with each version.
+type Local struct {
+	// Status is what the daemon is at the moment.
+	Status func(ctx context.Context) (Status, error)
+
+	// Leave begins the daemon's end. It is refused with an [*Error] while a turn runs.
+	Leave func(ctx context.Context) error
+
+	// Listen serves clients at a TCP address until close is called, and answers where a browser finds it. Its errors
+	// reach the caller as they are. nil: this daemon cannot.
+	Listen func(address string) (url string, close func() error, err error)
+}
+
+// Status is a daemon as its own commands see it.
+type Status struct {
+	Version      string `json:"version"`
+	PID          int    `json:"pid"`
+	Config       string `json:"config"`        // a fingerprint: equal ones are equal configs, keys and header values aside
+	Running      int    `json:"running"`       // sessions in which a turn runs
+	Clients      int    `json:"clients"`       // this one included
+	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere
+	MessageBytes int    `json:"message_bytes"` // the largest message
+}
+
+// ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
+func (s *Server) ServeLocal(ctx context.Context, conn io.ReadWriteCloser, local *Local) error {
+	return s.serveClient(ctx, newByteFrames(conn, s.config.MessageBytes), local)
+}
+
+// The private methods.
+const (
+	methodStatus = "daemon/status"
+	methodLeave  = "daemon/leave"
+	methodListen = "daemon/listen"
+	methodDoor   = "daemon/door"
+)
+
+func localMethods() []method {
+	return []method{
+		define(method{name: methodStatus}, daemonStatus),
+		define(method{name: methodLeave}, leave),
+		define(method{name: methodListen}, listen),
+		define(method{name: methodDoor}, beDoor),
+	}
+}
+
+func daemonStatus(ctx context.Context, c *client, _ nothing) (Status, error) {
+	s, err := c.local.Status(ctx)
+	s.MessageBytes = c.server.config.MessageBytes
+	return s, err
+}
+
+func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {
+	return nothing{}, c.local.Leave(ctx)
+}
+
+// beDoor leaves the connection to a client of a door, who has none of these methods.
+func beDoor(_ context.Context, c *client, _ nothing) (nothing, error) {
+	c.local = nil
+	return nothing{}, nil
+}
+
+type listenParams struct {
+	Address string `json:"address"`
+}
+
+type listenResult struct {
+	URL string `json:"url"`
+}
+
+// listen begins what ends with this connection.
+func listen(_ context.Context, c *client, p listenParams) (listenResult, error) {
+	switch {
+	case c.local.Listen == nil:
+		return listenResult{}, errMethodNotFound
+	case c.listening != nil:
+		return listenResult{}, refuse("this connection listens already")
+	}
+	url, end, err := c.local.Listen(p.Address)
+	if err != nil {
+		if e, ok := errors.AsType[*Error](err); ok {
+			return listenResult{}, e
+		}
+		return listenResult{}, invalidParams("address", "%v", err)
+	}
+	c.listening = end
+	return listenResult{url}, nil
+}
+
+func (c *client) stopListening() {
+	if c.listening == nil {
+		return
+	}
+	if err := c.listening(); err != nil {
+		c.server.config.Log.Warn("end of listening", keyError, err)
+	}
+}
