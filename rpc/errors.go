@@ -68,7 +68,7 @@ type Error struct {
 	bare    bool           // no data at all: the answers that the JSON-RPC specification prints
 }
 
-func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
+func (e *Error) Error() string { return e.Message }
 
 // MarshalJSON writes code, message and data.
 func (e *Error) MarshalJSON() ([]byte, error) {

@@ -1,111 +1,141 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"sync"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/rpc"
 )
 
-// client speaks the protocol for the commands of this program: one call at a time, and the notifications between.
-type client struct {
-	conn    net.Conn
-	in      *bufio.Reader
-	next    int
-	serving sync.WaitGroup
-	served  error // what the server's side ended with; after serving
+const (
+	// startLimit is how long a daemon is looked for and waited for. The check of a large store takes its time.
+	startLimit = 30 * time.Second
 
-	notify func(message) error // nil: notifications are dropped
-}
+	// While another process has the data directory and does not listen, the socket is looked at again and again, and
+	// each startEvery times a start is tried.
+	firstPause = 5 * time.Millisecond
+	maxPause   = 100 * time.Millisecond
+	startEvery = 4
 
-func newClient(conn net.Conn) *client { return &client{conn: conn, in: bufio.NewReader(conn)} }
+	// maxMakeWay is how often in a row older daemons are asked to leave: where doors of two versions are in use, the
+	// older one may be the quicker to start another.
+	maxMakeWay = 3
+)
 
-type message struct {
-	ID     *int            `json:"id"`
-	Method string          `json:"method"`
-	Params json.RawMessage `json:"params"`
-	Result json.RawMessage `json:"result"`
-	Error  *callError      `json:"error"`
-	raw    []byte
-}
-
-// callError is an error that the daemon answered.
-type callError struct {
-	Code    int             `json:"code"`
-	Message string          `json:"message"`
-	Data    json.RawMessage `json:"data"`
-}
-
-func (e *callError) Error() string { return e.Message }
-
-// call sends a request and reads until its answer.
-func (c *client) call(method string, params, result any) error {
-	c.next++
-	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.next, "method": method, "params": params})
-	if err != nil {
-		return err
-	}
-	if _, err := c.conn.Write(append(request, '\n')); err != nil {
-		return c.gone(err)
-	}
-	for {
-		m, err := c.read()
+// onDaemon is a command's work over a link to the daemon.
+func (p *program) onDaemon(run func(link *rpc.Link, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		ctx := cmd.Context()
+		link, err := p.connect(ctx)
 		if err != nil {
 			return err
 		}
-		if m.ID == nil || *m.ID != c.next {
+		stop := context.AfterFunc(ctx, func() { link.Close() })
+		err = run(link, args)
+		if !stop() {
+			return errInterrupted
+		}
+		return errors.Join(err, link.Close())
+	}
+}
+
+var errInterrupted = errors.New("interrupted")
+
+// connect finds the data directory's daemon, or starts one.
+func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
+	dir, err := p.data()
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithTimeout(ctx, startLimit)
+	defer stop()
+	var held *heldError
+	pause, madeWay := firstPause, 0
+	for round := 0; ; round++ {
+		link, err := greet(ctx, dir)
+		switch {
+		case err == nil && madeWay < maxMakeWay && older(link.Status.Version, version) && makesWay(link):
+			madeWay++
 			continue
+		case err == nil:
+			p.tellDifference(link.Status)
+			return link, nil
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			if held != nil {
+				return nil, fmt.Errorf("%w (it does not answer: %w)", held, err)
+			}
+			return nil, fmt.Errorf("the daemon does not answer: %w", err)
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
 		}
-		if m.Error != nil {
-			return m.Error
+		if round%startEvery == 0 {
+			err := p.start(ctx, dir)
+			if err == nil {
+				continue
+			}
+			var other bool
+			if held, other = errors.AsType[*heldError](err); !other && ctx.Err() == nil {
+				return nil, err
+			}
 		}
-		return json.Unmarshal(m.Result, result)
+		wait(ctx, pause)
+		pause = min(2*pause, maxPause)
 	}
 }
 
-// read is the next message; a notification goes to notify as well.
-func (c *client) read() (message, error) {
-	line, err := c.in.ReadBytes('\n')
+func wait(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// greet connects to the daemon that is there.
+func greet(ctx context.Context, dir string) (*rpc.Link, error) {
+	path, err := findSocket(dir)
 	if err != nil {
-		return message{}, c.gone(err)
+		return nil, err
 	}
-	m := message{raw: line}
-	if err := json.Unmarshal(line, &m); err != nil {
-		return message{}, fmt.Errorf("answer of the daemon: %w", err)
-	}
-	if m.Method != "" && c.notify != nil {
-		return m, c.notify(m)
-	}
-	return m, nil
-}
-
-func (c *client) gone(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) {
-		return errors.New("the daemon has ended")
-	}
-	return err
-}
-
-// close ends the connection and waits for the server's side. That it could not write to the end is no news to one who
-// has hung up.
-func (c *client) close() error {
-	err := c.conn.Close()
-	c.serving.Wait()
-	if errors.Is(c.served, io.ErrClosedPipe) {
-		return err
-	}
-	return errors.Join(err, c.served)
-}
-
-// dial starts what is needed and connects to it; hangUp ends all of it.
-func (p *program) dial(ctx context.Context, d *daemon, err error) (c *client, hangUp func() error, _ error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c = d.connect(ctx)
-	return c, func() error { return errors.Join(c.close(), d.close()) }, nil
+	return rpc.Greet(ctx, conn)
+}
+
+// makesWay asks the daemon to leave, and is false if it does not.
+func makesWay(link *rpc.Link) bool {
+	err := link.Leave()
+	if err == nil || errors.Is(err, rpc.ErrDaemonGone) {
+		link.Close()
+		return true
+	}
+	return false
+}
+
+// tellDifference says in one line what a user may wonder about: the daemon's version and config are in force.
+func (p *program) tellDifference(s rpc.Status) {
+	var what []string
+	if s.Version != version {
+		what = append(what, fmt.Sprintf("version %s, not %s", s.Version, version))
+	}
+	c, err := loadConfig(p.configPath, p.getenv)
+	if err != nil {
+		what = append(what, "a config that was in order: "+strings.ReplaceAll(err.Error(), "\n", "; "))
+	} else if mine, err := c.fingerprint(); err != nil || mine != s.Config {
+		what = append(what, "another config or other keys")
+	}
+	if len(what) > 0 {
+		fmt.Fprintf(p.errOut, "thinkd: the daemon (process %d) runs with %s; that is in force until it ends\n",
+			s.PID, strings.Join(what, ", and with "))
+	}
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -122,6 +125,30 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 		}
 	}
 	return c, nil
+}
+
+// fingerprint is equal for equal configs, whatever file they are from. Of keys and of the values of headers it has only
+// whether they are there.
+func (c config) fingerprint() (string, error) {
+	c.Path = ""
+	c.Providers = slices.Clone(c.Providers)
+	for i := range c.Providers {
+		p := &c.Providers[i]
+		if !p.Key.IsZero() {
+			p.KeyEnv += " is set"
+		}
+		p.Key = provider.Secret{}
+		p.Headers = maps.Clone(p.Headers)
+		for name := range p.Headers {
+			p.Headers[name] = ""
+		}
+	}
+	text, err := json.Marshal(c)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // catalog is what the registry knows with this configuration.

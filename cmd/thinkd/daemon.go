@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
-	"time"
+	"path/filepath"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -23,6 +21,9 @@ type daemon struct {
 	providers *providers
 	agents    *agent.Group
 	server    *rpc.Server
+
+	fingerprint string     // of the config
+	lost        chan error // one fits: the store's file is not ours any more, and the daemon is to end
 }
 
 // open reads the config and makes what runs. A store that is nil is the one in the data directory.
@@ -39,18 +40,20 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
+	d := &daemon{log: log, lost: make(chan error, 1)}
+	if d.fingerprint, err = c.fingerprint(); err != nil {
+		return nil, err
+	}
 	if store == nil {
 		dir, err := p.data()
 		if err != nil {
 			return nil, err
 		}
-		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: func(readOnly bool, why error) {
-			log.Warn("store", "read_only", readOnly, "err", why)
-		}}); err != nil {
+		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: d.storeState}); err != nil {
 			return nil, dataError(err)
 		}
 	}
-	d := &daemon{log: log, store: store}
+	d.store = store
 	if d.providers, err = openProviders(c, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -81,10 +84,21 @@ func dataError(err error) error {
 	return fmt.Errorf("the data directory cannot be used: %w; name another one with --data", err)
 }
 
-// data is the data directory.
+// storeState hears how the store is.
+func (d *daemon) storeState(readOnly bool, why error) {
+	d.log.Warn("store", "read_only", readOnly, "err", why)
+	if errors.Is(why, session.ErrReplaced) {
+		select {
+		case d.lost <- why:
+		default:
+		}
+	}
+}
+
+// data is the data directory, as an absolute path.
 func (p *program) data() (string, error) {
 	if p.dataDir != "" {
-		return p.dataDir, nil
+		return filepath.Abs(p.dataDir)
 	}
 	return defaultDataDir(goos, p.getenv)
 }
@@ -96,45 +110,6 @@ func (d *daemon) close() error {
 		errs = append(errs, d.agents.Close())
 	}
 	return errors.Join(append(errs, d.providers.close(), d.store.Close())...)
-}
-
-// serve serves one client until it goes or ctx ends. Then the agents end first, so that the client is told how.
-func (d *daemon) serve(ctx context.Context, conn io.ReadWriteCloser) error {
-	serving, stop := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer stop(nil)
-	ending := make(chan struct{})
-	ended := context.AfterFunc(ctx, func() { // ends with the agents; awaited below
-		defer close(ending)
-		d.agents.Close()
-		drain, cancel := context.WithTimeout(serving, drainTime)
-		defer cancel()
-		if err := d.server.Drain(drain); err != nil {
-			d.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
-		}
-		stop(errEnded)
-	})
-	err := d.server.Serve(serving, conn)
-	if !ended() {
-		<-ending
-	}
-	if errors.Is(err, errEnded) {
-		return nil
-	}
-	return err
-}
-
-// drainTime is how long the end waits for clients that are slow. Some time to write comes on top, and all has to be
-// over in 10 s.
-const drainTime = 3 * time.Second
-
-var errEnded = errors.New("the daemon was asked to end")
-
-// connect is a client of this daemon inside the process; closing it ends the server's side too.
-func (d *daemon) connect(ctx context.Context) *client {
-	ours, theirs := net.Pipe()
-	c := newClient(ours)
-	c.serving.Go(func() { c.served = d.serve(ctx, theirs) }) // ends when the client closes; client.close waits
-	return c
 }
 
 // providers are the configured model APIs.

@@ -65,6 +65,12 @@ func (p *program) checkStore(ctx context.Context) bool {
 	if err != nil {
 		return p.finding("store", err, "")
 	}
+	if link, err := greet(ctx, dir); err == nil {
+		s := link.Status
+		return p.finding("daemon", link.Close(), fmt.Sprintf(
+			"process %d, version %s, serves %s: %d other clients, %d turns running; end it to have the store checked",
+			s.PID, s.Version, dir, s.Clients-1, s.Running))
+	}
 	path := filepath.Join(dir, "thinkd.db")
 	report, err := session.CheckFile(ctx, path)
 	if errors.Is(err, os.ErrNotExist) {

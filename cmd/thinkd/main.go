@@ -72,12 +72,14 @@ func (p *program) command() *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.configPath, "config", "", "config `FILE` (default: thinkd/config.toml in the user's config directory)")
 	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
-	flags.StringVar(&p.logLevel, "log-level", "warn", "debug, info, warn or error; logs go to standard error")
+	flags.StringVar(&p.logLevel, "log-level", defaultLogLevel, "debug, info, warn or error; logs go to standard error, the daemon's to thinkd.log")
 	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
 	root.AddCommand(p.stdioCommand(), p.serveCommand(), p.promptCommand(), p.modelsCommand(), p.sessionsCommand(), p.simCommand(),
-		p.doctorCommand(), p.versionCommand())
+		p.doctorCommand(), p.versionCommand(), p.daemonCommand())
 	return root
 }
+
+const defaultLogLevel = "warn"
 
 func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -89,7 +91,7 @@ func (p *program) versionCommand() *cobra.Command {
 	}
 }
 
-// logger writes to standard error.
+// logger writes to standard error; that of the daemon to its file.
 func (p *program) logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(p.logLevel)); err != nil {
@@ -99,7 +101,11 @@ func (p *program) logger() (*slog.Logger, error) {
 	case "json":
 		return slog.New(slog.NewJSONHandler(p.errOut, &slog.HandlerOptions{Level: level})), nil
 	case "text":
-		return slog.New(tint.NewHandler(p.errOut, &tint.Options{Level: level, TimeFormat: "15:04:05.000", NoColor: !terminal(p.errOut)})), nil
+		options := &tint.Options{Level: level, TimeFormat: "15:04:05.000"}
+		if !terminal(p.errOut) {
+			options.TimeFormat, options.NoColor = "2006-01-02 15:04:05.000", true
+		}
+		return slog.New(tint.NewHandler(p.errOut, options)), nil
 	}
 	return nil, fmt.Errorf("--log-format %q is none of text, json", p.logFormat)
 }

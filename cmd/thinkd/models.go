@@ -2,14 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/rpc"
 )
 
 func (p *program) modelsCommand() *cobra.Command {
@@ -19,15 +18,9 @@ func (p *program) modelsCommand() *cobra.Command {
 		Use:   "models",
 		Short: "List the models, their thinking levels and limits",
 		Args:  cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
-			d, err := p.open(cmd.Context(), session.NewMem()) // no session is touched
-			c, hangUp, err := p.dial(cmd.Context(), d, err)
-			if err != nil {
-				return err
-			}
-			defer func() { err = errors.Join(err, hangUp()) }()
+		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			var answer json.RawMessage
-			if err := c.call("models/list", present("provider", provider), &answer); err != nil {
+			if err := link.Call("models/list", present("provider", provider), &answer); err != nil {
 				return err
 			}
 			if asJSON {
@@ -35,7 +28,7 @@ func (p *program) modelsCommand() *cobra.Command {
 				return err
 			}
 			return p.showModels(answer)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "only the models of this `PROVIDER`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer of models/list as it is")

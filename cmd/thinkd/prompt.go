@@ -1,14 +1,17 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -30,7 +33,7 @@ Several words are one text; a single - reads it from standard input.`,
   thinkd prompt --thinking high --model anthropic/claude-opus-5-5 "Prove it."
   git diff | thinkd prompt -`,
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args, " ")
 			if text == "-" {
 				all, err := io.ReadAll(p.in)
@@ -39,13 +42,11 @@ Several words are one text; a single - reads it from standard input.`,
 				}
 				text = string(all)
 			}
-			d, err := p.open(cmd.Context(), nil)
-			c, hangUp, err := p.dial(cmd.Context(), d, err)
+			link, err := p.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
-			defer func() { err = errors.Join(err, hangUp()) }()
-			return p.prompt(c, f, text)
+			return errors.Join(p.prompt(cmd.Context(), link, f, text), link.Close())
 		},
 	}
 	cmd.Flags().StringVar(&f.model, "model", "", "model `ID`, as provider/id")
@@ -55,38 +56,56 @@ Several words are one text; a single - reads it from standard input.`,
 	return cmd
 }
 
-// prompt asks and shows what comes until the turn ends.
-func (p *program) prompt(c *client, f promptFlags, text string) error {
-	ask := map[string]any{"text": text}
-	if f.session == "" {
-		var s struct {
-			ID session.ID `json:"session_id"`
-		}
-		if err := c.call("session/new", present("model_id", f.model, "thinking_level", f.thinking), &s); err != nil {
-			return err
-		}
-		ask["session_id"] = s.ID
-	} else {
-		// The words hold for this turn only: the session is not the command's to change.
-		for k, v := range present("model_id", f.model, "thinking_level", f.thinking) {
-			ask[k] = v
-		}
-		ask["session_id"] = f.session
-		if err := c.call("session/attach", map[string]any{"session_id": f.session, "limit": 1}, &struct{}{}); err != nil {
-			return err
-		}
-	}
+// prompt asks and shows what comes until the turn ends. An interrupt cancels the turn, which would go on without us.
+func (p *program) prompt(ctx context.Context, link *rpc.Link, f promptFlags, text string) error {
+	hangUp := context.AfterFunc(ctx, func() { link.Close() })
 	w := &watch{out: p.out, errOut: p.errOut, json: f.json}
-	c.notify = w.update
-	if err := c.call("session/prompt", ask, &w.asked); err != nil {
+	id, err := p.ask(link, w, f, text)
+	if !hangUp() {
+		return errInterrupted
+	}
+	if err != nil {
 		return err
 	}
+	stop := context.AfterFunc(ctx, func() {
+		if _, err := link.Send("session/cancel", map[string]any{"session_id": id, "turn_id": w.asked.Turn}); err != nil {
+			link.Close()
+		}
+	})
+	defer stop()
 	for !w.ended {
-		if _, err := c.read(); err != nil {
+		n, err := link.Next()
+		if err == nil {
+			err = w.update(n)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return w.failed
+}
+
+// ask makes the session, or goes on with one, and says the text.
+func (p *program) ask(link *rpc.Link, w *watch, f promptFlags, text string) (id session.ID, err error) {
+	said := map[string]any{"text": text}
+	words := present("model_id", f.model, "thinking_level", f.thinking)
+	if f.session == "" {
+		var s struct {
+			ID session.ID `json:"session_id"`
+		}
+		err = link.Call("session/new", words, &s)
+		id = s.ID
+	} else {
+		id = session.ID(f.session)
+		maps.Copy(said, words) // they hold for this turn only: the session is not the command's to change
+		err = link.Call("session/attach", map[string]any{"session_id": id, "limit": 1}, nil)
+	}
+	if err != nil {
+		return id, err
+	}
+	said["session_id"] = id
+	link.Notify = w.update
+	return id, link.Call("session/prompt", said, &w.asked)
 }
 
 // present is a map of the words that are not empty.
@@ -111,14 +130,14 @@ type watch struct {
 	failed error
 }
 
-func (w *watch) update(m message) error {
+func (w *watch) update(m rpc.Notification) error {
 	var u struct {
 		Turn       session.TurnID `json:"turn_id"`
 		Delta      string         `json:"delta"`
 		Message    string         `json:"message"`
 		StopReason string         `json:"stop_reason"`
 		Limit      string         `json:"limit"`
-		Error      *callError     `json:"error"`
+		Error      *rpc.Error     `json:"error"`
 		AfterMS    int            `json:"after_ms"`
 	}
 	if err := json.Unmarshal(m.Params, &u); err != nil {
@@ -129,7 +148,7 @@ func (w *watch) update(m message) error {
 		w.failed = outcome(u.StopReason, u.Limit, u.Error)
 	}
 	if w.json {
-		_, err := w.out.Write(m.raw)
+		_, err := fmt.Fprintf(w.out, "%s\n", m.Raw)
 		return err
 	}
 	var err error
@@ -153,7 +172,7 @@ func (w *watch) update(m message) error {
 }
 
 // outcome is nil for a turn that ended well.
-func outcome(reason, limit string, failure *callError) error {
+func outcome(reason, limit string, failure *rpc.Error) error {
 	switch {
 	case failure != nil:
 		return failure

@@ -2,13 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/rpc"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -17,25 +18,12 @@ func (p *program) sessionsCommand() *cobra.Command {
 	return cmd
 }
 
-// onDaemon is a command's work over a connection.
-func (p *program) onDaemon(run func(c *client, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) (err error) {
-		d, err := p.open(cmd.Context(), nil)
-		c, hangUp, err := p.dial(cmd.Context(), d, err)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, hangUp()) }()
-		return run(c, args)
-	}
-}
-
 func (p *program) sessionsListCommand() *cobra.Command {
 	var query, cwd string
 	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, newest first", Args: cobra.NoArgs,
-		RunE: p.onDaemon(func(c *client, _ []string) error {
+		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 			params := present("query", query, "cwd", cwd)
 			for left := limit; left > 0; {
@@ -50,7 +38,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 					}
 					Next string `json:"next_cursor"`
 				}
-				if err := c.call("session/list", params, &page); err != nil {
+				if err := link.Call("session/list", params, &page); err != nil {
 					return err
 				}
 				for _, s := range page.Sessions {
@@ -75,7 +63,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 func (p *program) sessionsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a session's conversation as Markdown", Args: cobra.ExactArgs(1),
-		RunE: p.onDaemon(func(c *client, args []string) error { return p.export(c, args[0], "markdown", true) }),
+		RunE: p.onDaemon(func(link *rpc.Link, args []string) error { return p.export(link, args[0], "markdown", true) }),
 	}
 }
 
@@ -86,7 +74,7 @@ func (p *program) sessionsExportCommand() *cobra.Command {
 		Use: "export ID", Short: "Write a session to standard output, as JSON lines or Markdown", Args: cobra.ExactArgs(1),
 		Long: `Write a session to standard output. JSON: one line with the session, then one for
 each message. What vendors attach to thinking stays in the store.`,
-		RunE: p.onDaemon(func(c *client, args []string) error { return p.export(c, args[0], format, thinking) }),
+		RunE: p.onDaemon(func(link *rpc.Link, args []string) error { return p.export(link, args[0], format, thinking) }),
 	}
 	cmd.Flags().StringVar(&format, "format", "json", "json or markdown")
 	cmd.Flags().BoolVar(&thinking, "thinking", true, "with thinking")
@@ -94,7 +82,7 @@ each message. What vendors attach to thinking stays in the store.`,
 }
 
 // export writes a session page by page.
-func (p *program) export(c *client, id, format string, thinking bool) error {
+func (p *program) export(link *rpc.Link, id, format string, thinking bool) error {
 	params := map[string]any{"session_id": id, "format": format, "thinking": thinking}
 	for first := true; ; first = false {
 		var page struct {
@@ -103,7 +91,7 @@ func (p *program) export(c *client, id, format string, thinking bool) error {
 			Text     string
 			Next     string `json:"next_cursor"`
 		}
-		if err := c.call("session/export", params, &page); err != nil {
+		if err := link.Call("session/export", params, &page); err != nil {
 			return err
 		}
 		lines := page.Messages
@@ -128,9 +116,9 @@ func (p *program) export(c *client, id, format string, thinking bool) error {
 func (p *program) sessionsDeleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID...", Short: "Delete sessions", Args: cobra.MinimumNArgs(1),
-		RunE: p.onDaemon(func(c *client, args []string) error {
+		RunE: p.onDaemon(func(link *rpc.Link, args []string) error {
 			for _, id := range args {
-				if err := c.call("session/delete", map[string]any{"session_id": id}, &struct{}{}); err != nil {
+				if err := link.Call("session/delete", map[string]any{"session_id": id}, nil); err != nil {
 					return fmt.Errorf("%s: %w", id, err)
 				}
 			}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/rpc"
@@ -13,15 +11,18 @@ func (p *program) stdioCommand() *cobra.Command {
 		Use:   "stdio",
 		Short: "Speak the protocol on standard input and output, for editors and scripts",
 		Long: `Speak JSON-RPC 2.0 on standard input and output: one message a line, or with
-Content-Length headers, as the client begins. protocol.md has the methods.`,
+Content-Length headers, as the client begins. protocol.md has the methods.
+
+This is a pipe to the daemon of the data directory, which is started when there is
+none. The end of standard input ends the pipe, never a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := p.open(cmd.Context(), nil)
-			if err != nil {
-				return err
+			ctx := cmd.Context()
+			err := rpc.Door{Client: rpc.Stdio(p.in, p.out), Dial: p.connect}.Run(ctx)
+			if ctx.Err() != nil {
+				return nil // we were told to end
 			}
-			err = d.serve(cmd.Context(), rpc.Stdio(p.in, p.out))
-			return errors.Join(err, d.close())
+			return err
 		},
 	}
 }

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+// host is a daemon with its door open: it serves who comes to the data directory's socket, until nobody needs it any
+// more or it is told to end.
+type host struct {
+	daemon *daemon
+	log    *slog.Logger
+	socket *socket
+	idle   time.Duration // without clients and turns, after which it ends; 0: never
+
+	// listen serves browsers at a TCP address until close is called; nil: this daemon does not. Set before run.
+	listen func(address string) (url string, close func() error, err error)
+
+	serving context.Context // of all connections
+	stop    context.CancelCauseFunc
+	asked   chan struct{} // one token: a newer version wants the place
+
+	connections sync.WaitGroup
+
+	mu      sync.Mutex
+	clients map[net.Conn]struct{}
+	quiet   time.Time // when it was last seen that there was a client or a turn
+	ending  bool      // nobody is let in
+	url     string    // where browsers are served; empty: nowhere
+}
+
+const (
+	// drainTime is how long the end waits for clients that are slow to read how their turns ended.
+	drainTime = 3 * time.Second
+
+	// endLimit is when all connections are closed that have not ended by then. All has to be over in 10 s.
+	endLimit = 6 * time.Second
+)
+
+var errEnded = errors.New("the daemon ends")
+
+// host opens the data directory's daemon. Whoever gets one runs it, which also closes it.
+func (p *program) host(ctx context.Context, dir string, idle time.Duration) (*host, error) {
+	d, err := p.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{daemon: d, log: d.log, idle: idle, asked: make(chan struct{}, 1),
+		clients: make(map[net.Conn]struct{}), quiet: time.Now()}
+	if h.socket, err = openSocket(dir, p.getenv); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	h.serving, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	return h, nil
+}
+
+// run serves until ctx ends, until a newer version asks for the place, until nobody has needed the daemon for the idle
+// time, or until the store is lost, which is the error then. At the end turns are interrupted, clients hear of it, and
+// nothing is left running.
+func (h *host) run(ctx context.Context) error {
+	h.log.Info("daemon", "version", version, "pid", os.Getpid(), "socket", h.socket.path)
+	var accepting sync.WaitGroup
+	accepting.Go(h.accept) // ends when the socket is closed
+	why, err := h.wait(ctx)
+	h.log.Info("daemon ends", "because", why, "err", err)
+
+	h.mu.Lock()
+	h.ending = true
+	h.mu.Unlock()
+	err = errors.Join(err, h.socket.Close())
+	accepting.Wait()
+	late := time.AfterFunc(endLimit, h.hangUp)
+	defer late.Stop()
+	err = errors.Join(err, h.daemon.agents.Close())
+	told, cancel := context.WithTimeout(h.serving, drainTime)
+	defer cancel()
+	if err := h.daemon.server.Drain(told); err != nil {
+		h.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
+	}
+	h.stop(errEnded)
+	h.connections.Wait()
+	return errors.Join(err, h.daemon.close())
+}
+
+// wait is why the daemon ends.
+func (h *host) wait(ctx context.Context) (why string, err error) {
+	look := time.Second
+	if h.idle > 0 {
+		look = min(look, max(h.idle/4, time.Millisecond))
+	}
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return "it was told to", nil
+		case err := <-h.daemon.lost:
+			return "the store is lost", err
+		case <-h.asked:
+			return "a newer version asked for the place", nil
+		case now := <-tick.C:
+			if h.unused(ctx, now) {
+				return "nobody needs it", nil
+			}
+		}
+	}
+}
+
+// unused reports whether it is time to leave, and lets nobody in from then on.
+func (h *host) unused(ctx context.Context, now time.Time) bool {
+	if h.idle == 0 {
+		return false
+	}
+	h.mu.Lock()
+	alone := len(h.clients) == 0
+	h.mu.Unlock()
+	running := 0
+	if alone {
+		running, _ = h.daemon.agents.Running(ctx) // a store that cannot be read keeps nobody here
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.clients) > 0 || running > 0 {
+		h.quiet = now
+		return false
+	}
+	h.ending = now.Sub(h.quiet) >= h.idle
+	return h.ending
+}
+
+func (h *host) accept() {
+	for {
+		conn, err := h.socket.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // for want of file descriptors, say
+			h.log.Warn("a client was not let in", "err", err)
+			wait(h.serving, maxPause)
+			continue
+		}
+		if !h.enter(conn) {
+			conn.Close() // whoever comes finds the next daemon
+			continue
+		}
+		h.connections.Go(func() { // ends with the client or with h.serving; run waits
+			defer h.leave(conn)
+			err := h.daemon.server.ServeLocal(h.serving, conn, &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listener()})
+			h.log.Debug("a client has gone", "err", err)
+		})
+	}
+}
+
+func (h *host) enter(conn net.Conn) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ending {
+		return false
+	}
+	h.clients[conn] = struct{}{}
+	return true
+}
+
+func (h *host) leave(conn net.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.clients, conn)
+	h.quiet = time.Now()
+}
+
+// hangUp ends all connections at once.
+func (h *host) hangUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for conn := range h.clients {
+		conn.Close()
+	}
+}
+
+func (h *host) status(ctx context.Context) (rpc.Status, error) {
+	running, err := h.daemon.agents.Running(ctx)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Running: running,
+		Clients: len(h.clients), Listen: h.url}, err
+}
+
+// makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
+func (h *host) makeWay(ctx context.Context) error {
+	running, err := h.daemon.agents.Running(ctx)
+	if err != nil {
+		return err
+	}
+	if running > 0 {
+		return &rpc.Error{Code: rpc.CodeBusy, Message: "a turn is running"}
+	}
+	select {
+	case h.asked <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// listener is what rpc.Local wants: one place at a time where browsers are served.
+func (h *host) listener() func(string) (string, func() error, error) {
+	if h.listen == nil {
+		return nil
+	}
+	return func(address string) (string, func() error, error) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if h.url != "" {
+			return "", nil, &rpc.Error{Code: rpc.CodeBusy, Message: "the daemon listens already, at " + h.url}
+		}
+		url, end, err := h.listen(address)
+		if err != nil {
+			return "", nil, err
+		}
+		h.url, _, _ = strings.Cut(url, "#") // the token stands behind it
+		return url, func() error {
+			err := end()
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.url = ""
+			return err
+		}, nil
+	}
+}
