@@ -114,9 +114,12 @@ headers = { "x-team" = %q }
 	data := t.TempDir()
 	flags := []string{"--config", config, "--log-level", "debug"}
 
+	h := open(t, data, env, flags...)
+	h.ready()
 	var transcript lockedBuffer
 	cmd := command(t, env, append(append([]string{"--data", data}, flags...), "stdio")...)
 	p := startCommand(t, cmd, &transcript)
+	p.house = h
 	ask := func(model, text string) {
 		t.Helper()
 		// A session for each: the history of one would have the words of all.
@@ -151,9 +154,10 @@ headers = { "x-team" = %q }
 		t.Errorf("a redirect was followed %d times", n)
 	}
 	noCanary(t, "standard output", transcript.String())
-	noCanary(t, "standard error", p.log())
-	if !strings.Contains(p.log(), "DBG") {
-		t.Errorf("nothing was logged at debug:\n%s", p.log())
+	noCanary(t, "standard error", p.log()+h.stderr.String())
+	log, err := os.ReadFile(filepath.Join(data, logName)) // it is looked at below, with the other files
+	if err != nil || !bytes.Contains(log, []byte("DBG")) {
+		t.Errorf("nothing was logged at debug: %v\n%s", err, log)
 	}
 
 	for _, args := range [][]string{
@@ -168,7 +172,10 @@ headers = { "x-team" = %q }
 		}
 		noCanary(t, "thinkd "+strings.Join(args, " "), string(out))
 	}
-	err := filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
+	if err := quit(data); err != nil {
+		t.Error(err)
+	}
+	err = filepath.WalkDir(data, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

@@ -144,13 +144,15 @@ type lane struct {
 func (l *lane) live() {
 	l.lives++
 	defer l.sum.kills.Add(1)
-	p := start(l.t, l.data, l.env)
+	h := open(l.t, l.data, l.env)
 	if l.lives > 1 && l.rng.IntN(8) == 0 { // killed while it starts, or while it closes what the last kill left open
 		moment(time.Duration(l.rng.IntN(60)) * time.Millisecond)
 		l.sum.starting.Add(1)
-		p.kill()
+		h.kill()
 		return
 	}
+	h.ready()
+	p := h.client(l.env)
 	if !l.check(p, func(s *told) bool { return !s.settled() || l.rng.IntN(4) == 0 }) {
 		return
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"maps"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -251,22 +254,22 @@ func TestLevelsOnTheWire(t *testing.T) {
 // conversation is a session of a client inside the process.
 type conversation struct {
 	t         *testing.T
-	c         *client
+	link      *rpc.Link
 	id        string
 	preferred string // the level that was accepted last
 	starts    []json.RawMessage
 	ended     string // the turn that ended last
 }
 
-func newConversation(t *testing.T, c *client, model string) *conversation {
+func newConversation(t *testing.T, link *rpc.Link, model string) *conversation {
 	t.Helper()
-	s := &conversation{t: t, c: c}
+	s := &conversation{t: t, link: link}
 	var made struct {
 		ID string `json:"session_id"`
 	}
 	s.call("session/new", map[string]any{"model_id": model}, &made)
 	s.id = made.ID
-	c.notify = func(m message) error {
+	link.Notify = func(m rpc.Notification) error {
 		switch m.Method {
 		case "turn_start":
 			s.starts = append(s.starts, m.Params)
@@ -294,7 +297,7 @@ func (s *conversation) call(method string, params map[string]any, result any) {
 	if s.id != "" {
 		params["session_id"] = s.id
 	}
-	if err := s.c.call(method, params, result); err != nil {
+	if err := s.link.Call(method, params, result); err != nil {
 		s.t.Fatalf("%s: %v", method, err)
 	}
 }
@@ -307,7 +310,11 @@ func (s *conversation) say(text string) {
 	}
 	s.call("session/prompt", map[string]any{"text": text}, &receipt)
 	for s.ended != receipt.Turn {
-		if _, err := s.c.read(); err != nil {
+		n, err := s.link.Next()
+		if err == nil {
+			err = s.link.Notify(n)
+		}
+		if err != nil {
 			s.t.Fatal(err)
 		}
 	}
@@ -319,9 +326,9 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	name := level + " with " + policy
 	params := map[string]any{"session_id": s.id, "level": level, "fallback": policy}
 	var got levelAnswer
-	err := s.c.call("thinking/set", params, &got)
+	err := s.link.Call("thinking/set", params, &got)
 	if want.refused {
-		refused, ok := errors.AsType[*callError](err)
+		refused, ok := errors.AsType[*rpc.Error](err)
 		if !ok || refused.Code != 1010 {
 			t.Errorf("%s: %v, want error 1010", name, err)
 		}
@@ -396,7 +403,7 @@ func TestClampLeavesThePreference(t *testing.T) {
 	vendor, env := simulator(t, sim.Config{})
 	vendor.ScriptFunc(func(sim.Request) *sim.Answer { return &sim.Answer{Thinking: &one, Text: &one} })
 	s := newConversation(t, inProcess(t, env), "anthropic/claude-opus-5")
-	s.call("thinking/set", map[string]any{"level": "xhigh"}, ignored())
+	s.call("thinking/set", map[string]any{"level": "xhigh"}, nil)
 	for _, step := range []struct{ model, cell string }{
 		{"claude-opus-4-6", "high adaptive+high level_not_supported"},
 		{"claude-haiku-4-5-20251001", "high 32000 level_not_supported"},
@@ -443,8 +450,8 @@ func TestDisplayOnTheWire(t *testing.T) {
 		{"claude-haiku-4-5-20251001", "low", "omitted", "omitted"},
 		{"claude-haiku-4-5-20251001", "auto", "summarized", ""},
 	} {
-		s.call("model/set", map[string]any{"model_id": "anthropic/" + step.model}, ignored())
-		s.call("thinking/set", map[string]any{"level": step.level, "display": step.display}, ignored())
+		s.call("model/set", map[string]any{"model_id": "anthropic/" + step.model}, nil)
+		s.call("thinking/set", map[string]any{"level": step.level, "display": step.display}, nil)
 		s.say("Which date is later?")
 		requests := vendor.Requests()
 		last := requests[len(requests)-1]
@@ -463,23 +470,29 @@ func TestDisplayOnTheWire(t *testing.T) {
 	}
 }
 
-// ignored takes an answer that nobody looks at.
-func ignored() *json.RawMessage { return new(json.RawMessage) }
-
 // inProcess is a client of a daemon inside the test, with a store in memory.
-func inProcess(t *testing.T, env []string) *client {
+func inProcess(t *testing.T, env []string) *rpc.Link {
 	t.Helper()
 	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(env...), configPath: writeConfig(t, ""),
 		logLevel: "warn", logFormat: "text"}
 	d, err := p.open(t.Context(), session.NewMem())
-	c, hangUp, err := p.dial(t.Context(), d, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := net.Pipe()
+	served := make(chan error, 1)
+	go func() { // ends when the link is closed; the cleanup waits
+		status := func(context.Context) (rpc.Status, error) { return rpc.Status{}, nil }
+		served <- d.server.ServeLocal(context.WithoutCancel(t.Context()), theirs, &rpc.Local{Status: status})
+	}()
+	link, err := rpc.Greet(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := hangUp(); err != nil {
+		if err := errors.Join(link.Close(), <-served, d.close()); err != nil {
 			t.Error(err)
 		}
 	})
-	return c
+	return link
 }

@@ -3,27 +3,43 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
 )
 
 // patience is how long a test waits for what should come at once: a bound for failures, never a pause.
 const patience = 60 * time.Second
 
-// process is a daemon in a process of its own, spoken to in lines over its standard input and output.
+// house is a daemon in a process of its own.
+type house struct {
+	t      testing.TB
+	cmd    *exec.Cmd
+	stderr lockedBuffer
+	lines  chan string // what it says, until it says no more
+	ended  bool
+}
+
+// process is a door in a process of its own, spoken to in lines over its standard input and output, and mostly with a
+// daemon that goes when it goes.
 type process struct {
 	t     testing.TB
+	house *house // nil: the door's daemon is its own affair
 	cmd   *exec.Cmd
 	stdin io.WriteCloser
 	gone  chan struct{} // closed when standard output has ended and all of it is in updates
@@ -56,7 +72,16 @@ type update struct {
 	Signed   bool       `json:"signed"`
 	Stop     string     `json:"stop_reason"`
 	Kind     string     `json:"kind"`
-	Error    *callError `json:"error"`
+	Error    *rpc.Error `json:"error"`
+}
+
+// message is one message of the daemon.
+type message struct {
+	ID     *int            `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *rpc.Error      `json:"error"`
 }
 
 // raceOptions keep a process that was built with the race detector from waiting a second at its end.
@@ -82,12 +107,112 @@ func command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// start runs `thinkd stdio` on a data directory. It is killed at the end of the test if it still runs.
+// open runs a daemon on a data directory. It is killed at the end of the test if it still runs.
+func open(t testing.TB, data string, env []string, flags ...string) *house {
+	t.Helper()
+	cmd := command(t, env, append(append([]string{"--data", data}, flags...), "daemon")...)
+	h := &house{t: t, cmd: cmd, lines: make(chan string, 100)}
+	cmd.Stderr = &h.stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { // ends with the daemon, or when that has said what it has to
+		defer close(h.lines)
+		for in := bufio.NewScanner(stdout); in.Scan(); {
+			h.lines <- in.Text()
+		}
+	}()
+	t.Cleanup(h.kill)
+	return h
+}
+
+// ready waits until the daemon listens.
+func (h *house) ready() {
+	h.t.Helper()
+	select {
+	case line := <-h.lines:
+		if line != saidReady {
+			h.t.Fatalf("the daemon says %q, and then %q", line, <-h.lines)
+		}
+	case <-time.After(patience):
+		h.t.Fatal("the daemon does not start")
+	}
+}
+
+// kill ends the daemon as a crash would.
+func (h *house) kill() {
+	if h.ended {
+		return
+	}
+	h.cmd.Process.Kill()
+	h.gone()
+}
+
+// gone waits for the daemon and is how it ended.
+func (h *house) gone() error {
+	h.t.Helper()
+	h.ended = true
+	for range h.lines { // until the end
+	}
+	err := h.cmd.Wait()
+	checkSilence(h.t, "the daemon", h.stderr.String())
+	return err
+}
+
+// end asks the daemon to end and waits for it to end well.
+func (h *house) end() {
+	h.t.Helper()
+	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		h.t.Error(err)
+	}
+	if err := h.gone(); err != nil {
+		h.t.Errorf("the daemon ends with %v\n%s", err, h.stderr.String())
+	}
+}
+
+// quit ends the daemon that commands have started on a data directory, if there is one, and waits for it to be gone.
+func quit(data string) error {
+	link, err := greet(context.Background(), data)
+	if err != nil {
+		return nil
+	}
+	daemon, err := os.FindProcess(link.Status.PID)
+	if err == nil {
+		err = daemon.Signal(syscall.SIGTERM)
+	}
+	link.Close()
+	for err == nil {
+		_, checked := session.CheckFile(context.Background(), filepath.Join(data, "thinkd.db"))
+		if _, held := errors.AsType[*session.LockedError](checked); !held {
+			return nil
+		}
+		moment(firstPause)
+	}
+	return err
+}
+
+// start runs a daemon on a data directory, and `thinkd stdio` as its client. Both are killed at the end of the test if
+// they still run.
 func start(t testing.TB, data string, env []string, flags ...string) *process {
 	t.Helper()
-	args := append([]string{"--data", data}, flags...)
-	return startCommand(t, command(t, env, append(args, "stdio")...))
+	h := open(t, data, env, flags...)
+	h.ready()
+	return h.client(env, flags...)
 }
+
+// client runs `thinkd stdio`, with which the daemon is to end.
+func (h *house) client(env []string, flags ...string) *process {
+	h.t.Helper()
+	p := startCommand(h.t, command(h.t, env, append(append(h.data(), flags...), "stdio")...))
+	p.house = h
+	return p
+}
+
+func (h *house) data() []string { return slices.Clone(h.cmd.Args[1:3]) }
 
 // startCommand runs a command that speaks the protocol. What it writes to standard output goes to also, too.
 func startCommand(t testing.TB, cmd *exec.Cmd, also ...io.Writer) *process {
@@ -162,7 +287,7 @@ func (p *process) take(m message) {
 	p.news = make(chan struct{})
 }
 
-// call sends a request and waits for its answer: nil, a *callError, or errGone.
+// call sends a request and waits for its answer: nil, a *rpc.Error, or errGone.
 func (p *process) call(method string, params, result any) error {
 	p.t.Helper()
 	answer := make(chan message, 1)
@@ -327,7 +452,10 @@ func (p *process) kill() {
 	if done {
 		return
 	}
-	p.cmd.Process.Kill() // it may have ended by itself
+	p.cmd.Process.Kill() // first, or it would start another daemon; it may have ended by itself
+	if p.house != nil {
+		p.house.kill()
+	}
 	p.stdin.Close()
 	<-p.gone
 	p.cmd.Wait() // its status is the kill's
@@ -356,6 +484,9 @@ func (p *process) ends() {
 		p.t.Errorf("the process ends with %v\n%s", err, p.log())
 	}
 	p.checkLog()
+	if p.house != nil {
+		p.house.end()
+	}
 }
 
 func (p *process) checkLog() {
@@ -363,10 +494,14 @@ func (p *process) checkLog() {
 	if len(p.orphans) > 0 {
 		p.t.Errorf("an answer to nothing that was asked: %v", (<-p.orphans).Error)
 	}
-	log := p.log()
+	checkSilence(p.t, "the door", p.log())
+}
+
+func checkSilence(t testing.TB, who, stderr string) {
+	t.Helper()
 	for _, bad := range []string{"DATA RACE", "panic", "goroutine "} {
-		if strings.Contains(log, bad) {
-			p.t.Errorf("standard error has %q:\n%s", bad, log)
+		if strings.Contains(stderr, bad) {
+			t.Errorf("%s writes %q to standard error:\n%s", who, bad, stderr)
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -21,6 +22,7 @@ import (
 //
 //	capture NAME REGEXP   sets a variable to what the group matched in the last standard output
 //	hold DIR              runs a daemon on a data directory until the end; $HOLDER is its process
+//	quit DIR              ends the daemon that commands have started on a data directory
 //	readonly DIR          makes a directory unwritable, for root as well; skips where that cannot be done
 //	newer FILE            gives a store the format version of a later build
 //	damage FILE           overwrites a page of a file in its middle
@@ -37,6 +39,7 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("SIM", address)
 			env.Setenv("GORACE", raceOptions)
+			env.Defer(func() { quitAll(t, env.WorkDir) })
 			return os.Mkdir(home, 0o700)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -50,10 +53,14 @@ func TestScripts(t *testing.T) {
 			},
 			"hold": func(ts *testscript.TestScript, neg bool, args []string) {
 				arguments(ts, neg, args, 1)
-				p := start(t, ts.MkAbs(args[0]), nil)
-				p.must("ping", struct{}{}, nil)
-				ts.Setenv("HOLDER", strconv.Itoa(p.cmd.Process.Pid))
-				ts.Defer(p.end)
+				h := open(t, ts.MkAbs(args[0]), nil)
+				h.ready()
+				ts.Setenv("HOLDER", strconv.Itoa(h.cmd.Process.Pid))
+				ts.Defer(h.end)
+			},
+			"quit": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 1)
+				ts.Check(quit(ts.MkAbs(args[0])))
 			},
 			"readonly": func(ts *testscript.TestScript, neg bool, args []string) {
 				arguments(ts, neg, args, 1)
@@ -73,6 +80,19 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// quitAll ends the daemons on all data directories of a story.
+func quitAll(t testing.TB, dir string) {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "thinkd.lock" {
+			err = quit(filepath.Dir(path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 func arguments(ts *testscript.TestScript, neg bool, args []string, n int) {
