@@ -12,8 +12,16 @@ import (
 // TestMain makes the test binary answer to the name thinkd as well: scripts and tests start the real program, with the
 // race detector where the tests have it.
 func TestMain(m *testing.M) {
-	testscript.Main(leakChecked{m}, map[string]func(){"thinkd": main})
+	testscript.Main(leakChecked{m}, map[string]func(){"thinkd": func() {
+		if v := os.Getenv(versionVariable); v != "" {
+			version = v
+		}
+		main()
+	}})
 }
+
+// versionVariable makes the program another version of itself.
+const versionVariable = "THINKD_TEST_VERSION"
 
 // leakChecked fails tests that leave a goroutine behind.
 type leakChecked struct{ m *testing.M }

@@ -110,7 +110,7 @@ func command(t testing.TB, env []string, args ...string) *exec.Cmd {
 // open runs a daemon on a data directory. It is killed at the end of the test if it still runs.
 func open(t testing.TB, data string, env []string, flags ...string) *house {
 	t.Helper()
-	cmd := command(t, env, append(append([]string{"--data", data}, flags...), "daemon")...)
+	cmd := command(t, env, append([]string{"--data", data, "daemon"}, flags...)...)
 	h := &house{t: t, cmd: cmd, lines: make(chan string, 100)}
 	cmd.Stderr = &h.stderr
 	stdout, err := cmd.StdoutPipe()

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestOlder(t *testing.T) {
+	order := []string{"0.1.0-dev", "0.1.0", "v0.1.1-alpha", "0.1.1-beta", "0.1.1+build5", "0.2.0", "0.10.0", "1.0.0"}
+	for i, a := range order {
+		for j, b := range order {
+			if got := older(a, b); got != (i < j) {
+				t.Errorf("older(%s, %s) is %v", a, b, got)
+			}
+		}
+		for _, word := range []string{"", "dev", "1.2", "1.2.3.4", "1.x.3", "-1.0.0", "99999999999.0.0"} {
+			if older(a, word) || older(word, a) {
+				t.Errorf("%q and %q have an order", a, word)
+			}
+		}
+	}
+}
+
+// The fingerprint tells configs apart, and nothing of their secrets.
+func TestFingerprint(t *testing.T) {
+	load := func(doc string, env ...string) string {
+		t.Helper()
+		c, err := loadConfig(writeConfig(t, doc), environment(env...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		print, err := c.fingerprint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Providers[0].Key.IsZero() != (len(env) == 0) || c.Providers[0].KeyEnv != "ANTHROPIC_API_KEY" {
+			t.Error("the config itself has changed")
+		}
+		return print
+	}
+	same := [][2]string{
+		{load(""), load("# nothing")},
+		{load("", "ANTHROPIC_API_KEY=sk-a"), load("", "ANTHROPIC_API_KEY=sk-b")},
+		{load("[providers.anthropic]\nheaders = { \"x-team\" = \"a\" }"), load("[providers.anthropic]\nheaders = { \"x-team\" = \"b\" }")},
+	}
+	seen := map[string]int{}
+	for i, pair := range same {
+		if pair[0] != pair[1] {
+			t.Errorf("pair %d: %s and %s", i, pair[0], pair[1])
+		}
+		seen[pair[0]]++
+	}
+	for _, doc := range []string{`model = "sim/claude"`, `thinking_level = "low"`, "[limits]\nmax_model_calls = 3",
+		"[providers.anthropic]\nbase_url = \"http://127.0.0.1:1\"", "[[providers.anthropic.models]]\nid = \"claude-opus-5-5\"\nmax_output_tokens = 5"} {
+		seen[load(doc)]++
+	}
+	if len(seen) != len(same)+5 {
+		t.Errorf("different configs have equal fingerprints: %v", seen)
+	}
+}
+
+// The log is bounded, and no record is cut or lost that has room.
+func TestLogFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), logName)
+	l := &logFile{path: path}
+	record := func(i int) string { return fmt.Sprintf("%06d %s\n", i, strings.Repeat("x", 1000)) }
+	const writers, each = 4, 1000
+	var writing sync.WaitGroup
+	for w := range writers {
+		writing.Go(func() {
+			for i := range each {
+				if n, err := l.Write([]byte(record(w*each + i))); err != nil || n != len(record(0)) {
+					t.Errorf("%d, %v", n, err)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	var all []byte
+	for _, name := range []string{path + ".1", path} {
+		text, err := os.ReadFile(name)
+		if err != nil || len(text) > maxLog || len(text) == 0 {
+			t.Errorf("%s: %d bytes, %v", filepath.Base(name), len(text), err)
+		}
+		checkMode(t, name, 0o600)
+		all = append(all, text...)
+	}
+	last := make([]int, writers)
+	for line := range bytes.Lines(all) {
+		i, err := strconv.Atoi(string(line[:6]))
+		if err != nil || string(line) != record(i) {
+			t.Fatalf("not a record: %.40q", line)
+		}
+		if w := i / each; i%each < last[w] {
+			t.Errorf("record %d comes late", i)
+		} else {
+			last[w] = i % each
+		}
+	}
+	// What was there is gone on with; a link is not followed.
+	again := &logFile{path: path}
+	if _, err := again.Write([]byte("again\n")); err != nil {
+		t.Error(err)
+	}
+	again.Close()
+	if text, err := os.ReadFile(path); err != nil || !bytes.HasSuffix(text, []byte("x\nagain\n")) {
+		t.Errorf("%v", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(path, link); err != nil {
+		t.Skip(err)
+	}
+	if _, err := (&logFile{path: link}).Write([]byte("x")); err == nil {
+		t.Error("a link is followed")
+	}
+}
+
+// What lies in the socket's place is removed if a socket may lie there, and left if not.
+func TestSocketPlace(t *testing.T) {
+	dir, err := os.MkdirTemp("", "thinkd") // t.TempDir may be too long a path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	path := filepath.Join(dir, socketName)
+	first, err := openSocket(dir, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := openSocket(dir, os.Getenv) // as after a crash
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Close(); err != nil {
+		t.Error(err)
+	}
+	checkMode(t, path, os.ModeSocket|0o600) // the second one's
+	if err := second.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(path); !os.IsNotExist(err) {
+		t.Errorf("the socket is left: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openSocket(dir, os.Getenv); err == nil || !strings.Contains(err.Error(), "is not a socket; remove it") {
+		t.Errorf("a file in its place: %v", err)
+	}
+	if text, err := os.ReadFile(path); string(text) != "mine" {
+		t.Errorf("the file has %q, %v", text, err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := filepath.Join(dir, "elsewhere")
+	if err := os.Symlink(elsewhere, path); err != nil {
+		t.Skip(err)
+	}
+	third, err := openSocket(dir, os.Getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer third.Close()
+	checkMode(t, path, os.ModeSocket|0o600)
+	if _, err := os.Lstat(elsewhere); !os.IsNotExist(err) {
+		t.Errorf("a link was followed: %v", err)
+	}
+}
+
+// A directory for sockets that is another user's, or a link, is not used.
+func TestPrivateDir(t *testing.T) {
+	base := t.TempDir()
+	env := environment("XDG_RUNTIME_DIR=" + base)
+	dir, err := privateDir(env)
+	if err != nil || dir != filepath.Join(base, "thinkd") {
+		t.Fatalf("%s, %v", dir, err)
+	}
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := privateDir(env); err != nil {
+		t.Error(err)
+	}
+	checkMode(t, dir, os.ModeDir|0o700)
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(t.TempDir(), dir); err != nil {
+		t.Skip(err)
+	}
+	if _, err := privateDir(env); err == nil {
+		t.Error("a link is followed")
+	}
+	if os.Getuid() != 0 {
+		return
+	}
+	if err := os.Remove(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, 1, 1); err != nil {
+		t.Skip(err)
+	}
+	if _, err := privateDir(env); err == nil {
+		t.Error("another user's directory is used")
+	}
+}
