@@ -72,6 +72,9 @@ func vendorOf(t *testing.T) []string {
 	return env
 }
 
+// closing is the code for what the daemon's end has left open.
+const closing = int(rpc.CodeClosing)
+
 const vendorModel = "anthropic/claude-opus-5-5"
 
 // attach subscribes and is where the session stands.
@@ -197,7 +200,7 @@ func TestDoorsOutliveDaemons(t *testing.T) {
 		killed := time.Now()
 		pid := killDaemon(t, data)
 		for _, p := range both {
-			if e, ok := errors.AsType[*rpc.Error](<-answers); !ok || e.Code != rpc.CodeClosing {
+			if e, ok := errors.AsType[*callError](<-answers); !ok || e.Code != closing {
 				t.Errorf("round %d: a request in flight is answered with %v", round, e)
 			}
 			stale := p.wait("stale", func(u update) bool { return u.Method == "stale" && u.Session == id })
@@ -289,11 +292,16 @@ func TestTurnOutlivesItsEditor(t *testing.T) {
 func TestDaemonLeavesUnused(t *testing.T) {
 	t.Parallel()
 	data, env := t.TempDir(), vendorOf(t)
-	h := open(t, data, env, "--idle", "50ms")
+	h := open(t, data, env, "--idle", "1s")
 	h.ready()
+	link, err := greet(t.Context(), data) // it keeps the daemon until the door is there
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := h.client(env)
 	p.house = nil
 	id := p.newSession("model_id", vendorModel)
+	link.Close()
 	r := recital{Tag: "alone", Thinking: 10, Blocks: 1, Words: 300, Pace: 300}
 	p.say(id, r.prompt())
 	p.kill()
@@ -348,7 +356,7 @@ func TestDaemonEndsInOrder(t *testing.T) {
 		for tries := 0; ; tries++ { // a request may still meet the daemon that ends
 			var err error
 			messages, err = w.p.history(w.id)
-			if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == rpc.CodeClosing && tries < 10 {
+			if e, ok := errors.AsType[*callError](err); ok && e.Code == closing && tries < 10 {
 				continue
 			}
 			if err != nil {
@@ -423,7 +431,7 @@ func TestDoorTellsWhyThereIsNoDaemon(t *testing.T) {
 		t.Errorf("%v, %s", err, out)
 	}
 	killDaemon(t, data)
-	if e, ok := errors.AsType[*rpc.Error](<-answered); !ok || e.Code != rpc.CodeClosing {
+	if e, ok := errors.AsType[*callError](<-answered); !ok || e.Code != closing {
 		t.Errorf("the request in flight is answered with %v", e)
 	}
 	<-p.gone

@@ -3,11 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
-	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -16,21 +11,22 @@ import (
 	"time"
 )
 
-// TestOrderlyEnd ends the daemon in the middle of a turn, by a signal and by the end of its input: it goes in time, with
-// status 0, tells its client how the turn ended, and keeps all that was acknowledged, what is queued included.
+// TestOrderlyEnd ends the daemon in the middle of a turn, by a signal while its client is there and after that has gone: it
+// goes in time, with status 0, tells its client how the turn ended, and keeps all that was acknowledged, what is queued
+// included.
 func TestOrderlyEnd(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(p *process){
-		"SIGTERM": func(p *process) { p.signal(syscall.SIGTERM) },
-		"SIGINT":  func(p *process) { p.signal(os.Interrupt) },
-		"EOF":     func(p *process) { p.stdin.Close() },
+		"SIGTERM": func(p *process) { p.house.endBy(syscall.SIGTERM) },
+		"SIGINT":  func(p *process) { p.house.endBy(os.Interrupt) },
+		"EOF":     func(p *process) { p.end() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			if runtime.GOOS == "windows" && name != "EOF" {
 				t.Skip("Windows has no signals to send to another process")
 			}
-			data := t.TempDir()
+			data := dataDir(t)
 			p := start(t, data, nil)
 			id := p.newSession("model_id", "sim/claude")
 			if end := p.turn(id, "First. [[sim: thinking=20 text=20 pace=0]]"); end.Stop != "end_turn" {
@@ -42,9 +38,16 @@ func TestOrderlyEnd(t *testing.T) {
 
 			asked := time.Now()
 			stop(p)
-			p.ends()
 			if took := time.Since(asked); took > 10*time.Second {
 				t.Errorf("it took %s", took)
+			}
+			if name != "EOF" { // the door has found another daemon
+				p.wait("stale", func(u update) bool { return u.Method == "stale" })
+				p.house = nil
+				p.end()
+				if err := quit(data); err != nil {
+					t.Fatal(err)
+				}
 			}
 			var heard, thinking string
 			ends := 0
@@ -99,41 +102,14 @@ func TestOrderlyEnd(t *testing.T) {
 	}
 }
 
-func (p *process) signal(s os.Signal) {
-	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
-}
-
 // TestHangUpInMidTurn leaves a daemon inside the process while it has much to say: that is no failure of the command.
 func TestHangUpInMidTurn(t *testing.T) {
 	t.Parallel()
-	c := inProcess(t, nil) // hangs up at the end of the test
-	s := newConversation(t, c, "sim/claude")
-	var receipt json.RawMessage
-	s.call("session/prompt", map[string]any{"text": "Which date is later? [[sim: thinking=100000 pace=0]]"}, &receipt)
+	link := inProcess(t, nil) // hangs up at the end of the test
+	s := newConversation(t, link, "sim/claude")
+	s.call("session/prompt", map[string]any{"text": "Which date is later? [[sim: thinking=100000 pace=0]]"}, nil)
 	for len(s.starts) == 0 {
-		if _, err := c.read(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestHangUpIsNoFailure: which side finds the connection closed first is chance, so both count as the same.
-func TestHangUpIsNoFailure(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("the server broke")
-	for _, test := range []struct{ served, want error }{
-		{nil, nil}, {fmt.Errorf("write: %w", io.ErrClosedPipe), nil}, {broken, broken},
-	} {
-		ours, theirs := net.Pipe()
-		c := newClient(ours)
-		c.serving.Go(func() { c.served = test.served })
-		if err := c.close(); !errors.Is(err, test.want) || (err == nil) != (test.want == nil) {
-			t.Errorf("served with %v, the end is %v", test.served, err)
-		}
-		theirs.Close()
+		s.next()
 	}
 }
 
@@ -145,7 +121,7 @@ func TestEndInMidMessage(t *testing.T) {
 		"{\"jsonrpc\":":                true,
 		"Content-Length: 100\r\n\r\n{": false, // the frame is broken, and the status says so
 	} {
-		cmd := command(t, nil, "--data", t.TempDir(), "stdio")
+		cmd := command(t, nil, "--data", dataDir(t), "stdio")
 		cmd.Stdin = strings.NewReader(said)
 		out, err := cmd.CombinedOutput()
 		if (err == nil) != well || strings.Contains(string(out), "panic") {
@@ -177,7 +153,7 @@ func TestSim(t *testing.T) {
 	}
 	env := []string{"ANTHROPIC_API_KEY=any", "ANTHROPIC_BASE_URL=" + strings.TrimSpace(address)}
 	var out, errOut strings.Builder
-	prompt := command(t, env, "prompt", "--thinking", "high", "Which date is later? [[sim: thinking=30 text=60]]")
+	prompt := command(t, env, "--data", dataDir(t), "prompt", "--thinking", "high", "Which date is later? [[sim: thinking=30 text=60]]")
 	prompt.Stdout, prompt.Stderr = &out, &errOut
 	if err := prompt.Run(); err != nil || !strings.Contains(out.String(), "You asked: *Which date is later?*") || !strings.Contains(errOut.String(), "The user says “Which") {
 		t.Errorf("%v\n%s\n%s", err, out.String(), errOut.String())

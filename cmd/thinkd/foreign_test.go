@@ -164,7 +164,7 @@ func TestConversation(t *testing.T) {
 			vendor, env := simulator(t, sim.Config{})
 			vendor.Script(sim.Answer{Parts: []sim.Part{
 				{Kind: sim.Thinking, Text: "Compare both dates."}, {Kind: sim.Text, Text: "The second."}}})
-			f := startFramed(t, command(t, env, "--data", t.TempDir(), "stdio"), withHeaders)
+			f := startFramed(t, command(t, env, "--data", dataDir(t), "stdio"), withHeaders)
 
 			f.send(`{"jsonrpc":"2.0","id":1,"method":"session/new","params":{"model_id":"anthropic/claude-opus-5-5","thinking_level":"high"}}`)
 			var made struct {
@@ -276,7 +276,7 @@ func TestForeignLibrary(t *testing.T) {
 		t.Skipf("no foreign JSON-RPC library here: install node, and run %s at the root of the repository", install)
 	}
 	daemon := command(t, nil)
-	cmd := exec.Command(node, filepath.Join(dir, "conversation.mjs"), daemon.Path, "--data", t.TempDir(), "stdio")
+	cmd := exec.Command(node, filepath.Join(dir, "conversation.mjs"), daemon.Path, "--data", dataDir(t), "stdio")
 	cmd.Env = daemon.Env
 	out, err := cmd.CombinedOutput()
 	if err != nil {

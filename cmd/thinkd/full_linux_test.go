@@ -120,7 +120,7 @@ func TestFullDisk(t *testing.T) {
 func room(t *testing.T, p *process, size uint64) {
 	t.Helper()
 	limit := &unix.Rlimit{Cur: size, Max: unix.RLIM_INFINITY}
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_FSIZE, limit, nil); err != nil {
+	if err := unix.Prlimit(p.house.cmd.Process.Pid, unix.RLIMIT_FSIZE, limit, nil); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -216,7 +216,7 @@ func TestHugePrompt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			data := t.TempDir()
+			data := dataDir(t)
 			cmd := command(t, nil, "--data", data, "stdio")
 			cmd.Path, cmd.Args[0] = binary, binary
 			f := startFramed(t, cmd, name == "content-length")

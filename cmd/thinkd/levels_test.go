@@ -310,13 +310,19 @@ func (s *conversation) say(text string) {
 	}
 	s.call("session/prompt", map[string]any{"text": text}, &receipt)
 	for s.ended != receipt.Turn {
-		n, err := s.link.Next()
-		if err == nil {
-			err = s.link.Notify(n)
-		}
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		s.next()
+	}
+}
+
+// next takes in a notification.
+func (s *conversation) next() {
+	s.t.Helper()
+	n, err := s.link.Next()
+	if err == nil {
+		err = s.link.Notify(n)
+	}
+	if err != nil {
+		s.t.Fatal(err)
 	}
 }
 
@@ -490,7 +496,11 @@ func inProcess(t *testing.T, env []string) *rpc.Link {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(link.Close(), <-served, d.close()); err != nil {
+		err := link.Close()
+		if e := <-served; !errors.Is(e, io.ErrClosedPipe) { // a hang-up is none of the server's failures
+			err = errors.Join(err, e)
+		}
+		if err := errors.Join(err, d.close()); err != nil {
 			t.Error(err)
 		}
 	})

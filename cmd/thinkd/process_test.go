@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -72,7 +71,7 @@ type update struct {
 	Signed   bool       `json:"signed"`
 	Stop     string     `json:"stop_reason"`
 	Kind     string     `json:"kind"`
-	Error    *rpc.Error `json:"error"`
+	Error    *callError `json:"error"`
 }
 
 // message is one message of the daemon.
@@ -81,8 +80,18 @@ type message struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
-	Error  *rpc.Error      `json:"error"`
+	Error  *callError      `json:"error"`
+	raw    []byte
 }
+
+// callError is an error that the daemon answered.
+type callError struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message"`
+	Data    json.RawMessage `json:"data"`
+}
+
+func (e *callError) Error() string { return e.Message }
 
 // raceOptions keep a process that was built with the race detector from waiting a second at its end.
 const raceOptions = "atexit_sleep_ms=0"
@@ -166,7 +175,12 @@ func (h *house) gone() error {
 // end asks the daemon to end and waits for it to end well.
 func (h *house) end() {
 	h.t.Helper()
-	if err := h.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+	h.endBy(syscall.SIGTERM)
+}
+
+func (h *house) endBy(s os.Signal) {
+	h.t.Helper()
+	if err := h.cmd.Process.Signal(s); err != nil {
 		h.t.Error(err)
 	}
 	if err := h.gone(); err != nil {
@@ -287,7 +301,7 @@ func (p *process) take(m message) {
 	p.news = make(chan struct{})
 }
 
-// call sends a request and waits for its answer: nil, a *rpc.Error, or errGone.
+// call sends a request and waits for its answer: nil, a *callError, or errGone.
 func (p *process) call(method string, params, result any) error {
 	p.t.Helper()
 	answer := make(chan message, 1)
