@@ -88,6 +88,22 @@ func (p *process) attach(session string) (seq uint64, open bool) {
 	return at.Seq, at.Open != nil
 }
 
+// afresh returns when the door has the next daemon: the one before has ended, and requests that were on their way to it
+// are answered with that.
+func (p *process) afresh() {
+	p.t.Helper()
+	for range 10 {
+		err := p.call("ping", nil, nil)
+		if err == nil {
+			return
+		}
+		if e, ok := errors.AsType[*callError](err); !ok || e.Code != closing {
+			p.t.Fatal(err)
+		}
+	}
+	p.t.Fatal("there is no daemon any more")
+}
+
 // checkDense fails unless each number after one comes once, as far as it goes.
 func checkDense(t *testing.T, who string, updates []update, session string, after uint64) {
 	t.Helper()
@@ -352,17 +368,10 @@ func TestDaemonEndsInOrder(t *testing.T) {
 		w.p.wait("stale", func(u update) bool { return u.Method == "stale" && u.Session == w.id })
 	}
 	for _, w := range all {
-		var messages []chat
-		for tries := 0; ; tries++ { // a request may still meet the daemon that ends
-			var err error
-			messages, err = w.p.history(w.id)
-			if e, ok := errors.AsType[*callError](err); ok && e.Code == closing && tries < 10 {
-				continue
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			break
+		w.p.afresh()
+		messages, err := w.p.history(w.id)
+		if err != nil {
+			t.Fatal(err)
 		}
 		if len(messages) != 3 || messages[0].Turn != w.turn || messages[1].Incomplete != "interrupted" || messages[2].Turn != w.queued {
 			t.Errorf("after the end the history is %+v", messages)

@@ -42,7 +42,7 @@ func TestOrderlyEnd(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 			if name != "EOF" { // the door has found another daemon
-				p.wait("stale", func(u update) bool { return u.Method == "stale" })
+				p.afresh()
 				p.house = nil
 				p.end()
 				if err := quit(data); err != nil {
