@@ -18,4 +18,7 @@
 //     internal error with a reference into the log, and tells nothing else.
 //
 // Methods are entries of one typed table (method.go), from which dispatch and rpc.discover come.
+//
+// The other side is here too, for the daemon's own commands: a [Link] is a connection to the daemon, and a [Door] joins a
+// client on a pipe to whichever daemon there is.
 package rpc
