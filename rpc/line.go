@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,7 +43,7 @@ func (f *byteFrames) line(limit int) ([]byte, error) {
 		part, err := f.in.ReadSlice('\n')
 		whole := part
 		if len(f.long) > 0 || errors.Is(err, bufio.ErrBufferFull) {
-			f.long = append(f.long, part...)
+			f.keep(part)
 			whole = f.long
 		}
 		if size := len(bytes.TrimRight(whole, "\r\n")); size > limit {
@@ -54,6 +55,16 @@ func (f *byteFrames) line(limit int) ([]byte, error) {
 			return whole, err
 		}
 	}
+}
+
+// keep adds to a message that is larger than the reader's buffer. The room doubles each time, up to the limit: what append
+// would leave behind on the way is several times the message.
+func (f *byteFrames) keep(part []byte) {
+	if cap(f.long)-len(f.long) < len(part) {
+		more := min(len(f.long), max(f.limit-len(f.long), 0))
+		f.long = slices.Grow(f.long, max(more, len(part)))
+	}
+	f.long = append(f.long, part...)
 }
 
 func (f *byteFrames) skipLine() error {
@@ -194,7 +205,7 @@ func (f *byteFrames) body(length int64) ([]byte, error) {
 		if err != nil {
 			return nil, unexpected(err)
 		}
-		f.long = append(f.long, part...)
+		f.keep(part)
 		if _, err := f.in.Discard(len(part)); err != nil {
 			return nil, err
 		}
