@@ -21,7 +21,7 @@ var idleConns = flag.Int("idle", 200, "how many idle WebSocket connections TestI
 // TestIdleWebSockets holds idle connections, whose clients live in processes of their own, and prints what one costs.
 // Run it with -idle 10000, without the race detector for the figures; the system has to allow as many open files.
 func TestIdleWebSockets(t *testing.T) {
-	addr := listen(t, testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
+	addr := listenOn(t, testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
 	memory := func() (heap, stacks, rss uint64) {
 		runtime.GC()
 		runtime.GC()

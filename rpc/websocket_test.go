@@ -37,7 +37,7 @@ func testHTTP(t testing.TB, s *Server, c HTTPConfig) *HTTP {
 }
 
 // listen puts a handler on a port of loopback.
-func listen(t testing.TB, h *HTTP) net.Addr {
+func listenOn(t testing.TB, h *HTTP) net.Addr {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -237,7 +237,7 @@ func TestWebSocketFrames(t *testing.T) {
 			append(strings.Split(strings.Repeat("pong \n", maxControl-1)+"pong ", "\n"), "close 1008")},
 		{"a flood of pongs", strings.Repeat(frame(fin|pong11, ""), 1000), []string{"close 1008"}},
 	}
-	addr := listen(t, testHTTP(t, testServer(t, Config{MessageBytes: limit}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
+	addr := listenOn(t, testHTTP(t, testServer(t, Config{MessageBytes: limit}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			c := dialRaw(t, addr)
@@ -299,7 +299,7 @@ func TestWebSocketFrames(t *testing.T) {
 
 // A large answer comes in frames that leave room for others, and is the same.
 func TestWebSocketLargeAnswer(t *testing.T) {
-	addr := listen(t, testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
+	addr := listenOn(t, testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
 	c := dialRaw(t, addr)
 	const times = 500_000
 	if err := atOnce(c.conn, frame(fin|text, request(1, "echo", fmt.Sprintf(`{"text":"0123456789","times":%d}`, times)))); err != nil {

@@ -22,6 +22,7 @@ type daemon struct {
 	agents    *agent.Group
 	server    *rpc.Server
 
+	serve       serveConfig
 	fingerprint string     // of the config
 	lost        chan error // one fits: the store's file is not ours any more, and the daemon is to end
 }
@@ -40,7 +41,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{log: log, lost: make(chan error, 1)}
+	d := &daemon{log: log, serve: c.Serve, lost: make(chan error, 1)}
 	if d.fingerprint, err = c.fingerprint(); err != nil {
 		return nil, err
 	}

@@ -6,11 +6,11 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
 )
 
 // host is a daemon with its door open: it serves who comes to the data directory's socket, until nobody needs it any
@@ -18,11 +18,9 @@ import (
 type host struct {
 	daemon *daemon
 	log    *slog.Logger
+	dir    string
 	socket *socket
 	idle   time.Duration // without clients and turns, after which it ends; 0: never
-
-	// listen serves browsers at a TCP address until close is called; nil: this daemon does not. Set before run.
-	listen func(address string) (url string, close func() error, err error)
 
 	serving context.Context // of all connections
 	stop    context.CancelCauseFunc
@@ -34,7 +32,7 @@ type host struct {
 	clients map[net.Conn]struct{}
 	quiet   time.Time // when it was last seen that there was a client or a turn
 	ending  bool      // nobody is let in
-	url     string    // where browsers are served; empty: nowhere
+	network *listener // where browsers are served; nil: nowhere
 }
 
 const (
@@ -53,7 +51,7 @@ func (p *program) host(ctx context.Context, dir string, idle time.Duration) (*ho
 	if err != nil {
 		return nil, err
 	}
-	h := &host{daemon: d, log: d.log, idle: idle, asked: make(chan struct{}, 1),
+	h := &host{daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan struct{}, 1),
 		clients: make(map[net.Conn]struct{}), quiet: time.Now()}
 	if h.socket, err = openSocket(dir, p.getenv); err != nil {
 		return nil, errors.Join(err, d.close())
@@ -72,10 +70,19 @@ func (h *host) run(ctx context.Context) error {
 	why, err := h.wait(ctx)
 	h.log.Info("daemon ends", "because", why, "err", err)
 
+	return errors.Join(err, h.close(&accepting))
+}
+
+// close ends in order: no more clients, the turns, the clients, the store.
+func (h *host) close(accepting *sync.WaitGroup) error {
 	h.mu.Lock()
 	h.ending = true
+	network := h.network
 	h.mu.Unlock()
-	err = errors.Join(err, h.socket.Close())
+	err := h.socket.Close()
+	if network != nil {
+		err = errors.Join(err, network.Refuse())
+	}
 	accepting.Wait()
 	late := time.AfterFunc(endLimit, h.hangUp)
 	defer late.Stop()
@@ -86,6 +93,9 @@ func (h *host) run(ctx context.Context) error {
 		h.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
 	}
 	h.stop(errEnded)
+	if network != nil {
+		err = errors.Join(err, network.Close())
+	}
 	h.connections.Wait()
 	return errors.Join(err, h.daemon.close())
 }
@@ -107,6 +117,9 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 		case <-h.asked:
 			return "a newer version asked for the place", nil
 		case now := <-tick.C:
+			if err := h.networkFailed(); err != nil {
+				return "its listener failed", err
+			}
 			if h.unused(ctx, now) {
 				return "nobody needs it", nil
 			}
@@ -153,7 +166,7 @@ func (h *host) accept() {
 		}
 		h.connections.Go(func() { // ends with the client or with h.serving; run waits
 			defer h.leave(conn)
-			err := h.daemon.server.ServeLocal(h.serving, conn, &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listener()})
+			err := h.daemon.server.ServeLocal(h.serving, conn, &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen})
 			h.log.Debug("a client has gone", "err", err)
 		})
 	}
@@ -189,8 +202,11 @@ func (h *host) status(ctx context.Context) (rpc.Status, error) {
 	running, err := h.daemon.agents.Running(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Running: running,
-		Clients: len(h.clients), Listen: h.url}, err
+	st := rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Running: running, Clients: len(h.clients)}
+	if h.network != nil {
+		st.Listen = h.network.url
+	}
+	return st, err
 }
 
 // makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
@@ -209,28 +225,46 @@ func (h *host) makeWay(ctx context.Context) error {
 	return nil
 }
 
-// listener is what rpc.Local wants: one place at a time where browsers are served.
-func (h *host) listener() func(string) (string, func() error, error) {
-	if h.listen == nil {
+// listen serves browsers at a TCP address until end is called: one place at a time.
+func (h *host) listen(address string) (url string, end func() error, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.network != nil {
+		return "", nil, &rpc.Error{Code: rpc.CodeBusy, Message: "the daemon listens already, at " + h.network.url}
+	}
+	if h.ending {
+		return "", nil, session.ErrClosed
+	}
+	l, err := openListener(h.daemon.serve, h.dir, address, h.daemon.server, h.log)
+	if err != nil {
+		return "", nil, err
+	}
+	h.network = l
+	return l.URL(), func() error {
+		h.mu.Lock()
+		if h.network == l {
+			h.network = nil
+		}
+		h.mu.Unlock()
+		return l.Close()
+	}, nil
+}
+
+// networkFailed is why the listener accepts nobody any more. Where a serve has asked for it, only that is over.
+func (h *host) networkFailed() error {
+	h.mu.Lock()
+	l := h.network
+	h.mu.Unlock()
+	if l == nil {
 		return nil
 	}
-	return func(address string) (string, func() error, error) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.url != "" {
-			return "", nil, &rpc.Error{Code: rpc.CodeBusy, Message: "the daemon listens already, at " + h.url}
-		}
-		url, end, err := h.listen(address)
-		if err != nil {
-			return "", nil, err
-		}
-		h.url, _, _ = strings.Cut(url, "#") // the token stands behind it
-		return url, func() error {
-			err := end()
-			h.mu.Lock()
-			defer h.mu.Unlock()
-			h.url = ""
+	select {
+	case err := <-l.failed:
+		h.log.Error("listener", "url", l.url, "err", err)
+		if h.idle == 0 {
 			return err
-		}, nil
+		}
+	default:
 	}
+	return nil
 }

@@ -161,7 +161,7 @@ func TestListenerTLS(t *testing.T) {
 		transport.CloseIdleConnections()
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}
-	c := dialSocket(t, base, token, &http.Client{Transport: transport})
+	c := dialWS(t, base, token, &http.Client{Transport: transport})
 	c.must("ping", struct{}{}, nil)
 	if err := l.Close(); err != nil {
 		t.Error(err)

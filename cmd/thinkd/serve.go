@@ -4,8 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	neturl "net/url"
+	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -14,7 +20,9 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve WebSocket clients and the page until stopped",
-		Long: `Serve the protocol on WebSockets at /rpc, and a page. The one line on standard output
+		Long: `Be the daemon in the foreground, and serve the protocol on WebSockets at /rpc, and a
+page. Where a daemon runs already, it is asked to listen for as long as this command
+runs. The one line on standard output
 is the page's address, with the token in its fragment. The token is kept in the file
 "token" in the data directory.
 
@@ -46,36 +54,71 @@ func (p *program) rotateToken() error {
 	return err
 }
 
-// serve is the daemon in the foreground. It ends in order: no more clients, the turns, the clients, the store.
+// serve is the daemon in the foreground. Where one runs already, that is asked to listen for as long as this process
+// lives; when it goes, this process takes its place, at the same address.
 func (p *program) serve(ctx context.Context, addr string) error {
 	dir, err := p.data()
 	if err != nil {
 		return err
 	}
-	d, err := p.open(ctx, nil)
+	told := false
+	tell := func(url string) error {
+		if told {
+			return nil
+		}
+		told = true
+		if u, err := neturl.Parse(url); err == nil && strings.HasSuffix(addr, ":0") {
+			addr = u.Host // the port that was free is the one to come back to
+		}
+		_, err := fmt.Fprintln(p.out, url)
+		return err
+	}
+	for {
+		h, err := p.host(ctx, dir, 0)
+		if _, other := errors.AsType[*session.LockedError](err); !other {
+			if err != nil {
+				return err
+			}
+			return h.serve(ctx, addr, tell)
+		}
+		if err := p.serveThere(ctx, addr, tell); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// serve runs the daemon and its listener.
+func (h *host) serve(ctx context.Context, addr string, tell func(url string) error) error {
+	url, _, err := h.listen(addr)
+	if err == nil {
+		err = tell(url)
+	}
+	if err != nil {
+		return errors.Join(err, h.close(new(sync.WaitGroup)))
+	}
+	return h.run(ctx)
+}
+
+// serveThere has the running daemon listen until ctx ends (nil) or that daemon does (nil).
+func (p *program) serveThere(ctx context.Context, addr string, tell func(url string) error) error {
+	link, err := p.connect(ctx)
 	if err != nil {
 		return err
 	}
-	c, err := loadConfig(p.configPath, p.getenv)
+	defer link.Close()
+	url, err := link.Listen(addr)
+	if errors.Is(err, rpc.ErrDaemonGone) {
+		return nil
+	}
 	if err != nil {
-		return errors.Join(err, d.close())
+		return err
 	}
-	l, err := openListener(c.Serve, dir, addr, d.server, d.log)
-	if err != nil {
-		return errors.Join(err, d.close())
+	if err := tell(url); err != nil {
+		return err
 	}
-	_, err = fmt.Fprintln(p.out, l.URL())
-	if err == nil {
-		select {
-		case <-ctx.Done():
-		case err = <-l.failed:
-		}
+	defer context.AfterFunc(ctx, func() { link.Close() })()
+	for err == nil {
+		_, err = link.Next()
 	}
-	err = errors.Join(err, l.Refuse(), d.agents.Close())
-	told, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
-	defer cancel()
-	if err := d.server.Drain(told); err != nil {
-		d.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
-	}
-	return errors.Join(err, l.Close(), d.close())
+	return nil
 }

@@ -109,8 +109,8 @@ func (s *served) status(path, token string) int {
 	return answer.StatusCode
 }
 
-// socket is a client on a WebSocket. It keeps all that comes.
-type socket struct {
+// wsClient is a client on a WebSocket. It keeps all that comes.
+type wsClient struct {
 	t  testing.TB
 	ws *websocket.Conn
 
@@ -122,7 +122,7 @@ type socket struct {
 	next    int
 }
 
-func dialSocket(t testing.TB, base, token string, client *http.Client) *socket {
+func dialWS(t testing.TB, base, token string, client *http.Client) *wsClient {
 	t.Helper()
 	ws, _, err := websocket.Dial(t.Context(), base+"rpc", &websocket.DialOptions{HTTPClient: client,
 		Subprotocols: []string{"thinkd.v1", "thinkd.token." + token}})
@@ -130,14 +130,14 @@ func dialSocket(t testing.TB, base, token string, client *http.Client) *socket {
 		t.Fatal(err)
 	}
 	ws.SetReadLimit(-1)
-	s := &socket{t: t, ws: ws, answers: make(map[int]message), news: make(chan struct{})}
+	s := &wsClient{t: t, ws: ws, answers: make(map[int]message), news: make(chan struct{})}
 	done := make(chan struct{})
 	go func() { defer close(done); s.read() }() // ends with the connection; awaited by the cleanup
 	t.Cleanup(func() { ws.CloseNow(); <-done })
 	return s
 }
 
-func (s *socket) read() {
+func (s *wsClient) read() {
 	for {
 		kind, data, err := s.ws.Read(context.Background())
 		var m message
@@ -171,7 +171,7 @@ func (s *socket) read() {
 }
 
 // until waits for what look finds; it is called with the lock held.
-func (s *socket) until(what string, look func() bool) {
+func (s *wsClient) until(what string, look func() bool) {
 	s.t.Helper()
 	limit := time.After(patience)
 	for {
@@ -192,7 +192,7 @@ func (s *socket) until(what string, look func() bool) {
 	}
 }
 
-func (s *socket) must(method string, params, result any) {
+func (s *wsClient) must(method string, params, result any) {
 	s.t.Helper()
 	s.next++
 	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.next, "method": method, "params": params})
@@ -209,7 +209,7 @@ func (s *socket) must(method string, params, result any) {
 	}
 }
 
-func (s *socket) turnEnd() (end update) {
+func (s *wsClient) turnEnd() (end update) {
 	s.t.Helper()
 	s.until("the end of the turn", func() bool {
 		i := slices.IndexFunc(s.updates, func(u update) bool { return u.Method == "turn_end" })
@@ -222,7 +222,7 @@ func (s *socket) turnEnd() (end update) {
 }
 
 // closed is the code and the reason with which the daemon closed.
-func (s *socket) closed() (code websocket.StatusCode, reason string) {
+func (s *wsClient) closed() (code websocket.StatusCode, reason string) {
 	s.t.Helper()
 	s.until("the close", func() bool { return s.err != nil })
 	e, ok := errors.AsType[websocket.CloseError](s.err)
@@ -234,7 +234,7 @@ func (s *socket) closed() (code websocket.StatusCode, reason string) {
 
 // heard is what a client has of a session when it puts together what it was told: each notification once, by its seq,
 // with growth joined per block.
-func (s *socket) heard() (last uint64, text map[string]string) {
+func (s *wsClient) heard() (last uint64, text map[string]string) {
 	s.t.Helper()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *socket) heard() (last uint64, text map[string]string) {
 
 func TestServeClientsSeeOneSession(t *testing.T) {
 	s := startServe(t, command(t, nil, serveArgs(t.TempDir())...))
-	one, two := dialSocket(t, s.base, s.token, nil), dialSocket(t, s.base, s.token, nil)
+	one, two := dialWS(t, s.base, s.token, nil), dialWS(t, s.base, s.token, nil)
 	var made struct {
 		ID string `json:"session_id"`
 	}
@@ -292,13 +292,13 @@ func TestServeClientsSeeOneSession(t *testing.T) {
 func TestServeEndsInOrder(t *testing.T) {
 	_, env := simulator(t, sim.Config{Pace: 200})
 	s := startServe(t, command(t, env, serveArgs(t.TempDir())...))
-	clients := []*socket{dialSocket(t, s.base, s.token, nil)}
+	clients := []*wsClient{dialWS(t, s.base, s.token, nil)}
 	var made struct {
 		ID string `json:"session_id"`
 	}
 	clients[0].must("session/new", map[string]any{"model_id": "anthropic/claude-opus-4-6", "thinking_level": "high"}, &made)
 	for range 20 {
-		c := dialSocket(t, s.base, s.token, nil)
+		c := dialWS(t, s.base, s.token, nil)
 		c.must("session/attach", map[string]any{"session_id": made.ID}, nil)
 		clients = append(clients, c)
 	}
@@ -323,7 +323,7 @@ func TestServeEndsInOrder(t *testing.T) {
 func TestServeRotateToken(t *testing.T) {
 	data := t.TempDir()
 	s := startServe(t, command(t, nil, serveArgs(data)...))
-	c := dialSocket(t, s.base, s.token, nil)
+	c := dialWS(t, s.base, s.token, nil)
 	c.must("ping", struct{}{}, nil)
 	if out, err := command(t, nil, "--data", data, "serve", "--rotate-token").Output(); err != nil || len(out) > 0 {
 		t.Fatalf("%v, %q", err, out)
@@ -343,10 +343,10 @@ func TestServeRotateToken(t *testing.T) {
 	if old, now := s.status("rpc", s.token), s.status("rpc", fresh); old != http.StatusUnauthorized || now != http.StatusUpgradeRequired || fresh == s.token {
 		t.Errorf("the old token gets %d, the new one %d", old, now)
 	}
-	dialSocket(t, s.base, fresh, nil).must("ping", struct{}{}, nil)
+	dialWS(t, s.base, fresh, nil).must("ping", struct{}{}, nil)
 
 	// What others can read is no token any more, and what is gone is none.
-	c = dialSocket(t, s.base, fresh, nil)
+	c = dialWS(t, s.base, fresh, nil)
 	if err := os.Remove(filepath.Join(data, "token")); err != nil {
 		t.Fatal(err)
 	}
