@@ -52,11 +52,18 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	if inv.store, err = p.readMeta(top[string(metaBucket)], taken); err != nil {
 		return nil, err
 	}
-	if len(top) != 6 { // those of readMeta and readSessions: bbolt's check follows whatever it finds
+	buckets := 6 // those of readMeta and readSessions: bbolt's check follows whatever it finds
+	if _, there := top[string(madeBucket)]; there {
+		buckets++
+	}
+	if len(top) != buckets {
 		return nil, damagedFile(fmt.Errorf("it has %d buckets", len(top)))
 	}
 	free, err := p.free(taken)
 	if err != nil {
+		return nil, damagedFile(err)
+	}
+	if err := p.readMade(top, taken); err != nil {
 		return nil, damagedFile(err)
 	}
 	if err := p.readSessions(top, taken, inv); err != nil {
@@ -96,6 +103,22 @@ func (p *pages) readMeta(bucket item, taken use) (store string, err error) {
 		return "", damagedFile(fmt.Errorf("its id %w", err))
 	}
 	return store, nil
+}
+
+// readMade walks what stamped requests made, if the file has a place for it.
+func (p *pages) readMade(top map[string]item, taken use) error {
+	bucket, there := top[string(madeBucket)]
+	if !there {
+		return nil
+	}
+	err := p.walkValues(bucket, taken, func(it item) error {
+		_, err := unseal(it.key, it.value)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", madeBucket, err)
+	}
+	return nil
 }
 
 // readSessions walks the other buckets: first what all sessions share, then what each has of its own, so that one whose

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -64,7 +65,10 @@ func damageSample(t *testing.T) (file, mark []byte, want map[ID][]Entry) {
 	want = make(map[ID][]Entry)
 	for i := range 8 {
 		id := testID(i)
-		create(t, b, Session{ID: id, Updated: int64(i), System: strings.Repeat("s", 300)})
+		record := Session{ID: id, Updated: int64(i), System: strings.Repeat("s", 300)}
+		if _, err := b.CreateOnce(t.Context(), record, sampleMade(id)); err != nil {
+			t.Fatal(err)
+		}
 		entries := []Entry{said(turnA, "x"), started(turnA)}
 		for n := range []int{0, 3, 16, 40}[i%4] {
 			entries = append(entries, sealed(turnA, msgA, n, strings.Repeat(fmt.Sprint("text ", n), 1+n%25)))
@@ -94,6 +98,11 @@ func damageSample(t *testing.T) (file, mark []byte, want map[ID][]Entry) {
 		t.Fatal(err)
 	}
 	return file, mark, want
+}
+
+// sampleMade is what is kept of how a session of the sample was made.
+func sampleMade(id ID) Made {
+	return Made{Stamp{string(id), []byte(id)}, id, json.RawMessage(`"` + strings.Repeat("answer", 100) + `"`)}
 }
 
 func mutate(r *rand.Rand, n int, data []byte, used, page int) (string, []byte) {
@@ -183,6 +192,9 @@ func useDamaged(t *testing.T, what string, b *Bolt, want map[ID][]Entry) (harm b
 	ctx := t.Context()
 	more := Entry{Body: Setting{}}
 	for id, entries := range want {
+		if m, ok, err := b.Made(ctx, string(id)); err != nil || !ok || !reflect.DeepEqual(m, sampleMade(id)) {
+			t.Errorf("%s: session %s was made by %+v, %v, %v", what, id, m, ok, err)
+		}
 		for range 2 {
 			got, err := b.Entries(ctx, id, 0, 1000)
 			switch {

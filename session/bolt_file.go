@@ -18,8 +18,9 @@ const (
 	markName = "thinkd.mark" // holds the store's id: a store existed here, so an empty or missing file is a loss
 )
 
-// formatVersion counts the layouts of the file. An older build refuses a newer one.
-const formatVersion = 1
+// formatVersion counts the layouts of the file. An older build refuses a newer one. 1 had no bucket made: a file of that
+// format gets the bucket and the number with the first that is to be kept there.
+const formatVersion = 2
 
 // openPlain opens a regular file of the data directory, readable by its owner only, whatever the umask and whoever made
 // it. A symbolic link is not followed.
@@ -76,7 +77,7 @@ func makeStore(path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, sessionBucket, indexBucket, openBucket, logBucket, growthBucket} {
+		for _, name := range [][]byte{metaBucket, sessionBucket, indexBucket, openBucket, madeBucket, logBucket, growthBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}

@@ -360,7 +360,7 @@ func TestNewer(t *testing.T) {
 	for _, c := range []struct {
 		format string
 		want   error
-	}{{"2", ErrNewer}, {"1000", ErrNewer}, {"0", ErrDamaged}, {"-1", ErrDamaged}, {"", ErrDamaged}, {"one", ErrDamaged}} {
+	}{{"3", ErrNewer}, {"1000", ErrNewer}, {"0", ErrDamaged}, {"-1", ErrDamaged}, {"", ErrDamaged}, {"one", ErrDamaged}} {
 		dir := t.TempDir()
 		b, err := OpenBolt(dir, BoltOptions{})
 		if err != nil {

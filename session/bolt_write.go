@@ -163,12 +163,17 @@ func (b *Bolt) Create(ctx context.Context, s Session) error {
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
+	b.vouch(s.ID)
+	return nil
+}
+
+// vouch spares a session that was just made the walk of its log.
+func (b *Bolt) vouch(id ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.vetted != nil {
-		b.vetted[s.ID] = true
+		b.vetted[id] = true
 	}
-	return nil
 }
 
 // fresh is the record of a session with an empty log.

@@ -24,6 +24,8 @@ type Prompt struct {
 	Message  MessageID       `json:"message_id"`
 	Content  provider.Blocks `json:"content"`
 	Override Override        `json:"override,omitzero"`
+	Stamp    *Stamp          `json:"stamp,omitempty"`  // nil: the client gave it none
+	Queued   bool            `json:"queued,omitempty"` // it was answered as one that waits
 }
 
 // Override is a choice for one turn.

@@ -22,7 +22,8 @@ func samples() map[string]Body {
 	model := ModelRef{"anthropic", "claude"}
 	return map[string]Body{
 		"prompt": Prompt{Message: msgA, Content: provider.Blocks{provider.Text{Text: "say\x00 \"é\""}, provider.Media{Type: "image/png", Data: []byte{0, 255}}},
-			Override: Override{Model: &model, Level: provider.Max, Display: provider.Updates}},
+			Override: Override{Model: &model, Level: provider.Max, Display: provider.Updates},
+			Stamp:    &Stamp{"", []byte{0, 255}}, Queued: true},
 		"turn_start": TurnStart{Model: model, Reasoning: provider.Decision{Source: provider.SourceTurn, Requested: provider.Max,
 			Effective: provider.High, Fallback: provider.Downgrade, Reason: provider.LevelNotSupported,
 			Supported: []provider.Level{provider.Low, provider.High}, KnownModel: true, Wire: json.RawMessage(`{"thinking":{}}`)}},

@@ -15,6 +15,8 @@ import (
 type Mem struct {
 	mu       sync.Mutex
 	sessions map[ID]*memSession
+	made     map[string][]byte // JSON of a Made, by the id of its stamp
+	stamps   []string          // the same ids in order
 	closed   bool
 }
 
@@ -26,7 +28,7 @@ type memSession struct {
 }
 
 // NewMem makes an empty store.
-func NewMem() *Mem { return &Mem{sessions: make(map[ID]*memSession)} }
+func NewMem() *Mem { return &Mem{sessions: make(map[ID]*memSession), made: make(map[string][]byte)} }
 
 // with runs f under the lock, with the session if id names one.
 func (m *Mem) with(ctx context.Context, id ID, f func(*memSession) error) error {
@@ -53,24 +55,75 @@ func (m *Mem) Create(ctx context.Context, s Session) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.createLocked(s)
+}
+
+func (m *Mem) createLocked(s Session) error {
 	s, err := fresh(s)
 	if err != nil {
 		return err
 	}
 	record, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("session %s: %w", s.ID, err)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	switch {
 	case m.closed:
 		return ErrClosed
-	case m.sessions[s.ID] != nil:
-		return fmt.Errorf("session %s: %w", s.ID, ErrExists)
+	case err == nil && m.sessions[s.ID] != nil:
+		err = ErrExists
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	m.sessions[s.ID] = &memSession{record: record}
 	return nil
+}
+
+// CreateOnce is Create for a stamped request.
+func (m *Mem) CreateOnce(ctx context.Context, s Session, made Made) (first Made, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return Made{}, err
+	}
+	made.Session = s.ID
+	value, err := json.Marshal(made)
+	if err != nil {
+		return Made{}, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if first, ok, err := m.madeLocked(made.ID); ok || err != nil {
+		return first, err
+	}
+	if err := m.createLocked(s); err != nil {
+		return Made{}, err
+	}
+	if len(m.stamps) == MaxStamps {
+		delete(m.made, m.stamps[0])
+		m.stamps = m.stamps[1:]
+	}
+	m.made[made.ID], m.stamps = value, append(m.stamps, made.ID)
+	return made, nil
+}
+
+// Made is what CreateOnce kept.
+func (m *Mem) Made(ctx context.Context, stamp string) (made Made, ok bool, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return Made{}, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.madeLocked(stamp)
+}
+
+func (m *Mem) madeLocked(stamp string) (made Made, ok bool, err error) {
+	if m.closed {
+		return Made{}, false, ErrClosed
+	}
+	value, ok := m.made[stamp]
+	if ok {
+		err = json.Unmarshal(value, &made)
+	}
+	return made, ok, err
 }
 
 // Get is the session's record.

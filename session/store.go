@@ -13,6 +13,14 @@ type Store interface {
 	// Create keeps a new session, durable on return. ErrExists if the id is taken.
 	Create(ctx context.Context, s Session) error
 
+	// CreateOnce is Create for a stamped request. The first with the stamp's id makes the session and keeps m, whose
+	// Session is the id of s, in one commit. For a later one, be it at the same time, nothing is made. It returns what the first kept. The newest
+	// MaxStamps are remembered, whether their sessions are still there or not.
+	CreateOnce(ctx context.Context, s Session, m Made) (first Made, err error)
+
+	// Made is what CreateOnce kept for the id of a stamp; ok is false where it remembers none.
+	Made(ctx context.Context, stamp string) (m Made, ok bool, err error)
+
 	// Get is the session's record. ErrNotFound.
 	Get(ctx context.Context, id ID) (Session, error)
 

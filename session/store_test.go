@@ -59,6 +59,9 @@ func testStore(t *testing.T, open func(*testing.T) Store) {
 		run  func(*testing.T, Store)
 	}{
 		{"create", testCreate},
+		{"create once", testCreateOnce},
+		{"create once, at the same time", testCreateOnceTogether},
+		{"create once, many", testCreateOnceMany},
 		{"list", testList},
 		{"append", testAppend},
 		{"record follows the log", testProjection},
@@ -511,6 +514,10 @@ func testContext(t *testing.T, s Store) {
 	_, err := s.Append(ctx, testID(1), said(turnA, "x"))
 	wantErr(t, "append", err, why)
 	wantErr(t, "create", s.Create(ctx, Session{ID: testID(2)}), why)
+	_, err = s.CreateOnce(ctx, Session{ID: testID(2)}, Made{})
+	wantErr(t, "create once", err, why)
+	_, _, err = s.Made(ctx, "")
+	wantErr(t, "made", err, why)
 	wantErr(t, "delete", s.Delete(ctx, testID(1)), why)
 	_, err = s.Get(ctx, testID(1))
 	wantErr(t, "get", err, why)
@@ -533,8 +540,12 @@ func testClose(t *testing.T, s Store) {
 	}
 	wantErr(t, "close", s.Close(), ErrClosed)
 	wantErr(t, "create", s.Create(ctx, Session{ID: testID(2)}), ErrClosed)
+	_, err := s.CreateOnce(ctx, Session{ID: testID(2)}, Made{})
+	wantErr(t, "create once", err, ErrClosed)
+	_, _, err = s.Made(ctx, "")
+	wantErr(t, "made", err, ErrClosed)
 	wantErr(t, "delete", s.Delete(ctx, testID(1)), ErrClosed)
-	_, err := s.Append(ctx, testID(1), said(turnA, "x"))
+	_, err = s.Append(ctx, testID(1), said(turnA, "x"))
 	wantErr(t, "append", err, ErrClosed)
 	_, err = s.Get(ctx, testID(1))
 	wantErr(t, "get", err, ErrClosed)

@@ -20,6 +20,9 @@ type View struct {
 
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
+
+	stamps  map[string]*Turn // by id, of the prompts in stamped
+	stamped []*Turn          // in order of their prompts; at most MaxStamps
 }
 
 // Turn is a prompt and what came of it.
@@ -62,6 +65,26 @@ func NewView(s Session) *View {
 
 // Turn finds a turn, nil if there is none.
 func (v *View) Turn(id TurnID) *Turn { return v.turns[id] }
+
+// Stamped is the turn whose prompt bore a stamp of this id, nil if none of the newest MaxStamps did.
+func (v *View) Stamped(id string) *Turn { return v.stamps[id] }
+
+// stamp remembers a turn by its prompt's stamp. An id that was forgotten may have come again.
+func (v *View) stamp(t *Turn) {
+	if len(v.stamped) == MaxStamps {
+		oldest := v.stamped[0]
+		if id := oldest.Prompt.Stamp.ID; v.stamps[id] == oldest {
+			delete(v.stamps, id)
+		}
+		v.stamped[0] = nil
+		v.stamped = v.stamped[1:]
+	}
+	if v.stamps == nil {
+		v.stamps = make(map[string]*Turn)
+	}
+	v.stamps[t.Prompt.Stamp.ID] = t
+	v.stamped = append(v.stamped, t)
+}
 
 // Queue lists the turns that wait.
 func (v *View) Queue() []*Turn {
@@ -107,6 +130,9 @@ func (v *View) apply(e Entry) error {
 		t := &Turn{ID: e.Turn, Prompt: p, Messages: []*Message{said}}
 		v.Turns = append(v.Turns, t)
 		v.turns[e.Turn] = t
+		if p.Stamp != nil {
+			v.stamp(t)
+		}
 		return nil
 	}
 	switch b := e.Body.(type) {

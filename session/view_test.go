@@ -59,7 +59,11 @@ func drawEntry(r *rapid.T, i int) Entry {
 	e := Entry{Seq: uint64(rapid.IntRange(0, 1000).Draw(r, "seq")), Time: int64(i), Turn: turn}
 	switch word("kind", "prompt", "turn_start", "block", "block", "message_end", "retry", "setting", "repair", "turn_end") {
 	case "prompt":
-		e.Body = Prompt{Message: MessageID("P" + turn), Content: provider.Blocks{provider.Text{Text: word("text", "", "one\ntwo", "é")}}}
+		p := Prompt{Message: MessageID("P" + turn), Content: provider.Blocks{provider.Text{Text: word("text", "", "one\ntwo", "é")}}}
+		if stamp := word("stamp", "none", "", "a"); stamp != "none" {
+			p.Stamp = &Stamp{stamp, []byte{byte(i)}}
+		}
+		e.Body = p
 	case "turn_start":
 		e.Body = TurnStart{Model: ModelRef{"p", "m"}}
 	case "block":
