@@ -141,6 +141,9 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	always := make(chan struct{})
 	close(always)
 	for s.ended == nil {
+		if s.run == nil {
+			s.feed.memory.forget(s.feed.seq)
+		}
 		var start chan struct{} // ready while a queued turn is to start, so that the loop comes round
 		if s.mayStart() {
 			start = always

@@ -21,19 +21,21 @@ const (
 
 // feed tells updates to subscribers. It belongs to the agent's goroutine; only the subscriptions are shared.
 type feed struct {
-	seq  uint64 // of the last update
-	subs []*Subscription
+	seq    uint64 // of the last update
+	subs   []*Subscription
+	memory memory
 }
 
-func newFeed(seq uint64) feed { return feed{seq: seq} }
+func newFeed(seq uint64) feed { return feed{seq: seq, memory: memory{after: seq}} }
 
 // publish never waits.
 func (f *feed) publish(u *Update) {
+	u.weight = weight(u.Event)
+	what, text := grown(u.Event)
+	f.memory.add(u, what, text)
 	if len(f.subs) == 0 {
 		return
 	}
-	u.weight = weight(u.Event)
-	what, text := grown(u.Event)
 	f.subs = slices.DeleteFunc(f.subs, func(sub *Subscription) bool { return !sub.push(u, what, text) })
 }
 

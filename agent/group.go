@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -54,11 +55,42 @@ func (g *Group) Config() Config { return g.cfg }
 
 // Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
 func (g *Group) Create(ctx context.Context, s session.Session) (session.Session, error) {
+	s = begun(s)
+	return s, g.cfg.Store.Create(ctx, s)
+}
+
+// begun is the record of a session as it begins.
+func begun(s session.Session) session.Session {
 	s.ID = session.NewID()
 	s.Created = time.Now().UnixMilli()
 	s.Updated = s.Created
 	s.Status = session.Idle
-	return s, g.cfg.Store.Create(ctx, s)
+	return s
+}
+
+// CreateOnce is Create for a stamped request: it makes a session, and keeps what answer makes of its id, if the stamp is
+// new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
+func (g *Group) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+	s = begun(s)
+	text, err := answer(s.ID)
+	if err != nil {
+		return session.Made{}, err
+	}
+	first, err := g.cfg.Store.CreateOnce(ctx, s, session.Made{Stamp: stamp, Session: s.ID, Answer: text})
+	if err != nil {
+		return session.Made{}, err
+	}
+	return first, stamp.Repeats(first.Stamp)
+}
+
+// Made is what the first request with a stamp was answered; ok is false if there was none, or it is long ago.
+// Error: session.ErrReused, and those of the store.
+func (g *Group) Made(ctx context.Context, stamp session.Stamp) (first session.Made, ok bool, err error) {
+	first, ok, err = g.cfg.Store.Made(ctx, stamp.ID)
+	if ok && err == nil {
+		err = stamp.Repeats(first.Stamp)
+	}
+	return first, ok, err
 }
 
 // Do runs f with the session's agent, which is loaded if it must be. An agent that was let go meanwhile is loaded

@@ -32,12 +32,9 @@ func drawPlan(t *rapid.T) plan {
 	for i := range calls {
 		p.calls = append(p.calls, drawCall(t, i))
 	}
-	kinds := []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
-		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history"}
-	for range rapid.IntRange(1, 25).Draw(t, "acts") {
-		p.acts = append(p.acts, act{rapid.SampledFrom(kinds).Draw(t, "act"), rapid.IntRange(0, 40).Draw(t, "n"),
-			time.Duration(rapid.SampledFrom([]int{0, 0, 1, 20, 90, 1500, 70_000}).Draw(t, "wait ms")) * time.Millisecond})
-	}
+	p.acts = drawActs(t, 1, 25, []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
+		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history",
+		"prompt once", "prompt again", "leave", "come back"}, []int{0, 0, 1, 20, 90, 1500, 70_000})
 	for range rapid.IntRange(0, 3).Draw(t, "wounds") {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
 	}
@@ -45,6 +42,33 @@ func drawPlan(t *rapid.T) plan {
 		p.lost[rapid.IntRange(1, 60).Draw(t, "checkpoint")] = true
 	}
 	return p
+}
+
+// drawReturns is a life of clients that go and come back while something is going on.
+func drawReturns(t *rapid.T) plan {
+	p := plan{wounds: make(map[int]wound), lost: make(map[int]bool)}
+	for i := range 12 {
+		var slow []any
+		for _, e := range drawCall(t, i) {
+			slow = append(slow, 7*time.Millisecond, e)
+		}
+		p.calls = append(p.calls, slow)
+	}
+	p.acts = append([]act{{kind: "attach"}, {kind: "attach slow"}}, drawActs(t, 10, 60, []string{"prompt once", "prompt once", "prompt again", "cancel",
+		"attach", "attach slow", "read", "leave", "leave", "leave", "come back", "come back", "come back", "come back", "compare", "crash"},
+		[]int{0, 1, 5, 10, 30})...)
+	if rapid.IntRange(0, 3).Draw(t, "wounded") == 0 {
+		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
+	}
+	return p
+}
+
+func drawActs(t *rapid.T, least, most int, kinds []string, waits []int) (acts []act) {
+	for range rapid.IntRange(least, most).Draw(t, "acts") {
+		acts = append(acts, act{rapid.SampledFrom(kinds).Draw(t, "act"), rapid.IntRange(0, 40).Draw(t, "n"),
+			time.Duration(rapid.SampledFrom(waits).Draw(t, "wait ms")) * time.Millisecond})
+	}
+	return acts
 }
 
 // drawCall is one answer: blocks, oddities between them, and an end.

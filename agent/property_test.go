@@ -19,17 +19,34 @@ import (
 )
 
 // TestRandomLife leads a session through prompts, cancels, settings, watchers, crashes, failing disks and providers of
-// all manners, and holds what clients saw and what models were sent against the log.
-func TestRandomLife(t *testing.T) {
+// all manners, and holds what clients saw and what models were sent against the log. It leads 100 lives;
+// -rapid.checks=1000 makes them more, here and in the next.
+func TestRandomLife(t *testing.T) { lead(t, drawPlan) }
+
+// TestRandomReturns has many clients that go and come back with what they know, in sessions that are busy.
+func TestRandomReturns(t *testing.T) {
+	returns := lead(t, drawReturns)
+	t.Logf("clients came back %d times to what followed, %d times to nothing new, %d times to all anew; %d prompts were said again",
+		returns.followed, returns.nothing, returns.anew, returns.prompts)
+	if returns.followed == 0 || returns.nothing == 0 || returns.anew == 0 || returns.prompts == 0 {
+		t.Error("the plans do not reach all of these")
+	}
+}
+
+func lead(t *testing.T, draw func(*rapid.T) plan) (returns returns) {
 	rapid.Check(t, func(rt *rapid.T) {
-		plan := drawPlan(rt) // outside of the bubble: rapid panics when it is stopped from another goroutine
+		plan := draw(rt) // outside of the bubble: rapid panics when it is stopped from another goroutine
 		var err error
-		synctest.Test(t, func(t *testing.T) { err = plan.live(t.Context()) })
+		synctest.Test(t, func(t *testing.T) { err = plan.live(t.Context(), &returns) })
 		if err != nil {
 			rt.Fatal(err)
 		}
 	})
+	return returns
 }
+
+// returns counts what clients that came back were given, and the prompts that were known.
+type returns struct{ followed, nothing, anew, prompts int }
 
 // life is a plan under way.
 type life struct {
@@ -41,12 +58,15 @@ type life struct {
 	group    *Group
 	id       session.ID
 	watchers []*watcher
-	gone     []*watcher
+	gone     []*watcher // those that went, and may come back with what they know
+	returns  *returns
 	numbers  map[uint64]string // what was told under each Seq
 	unkept   map[uint64]string // the same, of what this process could not store
 	acked    []session.TurnID
 	ended    map[session.TurnID]bool // acknowledged to have ended
 	prompts  int
+	once     []Prompt           // those with a stamp
+	receipts map[string]Receipt // of those that were acknowledged, by stamp
 }
 
 // watcher is a client.
@@ -57,12 +77,13 @@ type watcher struct {
 	err  error // why there is no more
 }
 
-func (p plan) live(ctx context.Context) (err error) {
+func (p plan) live(ctx context.Context, returns *returns) (err error) {
 	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}})
 	if err != nil {
 		return err
 	}
-	l := &life{plan: p, ctx: ctx, mem: session.NewMem(), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool)}
+	l := &life{plan: p, ctx: ctx, mem: session.NewMem(), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool),
+		returns: returns, receipts: make(map[string]Receipt)}
 	for _, list := range p.calls {
 		l.fake.scripts = append(l.fake.scripts, events(list...))
 	}
@@ -92,6 +113,9 @@ func (p plan) live(ctx context.Context) (err error) {
 			l.group.Close()
 			if err := l.read(true); err != nil { // all of this process is read before there is another
 				return fmt.Errorf("after the end by act %d, %v: %w", i, a, err)
+			}
+			if err := l.forgetAmbiguous(); err != nil {
+				return err
 			}
 			l.store = &wounded{Store: l.mem, wounds: l.store.wounds, lost: l.store.lost, appends: l.store.appends, checkpoints: l.store.checkpoints}
 			if err := l.start(catalog); err != nil {
@@ -136,6 +160,28 @@ func (l *life) act(a act) error {
 			}
 			return err
 		})
+	case "prompt once":
+		l.prompts++
+		p := text(fmt.Sprintf("prompt %d", l.prompts))
+		p.Stamp = &session.Stamp{ID: fmt.Sprint("stamp ", l.prompts), Digest: []byte{byte(l.prompts)}}
+		l.once = append(l.once, p)
+		return l.promptOnce(p)
+	case "prompt again":
+		if len(l.once) > 0 {
+			return l.promptOnce(l.once[a.n%len(l.once)])
+		}
+	case "leave":
+		if len(l.watchers) > 0 {
+			i := a.n % len(l.watchers)
+			w := l.watchers[i]
+			w.sub.Close()
+			w.err = ErrClosed
+			l.watchers, l.gone = slices.Delete(l.watchers, i, i+1), append(l.gone, w)
+		}
+	case "come back":
+		if len(l.gone) > 0 {
+			return l.comeBack(len(l.gone) - 1 - a.n%min(len(l.gone), 3)) // the last ones have something to come back to
+		}
 	case "cancel":
 		return l.do(func(a *Agent) error { _, err := a.Cancel(l.ctx, ""); return err })
 	case "cancel one", "cancel nothing":
@@ -188,6 +234,69 @@ func (l *life) act(a act) error {
 	case "history":
 		return l.do(func(agent *Agent) error { return pages(l.ctx, agent, a.n%5+1) })
 	}
+	return nil
+}
+
+// promptOnce says something with a stamp. What was acknowledged once is acknowledged the same ever after.
+func (l *life) promptOnce(p Prompt) error {
+	return l.do(func(a *Agent) error {
+		r, err := a.Prompt(l.ctx, p)
+		if err != nil {
+			return err
+		}
+		if first, again := l.receipts[p.Stamp.ID]; again {
+			l.returns.prompts++
+			if r != first {
+				return fmt.Errorf("%s was acknowledged as %v, and now as %v", p.Stamp.ID, first, r)
+			}
+		}
+		l.receipts[p.Stamp.ID] = r
+		return nil
+	})
+}
+
+// comeBack lets a client that went go on from what it knows.
+func (l *life) comeBack(i int) error {
+	w := l.gone[i]
+	return l.do(func(a *Agent) error {
+		snap, sub, err := a.AttachAfter(l.ctx, w.seq, 1<<20)
+		if err != nil {
+			return err
+		}
+		switch {
+		case snap.Since == nil: // the old one stays among those that went, and what it knows is held against the log
+			l.returns.anew++
+			w = &watcher{mirror: newMirror(snap), slow: w.slow}
+		case len(snap.Since) == 0:
+			l.returns.nothing++
+		default:
+			l.returns.followed++
+		}
+		for _, u := range snap.Since {
+			if err := errors.Join(w.apply(u), l.number(u)); err != nil {
+				return err
+			}
+		}
+		if w.seq != snap.Seq {
+			return fmt.Errorf("what followed leads to %d of %d", w.seq, snap.Seq)
+		}
+		if snap.Since != nil {
+			l.gone = slices.Delete(l.gone, i, i+1)
+		}
+		w.sub, w.err = sub, nil
+		l.watchers = append(l.watchers, w)
+		return nil
+	})
+}
+
+// forgetAmbiguous drops the cursors of clients that were told what this process could not store: the next process may
+// use those numbers again.
+func (l *life) forgetAmbiguous() error {
+	view, err := session.Load(l.ctx, l.mem, l.id)
+	if err != nil {
+		return err
+	}
+	l.gone = slices.DeleteFunc(l.gone, func(w *watcher) bool { return w.seq > firstSeq(view) })
 	return nil
 }
 
@@ -381,6 +490,21 @@ func (l *life) finish() error {
 			if m.Role == provider.Assistant && m.End == nil {
 				return fmt.Errorf("message %s has no end", m.ID)
 			}
+		}
+	}
+	stamps := make(map[string]session.TurnID)
+	for _, t := range view.Turns {
+		if t.Prompt.Stamp == nil {
+			continue
+		}
+		if first := stamps[t.Prompt.Stamp.ID]; first != "" {
+			return fmt.Errorf("turns %s and %s are one prompt", first, t.ID)
+		}
+		stamps[t.Prompt.Stamp.ID] = t.ID
+	}
+	for stamp, r := range l.receipts {
+		if stamps[stamp] != r.Turn {
+			return fmt.Errorf("%s was acknowledged as turn %s, and is %q in the log", stamp, r.Turn, stamps[stamp])
 		}
 	}
 	at := 0

@@ -37,6 +37,10 @@ type Snapshot struct {
 	More     bool      // there are older ones
 	Turn     *OpenTurn // nil: none runs
 	Queue    QueueUpdate
+
+	// Since is all that was told after the update that AttachAfter was asked for, up to Seq; growth may be merged. Nil:
+	// that is not known any more, and the client begins anew with the rest. With it, the client needs none of the rest.
+	Since []*Update
 }
 
 // OpenTurn is all of the running turn.
@@ -67,9 +71,19 @@ func (s *state) state() State {
 // Attach is the session as it stands, and a subscription to all that follows, without a gap. At most limit messages
 // of ended turns come along.
 func (a *Agent) Attach(ctx context.Context, limit int) (Snapshot, *Subscription, error) {
+	return a.attach(ctx, limit, func(*state) []*Update { return nil })
+}
+
+// AttachAfter is Attach for a client that knows all up to an update. What came since is remembered while turns run,
+// within bounds; of a session that is idle, or was loaded since, no more than that nothing came.
+func (a *Agent) AttachAfter(ctx context.Context, after uint64, limit int) (Snapshot, *Subscription, error) {
+	return a.attach(ctx, limit, func(s *state) []*Update { return s.feed.memory.since(after) })
+}
+
+func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Update) (Snapshot, *Subscription, error) {
 	sub := newSubscription()
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
-		snap := Snapshot{State: s.state(), Seq: s.feed.seq, Queue: s.waiting()}
+		snap := Snapshot{State: s.state(), Seq: s.feed.seq, Queue: s.waiting(), Since: since(s)}
 		end := place{turn: len(s.view.Turns)}
 		if s.run != nil {
 			for end.turn--; s.view.Turns[end.turn] != s.run.Turn; end.turn-- {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -12,20 +11,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
-
-// Prompt is what a user says.
-type Prompt struct {
-	Content  provider.Blocks // text and media
-	Override session.Override
-	Reject   bool // refuse it while a turn runs, rather than queue it
-}
-
-// Receipt tells what became of a prompt that is now on disk.
-type Receipt struct {
-	Turn        session.TurnID
-	Message     session.MessageID
-	Disposition Disposition
-}
 
 // turn is the turn that runs.
 type turn struct {
@@ -84,48 +69,6 @@ func (b *block) soFar() provider.Block {
 		return provider.Thinking{Text: string(b.text), Kind: b.as}
 	}
 	return provider.Text{Text: string(b.text)}
-}
-
-// Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. Errors: ErrBusy,
-// *provider.LevelError, *MediaError, and those of the store.
-func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
-	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
-}
-
-func (s *state) prompt(p Prompt) (Receipt, error) {
-	if err := s.writable(); err != nil {
-		return Receipt{}, err
-	}
-	c, err := s.decide(s.view.Session.Settings, p.Override)
-	if err != nil {
-		return Receipt{}, err
-	}
-	if err := takes(c.model, p.Content); err != nil {
-		return Receipt{}, err
-	}
-	busy := s.run != nil || len(s.queue) > 0
-	if p.Reject && busy {
-		return Receipt{}, ErrBusy
-	}
-	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
-	if busy {
-		r.Disposition = Enqueue
-	}
-	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override},
-		PromptStored{r.Message, p.Content, r.Disposition}}
-	if r.Disposition == Started {
-		if err := s.record(stored, c.start(r.Turn)); err != nil {
-			return Receipt{}, err
-		}
-		s.runTurn(r.Turn, c)
-		return r, nil
-	}
-	if err := s.record(stored); err != nil {
-		return Receipt{}, err
-	}
-	s.held = false
-	s.tellQueue()
-	return r, nil
 }
 
 // start is the fact that a turn begins with this choice.
@@ -345,33 +288,4 @@ func queued(id session.TurnID, p session.Prompt) Queued {
 		return Queued{id, string(characters[:queuedText]) + "…"}
 	}
 	return Queued{id, string(characters)}
-}
-
-// MediaError refuses media that a model does not take.
-type MediaError struct {
-	Model string
-	Type  string
-	Takes []string
-}
-
-func (e *MediaError) Error() string {
-	return fmt.Sprintf("model %s does not take %s; it takes: %s", e.Model, e.Type, strings.Join(e.Takes, ", "))
-}
-
-// takes checks media against the model's row, if there is one.
-func takes(m provider.Model, content provider.Blocks) error {
-	for _, b := range content {
-		media, ok := b.(provider.Media)
-		if !ok || !m.Known {
-			continue
-		}
-		kind, _, _ := strings.Cut(media.Type, "/")
-		if media.Type == "application/pdf" {
-			kind = "pdf"
-		}
-		if !slices.Contains(m.Input, kind) {
-			return &MediaError{m.Ref(), media.Type, m.Input}
-		}
-	}
-	return nil
 }

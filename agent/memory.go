@@ -1,0 +1,114 @@
+package agent
+
+import "sort"
+
+// Bounds of what a session remembers of its updates while turns run. What is remembered of the end of a block or of a
+// prompt is shared with the session's view, and weighs at most maxWeight.
+const (
+	maxRemembered      = 4096     // updates; a run of growth counts as one
+	maxRememberedBytes = 1 << 20  // of weight
+	maxRun             = 64 << 10 // of weight of a run: it is forgotten as a whole, and told as one update
+	weightOfCut        = 16       // beside its text
+)
+
+// memory is what a feed told lately, for clients that come back. It has every update after a number, without a gap,
+// and forgets the oldest first.
+//
+// Growth of one block that comes without anything between is one run: its text is kept once, with a cut for each
+// update. So a client may have seen any part of a run, and what it is told begins with the very next byte.
+type memory struct {
+	after uint64 // all that was told after this Seq is here
+	list  []remembered
+	what  growing // what the last in the list is growth of
+	bytes int     // weight of the list
+}
+
+// remembered is an update, or a run.
+type remembered struct {
+	first *Update // of a run: without its text; no subscriber has it, so it holds no encoded bytes
+	text  []byte  // of a run
+	cuts  []cut   // of a run: one for each of its updates; nil: it is none
+}
+
+// cut is where the text of an update ends in that of its run, and when it was told.
+type cut struct {
+	end  int
+	time int64
+}
+
+// add remembers an update, which may be growth.
+func (m *memory) add(u *Update, what growing, text string) {
+	switch {
+	case what == (growing{}):
+		m.list = append(m.list, remembered{first: plain(u, u.Event)})
+		m.bytes += u.weight
+	case len(m.list) == 0 || m.what != what || m.list[len(m.list)-1].weight()+len(text)+weightOfCut > maxRun:
+		m.list = append(m.list, remembered{first: plain(u, withText(u.Event, ""))})
+		fallthrough
+	default:
+		run := &m.list[len(m.list)-1]
+		run.text = append(run.text, text...)
+		run.cuts = append(run.cuts, cut{len(run.text), u.Time})
+		m.bytes += len(text) + weightOfCut
+	}
+	m.what = what
+	for len(m.list) > maxRemembered || m.bytes > maxRememberedBytes {
+		oldest := m.list[0]
+		m.after = oldest.last()
+		m.bytes -= oldest.weight()
+		m.list[0] = remembered{}
+		m.list = m.list[1:]
+	}
+}
+
+// plain is a copy of an update that nobody else has.
+func plain(u *Update, e Event) *Update {
+	return &Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e, weight: u.weight}
+}
+
+// forget drops all; the last that was told is seq.
+func (m *memory) forget(seq uint64) { *m = memory{after: seq} }
+
+// since is all that was told after a number. It is nil where memory does not reach back that far, or nothing was told
+// under that number yet, and empty where nothing was told since.
+func (m *memory) since(after uint64) []*Update {
+	last := m.after
+	if len(m.list) > 0 {
+		last = m.list[len(m.list)-1].last()
+	}
+	if after < m.after || after > last {
+		return nil
+	}
+	i := sort.Search(len(m.list), func(i int) bool { return m.list[i].last() > after })
+	list := make([]*Update, 0, len(m.list)-i)
+	for _, r := range m.list[i:] {
+		list = append(list, r.since(after))
+	}
+	return list
+}
+
+func (r remembered) last() uint64 { return r.first.Seq + uint64(max(len(r.cuts), 1)) - 1 }
+
+func (r remembered) weight() int {
+	if r.cuts == nil {
+		return r.first.weight
+	}
+	return len(r.text) + weightOfCut*len(r.cuts)
+}
+
+// since is the update, or that part of a run that follows a number.
+func (r remembered) since(after uint64) *Update {
+	if r.cuts == nil {
+		return r.first
+	}
+	next, begin := max(after+1, r.first.Seq), 0
+	if skip := int(next - r.first.Seq); skip > 0 {
+		begin = r.cuts[skip-1].end
+	}
+	u := plain(r.first, withText(r.first.Event, string(r.text[begin:])))
+	u.Seq, u.Time = r.last(), r.cuts[next-r.first.Seq].time
+	if next < u.Seq {
+		u.FirstSeq = next
+	}
+	return u
+}

@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Prompt is what a user says.
+type Prompt struct {
+	Content  provider.Blocks // text and media
+	Override session.Override
+	Reject   bool           // refuse it while a turn runs, rather than queue it
+	Stamp    *session.Stamp // nil: two of the same are two prompts
+}
+
+// Receipt tells what became of a prompt that is now on disk.
+type Receipt struct {
+	Turn        session.TurnID
+	Message     session.MessageID
+	Disposition Disposition
+}
+
+// Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. A prompt whose stamp
+// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, session.ErrReused,
+// *provider.LevelError, *MediaError, and those of the store.
+func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
+	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
+}
+
+// Prompted is the receipt of the prompt that bore a stamp, nil if the session remembers none. It is for whoever must know
+// that before a prompt is looked at: what was once taken may be refused today. Error: session.ErrReused.
+func (a *Agent) Prompted(ctx context.Context, stamp session.Stamp) (*Receipt, error) {
+	return ask(ctx, a, func(s *state) (*Receipt, error) { return s.prompted(&stamp) })
+}
+
+func (s *state) prompted(stamp *session.Stamp) (*Receipt, error) {
+	if stamp == nil {
+		return nil, nil
+	}
+	t := s.view.Stamped(stamp.ID)
+	if t == nil {
+		return nil, nil
+	}
+	if err := stamp.Repeats(*t.Prompt.Stamp); err != nil {
+		return nil, err
+	}
+	r := Receipt{Turn: t.ID, Message: t.Prompt.Message, Disposition: Started}
+	if t.Prompt.Queued {
+		r.Disposition = Enqueue
+	}
+	return &r, nil
+}
+
+func (s *state) prompt(p Prompt) (Receipt, error) {
+	first, err := s.prompted(p.Stamp)
+	switch {
+	case err != nil:
+		return Receipt{}, err
+	case first != nil:
+		return *first, nil
+	}
+	if err := s.writable(); err != nil {
+		return Receipt{}, err
+	}
+	c, err := s.decide(s.view.Session.Settings, p.Override)
+	if err != nil {
+		return Receipt{}, err
+	}
+	if err := takes(c.model, p.Content); err != nil {
+		return Receipt{}, err
+	}
+	busy := s.run != nil || len(s.queue) > 0
+	if p.Reject && busy {
+		return Receipt{}, ErrBusy
+	}
+	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
+	if busy {
+		r.Disposition = Enqueue
+	}
+	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override, Stamp: p.Stamp, Queued: busy},
+		PromptStored{r.Message, p.Content, r.Disposition}}
+	if r.Disposition == Started {
+		if err := s.record(stored, c.start(r.Turn)); err != nil {
+			return Receipt{}, err
+		}
+		s.runTurn(r.Turn, c)
+		return r, nil
+	}
+	if err := s.record(stored); err != nil {
+		return Receipt{}, err
+	}
+	s.held = false
+	s.tellQueue()
+	return r, nil
+}
+
+// MediaError refuses media that a model does not take.
+type MediaError struct {
+	Model string
+	Type  string
+	Takes []string
+}
+
+func (e *MediaError) Error() string {
+	return fmt.Sprintf("model %s does not take %s; it takes: %s", e.Model, e.Type, strings.Join(e.Takes, ", "))
+}
+
+// takes checks media against the model's row, if there is one.
+func takes(m provider.Model, content provider.Blocks) error {
+	for _, b := range content {
+		media, ok := b.(provider.Media)
+		if !ok || !m.Known {
+			continue
+		}
+		kind, _, _ := strings.Cut(media.Type, "/")
+		if media.Type == "application/pdf" {
+			kind = "pdf"
+		}
+		if !slices.Contains(m.Input, kind) {
+			return &MediaError{m.Ref(), media.Type, m.Input}
+		}
+	}
+	return nil
+}
