@@ -18,6 +18,9 @@
 //     notice that nothing can be stored, which nothing can store);
 //   - every start of a turn, message or block is followed by exactly one end; where the daemon or its store goes down in
 //     between, the log has the end by the time that the session is read again;
+//   - a client that comes back while the turn runs is told just what it missed, as long as that is within bounds
+//     ([Agent.AttachAfter]); else it begins anew;
+//   - a prompt with a stamp ([session.Stamp]) runs once, however often it is said;
 //   - no subscriber's slowness is felt by the agent or by another subscriber;
 //   - a turn runs with the model and the level that it began with.
 package agent

@@ -160,6 +160,8 @@ var sentinels = []struct {
 	{agent.ErrNoTurn, &Error{Code: CodeNotFound, Message: "no such turn"}},
 	{agent.ErrNoMessage, &Error{Code: CodeNotFound, Message: "no such message"}},
 	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
+	{session.ErrReused, &Error{Code: CodeInvalidParams, Message: "client_id: was used before with other params",
+		Data: map[string]any{"field": "client_id"}}},
 	{session.ErrNotFound, &Error{Code: CodeNotFound, Message: "no such session"}},
 	{session.ErrCursor, &Error{Code: CodeInvalidParams, Message: "cursor: is not one that an answer gave",
 		Data: map[string]any{"field": "cursor"}}},

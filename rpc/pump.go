@@ -41,6 +41,13 @@ func (c *client) follow(id session.ID, run func(context.Context) error) {
 	})
 }
 
+// follows reports whether a pump runs for a session.
+func (c *client) follows(id session.ID) bool {
+	c.pumpsMu.Lock()
+	defer c.pumpsMu.Unlock()
+	return c.pumps[id] != nil
+}
+
 // unfollow ends a session's pump, if there is one, and returns when it has ended. A pump must not call it on itself.
 func (c *client) unfollow(id session.ID) {
 	c.pumpsMu.Lock()

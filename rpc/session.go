@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"strings"
 	"unicode/utf8"
@@ -17,14 +16,12 @@ import (
 func sessionMethods() []method {
 	return []method{
 		define(method{name: "session/new", doc: "Makes a session and subscribes this connection to it.",
-			later: []string{"agent", "tools", "mcp_servers", "client_id"}}, newSession),
-		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered.",
-			later: []string{"client_id"}}, prompt),
+			later: []string{"agent", "tools", "mcp_servers"}}, newSession),
+		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered."}, prompt),
 		defineLate(method{name: "turn/wait", doc: "Answers when the turn has ended."}, wait),
 		define(method{name: "session/cancel", doc: "Ends the running turn or takes a queued one out."}, cancel),
 		define(method{name: "session/queue", doc: "Tells what waits; takes turns out; lets a held queue go on."}, queueOf),
-		define(method{name: "session/attach", doc: "Subscribes this connection and answers with the state to begin from.",
-			later: []string{"after_seq"}}, attach),
+		define(method{name: "session/attach", doc: "Subscribes this connection and answers with the state to begin from, or with what it missed."}, attach),
 		define(method{name: "session/detach", doc: "Ends this connection's subscription."}, detach),
 		define(method{name: "session/state", doc: "Tells what the session is."}, state),
 		define(method{name: "session/list", doc: "A page of sessions, newest first."}, list),
@@ -43,49 +40,19 @@ func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent
 	return value, err
 }
 
-// subscribe carries a session's updates to the client from now on; the answer to the request comes first. It ends
-// with the session, or with stale.
-func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
-	c.follow(id, func(ctx context.Context) error {
-		defer sub.Close()
-		for {
-			u, err := sub.Next(ctx)
-			if stale, ok := errors.AsType[*agent.Stale](err); ok {
-				return c.notify(ctx, encodeStale(id, stale.After))
-			}
-			if errors.Is(err, agent.ErrClosed) { // the session was closed under this client
-				return c.notify(ctx, encodeStale(id, seq))
-			}
-			if err != nil {
-				return err
-			}
-			message := u.Encoded(c.server.encodeUpdate)
-			if len(message) > c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
-				return c.notify(ctx, encodeStale(id, seq))
-			}
-			if err := c.notify(ctx, message); err != nil {
-				return err
-			}
-			if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
-				return nil
-			}
-			seq = u.Seq
-		}
-	})
-}
-
 type sessionParams struct {
 	Session idOf[session.ID] `json:"session_id"`
 }
 
 type newParams struct {
-	Model    string `json:"model_id,omitempty"`
-	Level    string `json:"thinking_level,omitempty"`
-	Fallback string `json:"fallback,omitempty"`
-	Display  string `json:"display,omitempty"`
-	System   string `json:"system_prompt,omitempty"`
-	CWD      string `json:"cwd,omitempty"`
-	Title    string `json:"title,omitempty"`
+	Model    string    `json:"model_id,omitempty"`
+	Level    string    `json:"thinking_level,omitempty"`
+	Fallback string    `json:"fallback,omitempty"`
+	Display  string    `json:"display,omitempty"`
+	System   string    `json:"system_prompt,omitempty"`
+	CWD      string    `json:"cwd,omitempty"`
+	Title    string    `json:"title,omitempty"`
+	Client   *clientID `json:"client_id,omitempty"`
 }
 
 type newResult struct {
@@ -97,109 +64,74 @@ type newResult struct {
 }
 
 func newSession(ctx context.Context, c *client, p newParams) (newResult, error) {
+	sessions := c.server.config.Sessions
+	stamp, err := p.stamp()
+	if err != nil {
+		return newResult{}, err
+	}
+	if stamp != nil { // what was once made is answered, though it might be refused today
+		if made, ok, err := sessions.Made(ctx, *stamp); err != nil {
+			return newResult{}, err
+		} else if ok {
+			return c.answerMade(ctx, made)
+		}
+	}
+	record, err := c.newRecord(p)
+	if err != nil {
+		return newResult{}, err
+	}
+	model, decision, err := sessions.Config().Decide(record.Settings)
+	if err != nil {
+		return newResult{}, err
+	}
+	shown := wireModelOf(model, decision)
+	result := newResult{"", shown, shown.Level, preferred(record.Settings), *newReasoning(decision)}
+	if stamp != nil {
+		made, err := sessions.CreateOnce(ctx, record, *stamp, func(id session.ID) (json.RawMessage, error) {
+			result.Session = id
+			return json.Marshal(result)
+		})
+		if err != nil {
+			return newResult{}, err
+		}
+		return c.answerMade(ctx, made)
+	}
+	if record, err = sessions.Create(ctx, record); err != nil {
+		return newResult{}, err
+	}
+	result.Session = record.ID
+	_, err = c.attachTo(ctx, record.ID, seqNumber{}, 0)
+	return result, err
+}
+
+// newRecord is what a new session begins with.
+func (c *client) newRecord(p newParams) (session.Session, error) {
 	set := session.Settings{Model: c.server.config.DefaultModel()}
 	if p.Model != "" {
 		m, err := c.model(p.Model, "")
 		if err != nil {
-			return newResult{}, err
+			return session.Session{}, err
 		}
 		set.Model = m
 	}
 	o, err := override(p.Level, p.Display)
 	if err != nil {
-		return newResult{}, err
+		return session.Session{}, err
 	}
 	set.Level, set.Display = o.Level, o.Display
 	if p.Fallback != "" {
 		if set.Fallback, err = provider.ParsePolicy(p.Fallback); err != nil {
-			return newResult{}, invalidParams("fallback", "%v", err)
+			return session.Session{}, invalidParams("fallback", "%v", err)
 		}
 	}
 	title, err := readTitle(p.Title)
 	if err != nil {
-		return newResult{}, err
+		return session.Session{}, err
 	}
 	if len(p.CWD) > maxCWD {
-		return newResult{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
+		return session.Session{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
-	sessions := c.server.config.Sessions
-	model, decision, err := sessions.Config().Decide(set)
-	if err != nil {
-		return newResult{}, err
-	}
-	s, err := sessions.Create(ctx, session.Session{Title: title, System: p.System, CWD: p.CWD, Settings: set})
-	if err != nil {
-		return newResult{}, err
-	}
-	if _, err := c.attachTo(ctx, s.ID, 0); err != nil {
-		return newResult{}, err
-	}
-	shown := wireModelOf(model, decision)
-	return newResult{s.ID, shown, shown.Level, preferred(set), *newReasoning(decision)}, nil
-}
-
-// attachTo subscribes the client to a session.
-func (c *client) attachTo(ctx context.Context, id session.ID, limit int) (agent.Snapshot, error) {
-	return onAgent(ctx, c, id, func(a *agent.Agent) (agent.Snapshot, error) {
-		snap, sub, err := a.Attach(ctx, limit)
-		if err == nil {
-			c.subscribe(id, snap.Seq, sub)
-		}
-		return snap, err
-	})
-}
-
-type attachParams struct {
-	Session idOf[session.ID] `json:"session_id"`
-	Limit   pageLimit        `json:"limit,omitzero"`
-}
-
-type attachResult struct {
-	Session  wireSession   `json:"session"`
-	Seq      uint64        `json:"seq"`
-	Messages []wireMessage `json:"messages"`
-	More     bool          `json:"more"`
-	Open     *openTurn     `json:"open,omitempty"`
-}
-
-type openTurn struct {
-	Turn      session.TurnID    `json:"turn_id"`
-	Model     agent.Model       `json:"model"`
-	Reasoning provider.Decision `json:"reasoning"`
-	Messages  []wireMessage     `json:"messages"`
-	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
-	wireQueue
-}
-
-func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
-	snap, err := c.attachTo(ctx, p.Session.ID, p.Limit.orDefault())
-	if err != nil {
-		return attachResult{}, err
-	}
-	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
-	room := c.server.room()
-	if t := snap.Turn; t != nil {
-		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), wireQueue: newWireQueue(snap.Queue)}
-		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
-			return attachResult{}, err
-		}
-		r.Open.More = len(r.Open.Messages) < len(t.Messages)
-		for _, m := range r.Open.Messages {
-			room -= m.size()
-		}
-	}
-	least := 1
-	if r.Open != nil {
-		least = 0
-	}
-	r.Messages, err = c.server.newest(snap.Messages, room, least)
-	r.More = snap.More || len(r.Messages) < len(snap.Messages)
-	return r, err
-}
-
-func detach(_ context.Context, c *client, p sessionParams) (nothing, error) {
-	c.unfollow(p.Session.ID)
-	return nothing{}, nil
+	return session.Session{Title: title, System: p.System, CWD: p.CWD, Settings: set}, nil
 }
 
 type stateResult struct {

@@ -192,6 +192,12 @@ func TestDeltaTooLarge(t *testing.T) {
 		if !block.Get("truncated").Bool() || !block.Get("open").Bool() || !strings.HasPrefix(block.Get("text").String(), "shortbbb") {
 			t.Errorf("%.300s", block.Raw)
 		}
+		for after, want := range map[int]bool{4: false, 5: true} { // to attach after what came last leads out of it too
+			a := s.result("session/attach", map[string]any{"session_id": id, "after_seq": after})
+			if a.Get("updates").Exists() != want || a.Get("open").Exists() == want {
+				t.Errorf("after %d: %.300s", after, a.Raw)
+			}
+		}
 	})
 }
 

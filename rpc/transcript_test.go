@@ -321,19 +321,32 @@ func (s *stage) checkSeq() {
 		case m.Get("method").String() == "stale":
 			delete(last, id)
 		case m.Get("result.seq").Exists():
-			last[m.Get("result.session.session_id").String()] = m.Get("result.seq").Int()
-		case m.Get("method").Exists():
-			seq := m.Get("params.seq").Int()
-			first := seq
-			if f := m.Get("params.first_seq"); f.Exists() {
-				first = f.Int()
-			}
-			if before, ok := last[id]; ok && first != before+1 {
-				s.Errorf("seq %d follows %d: %.200s", first, before, message)
-			}
+			id, seq := m.Get("result.session.session_id").String(), m.Get("result.seq").Int()
 			last[id] = seq
+			updates := m.Get("result.updates").Array()
+			for i, u := range updates {
+				if i > 0 && firstSeq(u) != updates[i-1].Get("params.seq").Int()+1 || u.Get("params.session_id").String() != id {
+					s.Errorf("update %d does not follow in %.200s", i, message)
+				}
+			}
+			if n := len(updates); n > 0 && updates[n-1].Get("params.seq").Int() != seq {
+				s.Errorf("the last update is not %d: %.200s", seq, message)
+			}
+		case m.Get("method").Exists():
+			if before, ok := last[id]; ok && firstSeq(m) != before+1 {
+				s.Errorf("seq %d follows %d: %.200s", firstSeq(m), before, message)
+			}
+			last[id] = m.Get("params.seq").Int()
 		}
 	}
+}
+
+// firstSeq is the first number that an update stands for.
+func firstSeq(u gjson.Result) int64 {
+	if f := u.Get("params.first_seq"); f.Exists() {
+		return f.Int()
+	}
+	return u.Get("params.seq").Int()
 }
 
 // checkShapes: all is as rpc.discover and protocol.md say.
@@ -361,6 +374,11 @@ func (s *stage) checkShapes(judge schemas) {
 		}
 		if why := judge.judge(schema, m.Get(part).Raw); why != "" {
 			s.Errorf("%s: %.300s", why, message)
+		}
+		for _, u := range m.Get("result.updates").Array() {
+			if why := judge.judge(judge.updates[u.Get("method").String()], u.Get("params").Raw); why != "" {
+				s.Errorf("%s: %.300s", why, u.Raw)
+			}
 		}
 	}
 }

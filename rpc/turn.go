@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"math"
 	"strings"
 
 	"github.com/thinkd/thinkd/agent"
@@ -17,6 +18,7 @@ type promptParams struct {
 	Model    string           `json:"model_id,omitempty"`
 	Display  string           `json:"display,omitempty"`
 	WhenBusy string           `json:"when_busy,omitempty"`
+	Client   *clientID        `json:"client_id,omitempty"`
 }
 
 type promptResult struct {
@@ -26,32 +28,64 @@ type promptResult struct {
 }
 
 func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error) {
-	content, err := p.content()
+	stamp, err := p.stamp()
 	if err != nil {
 		return promptResult{}, err
 	}
-	o, err := override(p.Level, p.Display)
+	if stamp != nil { // what was once said is answered, though it might be refused today
+		first, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
+		if err != nil {
+			return promptResult{}, err
+		}
+		if first != nil {
+			return promptResult{first.Turn, first.Message, first.Disposition}, nil
+		}
+	}
+	said, err := c.said(p)
 	if err != nil {
 		return promptResult{}, err
+	}
+	said.Stamp = stamp
+	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	return promptResult{r.Turn, r.Message, r.Disposition}, err
+}
+
+// said is what the params of a prompt amount to.
+func (c *client) said(p promptParams) (said agent.Prompt, err error) {
+	if said.Content, err = p.content(); err != nil {
+		return said, err
+	}
+	if said.Override, err = override(p.Level, p.Display); err != nil {
+		return said, err
 	}
 	if p.Model != "" {
 		m, err := c.model(p.Model, "")
 		if err != nil {
-			return promptResult{}, err
+			return said, err
 		}
-		o.Model = &m
+		said.Override.Model = &m
 	}
 	switch p.WhenBusy {
-	case "", "queue", "reject":
+	case "", "queue":
+	case "reject":
+		said.Reject = true
 	case "steer":
-		return promptResult{}, invalidParams("when_busy", "steer is not supported by this version; use queue or reject")
+		return said, invalidParams("when_busy", "steer is not supported by this version; use queue or reject")
 	default:
-		return promptResult{}, invalidParams("when_busy", "%q is none of queue, reject", p.WhenBusy)
+		return said, invalidParams("when_busy", "%q is none of queue, reject", p.WhenBusy)
 	}
-	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) {
-		return a.Prompt(ctx, agent.Prompt{Content: content, Override: o, Reject: p.WhenBusy == "reject"})
-	})
-	return promptResult{r.Turn, r.Message, r.Disposition}, err
+	return said, c.server.tellable(p.Session.ID, said.Content)
+}
+
+// tellable refuses a prompt that no notification could tell. Long text is cut there, but many small blocks may take more
+// than they took in the request.
+func (s *Server) tellable(id session.ID, content provider.Blocks) error {
+	longest := &agent.Update{Session: id, Seq: math.MaxUint64, Time: math.MaxInt64, Turn: session.NewTurnID(),
+		Event: agent.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: agent.Started}}
+	if len(s.encodeUpdate(longest)) > s.config.MessageBytes {
+		return tooLarge("the prompt's notification", s.config.MessageBytes)
+	}
+	return nil
 }
 
 // content is what the client says. Nobody but a vendor gives a block its state.

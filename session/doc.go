@@ -10,5 +10,6 @@
 //
 //   - what Append has returned for is on disk, whole and in order;
 //   - the growth of an open block is on disk soon after Checkpoint, and gone when the block is sealed;
+//   - of the requests that bear one stamp ([Stamp]), one makes a session, and the others get its answer;
 //   - a store whose file is damaged, of a newer format, or not the one that was opened is never written to.
 package session

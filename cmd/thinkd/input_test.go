@@ -119,8 +119,8 @@ func TestBadInput(t *testing.T) {
 		// Params that are no object, members of later versions, methods that are none.
 		{"session/prompt", `["$ID","x"]`, -32602, "invalid_params", ""},
 		{"session/list", `[]`, -32602, "invalid_params", ""},
-		{"session/prompt", `{"session_id":"$ID","text":"x","client_id":"a"}`, -32602, "invalid_params", "client_id"},
-		{"session/attach", `{"session_id":"$ID","after_seq":3}`, -32602, "invalid_params", "after_seq"},
+		{"session/prompt", `{"session_id":"$ID","text":"x","client_id":1}`, -32602, "invalid_params", "client_id"},
+		{"session/attach", `{"session_id":"$ID","after_seq":"3"}`, -32602, "invalid_params", "after_seq"},
 		{"session/new", `{"tools":[]}`, -32602, "invalid_params", "tools"},
 		{"session/new", `{"agent":"x"}`, -32602, "invalid_params", "agent"},
 		{"session/new", `{"mcp_servers":{}}`, -32602, "invalid_params", "mcp_servers"},

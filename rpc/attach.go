@@ -1,0 +1,177 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// subscribe carries a session's updates to the client from now on; the answer to the request comes first. It ends
+// with the session, or with stale.
+func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
+	c.follow(id, func(ctx context.Context) error {
+		defer sub.Close()
+		for {
+			u, err := sub.Next(ctx)
+			if stale, ok := errors.AsType[*agent.Stale](err); ok {
+				return c.notify(ctx, encodeStale(id, stale.After))
+			}
+			if errors.Is(err, agent.ErrClosed) { // the session was closed under this client
+				return c.notify(ctx, encodeStale(id, seq))
+			}
+			if err != nil {
+				return err
+			}
+			message := u.Encoded(c.server.encodeUpdate)
+			if len(message) > c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
+				return c.notify(ctx, encodeStale(id, seq))
+			}
+			if err := c.notify(ctx, message); err != nil {
+				return err
+			}
+			if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
+				return nil
+			}
+			seq = u.Seq
+		}
+	})
+}
+
+// attachTo subscribes the client to a session. With a number, the snapshot has what was told since, if that is known.
+func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, limit int) (agent.Snapshot, error) {
+	return onAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
+		var sub *agent.Subscription
+		if after.given {
+			snap, sub, err = a.AttachAfter(ctx, after.n, limit)
+		} else {
+			snap, sub, err = a.Attach(ctx, limit)
+		}
+		if err == nil {
+			c.subscribe(id, snap.Seq, sub)
+		}
+		return snap, err
+	})
+}
+
+type attachParams struct {
+	Session idOf[session.ID] `json:"session_id"`
+	After   seqNumber        `json:"after_seq,omitzero"`
+	Limit   pageLimit        `json:"limit,omitzero"`
+}
+
+// attachResult has updates, or what stands behind them.
+type attachResult struct {
+	Session  wireSession   `json:"session"`
+	Seq      uint64        `json:"seq"`
+	Updates  []wireUpdate  `json:"updates,omitzero"`
+	Messages []wireMessage `json:"messages,omitzero"`
+	More     *bool         `json:"more,omitempty"`
+	Open     *openTurn     `json:"open,omitempty"`
+}
+
+// wireUpdate is a notification as a part of an answer: its method and params.
+type wireUpdate struct{ json.RawMessage }
+
+// JSONSchema is what rpc.discover tells of it.
+func (wireUpdate) JSONSchema() *jsonschema.Schema {
+	return object(required("method", kind("string")), required("params", kind("object")))
+}
+
+// newWireUpdates shows what was told; nil if that takes more than room bytes.
+func (s *Server) newWireUpdates(since []*agent.Update, room int) []wireUpdate {
+	const version = `"jsonrpc":"2.0",`
+	list := make([]wireUpdate, 0, len(since))
+	for _, u := range since {
+		message := s.encodeUpdate(u)
+		if room -= len(message); room < 0 {
+			return nil
+		}
+		list = append(list, wireUpdate{append(message[:1], message[1+len(version):]...)})
+	}
+	return list
+}
+
+type openTurn struct {
+	Turn      session.TurnID    `json:"turn_id"`
+	Model     agent.Model       `json:"model"`
+	Reasoning provider.Decision `json:"reasoning"`
+	Messages  []wireMessage     `json:"messages"`
+	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
+	wireQueue
+}
+
+func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
+	snap, err := c.attachTo(ctx, p.Session.ID, p.After, p.Limit.orDefault())
+	if err != nil {
+		return attachResult{}, err
+	}
+	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
+	room := c.server.room()
+	if snap.Since != nil {
+		if r.Updates = c.server.newWireUpdates(snap.Since, room); r.Updates != nil {
+			return r, nil
+		}
+	}
+	if t := snap.Turn; t != nil {
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), wireQueue: newWireQueue(snap.Queue)}
+		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
+			return attachResult{}, err
+		}
+		r.Open.More = len(r.Open.Messages) < len(t.Messages)
+		for _, m := range r.Open.Messages {
+			room -= m.size()
+		}
+	}
+	least := 1
+	if r.Open != nil {
+		least = 0
+	}
+	r.Messages, err = c.server.newest(snap.Messages, room, least)
+	r.More = new(snap.More || len(r.Messages) < len(snap.Messages))
+	return r, err
+}
+
+func detach(_ context.Context, c *client, p sessionParams) (nothing, error) {
+	c.unfollow(p.Session.ID)
+	return nothing{}, nil
+}
+
+// seqNumber is a sequence number as a client gives it. Any JSON number that is whole will do.
+type seqNumber struct {
+	n     uint64
+	given bool
+}
+
+func (s *seqNumber) UnmarshalJSON(data []byte) error {
+	s.given = true
+	if json.Unmarshal(data, &s.n) == nil {
+		return nil
+	}
+	var n float64
+	if err := json.Unmarshal(data, &n); err != nil {
+		return err
+	}
+	switch {
+	case n != math.Trunc(n):
+		return errors.New("must be a whole number")
+	case n < 0:
+		return errors.New("is negative")
+	case n >= 1<<64: // ahead of any session, as the largest is
+		s.n = math.MaxUint64
+	default:
+		s.n = uint64(n)
+	}
+	return nil
+}
+
+// JSONSchema is what rpc.discover tells of it.
+func (seqNumber) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Minimum: "0"}
+}

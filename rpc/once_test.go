@@ -1,0 +1,151 @@
+package rpc
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/registry"
+)
+
+func TestStamps(t *testing.T) {
+	read := func(text string) string {
+		var p promptParams
+		if err := decodeParams(json.RawMessage(text), reflect.ValueOf(&p).Elem(), fieldsOf(reflect.TypeFor[promptParams]()), nil); err != nil {
+			t.Fatal(err)
+		}
+		stamp, err := p.stamp()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stamp == nil {
+			return ""
+		}
+		return stamp.ID + string(stamp.Digest)
+	}
+	const session = `"session_id":"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`
+	for _, text := range []string{`{` + session + `,"text":"x"}`, `{` + session + `,"text":"x","client_id":null}`} {
+		if got := read(text); got != "" {
+			t.Errorf("%s has the stamp %q", text, got)
+		}
+	}
+	same := []string{
+		`{` + session + `,"text":"x","client_id":"a"}`,
+		`{ "client_id" : "\u0061", "text":"\u0078", "display": null, ` + session + `, "unknown":1}`,
+	}
+	other := []string{
+		`{` + session + `,"text":"x","client_id":"b"}`,
+		`{` + session + `,"text":"x","client_id":""}`,
+		`{` + session + `,"text":"y","client_id":"a"}`,
+		`{` + session + `,"content":[{"type":"text","text":"x"}],"client_id":"a"}`,
+		`{` + session + `,"content":[{"type":"text","text":"x"},{"type":"media","mime_type":"image/png","data":"AAAA"}],"client_id":"a"}`,
+		`{` + session + `,"content":[{"type":"text","text":"x"},{"type":"media","mime_type":"image/png","data":"AAAB"}],"client_id":"a"}`,
+		`{` + session + `,"text":"x","thinking_level":"low","client_id":"a"}`,
+		`{` + session + `,"text":"x","model_id":"low","client_id":"a"}`,
+		`{` + session + `,"text":"x","when_busy":"queue","client_id":"a"}`,
+		`{"session_id":"01KAK2V7M0Q2X4T6V8Y0A2C4E7","text":"x","client_id":"a"}`,
+	}
+	seen := map[string]string{}
+	for _, text := range append(other, same[0]) {
+		if before := seen[read(text)]; before != "" {
+			t.Errorf("one stamp for\n%s\n%s", before, text)
+		}
+		seen[read(text)] = text
+	}
+	if read(same[0]) != read(same[1]) {
+		t.Errorf("two stamps for\n%s\n%s", same[0], same[1])
+	}
+}
+
+func TestClientIDs(t *testing.T) {
+	onStage(t, "", 0, func(s *stage) {
+		long := strings.Repeat("é", maxClientID/2)
+		for _, tc := range []struct {
+			id   any
+			want string
+		}{{long, "0"}, {long + "x", "-32602 client_id"}, {7, "-32602 client_id"}, {[]any{"a"}, "-32602 client_id"}, {"a\nb\x00\u2028", "0"}, {nil, "0"}} {
+			if got := s.refused("session/new", map[string]any{"client_id": tc.id}); got != tc.want {
+				t.Errorf("session/new with %.20v: %s, want %s", tc.id, got, tc.want)
+			}
+			id := s.result("session/new", map[string]any{}).Get("session_id").String()
+			if got := s.refused("session/prompt", map[string]any{"session_id": id, "text": "x", "client_id": tc.id}); got != tc.want {
+				t.Errorf("session/prompt with %.20v: %s, want %s", tc.id, got, tc.want)
+			}
+		}
+		if n := s.result("session/list", map[string]any{}).Get("sessions.#").Int(); n != 3+6 {
+			t.Errorf("%d sessions were made, want 9", n)
+		}
+	})
+}
+
+// Asking again for a session that is followed takes nothing of what is on its way.
+func TestNewAgainKeepsTheSubscription(t *testing.T) {
+	onStage(t, "say a|b|c|d|e|f\nwait 1h", 0, func(s *stage) {
+		params := map[string]any{"model_id": "anthropic/claude-opus-5-5", "client_id": "a"}
+		first := s.result("session/new", params)
+		id := first.Get("session_id").String()
+		s.result("session/prompt", map[string]any{"session_id": id, "text": "say"})
+		for range 10 {
+			if again := s.result("session/new", params); !cmp.Equal(again.Value(), first.Value()) {
+				t.Errorf("%s and then %s", first.Raw, again.Raw)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		s.checkSeq()
+		var text strings.Builder
+		updates := 0
+		for _, message := range s.messages() {
+			if strings.Contains(message, `"seq":`) {
+				updates++
+			}
+			if _, rest, ok := strings.Cut(message, `"delta":"`); ok {
+				text.WriteString(rest[:1])
+			}
+		}
+		if text.String() != "abcdef" || updates != 3+6+1 {
+			t.Errorf("%d updates with the text %q", updates, text.String())
+		}
+		s.result("session/detach", map[string]any{"session_id": id})
+		s.result("session/new", params) // subscribes anew
+		s.result("session/cancel", map[string]any{"session_id": id})
+		if heard := s.messages(); !strings.Contains(heard[len(heard)-1], `"method":"turn_end"`) {
+			t.Errorf("the last update is %s", heard[len(heard)-1])
+		}
+	})
+}
+
+// What was done is answered, though the same request would be refused today.
+func TestDoneOnceIsAnsweredEver(t *testing.T) {
+	onStage(t, "say x\n\nsay y", 0, func(s *stage) {
+		create := map[string]any{"model_id": "claude-always", "client_id": "a"}
+		first := s.result("session/new", create)
+		say := map[string]any{"session_id": first.Get("session_id").String(), "text": "x", "model_id": "mirror/claude-opus-5-5", "client_id": "a"}
+		said := s.result("session/prompt", say)
+		time.Sleep(time.Second)
+		catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.config.Catalog = catalog
+		s.restart()
+		synctest.Wait()
+		if again := s.result("session/new", create); !cmp.Equal(again.Value(), first.Value()) {
+			t.Errorf("%s and then %s", first.Raw, again.Raw)
+		}
+		if again := s.result("session/prompt", say); !cmp.Equal(again.Value(), said.Value()) {
+			t.Errorf("%s and then %s", said.Raw, again.Raw)
+		}
+		create["client_id"], say["client_id"] = "b", "b"
+		if got := s.refused("session/new", create); got != "1003" {
+			t.Errorf("a new one with that model: %s", got)
+		}
+		if got := s.refused("session/prompt", say); got != "1003" {
+			t.Errorf("a new prompt with that model: %s", got)
+		}
+	})
+}
