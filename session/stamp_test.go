@@ -259,3 +259,33 @@ func TestViewRemembersStamps(t *testing.T) {
 	wantErr(t, "another request", err, ErrReused)
 	wantErr(t, "the same", (Stamp{"a", []byte{1}}).Repeats(Stamp{"a", []byte{1}}), nil)
 }
+
+// After a commit that failed, what is there decides: the session of the first request, or the word that there was one.
+func TestCreateOnceLanded(t *testing.T) {
+	t.Parallel()
+	b := openTest(t, t.TempDir())
+	once(t, b, "a", 1)
+	change := func(stamp string, n int, first Made) *onceChange {
+		return &onceChange{createChange: createChange{Session: Session{ID: testID(n)}}, made: madeBy(stamp, n), first: first}
+	}
+	for _, test := range []struct {
+		name string
+		*onceChange
+		want bool
+	}{
+		{"the first", change("a", 1, madeBy("a", 1)), true},
+		{"a later one", change("a", 2, madeBy("a", 1)), true},
+		{"a later one, whose first is not there", change("a", 2, madeBy("a", 3)), false},
+		{"one that is not there", change("b", 2, madeBy("b", 2)), false},
+	} {
+		if err := b.view(func(tx *bolt.Tx) error {
+			got, err := test.landed(tx)
+			if got != test.want {
+				t.Errorf("%s: %v", test.name, got)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
