@@ -10,6 +10,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 )
 
@@ -133,4 +134,37 @@ func compareJSON(t *testing.T, want, got any) {
 	if errA != nil || errB != nil || !bytes.Equal(a, b) {
 		t.Errorf("got %s (%v), want %s (%v)", b, errB, a, errA)
 	}
+}
+
+// FuzzDoor: whatever a client says, it is told the same through a door as directly, but for the order of what the door
+// answers itself.
+func FuzzDoor(f *testing.F) {
+	for _, tc := range shapeCases() {
+		if len(tc.send) < 500 {
+			f.Add([]byte(tc.send + "\n" + pingWith("1")))
+			f.Add([]byte(framings[1].all(tc.send, pingWith("1"))))
+		}
+	}
+	f.Add([]byte("Content-Length: 5\r\n\r\n" + pingWith("1") + framings[1].wrap(pingWith("2"))))
+	f.Add([]byte(strings.Repeat("[", 2000) + "\n" + pingWith("3")))
+	s := testServer(f, Config{MessageBytes: 1 << 10})
+	delete(s.byName, "late") // a late answer comes before the end of input or not at all
+	delete(s.byName, "late_panic")
+	f.Fuzz(func(t *testing.T, input []byte) {
+		direct, directErr := converse(t, s, bytes.NewReader(input))
+		if errors.Is(directErr, errMalformed) {
+			return // each side counts what it sees
+		}
+		h := &house{t: t, server: s}
+		c := &transcript{Reader: bytes.NewReader(input)}
+		err := Door{Client: c, Dial: h.dial}.Run(t.Context())
+		h.serving.Wait()
+		if !errors.Is(err, directErr) || h.dials != 1 {
+			t.Errorf("directly %v, through the door %v, with %d daemons", directErr, err, h.dials)
+		}
+		want, got := sortedMessages(t, withoutRefs(direct)), sortedMessages(t, withoutRefs(c.out.String()))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("through the door, other than directly:\n%s", diff)
+		}
+	})
 }

@@ -56,9 +56,13 @@ func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
 	ctx, stop := context.WithTimeout(ctx, startLimit)
 	defer stop()
 	var held *heldError
+	var silence error // why the daemon did not answer, before time was over
 	pause, madeWay := firstPause, 0
 	for round := 0; ; round++ {
 		link, err := greet(ctx, dir)
+		if silence == nil || ctx.Err() == nil {
+			silence = err
+		}
 		switch {
 		case err == nil && madeWay < maxMakeWay && older(link.Status.Version, version) && makesWay(link):
 			madeWay++
@@ -68,9 +72,9 @@ func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
 			return link, nil
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			if held != nil {
-				return nil, fmt.Errorf("%w (it does not answer: %w)", held, err)
+				return nil, fmt.Errorf("%w (it does not answer: %w)", held, silence)
 			}
-			return nil, fmt.Errorf("the daemon does not answer: %w", err)
+			return nil, fmt.Errorf("the daemon does not answer: %w", silence)
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		}

@@ -20,7 +20,7 @@ type host struct {
 	log    *slog.Logger
 	dir    string
 	socket *socket
-	idle   time.Duration // without clients and turns, after which it ends; 0: never
+	idle   time.Duration // without clients and turns, after which it ends; 0: it stays, whoever asks it to leave
 
 	serving context.Context // of all connections
 	stop    context.CancelCauseFunc
@@ -28,11 +28,12 @@ type host struct {
 
 	connections sync.WaitGroup
 
-	mu      sync.Mutex
-	clients map[net.Conn]struct{}
-	quiet   time.Time // when it was last seen that there was a client or a turn
-	ending  bool      // nobody is let in
-	network *listener // where browsers are served; nil: nowhere
+	mu         sync.Mutex
+	clients    map[net.Conn]struct{}
+	quiet      time.Time    // when it was last seen that there was a client or a turn
+	ending     bool         // nobody is let in
+	network    *listener    // where browsers are served; nil: nowhere
+	endNetwork func() error // closes that, once
 }
 
 const (
@@ -77,7 +78,7 @@ func (h *host) run(ctx context.Context) error {
 func (h *host) close(accepting *sync.WaitGroup) error {
 	h.mu.Lock()
 	h.ending = true
-	network := h.network
+	network, endNetwork := h.network, h.endNetwork
 	h.mu.Unlock()
 	err := h.socket.Close()
 	if network != nil {
@@ -94,7 +95,7 @@ func (h *host) close(accepting *sync.WaitGroup) error {
 	}
 	h.stop(errEnded)
 	if network != nil {
-		err = errors.Join(err, network.Close())
+		err = errors.Join(err, endNetwork())
 	}
 	h.connections.Wait()
 	return errors.Join(err, h.daemon.close())
@@ -211,6 +212,9 @@ func (h *host) status(ctx context.Context) (rpc.Status, error) {
 
 // makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
 func (h *host) makeWay(ctx context.Context) error {
+	if h.idle == 0 {
+		return &rpc.Error{Code: rpc.CodeBusy, Message: "this daemon was started to stay"}
+	}
 	running, err := h.daemon.agents.Running(ctx)
 	if err != nil {
 		return err
@@ -240,14 +244,14 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 		return "", nil, err
 	}
 	h.network = l
-	return l.URL(), func() error {
+	h.endNetwork = sync.OnceValue(func() error {
+		err := l.Close()
 		h.mu.Lock()
-		if h.network == l {
-			h.network = nil
-		}
-		h.mu.Unlock()
-		return l.Close()
-	}, nil
+		defer h.mu.Unlock()
+		h.network = nil // the address is free for the next one
+		return err
+	})
+	return l.URL(), h.endNetwork, nil
 }
 
 // networkFailed is why the listener accepts nobody any more. Where a serve has asked for it, only that is over.

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+// A daemon listens for one command at a time, as long as that lives, and no longer than itself.
+func TestListenForACommand(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(), configPath: writeConfig(t, ""), dataDir: dir,
+		logLevel: "warn", logFormat: "text"}
+	h, err := p.host(t.Context(), dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- h.run(ctx) }()
+	greeted := func() *rpc.Link {
+		t.Helper()
+		link, err := greet(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return link
+	}
+	a, b := greeted(), greeted()
+	if _, err := a.Listen("nowhere"); err == nil || !strings.Contains(err.Error(), "address") {
+		t.Errorf("listening nowhere: %v", err)
+	}
+	url, err := a.Listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := os.ReadFile(filepath.Join(dir, "token"))
+	if err != nil || !strings.HasSuffix(url, "/#token="+strings.TrimSpace(string(token))) {
+		t.Errorf("the address is %s, %v", url, err)
+	}
+	page, _, _ := strings.Cut(url, "#")
+	if _, err := b.Listen("127.0.0.1:0"); err == nil || err.Error() != "the daemon listens already, at "+page {
+		t.Errorf("a second listener: %v", err)
+	}
+	c := greeted()
+	if want := (rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Clients: 3, Listen: page, MessageBytes: 8 << 20}); c.Status != want {
+		t.Errorf("the status is %+v, want %+v", c.Status, want)
+	}
+	if !healthy(page) {
+		t.Error("nobody listens")
+	}
+	a.Close()
+	for { // the place is free soon after its end
+		if url, err = b.Listen("127.0.0.1:0"); err == nil {
+			break
+		}
+		if _, busy := err.(*rpc.Error); !busy {
+			t.Fatal(err)
+		}
+	}
+	if healthy(page) {
+		t.Error("the first listener is still there")
+	}
+	page, _, _ = strings.Cut(url, "#")
+	end()
+	if err := <-ended; err != nil {
+		t.Errorf("the daemon ends with %v", err)
+	}
+	if healthy(page) {
+		t.Error("the second listener outlives the daemon")
+	}
+	b.Close()
+	c.Close()
+}
+
+func healthy(page string) bool {
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Get(page + "healthz")
+	if err != nil {
+		return false
+	}
+	answer.Body.Close()
+	return answer.StatusCode == http.StatusOK
+}
+
+// A daemon in the foreground stays, whatever version asks it to leave.
+func TestServeStays(t *testing.T) {
+	t.Parallel()
+	data := dataDir(t)
+	s := startServe(t, command(t, []string{versionVariable + "=1.0.0"}, serveArgs(data)...))
+	p := door(t, data, []string{versionVariable + "=2.0.0"})
+	p.must("ping", nil, nil)
+	if status := theDaemon(t, data); status.PID != s.cmd.Process.Pid || status.Version != "1.0.0" {
+		t.Errorf("the daemon is %+v", status)
+	}
+	if log := p.log(); !strings.Contains(log, "runs with version 1.0.0, not 2.0.0;") {
+		t.Errorf("the door says %q", log)
+	}
+	p.end()
+	s.terminate()
+}
