@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -94,6 +95,7 @@ type Agent struct {
 	inbox chan func(*state)
 	done  chan struct{} // closed when the goroutine has ended
 	stop  context.CancelCauseFunc
+	busy  *atomic.Bool // a turn runs
 
 	told uint64 // set before done is closed: the last Seq, if the store failed, so that the log may not know of it
 }
@@ -116,7 +118,7 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 	if told > 0 {
 		s.feed.seq = max(s.feed.seq, session.NextBase(told))
 	}
-	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop}
+	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, busy: &s.busy}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
 	return a, nil
 }
@@ -141,6 +143,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	always := make(chan struct{})
 	close(always)
 	for s.ended == nil {
+		s.busy.Store(s.run != nil)
 		if s.run == nil {
 			s.feed.memory.forget(s.feed.seq)
 		}

@@ -157,6 +157,16 @@ func (g *Group) forgetLocked(id session.ID, l *loading) {
 	}
 }
 
+// loaded reports whether there is an agent.
+func (l *loading) loaded() bool {
+	select {
+	case <-l.ready:
+		return l.err == nil
+	default:
+		return false
+	}
+}
+
 // ended reports whether this agent is of no use any more.
 func (l *loading) ended() bool {
 	select {
@@ -206,9 +216,16 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 }
 
 // Running counts the sessions in which a turn runs.
-func (g *Group) Running(ctx context.Context) (int, error) {
-	open, err := g.cfg.Store.Open(ctx)
-	return len(open), err
+func (g *Group) Running() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	n := 0
+	for _, l := range g.agents {
+		if l.loaded() && l.agent.busy.Load() {
+			n++
+		}
+	}
+	return n
 }
 
 // Close interrupts all turns and returns when all agents have ended. The store stays open.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/session"
@@ -20,6 +21,7 @@ type state struct {
 	view *session.View
 	feed feed
 
+	busy  atomic.Bool    // run is not nil, for a Group to see
 	run   *turn          // nil between turns
 	queue []Queued       // turns that wait, in order; shared with updates, so what is in it never changes
 	held  bool           // queued prompts wait for a word

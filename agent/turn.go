@@ -110,6 +110,7 @@ func (s *state) startNext() {
 
 // runTurn runs a turn whose start is recorded.
 func (s *state) runTurn(id session.TurnID, c choice) {
+	s.busy.Store(true)
 	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: time.Now()}
 	s.tellStart()
 	if c.provider == nil {

@@ -35,6 +35,7 @@ type initializeResult struct {
 	Server          serverInfo   `json:"server"`
 	Capabilities    capabilities `json:"capabilities"`
 	Limits          limits       `json:"limits"`
+	Listen          string       `json:"listen,omitempty"` // where browsers find the page, without the token
 }
 
 type serverInfo struct {
@@ -58,7 +59,7 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	}
 	c.greeted = true
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
-	return initializeResult{
+	result := initializeResult{
 		ProtocolVersion: protocolVersion,
 		Server:          serverInfo{Name: "thinkd", Version: c.server.config.Version},
 		Capabilities:    capabilities{}, // tools and questions come with a later version
@@ -70,7 +71,11 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 			Batch:        maxBatch,
 			InFlight:     maxInFlight,
 		},
-	}, nil
+	}
+	if listening := c.server.config.Listening; listening != nil {
+		result.Listen = listening()
+	}
+	return result, nil
 }
 
 type nothing struct{}

@@ -24,6 +24,7 @@ type Config struct {
 
 	MessageBytes int // the largest message, in both directions; 0: 8 MiB
 
+	Listening    func() string // where browsers find the page; nil or empty: nowhere
 	Sessions     *agent.Group
 	Providers    func() []ProviderStatus // in catalog order
 	DefaultModel func() session.ModelRef // of a session whose client names none

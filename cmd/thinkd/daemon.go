@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -23,8 +24,9 @@ type daemon struct {
 	server    *rpc.Server
 
 	serve       serveConfig
-	fingerprint string     // of the config
-	lost        chan error // one fits: the store's file is not ours any more, and the daemon is to end
+	url         atomic.Value // string: where browsers are served; empty: nowhere
+	fingerprint string       // of the config
+	lost        chan error   // one fits: the store's file is not ours any more, and the daemon is to end
 }
 
 // open reads the config and makes what runs. A store that is nil is the one in the data directory.
@@ -72,7 +74,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
-		Sessions: d.agents, Providers: d.providers.status, DefaultModel: func() session.ModelRef { return model },
+		Listening: d.listening, Sessions: d.agents, Providers: d.providers.status, DefaultModel: func() session.ModelRef { return model },
 	})
 	return d, nil
 }
@@ -94,6 +96,12 @@ func (d *daemon) storeState(readOnly bool, why error) {
 		default:
 		}
 	}
+}
+
+// listening is where browsers find the page, without the token; empty: nowhere.
+func (d *daemon) listening() string {
+	url, _ := d.url.Load().(string)
+	return url
 }
 
 // data is the data directory, as an absolute path.

@@ -206,17 +206,15 @@ func TestDoorsOutliveDaemons(t *testing.T) {
 		for _, p := range both {
 			p.wait("thinking", func(u update) bool { return u.Method == "thinking_delta" && u.Turn == turn })
 		}
-		answers := make(chan error, len(both))
+		var inFlight []func(any) error
 		for _, p := range both {
-			go func() { // ends with the kill; its answer is awaited below
-				answers <- p.call("turn/wait", map[string]any{"session_id": id, "turn_id": turn}, nil)
-			}()
-			p.must("ping", nil, nil)
+			inFlight = append(inFlight, p.send("turn/wait", map[string]any{"session_id": id, "turn_id": turn}))
+			p.must("ping", nil, nil) // the daemon has both
 		}
 		killed := time.Now()
 		pid := killDaemon(t, data)
-		for _, p := range both {
-			if e, ok := errors.AsType[*callError](<-answers); !ok || e.Code != closing {
+		for i, p := range both {
+			if e, ok := errors.AsType[*callError](inFlight[i](nil)); !ok || e.Code != closing {
 				t.Errorf("round %d: a request in flight is answered with %v", round, e)
 			}
 			stale := p.wait("stale", func(u update) bool { return u.Method == "stale" && u.Session == id })

@@ -121,7 +121,7 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 			if err := h.networkFailed(); err != nil {
 				return "its listener failed", err
 			}
-			if h.unused(ctx, now) {
+			if h.unused(now) {
 				return "nobody needs it", nil
 			}
 		}
@@ -129,20 +129,13 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 }
 
 // unused reports whether it is time to leave, and lets nobody in from then on.
-func (h *host) unused(ctx context.Context, now time.Time) bool {
+func (h *host) unused(now time.Time) bool {
 	if h.idle == 0 {
 		return false
 	}
 	h.mu.Lock()
-	alone := len(h.clients) == 0
-	h.mu.Unlock()
-	running := 0
-	if alone {
-		running, _ = h.daemon.agents.Running(ctx) // a store that cannot be read keeps nobody here
-	}
-	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.clients) > 0 || running > 0 {
+	if len(h.clients) > 0 || h.daemon.agents.Running() > 0 {
 		h.quiet = now
 		return false
 	}
@@ -199,27 +192,19 @@ func (h *host) hangUp() {
 	}
 }
 
-func (h *host) status(ctx context.Context) (rpc.Status, error) {
-	running, err := h.daemon.agents.Running(ctx)
+func (h *host) status(context.Context) (rpc.Status, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	st := rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Running: running, Clients: len(h.clients)}
-	if h.network != nil {
-		st.Listen = h.network.url
-	}
-	return st, err
+	return rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Running: h.daemon.agents.Running(),
+		Clients: len(h.clients), Listen: h.daemon.listening()}, nil
 }
 
 // makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
-func (h *host) makeWay(ctx context.Context) error {
+func (h *host) makeWay(context.Context) error {
 	if h.idle == 0 {
 		return &rpc.Error{Code: rpc.CodeBusy, Message: "this daemon was started to stay"}
 	}
-	running, err := h.daemon.agents.Running(ctx)
-	if err != nil {
-		return err
-	}
-	if running > 0 {
+	if h.daemon.agents.Running() > 0 {
 		return &rpc.Error{Code: rpc.CodeBusy, Message: "a turn is running"}
 	}
 	select {
@@ -244,10 +229,12 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 		return "", nil, err
 	}
 	h.network = l
+	h.daemon.url.Store(l.url)
 	h.endNetwork = sync.OnceValue(func() error {
 		err := l.Close()
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		h.daemon.url.Store("")
 		h.network = nil // the address is free for the next one
 		return err
 	})

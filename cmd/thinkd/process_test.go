@@ -304,6 +304,12 @@ func (p *process) take(m message) {
 // call sends a request and waits for its answer: nil, a *callError, or errGone.
 func (p *process) call(method string, params, result any) error {
 	p.t.Helper()
+	return p.send(method, params)(result)
+}
+
+// send sends a request; what it returns waits for the answer as call does.
+func (p *process) send(method string, params any) (wait func(result any) error) {
+	p.t.Helper()
 	answer := make(chan message, 1)
 	p.mu.Lock()
 	p.next++
@@ -318,20 +324,22 @@ func (p *process) call(method string, params, result any) error {
 	_, err = p.stdin.Write(append(request, '\n'))
 	p.writing.Unlock()
 	if err != nil {
-		return errGone
+		return func(any) error { return errGone }
 	}
-	select {
-	case m := <-answer:
-		return settle(m, result)
-	case <-p.gone:
+	return func(result any) error {
 		select {
-		case m := <-answer: // it was there before the end
+		case m := <-answer:
 			return settle(m, result)
-		default:
-			return errGone
+		case <-p.gone:
+			select {
+			case m := <-answer: // it was there before the end
+				return settle(m, result)
+			default:
+				return errGone
+			}
+		case <-time.After(patience):
+			return fmt.Errorf("%s: no answer", method)
 		}
-	case <-time.After(patience):
-		return fmt.Errorf("%s: no answer", method)
 	}
 }
 

@@ -37,6 +37,10 @@ func TestEditorsAndBrowsersSeeOneSession(t *testing.T) {
 		t.Errorf("the daemon is %d and listens at %q, want %d and %q", st.PID, st.Listen, pid, s.base)
 	}
 	two := door(t, data, env)
+	var hello struct{ Listen string }
+	if two.must("initialize", map[string]any{}, &hello); hello.Listen != s.base {
+		t.Errorf("initialize says that the daemon listens at %q, want %q", hello.Listen, s.base)
+	}
 	browsers := []*wsClient{dialWS(t, s.base, s.token, nil), dialWS(t, s.base, s.token, nil)}
 
 	id := one.newSession("model_id", vendorModel, "thinking_level", "medium")
