@@ -2,9 +2,11 @@ package rpc
 
 import (
 	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -13,30 +15,31 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
 )
 
-var idleConns = flag.Int("idle", 200, "how many idle WebSocket connections TestIdleWebSockets holds")
+var idleCount = flag.Int("idle", 200, "how many idle connections TestIdleWebSockets holds, and sessions TestIdleSessions")
 
 // TestIdleWebSockets holds idle connections, whose clients live in processes of their own, and prints what one costs.
 // Run it with -idle 10000, without the race detector for the figures; the system has to allow as many open files.
 func TestIdleWebSockets(t *testing.T) {
 	addr := listenOn(t, testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
-	memory := func() (heap, stacks, rss uint64) {
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc, m.StackInuse, resident(t)
-	}
-	heap, stacks, rss := memory()
+	heap, stacks, rss := memory(t)
 	goroutines := runtime.NumGoroutine()
 	begin := time.Now()
 
 	const perProcess = 2500
 	var clients []io.WriteCloser
 	var children []*exec.Cmd
-	for left := *idleConns; left > 0; left -= perProcess {
+	for left := *idleCount; left > 0; left -= perProcess {
 		child := exec.Command(os.Args[0], "-test.run=^TestIdleClients$")
 		child.Env = append(os.Environ(), "THINKD_IDLE_ADDR="+addr.String(), "THINKD_IDLE_COUNT="+strconv.Itoa(min(left, perProcess)))
 		child.Stderr = os.Stderr
@@ -58,8 +61,8 @@ func TestIdleWebSockets(t *testing.T) {
 		}
 	}
 	took := time.Since(begin)
-	moreHeap, moreStacks, moreRSS := memory()
-	n := uint64(*idleConns)
+	moreHeap, moreStacks, moreRSS := memory(t)
+	n := uint64(*idleCount)
 	each := float64(runtime.NumGoroutine()-goroutines) / float64(n)
 	t.Logf("%d connections in %v; each: %.2f goroutines, %d bytes of heap, %d of stacks, %d resident", n, took.Round(time.Millisecond), each,
 		int64(moreHeap-heap)/int64(n), int64(moreStacks-stacks)/int64(n), int64(moreRSS-rss)/int64(n))
@@ -75,6 +78,15 @@ func TestIdleWebSockets(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// memory is what this process holds.
+func memory(t *testing.T) (heap, stacks, rss uint64) {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc, m.StackInuse, resident(t)
 }
 
 // resident is the memory of this process, 0 where the system does not tell.
@@ -121,4 +133,110 @@ func TestIdleClients(t *testing.T) {
 		c.Close()
 	}
 	reading.Wait()
+}
+
+// TestIdleSessions holds idle sessions with a turn in each: followed by one client, then by none, then let go, and prints
+// what one costs. Run it with -idle 10000, without the race detector for the figures.
+func TestIdleSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // ten minutes pass
+		store, err := session.OpenBolt(t.TempDir(), session.BoltOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		catalog, err := registry.New([]registry.Provider{{ID: "sim", Vendor: "sim"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		log := slog.New(slog.DiscardHandler)
+		group, err := agent.NewGroup(t.Context(), agent.Config{Store: store, Catalog: catalog, Log: log, Simulator: "sim",
+			Provider: func(string) provider.Provider { return nil }}) // no turn is run
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer group.Close()
+		ids := storeSessions(t, group, store, *idleCount)
+
+		server := NewServer(Config{Log: log, Version: "1.2.3", Sessions: group,
+			Providers:    func() []ProviderStatus { return nil },
+			DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
+		ours, theirs := net.Pipe()
+		served := make(chan error)
+		go func() { served <- server.Serve(context.Background(), theirs) }() // ends with the connection; awaited below
+		defer func() { ours.Close(); <-served }()
+		in := bufio.NewReader(ours)
+		forEach := func(method string) {
+			for _, id := range ids {
+				if _, err := io.WriteString(ours, request(1, method, fmt.Sprintf(`{"session_id":%q}`, id))+"\n"); err != nil {
+					t.Fatal(err)
+				}
+				line, err := in.ReadString('\n')
+				if err != nil || !gjson.Get(line, "result").Exists() {
+					t.Fatal(line, err)
+				}
+			}
+		}
+		n := float64(len(ids))
+		synctest.Wait()
+		heap, stacks, rss := memory(t)
+		goroutines := runtime.NumGoroutine()
+		check := func(state string, most int64, mostGoroutines float64) {
+			t.Helper()
+			synctest.Wait()
+			h, s, r := memory(t)
+			more := int64(h+s) - int64(heap+stacks)
+			each := float64(runtime.NumGoroutine()-goroutines) / n
+			t.Logf("%d sessions, %s; each: %.2f goroutines, %d bytes of heap, %d of stacks, %d resident", len(ids), state, each,
+				int64(h-heap)/int64(n), int64(s-stacks)/int64(n), int64(r-rss)/int64(n))
+			if each > mostGoroutines {
+				t.Errorf("%s: %.2f goroutines for a session", state, each)
+			}
+			if more/int64(n) > most && n >= 100 {
+				t.Errorf("%s: %d bytes for a session", state, more/int64(n))
+			}
+		}
+		forEach("session/attach")
+		check("followed by a client", 40<<10, 4)
+		forEach("session/detach")
+		check("loaded", 32<<10, 2)
+		time.Sleep(12 * time.Minute) // ten, and the time until that is looked after
+		check("let go", 4<<10, 0)
+	})
+}
+
+// storeSessions makes sessions with a turn each.
+func storeSessions(t *testing.T, group *agent.Group, store session.Store, n int) []session.ID {
+	ids := make([]session.ID, n)
+	const at = 64 // a time, so that they share commits
+	var making sync.WaitGroup
+	for first := range at {
+		making.Go(func() {
+			for i := first; i < n; i += at {
+				s, err := group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				ids[i] = s.ID
+				turn, said, reply := session.NewTurnID(), session.NewMessageID(), session.NewMessageID()
+				var entries []session.Entry
+				for _, body := range []session.Body{
+					session.Prompt{Message: said, Content: provider.Blocks{provider.Text{Text: "Which date is later?"}}},
+					session.TurnStart{},
+					session.Sealed{Message: reply, Block: provider.Text{Text: strings.Repeat("The second. ", 80)}},
+					session.MessageEnd{Message: reply}, session.TurnEnd{StopReason: "end_turn"},
+				} {
+					entries = append(entries, session.Entry{Turn: turn, Body: body})
+				}
+				if _, err := store.Append(t.Context(), s.ID, entries...); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	making.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return ids
 }

@@ -69,6 +69,7 @@ type watcher struct {
 	text  strings.Builder
 	late  []time.Duration // of each update, since its ts, which has milliseconds
 	ended time.Time       // when the turn's end was told
+	stop  string          // what it said; empty: the turn had ended before
 	after string          // what it found when it woke up
 }
 
@@ -190,10 +191,7 @@ func (w *watcher) watch() error {
 		case "message_delta":
 			w.text.WriteString(p.Get("delta").Str)
 		case "turn_end":
-			w.ended = now
-			if p.Get("stop_reason").Str != "end_turn" {
-				return fmt.Errorf("the turn ends with %s", p.Raw)
-			}
+			w.ended, w.stop = now, p.Get("stop_reason").Str
 		}
 	}
 	return nil
@@ -312,8 +310,8 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 		if failed[i] != nil {
 			t.Errorf("watcher %d: %v", i, failed[i])
 		}
-		if got := w.text.String(); got != l.text() {
-			t.Errorf("watcher %d has %d bytes of text, and they are not the %d that were said", i, len(got), len(l.text()))
+		if got := w.text.String(); got != l.text() || w.stop != "" && w.stop != "end_turn" {
+			t.Errorf("watcher %d has %d bytes of text, and they are not the %d that were said; the turn ends with %s", i, len(got), len(l.text()), w.stop)
 		}
 		if i >= reading {
 			r.after[w.after]++
@@ -358,7 +356,7 @@ func TestWatchersThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	silent, dripping := max(*watcherCount/10, 2), 1
 	reading := max(*watcherCount-silent-dripping, 1)
-	l := lecture{blocks: 750, pace: 200} // for longer than the daemon is patient with who takes nothing
+	l := lecture{blocks: 700, pace: 200} // for longer than the daemon is patient with who takes nothing
 	alone := attend(t, l, reading, 0, 0)
 	r := attend(t, l, reading, silent, dripping)
 	each := (int64(r.peak) - int64(alone.peak)) / int64(silent+dripping)
@@ -372,6 +370,91 @@ func TestWatchersThatDoNotRead(t *testing.T) {
 	if each > 8<<20 {
 		t.Errorf("%d bytes for each that does not read", each)
 	}
+}
+
+// SIGTERM while clients read and others do not: those that read learn how the turn ended and are closed with 1001, and
+// whatever was acknowledged or told is there afterwards.
+func TestServeEndsWithWatchersThatDoNotRead(t *testing.T) {
+	t.Parallel()
+	l := lecture{blocks: 3000, pace: 1000}
+	vendor, env := simulator(t, sim.Config{})
+	vendor.ScriptFunc(l.give)
+	data := t.TempDir()
+	s := startServe(t, command(t, env, serveArgs(data)...))
+	speaker := dialWS(t, s.base, s.token, nil)
+	var made struct {
+		ID string `json:"session_id"`
+	}
+	speaker.must("session/new", map[string]any{"model_id": vendorModel}, &made)
+	var reading []*watcher
+	for i := range 12 {
+		w := &watcher{t: t, s: s, id: made.ID}
+		if i < 2 {
+			w.wake = make(chan struct{}) // and never again
+		} else {
+			reading = append(reading, w)
+		}
+		if err := w.connect(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failed := make([]error, len(reading))
+	var watching sync.WaitGroup
+	t.Cleanup(watching.Wait) // they end with the test's context
+	for i, w := range reading {
+		watching.Go(func() { failed[i] = w.watch() })
+	}
+	var turn, queued struct {
+		ID string `json:"turn_id"`
+	}
+	prompt := map[string]any{"session_id": made.ID, "text": "speak"}
+	speaker.must("session/prompt", prompt, &turn)
+	speaker.must("session/prompt", prompt, &queued)
+	for deadline := time.Now().Add(patience); reading[0].seq.Load() < 1500; moment(10 * time.Millisecond) { // by then the others' buffers are full
+		if time.Now().After(deadline) {
+			t.Fatal("the answer does not come")
+		}
+	}
+	took := s.terminate()
+	t.Logf("the end took %v", took)
+	if took > 10*time.Second {
+		t.Errorf("the end took %v", took)
+	}
+	watching.Wait()
+	var heard string
+	for i, w := range reading {
+		if failed[i] != nil || w.stop != "interrupted" {
+			t.Errorf("watcher %d: %v; the turn ends with %q", i, failed[i], w.stop)
+			continue
+		}
+		var err error
+		for err == nil { // what follows is that the turn's prompts are held, and stale
+			_, err = w.receive()
+		}
+		if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+			t.Errorf("watcher %d: %v", i, err)
+		}
+		if got := w.text.String(); i > 0 && got != heard {
+			t.Errorf("watcher %d has heard %d bytes of text, and they are not the first one's %d", i, len(got), len(heard))
+		} else {
+			heard = got
+		}
+	}
+
+	s = startServe(t, command(t, env, serveArgs(data)...))
+	var log struct{ Messages []chat }
+	dialWS(t, s.base, s.token, nil).must("session/history", map[string]any{"session_id": made.ID}, &log)
+	if m := log.Messages; len(m) != 3 || m[0].Turn != turn.ID || m[1].Incomplete != "interrupted" || m[2].Turn != queued.ID {
+		t.Fatalf("after the end the history is %+v", log.Messages)
+	}
+	var text strings.Builder
+	for _, block := range log.Messages[1].Content {
+		text.WriteString(block.Text)
+	}
+	if !strings.HasPrefix(text.String(), heard) || !strings.HasPrefix(l.text(), text.String()) || heard == "" {
+		t.Errorf("the log has %d bytes of text, the clients heard %d, and these are not one answer", text.Len(), len(heard))
+	}
+	s.terminate()
 }
 
 // valve is a reader's hand: while it is locked, nothing is read.
