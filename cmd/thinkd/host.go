@@ -38,7 +38,7 @@ type host struct {
 
 const (
 	// drainTime is how long the end waits for clients that are slow to read how their turns ended.
-	drainTime = 3 * time.Second
+	drainTime = 2 * time.Second
 
 	// endLimit is when all connections are closed that have not ended by then. All has to be over in 10 s.
 	endLimit = 6 * time.Second
