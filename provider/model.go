@@ -139,6 +139,8 @@ type Capability struct {
 	BudgetMax int           `json:"budget_max,omitempty"`
 	Budgets   map[Level]int `json:"budgets,omitempty"`    // tokens per level
 	EffortToo bool          `json:"effort_too,omitempty"` // the level's word goes on the wire beside its budget
+
+	AllTurns bool `json:"all_turns,omitempty"` // the vendor can be told to show the model its thinking of all earlier turns
 }
 
 // CanDisable reports whether there is an off, be it only for thinking before the answer.

@@ -28,6 +28,9 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 		RequestID: cmp.Or(c.RequestID(header), clean(c.scrub(said.requestID), 100)),
 		Message:   c.Text(said.message),
 	}
+	if e.RetryAfter == 0 && said.resetsAt > 0 {
+		e.RetryAfter = max(time.Until(time.Unix(said.resetsAt, 0)), 0)
+	}
 	switch {
 	case status/100 == 3:
 		e.Message = "redirects are not followed: give the address itself as base_url"
@@ -43,7 +46,10 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 	return e
 }
 
-type said struct{ code, message, requestID string }
+type said struct {
+	code, message, requestID string
+	resetsAt                 int64 // when a quota is filled again, in seconds since 1970; 0: not said
+}
 
 // errorObject reads {"error":{"type","message"}} (Anthropic), {"error":{"code","type","message"}} (OpenAI),
 // {"error":{"code":400,"status","message"}} and the same in a list (Google), {"error":"text"} (Ollama),
@@ -69,6 +75,7 @@ func errorObject(body []byte) said {
 	case !object.IsObject():
 		object = root
 	}
+	s.resetsAt = object.Get("resets_at").Int() // of OpenAI's plans, which have no Retry-After
 	s.code = cmp.Or(object.Get("code").Str, object.Get("type").Str, object.Get("status").Str)
 	s.message = cmp.Or(object.Get("message").Str, object.Get("detail").Str, object.Raw)
 	return s

@@ -2,7 +2,6 @@ package providertest_test
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,6 +22,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/responses"
 )
 
 // recording is one exchange with a provider as another project recorded it, with what a correct reader finds in it.
@@ -152,9 +152,33 @@ func readCases(t *testing.T, dir string) []recording {
 	return cases
 }
 
+// face is how the test meets the adapter of an API.
+type face struct {
+	open      func(dialect, address string) provider.Provider
+	history   string   // where in a request the first answer stands
+	opaque    []string // the members of the vendor's blocks that have to come back
+	reasoning string   // where its usage counts reasoning
+}
+
+var faces = map[string]face{
+	"anthropic-messages": {
+		open: func(dialect, address string) provider.Provider {
+			return messages.New(messages.Config{Provider: dialect, Vendor: "anthropic", BaseURL: address, Key: provider.NewSecret("sk-recordings")})
+		},
+		history: "messages.1.content", opaque: []string{"signature", "data"}, reasoning: "output_tokens_details.thinking_tokens",
+	},
+	"openai-responses": {
+		open: func(dialect, address string) provider.Provider {
+			return responses.New(responses.Config{Provider: dialect, Vendor: "openai", BaseURL: address, Host: responses.HostNamed(dialect),
+				Key: provider.NewSecret("sk-recordings")})
+		},
+		history: "input", opaque: []string{"encrypted_content"}, reasoning: "output_tokens_details.reasoning_tokens",
+	},
+}
+
 func notApplicable(c recording) string {
 	switch {
-	case c.API != "anthropic-messages":
+	case faces[c.API].open == nil:
 		return "no adapter serves it"
 	case c.Response.BodyEncoding != "":
 		return "an AWS event stream is not HTTP's"
@@ -176,24 +200,23 @@ func replayRecording(t *testing.T, c recording, echo bool) []string {
 		io.WriteString(w, c.Response.Body) // an adapter that has its end may be gone before the last byte
 	}))
 	defer server.Close()
-	api := messages.New(messages.Config{Provider: c.Dialect, Vendor: "anthropic", BaseURL: server.URL, Key: provider.NewSecret("sk-recordings")})
+	face := faces[c.API]
+	api := face.open(c.Dialect, server.URL)
 	ask := provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "ask"}}}
 	req := &provider.Request{Model: provider.Model{ID: cmp.Or(c.Expected.Model, "model")}, Messages: []provider.Message{ask}}
 	reply, err := providertest.Collect(api.Stream(t.Context(), req))
 	if err != nil {
 		return []string{err.Error()}
 	}
-	wrong := compare(c.Expected, reply)
+	wrong := compare(face, c.Expected, reply)
 	if !echo || len(wrong) > 0 {
 		return wrong
 	}
 	req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: stored(t, reply.Blocks)}, ask)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	for range api.Stream(ctx, req) {
-		break // what it sends is all that counts
+	for range api.Stream(t.Context(), req) {
+		// What it sends is all that counts. The answer is read, so that the server can write it.
 	}
-	carried := opaqueValues(gjson.ParseBytes(sent).Get("messages.1.content").Array())
+	carried := face.values(gjson.GetBytes(sent, face.history).Array())
 	for _, o := range c.Expected.Opaque {
 		if !slices.Contains(carried, o.SHA256) {
 			wrong = append(wrong, "the next request does not carry the "+o.Kind+" "+o.SHA256)
@@ -216,11 +239,11 @@ func stored(t *testing.T, blocks provider.Blocks) provider.Blocks {
 	return back
 }
 
-// opaqueValues are the hashes of all signatures and redacted data in the vendor's blocks.
-func opaqueValues(blocks []gjson.Result) []string {
+// values are the hashes of all that is opaque in the vendor's blocks.
+func (f face) values(blocks []gjson.Result) []string {
 	var hashes []string
 	for _, b := range blocks {
-		for _, name := range []string{"signature", "data"} {
+		for _, name := range f.opaque {
 			if v := b.Get(name); v.Type == gjson.String && v.Str != "" {
 				hashes = append(hashes, sum(v.Str))
 			}
@@ -234,7 +257,15 @@ func sum(text string) string {
 	return hex.EncodeToString(hash[:])
 }
 
-func compare(want expected, got providertest.Reply) []string {
+// object is a call's arguments; those of a free form are JSON inside a string.
+func object(arguments json.RawMessage) []byte {
+	if text := gjson.ParseBytes(arguments); text.Type == gjson.String {
+		return []byte(text.Str)
+	}
+	return arguments
+}
+
+func compare(face face, want expected, got providertest.Reply) []string {
 	var wrong []string
 	differ := func(what string, want, got any) {
 		if !reflect.DeepEqual(want, got) {
@@ -292,14 +323,14 @@ func compare(want expected, got providertest.Reply) []string {
 	for _, o := range want.Opaque {
 		opaque = append(opaque, o.SHA256)
 	}
-	differ("opaque values", opaque, opaqueValues(raw))
+	differ("opaque values", opaque, face.values(raw))
 	differ("number of tool calls", len(want.ToolCalls), len(calls))
 	for i := range min(len(want.ToolCalls), len(calls)) {
 		w, g := want.ToolCalls[i], calls[i]
 		differ("call", w.ID+" "+w.Name, g.ID+" "+g.Name)
 		if w.ArgumentsValid != nil && !*w.ArgumentsValid {
 			differ("invalid arguments", gjson.ParseBytes(w.Arguments).String(), g.Invalid)
-		} else if diff := providertest.DiffJSON(w.Arguments, g.Input); diff != "" {
+		} else if diff := providertest.DiffJSON(object(w.Arguments), g.Input); diff != "" {
 			wrong = append(wrong, "arguments of "+w.ID+" (-want +got): "+diff)
 		}
 	}
@@ -324,7 +355,7 @@ func compare(want expected, got providertest.Reply) []string {
 		}
 		differ("input tokens", show(want.Usage.Input), show(number("input_tokens")))
 		differ("output tokens", show(want.Usage.Output), show(number("output_tokens")))
-		differ("reasoning tokens", show(want.Usage.Reasoning), show(number("output_tokens_details.thinking_tokens")))
+		differ("reasoning tokens", show(want.Usage.Reasoning), show(number(face.reasoning)))
 	}
 	return wrong
 }

@@ -1,0 +1,141 @@
+package responses
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Repairs of what the vendor refuses.
+const (
+	// DropReasoning is the beginning of a repair that leaves out the reasoning of the history so far, and takes the ids
+	// off what followed it: "responses/drop_reasoning:" and a name for the last item that it concerns. What comes later
+	// goes back as ever.
+	DropReasoning = "responses/drop_reasoning:"
+	// NoSummary asks for no summary: some organisations get none before they prove who they are.
+	NoSummary provider.Repair = "responses/no_summary"
+)
+
+func repairUpTo(item string) provider.Repair { return provider.Repair(DropReasoning + item) }
+
+// refine says what this vendor's words mean, beyond what is common to all, and names the repair that may help.
+func refine(err error, call *call) error {
+	e, ok := err.(*provider.Error)
+	if !ok {
+		return err
+	}
+	switch e.Code {
+	case "insufficient_quota", "credit_balance_exhausted", "usage_not_included":
+		e.Kind, e.Hint = provider.KindQuota, provider.HintFinal
+	case "usage_limit_reached": // of a plan, until it is filled again
+		e.Kind = provider.KindQuota
+	case "server_is_overloaded":
+		e.Kind = provider.KindOverloaded
+	case "slow_down":
+		if e.Status != 429 {
+			e.Kind = provider.KindOverloaded
+		}
+	case "model_max_prompt_tokens_exceeded":
+		e.Kind = provider.KindTooLong
+	case "invalid_prompt", "content_filter":
+		e.Kind = provider.KindRefused
+	default:
+		if strings.HasSuffix(e.Code, "_policy") || strings.HasSuffix(e.Code, "_policy_violation") {
+			e.Kind = provider.KindRefused
+		}
+	}
+	if e.RetryAfter == 0 {
+		e.RetryAfter = again(e.Message)
+	}
+	switch {
+	case call.last != "" && unpaired(e):
+		e.Repair = repairUpTo(call.last)
+	case call.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):
+		e.Repair = NoSummary
+	}
+	return e
+}
+
+// unpaired reports whether an error is about encrypted content or about items that need each other. The texts are
+// matched on their stable fragments only.
+func unpaired(e *provider.Error) bool {
+	if e.Code == "invalid_encrypted_content" {
+		return true
+	}
+	if e.Status != 400 && e.Status != 404 {
+		return false
+	}
+	return slices.ContainsFunc([]string{
+		"item_id did not match", "without its required following item", "without its required 'reasoning' item",
+		"Items are not persisted", "Duplicate item found with id",
+	}, func(fragment string) bool { return strings.Contains(e.Message, fragment) })
+}
+
+var againIn = regexp.MustCompile(`(?i)try again in (\d+(?:\.\d+)?) ?(ms|s|m)\b`)
+
+// again reads the hint that the vendor puts into its texts: "Please try again in 1.2s."
+func again(text string) time.Duration {
+	found := againIn.FindStringSubmatch(text)
+	if found == nil {
+		return 0
+	}
+	n, err := strconv.ParseFloat(found[1], 64)
+	if err != nil || n > 86_400_000 {
+		return 0
+	}
+	unit := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute}[strings.ToLower(found[2])]
+	return time.Duration(n * float64(unit))
+}
+
+// failed is an error inside an answer: in a stream, nested in `error` or flat, or a response that failed. It is
+// classified as the status that it would have come with (docs: error-codes).
+func (r *reply) failed(object gjson.Result) error {
+	said := object.Get("error")
+	switch {
+	case said.IsObject():
+	case said.Type == gjson.String: // {"code":"…","error":"…"} of xAI
+		return refine(r.refusal(errorStatus(object.Get("code").Str), object.Raw), r.call)
+	default:
+		said = object
+	}
+	word := said.Get("code").Str
+	if word == "" {
+		word = said.Get("type").Str
+	}
+	return refine(r.refusal(errorStatus(word), `{"error":`+said.Raw+`}`), r.call)
+}
+
+func (r *reply) refusal(status int, body string) *provider.Error {
+	e := r.api.caller.Refusal(status, r.resp.Header, []byte(body))
+	if e.RequestID == "" {
+		e.RequestID = r.stop.RequestID
+	}
+	return e
+}
+
+func errorStatus(word string) int {
+	switch word {
+	case "invalid_request_error", "invalid_encrypted_content", "context_length_exceeded", "unsupported_value",
+		"unsupported_parameter", "invalid_prompt", "data_residency_mismatch", "model_max_prompt_tokens_exceeded":
+		return 400
+	case "authentication_error", "invalid_api_key":
+		return 401
+	case "model_not_found":
+		return 404
+	case "rate_limit_exceeded", "rate_limit_error", "insufficient_quota", "credit_balance_exhausted",
+		"usage_limit_reached", "usage_not_included":
+		return 429
+	case "server_is_overloaded", "slow_down":
+		return 503
+	}
+	if strings.HasSuffix(word, "_policy") || strings.HasSuffix(word, "_policy_violation") {
+		return 400
+	}
+	return 500 // server_error, and words that this build does not know
+}

@@ -1,0 +1,290 @@
+package responses
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// history writes earlier messages as items and counts what becomes of their thinking.
+type history struct {
+	origin     provider.Origin // what a state has to say to go back
+	modelBound bool
+	bare       int               // items up to the so-manieth go without reasoning and ids: a repair is in force
+	seen       int               // items so far
+	calls      map[string]string // our id of a call to the one on the wire, the latest of that name
+	taken      map[string]bool   // ids on the wire
+	custom     map[string]bool   // those whose result is of the custom kind
+	count      provider.Conversion
+	last       string
+	input      []any
+}
+
+func (a *API) newHistory(req *provider.Request) *history {
+	h := &history{
+		origin:     provider.Origin{API: wireAPI, Host: a.host, Account: a.account, Model: req.Model.ID},
+		modelBound: a.quirks.ModelBound,
+		calls:      map[string]string{}, taken: map[string]bool{}, custom: map[string]bool{},
+		input: []any{},
+	}
+	n := 0
+	for _, m := range req.Messages {
+		for _, b := range m.Blocks {
+			item, ok := h.own(provider.StateOf(b))
+			if !ok || isPart(item) {
+				continue
+			}
+			if n++; slices.Contains(req.Repairs, repairUpTo(nameOf(item))) {
+				h.bare = n
+			}
+		}
+	}
+	return h
+}
+
+// own is the item that a state holds, if it may go back: encrypted content is bound to the account and the host, and
+// ids mean something there alone (docs: reasoning).
+func (h *history) own(s provider.State) (gjson.Result, bool) {
+	o := s.Origin
+	ok := len(s.Data) > 0 && o.API == h.origin.API && o.Host == h.origin.Host && o.Account == h.origin.Account
+	return gjson.ParseBytes(s.Data), ok
+}
+
+func isPart(item gjson.Result) bool { return itemOf(item.Get("type").Str) != "" }
+
+// itemOf is the kind of item that a kind of part belongs to.
+func itemOf(part string) string {
+	switch part {
+	case "summary_text", "reasoning_text":
+		return "reasoning"
+	case "output_text", "refusal":
+		return "message"
+	}
+	return ""
+}
+
+// nameOf is what an item is known by: its id, or what else no other item has.
+func nameOf(item gjson.Result) string {
+	for _, member := range []string{"id", "call_id", "encrypted_content"} {
+		if name := item.Get(member).Str; name != "" {
+			hash := sha256.Sum256([]byte(name))
+			return hex.EncodeToString(hash[:8])
+		}
+	}
+	return ""
+}
+
+func (h *history) messages(list []provider.Message) error {
+	for i, m := range list {
+		var err error
+		if m.Role == provider.Assistant {
+			err = h.assistant(m.Blocks)
+		} else {
+			err = h.user(m.Blocks)
+		}
+		if err != nil {
+			return fmt.Errorf("message %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// entry is a block of an answer on its way back, or an item with all of its blocks.
+type entry struct {
+	block  provider.Block
+	item   gjson.Result // the vendor's; the zero value: it does not go back
+	kind   string       // of the item
+	blocks int
+	keep   bool // reasoning that goes back
+	bare   bool // goes without its id
+}
+
+func (h *history) assistant(blocks provider.Blocks) error {
+	entries := h.entries(blocks)
+	units(entries)
+	for _, e := range entries {
+		if err := h.write(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entries joins the blocks of an item. Thinking that does not go back is counted and gone. Parts whose item never came
+// stand for themselves: text is text, thinking was not sealed.
+func (h *history) entries(blocks provider.Blocks) []entry {
+	var all []entry
+	var parts []provider.Block
+	loose := func() {
+		for _, b := range parts {
+			if text, ok := b.(provider.Text); ok {
+				all = append(all, entry{block: text})
+			} else {
+				h.count.Dropped++
+			}
+		}
+		parts = nil
+	}
+	for _, b := range blocks {
+		item, own := h.own(provider.StateOf(b))
+		kind := item.Get("type").Str
+		if own && isPart(item) {
+			if len(parts) > 0 && itemOf(kind) != itemOf(gjson.ParseBytes(provider.StateOf(parts[0]).Data).Get("type").Str) {
+				loose()
+			}
+			parts = append(parts, b)
+			continue
+		}
+		e := entry{block: b, blocks: 1}
+		if len(parts) > 0 && own && kind == itemOf(gjson.ParseBytes(provider.StateOf(parts[0]).Data).Get("type").Str) {
+			e.blocks, parts = 1+len(parts), nil
+		}
+		loose()
+		if own {
+			e.item, e.kind = item, kind
+			h.seen++
+			e.bare = h.seen <= h.bare
+		}
+		if _, thought := b.(provider.Thinking); thought {
+			if !own {
+				h.count.Dropped++
+				continue
+			}
+			e.keep = !e.bare && h.sealed(b, item)
+		}
+		all = append(all, e)
+	}
+	loose()
+	return all
+}
+
+// sealed reports whether a reasoning item holds what its host can go on from: nothing is stored there, so an id alone
+// means nothing. Open models have no encrypted content, they give and take the text itself.
+func (h *history) sealed(b provider.Block, item gjson.Result) bool {
+	if h.modelBound && provider.StateOf(b).Origin.Model != h.origin.Model {
+		return false
+	}
+	return item.Get("encrypted_content").Str != "" || len(item.Get("content").Array()) > 0
+}
+
+// units keeps reasoning only with what follows it, and takes the ids off what follows reasoning that is not kept: the
+// vendor refuses the one without the other (docs: reasoning). An interrupted answer has no follower.
+func units(entries []entry) {
+	for i := 0; i < len(entries); {
+		if entries[i].kind != "reasoning" {
+			i++
+			continue
+		}
+		next, keep := i, true
+		for ; next < len(entries) && entries[next].kind == "reasoning"; next++ {
+			keep = keep && entries[next].keep
+		}
+		keep = keep && next < len(entries) && entries[next].item.Exists()
+		for k := i; k < next; k++ {
+			entries[k].keep = keep
+		}
+		for k := next; k < len(entries) && entries[k].kind != "reasoning" && !keep; k++ {
+			entries[k].bare = true
+		}
+		i = next
+	}
+}
+
+func (h *history) write(e entry) error {
+	raw := e.item.Exists() && !e.bare
+	if raw && e.kind != "reasoning" {
+		h.last = nameOf(e.item)
+	}
+	switch b := e.block.(type) {
+	case provider.Thinking:
+		if !e.keep {
+			h.count.Dropped += e.blocks
+			return nil
+		}
+		h.count.Kept += e.blocks
+		h.input = append(h.input, json.RawMessage(e.item.Raw))
+	case provider.Opaque:
+		if raw { // without its reasoning it stays out as well: nobody but the vendor could miss it
+			h.input = append(h.input, json.RawMessage(e.item.Raw))
+		}
+	case provider.Text:
+		switch {
+		case raw:
+			h.input = append(h.input, json.RawMessage(e.item.Raw))
+		case e.item.Exists():
+			return h.stripped(e.item)
+		case b.Text != "":
+			h.input = append(h.input, message{"message", "assistant", []part{{Type: "output_text", Text: b.Text}}})
+		}
+	case provider.ToolCall:
+		return h.call(b, e, raw)
+	case provider.Media:
+		h.input = append(h.input, message{"message", "assistant", []part{{Type: "output_text", Text: "(here was " + b.Type + ")"}}})
+	default:
+		return fmt.Errorf("%s: no form for it in an answer", provider.KindOf(b))
+	}
+	return nil
+}
+
+// stripped writes an item without its id, and without the status that only goes with one.
+func (h *history) stripped(item gjson.Result) error {
+	members := map[string]json.RawMessage{}
+	item.ForEach(func(name, value gjson.Result) bool {
+		if name.Str != "id" && name.Str != "status" {
+			members[name.Str] = json.RawMessage(value.Raw)
+		}
+		return true
+	})
+	data, err := encode(members)
+	h.input = append(h.input, data)
+	return err
+}
+
+func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
+	if e.item.Exists() {
+		id := e.item.Get("call_id").Str
+		h.calls[b.ID], h.taken[id] = id, true
+		h.custom[id] = e.kind == "custom_tool_call"
+		if raw {
+			h.input = append(h.input, json.RawMessage(e.item.Raw))
+			return nil
+		}
+		return h.stripped(e.item)
+	}
+	arguments := "{}"
+	switch {
+	case b.Invalid != "":
+		arguments = b.Invalid
+	case len(b.Input) > 0: // spelt the same before and after it was in a log
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, b.Input); err != nil {
+			return fmt.Errorf("arguments of %s: %w", b.ID, err)
+		}
+		arguments = compact.String()
+	}
+	h.input = append(h.input, functionCall{"function_call", h.mint(b.ID), b.Name, arguments})
+	return nil
+}
+
+// longestID is what the API takes as call_id, in characters.
+const longestID = 64
+
+// mint is the id on the wire of a call that another API made: the same if it fits and was not used before, else one
+// made of it, so that it is the same in each later request.
+func (h *history) mint(id string) string {
+	wire := id
+	for n := 0; wire == "" || len(wire) > longestID || h.taken[wire]; n++ {
+		hash := sha256.Sum256([]byte(strconv.Itoa(n) + " " + id))
+		wire = "call_" + hex.EncodeToString(hash[:12])
+	}
+	h.calls[id], h.taken[wire] = wire, true
+	return wire
+}

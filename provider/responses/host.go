@@ -1,0 +1,47 @@
+package responses
+
+// Host is what is special about who serves the API. The zero value is a host that takes what all of them take.
+type Host struct {
+	KeyHeader     string            // holds the key as it is; empty: Authorization, as a bearer token
+	AccountHeader string            // holds Config.Account
+	SessionHeader string            // holds a name for the conversation
+	Version       string            // of the API, in the address; empty: none
+	Headers       map[string]string // sent with each call
+	Instructions  string            // for a request without a system prompt, where the host insists on one
+
+	CacheKey    bool // takes prompt_cache_key
+	Unpadded    bool // can be told to leave out the padding of deltas
+	Developer   bool // the system prompt goes as a message of the developer role
+	ModelBound  bool // encrypted content is for the model that made it, and an answer names a machine in place of it
+	SealedCalls bool // deltas of arguments may be ciphertext: only what comes at their end counts
+	Unlimited   bool // refuses max_output_tokens
+	Unsampled   bool // refuses temperature and top_p
+	Initiator   bool // wants to know who spoke last, and of images, in headers
+}
+
+var hosts = map[string]Host{
+	"openai": {CacheKey: true, Unpadded: true},
+
+	// Model is the name of a deployment. The v1 address needs no version (Azure docs: api-version-lifecycle).
+	"azure": {KeyHeader: "api-key", CacheKey: true},
+
+	// The ChatGPT plan's backend is no public API; this is what OpenAI's own client, which is open source, sends it.
+	"chatgpt": {
+		AccountHeader: "ChatGPT-Account-ID", SessionHeader: "session_id", Headers: map[string]string{"originator": "thinkd"},
+		Instructions: "Answer the user.", CacheKey: true, Unlimited: true, Unsampled: true,
+	},
+
+	// No public contract either: from the source of GitHub's editor extension.
+	"copilot": {
+		Headers: map[string]string{
+			"Editor-Version": "thinkd/1.0.0", "Editor-Plugin-Version": "thinkd/1.0.0",
+			"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": "2025-05-01",
+		},
+		Developer: true, ModelBound: true, SealedCalls: true, Unlimited: true, Initiator: true,
+	},
+
+	"xai": {},
+}
+
+// HostNamed is the record for a dialect of the API; a dialect that is not known is a plain host.
+func HostNamed(dialect string) Host { return hosts[dialect] }

@@ -1,0 +1,278 @@
+package responses
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// call is a request in the vendor's words.
+type call struct {
+	model   string
+	header  http.Header
+	body    json.RawMessage
+	notices []provider.Notice
+	last    string // names the last item of the vendor's own that went with its id; empty: none did
+	summary bool   // a summary was asked for
+}
+
+type body struct {
+	Model        string         `json:"model"`
+	Instructions string         `json:"instructions,omitempty"`
+	Input        []any          `json:"input"`
+	Tools        []tool         `json:"tools,omitempty"`
+	Include      []string       `json:"include,omitempty"`
+	Store        bool           `json:"store"`
+	Stream       bool           `json:"stream"`
+	Options      *streamOptions `json:"stream_options,omitempty"`
+	MaxOutput    int            `json:"max_output_tokens,omitempty"`
+	Temperature  *float64       `json:"temperature,omitempty"`
+	TopP         *float64       `json:"top_p,omitempty"`
+	CacheKey     string         `json:"prompt_cache_key,omitempty"`
+	control
+}
+
+// control is what the decision on thinking puts into the body.
+type control struct {
+	Reasoning *reasoning `json:"reasoning,omitempty"`
+}
+
+type reasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+	Context string `json:"context,omitempty"`
+}
+
+type streamOptions struct {
+	Obfuscation bool `json:"include_obfuscation"`
+}
+
+type tool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"` // left out it would mean true, which few schemas fulfil
+}
+
+// control turns the decision into the form that the API takes (docs: reasoning). All there is is a word; a summary has
+// to be asked for, or thinking is not shown at all.
+func (a *API) control(req *provider.Request) (control, error) {
+	want, can := req.Decision.Control, req.Model.Thinking
+	r := reasoning{}
+	switch want.Mode {
+	case provider.ModeOmit, "":
+		return control{}, nil
+	case provider.ModeOff:
+		if can.Control == provider.ControlNone {
+			return control{}, nil
+		}
+		return control{&reasoning{Effort: "none"}}, nil
+	case provider.ModeOn:
+	case provider.ModeEffort:
+		r.Effort = string(want.Effort)
+	case provider.ModeBudget:
+		return control{}, fmt.Errorf("decision on thinking: a budget of tokens, and this API has none")
+	default:
+		return control{}, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
+	}
+	asked := want.Display != "" && want.Display != provider.Omitted || want.Display == "" && !req.Model.Known
+	if asked && !slices.Contains(req.Repairs, NoSummary) {
+		r.Summary = "auto"
+	}
+	if can.AllTurns {
+		r.Context = "all_turns"
+	}
+	if r == (reasoning{}) {
+		return control{}, nil
+	}
+	return control{&r}, nil
+}
+
+func (a *API) build(req *provider.Request) (*call, error) {
+	c, err := a.control(req)
+	if err != nil {
+		return nil, err
+	}
+	h := a.newHistory(req)
+	if err := h.messages(req.Messages); err != nil {
+		return nil, err
+	}
+	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: req.MaxTokens,
+		Temperature: req.Temperature, TopP: req.TopP, control: c}
+	out := &call{model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != ""}
+	if req.Model.Thinking.Thinks() || !req.Model.Known {
+		b.Include = []string{"reasoning.encrypted_content"} // refused by models that do not think
+	}
+	if a.quirks.Unpadded {
+		b.Options = &streamOptions{}
+	}
+	session := conversation(req)
+	if a.quirks.CacheKey {
+		b.CacheKey = session
+	}
+	a.system(req, &b, out)
+	for _, t := range req.Tools {
+		parameters, err := parameters(t.Schema)
+		if err != nil {
+			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		b.Tools = append(b.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: parameters})
+	}
+	if left := a.strip(req, &b); len(left) > 0 {
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
+			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
+	}
+	if h.count.Dropped > 0 {
+		data, err := json.Marshal(h.count)
+		if err != nil {
+			return nil, err
+		}
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted,
+			Text: fmt.Sprintf("blocks of earlier thinking that cannot be sent and were left out: %d", h.count.Dropped), Data: data})
+	}
+	if out.body, err = encode(b); err != nil {
+		return nil, err
+	}
+	out.header = a.header(req, session)
+	return out, nil
+}
+
+// system puts the system prompt where the host wants it.
+func (a *API) system(req *provider.Request, b *body, out *call) {
+	text := req.System
+	if text == "" && a.quirks.Instructions != "" {
+		text = a.quirks.Instructions
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
+			Text: fmt.Sprintf("sent %q as instructions: %s does not answer without any", text, a.caller.Provider)})
+	}
+	switch {
+	case text == "":
+	case a.quirks.Developer:
+		b.Input = slices.Insert(b.Input, 0, any(message{Type: "message", Role: "developer", Content: []part{{Type: "input_text", Text: text}}}))
+	default:
+		b.Instructions = text
+	}
+}
+
+// parameters is a schema as the API takes it: of an object, and with its properties even if there are none.
+func parameters(schema json.RawMessage) (json.RawMessage, error) {
+	root := gjson.ParseBytes(schema)
+	switch {
+	case len(schema) == 0:
+		return json.RawMessage(`{"type":"object","properties":{}}`), nil
+	case !gjson.ValidBytes(schema) || !root.IsObject():
+		return nil, fmt.Errorf("its schema is not a JSON object")
+	case root.Get("properties").Exists():
+		return schema, nil
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(schema, &members); err != nil {
+		return nil, err
+	}
+	members["properties"] = json.RawMessage("{}")
+	if members["type"] == nil {
+		members["type"] = json.RawMessage(`"object"`)
+	}
+	return encode(members)
+}
+
+// strip takes out what the model's row or the host refuses, and names it. The API has no top_k.
+func (a *API) strip(req *provider.Request, b *body) []string {
+	rule := req.Model.Sampling
+	on := req.Decision.Control.Thinking() ||
+		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
+	refused := a.quirks.Unsampled || rule == provider.SamplingNever || rule == provider.SamplingNotInThinking && on
+	var left []string
+	if b.Temperature != nil && refused {
+		b.Temperature, left = nil, append(left, "temperature")
+	}
+	if b.TopP != nil && refused {
+		b.TopP, left = nil, append(left, "top_p")
+	}
+	if req.TopK != nil {
+		left = append(left, "top_k")
+	}
+	if b.MaxOutput > 0 && a.quirks.Unlimited {
+		b.MaxOutput, left = 0, append(left, "max_output_tokens")
+	}
+	return left
+}
+
+// conversation is a name for the conversation that all its calls share: a prompt cache needs one for its routing
+// (docs: prompt-caching). Made of how it begins, it is the same for whatever has that prefix.
+func conversation(req *provider.Request) string {
+	hash := sha256.New()
+	hash.Write([]byte(req.System))
+	if len(req.Messages) > 0 {
+		for _, b := range req.Messages[0].Blocks {
+			if text, ok := b.(provider.Text); ok {
+				hash.Write([]byte("\x00" + text.Text))
+			}
+		}
+	}
+	return "thinkd-" + hex.EncodeToString(hash.Sum(nil)[:12])
+}
+
+func (a *API) header(req *provider.Request, session string) http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set("User-Agent", "thinkd")
+	for name, value := range a.quirks.Headers {
+		h.Set(name, value)
+	}
+	key := a.caller.Key
+	switch {
+	case key.IsZero():
+	case a.quirks.KeyHeader != "":
+		h.Set(a.quirks.KeyHeader, key.Reveal())
+	default:
+		h.Set("Authorization", "Bearer "+key.Reveal())
+	}
+	if a.quirks.AccountHeader != "" && a.plan != "" {
+		h.Set(a.quirks.AccountHeader, a.plan)
+	}
+	if a.quirks.SessionHeader != "" {
+		h.Set(a.quirks.SessionHeader, session)
+	}
+	if a.quirks.Initiator {
+		h.Set("X-Initiator", initiator(req.Messages))
+		if slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return pictured(m.Blocks) }) {
+			h.Set("Copilot-Vision-Request", "true")
+		}
+	}
+	return h
+}
+
+// initiator is `user` where a person spoke last and `agent` where a tool did: the former is what is billed.
+func initiator(messages []provider.Message) string {
+	if len(messages) == 0 {
+		return "user"
+	}
+	blocks := messages[len(messages)-1].Blocks
+	if slices.ContainsFunc(blocks, func(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }) {
+		return "user"
+	}
+	return "agent"
+}
+
+func pictured(blocks provider.Blocks) bool {
+	return slices.ContainsFunc(blocks, func(b provider.Block) bool {
+		switch b := b.(type) {
+		case provider.Media:
+			return strings.HasPrefix(b.Type, "image/")
+		case provider.ToolResult:
+			return pictured(b.Blocks)
+		}
+		return false
+	})
+}

@@ -1,0 +1,168 @@
+// Package responses speaks OpenAI's Responses API, and that of the hosts that took it over.
+//
+// What an answer holds are items. A part of an item (a paragraph of a summary, a piece of a message) is a block of its
+// own; the last part carries the item as State, word for word as it came at its end, the parts before it carry their
+// own JSON. On the next request the item goes back whole. Its encrypted content is good for the account and the host
+// that made it, whatever the model, unless the [Host] says otherwise; from elsewhere thinking is left out and counted.
+//
+// A reasoning item and what follows it are a unit (docs: reasoning): the one goes back with the other. Where the
+// reasoning cannot, what followed it goes without its id, which would ask for the reasoning.
+//
+// Nothing is stored at the vendor: each request carries the whole conversation, and asks for encrypted content.
+//
+// A reply is read tolerantly, and is whole only with its terminal event. Items are told apart by their output_index:
+// one host gives an item another id in each event. When a reply breaks off, blocks that are open get no End from here.
+//
+// Facts are from the vendors' documentation; "docs: x" names a page of OpenAI's unless it says whose.
+package responses
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// wireAPI is the name in [provider.Origin] and [provider.Error].
+const wireAPI = "responses"
+
+// Config is where the API is and who calls.
+type Config struct {
+	Provider string // the configured provider's id
+	Vendor   string // who makes the models: openai
+	BaseURL  string // with /v1, as the vendor's own clients take it
+	Host     Host   // what is special about the host; the zero value is a plain one
+	Key      provider.Secret
+	KeyVar   string // the environment variable that a missing key would be in, for the error
+	Account  string // the organisation or plan that the key is of; empty: the key stands for itself
+	Headers  map[string]string
+	Client   *http.Client // nil: a new one
+	Log      *slog.Logger // nil: nothing is logged
+}
+
+// API is the Responses API at one address with one key.
+type API struct {
+	vendor  string
+	address string // of POST
+	host    string
+	quirks  Host
+	account string // of the origin: what encrypted content is bound to
+	plan    string // Config.Account
+	keyVar  string
+	caller  provider.Caller
+	log     *slog.Logger
+}
+
+var _ provider.Provider = (*API)(nil)
+
+// New makes the adapter; it does not call.
+func New(cfg Config) *API {
+	a := &API{
+		vendor:  cfg.Vendor,
+		address: strings.TrimRight(cfg.BaseURL, "/") + "/responses",
+		quirks:  cfg.Host,
+		account: cfg.Account,
+		plan:    cfg.Account,
+		keyVar:  cfg.KeyVar,
+		caller:  provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
+		log:     cfg.Log,
+	}
+	if a.account == "" {
+		a.account = cmp.Or(organization(cfg.Headers), cfg.Key.Account())
+	}
+	if u, err := url.Parse(a.address); err == nil {
+		a.host = u.Host
+	}
+	if cfg.Host.Version != "" {
+		a.address += "?api-version=" + url.QueryEscape(cfg.Host.Version)
+	}
+	if a.caller.Client == nil {
+		a.caller.Client = provider.NewClient(nil)
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+// organization is whom the configured headers call for.
+func organization(headers map[string]string) string {
+	for name, value := range headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Openai-Organization", "Chatgpt-Account-Id":
+			return value
+		}
+	}
+	return ""
+}
+
+// Wire is the `reasoning` member of the body, `{}` where it is not sent.
+func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
+	c, err := a.control(req)
+	if err != nil {
+		return nil, err
+	}
+	return encode(c)
+}
+
+// Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
+// were begun and not ended stay so.
+func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		if err := a.stream(ctx, req, yield); err != nil && err != errLeft {
+			yield(nil, err)
+		}
+	}
+}
+
+func (a *API) stream(ctx context.Context, req *provider.Request, yield func(provider.Event, error) bool) error {
+	if err := a.caller.NoKey(a.address, a.keyVar); err != nil {
+		return err
+	}
+	call, err := a.build(req)
+	if err != nil {
+		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := a.caller.Post(ctx, a.address, call.header, call.body)
+	if err != nil {
+		return refine(err, call)
+	}
+	defer resp.Body.Close()
+	r := a.newReply(resp, call, yield)
+	if !r.emit(provider.Alive{}) {
+		return errLeft
+	}
+	for _, n := range call.notices {
+		if !r.emit(n) {
+			return errLeft
+		}
+	}
+	form, body, err := a.caller.Form(ctx, resp, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	if form == provider.Whole {
+		return r.whole(ctx, body)
+	}
+	return r.events(ctx, body)
+}
+
+// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
+func encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}

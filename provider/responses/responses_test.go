@@ -1,0 +1,35 @@
+package responses_test
+
+import (
+	"flag"
+	"net/http"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/responses"
+)
+
+var update = flag.Bool("update", false, "write the want sections of the fixtures anew")
+
+func newAPI(dialect string, rt http.RoundTripper) *responses.API {
+	return responses.New(responses.Config{
+		Provider: dialect, Vendor: "openai", BaseURL: "https://api.example.com/v1/", KeyVar: "OPENAI_API_KEY", Host: responses.HostNamed(dialect),
+		Key: provider.NewSecret("sk-fixture"), Account: "acct_1", Client: provider.NewClient(rt),
+	})
+}
+
+func TestFixtures(t *testing.T) {
+	for _, dialect := range []string{"openai", "azure", "chatgpt", "copilot"} {
+		t.Run(dialect, func(t *testing.T) {
+			providertest.Run(t, providertest.Suite{
+				Glob:   "testdata/" + dialect + "/*.txtar",
+				New:    func(rt http.RoundTripper) provider.Provider { return newAPI(dialect, rt) },
+				Type:   "text/event-stream",
+				Split:  providertest.SplitBlankLines,
+				Noise:  []byte(": comment\n\nevent: response.novelty\ndata: {\"type\":\"response.novelty\",\"output_index\":0,\"sequence_number\":1}\n\n"),
+				Update: *update,
+			})
+		})
+	}
+}

@@ -1,0 +1,183 @@
+package responses
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// end ends a part of a message or of reasoning. signed says that the state is what the vendor wants back.
+func (r *reply) end(it *item, p *shown, state provider.State, signed bool) error {
+	if err := r.tell(it, p); err != nil {
+		return err
+	}
+	var b provider.Block = provider.Text{Text: p.text.String(), State: state}
+	if it.kind == "reasoning" {
+		thought := provider.Thinking{Text: p.text.String(), Kind: thinkingKind(p.kind), Signed: signed, State: state}
+		if !p.since.IsZero() {
+			thought.Duration = time.Since(p.since)
+		}
+		b = thought
+	}
+	if !r.emit(provider.End{Index: p.number, Block: b}) {
+		return errLeft
+	}
+	return nil
+}
+
+// settle ends the items whose end came, in the order in which they began: that is the order that they go back in, and
+// some hosts end reasoning after the message that it led to.
+func (r *reply) settle() error {
+	for ; r.settled < len(r.items); r.settled++ {
+		it := r.items[r.settled]
+		if !it.sealed {
+			return r.alive()
+		}
+		if err := r.seal(it, it.end); err != nil {
+			return err
+		}
+	}
+	return r.alive()
+}
+
+// seal tells the end of an item. object is the item at its end, and without a value where that did not come: then what
+// is there is shown and not kept for the vendor.
+func (r *reply) seal(it *item, object gjson.Result) error {
+	state := provider.State{}
+	if object.Exists() {
+		state = provider.State{Origin: r.origin, Data: json.RawMessage(object.Raw)}
+	}
+	switch {
+	case it.isCall():
+		return r.sealCall(it, object, state)
+	case it.kind == "reasoning", it.kind == "message":
+		return r.sealParts(it, object, state)
+	case state.IsZero():
+		return r.oddity("no end of an item of kind " + it.kind)
+	}
+	p := &shown{}
+	if err := r.tell(it, p); err != nil {
+		return err
+	}
+	if !r.emit(provider.End{Index: p.number, Block: provider.Opaque{State: state}}) {
+		return errLeft
+	}
+	return nil
+}
+
+// sealParts shows what the deltas left out of an item's parts, and ends the last one with the item. An item without
+// any has one empty block, if there is something to keep.
+func (r *reply) sealParts(it *item, object gjson.Result, state provider.State) error {
+	for _, list := range []string{"summary", "content"} {
+		if err := r.complete(it, list, object.Get(list).Array()); err != nil {
+			return err
+		}
+	}
+	p := it.last()
+	if p == nil {
+		if state.IsZero() {
+			return r.alive()
+		}
+		p = &shown{since: it.since}
+	}
+	if err := r.show(it, p, p.text.Rest("")); err != nil {
+		return err
+	}
+	if !p.begun && state.IsZero() {
+		return r.alive()
+	}
+	sealed := object.Get("encrypted_content").Str != "" || len(object.Get("content").Array()) > 0
+	return r.end(it, p, state, sealed)
+}
+
+// complete brings the parts of one list to what the item says of them at its end. They are told by their index, or by
+// their order where all of them came: one host counts its parts from where it likes.
+func (r *reply) complete(it *item, list string, finals []gjson.Result) error {
+	var streamed []*shown
+	for _, p := range it.parts {
+		if (p.kind == "summary_text") == (list == "summary") {
+			streamed = append(streamed, p)
+		}
+	}
+	for i, final := range finals {
+		kind, text := final.Get("type").Str, final.Get("text").Str
+		switch {
+		case kind == "refusal":
+			text = final.Get("refusal").Str
+		case list == "summary":
+			kind = "summary_text"
+		case it.kind == "reasoning":
+			kind = "reasoning_text"
+		default:
+			kind = "output_text"
+		}
+		p := it.part(kind, int64(i))
+		if len(streamed) == len(finals) {
+			p = streamed[i]
+		}
+		if p == nil && text != "" {
+			var err error
+			if p, err = r.openPart(it, kind, int64(i)); err != nil {
+				return err
+			}
+		}
+		if p == nil || p != it.last() {
+			continue // empty, or ended
+		}
+		if err := r.show(it, p, p.text.Rest(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sealCall ends a call. What is shown of its arguments is what it has; a call that nobody can name is none.
+func (r *reply) sealCall(it *item, object gjson.Result, state provider.State) error {
+	if it.callID == "" || it.name == "" {
+		return r.oddity("a call without an id or a name")
+	}
+	p := r.argument(it)
+	final := object.Get("arguments")
+	if it.kind == "custom_tool_call" {
+		final = object.Get("input")
+	}
+	if !final.Exists() {
+		final = it.final
+	}
+	text := final.String() // an object, from hosts that send no string, is its own text
+	if p.begun && !p.secret {
+		if err := r.show(it, p, p.text.Rest(text)); err != nil {
+			return err
+		}
+		text = p.text.String()
+	} else {
+		if !final.Exists() {
+			p.text.Rest("")
+			text = p.text.String()
+		}
+		if err := r.show(it, p, text); err != nil {
+			return err
+		}
+	}
+	if err := r.tell(it, p); err != nil {
+		return err
+	}
+	b := provider.ToolCall{ID: it.callID, Name: it.name, State: state}
+	switch {
+	case strings.TrimSpace(text) == "":
+		b.Input = json.RawMessage("{}")
+	case gjson.Valid(text) && gjson.Parse(text).IsObject():
+		b.Input = json.RawMessage(text)
+	default:
+		b.Invalid = text
+	}
+	r.called = true
+	if !r.emit(provider.End{Index: p.number, Block: b}) {
+		return errLeft
+	}
+	return nil
+}

@@ -1,0 +1,289 @@
+package responses
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sse"
+)
+
+var (
+	errLeft    = errors.New("the loop was left")     // nothing more may be yielded
+	errStopped = errors.New("a terminal event came") // nothing more is read
+)
+
+// reply is the state of one answer.
+type reply struct {
+	api     *API
+	call    *call
+	resp    *http.Response
+	yield   func(provider.Event, error) bool
+	origin  provider.Origin
+	last    time.Time       // of the last event yielded
+	next    int             // our number of the next block
+	items   []*item         // all of them, in order of their start
+	at      map[int64]*item // the latest at each output_index
+	settled int             // so many items were ended
+	wholly  bool            // the answer came whole: times mean nothing
+	called  bool            // a tool call was sealed
+	refused bool            // the model refused, in its own words
+	stop    provider.Stop
+	odd     int // things that the API does not foresee
+}
+
+func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+	return &reply{
+		api: a, call: call, resp: resp, yield: yield, at: map[int64]*item{},
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: call.model},
+		stop:   provider.Stop{RequestID: a.caller.RequestID(resp.Header), Model: call.model},
+	}
+}
+
+func (r *reply) emit(ev provider.Event) bool {
+	r.last = time.Now()
+	return r.yield(ev, nil)
+}
+
+// alive tells that something came, at most once a second.
+func (r *reply) alive() error {
+	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
+		return errLeft
+	}
+	return nil
+}
+
+// events reads a stream to its terminal event.
+func (r *reply) events(ctx context.Context, body io.Reader) error {
+	for ev, err := range sse.Read(body) {
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+			return r.api.caller.NoAnswer(r.resp, err.Error())
+		case err != nil:
+			return r.api.caller.Broken(ctx, r.resp, err)
+		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
+			err = r.alive()
+		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
+			// The connection broke inside of it. What is whole counts even if its blank line did not come.
+		default:
+			err = r.event(ev.Name, ev.Data)
+		}
+		if err == errStopped {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+}
+
+// event takes in one event. Most of them are deltas: those come first, and are cut out of their JSON without decoding
+// the rest.
+func (r *reply) event(name string, data []byte) error {
+	if !gjson.ValidBytes(data) {
+		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
+			return r.oddity("end mark")
+		}
+		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
+	}
+	kind := gjson.GetBytes(data, "type").Str
+	if kind == "" {
+		kind = name
+	}
+	switch kind {
+	case "response.output_text.delta":
+		return r.delta(data, "message", "output_text", "content_index")
+	case "response.reasoning_summary_text.delta":
+		return r.delta(data, "reasoning", "summary_text", "summary_index")
+	case "response.reasoning_text.delta":
+		return r.delta(data, "reasoning", "reasoning_text", "content_index")
+	case "response.function_call_arguments.delta":
+		return r.delta(data, "function_call", "arguments", "")
+	case "response.custom_tool_call_input.delta":
+		return r.delta(data, "custom_tool_call", "input", "")
+	case "response.refusal.delta":
+		return r.delta(data, "message", "refusal", "content_index")
+	}
+	if !utf8.Valid(data) { // a delta's pieces may be cut inside a character, the rest may not
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	return r.rare(kind, gjson.ParseBytes(bytes.Clone(data)))
+}
+
+func (r *reply) rare(kind string, data gjson.Result) error {
+	switch kind {
+	case "response.output_item.added":
+		return r.added(r.index(data), data.Get("item"))
+	case "response.output_item.done":
+		return r.done(r.index(data), data.Get("item"))
+	case "response.function_call_arguments.done":
+		return r.argued(r.index(data), data.Get("arguments"))
+	case "response.custom_tool_call_input.done":
+		return r.argued(r.index(data), data.Get("input"))
+	case "response.created", "response.in_progress", "response.queued":
+		return r.begin(data.Get("response"))
+	case "response.completed", "response.incomplete", "response.failed", "response.cancelled", "response.done":
+		return r.terminal(strings.TrimPrefix(kind, "response."), data.Get("response"))
+	case "error":
+		return r.failed(data)
+	case "response.reasoning_summary_part.added", "response.reasoning_summary_part.done", "response.reasoning_summary_text.done",
+		"response.reasoning_part.added", "response.reasoning_part.done", "response.reasoning_text.done",
+		"response.content_part.added", "response.content_part.done", "response.output_text.done", "response.refusal.done",
+		"keepalive", "ping":
+		return r.alive() // the deltas before and the item's end say all of it
+	}
+	switch {
+	case data.Get("object").Str == "response" && data.Get("output").IsArray(): // a whole answer as an event
+		return r.response(data)
+	case hasError(data):
+		return r.failed(data)
+	}
+	return r.oddity("event " + kind)
+}
+
+// index is where an event's item stands. Where nothing is said it is the item that was begun last.
+func (r *reply) index(data gjson.Result) int64 {
+	if at := data.Get("output_index"); at.Type == gjson.Number {
+		return at.Int()
+	}
+	if n := len(r.items); n > 0 {
+		return r.items[n-1].index
+	}
+	return 0
+}
+
+// begin takes in what is known of the response at its start.
+func (r *reply) begin(response gjson.Result) error {
+	r.named(response)
+	return r.alive()
+}
+
+// named notes which model answers. Where that is the name of a machine, the origin keeps the one that was asked for.
+func (r *reply) named(response gjson.Result) {
+	model := response.Get("model").Str
+	if model == "" {
+		return
+	}
+	r.stop.Model = model
+	if !r.api.quirks.ModelBound {
+		r.origin.Model = model
+	}
+}
+
+// terminal ends the reply.
+func (r *reply) terminal(word string, response gjson.Result) error {
+	if status := response.Get("status").Str; status != "" {
+		word = status
+	}
+	switch word {
+	case "failed":
+		return r.failed(response)
+	case "cancelled", "queued", "in_progress":
+		return r.api.caller.NoAnswer(r.resp, "the answer ends in status "+word)
+	}
+	r.named(response)
+	if err := r.outputs(response.Get("output").Array()); err != nil {
+		return err
+	}
+	for _, it := range r.items {
+		if err := r.abandon(it); err != nil {
+			return err
+		}
+	}
+	r.reason(word, response.Get("incomplete_details.reason").Str)
+	if usage := response.Get("usage"); usage.IsObject() {
+		r.stop.Usage, r.stop.RawUsage = usageOf(usage), json.RawMessage(usage.Raw)
+	}
+	if r.odd > 0 {
+		r.api.log.Debug("a reply with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
+	}
+	if !r.emit(r.stop) {
+		return errLeft
+	}
+	return errStopped
+}
+
+// outputs takes from the terminal event what the stream did not bring: a host may leave out the items' events, or the
+// output. Nothing is taken once an item stands elsewhere than in the stream. Items whose end came stay as they came:
+// here their encrypted content is another one.
+func (r *reply) outputs(output []gjson.Result) error {
+	for i, object := range output {
+		it := r.at[int64(i)]
+		if it != nil && it.kind != object.Get("type").Str {
+			return nil
+		}
+		if it != nil && it.sealed || it == nil && len(r.items) != i {
+			continue
+		}
+		if err := r.done(int64(i), object); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reason says why it ended. A response with calls is completed like any other (docs: function-calling).
+func (r *reply) reason(status, why string) {
+	r.stop.Raw = status
+	switch {
+	case status == "incomplete":
+		if why != "" {
+			r.stop.Raw += ":" + r.api.caller.Text(why)
+		}
+		switch why {
+		case "content_filter":
+			r.stop.Reason, r.stop.Detail = provider.StopRefusal, why
+		case "steered":
+			r.stop.Reason = provider.StopEndTurn
+		default:
+			r.stop.Reason = provider.StopMaxTokens
+		}
+	case r.called:
+		r.stop.Reason = provider.StopToolUse
+	case r.refused:
+		r.stop.Reason = provider.StopRefusal
+	default:
+		r.stop.Reason = provider.StopEndTurn
+	}
+}
+
+// usageOf reads the counts: here input includes what the cache gave and took, and output includes reasoning.
+func usageOf(object gjson.Result) provider.Usage {
+	count := func(path string) int { return int(min(max(object.Get(path).Int(), 0), 1<<40)) }
+	sum := provider.Usage{Input: count("input_tokens"), Output: count("output_tokens"),
+		Cached: count("input_tokens_details.cached_tokens"), CacheWrite: count("input_tokens_details.cache_write_tokens")}
+	if n := object.Get("output_tokens_details.reasoning_tokens"); n.Type == gjson.Number {
+		thought := count("output_tokens_details.reasoning_tokens")
+		sum.Reasoning = &thought
+	}
+	return sum
+}
+
+// hasError reports whether an object of unknown kind tells of an error.
+func hasError(object gjson.Result) bool {
+	e := object.Get("error")
+	return e.IsObject() || e.Type == gjson.String
+}
+
+// oddity counts what the API does not foresee and says what it was at debug level. Events of tools that the vendor runs
+// are foreseen, and tell nothing that their item does not.
+func (r *reply) oddity(what string) error {
+	hosted := []string{"_call.", "_call_code.", "_call_command.", "_call_output", "annotation.", "mcp_", "image_generation", "compaction"}
+	if !slices.ContainsFunc(hosted, func(word string) bool { return strings.Contains(what, word) }) {
+		r.odd++
+		r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+	}
+	return r.alive()
+}

@@ -1,0 +1,116 @@
+package responses
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Items that we write ourselves. Those of the vendor's own making go as json.RawMessage.
+type (
+	message struct {
+		Type    string `json:"type"`
+		Role    string `json:"role"`
+		Content []part `json:"content"`
+	}
+	part struct {
+		Type     string `json:"type"`
+		Text     string `json:"text,omitempty"`
+		ImageURL string `json:"image_url,omitempty"`
+		Filename string `json:"filename,omitempty"`
+		FileData string `json:"file_data,omitempty"`
+	}
+	functionCall struct {
+		Type      string `json:"type"`
+		CallID    string `json:"call_id"`
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	}
+	callOutput struct {
+		Type   string `json:"type"`
+		CallID string `json:"call_id"`
+		Output any    `json:"output"` // a string, or parts
+	}
+)
+
+// user writes tool results first, then what the user says.
+func (h *history) user(blocks provider.Blocks) error {
+	var said []part
+	for i, b := range blocks {
+		result, ok := b.(provider.ToolResult)
+		if !ok {
+			p, err := userPart(b)
+			if err != nil {
+				return fmt.Errorf("block %d: %w", i, err)
+			}
+			if p != (part{Type: "input_text"}) {
+				said = append(said, p)
+			}
+			continue
+		}
+		if err := h.result(result); err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+	}
+	if len(said) > 0 {
+		h.input = append(h.input, message{"message", "user", said})
+	}
+	return nil
+}
+
+func (h *history) result(b provider.ToolResult) error {
+	id, ok := h.calls[b.CallID]
+	if !ok {
+		id = h.mint(b.CallID)
+	}
+	out := callOutput{Type: "function_call_output", CallID: id}
+	if h.custom[id] {
+		out.Type = "custom_tool_call_output"
+	}
+	var parts []part
+	var texts []string
+	for i, inner := range b.Blocks {
+		p, err := userPart(inner)
+		if err != nil {
+			return fmt.Errorf("result %d: %w", i, err)
+		}
+		parts = append(parts, p)
+		if p.Type == "input_text" {
+			texts = append(texts, p.Text)
+		}
+	}
+	out.Output = parts
+	if len(texts) == len(parts) {
+		out.Output = strings.Join(texts, "\n") // the form that every host takes
+	}
+	h.input = append(h.input, out)
+	return nil
+}
+
+func userPart(b provider.Block) (part, error) {
+	switch b := b.(type) {
+	case provider.Text:
+		return part{Type: "input_text", Text: b.Text}, nil
+	case provider.Media:
+		return media(b)
+	}
+	return part{}, fmt.Errorf("%s: no form for it in what a user says", provider.KindOf(b))
+}
+
+func media(b provider.Media) (part, error) {
+	if len(b.Data) == 0 {
+		return part{}, fmt.Errorf("media of type %q without data", b.Type)
+	}
+	data := func() string { return "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data) }
+	switch {
+	case strings.HasPrefix(b.Type, "image/"):
+		return part{Type: "input_image", ImageURL: data()}, nil
+	case b.Type == "application/pdf":
+		return part{Type: "input_file", Filename: "document.pdf", FileData: data()}, nil
+	case strings.HasPrefix(b.Type, "text/"):
+		return part{Type: "input_text", Text: string(b.Data)}, nil
+	}
+	return part{}, fmt.Errorf("media of type %q is not taken", b.Type)
+}
