@@ -167,12 +167,13 @@ func (h *history) entries(blocks provider.Blocks) []entry {
 }
 
 // sealed reports whether a reasoning item holds what its host can go on from: nothing is stored there, so an id alone
-// means nothing. Open models have no encrypted content, they give and take the text itself.
+// means nothing. Open models have no encrypted content: they give the text itself, and take back their own.
 func (h *history) sealed(b provider.Block, item gjson.Result) bool {
-	if h.modelBound && provider.StateOf(b).Origin.Model != h.origin.Model {
-		return false
+	same := provider.StateOf(b).Origin.Model == h.origin.Model
+	if item.Get("encrypted_content").Str != "" {
+		return same || !h.modelBound
 	}
-	return item.Get("encrypted_content").Str != "" || len(item.Get("content").Array()) > 0
+	return same && len(item.Get("content").Array()) > 0
 }
 
 // units keeps reasoning only with what follows it, and takes the ids off what follows reasoning that is not kept: the

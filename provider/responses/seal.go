@@ -51,6 +51,9 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 	if object.Exists() {
 		state = provider.State{Origin: r.origin, Data: json.RawMessage(object.Raw)}
 	}
+	if !state.IsZero() && it.kind == "reasoning" && object.Get("encrypted_content").Str == "" {
+		state.Origin.Model = r.call.model // in the open it is for this model alone, whatever the host calls it
+	}
 	switch {
 	case it.isCall():
 		return r.sealCall(it, object, state)

@@ -46,6 +46,11 @@ Models, besides the vendor's own ids:
 			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
 		}
 	}
+	for i := range responsesModels {
+		if m := &responsesModels[i]; m.imitates != "" {
+			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
+		}
+	}
 	return b.String()
 }
 

@@ -240,18 +240,5 @@ func (ex *exchange) wholeReply(r *messagesReply, p *player) {
 	if err != nil {
 		panic(err) // built here from strings, numbers and checked JSON
 	}
-	if !p.answer.Fault.breaks() {
-		p.write(body) // a client that has gone needs no answer
-		return
-	}
-	if p.left < 0 {
-		body = body[:len(body)/2]
-	}
-	err = p.write(body)
-	switch {
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
-		p.cutOff()
-	}
+	ex.sendWhole(body, p)
 }

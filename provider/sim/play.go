@@ -191,3 +191,21 @@ func (ex *exchange) zipped(p *player) (end func()) {
 	p.flush = func() error { return errors.Join(z.Flush(), flush()) }
 	return func() { z.Close() } // nobody is left to hear of an error
 }
+
+// sendWhole sends an answer that is one JSON value, or as much of it as its fault lets through.
+func (ex *exchange) sendWhole(body []byte, p *player) {
+	if !p.answer.Fault.breaks() {
+		p.write(body) // a client that has gone needs no answer
+		return
+	}
+	if p.left < 0 {
+		body = body[:len(body)/2]
+	}
+	err := p.write(body)
+	switch {
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
+		p.cutOff()
+	}
+}

@@ -14,7 +14,9 @@
 // Each API has its files: its HTTP face, its checks, its table of models. The tables are this package's own on
 // purpose. A judge who reads the rules in the defendant's notes finds no mistake. Nothing of the project is imported.
 //
-// What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models.
+// What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models;
+// OpenAI's Responses (responses*.go), with /v1/responses, Azure's /openai/v1/responses, the ChatGPT plan's
+// /backend-api/codex/responses and Copilot's /responses.
 package sim
 
 import (
@@ -69,6 +71,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.journal.answered(ex.entry, ex.w.status)
 		s.config.Log.Debug("simulated", "method", r.Method, "path", r.URL.Path, "status", ex.w.status, "request", ex.id)
 	}()
+	if face, ok := responsesFaces[r.URL.Path]; ok {
+		s.serveResponses(ex, face)
+		return
+	}
 	s.serveMessages(ex)
 }
 

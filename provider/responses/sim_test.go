@@ -1,0 +1,322 @@
+package responses_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/responses"
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// doors are the simulator's, by dialect.
+var doors = map[string]string{"openai": "/v1", "xai": "/v1", "azure": "/openai/v1", "chatgpt": "/backend-api/codex", "copilot": ""}
+
+// simulated serves the simulator, which refuses what the vendors refuse.
+func simulated(t *testing.T) (*sim.Server, func(dialect, key string) *responses.API) {
+	t.Helper()
+	server := sim.New(sim.Config{})
+	listener := server.Listen()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return server, func(dialect, key string) *responses.API {
+		cfg := responses.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect], Host: responses.HostNamed(dialect),
+			Key: provider.NewSecret(key), Client: provider.NewClient(listener.Transport())}
+		if dialect == "chatgpt" {
+			cfg.Account = "plan_1"
+		}
+		return responses.New(cfg)
+	}
+}
+
+func model(id string, control provider.ControlKind, allTurns bool) provider.Model {
+	return provider.Model{Provider: "sim", ID: id, Known: true, Thinking: provider.Capability{Control: control, Default: provider.Medium,
+		AllTurns: allTurns, Display: []provider.Display{provider.Summarized, provider.Omitted}}}
+}
+
+func user(text string) provider.Message {
+	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
+}
+
+func control(mode provider.Mode, effort provider.Level, display provider.Display) provider.Decision {
+	return provider.Decision{Control: provider.Control{Mode: mode, Effort: effort, Display: display}}
+}
+
+// results answers the calls of an answer.
+func results(blocks provider.Blocks) provider.Message {
+	m := provider.Message{Role: provider.User}
+	for _, b := range blocks {
+		if call, ok := b.(provider.ToolCall); ok {
+			m.Blocks = append(m.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
+		}
+	}
+	return m
+}
+
+type step struct {
+	api      *responses.API
+	model    provider.Model
+	decision provider.Decision
+	say      string
+}
+
+// converse plays steps as one conversation, tool rounds included, and returns it.
+func converse(t *testing.T, steps []step) []provider.Message {
+	t.Helper()
+	tools := []provider.Tool{{Name: "read", Description: "read a file"}}
+	var history []provider.Message
+	for i, s := range steps {
+		history = append(history, user(s.say))
+		for round := 0; ; round++ {
+			if round > 5 {
+				t.Fatalf("step %d: no end of tool calls", i)
+			}
+			reply := providertest.Check(t, s.api.Stream(t.Context(), &provider.Request{Model: s.model, System: "Be brief.", Tools: tools,
+				Messages: history, Decision: s.decision}))
+			if reply.Err != nil {
+				t.Fatalf("step %d, round %d: %v", i, round, reply.Err)
+			}
+			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+			if reply.Stop.Reason != provider.StopToolUse {
+				break
+			}
+			history = append(history, results(reply.Blocks))
+		}
+	}
+	return history
+}
+
+func signed(history []provider.Message) int {
+	n := 0
+	for _, m := range history {
+		for _, b := range m.Blocks {
+			if thought, ok := b.(provider.Thinking); ok && thought.Signed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// A conversation over models, levels, displays and tool rounds behind each door: nothing that goes back is refused.
+func TestConversation(t *testing.T) {
+	for dialect := range doors {
+		t.Run(dialect, func(t *testing.T) {
+			server, open := simulated(t)
+			api := open(dialect, "sk-1")
+			newest, middle, old := model("gpt-6.1-sol", provider.ControlEffort, true), model("gpt-5.6-sol", provider.ControlEffort, true), model("gpt-5.5", provider.ControlEffort, false)
+			if dialect == "xai" {
+				newest, middle, old = model("grok-4.6", provider.ControlEffort, false), model("grok-4.3", provider.ControlEffort, false), model("grok-4.5", provider.ControlEffort, false)
+			}
+			silent, open1 := model("gpt-4.1", provider.ControlNone, false), model("gpt-oss-120b", provider.ControlEffort, false)
+			history := converse(t, []step{
+				{api, newest, control(provider.ModeEffort, provider.High, provider.Summarized), "Which date is later?"},
+				{api, newest, control(provider.ModeEffort, provider.XHigh, provider.Omitted), "And why? [[sim: redacted]]"},
+				{api, newest, control(provider.ModeOmit, "", ""), "Read it. [[sim: tool=read rounds=2]]"},
+				{api, middle, control(provider.ModeEffort, provider.High, provider.Summarized), "Go on. [[sim: tool=read blocks=3]]"},
+				{api, middle, control(provider.ModeOff, "", ""), "Shortly. [[sim: tool=read]]"},
+				{api, old, control(provider.ModeOn, "", provider.Summarized), "Think."},
+				{api, silent, control(provider.ModeOmit, "", ""), "Say. [[sim: tool=read]]"},
+				{api, open1, control(provider.ModeEffort, provider.Low, provider.Summarized), "Show. [[sim: tool=read]]"},
+				{api, newest, control(provider.ModeEffort, provider.Medium, provider.Summarized), "Back again [[sim: tool=read stop=max_tokens after=30]]"},
+				{api, newest, control(provider.ModeEffort, provider.Low, provider.Summarized), "Done."},
+			})
+			if refused := server.Refusals(); len(refused) > 0 {
+				t.Errorf("refused: %+v", refused)
+			}
+			if n := signed(history); n < 8 {
+				t.Errorf("only %d signed blocks in the conversation", n)
+			}
+		})
+	}
+}
+
+// Between hosts and accounts nothing encrypted travels, and on the way back the originals are on the wire again.
+func TestElsewhereAndBack(t *testing.T) {
+	server, open := simulated(t)
+	at := func(dialect, key string) step {
+		return step{open(dialect, key), model("gpt-5.5", provider.ControlEffort, false), control(provider.ModeEffort, provider.High, provider.Summarized), "Go on. [[sim: tool=read]]"}
+	}
+	history := converse(t, []step{at("openai", "sk-1"), at("azure", "sk-1"), at("copilot", "sk-1"), at("openai", "sk-2"), at("chatgpt", "sk-1"), at("openai", "sk-1")})
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	first, ok := history[1].Blocks[0].(provider.Thinking)
+	if !ok {
+		t.Fatalf("the first answer begins with a %T", history[1].Blocks[0])
+	}
+	requests := server.Requests()
+	carries := func(r sim.Request) bool { return strings.Contains(string(r.Body), "encrypted_content\":\"gAAAAA") }
+	if !carries(requests[1]) || !carries(requests[len(requests)-1]) {
+		t.Error("at home the reasoning is not on the wire")
+	}
+	for _, r := range []sim.Request{requests[2], requests[4], requests[6], requests[8]} { // the first call of each other door
+		if carries(r) {
+			t.Errorf("reasoning of another door went to %s", r.Path)
+		}
+	}
+	if first.Kind != provider.ThinkingSummary {
+		t.Errorf("thinking of kind %s", first.Kind)
+	}
+}
+
+// What is refused is repaired once, and later reasoning goes back again.
+func TestRepairAgainstSimulator(t *testing.T) {
+	_, open := simulated(t)
+	api := open("openai", "sk-1")
+	req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{user("Hi [[sim: tool=read]]")},
+		Decision: control(provider.ModeEffort, provider.High, provider.Summarized)}
+	ask := func() providertest.Reply {
+		t.Helper()
+		return providertest.Check(t, api.Stream(t.Context(), &req))
+	}
+	first := ask()
+	if first.Err != nil {
+		t.Fatal(first.Err)
+	}
+	good := first.Blocks
+	tests := []struct {
+		name   string
+		broken func() provider.Blocks
+	}{
+		{"changed content", func() provider.Blocks {
+			blocks := append(provider.Blocks{}, good...)
+			for i, b := range blocks {
+				if thought, ok := b.(provider.Thinking); ok && thought.Signed {
+					thought.State.Data = []byte(strings.Replace(string(thought.State.Data), `"encrypted_content":"gAAAAA`, `"encrypted_content":"gAAAAAx`, 1))
+					blocks[i] = thought
+				}
+			}
+			return blocks
+		}},
+		{"missing reasoning", func() provider.Blocks {
+			blocks := provider.Blocks{}
+			for _, b := range good {
+				if _, ok := b.(provider.Thinking); !ok {
+					blocks = append(blocks, b)
+				}
+			}
+			return blocks
+		}},
+		{"another follower", func() provider.Blocks {
+			blocks := provider.Blocks{}
+			for _, b := range good {
+				if _, ok := b.(provider.Text); !ok {
+					blocks = append(blocks, b)
+				}
+			}
+			return blocks
+		}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			req.Repairs = nil
+			req.Messages = []provider.Message{user("Hi"), {Role: provider.Assistant, Blocks: test.broken()}, results(good)}
+			refused := ask()
+			e, ok := errors.AsType[*provider.Error](refused.Err)
+			if !ok || !strings.HasPrefix(string(e.Repair), responses.DropReasoning) {
+				t.Fatalf("error %v, want one with a repair", refused.Err)
+			}
+			req.Repairs = []provider.Repair{e.Repair}
+			repaired := ask()
+			if repaired.Err != nil {
+				t.Fatalf("with %s: %v", e.Repair, repaired.Err)
+			}
+			req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: repaired.Blocks}, user("And?"))
+			later := ask()
+			if later.Err != nil {
+				t.Fatalf("later: %v", later.Err)
+			}
+			var kept bool
+			for _, n := range later.Notices {
+				kept = kept || n.Kind == provider.NoticeConverted && !strings.Contains(string(n.Data), `"kept":0`)
+			}
+			if !kept && test.name != "missing reasoning" {
+				t.Errorf("notices %+v: later reasoning is not kept", later.Notices)
+			}
+		})
+	}
+}
+
+// What goes wrong on a real connection, by kind.
+func TestFaultsOfSimulator(t *testing.T) {
+	_, open := simulated(t)
+	api := open("openai", "sk-1")
+	tests := []struct {
+		marker string
+		kind   provider.Kind
+	}{
+		{"fault=rate_limit", provider.KindRateLimit},
+		{"fault=rate_limit after=3", provider.KindRateLimit},
+		{"fault=overloaded", provider.KindOverloaded},
+		{"fault=overloaded after=3", provider.KindOverloaded},
+		{"fault=server_error after=3", provider.KindTransport},
+		{"fault=timeout", provider.KindTransport},
+		{"fault=auth", provider.KindAuth},
+		{"fault=billing", provider.KindQuota},
+		{"fault=billing after=3", provider.KindQuota},
+		{"fault=too_large", provider.KindTooLong},
+		{"fault=cut after=3", provider.KindTransport},
+		{"fault=end after=3", provider.KindTransport},
+		{"fault=json_error", provider.KindTransport},
+		{"fault=html", provider.KindBadRequest},
+		{"fault=gzip", provider.KindBadRequest},
+	}
+	for _, test := range tests {
+		req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", test.marker))},
+			Decision: control(provider.ModeEffort, provider.Low, provider.Summarized)}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		e, ok := errors.AsType[*provider.Error](reply.Err)
+		if !ok || e.Kind != test.kind {
+			t.Errorf("%s: error %v, want one of kind %s", test.marker, reply.Err, test.kind)
+		}
+		if wantDeltas := strings.Contains(test.marker, "after"); wantDeltas != (len(reply.Events) > 0) {
+			t.Errorf("%s: %d events before the error", test.marker, len(reply.Events))
+		}
+	}
+	for marker, want := range map[string]provider.StopReason{
+		"fault=noise": provider.StopEndTurn, "fault=whole": provider.StopEndTurn, "stop=refusal": provider.StopRefusal,
+		"stop=max_tokens": provider.StopMaxTokens, "tool=read": provider.StopToolUse,
+	} {
+		req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", marker))},
+			Decision: control(provider.ModeEffort, provider.Low, provider.Summarized)}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		if reply.Err != nil || reply.Stop.Reason != want {
+			t.Errorf("%s: stop %+v, error %v, want %s", marker, reply.Stop, reply.Err, want)
+		}
+	}
+}
+
+// A host's headers say what they have to, and a missing one is refused by the simulator.
+func TestHostsAreNeeded(t *testing.T) {
+	server, _ := simulated(t)
+	listener := server.Listen()
+	defer func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, dialect := range []string{"chatgpt", "copilot", "azure"} {
+		api := responses.New(responses.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
+			Key: provider.NewSecret("sk-1"), Client: provider.NewClient(listener.Transport())})
+		req := provider.Request{Model: model("gpt-5.5", provider.ControlEffort, false), Messages: []provider.Message{user("Hi")}}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		e, ok := errors.AsType[*provider.Error](reply.Err)
+		if dialect == "azure" { // takes a bearer token as well
+			if reply.Err != nil {
+				t.Errorf("azure: %v", reply.Err)
+			}
+			continue
+		}
+		if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusUnauthorized {
+			t.Errorf("%s without its record: %v", dialect, reply.Err)
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package sim
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+)
+
+// responsesReply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
+type responsesReply struct {
+	call    *responsesCall
+	seed    digest
+	items   []responsesOutput
+	reason  string // why it is incomplete; empty: it is completed
+	output  int    // tokens, reasoning included
+	thought int    // tokens
+}
+
+// responsesOutput is an item of an answer.
+type responsesOutput struct {
+	kind    string // reasoning, message, function_call, web_search_call, raw
+	id      string
+	parts   [][]string // pieces of each part: of a summary, of the reasoning itself, of a text, of arguments
+	name    string
+	callID  string
+	phase   string
+	refusal bool
+	endless bool
+	open    bool // leave out what binds it
+	hidden  int  // tokens of reasoning that is not shown
+	cut     bool // the answer ends inside it
+	raw     json.RawMessage
+	sealed  [2]string // encrypted content, as it is at the item's end and once more in the last event
+}
+
+func (o *responsesOutput) text(part int) string {
+	s := ""
+	for _, piece := range o.parts[part] {
+		s += piece
+	}
+	return s
+}
+
+// reply makes the answer to a call.
+func (c *responsesCall) reply(s sealer, a Answer) *responsesReply {
+	r := &responsesReply{call: c, seed: c.ask.seed.with([]byte("reply"))}
+	parts := a.Parts
+	if parts == nil {
+		parts = a.compose(c.ask)
+	}
+	rng := newRand(r.seed)
+	for i, p := range parts {
+		switch p.Kind {
+		case Thinking, Redacted:
+			r.think(p, i > 0 && parts[i-1].Kind == Thinking, deltas(rng, p.Text))
+		case Call:
+			o := responsesOutput{kind: "function_call", name: p.Name, callID: p.ID}
+			if o.callID == "" {
+				o.callID = fmt.Sprintf("call_%s%d", r.seed, i)
+			}
+			o.parts = [][]string{chunks(string(p.Input), 12)}
+			if len(p.Input) == 0 {
+				o.parts = [][]string{{"{}"}}
+			}
+			r.items = append(r.items, o)
+		case ServerCall:
+			r.items = append(r.items, responsesOutput{kind: "web_search_call"})
+		case Raw:
+			r.items = append(r.items, responsesOutput{kind: "raw", raw: p.Raw})
+		default:
+			r.items = append(r.items, responsesOutput{kind: "message", parts: [][]string{deltas(rng, p.Text)}, endless: p.Endless})
+		}
+	}
+	r.limit(a)
+	if a.Stop == "refusal" {
+		r.items = append(r.items, responsesOutput{kind: "message", refusal: true, parts: [][]string{deltas(rng, "I'm sorry, but I cannot help with that.")}})
+	}
+	r.name()
+	r.seal(s)
+	return r
+}
+
+// think adds reasoning: what is thought at a stretch is one item, and its paragraphs are parts of its summary.
+func (r *responsesReply) think(p Part, goesOn bool, pieces []string) {
+	shown := (r.call.summary || r.call.model.open) && p.Kind == Thinking
+	if !goesOn || p.Kind == Redacted || p.Unsigned || p.Endless {
+		r.items = append(r.items, responsesOutput{kind: "reasoning", open: p.Unsigned, endless: p.Endless})
+	}
+	o := &r.items[len(r.items)-1]
+	if shown {
+		o.parts = append(o.parts, pieces)
+		return
+	}
+	o.hidden += thinkingFactor * tokens(p.Text)
+}
+
+// limit ends the answer where max_output_tokens, the window or a scripted stop does, and counts its tokens.
+func (r *responsesReply) limit(a Answer) {
+	most := r.call.model.output
+	if r.call.maxOutput > 0 {
+		most = r.call.maxOutput
+	}
+	most = min(most, r.call.model.window-r.call.tokens)
+	reason, left := "max_output_tokens", -1 // deltas until the scripted stop; negative: none
+	switch a.Stop {
+	case "max_tokens", "model_context_window_exceeded":
+		left = pick(a.After, max(1, r.count()/2))
+	case "content_filter":
+		reason, left = a.Stop, pick(a.After, 0)
+	case "refusal":
+		reason, left = "", pick(a.After, 0)
+	}
+	if a.Fault.breaks() {
+		left = -1 // After is the fault's
+	}
+	if left >= 0 {
+		r.reason = reason
+	}
+	for i := range r.items {
+		o := &r.items[i]
+		most -= o.hidden
+		r.output += o.hidden
+		r.thought += o.hidden
+		if left == 0 || most < 0 {
+			r.items, r.reason = r.items[:i], reason
+			return
+		}
+		for part, pieces := range o.parts {
+			for n, piece := range pieces {
+				cost := tokens(piece)
+				if o.kind == "reasoning" {
+					cost *= thinkingFactor
+				}
+				if left == 0 || cost > most && !o.endless {
+					o.parts = append(o.parts[:part:part], pieces[:n:n])
+					o.cut, r.items, r.reason = true, r.items[:i+1], reason
+					return
+				}
+				left = max(left-1, -1)
+				most -= cost
+				r.output += cost
+				if o.kind == "reasoning" {
+					r.thought += cost
+				}
+			}
+		}
+	}
+}
+
+// count is the number of deltas of the whole answer.
+func (r *responsesReply) count() int {
+	n := 0
+	for _, o := range r.items {
+		for _, pieces := range o.parts {
+			n += len(pieces)
+		}
+	}
+	return n
+}
+
+// name gives the items their ids, which say what reasoning led to them, and messages their phase.
+func (r *responsesReply) name() {
+	led := -1
+	for i := range r.items {
+		o := &r.items[i]
+		mark := "p"
+		if led >= 0 {
+			mark = fmt.Sprintf("r%02d", led)
+		}
+		switch {
+		case o.kind == "raw":
+			continue
+		case o.kind == "reasoning":
+			led, mark = i, "p"
+		}
+		o.id = fmt.Sprintf("%s_%s%02d%s", idPrefixes[o.kind], r.seed, i, mark)
+		if r.call.face.copilot {
+			o.id = r.rotated(i, "done")
+		}
+		if o.kind == "message" && r.call.model.phases {
+			o.phase = "final_answer"
+			if i+1 < len(r.items) {
+				o.phase = "commentary"
+			}
+		}
+	}
+}
+
+// rotated is an id as Copilot has them: another one each time.
+func (r *responsesReply) rotated(item int, occasion string) string {
+	d := r.seed.with([]byte(occasion), []byte{byte(item)})
+	return base64.StdEncoding.EncodeToString(append(d[:], d[:16]...))
+}
+
+// seal encrypts the reasoning. What is bound is what the vendor's refusals speak of: the item's id, who it was made
+// for, and what it led to.
+func (r *responsesReply) seal(s sealer) {
+	c := r.call
+	if c.model.open || !c.sealed {
+		return
+	}
+	for i := range r.items {
+		o := &r.items[i]
+		if o.kind != "reasoning" || o.cut || o.open || o.endless {
+			continue
+		}
+		v := seal{Kind: "reasoning", Model: c.model.id, Account: c.face.name + " " + c.account, Message: o.id, Shown: true, Tokens: o.hidden}
+		summary := ""
+		for part := range o.parts {
+			summary += o.text(part) + "\x00"
+			v.Tokens += thinkingFactor * tokens(o.text(part))
+		}
+		v.Text = digestOf(summary)
+		if i+1 < len(r.items) {
+			v.Before = r.items[i+1].id
+		}
+		for variant := range o.sealed {
+			v.Ordinal = variant
+			signature, _ := s.close(v)
+			o.sealed[variant] = sealedPrefix + signature
+		}
+	}
+}
+
+// item is an item as it is at its end.
+func (r *responsesReply) item(o *responsesOutput, variant int) any {
+	status := "completed"
+	if o.cut {
+		status = "incomplete"
+	}
+	switch o.kind {
+	case "raw":
+		v, err := decode(o.raw)
+		if err != nil {
+			return string(o.raw)
+		}
+		return v
+	case "reasoning":
+		m := map[string]any{"id": o.id, "type": "reasoning", "summary": []any{}}
+		list := []any{}
+		for part := range o.parts {
+			kind := "summary_text"
+			if r.call.model.open {
+				kind = "reasoning_text"
+			}
+			list = append(list, map[string]any{"type": kind, "text": o.text(part)})
+		}
+		if r.call.model.open {
+			m["content"] = list
+		} else {
+			m["summary"] = list
+		}
+		if o.sealed[variant] != "" {
+			m["encrypted_content"] = o.sealed[variant]
+		}
+		return m
+	case "function_call":
+		return map[string]any{"id": o.id, "type": "function_call", "call_id": o.callID, "name": o.name, "arguments": o.text(0), "status": status}
+	case "web_search_call":
+		return map[string]any{"id": o.id, "type": "web_search_call", "status": status, "action": map[string]any{"type": "search", "query": "the simulator"}}
+	}
+	part := map[string]any{"type": "output_text", "text": o.text(0), "annotations": []any{}}
+	if o.refusal {
+		part = map[string]any{"type": "refusal", "refusal": o.text(0)}
+	}
+	m := map[string]any{"id": o.id, "type": "message", "role": "assistant", "status": status, "content": []any{part}}
+	if o.phase != "" {
+		m["phase"] = o.phase
+	}
+	return m
+}
+
+// usage is the usage object. Nothing is ever cached here.
+func (r *responsesReply) usage() map[string]any {
+	return map[string]any{
+		"input_tokens": r.call.tokens, "input_tokens_details": map[string]any{"cached_tokens": 0, "cache_write_tokens": 0},
+		"output_tokens": r.output, "output_tokens_details": map[string]any{"reasoning_tokens": r.thought},
+		"total_tokens": r.call.tokens + r.output,
+	}
+}
+
+// response is the envelope of an answer.
+func (r *responsesReply) response(status string, output []any, usage any) map[string]any {
+	m := map[string]any{
+		"id": "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.call.name, "output": output,
+		"error": nil, "incomplete_details": nil, "usage": usage, "store": false,
+	}
+	if r.call.face.copilot {
+		m["model"] = "capi-sim-" + r.call.name // a machine's name
+	}
+	if status == "incomplete" {
+		m["incomplete_details"] = map[string]any{"reason": r.reason}
+	}
+	return m
+}
+
+// final is the response at its end. Reasoning that was cut off has no end; the plan's backend leaves the items out.
+func (r *responsesReply) final(streamed bool) map[string]any {
+	output := []any{}
+	for i := range r.items {
+		o := &r.items[i]
+		if streamed && r.call.face.plan || o.kind == "reasoning" && o.cut {
+			continue
+		}
+		variant := 0
+		if streamed {
+			variant = 1
+		}
+		output = append(output, r.item(o, variant))
+	}
+	status := "completed"
+	if r.reason != "" {
+		status = "incomplete"
+	}
+	return r.response(status, output, r.usage())
+}

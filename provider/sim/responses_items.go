@@ -1,0 +1,230 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// responsesItem is one item of the input, where it stands and what it is.
+type responsesItem struct {
+	path string // input[3]
+	kind string
+	id   string
+	m    map[string]any
+}
+
+// role is who says a message; empty for what is none.
+func (i responsesItem) role() string {
+	if i.kind != "message" {
+		return ""
+	}
+	role, _ := i.m["role"].(string)
+	return role
+}
+
+// output reports whether an item is of a model's making.
+func (i responsesItem) output() bool {
+	switch i.kind {
+	case "message":
+		return i.role() == "assistant"
+	case "function_call_output", "custom_tool_call_output":
+		return false
+	}
+	return true
+}
+
+func (i responsesItem) called() bool {
+	return i.kind == "function_call" || i.kind == "custom_tool_call"
+}
+
+// answers reports whether an item is the result of a call.
+func (i responsesItem) answers() bool {
+	return i.kind == "function_call_output" || i.kind == "custom_tool_call_output"
+}
+
+func (i responsesItem) text(member string) string {
+	s, _ := i.m[member].(string)
+	return s
+}
+
+// idPrefixes is how the ids of items begin. Copilot's are no such ids.
+var idPrefixes = map[string]string{"reasoning": "rs", "message": "msg", "function_call": "fc", "custom_tool_call": "ctc",
+	"web_search_call": "ws", "compaction": "cmp"}
+
+// readInput checks each item by itself.
+func (c *responsesCall) readInput(v any) error {
+	switch v := v.(type) {
+	case string:
+		c.items = []responsesItem{{path: "input", kind: "message", m: map[string]any{"role": "user", "content": v}}}
+		return nil
+	case []any:
+		for i, e := range v {
+			item, err := c.readItem(fmt.Sprintf("input[%d]", i), e)
+			if err != nil {
+				return err
+			}
+			c.items = append(c.items, item)
+		}
+	default:
+		return unfit("input", "invalid_type", "Invalid type for 'input': expected one of an array of objects or string.")
+	}
+	if len(c.items) == 0 {
+		return unfit("input", "invalid_value", "Invalid 'input': empty array. Expected an array with minimum length 1.")
+	}
+	return nil
+}
+
+func (c *responsesCall) readItem(path string, v any) (responsesItem, error) {
+	f := objectAt(path, v)
+	kind := f.text("type", false)
+	if kind == "" {
+		kind = "message"
+	}
+	item := responsesItem{path: path, kind: kind, id: f.text("id", false), m: f.m}
+	if f.err != nil {
+		return item, f.err
+	}
+	prefix := idPrefixes[kind]
+	if item.id != "" && prefix != "" && !c.face.copilot && !strings.HasPrefix(item.id, prefix) {
+		return item, unfit(path+".id", "invalid_value", "Invalid '%s.id': '%s'. Expected an ID that begins with '%s'.", path, item.id, prefix)
+	}
+	f.word("status", false, "in_progress", "completed", "incomplete")
+	switch kind {
+	case "message":
+		return item, c.readMessage(f, path)
+	case "reasoning":
+		f.need("summary")
+		for i, e := range f.list("summary") {
+			p := objectAt(fmt.Sprintf("%s.summary[%d]", path, i), e)
+			p.word("type", true, "summary_text")
+			p.text("text", true)
+			if err := p.done(); err != nil {
+				return item, err
+			}
+		}
+		f.list("content")
+		f.text("encrypted_content", false)
+	case "function_call":
+		f.text("name", true)
+		f.text("arguments", true)
+		f.take("namespace")
+		f.text("call_id", true)
+	case "custom_tool_call":
+		f.text("name", true)
+		f.text("input", true)
+		f.text("call_id", true)
+	case "function_call_output", "custom_tool_call_output":
+		f.text("call_id", true)
+		if list, ok := f.need("output").([]any); ok {
+			if err := c.readParts(path+".output", "user", list); err != nil {
+				return item, err
+			}
+		} else if _, ok := f.m["output"].(string); !ok {
+			f.fail("output", "expected a string or a list")
+		}
+	case "web_search_call":
+		f.take("action")
+	case "compaction":
+		f.text("encrypted_content", true)
+	case "item_reference":
+		return item, unresolved(item.id)
+	default:
+		return item, unfit(path+".type", "invalid_value", "Invalid value: '%s'. Supported values are: 'message', 'reasoning', 'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'web_search_call', 'compaction', and 'item_reference'.", kind)
+	}
+	if err := f.done(); err != nil {
+		return item, err
+	}
+	if id := item.text("call_id"); (item.called() || item.answers()) && (id == "" || len(id) > 64) {
+		return item, unfit(path+".call_id", "string_above_max_length", "Invalid '%s.call_id': string too long or empty. Expected a string with length 1 to 64, but got a string with length %d instead.", path, len(id))
+	}
+	return item, nil
+}
+
+func (c *responsesCall) readMessage(f *fields, path string) error {
+	role := f.word("role", true, "user", "assistant", "system", "developer")
+	f.word("phase", false, "commentary", "final_answer")
+	content := f.need("content")
+	if err := f.done(); err != nil {
+		return err
+	}
+	if c.face.plan && role == "system" {
+		return unfit(path+".role", "unsupported_value", "System messages are not allowed")
+	}
+	switch content := content.(type) {
+	case string:
+		return nil
+	case []any:
+		return c.readParts(path+".content", role, content)
+	}
+	return unfit(path+".content", "invalid_type", "Invalid type for '%s.content': expected one of an array of objects or string.", path)
+}
+
+// readParts checks what a message or a result consists of: what a model said is output, all else is input.
+func (c *responsesCall) readParts(path, role string, list []any) error {
+	allowed := []string{"input_text", "input_image", "input_file"}
+	if role == "assistant" {
+		allowed = []string{"output_text", "refusal"}
+	}
+	for i, e := range list {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		f := objectAt(at, e)
+		kind := f.text("type", true)
+		if f.err != nil {
+			return f.err
+		}
+		if !slices.Contains(allowed, kind) {
+			return unfit(at, "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", kind, strings.Join(allowed, "', '"))
+		}
+		switch kind {
+		case "input_text":
+			f.text("text", true)
+		case "output_text":
+			f.text("text", true)
+			f.take("annotations")
+			f.take("logprobs")
+		case "refusal":
+			f.text("refusal", true)
+		case "input_image":
+			f.word("detail", false, "low", "high", "auto", "original")
+			url := f.text("image_url", true)
+			if f.err == nil && !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://") {
+				return unfit(at+".image_url", "invalid_value", "Invalid '%s.image_url'. Expected a valid URL, but got a value with an invalid format.", at)
+			}
+			if c.face.copilot && !c.vision {
+				return unfit("", "", "missing required Copilot-Vision-Request header for vision requests")
+			}
+		case "input_file":
+			f.text("filename", false)
+			f.text("file_url", false)
+			f.text("file_data", false)
+		}
+		if err := f.done(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unresolved is the refusal of an id that stands for an item: nothing is stored.
+func unresolved(id string) error {
+	return &responsesError{404, "invalid_request_error", "", "input",
+		fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)}
+}
+
+// said is the text of a message.
+func (i responsesItem) said() string {
+	if s, ok := i.m["content"].(string); ok {
+		return s
+	}
+	list, _ := i.m["content"].([]any)
+	var texts []string
+	for _, e := range list {
+		if p, ok := e.(map[string]any); ok {
+			if s, ok := p["text"].(string); ok {
+				texts = append(texts, s)
+			}
+		}
+	}
+	return strings.Join(texts, "\n")
+}

@@ -1,0 +1,296 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// responsesCall is a request for a response: read, checked, and reduced to what the answer needs.
+type responsesCall struct {
+	face    responsesFace
+	account string
+	vision  bool // the header that Copilot wants beside images
+
+	model     *responsesModel
+	name      string // of the model, as the answer tells it
+	stream    bool
+	plain     bool   // no padding in deltas
+	effort    string // in force
+	summary   bool
+	sealed    bool // encrypted content was asked for
+	context   string
+	maxOutput int // 0: the model's
+	tools     map[string]map[string]any
+	force     string // a tool that must be called; "*": any
+	items     []responsesItem
+
+	tokens int // input
+	ask    ask
+}
+
+// responsesUnimitated are members of the API that this server knows and does not have.
+var responsesUnimitated = []string{"conversation", "context_management", "prompt", "moderation", "multi_agent"}
+
+// responsesIgnored are members that have no effect here.
+var responsesIgnored = []string{"metadata", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+	"safety_identifier", "service_tier", "top_logprobs", "truncation", "user", "max_tool_calls"}
+
+// planRefuses is what a ChatGPT plan's backend takes no value for. [docs: Sign in with ChatGPT, preview limitations]
+var planRefuses = []string{"background", "conversation", "previous_response_id", "max_output_tokens", "max_tool_calls", "metadata",
+	"moderation", "multi_agent", "prompt", "prompt_cache_retention", "safety_identifier", "temperature", "top_p", "top_logprobs", "truncation", "user"}
+
+// read checks the whole request.
+func (c *responsesCall) read(v any, s sealer) error {
+	f := objectAt("", v)
+	if f.err != nil {
+		return unfit("", "", "The request body should be a JSON object.")
+	}
+	if err := c.readModel(f); err != nil {
+		return err
+	}
+	if err := c.checkMembers(f); err != nil {
+		return err
+	}
+	if err := c.readReasoning(f.take("reasoning")); err != nil {
+		return err
+	}
+	if err := c.readState(f); err != nil {
+		return err
+	}
+	if err := c.readLimit(f); err != nil {
+		return err
+	}
+	if err := c.readTools(f); err != nil {
+		return err
+	}
+	instructions, input := f.text("instructions", false), f.need("input")
+	if c.face.plan && instructions == "" {
+		return unfit("instructions", "missing_required_parameter", "Instructions are required")
+	}
+	c.tokens += tokens(instructions)
+	if err := f.done(); err != nil {
+		return err
+	}
+	if err := c.readInput(input); err != nil {
+		return err
+	}
+	if err := c.replay(s); err != nil {
+		return err
+	}
+	return c.finish(instructions)
+}
+
+func (c *responsesCall) readModel(f *fields) error {
+	id := f.text("model", true)
+	if f.err != nil {
+		return f.err
+	}
+	c.model, c.name = responsesModelBy(id, c.face)
+	if c.model == nil {
+		return &responsesError{http.StatusNotFound, "invalid_request_error", "model_not_found", "model",
+			fmt.Sprintf("The model '%s' does not exist or you do not have access to it.", id)}
+	}
+	return nil
+}
+
+// checkMembers refuses what is known and not taken, and passes over what has no effect.
+func (c *responsesCall) checkMembers(f *fields) error {
+	for _, name := range planRefuses {
+		if c.face.plan && f.m[name] != nil {
+			return unfit(name, "unsupported_parameter", "Unsupported parameter: %s", name)
+		}
+	}
+	for _, name := range responsesUnimitated {
+		if f.m[name] != nil {
+			return unfit(name, "", "the simulator does not imitate '%s'", name)
+		}
+	}
+	if f.m["max_tokens"] != nil {
+		return unfit("max_tokens", "unsupported_parameter", "Unsupported parameter: 'max_tokens'. In the Responses API, this parameter has moved to 'max_output_tokens'.")
+	}
+	if f.flag("background") {
+		return unfit("background", "", "the simulator does not imitate 'background'")
+	}
+	for _, name := range responsesIgnored {
+		f.take(name)
+	}
+	if v := f.take("text"); v != nil {
+		t := objectAt("text", v)
+		t.word("verbosity", false, "low", "medium", "high")
+		t.take("format")
+		return t.done()
+	}
+	return f.err
+}
+
+// readReasoning checks the one member that is about thinking. [docs: reasoning]
+func (c *responsesCall) readReasoning(v any) error {
+	c.effort = c.model.effort
+	if v == nil {
+		return nil
+	}
+	f := objectAt("reasoning", v)
+	effort := f.word("effort", false, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	summary := f.word("summary", false, "auto", "concise", "detailed")
+	c.context = f.word("context", false, "auto", "current_turn", "all_turns")
+	f.word("mode", false, "standard", "pro")
+	if err := f.done(); err != nil {
+		return err
+	}
+	c.summary = summary != ""
+	switch {
+	case effort != "" && len(c.model.efforts) == 0:
+		return unsupported("reasoning.effort", c.name)
+	case summary != "" && !c.model.reasons():
+		return unsupported("reasoning.summary", c.name)
+	case effort != "" && !c.model.takes(effort):
+		list := "'" + strings.Join(c.model.efforts, "', '") + "'"
+		return unfit("reasoning.effort", "unsupported_value", "Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.", effort, c.name, list)
+	case summary == "concise" && !c.model.concise:
+		return unfit("reasoning.summary", "unsupported_value", "Unsupported value: 'concise' is not supported with the '%s' model. Supported values are: 'detailed'.", c.name)
+	case c.context == "all_turns" && !c.model.recalls:
+		return unsupported("reasoning.context", c.name)
+	}
+	if effort != "" {
+		c.effort = effort
+	}
+	return nil
+}
+
+// includes is what may be asked for beside the answer.
+var includes = []string{"reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url",
+	"file_search_call.results", "web_search_call.results", "web_search_call.action.sources", "code_interpreter_call.outputs",
+	"computer_call_output.output.image_url"}
+
+// readState checks what is about state: this server keeps none, so there is nothing to refer to. [docs: conversation-state]
+func (c *responsesCall) readState(f *fields) error {
+	c.stream = f.flag("stream")
+	if v := f.take("stream_options"); v != nil {
+		o := objectAt("stream_options", v)
+		c.plain = o.m["include_obfuscation"] == false
+		o.flag("include_obfuscation")
+		if err := o.done(); err != nil {
+			return err
+		}
+	}
+	stores := f.m["store"] == nil || f.flag("store")
+	f.take("store")
+	previous := f.text("previous_response_id", false)
+	for _, v := range f.list("include") {
+		word, _ := v.(string)
+		if !slices.Contains(includes, word) {
+			return unfit("include", "invalid_value", "Invalid value: '%s'. Supported values are: '%s'.", word, strings.Join(includes, "', '"))
+		}
+		if word == "reasoning.encrypted_content" && !c.model.reasons() {
+			return unfit("include", "unsupported_value", "Encrypted content is not supported with this model.")
+		}
+		c.sealed = c.sealed || word == "reasoning.encrypted_content"
+	}
+	switch {
+	case f.err != nil:
+		return f.err
+	case c.face.plan && stores:
+		return unfit("store", "unsupported_value", "Store must be set to false")
+	case c.face.plan && !c.stream:
+		return unfit("stream", "unsupported_value", "Stream must be set to true")
+	case c.face.copilot && f.m["store"] == true:
+		return unfit("store", "unsupported_value", "store is not supported")
+	case previous != "":
+		return unfit("previous_response_id", "previous_response_not_found", "Previous response with id '%s' not found.", previous)
+	}
+	return nil
+}
+
+// readLimit checks the limit of the output and the sampling. [docs: reasoning, latest-model]
+func (c *responsesCall) readLimit(f *fields) error {
+	most, present := f.integer("max_output_tokens", false)
+	switch {
+	case f.err != nil:
+		return f.err
+	case present && most < 16:
+		return unfit("max_output_tokens", "integer_below_min_value", "Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", most)
+	case most > c.model.output:
+		return unfit("max_output_tokens", "invalid_value", "max_output_tokens is too large: %d. This model supports at most %d completion tokens, whereas you provided %d.", most, c.model.output, most)
+	}
+	c.maxOutput = most
+	for _, p := range []struct {
+		name string
+		most float64
+	}{{"temperature", 2}, {"top_p", 1}} {
+		_, present := f.number(p.name, 0, p.most)
+		if f.err != nil {
+			return f.err
+		}
+		if present && c.model.reasons() && !c.model.open && !strings.HasPrefix(c.model.id, "grok") && (c.effort != "none" || !c.model.sampled) {
+			return unsupported(p.name, c.name)
+		}
+	}
+	return nil
+}
+
+// readTools checks tools and tool_choice. [docs: function-calling]
+func (c *responsesCall) readTools(f *fields) error {
+	c.tools = map[string]map[string]any{}
+	for i, v := range f.list("tools") {
+		path := fmt.Sprintf("tools[%d]", i)
+		t := objectAt(path, v)
+		kind := t.text("type", true)
+		if t.err == nil && kind != "function" {
+			return unfit(path+".type", "", "the simulator does not imitate tools of type '%s'", kind)
+		}
+		name := t.text("name", true)
+		t.text("description", false)
+		strict := t.m["strict"] == nil || t.flag("strict")
+		t.take("strict")
+		schema, _ := t.take("parameters").(map[string]any)
+		if err := t.done(); err != nil {
+			return err
+		}
+		switch {
+		case !toolName.MatchString(name) || len(name) > 64:
+			return unfit(path+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
+		case schema["type"] != "object":
+			return unfit(path+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.", name, schema["type"])
+		case schema["properties"] == nil:
+			return unfit(path+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': In context=(), object schema missing properties.", name)
+		case strict && schema["additionalProperties"] != false:
+			return unfit(path+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': In context=(), 'additionalProperties' is required to be supplied and to be false.", name)
+		}
+		c.tools[name] = schema
+		c.tokens += tokens(string(canonical(nil, t.m)))
+	}
+	return c.readChoice(f)
+}
+
+func (c *responsesCall) readChoice(f *fields) error {
+	if f.err != nil {
+		return f.err
+	}
+	switch choice := f.take("tool_choice").(type) {
+	case nil:
+		return nil
+	case string:
+		if !slices.Contains([]string{"auto", "none", "required"}, choice) {
+			return unfit("tool_choice", "invalid_value", "Invalid value: '%s'. Supported values are: 'none', 'auto', and 'required'.", choice)
+		}
+		if choice == "required" {
+			c.force = "*"
+		}
+	default:
+		t := objectAt("tool_choice", choice)
+		t.word("type", true, "function")
+		c.force = t.text("name", true)
+		if err := t.done(); err != nil {
+			return err
+		}
+		if c.tools[c.force] == nil {
+			return unfit("tool_choice", "invalid_value", "Tool choice '%s' not found in 'tools' parameter.", c.force)
+		}
+	}
+	if c.force == "*" && len(c.tools) == 0 {
+		return unfit("tool_choice", "invalid_value", "Tool choice 'required' must be specified with 'tools' parameter.")
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package sim
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// streamResponses sends an answer as server-sent events. [docs: streaming-responses]
+func (ex *exchange) streamResponses(r *responsesReply, p *player) {
+	h := ex.w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	ex.w.WriteHeader(http.StatusOK)
+	s := &responsesStream{player: p, reply: r}
+	switch err := s.run(); {
+	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
+		// The answer is out, or the client is gone.
+	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
+		p.cutOff()
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case p.answer.Fault.refuses():
+		e := responsesFaults[p.answer.Fault]
+		if s.event("error", map[string]any{"error": e.object()}) != nil {
+			return
+		}
+		failed := r.response("failed", []any{}, nil)
+		failed["error"] = map[string]any{"code": e.code, "message": e.text}
+		s.event("response.failed", map[string]any{"response": failed}) // the last word either way
+	}
+}
+
+// responsesStream is one answer on its way.
+type responsesStream struct {
+	*player
+	reply    *responsesReply
+	buf      []byte
+	sequence int
+}
+
+func (s *responsesStream) run() error {
+	switch s.answer.Fault {
+	case FaultComments:
+		return s.repeat([]byte(": still here\n\n"))
+	case FaultPings:
+		return s.repeat([]byte("event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n"))
+	}
+	for _, word := range []string{"created", "in_progress"} {
+		if err := s.event("response."+word, map[string]any{"response": s.envelope(s.reply.response("in_progress", []any{}, nil))}); err != nil {
+			return err
+		}
+	}
+	for i := range s.reply.items {
+		if err := s.item(i, &s.reply.items[i]); err != nil {
+			return err
+		}
+		if s.gap > 0 {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	final := s.reply.final(true)
+	return s.event("response."+final["status"].(string), map[string]any{"response": s.envelope(final)})
+}
+
+// envelope is a response as an event has it: with Copilot even its id changes.
+func (s *responsesStream) envelope(response map[string]any) map[string]any {
+	if s.reply.call.face.copilot {
+		response["id"] = s.reply.rotated(0, strconv.Itoa(s.sequence))
+	}
+	return response
+}
+
+// itemID is what an event calls an item.
+func (s *responsesStream) itemID(i int) string {
+	if s.reply.call.face.copilot {
+		return s.reply.rotated(i, strconv.Itoa(s.sequence))
+	}
+	return s.reply.items[i].id
+}
+
+// item sends one item: its start, its parts, its end. What stands in its start may be half of it.
+func (s *responsesStream) item(i int, o *responsesOutput) error {
+	start, ok := s.reply.item(o, 0).(map[string]any)
+	if ok && o.kind != "raw" {
+		start["id"] = s.itemID(i)
+		start["status"] = "in_progress"
+		switch o.kind {
+		case "reasoning":
+			delete(start, "status")
+			delete(start, "content")
+			start["summary"] = []any{}
+			if sealed := o.sealed[1]; sealed != "" {
+				start["encrypted_content"] = sealed[:len(sealed)/3]
+			}
+		case "function_call":
+			start["arguments"] = ""
+		case "message":
+			start["content"] = []any{}
+		}
+	}
+	if err := s.event("response.output_item.added", map[string]any{"output_index": i, "item": any(start)}); err != nil {
+		return err
+	}
+	for part := range o.parts {
+		if err := s.part(i, part, o); err != nil {
+			return err
+		}
+	}
+	if o.kind == "web_search_call" {
+		if err := s.event("response.web_search_call.searching", map[string]any{"output_index": i, "item_id": s.itemID(i)}); err != nil {
+			return err
+		}
+	}
+	if o.kind == "reasoning" && o.cut {
+		return nil
+	}
+	return s.event("response.output_item.done", map[string]any{"output_index": i, "item": s.reply.item(o, 0)})
+}
+
+// words is how the events of a kind of part are called: what opens and closes it, its delta, its end, its index.
+type responsesWords struct{ part, delta, kind, member, index string }
+
+func (s *responsesStream) words(o *responsesOutput) responsesWords {
+	switch {
+	case o.kind == "function_call":
+		return responsesWords{delta: "response.function_call_arguments", member: "arguments"}
+	case o.kind == "reasoning" && s.reply.call.model.open:
+		return responsesWords{"response.reasoning_part", "response.reasoning_text", "reasoning_text", "text", "content_index"}
+	case o.kind == "reasoning":
+		return responsesWords{"response.reasoning_summary_part", "response.reasoning_summary_text", "summary_text", "text", "summary_index"}
+	case o.refusal:
+		return responsesWords{"response.content_part", "response.refusal", "refusal", "refusal", "content_index"}
+	}
+	return responsesWords{"response.content_part", "response.output_text", "output_text", "text", "content_index"}
+}
+
+func (s *responsesStream) part(i, part int, o *responsesOutput) error {
+	w := s.words(o)
+	framed := func(ending string, more map[string]any) error {
+		m := map[string]any{"output_index": i, "item_id": s.itemID(i)}
+		if w.index != "" {
+			m[w.index] = part
+		}
+		for k, v := range more {
+			m[k] = v
+		}
+		return s.event(ending, m)
+	}
+	// Copilot may keep a summary for the end of its item.
+	silent := s.reply.call.face.copilot && o.kind == "reasoning" && len(o.parts) > 1
+	if w.part != "" && !silent {
+		if err := framed(w.part+".added", map[string]any{"part": map[string]any{"type": w.kind, w.member: ""}}); err != nil {
+			return err
+		}
+	}
+	for {
+		for _, piece := range o.parts[part] {
+			if err := s.piece(i, part, w, piece, silent); err != nil {
+				return err
+			}
+		}
+		if !o.endless {
+			break
+		}
+	}
+	if silent {
+		return nil
+	}
+	text := o.text(part)
+	if err := framed(w.delta+".done", map[string]any{w.member: text}); err != nil || w.part == "" {
+		return err
+	}
+	return framed(w.part+".done", map[string]any{"part": map[string]any{"type": w.kind, w.member: text}})
+}
+
+// piece sends one delta when it is due.
+func (s *responsesStream) piece(i, part int, w responsesWords, text string, silent bool) error {
+	if err := s.player.delta(); err != nil {
+		return err
+	}
+	if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
+		if err := s.noise(i); err != nil {
+			return err
+		}
+	}
+	if silent {
+		return nil
+	}
+	if s.reply.call.face.copilot && w.member == "arguments" {
+		text = base64.StdEncoding.EncodeToString([]byte(s.reply.rotated(i, text))) // ciphertext
+	}
+	if err := s.delta(i, part, w, text); err != nil || s.gap == 0 {
+		return err
+	}
+	return s.flush()
+}
+
+// delta is the hot path: an event put together by hand.
+func (s *responsesStream) delta(i, part int, w responsesWords, text string) error {
+	b := append(s.buf[:0], "event: "...)
+	b = append(b, w.delta...)
+	b = append(b, ".delta\ndata: {\"type\":\""...)
+	b = append(b, w.delta...)
+	b = append(b, `.delta","sequence_number":`...)
+	b = strconv.AppendInt(b, int64(s.sequence), 10)
+	b = append(b, `,"item_id":`...)
+	b = quote(b, s.itemID(i))
+	b = append(b, `,"output_index":`...)
+	b = strconv.AppendInt(b, int64(i), 10)
+	if w.index != "" {
+		b = append(b, `,"`...)
+		b = append(b, w.index...)
+		b = append(b, `":`...)
+		b = strconv.AppendInt(b, int64(part), 10)
+	}
+	b = append(b, `,"delta":`...)
+	b = quote(b, text)
+	if !s.reply.call.plain {
+		b = append(b, `,"obfuscation":"`...)
+		b = append(b, "k3xQ7vLp0sWm"[:12-min(12, len(text)%13)]...)
+		b = append(b, '"')
+	}
+	b = append(b, "}\n\n"...)
+	s.buf = b
+	s.sequence++
+	return s.write(b)
+}
+
+// noise is what a client has to read over: comments, events and items' progress that it does not know.
+func (s *responsesStream) noise(i int) error {
+	s.buf = fmt.Appendf(s.buf[:0], ": a comment\n\nevent: response.weather\ndata: {\"type\":\"response.weather\",\"sky\":\"blue\"}\n\nevent: response.mood.delta\ndata: {\"type\":\"response.mood.delta\",\"output_index\":%d,\"delta\":\"fine\"}\n\n", i)
+	return s.write(s.buf)
+}
+
+func (s *responsesStream) event(name string, v map[string]any) error {
+	v["type"], v["sequence_number"] = name, s.sequence
+	s.sequence++
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // built here from strings, numbers and checked JSON
+	}
+	s.buf = append(s.buf[:0], "event: "...)
+	s.buf = append(s.buf, name...)
+	s.buf = append(s.buf, "\ndata: "...)
+	s.buf = append(s.buf, data...)
+	s.buf = append(s.buf, "\n\n"...)
+	return s.write(s.buf)
+}
+
+// wholeResponses sends an answer as one JSON object, after as long as its stream would take.
+func (ex *exchange) wholeResponses(r *responsesReply, p *player) {
+	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
+	for _, o := range r.items {
+		endless = endless || o.endless
+	}
+	if endless { // an answer without end never comes whole
+		<-p.ctx.Done()
+		return
+	}
+	if p.gap > 0 && p.sleep(p.gap*time.Duration(r.count())) != nil {
+		return
+	}
+	body, err := json.Marshal(r.final(false))
+	if err != nil {
+		panic(err) // built here from strings, numbers and checked JSON
+	}
+	ex.w.Header().Set("Content-Type", "application/json")
+	ex.sendWhole(body, p)
+}
