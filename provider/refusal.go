@@ -78,6 +78,9 @@ func errorObject(body []byte) said {
 	s.resetsAt = object.Get("resets_at").Int() // of OpenAI's plans, which have no Retry-After
 	s.code = cmp.Or(object.Get("code").Str, object.Get("type").Str, object.Get("status").Str)
 	s.message = cmp.Or(object.Get("message").Str, object.Get("detail").Str, object.Raw)
+	if raw := object.Get("metadata.raw").Str; raw != "" { // OpenRouter: what the host behind it said
+		s.message += ": " + raw
+	}
 	return s
 }
 

@@ -316,10 +316,15 @@ func begun(text, tag string) int {
 	return 0
 }
 
-// Split parts a text that is there as a whole: what turns out to have been thinking is thinking from the start.
+// Split parts a text that is there as a whole.
 func Split(text string, t Tags) []Piece {
 	s := NewSplitter(t)
-	out := append(s.Add(text), s.Flush()...)
+	return Settle(append(s.Add(text), s.Flush()...))
+}
+
+// Settle takes all pieces of a text of which nothing was shown yet: what turned out to have been thinking is thinking
+// from the start.
+func Settle(out []Piece) []Piece {
 	for i, p := range out {
 		if p.Kind != Turned {
 			continue

@@ -1,0 +1,375 @@
+package chat
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/thinktag"
+)
+
+// part is a block of text or thinking while it comes.
+type part struct {
+	kind    provider.BlockKind
+	number  int
+	begun   bool // Begin was told, and number is set
+	since   time.Time
+	text    growth
+	field   string          // of thinking: the name that it came under; empty: details or tags
+	chunks  gjson.Result    // of thinking in a content array: the last chunk, for what it holds beside the text
+	array   bool            // it came in a content array
+	raw     strings.Builder // of thinking between tags: all that stood there
+	details []*detail
+	opaque  json.RawMessage
+}
+
+// begin makes a part of this kind the open one, unless it is already.
+func (r *reply) begin(kind provider.BlockKind) (*part, error) {
+	if r.open != nil && r.open.kind == kind {
+		return r.open, nil
+	}
+	if err := r.closeOpen(); err != nil {
+		return nil, err
+	}
+	r.open = &part{kind: kind}
+	if !r.wholly {
+		r.open.since = time.Now()
+	}
+	return r.open, nil
+}
+
+// announce tells a part's Begin, once.
+func (r *reply) announce(p *part) error {
+	if p.begun {
+		return nil
+	}
+	p.begun, p.number = true, r.next
+	r.next++
+	if p.kind == provider.KindText {
+		r.spoke = true
+		return r.tell(provider.Begin{Index: p.number, Block: provider.Text{}})
+	}
+	r.thought = true
+	return r.tell(provider.Begin{Index: p.number, Block: provider.Thinking{Kind: r.thinkingKind(p)}})
+}
+
+func (r *reply) show(p *part, text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := r.announce(p); err != nil {
+		return err
+	}
+	return r.tell(provider.Delta{Index: p.number, Text: text})
+}
+
+// thinkingKind says what the text is: hosts pass on summaries where details say so, and the thinking itself elsewhere.
+func (r *reply) thinkingKind(p *part) provider.ThinkingKind {
+	for _, d := range p.details {
+		if d.kind() == "reasoning.summary" {
+			return provider.ThinkingSummary
+		}
+	}
+	if p.field == "reasoning_text" || p.field == "cot_summary" { // Copilot shows summaries
+		return provider.ThinkingSummary
+	}
+	return provider.ThinkingFull
+}
+
+// thinking takes in the thinking of a message or delta that comes in members of its own.
+func (r *reply) thinking(m gjson.Result) error {
+	var text gjson.Result
+	name := ""
+	for _, field := range r.form.TextFields {
+		if v := m.Get(gjson.Escape(field)); v.Type == gjson.String && v.Str != "" {
+			text, name = v, field // several of them hold the same text: the first counts
+			break
+		}
+	}
+	var came gjson.Result
+	if r.form.DetailsField != "" {
+		came = m.Get(gjson.Escape(r.form.DetailsField))
+	}
+	if name != "" {
+		if r.form.Repeats && len(text.Str) >= fillerLength && text.Str == r.filler {
+			return nil
+		}
+		r.filler = text.Str
+		p, err := r.begin(provider.KindThinking)
+		if err != nil {
+			return err
+		}
+		p.field, r.named = name, true
+		if came.IsArray() { // before the Begin, which says what kind of text it is
+			r.attach(came, p)
+		}
+		if !r.spoke && r.form.InlineTags != nil {
+			r.fielded.WriteString(text.Str)
+		}
+		return r.show(p, p.text.add(text))
+	}
+	if came.IsArray() {
+		return r.detailed(came)
+	}
+	return nil
+}
+
+// fillerLength is from how many bytes a piece that comes twice is a filler and no stammer.
+const fillerLength = 8
+
+// text takes in a piece of text, parted from the thinking in it where the dialect expects that.
+func (r *reply) text(piece gjson.Result) error {
+	if piece.Str == "" {
+		return nil
+	}
+	if r.form.InlineTags == nil {
+		p, err := r.begin(provider.KindText)
+		if err != nil {
+			return err
+		}
+		return r.show(p, p.text.add(piece))
+	}
+	text := r.content.add(piece)
+	if r.split != nil {
+		return r.parted(r.split.Add(text))
+	}
+	r.split = thinktag.NewSplitter(r.tags())
+	pieces := r.split.Add(text)
+	if r.wholly {
+		pieces = thinktag.Settle(append(pieces, r.split.Flush()...))
+	}
+	return r.parted(pieces)
+}
+
+// flush parts what was held back.
+func (r *reply) flush() error {
+	if r.split == nil {
+		return nil
+	}
+	rest := r.split.Add(r.content.rest())
+	return r.parted(append(rest, r.split.Flush()...))
+}
+
+// tags is what to expect in this reply.
+func (r *reply) tags() thinktag.Tags {
+	tags := *r.form.InlineTags
+	if r.named || r.call.off { // thinking has its own place, or its template wrote an empty block
+		tags.Start = thinktag.Closed
+	} else {
+		tags.Start = r.api.start(r.call.model, tags.Start)
+	}
+	return tags
+}
+
+// parted takes in what a text was parted into.
+func (r *reply) parted(pieces []thinktag.Piece) error {
+	for _, piece := range pieces {
+		var err error
+		switch piece.Kind {
+		case thinktag.Opened, thinktag.Thought:
+			err = r.inlineThinking(piece)
+		case thinktag.Ended:
+			if r.open != nil && r.open.raw.Len() > 0 {
+				r.open.raw.WriteString(piece.Raw)
+			}
+			r.fielded.Reset()
+			err = r.closeOpen()
+		case thinktag.Turned: // it was shown as text, and cannot be taken back; the next time it is known from the start
+			r.api.opens(r.call.model)
+			err = r.closeOpen()
+		case thinktag.Said:
+			err = r.say(piece.Text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inlineThinking takes in thinking that stood between tags. Some servers send it under a name as well and leave it in
+// the text: what was shown is not shown again (llama.cpp: reasoning-format deepseek-legacy).
+func (r *reply) inlineThinking(piece thinktag.Piece) error {
+	if shown := strings.TrimLeft(r.fielded.String(), " \t\r\n"); shown != "" && strings.HasPrefix(shown[min(r.repeated, len(shown)):], piece.Text) {
+		r.repeated += len(piece.Text)
+		return nil
+	}
+	p, err := r.begin(provider.KindThinking)
+	if err != nil {
+		return err
+	}
+	p.raw.WriteString(piece.Raw)
+	p.text.write(piece.Text)
+	return r.show(p, piece.Text)
+}
+
+func (r *reply) say(text string) error {
+	if text == "" {
+		return nil
+	}
+	p, err := r.begin(provider.KindText)
+	if err != nil {
+		return err
+	}
+	p.text.write(text)
+	return r.show(p, text)
+}
+
+// skippedThinking: a model whose prompt opens its thinking said something to the end and closed nothing. Then it did
+// not think, and what it said is the answer. It was shown as thinking, so it is said once more (docs: vLLM, SGLang,
+// reasoning parsers).
+func (r *reply) skippedThinking() error {
+	if r.split == nil || !r.split.Unclosed() || r.spoke || len(r.calls) > 0 || r.stop.Raw != "stop" {
+		return nil
+	}
+	r.odd++
+	return r.say(r.content.String())
+}
+
+// array takes in content that is an array: parts of text and of thinking, in any order (docs.mistral.ai: reasoning).
+func (r *reply) array(content gjson.Result) error {
+	var err error
+	content.ForEach(func(_, chunk gjson.Result) bool {
+		switch kind := chunk.Get("type").Str; kind {
+		case "text", "output_text":
+			if text := chunk.Get("text"); text.Type == gjson.String {
+				err = r.text(text)
+			}
+		case "thinking", "reasoning":
+			err = r.thinkingChunk(chunk)
+		default:
+			err = r.oddity("a part of content of type " + kind)
+		}
+		return err == nil
+	})
+	return err
+}
+
+// thinkingChunk takes in a thinking part: its text is a string, or a list of texts.
+func (r *reply) thinkingChunk(chunk gjson.Result) error {
+	p, err := r.begin(provider.KindThinking)
+	if err != nil {
+		return err
+	}
+	p.array, r.named = true, true
+	if closed := chunk.Get("closed"); closed.Exists() || !p.chunks.Exists() {
+		p.chunks = chunk
+	}
+	inner := chunk.Get("thinking")
+	if !inner.Exists() {
+		inner = chunk.Get("text")
+	}
+	if inner.Type == gjson.String {
+		return r.show(p, p.text.add(inner))
+	}
+	inner.ForEach(func(_, t gjson.Result) bool {
+		if text := t.Get("text"); text.Type == gjson.String {
+			err = r.show(p, p.text.add(text))
+		}
+		return err == nil
+	})
+	return err
+}
+
+// opaque takes in opaque data of the message. It belongs to the thinking that is open; else to a block of its own if
+// nothing was said yet, since it shows that the model thought; else it is late.
+func (r *reply) opaque(m gjson.Result) error {
+	if r.form.OpaqueField == "" {
+		return nil
+	}
+	v := m.Get(gjson.Escape(r.form.OpaqueField))
+	if !v.Exists() || v.Type == gjson.Null || v.Type == gjson.String && v.Str == "" {
+		return nil
+	}
+	raw := json.RawMessage(valid(v.Raw))
+	switch {
+	case r.open != nil && r.open.kind == provider.KindThinking && r.open.begun:
+		r.open.opaque = raw
+	case !r.thought && !r.spoke:
+		return r.withheld(&part{opaque: raw})
+	default:
+		r.late[r.form.OpaqueField] = raw
+	}
+	return nil
+}
+
+// withheld tells a block of thinking of which there is nothing to show.
+func (r *reply) withheld(p *part) error {
+	if err := r.closeOpen(); err != nil {
+		return err
+	}
+	p.kind = provider.KindThinking
+	state, err := r.state(p)
+	if err != nil {
+		return err
+	}
+	number := r.next
+	r.next++
+	r.thought = true
+	if err := r.tell(provider.Begin{Index: number, Block: provider.Thinking{Kind: provider.ThinkingRedacted}}); err != nil {
+		return err
+	}
+	return r.tell(provider.End{Index: number, Block: provider.Thinking{Kind: provider.ThinkingRedacted, Signed: true, State: state}})
+}
+
+// closeOpen ends the part that is open. What came to nothing is not announced.
+func (r *reply) closeOpen() error {
+	p := r.open
+	if p == nil {
+		return nil
+	}
+	r.open = nil
+	if err := r.show(p, p.text.rest()); err != nil {
+		return err
+	}
+	if !p.begun {
+		return nil
+	}
+	if p.kind == provider.KindText {
+		return r.tell(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String()}})
+	}
+	b := provider.Thinking{Text: p.text.String(), Kind: r.thinkingKind(p)}
+	if !p.since.IsZero() {
+		b.Duration = time.Since(p.since)
+	}
+	var err error
+	if b.State, err = r.state(p); err != nil {
+		return err
+	}
+	b.Signed = r.api.dialect.Echo.Scope != echoNever
+	return r.tell(provider.End{Index: p.number, Block: b})
+}
+
+// state is the members of the message that a part of thinking came in.
+func (r *reply) state(p *part) (provider.State, error) {
+	members := tree{}
+	switch {
+	case p.array:
+		chunk := tree{}
+		p.chunks.ForEach(func(name, value gjson.Result) bool {
+			chunk[valid(name.Str)] = json.RawMessage(valid(value.Raw))
+			return true
+		})
+		chunk["thinking"] = []tree{{"type": "text", "text": p.text.String()}}
+		chunk["closed"] = true
+		members["content"] = []tree{chunk}
+	case p.raw.Len() > 0:
+		members["content"] = p.raw.String()
+	case p.field != "" && (len(p.details) == 0 || r.api.dialect.Echo.Field == ""):
+		members[p.field] = p.text.String()
+	}
+	if len(p.details) > 0 {
+		members[r.form.DetailsField] = p.details
+	}
+	if p.opaque != nil {
+		members[r.form.OpaqueField] = p.opaque
+	}
+	data, err := encode(members)
+	if err != nil {
+		return provider.State{}, r.api.caller.NoAnswer(r.resp, err.Error())
+	}
+	return provider.State{Origin: r.origin, Data: data}, nil
+}

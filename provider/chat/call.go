@@ -1,0 +1,174 @@
+package chat
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// toolCall is a call while it comes. It ends with the reply: arguments that are JSON already may go on.
+type toolCall struct {
+	id, name string
+	given    string // the host's id, empty if it gave none
+	begun    bool
+	number   int
+	text     growth // of the arguments
+	waiting  string // of the text, until the name is known
+	members  tree   // to be given back
+}
+
+// slot is the latest call at an index.
+type slot struct{ *toolCall }
+
+// toolCall takes in a piece of a call. Pieces belong together by their index; where there is none, by their id, else
+// by their order. Another id at the same index is another call: some hosts say 0 for all of them.
+func (r *reply) toolCall(piece gjson.Result) error {
+	if !piece.IsObject() {
+		return r.oddity("a tool call that is no object")
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	c := r.callOf(piece)
+	if c.name == "" {
+		c.name = valid(piece.Get("function.name").Str)
+	}
+	for _, name := range r.form.CallFields {
+		if v := piece.Get(gjson.Escape(name)); v.Exists() && v.Type != gjson.Null {
+			c.members[name] = json.RawMessage(valid(v.Raw))
+		}
+	}
+	grown := ""
+	switch arguments := piece.Get("function.arguments"); {
+	case arguments.Type == gjson.String:
+		grown = c.text.add(arguments)
+	case arguments.IsObject(): // of hosts that forget to write it as a string
+		grown = valid(arguments.Raw)
+		c.text.write(grown)
+	}
+	return r.showCall(c, grown)
+}
+
+func (r *reply) callOf(piece gjson.Result) *toolCall {
+	id := valid(piece.Get("id").Str)
+	index := piece.Get("index")
+	if index.Exists() && index.Type != gjson.Null {
+		if s := r.slots[index.Raw]; s != nil && (id == "" || s.given == "" || s.given == id) {
+			if s.given == "" {
+				s.given = id
+			}
+			return s.toolCall
+		}
+	} else {
+		for _, c := range r.calls {
+			if id != "" && c.given == id {
+				return c
+			}
+		}
+		if id == "" && len(r.calls) > 0 && piece.Get("function.name").Str == "" {
+			return r.calls[len(r.calls)-1]
+		}
+	}
+	c := &toolCall{given: id, id: id, members: tree{}}
+	r.calls = append(r.calls, c)
+	if index.Exists() {
+		r.slots[index.Raw] = &slot{c}
+	}
+	return c
+}
+
+// showCall begins a call when its name is known, and shows what there is of its arguments.
+func (r *reply) showCall(c *toolCall, grown string) error {
+	c.waiting += grown
+	if !c.begun {
+		if c.name == "" {
+			return r.alive()
+		}
+		if err := r.beginCall(c); err != nil {
+			return err
+		}
+	}
+	if c.waiting == "" {
+		return r.alive()
+	}
+	grown, c.waiting = c.waiting, ""
+	return r.tell(provider.Delta{Index: c.number, Text: grown})
+}
+
+func (r *reply) beginCall(c *toolCall) error {
+	if err := r.closeOpen(); err != nil {
+		return err
+	}
+	if c.id == "" {
+		c.id = c.given
+	}
+	if c.id == "" {
+		c.id = r.mint(c)
+	}
+	c.begun, c.number, r.spoke = true, r.next, true
+	r.next++
+	return r.tell(provider.Begin{Index: c.number, Block: provider.ToolCall{ID: c.id, Name: c.name}})
+}
+
+// mint makes an id where the host gave none: the same each time that this answer is read.
+func (r *reply) mint(c *toolCall) string {
+	place := 0
+	for i := range r.calls {
+		if r.calls[i] == c {
+			place = i
+		}
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %s", r.stop.RequestID, place, c.name))
+	return "call_" + hex.EncodeToString(sum[:12])
+}
+
+// endCall makes a block of a call.
+func (r *reply) endCall(c *toolCall) error {
+	rest := c.text.rest()
+	if c.name == "" && c.given == "" && c.text.empty() {
+		r.odd++
+		return nil // an empty place in the list
+	}
+	if !c.begun {
+		if err := r.beginCall(c); err != nil {
+			return err
+		}
+	}
+	if err := r.showCall(c, rest); err != nil {
+		return err
+	}
+	b := provider.ToolCall{ID: c.id, Name: c.name}
+	text := c.text.String()
+	if strings.TrimSpace(text) == "" {
+		b.Input = json.RawMessage("{}")
+	} else if gjson.Valid(text) && gjson.Parse(text).IsObject() {
+		b.Input = json.RawMessage(text)
+		if !stable(text) {
+			c.members["function"] = tree{"arguments": text}
+		}
+	} else {
+		b.Invalid = text
+	}
+	if len(c.members) > 0 {
+		data, err := encode(c.members)
+		if err != nil {
+			return r.api.caller.NoAnswer(r.resp, err.Error())
+		}
+		b.State = provider.State{Origin: r.origin, Data: data}
+	}
+	return r.tell(provider.End{Index: c.number, Block: b})
+}
+
+// stable reports whether arguments come out of the log as they went in: encoding/json compacts raw JSON and escapes
+// some characters.
+func stable(text string) bool {
+	kept, err := json.Marshal(json.RawMessage(text))
+	return err == nil && bytes.Equal(kept, []byte(text))
+}

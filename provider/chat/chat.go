@@ -1,0 +1,229 @@
+// Package chat speaks the Chat Completions API of OpenAI and of the many hosts that took it over, each in its own way.
+//
+// What a host does in its own way is a [Dialect]: data, not code. The named ones stand in dialects.json with their
+// sources and dates, `generic` reads whatever the others do, and a configuration may add one by the same record.
+//
+// A block keeps as its State the members of the vendor's message that it came in: its thinking under the name that it
+// had, details with their signatures, the whole part of a content array, the text with its tags. Opaque data that comes
+// after its block has ended rides on the Stop and counts in the blocks' place. The Origin's vendor is the dialect's id:
+// what came by the same dialect goes back as it came, as far as the dialect's echo rule wants it; anything else is left
+// out, or put in words, and counted.
+//
+// A reply is read tolerantly: thinking may come under several names at once, again after text, in an array or between
+// tags; calls may come whole, without an index or an id; usage at many places. It is one block of thinking as long as
+// nothing else comes in between. A reply is whole with [DONE], and where the dialect says so with a finish_reason. When
+// it breaks off, blocks that are open get no End from here.
+//
+// Facts are from the vendors' documentation; "docs: x" names its page, the dialect table the rest.
+package chat
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/thinktag"
+)
+
+// wireAPI is the name in [provider.Origin] and [provider.Error].
+const wireAPI = "chat"
+
+// Repairs of what a host refuses.
+const (
+	// PlaceholderReasoning puts an empty text where the host misses a turn's thinking.
+	PlaceholderReasoning provider.Repair = "chat/placeholder_reasoning"
+	// StripOpaque leaves opaque data of turns before the last message of the user out.
+	StripOpaque provider.Repair = "chat/strip_opaque"
+	// NoStreamOptions asks for no usage, and takes what comes.
+	NoStreamOptions provider.Repair = "chat/no_stream_options"
+	// OtherMaxTokens gives the limit on output its other name.
+	OtherMaxTokens provider.Repair = "chat/other_max_tokens"
+	// NotStreamed asks for the whole answer at once.
+	NotStreamed provider.Repair = "chat/not_streamed"
+)
+
+// Config is where the API is and who calls.
+type Config struct {
+	Provider string   // the configured provider's id
+	Dialect  *Dialect // of [Named] or [ParseDialect]
+	BaseURL  string   // with /v1, as the vendors' own clients take it
+	Key      provider.Secret
+	KeyVar   string // the environment variable that a missing key would be in, for the error
+	Headers  map[string]string
+	Client   *http.Client // nil: a new one
+	Log      *slog.Logger // nil: nothing is logged
+}
+
+// API is the Chat Completions API at one address with one key.
+type API struct {
+	dialect *Dialect
+	base    string
+	host    string
+	keyVar  string
+	caller  provider.Caller
+	log     *slog.Logger
+
+	openedMu sync.Mutex
+	opened   map[string]bool // models whose prompt opens the thinking, as their answers showed
+}
+
+var _ provider.Provider = (*API)(nil)
+
+// New makes the adapter; it does not call.
+func New(cfg Config) *API {
+	a := &API{
+		dialect: cfg.Dialect,
+		base:    strings.TrimRight(cfg.BaseURL, "/"),
+		keyVar:  cfg.KeyVar,
+		caller:  provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
+		log:     cfg.Log,
+		opened:  map[string]bool{},
+	}
+	if u, err := url.Parse(a.base); err == nil {
+		a.host = u.Host
+	}
+	if a.caller.Client == nil {
+		a.caller.Client = provider.NewClient(nil)
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+// Wire is what the decision on thinking puts into the body, `{}` where that is nothing.
+func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
+	c, err := a.dialect.control(req)
+	if err != nil {
+		return nil, err
+	}
+	return encode(c)
+}
+
+// Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
+// were begun and not ended stay so.
+func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		if err := a.stream(ctx, req, yield); err != nil && err != errLeft {
+			yield(nil, err)
+		}
+	}
+}
+
+func (a *API) stream(ctx context.Context, req *provider.Request, yield func(provider.Event, error) bool) error {
+	if a.dialect.Auth != "none" {
+		if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+			return err
+		}
+	}
+	call, err := a.build(req)
+	if err != nil {
+		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	resp, err := a.caller.Post(ctx, a.base+a.dialect.ChatPath, call.header, call.body)
+	if err != nil {
+		return a.refused(err, call, req)
+	}
+	defer resp.Body.Close()
+	r := a.newReply(resp, call, yield)
+	if !r.emit(provider.Alive{}) {
+		return errLeft
+	}
+	for _, n := range call.notices {
+		if !r.emit(n) {
+			return errLeft
+		}
+	}
+	form, body, err := a.caller.Form(ctx, resp, "text/event-stream")
+	if err != nil {
+		return err
+	}
+	if form == provider.Whole {
+		err = r.whole(ctx, body)
+	} else {
+		err = r.events(ctx, body)
+	}
+	return a.refused(err, call, req)
+}
+
+// refused says what a refusal means where the vendor's own word says more than the status, and names the repair that
+// may help, unless it is in force already. The texts are matched on fragments that several hosts share.
+func (a *API) refused(err error, call *call, req *provider.Request) error {
+	e, ok := err.(*provider.Error)
+	if !ok || e.Err != nil {
+		return err
+	}
+	text := strings.ToLower(e.Message)
+	says := func(fragments ...string) bool {
+		return slices.ContainsFunc(fragments, func(f string) bool { return strings.Contains(text, f) })
+	}
+	switch {
+	case e.Code == "content_filter":
+		e.Kind = provider.KindRefused
+	case e.Code == "exceed_context_size_error", e.Code == "model_max_prompt_tokens_exceeded",
+		(e.Status == 400 || e.Status == 500) && says("exceed_context_size", "context_length_exceeded", "input length exceeds", "maximum context length"):
+		e.Kind = provider.KindTooLong
+	}
+	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity || e.Kind != provider.KindBadRequest {
+		return e
+	}
+	var may provider.Repair
+	switch {
+	case says("reasoning_content") && says("passed back", "missing"):
+		may = PlaceholderReasoning
+	case call.opaque && says("invalid signature", "invalid `signature`", "corrupted thought signature", "duplicate item found", "item_id did not match", "thought_signature", "thought signature"):
+		may = StripOpaque
+	case call.options && says("stream_options"):
+		may = NoStreamOptions
+	case call.limited && says("'max_tokens'", "max_completion_tokens"):
+		may = OtherMaxTokens
+	case call.streamed && call.tools && !a.dialect.Request.ForceStream && says("stream") && says("tool", "function"):
+		may = NotStreamed
+	}
+	if may != "" && !slices.Contains(req.Repairs, may) {
+		e.Repair = may
+	}
+	return e
+}
+
+// start is what the prompt's template has opened for a model, as far as that is known.
+func (a *API) start(model string, usual thinktag.Start) thinktag.Start {
+	a.openedMu.Lock()
+	defer a.openedMu.Unlock()
+	if a.opened[model] {
+		return thinktag.Open
+	}
+	return cmp.Or(usual, thinktag.Closed)
+}
+
+// opens remembers, as long as this adapter lives, that the prompt opens a model's thinking.
+func (a *API) opens(model string) {
+	a.openedMu.Lock()
+	defer a.openedMu.Unlock()
+	const most = 1000 // an address with more models than that asks for it
+	if len(a.opened) < most {
+		a.opened[model] = true
+	}
+}
+
+// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
+func encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}

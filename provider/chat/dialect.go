@@ -1,0 +1,273 @@
+package chat
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/thinktag"
+)
+
+// Dialect is what a host does in its own way. The named ones are in dialects.json; a configuration may state another
+// one by the same record, see [ParseDialect]. A Dialect is never changed once it is made.
+//
+// Names of members of a body are paths with dots. Objects are merged into the body, member by member.
+type Dialect struct {
+	ID     string `json:"id"`
+	AsOf   string `json:"as_of,omitempty"`  // YYYY-MM-DD
+	Source string `json:"source,omitempty"` // the documents that state it
+
+	ChatPath string            `json:"chat_path"`
+	Auth     string            `json:"auth"`              // bearer; api-key: a header of that name; none
+	Headers  map[string]string `json:"headers,omitempty"` // sent with each request
+	// A header that says whether a person or a tool spoke last (user, agent), and one that is true beside images.
+	InitiatorHeader string `json:"initiator_header,omitempty"`
+	VisionHeader    string `json:"vision_header,omitempty"`
+
+	Request  RequestForm  `json:"request"`
+	Response ResponseForm `json:"response"`
+	Echo     EchoRule     `json:"echo"`
+	Message  MessageForm  `json:"message"`
+	Listing  Listing      `json:"listing"`
+
+	Models []Overlay `json:"models,omitempty"` // the longest prefix wins
+}
+
+// ThinkingForm is how thinking is asked for.
+type ThinkingForm struct {
+	Effort   *Effort  `json:"effort,omitempty"`    // nil: there are no words for it, and on is all
+	On       object   `json:"on,omitempty"`        // sent with every request for thinking; empty: it is on anyway
+	Off      object   `json:"off,omitempty"`       // nil: it cannot be off; empty: silence is off
+	OffOmits []string `json:"off_omits,omitempty"` // taken out where thinking is off
+	Budget   *Budget  `json:"budget,omitempty"`
+	// Show is sent to every model that thinks, whatever its level: what makes thinking visible, or keeps it.
+	Show object `json:"show,omitempty"`
+	// Exclusive lists members that refuse each other's company: the first one that is there stays.
+	Exclusive [][]string `json:"exclusive,omitempty"`
+}
+
+// Effort is a member that takes a word.
+type Effort struct {
+	Path string                    `json:"path"`
+	Map  map[provider.Level]string `json:"map,omitempty"` // the host's words; a level that is not here is its own word
+}
+
+// Budget is a member that takes a number of tokens.
+type Budget struct {
+	Path string `json:"path"`
+}
+
+// Overlay is how thinking is asked for on some models. What it does not state is as in the dialect.
+type Overlay struct {
+	Prefix     string `json:"prefix"` // of the model's id; letters of either case are the same
+	VerifiedOn string `json:"verified_on,omitempty"`
+	Notes      string `json:"notes,omitempty"`
+	NeverOff   bool   `json:"never_off,omitempty"` // any form of off is refused or ignored
+	ThinkingForm
+}
+
+// RequestForm is what goes into a body.
+type RequestForm struct {
+	ThinkingForm
+	WithTools        object   `json:"with_tools,omitempty"`         // sent beside tools
+	Drop             []string `json:"drop,omitempty"`               // sampling parameters that are refused or ignored
+	DropWhenThinking []string `json:"drop_when_thinking,omitempty"` // the same while thinking
+	// ToolChoiceWhenThinking is what tool_choice may be while thinking. Nothing but the default is ever sent, so all
+	// that a record can get wrong here is to leave out auto.
+	ToolChoiceWhenThinking []string `json:"tool_choice_when_thinking,omitempty"`
+	MaxTokensField         string   `json:"max_tokens_field,omitempty"` // empty: no limit is sent
+	ForceStream            bool     `json:"force_stream,omitempty"`     // a call that is not streamed is refused
+	NoStreamTools          bool     `json:"no_stream_tools,omitempty"`  // a streamed call with tools is refused
+	IncludeUsage           bool     `json:"include_usage,omitempty"`    // stream_options.include_usage is sent
+}
+
+// Ways in which an array of details grows.
+const (
+	mergeOpenRouter = "openrouter"        // pieces join, a signature completes what stands before it
+	mergeCumulative = "cumulative_prefix" // the same, where a piece may be all of the text so far
+)
+
+// ResponseForm is what comes back.
+type ResponseForm struct {
+	TextFields   []string       `json:"text_fields"` // of thinking; the first that is not empty counts, in each chunk
+	DetailsField string         `json:"details_field,omitempty"`
+	DetailsMerge string         `json:"details_merge,omitempty"`
+	OpaqueField  string         `json:"opaque_field,omitempty"`  // of the message, to be given back
+	CallFields   []string       `json:"call_fields,omitempty"`   // of a tool call, to be given back
+	ContentArray bool           `json:"content_array,omitempty"` // thinking is a part of content
+	InlineTags   *thinktag.Tags `json:"inline_tags,omitempty"`
+	Repeats      bool           `json:"repeats,omitempty"` // a long piece of thinking that comes twice in a row is a filler
+
+	UsagePaths      []string `json:"usage_paths"`
+	ReasoningTokens []string `json:"reasoning_tokens"` // in the usage; empty: there is no count
+	// ReasoningExcluded says that completion_tokens is without thinking, where the total does not tell.
+	ReasoningExcluded bool     `json:"reasoning_excluded_from_completion,omitempty"`
+	EOFWithoutDone    string   `json:"eof_without_done"` // error; finish: a finish_reason is an end as well
+	ErrorPaths        []string `json:"error_paths"`
+}
+
+// Scopes of an echo.
+const (
+	echoNever     = "never"
+	echoToolLoop  = "tool_loop"      // after the last message of the user
+	echoCallTurns = "all_call_turns" // wherever a tool was called
+	echoAllTurns  = "all_turns"
+)
+
+// What stands for thinking that is not there, in a turn with tool calls.
+const (
+	echoOmit        = "omit"
+	echoEmptyString = "send_empty_string"
+	echoEmptyArray  = "send_empty_array" // where an empty array came
+)
+
+// What becomes of another's thinking.
+const (
+	foreignDrop  = "drop"
+	foreignEmpty = "empty_string"
+	foreignText  = "as_text_field"
+)
+
+// EchoRule is how earlier thinking goes back.
+type EchoRule struct {
+	Field   string   `json:"field,omitempty"` // empty: under the name that it came under
+	Also    []string `json:"also,omitempty"`  // other names for hosts of unknown age
+	Scope   string   `json:"scope"`
+	Empty   string   `json:"empty"`
+	Foreign string   `json:"foreign"`
+	// Inline leaves thinking that came between tags where it was, byte for byte.
+	Inline bool `json:"inline,omitempty"`
+	// Family says that opaque data is of use to models of the same family alone: the first word of the id.
+	Family      bool     `json:"family,omitempty"`
+	StripFields []string `json:"strip_fields,omitempty"` // never on a message, whatever came
+}
+
+// MessageForm is how messages are spelt.
+type MessageForm struct {
+	EmptyContentNoCalls   string `json:"empty_content_no_calls"`        // empty_string, null, omit
+	EmptyContentWithCalls string `json:"empty_content_with_calls"`      // the same
+	SystemRole            string `json:"system_role"`                   // system, developer
+	ToolID                string `json:"tool_id"`                       // any; alnum9: nine letters or digits
+	StringContentOnly     bool   `json:"string_content_only,omitempty"` // of what the model said; what users say is parts beside media
+	Files                 bool   `json:"files,omitempty"`               // documents are taken
+}
+
+// Listing is how the host lists its models.
+type Listing struct {
+	Path   string `json:"path,omitempty"` // empty: it does not
+	Parser string `json:"parser,omitempty"`
+}
+
+// object is a JSON object whose members are kept as they are. Nil and empty differ.
+type object map[string]json.RawMessage
+
+//go:embed dialects.json
+var dialectsJSON []byte
+
+var table = sync.OnceValues(func() ([]*Dialect, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(dialectsJSON, &list); err != nil {
+		return nil, err
+	}
+	var all []*Dialect
+	for _, record := range list {
+		d, err := ParseDialect(record)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+})
+
+// Dialects lists the ids of the named dialects. The error is that of a broken table, which the tests refuse.
+func Dialects() ([]string, error) {
+	all, err := table()
+	var ids []string
+	for _, d := range all {
+		ids = append(ids, d.ID)
+	}
+	return ids, err
+}
+
+// Named is the dialect of that id in the table.
+func Named(id string) (*Dialect, error) {
+	all, err := table()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(d *Dialect) bool { return d.ID == id })
+	if i < 0 {
+		ids, err := Dialects()
+		return nil, errors.Join(fmt.Errorf("unknown dialect %q; known: %s", id, strings.Join(ids, ", ")), err)
+	}
+	return all[i], nil
+}
+
+// ParseDialect reads one record as JSON. Members that it does not know are refused, and so is what contradicts itself;
+// the error names the dialect and the member.
+func ParseDialect(record []byte) (*Dialect, error) {
+	dec := json.NewDecoder(bytes.NewReader(record))
+	dec.DisallowUnknownFields()
+	d := new(Dialect)
+	if err := dec.Decode(d); err != nil {
+		return nil, fmt.Errorf("dialect %q: %w", d.ID, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("dialect %q: something follows the record", d.ID)
+	}
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("dialect %q: %w", d.ID, err)
+	}
+	return d, nil
+}
+
+// form is how thinking is asked for on a model.
+func (d *Dialect) form(model string) ThinkingForm {
+	f, best := d.Request.ThinkingForm, -1
+	for i, o := range d.Models {
+		if len(model) >= len(o.Prefix) && strings.EqualFold(model[:len(o.Prefix)], o.Prefix) &&
+			(best < 0 || len(o.Prefix) > len(d.Models[best].Prefix)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return f
+	}
+	return d.Models[best].over(f)
+}
+
+func (o Overlay) over(f ThinkingForm) ThinkingForm {
+	if o.Effort != nil {
+		f.Effort = o.Effort
+	}
+	if o.On != nil {
+		f.On = o.On
+	}
+	if o.Off != nil {
+		f.Off = o.Off
+	}
+	if o.OffOmits != nil {
+		f.OffOmits = o.OffOmits
+	}
+	if o.Budget != nil {
+		f.Budget = o.Budget
+	}
+	if o.Show != nil {
+		f.Show = o.Show
+	}
+	if o.Exclusive != nil {
+		f.Exclusive = o.Exclusive
+	}
+	if o.NeverOff {
+		f.Off = nil
+	}
+	return f
+}

@@ -1,0 +1,124 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/thinktag"
+)
+
+// samplingParameters are what a request of ours may hold and a host may refuse. The penalties are never sent, and may
+// be named all the same, as the vendors' documents name them.
+var samplingParameters = []string{"temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty"}
+
+// check refuses a record that contradicts itself.
+func (d *Dialect) check() error {
+	for _, word := range []struct {
+		at, got string
+		list    []string
+	}{
+		{"auth", d.Auth, []string{"bearer", "api-key", "none"}},
+		{"request.max_tokens_field", d.Request.MaxTokensField, []string{"", "max_tokens", "max_completion_tokens"}},
+		{"response.details_merge", d.Response.DetailsMerge, []string{"", mergeOpenRouter, mergeCumulative}},
+		{"response.eof_without_done", d.Response.EOFWithoutDone, []string{"error", "finish"}},
+		{"echo.scope", d.Echo.Scope, []string{echoNever, echoToolLoop, echoCallTurns, echoAllTurns}},
+		{"echo.empty", d.Echo.Empty, []string{echoOmit, echoEmptyString, echoEmptyArray}},
+		{"echo.foreign", d.Echo.Foreign, []string{foreignDrop, foreignEmpty, foreignText}},
+		{"message.empty_content_no_calls", d.Message.EmptyContentNoCalls, []string{"empty_string", "null", "omit"}},
+		{"message.empty_content_with_calls", d.Message.EmptyContentWithCalls, []string{"empty_string", "null", "omit"}},
+		{"message.system_role", d.Message.SystemRole, []string{"system", "developer"}},
+		{"message.tool_id", d.Message.ToolID, []string{"any", "alnum9"}},
+		{"listing.parser", d.Listing.Parser, []string{"", "ids_only", "openrouter", "kimi", "copilot", "ollama", "lmstudio", "max_model_len", "llamacpp_props"}},
+	} {
+		if !slices.Contains(word.list, word.got) {
+			return fmt.Errorf("%s: %q is not one of %s", word.at, word.got, strings.Join(word.list, ", "))
+		}
+	}
+	switch {
+	case !regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`).MatchString(d.ID):
+		return fmt.Errorf("id: %q is no name of small letters, digits, dots and hyphens", d.ID)
+	case !strings.HasPrefix(d.ChatPath, "/"):
+		return fmt.Errorf("chat_path: %q does not begin with a slash", d.ChatPath)
+	case (d.Response.DetailsField == "") != (d.Response.DetailsMerge == ""):
+		return fmt.Errorf("response: details_field and details_merge go together")
+	case d.Echo.Inline && d.Response.InlineTags == nil:
+		return fmt.Errorf("echo.inline: there are no response.inline_tags")
+	case d.Echo.Scope == echoNever && (d.Echo.Field != "" || d.Echo.Empty != echoOmit || d.Echo.Foreign != foreignDrop):
+		return fmt.Errorf("echo: the scope is never, and something is to be sent")
+	case d.Echo.Field == "" && (d.Echo.Empty == echoEmptyString || d.Echo.Foreign != foreignDrop || len(d.Echo.Also) > 0):
+		return fmt.Errorf("echo: what has no field can only go back under the name that it came under")
+	case d.Echo.Empty == echoEmptyArray && d.Response.DetailsField == "":
+		return fmt.Errorf("echo.empty: there is no response.details_field")
+	case slices.Contains(d.Echo.StripFields, d.Echo.Field) && d.Echo.Field != "":
+		return fmt.Errorf("echo.strip_fields: %q is the field to be sent", d.Echo.Field)
+	case d.Request.ForceStream && d.Request.NoStreamTools:
+		return fmt.Errorf("request: force_stream and no_stream_tools leave no way to send tools")
+	case d.Request.ToolChoiceWhenThinking != nil && !slices.Contains(d.Request.ToolChoiceWhenThinking, "auto"):
+		return fmt.Errorf("request.tool_choice_when_thinking: it has to allow auto")
+	}
+	for _, name := range slices.Concat(d.Request.Drop, d.Request.DropWhenThinking) {
+		if !slices.Contains(samplingParameters, name) {
+			return fmt.Errorf("request: %q is not one of %s", name, strings.Join(samplingParameters, ", "))
+		}
+	}
+	if err := d.Request.ThinkingForm.check(); err != nil {
+		return fmt.Errorf("request.%w", err)
+	}
+	for i, o := range d.Models {
+		if o.Prefix == "" || slices.ContainsFunc(d.Models[:i], func(p Overlay) bool { return p.Prefix == o.Prefix }) {
+			return fmt.Errorf("models: the prefix %q is empty or comes twice", o.Prefix)
+		}
+		if o.NeverOff && o.Off != nil {
+			return fmt.Errorf("models: %q is never off, and has a form for it", o.Prefix)
+		}
+		if err := o.over(d.Request.ThinkingForm).check(); err != nil {
+			return fmt.Errorf("models: %q: %w", o.Prefix, err)
+		}
+	}
+	return checkTags(d.Response.InlineTags)
+}
+
+func (f ThinkingForm) check() error {
+	if f.Effort != nil && f.Effort.Path == "" || f.Budget != nil && f.Budget.Path == "" {
+		return fmt.Errorf("effort, budget: a path is missing")
+	}
+	if f.Effort != nil {
+		for level, word := range f.Effort.Map {
+			if level.Rank() <= provider.On.Rank() || word == "" {
+				return fmt.Errorf("effort.map: %q to %q: levels of effort are minimal, low, medium, high, xhigh, max", level, word)
+			}
+		}
+	}
+	for _, set := range f.Exclusive {
+		if len(set) < 2 {
+			return fmt.Errorf("exclusive: %v excludes nothing", set)
+		}
+	}
+	for _, o := range []object{f.On, f.Off, f.Show} {
+		for name, value := range o {
+			if name == "" || !json.Valid(value) {
+				return fmt.Errorf("on, off, show: member %q is %s", name, value)
+			}
+		}
+	}
+	return nil
+}
+
+func checkTags(t *thinktag.Tags) error {
+	if t == nil {
+		return nil
+	}
+	if !slices.Contains([]thinktag.Start{thinktag.Closed, thinktag.Open, thinktag.Auto}, t.Start) {
+		return fmt.Errorf("response.inline_tags.start_mode: %q is not one of closed, open, auto", t.Start)
+	}
+	for _, p := range append([]thinktag.Pair{t.Pair}, t.Others...) {
+		if p.Open == "" || p.Close == "" {
+			return fmt.Errorf("response.inline_tags: a tag is empty")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,310 @@
+package chat
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
+// JSON object: templates of local servers read the text as JSON and fail on anything else.
+const InvalidArguments = "invalid_arguments"
+
+// history turns our messages into the host's, and counts what becomes of earlier thinking.
+type history struct {
+	dialect     *Dialect
+	model       string
+	placeholder bool // PlaceholderReasoning is in force
+	strip       bool // StripOpaque is in force
+	lastUser    int  // the last message in which a user speaks, -1 if there is none
+
+	count    provider.Conversion
+	opaque   bool            // opaque data is in it
+	details  map[string]bool // ids of details sent so far: a second one is refused
+	images   bool
+	toolLast bool // the last message is a tool's
+}
+
+func newHistory(d *Dialect, req *provider.Request) *history {
+	h := &history{
+		dialect: d, model: req.Model.ID, lastUser: -1, details: map[string]bool{},
+		placeholder: slices.Contains(req.Repairs, PlaceholderReasoning),
+		strip:       slices.Contains(req.Repairs, StripOpaque),
+	}
+	for i, m := range req.Messages {
+		if m.Role == provider.User && slices.ContainsFunc(m.Blocks, speaks) {
+			h.lastUser = i
+		}
+	}
+	return h
+}
+
+// speaks reports whether a block of a user's message is the user's own, not a tool's.
+func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }
+
+func (h *history) messages(req *provider.Request) ([]tree, error) {
+	out := []tree{}
+	if req.System != "" {
+		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})
+	}
+	var calls []string // of the message before, in their order
+	for i, m := range req.Messages {
+		var list []tree
+		var err error
+		if m.Role == provider.Assistant {
+			list, calls, err = h.assistant(i, m)
+		} else {
+			list, err = h.user(m.Blocks, calls)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		out = append(out, list...)
+	}
+	h.toolLast = len(out) > 0 && out[len(out)-1]["role"] == "tool"
+	return out, nil
+}
+
+// user writes results first, one message each and in the order of the calls, as the API demands; then what was said.
+func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
+	var results []provider.ToolResult
+	var rest provider.Blocks
+	for _, b := range blocks {
+		if r, ok := b.(provider.ToolResult); ok {
+			results = append(results, r)
+		} else {
+			rest = append(rest, b)
+		}
+	}
+	slices.SortStableFunc(results, func(a, b provider.ToolResult) int { return place(calls, a.CallID) - place(calls, b.CallID) })
+	var out []tree
+	var shown provider.Blocks // media of results: the API takes text alone there
+	for _, r := range results {
+		text, media := textOf(r)
+		out = append(out, tree{"role": "tool", "tool_call_id": h.id(r.CallID), "content": text})
+		shown = append(shown, media...)
+	}
+	rest = append(shown, rest...)
+	if len(rest) == 0 {
+		return out, nil
+	}
+	content, err := h.content(rest)
+	if err != nil || content == nil {
+		return out, err
+	}
+	return append(out, tree{"role": "user", "content": content}), nil
+}
+
+func place(calls []string, id string) int {
+	if i := slices.Index(calls, id); i >= 0 {
+		return i
+	}
+	return len(calls)
+}
+
+// textOf is a result as text. The API has no member for failure, so it is said.
+func textOf(r provider.ToolResult) (string, provider.Blocks) {
+	var texts []string
+	var media provider.Blocks
+	for _, b := range r.Blocks {
+		switch b := b.(type) {
+		case provider.Text:
+			texts = append(texts, b.Text)
+		case provider.Media:
+			media = append(media, b)
+		}
+	}
+	text := strings.Join(texts, "\n")
+	if r.Failed {
+		text = "error: " + text
+	}
+	if text == "" && len(media) > 0 {
+		text = "see what the user shows next"
+	}
+	return text, media
+}
+
+// content is what a user says: a string, or parts where there is media; nil for nothing.
+func (h *history) content(blocks provider.Blocks) (any, error) {
+	var parts []tree
+	var texts []string
+	plain := true
+	for i, b := range blocks {
+		switch b := b.(type) {
+		case provider.Text:
+			if b.Text != "" {
+				parts, texts = append(parts, tree{"type": "text", "text": b.Text}), append(texts, b.Text)
+			}
+		case provider.Media:
+			part, err := h.media(b)
+			if err != nil {
+				return nil, fmt.Errorf("block %d: %w", i, err)
+			}
+			parts, plain = append(parts, part), false
+		case provider.Thinking, provider.Opaque: // of no use in a user's mouth
+		default:
+			return nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
+		}
+	}
+	switch {
+	case len(parts) == 0:
+		return nil, nil
+	case plain:
+		return strings.Join(texts, "\n\n"), nil
+	}
+	return parts, nil
+}
+
+func (h *history) media(b provider.Media) (tree, error) {
+	if len(b.Data) == 0 {
+		return nil, fmt.Errorf("media of type %q without data", b.Type)
+	}
+	data := "data:" + b.Type + ";base64," + base64.StdEncoding.EncodeToString(b.Data)
+	switch {
+	case strings.HasPrefix(b.Type, "image/"):
+		h.images = true
+		return tree{"type": "image_url", "image_url": tree{"url": data}}, nil
+	case strings.HasPrefix(b.Type, "text/"):
+		return tree{"type": "text", "text": string(b.Data)}, nil
+	case b.Type == "application/pdf" && h.dialect.Message.Files:
+		return tree{"type": "file", "file": tree{"filename": "document.pdf", "file_data": data}}, nil
+	}
+	return nil, fmt.Errorf("media of type %q is not taken", b.Type)
+}
+
+// assistant writes what the model said, none if that is nothing, and lists the ids of its calls.
+func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error) {
+	out := tree{"role": "assistant"}
+	var texts []string
+	var calls []tree
+	var ids []string
+	for j, b := range m.Blocks {
+		switch b := b.(type) {
+		case provider.Text:
+			texts = append(texts, b.Text)
+		case provider.ToolCall:
+			call, err := h.call(i, b)
+			if err != nil {
+				return nil, nil, fmt.Errorf("block %d: %w", j, err)
+			}
+			calls, ids = append(calls, call), append(ids, b.ID)
+		case provider.Media:
+			return nil, nil, fmt.Errorf("block %d: media in what a model said", j)
+		}
+	}
+	separator := "" // pieces of one text, as the host sent them
+	if h.foreign(m) {
+		separator = "\n\n"
+	}
+	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
+	if len(calls) > 0 {
+		out["tool_calls"] = calls
+	}
+	out["content"] = text
+	h.echo(i, m, out, len(calls) > 0)
+	for _, name := range h.dialect.Echo.StripFields {
+		delete(out, name)
+	}
+	if out["content"] != "" {
+		return []tree{out}, ids, nil
+	}
+	form := h.dialect.Message.EmptyContentWithCalls
+	if len(calls) == 0 {
+		form = h.dialect.Message.EmptyContentNoCalls
+	}
+	switch {
+	case len(out) == 2: // a role and nothing else, which hosts refuse
+		return nil, nil, nil
+	case form == "null":
+		out["content"] = nil
+	case form == "omit":
+		delete(out, "content")
+	}
+	return []tree{out}, ids, nil
+}
+
+// foreign reports whether another origin left its marks in a message.
+func (h *history) foreign(m provider.Message) bool {
+	return slices.ContainsFunc(m.Blocks, func(b provider.Block) bool {
+		s := provider.StateOf(b)
+		return !s.IsZero() && !h.own(s)
+	})
+}
+
+// own reports whether a state came by this dialect. Host, account and model may differ: what is bound to a model says
+// so by its own rule.
+func (h *history) own(s provider.State) bool {
+	return len(s.Data) > 0 && s.Origin.API == wireAPI && s.Origin.Vendor == h.dialect.ID
+}
+
+// call writes a tool call: the vendor's own members where it left some.
+func (h *history) call(i int, b provider.ToolCall) (tree, error) {
+	text, err := arguments(b)
+	if err != nil {
+		return nil, err
+	}
+	function := tree{"name": b.Name, "arguments": text}
+	out := tree{"id": h.id(b.ID), "type": "function", "function": function}
+	if !h.own(b.State) {
+		return out, nil
+	}
+	// The text as it came, so that what the host keeps of the prefix stays of use.
+	kept := gjson.ParseBytes(b.State.Data)
+	if raw := kept.Get("function.arguments"); raw.Type == gjson.String && b.Invalid == "" {
+		function["arguments"] = raw.Str
+	}
+	if !h.bound(b.State.Origin) || h.strip && i < h.lastUser {
+		return out, nil
+	}
+	for _, name := range h.dialect.Response.CallFields {
+		if v := kept.Get(gjson.Escape(name)); v.Exists() {
+			out[name] = json.RawMessage(v.Raw)
+			h.opaque = true
+		}
+	}
+	return out, nil
+}
+
+func arguments(b provider.ToolCall) (string, error) {
+	wrong := b.Invalid
+	if wrong == "" {
+		switch {
+		case len(b.Input) == 0:
+			return "{}", nil
+		case gjson.ValidBytes(b.Input) && gjson.ParseBytes(b.Input).IsObject():
+			return string(b.Input), nil
+		}
+		wrong = string(b.Input)
+	}
+	text, err := encode(map[string]string{InvalidArguments: wrong})
+	return string(text), err
+}
+
+var nineAlphanumerics = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+
+// id is a call's id in the form that the host takes, the same each time so that the prefix of a conversation is too.
+func (h *history) id(id string) string {
+	if h.dialect.Message.ToolID != "alnum9" || nineAlphanumerics.MatchString(id) {
+		return id
+	}
+	return shortID(id)
+}
+
+const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+func shortID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	short := make([]byte, 9)
+	for i := range short {
+		short[i] = alphanumerics[int(sum[i])%len(alphanumerics)]
+	}
+	return string(short)
+}

@@ -1,0 +1,293 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Limits on output in tokens, where the request names none.
+const (
+	answerRoom  = 8_192 // beside a budget, for the answer
+	outputLimit = 64_000
+)
+
+// call is a request in the host's words.
+type call struct {
+	model    string
+	header   http.Header
+	body     json.RawMessage
+	notices  []provider.Notice
+	off      bool // thinking was asked to be off
+	streamed bool
+	tools    bool
+	options  bool // stream_options were sent
+	limited  bool // a limit on output was sent
+	opaque   bool // opaque data of earlier turns was sent
+}
+
+// tree is an object on its way into a body.
+type tree map[string]any
+
+// merge puts an object's members in, and those of objects in them one by one.
+func (t tree) merge(o object) error {
+	for name, value := range o {
+		var v any
+		if err := json.Unmarshal(value, &v); err != nil {
+			return fmt.Errorf("member %s: %w", name, err)
+		}
+		t.put(name, v)
+	}
+	return nil
+}
+
+func (t tree) put(name string, v any) {
+	inner, ok := v.(map[string]any)
+	if !ok {
+		t[name] = v
+		return
+	}
+	into, ok := t[name].(tree)
+	if !ok {
+		into = tree{}
+		t[name] = into
+	}
+	for name, v := range inner {
+		into.put(name, v)
+	}
+}
+
+// at is the object that holds the last step of a path, and that step.
+func (t tree) at(path string, make bool) (tree, string) {
+	for {
+		first, rest, deeper := strings.Cut(path, ".")
+		if !deeper {
+			return t, first
+		}
+		into, ok := t[first].(tree)
+		if !ok {
+			if !make {
+				return nil, ""
+			}
+			into = tree{}
+			t[first] = into
+		}
+		t, path = into, rest
+	}
+}
+
+func (t tree) set(path string, v any) {
+	into, name := t.at(path, true)
+	into[name] = v
+}
+
+func (t tree) has(path string) bool {
+	into, name := t.at(path, false)
+	return into != nil && into[name] != nil
+}
+
+func (t tree) remove(path string) {
+	if into, name := t.at(path, false); into != nil {
+		delete(into, name)
+	}
+}
+
+// control turns the decision into the form that the model takes.
+func (d *Dialect) control(req *provider.Request) (tree, error) {
+	want, row := req.Decision.Control, req.Model
+	form, out := d.form(row.ID), tree{}
+	if row.Known && !row.Thinking.Thinks() || !row.Known && (want.Mode == provider.ModeOmit || want.Mode == "") {
+		return out, nil // nothing is said to a model that does not think, nor to one of which nothing is known
+	}
+	if err := out.merge(form.Show); err != nil {
+		return nil, err
+	}
+	switch want.Mode {
+	case provider.ModeOmit, "":
+		return out, nil
+	case provider.ModeOff:
+		if form.Off == nil {
+			return nil, fmt.Errorf("decision on thinking: %s of dialect %s cannot be off", row.ID, d.ID)
+		}
+		if err := out.merge(form.Off); err != nil {
+			return nil, err
+		}
+		for _, path := range form.OffOmits {
+			out.remove(path)
+		}
+		return out, nil
+	case provider.ModeOn, provider.ModeEffort, provider.ModeBudget:
+	default:
+		return nil, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
+	}
+	if err := out.merge(form.On); err != nil {
+		return nil, err
+	}
+	if want.Effort != "" && form.Effort != nil {
+		out.set(form.Effort.Path, form.Effort.word(want.Effort))
+	}
+	if want.Mode == provider.ModeBudget {
+		if form.Budget == nil {
+			return nil, fmt.Errorf("decision on thinking: dialect %s has no budget for %s", d.ID, row.ID)
+		}
+		out.set(form.Budget.Path, want.Budget)
+	}
+	out.exclude(form.Exclusive)
+	return out, nil
+}
+
+func (e *Effort) word(level provider.Level) string {
+	if word, ok := e.Map[level]; ok {
+		return word
+	}
+	return string(level)
+}
+
+// exclude keeps the first of members that refuse each other.
+func (t tree) exclude(sets [][]string) {
+	for _, set := range sets {
+		kept := false
+		for _, path := range set {
+			switch {
+			case !t.has(path):
+			case kept:
+				t.remove(path)
+			default:
+				kept = true
+			}
+		}
+	}
+}
+
+func (a *API) build(req *provider.Request) (*call, error) {
+	d := a.dialect
+	body, err := d.control(req)
+	if err != nil {
+		return nil, err
+	}
+	h := newHistory(d, req)
+	messages, err := h.messages(req)
+	if err != nil {
+		return nil, err
+	}
+	out := &call{model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff, tools: len(req.Tools) > 0, opaque: h.opaque}
+	out.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && out.tools)
+	body["model"], body["messages"], body["stream"] = req.Model.ID, messages, out.streamed
+	if out.options = out.streamed && d.Request.IncludeUsage && !slices.Contains(req.Repairs, NoStreamOptions); out.options {
+		body["stream_options"] = tree{"include_usage": true}
+	}
+	if out.tools {
+		body["tools"] = tools(req.Tools)
+		if err := body.merge(d.Request.WithTools); err != nil {
+			return nil, err
+		}
+	}
+	if field, most := d.limit(req); most > 0 && field != "" {
+		body[field], out.limited = most, true
+	}
+	if left := d.sampling(req, body); len(left) > 0 {
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
+			Text: fmt.Sprintf("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)})
+	}
+	if h.count.Dropped > 0 || h.count.AsText > 0 {
+		data, err := json.Marshal(h.count)
+		if err != nil {
+			return nil, err
+		}
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted,
+			Text: fmt.Sprintf("blocks of earlier thinking of another origin: %d left out, %d put in words", h.count.Dropped, h.count.AsText), Data: data})
+	}
+	if out.body, err = encode(body); err != nil {
+		return nil, err
+	}
+	out.header = a.header(h)
+	return out, nil
+}
+
+func tools(list []provider.Tool) []tree {
+	var out []tree
+	for _, t := range list {
+		function := tree{"name": t.Name, "parameters": t.Schema}
+		if len(t.Schema) == 0 {
+			function["parameters"] = tree{"type": "object", "properties": tree{}}
+		}
+		if t.Description != "" {
+			function["description"] = t.Description
+		}
+		out = append(out, tree{"type": "function", "function": function})
+	}
+	return out
+}
+
+// limit is the member and the number that bound thinking and answer together. Where neither request nor row names a
+// number, the host knows better.
+func (d *Dialect) limit(req *provider.Request) (field string, tokens int) {
+	field = d.Request.MaxTokensField
+	if field != "" && slices.Contains(req.Repairs, OtherMaxTokens) {
+		field = map[string]string{"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}[field]
+	}
+	row, want := req.Model.MaxOutput, req.Decision.Control
+	switch {
+	case req.MaxTokens > 0:
+		return field, req.MaxTokens
+	case row == 0:
+		return field, 0
+	case want.Mode == provider.ModeBudget:
+		return field, min(want.Budget+answerRoom, row)
+	}
+	return field, min(row, outputLimit)
+}
+
+// sampling puts in the parameters that the model takes and names those that were left out.
+func (d *Dialect) sampling(req *provider.Request, body tree) (left []string) {
+	on := req.Decision.Control.Thinking() ||
+		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
+	rule := req.Model.Sampling
+	put := func(name string, given bool, value any) {
+		switch {
+		case !given:
+		case rule == provider.SamplingNever, rule == provider.SamplingNotInThinking && on,
+			slices.Contains(d.Request.Drop, name), on && slices.Contains(d.Request.DropWhenThinking, name):
+			left = append(left, name)
+		default:
+			body[name] = value
+		}
+	}
+	put("temperature", req.Temperature != nil, req.Temperature)
+	put("top_p", req.TopP != nil, req.TopP)
+	put("top_k", req.TopK != nil, req.TopK)
+	return left
+}
+
+func (a *API) header(h *history) http.Header {
+	header := http.Header{}
+	for name, value := range a.dialect.Headers {
+		header.Set(name, value)
+	}
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "text/event-stream")
+	header.Set("User-Agent", "thinkd")
+	if key := a.caller.Key; !key.IsZero() {
+		switch a.dialect.Auth {
+		case "bearer":
+			header.Set("Authorization", "Bearer "+key.Reveal())
+		case "api-key":
+			header.Set("api-key", key.Reveal())
+		}
+	}
+	if name := a.dialect.InitiatorHeader; name != "" {
+		who := "user"
+		if h.toolLast {
+			who = "agent"
+		}
+		header.Set(name, who)
+	}
+	if name := a.dialect.VisionHeader; name != "" && h.images {
+		header.Set(name, "true")
+	}
+	return header
+}

@@ -1,0 +1,311 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sse"
+	"github.com/thinkd/thinkd/provider/thinktag"
+)
+
+// errLeft says that the consumer left the loop: nothing more may be yielded.
+var errLeft = errors.New("the loop was left")
+
+// errDone says that [DONE] came.
+var errDone = errors.New("done")
+
+// reply is the state of one answer.
+type reply struct {
+	api    *API
+	form   *ResponseForm
+	resp   *http.Response
+	call   *call
+	yield  func(provider.Event, error) bool
+	origin provider.Origin
+	last   time.Time // of the last event yielded
+	next   int       // our number of the next block
+	wholly bool      // the answer came whole: times mean nothing
+
+	open    *part            // the text or thinking that grows
+	calls   []*toolCall      // in the order of their coming
+	slots   map[string]*slot // calls by the host's index
+	details details
+	late    object // members of the message that came after their block
+
+	thought  bool // a block of thinking was begun
+	spoke    bool // text or a call was begun
+	named    bool // thinking came under a name of its own
+	filler   string
+	split    *thinktag.Splitter // nil: no text came, or none is parted
+	content  growth             // all text that goes through split
+	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
+	repeated int                // how much of it came between tags as well
+
+	finished bool // a finish_reason came
+	usage    gjson.Result
+	stop     provider.Stop
+	odd      int // things that the protocol does not foresee
+}
+
+func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+	return &reply{
+		api: a, form: &a.dialect.Response, resp: resp, call: call, yield: yield, slots: map[string]*slot{}, late: object{},
+		origin: provider.Origin{API: wireAPI, Vendor: a.dialect.ID, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
+		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
+	}
+}
+
+func (r *reply) emit(ev provider.Event) bool {
+	r.last = time.Now()
+	return r.yield(ev, nil)
+}
+
+// tell emits an event, or says that nobody listens any more.
+func (r *reply) tell(ev provider.Event) error {
+	if !r.emit(ev) {
+		return errLeft
+	}
+	return nil
+}
+
+// alive tells that something came, at most once a second.
+func (r *reply) alive() error {
+	if time.Since(r.last) >= time.Second {
+		return r.tell(provider.Alive{})
+	}
+	return nil
+}
+
+// events reads a stream to its [DONE].
+func (r *reply) events(ctx context.Context, body io.Reader) error {
+	for ev, err := range sse.Read(body) {
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+			return r.api.caller.NoAnswer(r.resp, err.Error())
+		case err != nil:
+			return r.api.caller.Broken(ctx, r.resp, err)
+		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
+			err = r.alive()
+		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data) && string(ev.Data) != "[DONE]":
+			// The connection broke inside of it. What is whole counts even if its blank line did not come.
+		default:
+			err = r.event(ev.Name, ev.Data)
+		}
+		if err == errDone {
+			return r.finish()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.finished && r.form.EOFWithoutDone == "finish" {
+		return r.finish()
+	}
+	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+}
+
+// event takes in the data of one event.
+func (r *reply) event(name string, data []byte) error {
+	data = bytes.TrimSpace(data)
+	switch {
+	case string(data) == "[DONE]":
+		return errDone
+	case len(data) == 0:
+		return r.alive()
+	case !gjson.ValidBytes(data):
+		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
+	}
+	root := gjson.ParseBytes(data)
+	if root.IsArray() { // Google's compatible endpoint puts its errors into a list
+		root = root.Get("0")
+	}
+	if name == "error" || r.mayFail(data) && r.failing(root) {
+		return r.failed(root)
+	}
+	return r.chunk(root, "delta")
+}
+
+// chunk takes in a chunk, or a whole answer, whose choices have their words under the given name.
+func (r *reply) chunk(root gjson.Result, words string) error {
+	if !root.IsObject() {
+		return r.oddity("an event that is no object")
+	}
+	if model := root.Get("model").Str; model != "" {
+		r.origin.Model, r.stop.Model = valid(model), valid(model)
+	}
+	if r.stop.RequestID == "" {
+		r.stop.RequestID = valid(root.Get("id").Str)
+	}
+	for _, path := range r.form.UsagePaths {
+		if u := root.Get(path); u.IsObject() { // each report is of all so far: the last one counts
+			r.usage = u
+			break
+		}
+	}
+	var err error
+	choices := 0
+	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
+		// Copilot parts one answer into several choices, so all of them are one here: more than one is never asked for.
+		choices++
+		err = r.choice(choice, words)
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	if choices == 0 {
+		return r.alive()
+	}
+	return nil
+}
+
+func (r *reply) choice(choice gjson.Result, words string) error {
+	said := choice.Get(words)
+	if !said.IsObject() {
+		if text := choice.Get("text"); text.Type == gjson.String { // of hosts that mix in the older API's form
+			if err := r.text(text); err != nil {
+				return err
+			}
+		}
+	} else if err := r.message(said); err != nil {
+		return err
+	}
+	if reason := choice.Get("finish_reason"); reason.Type == gjson.String {
+		r.finished = true
+		if reason.Str != "" {
+			r.stop.Raw = valid(reason.Str)
+		}
+	}
+	return r.alive()
+}
+
+// message takes in what one delta says, or a whole message: thinking, text and calls, in the order in which they are
+// meant where one chunk has several of them.
+func (r *reply) message(m gjson.Result) error {
+	if err := r.thinking(m); err != nil {
+		return err
+	}
+	if content := m.Get("content"); content.IsArray() {
+		if err := r.array(content); err != nil {
+			return err
+		}
+	} else if content.Type == gjson.String {
+		if err := r.text(content); err != nil {
+			return err
+		}
+	}
+	if refusal := m.Get("refusal"); refusal.Type == gjson.String && refusal.Str != "" {
+		r.stop.Detail = "the model refused"
+		if err := r.text(refusal); err != nil {
+			return err
+		}
+	}
+	var err error
+	m.Get("tool_calls").ForEach(func(_, call gjson.Result) bool {
+		err = r.toolCall(call)
+		return err == nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.opaque(m)
+}
+
+// finish ends what is open, and the reply.
+func (r *reply) finish() error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if err := r.skippedThinking(); err != nil {
+		return err
+	}
+	if err := r.closeOpen(); err != nil {
+		return err
+	}
+	for _, c := range r.calls {
+		if err := r.endCall(c); err != nil {
+			return err
+		}
+	}
+	switch reason, ok := stopReason(r.stop.Raw, len(r.calls) > 0); {
+	case !ok:
+		return r.brokeOff()
+	case r.stop.Detail != "" && reason == provider.StopEndTurn:
+		r.stop.Reason = provider.StopRefusal
+	default:
+		r.stop.Reason = reason
+	}
+	if len(r.details.list) == 0 && r.details.came {
+		r.late[r.form.DetailsField] = json.RawMessage("[]")
+	} else if r.details.late {
+		r.late[r.form.DetailsField] = r.details.raw()
+	}
+	if len(r.late) > 0 {
+		data, err := encode(r.late)
+		if err != nil {
+			return r.api.caller.NoAnswer(r.resp, err.Error())
+		}
+		r.stop.State = provider.State{Origin: r.origin, Data: data}
+	}
+	r.stop.Usage = r.api.dialect.usage(r.usage)
+	if r.usage.Exists() {
+		r.stop.RawUsage = json.RawMessage(valid(r.usage.Raw))
+	}
+	if r.odd > 0 {
+		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
+	}
+	r.emit(r.stop)
+	return nil
+}
+
+// brokeOff is the error for a reply that the host itself broke off: it is like a connection that broke.
+func (r *reply) brokeOff() error {
+	kind := provider.KindTransport
+	if r.stop.Raw == "insufficient_system_resource" {
+		kind = provider.KindOverloaded
+	}
+	return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: kind, Status: r.resp.StatusCode, Code: r.api.caller.Text(r.stop.Raw),
+		RequestID: r.stop.RequestID, Message: "the host broke the answer off"}
+}
+
+// stopReason says what a finish_reason means; ok is false for the hosts' words for a failure. Calls mean that they are
+// to be run, whatever the word: some hosts say stop.
+func stopReason(raw string, calls bool) (reason provider.StopReason, ok bool) {
+	switch {
+	case slices.Contains([]string{"length", "max_tokens", "model_length"}, raw):
+		return provider.StopMaxTokens, true
+	case slices.Contains([]string{"content_filter", "sensitive", "refusal"}, raw):
+		return provider.StopRefusal, true
+	case slices.Contains([]string{"insufficient_system_resource", "error", "network_error", "abort"}, raw):
+		return "", false
+	case calls || raw == "tool_calls" || raw == "function_call":
+		return provider.StopToolUse, true
+	}
+	return provider.StopEndTurn, true // stop, eos, nothing, and words that this build does not know
+}
+
+// oddity counts what the protocol does not foresee and says what it was at debug level.
+func (r *reply) oddity(what string) error {
+	r.odd++
+	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+	return r.alive()
+}
+
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
+	}
+	return string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD")))
+}

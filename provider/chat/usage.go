@@ -1,0 +1,44 @@
+package chat
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// usage brings a host's counts into our meaning. Whether completion_tokens is with thinking or without is told by the
+// total; where there is none, by the dialect.
+func (d *Dialect) usage(u gjson.Result) provider.Usage {
+	count := func(paths ...string) int {
+		for _, path := range paths {
+			if v := u.Get(path); v.Type == gjson.Number && v.Int() > 0 {
+				return int(v.Int())
+			}
+		}
+		return 0
+	}
+	sum := provider.Usage{
+		Input:      count("prompt_tokens", "input_tokens"),
+		Output:     count("completion_tokens", "output_tokens"),
+		Cached:     count("prompt_tokens_details.cached_tokens", "cached_tokens", "prompt_cache_hit_tokens"),
+		CacheWrite: count("prompt_tokens_details.cache_write_tokens", "cache_creation_input_tokens"),
+	}
+	sum.Cached = min(sum.Cached, sum.Input) // more than that is told at times (docs: x.ai)
+	for _, path := range d.Response.ReasoningTokens {
+		if v := u.Get(path); v.Type == gjson.Number {
+			thought := int(max(v.Int(), 0))
+			sum.Reasoning = &thought
+			break
+		}
+	}
+	if sum.Reasoning == nil || *sum.Reasoning == 0 {
+		return sum
+	}
+	switch total := count("total_tokens"); {
+	case total == sum.Input+sum.Output+*sum.Reasoning,
+		total == 0 && d.Response.ReasoningExcluded,
+		*sum.Reasoning > sum.Output:
+		sum.Output += *sum.Reasoning
+	}
+	return sum
+}

@@ -1,0 +1,24 @@
+package providertest_test
+
+import (
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/responses"
+)
+
+// responsesReader reads responses.
+var responsesReader = reader{
+	open: func(c recording, address string) provider.Provider {
+		return responses.New(responses.Config{Provider: c.Dialect, Vendor: "openai", BaseURL: address, Host: responses.HostNamed(c.Dialect),
+			Key: provider.NewSecret("sk-recordings")})
+	},
+	opaque: func(reply providertest.Reply) []string { return opaqueValues(states(reply), "encrypted_content") },
+	carried: func(body gjson.Result) []string {
+		return opaqueValues(body.Get("input").Array(), "encrypted_content")
+	},
+	input:     []string{"input_tokens"},
+	output:    []string{"output_tokens"},
+	reasoning: []string{"output_tokens_details.reasoning_tokens"},
+}
