@@ -17,7 +17,7 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 	scope := h.inScope(i, calls)
 	var own gathered
 	var words []string
-	foreign := false
+	foreign, mine := false, 0
 	for _, b := range m.Blocks {
 		thought, ok := b.(provider.Thinking)
 		switch {
@@ -25,7 +25,7 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 		case h.ownOf(i, thought.State):
 			if scope {
 				own.add(h.dialect, thought.State)
-				h.count.Kept++
+				mine++
 			}
 		case scope && rule.Foreign == foreignText && thought.Text != "" && !thought.State.IsZero():
 			words = append(words, thought.Text)
@@ -38,17 +38,22 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 	if scope && h.ownOf(i, m.State) {
 		own.late(h.dialect, m.State)
 	}
+	sent := h.putOpaque(own, out)
 	if own.inline != nil && rule.Inline {
-		out["content"] = h.inlined(m.Blocks)
+		out["content"], sent = h.inlined(m.Blocks), true
 	}
 	if len(own.parts) > 0 {
+		sent = true
 		if text, ok := out["content"].(string); ok && text != "" {
 			own.parts = append(own.parts, tree{"type": "text", "text": text})
 		}
 		out["content"] = own.parts
 	}
-	h.putOpaque(own, out)
-	h.putText(own, words, out)
+	if h.putText(own, words, out) || sent {
+		h.count.Kept += mine
+	} else {
+		h.count.Dropped += mine
+	}
 	field := cmp.Or(rule.Field, own.name, "reasoning_content")
 	if _, has := out[field]; has || field == "content" {
 		return
@@ -154,10 +159,10 @@ func (h *history) inlined(blocks provider.Blocks) string {
 }
 
 // putOpaque puts details and opaque data on the message.
-func (h *history) putOpaque(g gathered, out tree) {
+func (h *history) putOpaque(g gathered, out tree) (sent bool) {
 	if g.opaque != nil {
 		out[h.dialect.Response.OpaqueField] = g.opaque
-		h.opaque = true
+		h.opaque, sent = true, true
 	}
 	var details []json.RawMessage
 	for _, e := range g.details {
@@ -169,9 +174,11 @@ func (h *history) putOpaque(g gathered, out tree) {
 	switch {
 	case len(details) > 0:
 		out[h.dialect.Response.DetailsField] = details
+		sent = true
 	case g.listed && len(g.details) == 0 && h.dialect.Echo.Empty == echoEmptyArray:
 		out[h.dialect.Response.DetailsField] = []json.RawMessage{}
 	}
+	return sent
 }
 
 // sendable leaves out details that are refused: text without the signature that its vendor wants, and an item that was
@@ -197,17 +204,19 @@ func (h *history) sendable(e gjson.Result) bool {
 // putText puts thinking back as text: under the dialect's name, or the one that it came under. Where details carry it,
 // it would only be said twice, and where they had no signature it is worth nothing. Copilot takes text together with
 // its opaque data only (thinkingUtils.ts).
-func (h *history) putText(g gathered, words []string, out tree) {
+func (h *history) putText(g gathered, words []string, out tree) (sent bool) {
 	field := h.dialect.Echo.Field
 	texts := slices.Concat(g.texts, words)
 	switch {
 	case field == "content", len(texts) == 0:
+		return false
 	case field == "" && g.name != "":
-		h.put(g.name, strings.Join(texts, ""), out)
+		field = g.name
 	case field == "", len(g.details) > 0, h.dialect.Response.OpaqueField != "" && g.opaque == nil:
-	default:
-		h.put(field, strings.Join(texts, ""), out)
+		return false
 	}
+	h.put(field, strings.Join(texts, ""), out)
+	return true
 }
 
 // bound reports whether opaque data of that origin is of use to the model that is asked.

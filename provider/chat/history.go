@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -280,7 +281,9 @@ func arguments(b provider.ToolCall) (string, error) {
 		case len(b.Input) == 0:
 			return "{}", nil
 		case gjson.ValidBytes(b.Input) && gjson.ParseBytes(b.Input).IsObject():
-			return string(b.Input), nil
+			var text bytes.Buffer
+			err := json.Compact(&text, b.Input)
+			return text.String(), err
 		}
 		wrong = string(b.Input)
 	}

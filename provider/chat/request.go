@@ -199,7 +199,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 			return nil, err
 		}
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted,
-			Text: fmt.Sprintf("blocks of earlier thinking of another origin: %d left out, %d put in words", h.count.Dropped, h.count.AsText), Data: data})
+			Text: fmt.Sprintf("blocks of earlier thinking that do not go back as they came: %d left out, %d put in words", h.count.Dropped, h.count.AsText), Data: data})
 	}
 	if out.body, err = encode(body); err != nil {
 		return nil, err

@@ -197,6 +197,9 @@ func (r *reply) message(m gjson.Result) error {
 	if err := r.thinking(m); err != nil {
 		return err
 	}
+	if err := r.opaque(m); err != nil {
+		return err
+	}
 	if content := m.Get("content"); content.IsArray() {
 		if err := r.array(content); err != nil {
 			return err
@@ -217,10 +220,7 @@ func (r *reply) message(m gjson.Result) error {
 		err = r.toolCall(call)
 		return err == nil
 	})
-	if err != nil {
-		return err
-	}
-	return r.opaque(m)
+	return err
 }
 
 // finish ends what is open, and the reply.

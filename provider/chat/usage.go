@@ -31,14 +31,17 @@ func (d *Dialect) usage(u gjson.Result) provider.Usage {
 			break
 		}
 	}
-	if sum.Reasoning == nil || *sum.Reasoning == 0 {
-		return sum
+	thought := 0
+	if sum.Reasoning != nil {
+		thought = *sum.Reasoning
 	}
 	switch total := count("total_tokens"); {
-	case total == sum.Input+sum.Output+*sum.Reasoning,
-		total == 0 && d.Response.ReasoningExcluded,
-		*sum.Reasoning > sum.Output:
-		sum.Output += *sum.Reasoning
+	case thought > 0 && (total == sum.Input+sum.Output+thought || thought > sum.Output):
+		sum.Output += thought
+	case d.Response.ReasoningExcluded && total > sum.Input+sum.Output: // with or without a count of its own
+		sum.Output = total - sum.Input
+	case d.Response.ReasoningExcluded && total == 0:
+		sum.Output += thought
 	}
 	return sum
 }
