@@ -147,6 +147,8 @@ type EchoRule struct {
 	// Family says that opaque data is of use to models of the same family alone: the first word of the id.
 	Family      bool     `json:"family,omitempty"`
 	StripFields []string `json:"strip_fields,omitempty"` // never on a message, whatever came
+	// CallPlaceholder is put on the first call of a message in the tool loop that has nothing of the host's own.
+	CallPlaceholder object `json:"call_placeholder,omitempty"`
 }
 
 // MessageForm is how messages are spelt.

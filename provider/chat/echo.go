@@ -190,7 +190,7 @@ func (h *history) sendable(e gjson.Result) bool {
 		return false
 	}
 	id := e.Get("id").Str
-	if id == "" {
+	if id == "" || e.Get("type").Str == "reasoning.text" { // such ids count from one in each answer
 		return true
 	}
 	key := id + " " + e.Get("type").Str + " " + e.Get("index").Raw // one item has a summary and a ciphertext

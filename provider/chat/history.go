@@ -193,6 +193,9 @@ func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error)
 			texts = append(texts, b.Text)
 		case provider.ToolCall:
 			call, err := h.call(i, b)
+			if err == nil && len(calls) == 0 && i > h.lastUser && !h.sealed(call) {
+				err = call.merge(h.dialect.Echo.CallPlaceholder)
+			}
 			if err != nil {
 				return nil, nil, fmt.Errorf("block %d: %w", j, err)
 			}
@@ -272,6 +275,11 @@ func (h *history) call(i int, b provider.ToolCall) (tree, error) {
 		}
 	}
 	return out, nil
+}
+
+// sealed reports whether a call carries something of the host's own.
+func (h *history) sealed(call tree) bool {
+	return slices.ContainsFunc(h.dialect.Response.CallFields, func(name string) bool { return call[name] != nil })
 }
 
 func arguments(b provider.ToolCall) (string, error) {

@@ -51,6 +51,15 @@ Models, besides the vendor's own ids:
 			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
 		}
 	}
+	b.WriteString("\nHosts of Chat Completions, each below its own path, and their models:\n\n")
+	for i := range chatHosts {
+		h := &chatHosts[i]
+		for j := range h.models {
+			if m := &h.models[j]; m.imitates != "" {
+				fmt.Fprintf(&b, "  /%-11s %-21s as %s: %s\n", h.name, m.id, m.imitates, m.note)
+			}
+		}
+	}
 	return b.String()
 }
 

@@ -16,7 +16,8 @@
 //
 // What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models;
 // OpenAI's Responses (responses*.go), with /v1/responses, Azure's /openai/v1/responses, the ChatGPT plan's
-// /backend-api/codex/responses and Copilot's /responses.
+// /backend-api/codex/responses and Copilot's /responses; Chat Completions (chat*.go) of many hosts, with
+// /HOST/chat/completions and /HOST/models.
 package sim
 
 import (
@@ -73,6 +74,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}()
 	if face, ok := responsesFaces[r.URL.Path]; ok {
 		s.serveResponses(ex, face)
+		return
+	}
+	if host, path := chatPath(r); host != nil {
+		s.serveChat(ex, host, path)
 		return
 	}
 	s.serveMessages(ex)

@@ -1,0 +1,369 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// seat is a model at a host of the simulator, with a decision that it takes.
+type seat struct {
+	dialect string
+	model   provider.Model
+	control provider.Control
+	shown   bool // its thinking can be seen
+	returns bool // what it thought goes back to it in a later turn
+}
+
+func thinks(id string, kind provider.ControlKind, levels ...provider.Level) provider.Model {
+	c := provider.Capability{Control: kind, Levels: levels, Default: levels[len(levels)-1]}
+	if levels[0] == provider.Off {
+		c.Off = provider.OffFull
+	}
+	return provider.Model{Provider: "sim", ID: id, Known: true, Thinking: c, Tools: true}
+}
+
+func effortOf(l provider.Level) provider.Control {
+	return provider.Control{Mode: provider.ModeEffort, Effort: l}
+}
+
+var (
+	modeOn   = provider.Control{Mode: provider.ModeOn}
+	modeOff  = provider.Control{Mode: provider.ModeOff}
+	modeOmit = provider.Control{Mode: provider.ModeOmit}
+)
+
+// seats is a model or more of each dialect.
+var seats = []seat{
+	{"openai", thinks("gpt-5.5", provider.ControlEffort, provider.Off, provider.Low, provider.Medium, provider.High, provider.XHigh), effortOf(provider.XHigh), false, false},
+	{"openai", thinks("gpt-4.1", provider.ControlNone, provider.Off), modeOmit, false, false},
+	{"deepseek", thinks("deepseek-v4-pro", provider.ControlEffort, provider.Off, provider.Low, provider.High, provider.Max), effortOf(provider.Max), true, true},
+	{"dashscope", thinks("qwen3.7-max", provider.ControlBudget, provider.Off, provider.Low), provider.Control{Mode: provider.ModeBudget, Budget: 4096}, true, true},
+	{"dashscope", thinks("qwen3.8-max", provider.ControlEffort, provider.Off, provider.Low, provider.High), effortOf(provider.High), true, true},
+	{"openrouter", thinks("anthropic/claude-sonnet-5", provider.ControlEffort, provider.Off, provider.Low, provider.High), effortOf(provider.High), true, true},
+	{"openrouter", thinks("openai/gpt-5.5", provider.ControlEffort, provider.Off, provider.Low, provider.High), effortOf(provider.Low), true, true},
+	{"openrouter", thinks("google/gemini-3.1-pro", provider.ControlEffort, provider.Low, provider.High), effortOf(provider.High), false, true},
+	{"kimi", thinks("kimi-k3", provider.ControlEffort, provider.Low, provider.High, provider.Max), effortOf(provider.High), true, true},
+	{"kimi", thinks("kimi-k2.6", provider.ControlToggle, provider.Off, provider.On), modeOn, true, true},
+	{"zai", thinks("glm-5.2", provider.ControlEffort, provider.Off, provider.High, provider.Max), effortOf(provider.Max), true, true},
+	{"zai", thinks("glm-5.3", provider.ControlEffort, provider.Low, provider.High, provider.Max), effortOf(provider.Low), true, true},
+	{"minimax", thinks("MiniMax-M3", provider.ControlToggle, provider.Off, provider.On), modeOn, true, true},
+	{"minimax", provider.Model{Provider: "sim", ID: "MiniMax-M2.1"}, modeOmit, true, true}, // without a row it is not asked to split
+	{"xai", thinks("grok-4.3", provider.ControlEffort, provider.Off, provider.Low, provider.High), effortOf(provider.Low), true, false},
+	{"groq", thinks("qwen/qwen3-32b", provider.ControlToggle, provider.Off, provider.On), modeOn, true, true},
+	{"groq", thinks("openai/gpt-oss-120b", provider.ControlEffort, provider.Low, provider.High), effortOf(provider.Low), true, true},
+	{"mistral", thinks("mistral-medium-3-5", provider.ControlEffort, provider.Off, provider.High), effortOf(provider.High), true, true},
+	{"copilot", thinks("gemini-3.5-flash", provider.ControlEffort, provider.Minimal, provider.High), effortOf(provider.High), true, true},
+	{"copilot", thinks("claude-sonnet-5", provider.ControlEffort, provider.Off, provider.High), effortOf(provider.High), true, true},
+	{"gemini", thinks("gemini-3.8-flash", provider.ControlEffort, provider.Low, provider.High), effortOf(provider.Low), true, false},
+	{"ollama-v1", thinks("qwen3.5:9b", provider.ControlToggle, provider.Off, provider.On), modeOn, true, true},
+	{"vllm", thinks("Qwen/Qwen3.6-27B", provider.ControlToggle, provider.Off, provider.On), modeOn, true, true},
+	{"sglang", thinks("default", provider.ControlEffort, provider.Off, provider.High), effortOf(provider.High), true, true},
+	{"llamacpp", thinks("qwen3.gguf", provider.ControlToggle, provider.Off, provider.On), modeOn, true, true},
+	{"lmstudio", thinks("qwen/qwen3.6-27b", provider.ControlEffort, provider.Low, provider.High), effortOf(provider.Low), true, false},
+	{"generic", thinks("generic", provider.ControlEffort, provider.Off, provider.High), effortOf(provider.High), true, true},
+}
+
+func simulator(t *testing.T) (*sim.Server, func(dialect string) *chat.API) {
+	t.Helper()
+	server := sim.New(sim.Config{})
+	listener := server.Listen()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	transport := listener.Transport()
+	return server, func(dialect string) *chat.API {
+		return chat.New(chat.Config{Provider: "sim", Dialect: named(t, dialect), BaseURL: "http://simulator/" + dialect,
+			Key: provider.NewSecret("sk-sim"), Client: provider.NewClient(transport)})
+	}
+}
+
+func said(text string) provider.Message {
+	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
+}
+
+// talk is a conversation that goes from seat to seat.
+type talk struct {
+	t       *testing.T
+	open    func(string) *chat.API
+	history []provider.Message
+}
+
+var readTool = []provider.Tool{{Name: "read", Description: "read a file", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
+
+// turn lets a seat answer a prompt, tools and all, and returns what it thought.
+func (k *talk) turn(s seat, prompt provider.Message) (thought string, err error) {
+	k.t.Helper()
+	k.history = append(k.history, prompt)
+	api := k.open(s.dialect)
+	for range 5 {
+		reply, broken := providertest.Collect(api.Stream(k.t.Context(), &provider.Request{Model: s.model, System: "Be brief.", Tools: readTool,
+			Messages: k.history, Decision: provider.Decision{Control: s.control}}))
+		if broken != nil {
+			return "", broken
+		}
+		if reply.Err != nil {
+			return "", reply.Err
+		}
+		k.history = append(k.history, logged(k.t, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}))
+		for _, b := range reply.Blocks {
+			if b, ok := b.(provider.Thinking); ok {
+				thought += b.Text
+			}
+		}
+		if reply.Stop.Reason != provider.StopToolUse {
+			return thought, nil
+		}
+		results := provider.Message{Role: provider.User}
+		for _, b := range reply.Blocks {
+			if call, ok := b.(provider.ToolCall); ok {
+				results.Blocks = append(provider.Blocks{provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}}}, results.Blocks...)
+			}
+		}
+		k.history = append(k.history, results)
+	}
+	return "", errors.New("no end of tool calls")
+}
+
+// logged is a message as it comes back from the log.
+func logged(t *testing.T, m provider.Message) provider.Message {
+	t.Helper()
+	data, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back provider.Message
+	if err := json.Unmarshal(data, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
+// past is what other providers and a cut turn left in the history.
+func past() []provider.Message {
+	foreign := provider.State{Origin: provider.Origin{API: "messages", Vendor: "anthropic"}, Data: json.RawMessage(`{"type":"thinking","thinking":"Elsewhere.","signature":"c2ln"}`)}
+	redacted := provider.State{Origin: foreign.Origin, Data: json.RawMessage(`{"type":"redacted_thinking","data":"eA=="}`)}
+	return []provider.Message{
+		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Look"}, provider.Media{Type: "image/png", Data: []byte("png")}}},
+		{Role: provider.Assistant, Blocks: provider.Blocks{
+			provider.Thinking{Text: "Elsewhere.", Kind: provider.ThinkingSummary, Signed: true, State: foreign},
+			provider.Thinking{Kind: provider.ThinkingRedacted, Signed: true, State: redacted},
+			provider.ToolCall{ID: "toolu_01AbCdEfGh", Name: "read", Input: json.RawMessage(`{"path":"a"}`)},
+			provider.ToolCall{ID: "toolu_02AbCdEfGh", Name: "read", Invalid: `{"path":`},
+		}},
+		{Role: provider.User, Blocks: provider.Blocks{
+			provider.ToolResult{CallID: "toolu_02AbCdEfGh", Failed: true, Blocks: provider.Blocks{provider.Text{Text: "no JSON"}}},
+			provider.ToolResult{CallID: "toolu_01AbCdEfGh", Blocks: provider.Blocks{provider.Text{Text: "package a"}, provider.Media{Type: "image/png", Data: []byte("png")}}},
+		}},
+		{Role: provider.Assistant, Blocks: provider.Blocks{provider.Thinking{Text: "cut off", Kind: provider.ThinkingFull}, provider.Text{Text: "It is a pac"}}},
+		said("Go on"),
+		{Role: provider.Assistant, Blocks: provider.Blocks{provider.Opaque{State: foreign}, provider.Text{Text: "It is a package."}}},
+	}
+}
+
+const toolPrompt = "Read the file and compare both of its dates. [[sim: tool=read rounds=2 text=20 thinking=20]]"
+
+// Every model after every other and back: nothing is refused, and on the way back the first one's own thinking is on
+// the wire again.
+func TestSwitch(t *testing.T) {
+	server, open := simulator(t)
+	for i, from := range seats {
+		for j, to := range seats {
+			if testing.Short() && (i+j)%5 != 0 {
+				continue
+			}
+			name := fmt.Sprintf("%s %s to %s %s", from.dialect, from.model.ID, to.dialect, to.model.ID)
+			k := &talk{t: t, open: open, history: past()}
+			thought, err := k.turn(from, said(toolPrompt))
+			if err != nil {
+				t.Errorf("%s: the first: %v", name, err)
+				continue
+			}
+			if from.shown != (thought != "") {
+				t.Errorf("%s: the first thought %q, shown %v", name, thought, from.shown)
+			}
+			if _, err := k.turn(to, said(toolPrompt)); err != nil {
+				t.Errorf("%s: after the switch: %v", name, err)
+				continue
+			}
+			if _, err := k.turn(from, said("And now? [[sim: text=20 thinking=20]]")); err != nil {
+				t.Errorf("%s: on the way back: %v", name, err)
+				continue
+			}
+			requests := server.Requests()
+			body := gjson.ParseBytes(requests[len(requests)-1].Body)
+			if missing := missingThinking(body, k.history[:len(k.history)-1], from); from.returns && missing != "" {
+				t.Errorf("%s: on the way back this is not on the wire: %s", name, missing)
+			}
+		}
+	}
+	for _, r := range server.Refusals() {
+		t.Errorf("refused: %+v", r)
+	}
+}
+
+// missingThinking is the state of a seat's own that is not to be found in a body.
+func missingThinking(body gjson.Result, history []provider.Message, s seat) string {
+	var wire strings.Builder
+	var walk func(v gjson.Result)
+	walk = func(v gjson.Result) {
+		if v.Type == gjson.String {
+			wire.WriteString(v.Str + "\n")
+		}
+		if v.IsObject() || v.IsArray() {
+			v.ForEach(func(_, inner gjson.Result) bool { walk(inner); return true })
+		}
+	}
+	walk(body.Get("messages"))
+	var missing string
+	var check func(v gjson.Result)
+	check = func(v gjson.Result) {
+		if v.Type == gjson.String && !strings.Contains(wire.String(), v.Str) {
+			missing = v.Str
+		}
+		if v.IsObject() || v.IsArray() {
+			v.ForEach(func(_, inner gjson.Result) bool { check(inner); return true })
+		}
+	}
+	for _, m := range history {
+		calls := false
+		for _, b := range m.Blocks {
+			calls = calls || provider.KindOf(b) == provider.KindToolCall
+		}
+		if s.dialect == "deepseek" && !calls {
+			continue // of no use there, and left out
+		}
+		for _, state := range append([]provider.State{m.State}, statesOf(m.Blocks)...) {
+			if state.Origin.Vendor == s.dialect && state.Origin.Model == s.model.ID {
+				check(gjson.ParseBytes(state.Data))
+			}
+		}
+	}
+	return missing
+}
+
+func statesOf(blocks provider.Blocks) (all []provider.State) {
+	for _, b := range blocks {
+		if b, ok := b.(provider.Thinking); ok {
+			all = append(all, b.State)
+		}
+	}
+	return all
+}
+
+// Parallel calls come back with their results in the order of the calls.
+func TestParallelCalls(t *testing.T) {
+	server, open := simulator(t)
+	for _, s := range seats {
+		server.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "Both."},
+			{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "a"}`)}, {Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "b"}`)}}})
+		k := &talk{t: t, open: open}
+		if _, err := k.turn(s, said("Read both")); err != nil {
+			t.Errorf("%s %s: %v", s.dialect, s.model.ID, err)
+		}
+		calls := 0
+		for _, b := range k.history[1].Blocks {
+			if provider.KindOf(b) == provider.KindToolCall {
+				calls++
+			}
+		}
+		if calls != 2 {
+			t.Errorf("%s %s: %d calls, want 2", s.dialect, s.model.ID, calls)
+		}
+	}
+	for _, r := range server.Refusals() {
+		t.Errorf("refused: %+v", r)
+	}
+}
+
+// An answer that comes whole says the same as its stream, for every dialect.
+func TestWholeAsStreamed(t *testing.T) {
+	server, open := simulator(t)
+	parts := []sim.Part{{Kind: sim.Thinking, Text: "Let me see.\nIt is one of two."}, {Kind: sim.Text, Text: "The **first** one, I think: `</think>` is no tag here."}}
+	for _, s := range seats {
+		api := open(s.dialect)
+		texts := map[sim.Fault][2]string{}
+		for _, fault := range []sim.Fault{"", sim.FaultWhole} {
+			server.Script(sim.Answer{Parts: parts, Fault: fault})
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: s.model, Messages: []provider.Message{said("Which date?")},
+				Decision: provider.Decision{Control: s.control}}))
+			if reply.Err != nil {
+				t.Errorf("%s %s%s: %v", s.dialect, s.model.ID, fault, reply.Err)
+			}
+			var thought, text string
+			for _, b := range reply.Blocks {
+				switch b := b.(type) {
+				case provider.Thinking:
+					thought += b.Text
+				case provider.Text:
+					text += b.Text
+				}
+			}
+			texts[fault] = [2]string{thought, text}
+			told := len(reply.Notices) == 1 && reply.Notices[0].Kind == provider.NoticeNonStreaming
+			if told != (fault != "") {
+				t.Errorf("%s%s: notices %+v", s.dialect, fault, reply.Notices)
+			}
+		}
+		want := [2]string{parts[0].Text, parts[1].Text}
+		if !s.shown {
+			want[0] = ""
+		}
+		if texts[""] != want || texts[sim.FaultWhole] != want {
+			t.Errorf("%s %s: streamed %q, whole %q", s.dialect, s.model.ID, texts[""], texts[sim.FaultWhole])
+		}
+	}
+}
+
+// What goes wrong on a real connection, by kind, for every dialect.
+func TestFaults(t *testing.T) {
+	_, open := simulator(t)
+	tests := []struct {
+		marker string
+		kind   provider.Kind
+	}{
+		{"fault=rate_limit", provider.KindRateLimit},
+		{"fault=overloaded", provider.KindOverloaded},
+		{"fault=overloaded after=2", provider.KindOverloaded},
+		{"fault=server_error after=2", provider.KindTransport},
+		{"fault=auth", provider.KindAuth},
+		{"fault=billing", provider.KindQuota},
+		{"fault=too_large", provider.KindTooLong},
+		{"fault=bad_request", provider.KindBadRequest},
+		{"fault=cut after=2", provider.KindTransport},
+		{"fault=end after=2", provider.KindTransport},
+		{"fault=html", provider.KindBadRequest},
+		{"fault=empty", provider.KindBadRequest},
+		{"fault=gzip", provider.KindBadRequest},
+	}
+	for _, s := range seats {
+		for _, test := range tests {
+			reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Messages: []provider.Message{said("Hi [[sim: " + test.marker + "]]")},
+				Decision: provider.Decision{Control: s.control}}))
+			want := test.kind
+			if test.marker == "fault=overloaded after=2" {
+				switch s.dialect {
+				case "ollama-v1": // it swallows what went wrong
+					want = provider.KindTransport
+				case "zai", "xai", "dashscope", "mistral": // no word or number of it is in the event
+					want = ""
+				}
+			}
+			e, ok := errors.AsType[*provider.Error](reply.Err)
+			if !ok || want != "" && e.Kind != want {
+				t.Errorf("%s %s: error %v, want one of kind %s", s.dialect, test.marker, reply.Err, want)
+			}
+		}
+	}
+}

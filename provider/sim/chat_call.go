@@ -1,0 +1,434 @@
+package sim
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// chatWindow is every model's window in tokens.
+const chatWindow = 262_144
+
+// chatCall is a request for a completion: read, checked, and reduced to what the answer needs.
+type chatCall struct {
+	host    *chatHost
+	account string
+	header  http.Header
+
+	model  *chatModel
+	stream bool
+	usage  bool // stream_options asks for it
+	most   int  // output tokens
+	tools  map[string]map[string]any
+	force  string
+	turns  []chatTurn
+
+	thinks bool
+	words  int
+	split  bool // thinking is parted from the text, where that has to be asked for
+	mute   bool // thinking is not shown, since nobody asked for it
+
+	tokens int
+	ask    ask
+}
+
+// chatTurn is one message.
+type chatTurn struct {
+	path   string
+	role   string
+	m      map[string]any
+	text   string
+	calls  []chatToolCall
+	images bool
+	parts  []map[string]any // of an array
+}
+
+type chatToolCall struct {
+	id, name string
+	m        map[string]any
+}
+
+// think settles how much the model thinks: by a word, not at all for the empty one.
+func (c *chatCall) think(word string) {
+	c.thinks = word != ""
+	c.words = map[string]int{"minimal": 20, "low": 40, "medium": 120, "high": 240, "xhigh": 420, "max": 700}[word]
+	if c.thinks && c.words == 0 {
+		c.words = 160 // on, default
+	}
+}
+
+// chatKnown are members that every host takes.
+var chatKnown = []string{"model", "messages", "stream", "stream_options", "tools", "tool_choice", "temperature", "top_p",
+	"max_tokens", "max_completion_tokens", "stop", "seed", "user", "n", "response_format", "reasoning_effort",
+	"presence_penalty", "frequency_penalty", "logprobs"}
+
+func (c *chatCall) read(v any, s sealer) error {
+	f := objectAt("", v)
+	if f.err != nil {
+		return chatInvalid("the body has to be an object")
+	}
+	for _, name := range c.host.headers {
+		if c.header.Get(name) == "" {
+			return chatInvalid("missing %s header for IDE auth", name)
+		}
+	}
+	id := f.text("model", true)
+	if f.err != nil {
+		return f.err
+	}
+	if c.model = c.host.model(id); c.model == nil {
+		return &chatError{http.StatusNotFound, "invalid_request_error", "model_not_found", "The model `" + id + "` does not exist"}
+	}
+	c.stream = f.flag("stream")
+	if err := c.readOptions(f); err != nil {
+		return err
+	}
+	if err := c.readTools(f); err != nil {
+		return err
+	}
+	if c.model.thinks() && !c.model.silent {
+		c.think(c.model.effort)
+	}
+	if err := c.host.think(c, f); err != nil {
+		return err
+	}
+	if c.model.dumb {
+		c.think("")
+	}
+	if choice := f.m["tool_choice"]; choice != nil && c.thinks && c.host.autoOnly && choice != "auto" && choice != "none" {
+		return chatInvalid("tool_choice does not support being set to required or object in thinking mode")
+	}
+	list := f.list("messages")
+	for _, name := range slices.Concat(chatKnown, c.host.known) {
+		f.taken = append(f.taken, name)
+	}
+	if f.err != nil {
+		return f.err
+	}
+	if err := f.done(); err != nil && c.host.strict {
+		status := http.StatusBadRequest
+		if c.host.errors == "mistral" {
+			status = http.StatusUnprocessableEntity
+		}
+		return &chatError{status, "invalid_request_error", "", err.Error()}
+	}
+	if err := c.readTurns(list); err != nil {
+		return err
+	}
+	if err := c.checkTurns(); err != nil {
+		return err
+	}
+	if err := c.checkEcho(s); err != nil {
+		return err
+	}
+	return c.finish()
+}
+
+func (c *chatCall) readOptions(f *fields) error {
+	if v := f.take("stream_options"); v != nil {
+		if c.host.name == "mistral" {
+			return &chatError{http.StatusUnprocessableEntity, "invalid_request_error", "", "stream_options: Extra inputs are not permitted"}
+		}
+		if !c.stream {
+			return chatInvalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+		}
+		o := objectAt("stream_options", v)
+		c.usage = o.flag("include_usage")
+		if o.err != nil {
+			return o.err
+		}
+	}
+	c.most = 32_000
+	if c.model.output > 0 {
+		c.most = c.model.output
+	}
+	if most, has := maxTokens(f); has {
+		if most < 1 {
+			return chatInvalid("max_tokens must be at least 1")
+		}
+		c.most = most
+	}
+	f.number("temperature", 0, 2)
+	f.number("top_p", 0, 1)
+	return f.err
+}
+
+func maxTokens(f *fields) (int, bool) {
+	n, has := f.integer("max_completion_tokens", false)
+	if !has {
+		n, has = f.integer("max_tokens", false)
+	}
+	return n, has
+}
+
+func (c *chatCall) readTools(f *fields) error {
+	c.tools = map[string]map[string]any{}
+	for i, v := range f.list("tools") {
+		t := objectAt(fmt.Sprintf("tools.%d", i), v)
+		t.word("type", true, "function")
+		function := objectAt(t.at("function"), t.need("function"))
+		name := function.text("name", true)
+		function.text("description", false)
+		schema, _ := function.take("parameters").(map[string]any)
+		switch {
+		case t.err != nil:
+			return t.err
+		case function.err != nil:
+			return function.err
+		case !toolName.MatchString(name) || c.tools[name] != nil:
+			return chatInvalid("%s: the name %q is wrong or comes twice", t.path, name)
+		}
+		c.tools[name] = schema
+		if schema == nil {
+			c.tools[name] = map[string]any{}
+		}
+	}
+	if f.err != nil {
+		return f.err
+	}
+	choice := f.take("tool_choice")
+	switch {
+	case choice == nil:
+	case c.host.noChoice:
+		return chatInvalid("tool_choice is not supported")
+	case choice == "required":
+		c.force = "*"
+	default:
+		if m, ok := choice.(map[string]any); ok {
+			inner, _ := m["function"].(map[string]any)
+			c.force, _ = inner["name"].(string)
+		}
+	}
+	return nil
+}
+
+func (c *chatCall) readTurns(list []any) error {
+	if len(list) == 0 {
+		return chatInvalid("messages: at least one message is required")
+	}
+	for i, v := range list {
+		t := chatTurn{path: fmt.Sprintf("messages.%d", i)}
+		f := objectAt(t.path, v)
+		t.m = f.m
+		t.role = f.word("role", true, "system", "developer", "user", "assistant", "tool")
+		if f.err != nil {
+			return f.err
+		}
+		if t.role == "developer" && !c.host.developer {
+			return chatInvalid("%s.role: unknown variant `developer`", t.path)
+		}
+		if err := c.readContent(&t, f.take("content")); err != nil {
+			return err
+		}
+		if err := c.readCalls(&t, f); err != nil {
+			return err
+		}
+		f.text("tool_call_id", t.role == "tool")
+		f.text("name", false)
+		if t.role == "assistant" {
+			for _, name := range c.host.members {
+				f.take(name)
+			}
+		}
+		if f.err != nil {
+			return f.err
+		}
+		if err := f.done(); err != nil && c.host.closed {
+			status := http.StatusBadRequest
+			if c.host.errors == "mistral" {
+				status = http.StatusUnprocessableEntity
+			}
+			return &chatError{status, "invalid_request_error", "", err.Error()}
+		}
+		c.tokens += tokens(string(canonical(nil, v)))
+		c.turns = append(c.turns, t)
+	}
+	return nil
+}
+
+func (c *chatCall) readContent(t *chatTurn, v any) error {
+	switch v := v.(type) {
+	case nil:
+		if t.role != "assistant" {
+			return chatInvalid("%s.content: Field required", t.path)
+		}
+	case string:
+		t.text = v
+	case []any:
+		for i, p := range v {
+			m, ok := p.(map[string]any)
+			kind, _ := m["type"].(string)
+			if !ok || !c.takesPart(t.role, kind) {
+				return chatInvalid("%s.content.%d: a part of type %q is not taken", t.path, i, kind)
+			}
+			if kind == "text" {
+				text, ok := m["text"].(string)
+				if !ok {
+					return chatInvalid("%s.content.%d.text: Field required", t.path, i)
+				}
+				t.text += text
+			}
+			if kind == "image_url" {
+				inner, _ := m["image_url"].(map[string]any)
+				if url, _ := inner["url"].(string); !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://") {
+					return chatInvalid("%s.content.%d.image_url: this is no image", t.path, i)
+				}
+				t.images = true
+			}
+			t.parts = append(t.parts, m)
+		}
+	default:
+		return chatInvalid("%s.content: Input should be a string or a list", t.path)
+	}
+	if t.images && c.host.name == "copilot" && c.header.Get("Copilot-Vision-Request") != "true" {
+		return chatInvalid("missing required Copilot-Vision-Request header for vision requests")
+	}
+	return nil
+}
+
+func (c *chatCall) takesPart(role, kind string) bool {
+	switch kind {
+	case "text":
+		return true
+	case "image_url":
+		return role == "user"
+	case "file":
+		return role == "user" && c.host.files
+	case "thinking":
+		return role == "assistant" && c.host.array
+	}
+	return false
+}
+
+var nineAlphanumerics = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+
+func (c *chatCall) readCalls(t *chatTurn, f *fields) error {
+	list := f.list("tool_calls")
+	if list != nil && t.role != "assistant" {
+		return chatInvalid("%s.tool_calls: only the assistant calls tools", t.path)
+	}
+	for i, v := range list {
+		o := objectAt(fmt.Sprintf("%s.tool_calls.%d", t.path, i), v)
+		id := o.text("id", true)
+		o.word("type", true, "function")
+		function := objectAt(o.at("function"), o.need("function"))
+		name := function.text("name", true)
+		arguments := function.text("arguments", true)
+		switch {
+		case o.err != nil:
+			return o.err
+		case function.err != nil:
+			return function.err
+		case c.host.ids9 && !nineAlphanumerics.MatchString(id):
+			return chatInvalid("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id)
+		case id == "":
+			return chatInvalid("%s.id: it is empty", o.path)
+		}
+		if parsed, err := decode([]byte(arguments)); c.host.parsed {
+			if _, ok := parsed.(map[string]any); err != nil || !ok {
+				return chatInvalid("%s.function.arguments: they are no JSON object", o.path)
+			}
+		}
+		t.calls = append(t.calls, chatToolCall{id, name, o.m})
+	}
+	return nil
+}
+
+// checkTurns checks that each call is answered once, by the messages that follow it, and that the model is asked for
+// something.
+func (c *chatCall) checkTurns() error {
+	open := map[string]bool{}
+	for i, t := range c.turns {
+		if t.role != "tool" && len(open) > 0 {
+			return unansweredCalls(open)
+		}
+		switch t.role {
+		case "tool":
+			id, _ := t.m["tool_call_id"].(string)
+			if !open[id] {
+				return chatInvalid("%s: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.", t.path)
+			}
+			delete(open, id)
+		case "assistant":
+			if t.text == "" && len(t.calls) == 0 && t.m["content"] == nil {
+				return chatInvalid("%s: an assistant message must have content or tool_calls", t.path)
+			}
+			if len(t.calls) > 0 && c.host.noEmpty && t.m["content"] == "" {
+				return chatInvalid("text content is empty at %s", t.path)
+			}
+			for _, call := range t.calls {
+				if open[call.id] {
+					return chatInvalid("%s: the id %s comes twice", t.path, call.id)
+				}
+				open[call.id] = true
+			}
+		}
+		if i == len(c.turns)-1 && t.role == "assistant" {
+			if len(t.calls) > 0 {
+				return unansweredCalls(open)
+			}
+			return chatInvalid("the last message is the assistant's: prefill is not supported here")
+		}
+	}
+	if len(open) > 0 {
+		return unansweredCalls(open)
+	}
+	return nil
+}
+
+func unansweredCalls(open map[string]bool) error {
+	return chatInvalid("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following did not have response messages: %s", slices.Min(slices.Collect(maps.Keys(open))))
+}
+
+// lastUser is the index of the last message of a user, -1 if there is none.
+func (c *chatCall) lastUser() int {
+	for i := len(c.turns) - 1; i >= 0; i-- {
+		if c.turns[i].role == "user" {
+			return i
+		}
+	}
+	return -1
+}
+
+// finish draws the sum: what there is to answer.
+func (c *chatCall) finish() error {
+	if c.tokens > chatWindow {
+		return &chatError{400, "invalid_request_error", "context_length_exceeded",
+			fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", chatWindow, c.tokens)}
+	}
+	seed := digest{}.with([]byte(c.host.name), []byte(c.model.id), fmt.Append(nil, c.words))
+	for _, t := range c.turns {
+		seed = seed.with([]byte(t.role), []byte(t.text))
+		for _, call := range t.calls {
+			seed = seed.with(canonical(nil, call.m["function"]))
+		}
+	}
+	c.ask.seed = seed
+	start := c.lastUser()
+	if start >= 0 {
+		c.ask.prompt = c.turns[start].text
+	}
+	for _, t := range c.turns[start+1:] {
+		if len(t.calls) > 0 {
+			c.ask.rounds++
+		}
+		if t.role == "tool" {
+			c.ask.results = append(c.ask.results, t.text)
+		}
+	}
+	c.ask.words, c.ask.blocks = c.words, 1
+	if c.ask.rounds > 0 {
+		c.ask.words /= 3
+	}
+	if name := c.force; name != "" && len(c.tools) > 0 {
+		if name == "*" {
+			name = slices.Min(slices.Collect(maps.Keys(c.tools)))
+		}
+		w := newWriter(c.ask.seed, c.ask.prompt)
+		c.ask.call = &Part{Kind: Call, Name: name, Input: canonical(nil, w.example(c.tools[name], 0))}
+	}
+	return nil
+}

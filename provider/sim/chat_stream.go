@@ -1,0 +1,448 @@
+package sim
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// streamChat sends an answer as chunks.
+func (ex *exchange) streamChat(r *chatReply, p *player) {
+	ex.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
+	ex.w.WriteHeader(http.StatusOK)
+	s := &chatStream{player: p, reply: r, host: r.call.host}
+	switch err := s.run(); {
+	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
+		// The answer is out, or the client is gone.
+	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
+		p.cutOff()
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case p.answer.Fault.refuses():
+		s.fail(p.answer.Fault, ex.id)
+	}
+}
+
+// chatStream is one answer on its way.
+type chatStream struct {
+	*player
+	reply  *chatReply
+	host   *chatHost
+	buf    []byte
+	shown  string // the text of the thinking part that is being sent
+	opened bool   // a tag, or the first part of an array, is open
+	late   []map[string]any
+}
+
+// fail is an error in mid-stream, in the host's form. One host loses it: the body ends, and nothing says why.
+func (s *chatStream) fail(fault Fault, id string) {
+	if s.host.swallows {
+		s.chunk(map[string]any{}, nil)
+		return
+	}
+	e := chatFaults[fault]
+	body := mustJSON(s.host.errorBody(&e, id))
+	if s.host.name == "groq" {
+		s.write([]byte("event: error\n"))
+	}
+	s.write([]byte("data: " + string(body) + "\n\n")) // the last word either way
+}
+
+func (s *chatStream) run() error {
+	comment := []byte(s.host.comment)
+	if len(comment) == 0 {
+		comment = []byte(": keep-alive\n\n")
+	}
+	switch s.answer.Fault {
+	case FaultComments, FaultPings: // these hosts have no other pings
+		return s.repeat(comment)
+	}
+	if s.host.comment != "" {
+		if err := s.write(comment); err != nil {
+			return err
+		}
+	}
+	if s.host.name == "copilot" {
+		if err := s.event(map[string]any{"choices": []any{}, "prompt_filter_results": []any{}}); err != nil {
+			return err
+		}
+	}
+	first := map[string]any{"role": "assistant", "content": ""}
+	if s.host.field == "reasoning_content" && s.host.filler == "null" {
+		first = map[string]any{"role": "assistant", "content": nil, "reasoning_content": ""}
+	}
+	if err := s.chunk(first, nil); err != nil {
+		return err
+	}
+	for i := range s.reply.parts {
+		if err := s.part(&s.reply.parts[i]); err != nil {
+			return err
+		}
+	}
+	if err := s.end(); err != nil {
+		return err
+	}
+	return s.ending()
+}
+
+// ending is the finish, the usage at its place, and the last line.
+func (s *chatStream) ending() error {
+	for _, delta := range s.late {
+		if err := s.chunk(delta, nil); err != nil {
+			return err
+		}
+	}
+	s.late = nil
+	usage := s.reply.usage()
+	more := map[string]any{}
+	wanted := s.host.always || s.reply.call.usage
+	switch {
+	case !wanted:
+	case s.host.usage == "finish":
+		more["usage"] = usage
+	case s.host.usage == "groq":
+		more["usage"], more["x_groq"] = usage, map[string]any{"id": s.reply.id, "usage": usage}
+	}
+	choice := map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": s.reply.finish}
+	if s.host.errors == "minimax" {
+		more["base_resp"] = map[string]any{"status_code": 0, "status_msg": ""}
+	}
+	if wanted && s.host.usage == "choice" {
+		choice["usage"] = usage
+	}
+	if s.host.details == "openrouter" {
+		choice["native_finish_reason"] = s.reply.finish
+	}
+	more["choices"] = []any{choice}
+	if err := s.event(more); err != nil {
+		return err
+	}
+	if wanted && s.host.usage == "trailing" {
+		if err := s.event(map[string]any{"choices": []any{}, "usage": usage}); err != nil {
+			return err
+		}
+	}
+	if s.host.noDone {
+		return s.flush()
+	}
+	return s.write([]byte("data: [DONE]\n\n"))
+}
+
+// shows reports whether thinking goes out, and inline whether it does so between tags.
+func (r *chatReply) shows() (shown, inline bool) {
+	c := r.call
+	switch {
+	case c.model.hidden || c.mute:
+		return false, false
+	case c.host.errors == "minimax", c.host.name == "groq", c.host.name == "llamacpp":
+		return true, !c.split
+	}
+	return c.host.field != "" || c.host.array || c.host.tags[0] != "", c.host.field == "" && !c.host.array
+}
+
+func (h *chatHost) tagPair() (string, string) {
+	if h.tags[0] != "" {
+		return h.tags[0], h.tags[1]
+	}
+	return "<think>", "</think>"
+}
+
+func (s *chatStream) part(p *chatPart) error {
+	s.shown = ""
+	shown, inline := s.reply.shows()
+	open, closing := s.host.tagPair()
+	thinking := p.Kind == Thinking
+	if thinking && inline && shown && len(p.pieces) > 0 {
+		if err := s.chunk(map[string]any{"content": open + "\n"}, nil); err != nil {
+			return err
+		}
+	}
+	if p.Kind == Redacted {
+		return s.withheld(p)
+	}
+	for {
+		for i, piece := range p.pieces {
+			if err := s.player.delta(); err != nil {
+				return err
+			}
+			if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
+				if err := s.write([]byte(": a comment\n\ndata: {\"object\":\"weather\",\"sky\":\"blue\"}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"mood\":\"fine\"}}]}\n\n")); err != nil {
+					return err
+				}
+			}
+			if err := s.piece(p, piece, i == 0, i == len(p.pieces)-1, shown, inline); err != nil {
+				return err
+			}
+			if s.gap > 0 {
+				if err := s.flush(); err != nil {
+					return err
+				}
+			}
+		}
+		if !p.Endless {
+			break
+		}
+	}
+	if thinking && inline && shown && len(p.pieces) > 0 {
+		return s.chunk(map[string]any{"content": "\n" + closing + "\n\n"}, nil)
+	}
+	if thinking && s.host.details == "openrouter" {
+		s.sealLater(p)
+	}
+	return nil
+}
+
+// sealLater keeps a signature back until something else has been said: that is how they come. [openrouter: issues]
+func (s *chatStream) sealLater(p *chatPart) {
+	if p.sealed == "" {
+		return
+	}
+	detail := map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "id": "rs_" + s.reply.id[9:21], "format": s.format(), "index": 0}
+	if s.format() == "anthropic-claude-v1" {
+		detail = map[string]any{"type": "reasoning.text", "signature": p.sealed, "format": s.format(), "index": 0}
+	}
+	s.late = append(s.late, map[string]any{"content": "", "reasoning_details": []any{detail}})
+}
+
+func (s *chatStream) format() string {
+	switch maker(s.reply.call.model.id) {
+	case "anthropic":
+		return "anthropic-claude-v1"
+	case "openai":
+		return "openai-responses-v1"
+	case "google":
+		return "google-gemini-v1"
+	case "x":
+		return "xai-responses-v1"
+	}
+	return "unknown"
+}
+
+// withheld is thinking of which only ciphertext goes out.
+func (s *chatStream) withheld(p *chatPart) error {
+	if s.host.details != "openrouter" {
+		return nil
+	}
+	return s.chunk(map[string]any{"content": "", "reasoning": nil, "reasoning_details": []any{map[string]any{
+		"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": 0}}}, nil)
+}
+
+// piece sends one delta. Thinking that is not shown takes its time all the same.
+func (s *chatStream) piece(p *chatPart, text string, first, last, shown, inline bool) error {
+	switch {
+	case p.Kind == Thinking && !shown:
+		if s.host.details == "openrouter" && last && s.reply.call.model.hidden {
+			return s.withheld(p)
+		}
+		return nil
+	case p.Kind == Thinking && !inline:
+		return s.chunk(s.thought(p, text, last), nil)
+	case p.Kind == Thinking:
+		return s.say("content", text)
+	case p.Kind == Call || p.Kind == ServerCall:
+		call := map[string]any{"index": p.index, "function": map[string]any{"arguments": text}}
+		if first {
+			call["id"], call["type"] = p.ID, "function"
+			call["function"] = map[string]any{"name": p.Name, "arguments": text}
+			if p.sealed != "" {
+				call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": p.sealed}}
+			}
+		}
+		delta := map[string]any{"tool_calls": []any{call}}
+		s.ride(delta)
+		return s.chunk(delta, s.late1())
+	}
+	if first && (s.reply.opaque != "" || len(s.late) > 0) {
+		delta := map[string]any{"content": text}
+		s.ride(delta)
+		return s.chunk(delta, s.late1())
+	}
+	return s.say("content", text)
+}
+
+// ride puts the opaque data on a delta, once.
+func (s *chatStream) ride(delta map[string]any) {
+	if s.reply.opaque != "" {
+		delta["reasoning_opaque"] = s.reply.opaque
+		s.reply.opaque = ""
+	}
+}
+
+// late1 is what was kept back until now.
+func (s *chatStream) late1() []map[string]any {
+	late := s.late
+	s.late = nil
+	return late
+}
+
+// thought is a delta of thinking in the host's form.
+func (s *chatStream) thought(p *chatPart, text string, last bool) map[string]any {
+	s.shown += text
+	if s.host.array {
+		part := map[string]any{"type": "thinking", "thinking": []any{map[string]any{"type": "text", "text": text}}}
+		if last {
+			part["closed"] = true
+		}
+		return map[string]any{"content": []any{part}}
+	}
+	delta := map[string]any{s.host.field: text}
+	switch s.host.filler {
+	case "null":
+		delta["content"] = nil
+	case "empty":
+		delta["content"] = ""
+	}
+	switch s.host.details {
+	case "minimax": // all so far, each time
+		delta["reasoning_details"] = []any{map[string]any{"type": "reasoning.text", "id": "reasoning-text-1", "format": "MiniMax-response-v1", "index": 0, "text": s.shown}}
+		delete(delta, s.host.field)
+	case "openrouter":
+		member, kind := "text", "reasoning.text"
+		if f := s.format(); f == "openai-responses-v1" || f == "xai-responses-v1" {
+			member, kind = "summary", "reasoning.summary"
+		}
+		delta["reasoning_details"] = []any{map[string]any{"type": kind, member: text, "format": s.format(), "index": 0}}
+	}
+	return delta
+}
+
+// say is the hot path: a chunk put together by hand.
+func (s *chatStream) say(member, text string) error {
+	b := append(s.buf[:0], `data: {"id":"`...)
+	b = append(b, s.reply.id...)
+	b = append(b, `","object":"chat.completion.chunk","created":1,"model":`...)
+	b = quote(b, s.reply.call.model.id)
+	b = append(b, `,"choices":[{"index":0,"delta":{"`...)
+	b = append(b, member...)
+	b = append(b, `":`...)
+	b = quote(b, text)
+	b = append(b, "},\"finish_reason\":null}]}\n\n"...)
+	s.buf = b
+	return s.write(b)
+}
+
+// chunk sends a delta, and after it what had to wait for it.
+func (s *chatStream) chunk(delta map[string]any, after []map[string]any) error {
+	if err := s.event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": nil}}}); err != nil {
+		return err
+	}
+	for _, d := range after {
+		if err := s.chunk(d, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *chatStream) event(m map[string]any) error {
+	m["id"], m["object"], m["created"], m["model"] = s.reply.id, "chat.completion.chunk", 1, s.reply.call.model.id
+	return s.write([]byte("data: " + string(mustJSON(m)) + "\n\n"))
+}
+
+// wholeChat sends an answer as one JSON object, after as long as its stream would take.
+func (ex *exchange) wholeChat(r *chatReply, p *player) {
+	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
+	for _, part := range r.parts {
+		endless = endless || part.Endless
+	}
+	if endless { // an answer without end never comes whole
+		<-p.ctx.Done()
+		return
+	}
+	if p.gap > 0 && p.sleep(p.gap*10) != nil {
+		return
+	}
+	ex.w.Header().Set("Content-Type", "application/json")
+	body := mustJSON(map[string]any{"id": r.id, "object": "chat.completion", "created": 1, "model": r.call.model.id,
+		"choices": []any{map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish}}, "usage": r.usage()})
+	if !p.answer.Fault.breaks() {
+		p.write(body) // a client that has gone needs no answer
+		return
+	}
+	if p.left < 0 {
+		body = body[:len(body)/2]
+	}
+	err := p.write(body)
+	switch {
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
+		p.cutOff()
+	}
+}
+
+// message is the answer's message as a whole.
+func (r *chatReply) message() map[string]any {
+	h := r.call.host
+	shown, inline := r.shows()
+	open, closing := h.tagPair()
+	var text, thought strings.Builder
+	var calls, details, parts []any
+	s := &chatStream{reply: r, host: h}
+	for i := range r.parts {
+		p := &r.parts[i]
+		switch {
+		case p.Kind == Thinking && shown && inline:
+			text.WriteString(open + "\n" + p.text() + "\n" + closing + "\n\n")
+		case p.Kind == Thinking && shown && h.array:
+			parts = append(parts, map[string]any{"type": "thinking", "thinking": []any{map[string]any{"type": "text", "text": p.text()}}, "closed": true})
+		case p.Kind == Thinking || p.Kind == Redacted:
+			if p.Kind == Thinking && shown {
+				thought.WriteString(p.text())
+			}
+			details = append(details, s.wholeDetails(p, shown)...)
+		case p.Kind == Call || p.Kind == ServerCall:
+			call := map[string]any{"id": p.ID, "type": "function", "function": map[string]any{"name": p.Name, "arguments": p.text()}}
+			if p.sealed != "" {
+				call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": p.sealed}}
+			}
+			calls = append(calls, call)
+		case p.Kind == Raw:
+		default:
+			text.WriteString(p.text())
+		}
+	}
+	m := map[string]any{"role": "assistant", "content": text.String()}
+	if parts != nil {
+		m["content"] = append(parts, map[string]any{"type": "text", "text": text.String()})
+	}
+	if thought.Len() > 0 && h.field != "" {
+		m[h.field] = thought.String()
+	}
+	if details != nil {
+		m["reasoning_details"] = details
+	}
+	if r.opaque != "" {
+		m["reasoning_opaque"] = r.opaque
+	}
+	if calls != nil {
+		m["tool_calls"] = calls
+	}
+	return m
+}
+
+// wholeDetails are the elements of one block of thinking.
+func (s *chatStream) wholeDetails(p *chatPart, shown bool) []any {
+	if s.host.details == "" {
+		return nil
+	}
+	var list []any
+	if p.Kind == Thinking && shown {
+		var detail map[string]any
+		raw := mustJSON(s.thought(p, p.text(), true)["reasoning_details"])
+		var whole []map[string]any
+		if json.Unmarshal(raw, &whole) == nil && len(whole) == 1 {
+			detail = whole[0]
+		}
+		if s.host.details == "openrouter" && s.format() == "anthropic-claude-v1" && p.sealed != "" {
+			detail["signature"] = p.sealed
+			return []any{detail}
+		}
+		list = append(list, detail)
+	}
+	if s.host.details == "openrouter" && p.sealed != "" {
+		list = append(list, map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": 0})
+	}
+	return list
+}
