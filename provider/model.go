@@ -172,7 +172,9 @@ type Model struct {
 	Provider  string       `json:"provider"` // the configured provider's id
 	ID        string       `json:"id"`       // as the vendor's API takes it
 	Name      string       `json:"name"`
-	Known     bool         `json:"-"` // false: there is no row, and nothing below is known
+	API       string       `json:"api,omitempty"`     // the wire API that it is spoken to in: messages, responses, …
+	Dialect   string       `json:"dialect,omitempty"` // the host's own way with that API; empty: none is known
+	Known     bool         `json:"-"`                 // false: there is no row, and nothing below is known
 	Thinking  Capability   `json:"thinking"`
 	Window    int          `json:"context_window,omitempty"`    // tokens; 0: not known
 	MaxOutput int          `json:"max_output_tokens,omitempty"` // tokens; 0: not known

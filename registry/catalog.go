@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,12 @@ import (
 type Provider struct {
 	ID     string // what clients call it; no slash in it
 	Vendor string // whose rows it has; empty: none but its own
-	Rows   []Row
+
+	// How models are spoken to where their rows do not say. Empty: as the vendor's.
+	API     string
+	Dialect string
+
+	Rows []Row
 }
 
 // Catalog is what is known about the models of all configured providers.
@@ -20,12 +26,16 @@ type Catalog struct {
 	providers []string
 	models    []provider.Model
 	byID      map[string]map[string]provider.Model // provider, then id; aliases included
+	spoken    map[string]spoken                    // by provider: to models without a row
 }
+
+// spoken is how a model is spoken to.
+type spoken struct{ api, dialect string }
 
 // New makes a catalog. Its order is that of providers, then that of the vendor's rows, then that of the rows added. An
 // inconsistent row is a *[RowError].
 func New(providers []Provider) (*Catalog, error) {
-	c := &Catalog{byID: map[string]map[string]provider.Model{}}
+	c := &Catalog{byID: map[string]map[string]provider.Model{}, spoken: map[string]spoken{}}
 	for _, p := range providers {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -61,7 +71,7 @@ func (c *Catalog) add(p Provider) error {
 			return fmt.Errorf("provider %s: no vendor is named %q", p.ID, p.Vendor)
 		}
 	}
-	rows := newRows(p.ID, vendor)
+	rows := newRows(p, vendor)
 	for _, r := range p.Rows {
 		if err := rows.put(r); err != nil {
 			return err
@@ -74,24 +84,27 @@ func (c *Catalog) add(p Provider) error {
 	}
 	c.providers = append(c.providers, p.ID)
 	c.models = append(c.models, rows.list...)
-	c.byID[p.ID] = rows.index()
+	c.byID[p.ID], c.spoken[p.ID] = rows.index(), rows.spoken
 	return nil
 }
 
 // rows are one provider's while they are put together.
 type rows struct {
 	provider string
+	spoken   spoken
 	display  []provider.Display
 	list     []provider.Model
 	aliases  map[string]string // alias to id
 	stated   map[string]bool   // ids that the configuration has named
 }
 
-func newRows(id string, v vendorRows) *rows {
-	r := &rows{provider: id, display: v.Display, aliases: map[string]string{}, stated: map[string]bool{}}
+func newRows(p Provider, v vendorRows) *rows {
+	r := &rows{provider: p.ID, display: v.Display, aliases: map[string]string{}, stated: map[string]bool{}}
+	r.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
 	for _, row := range v.Models {
 		m := row.Model
-		m.Provider, m.Known, m.Source = id, true, provider.FromCatalog
+		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
+		m.API, m.Dialect = r.spoken.or(m.API, m.Dialect).both()
 		r.list = append(r.list, complete(m, m.Thinking.Budgets))
 		for _, alias := range row.Aliases {
 			r.aliases[alias] = m.ID
@@ -99,6 +112,16 @@ func newRows(id string, v vendorRows) *rows {
 	}
 	return r
 }
+
+// or is what is stated, else s. A dialect is one of its API: another API does not inherit it.
+func (s spoken) or(api, dialect string) spoken {
+	if api != "" && api != s.api {
+		s = spoken{api: api}
+	}
+	return spoken{s.api, cmp.Or(dialect, s.dialect)}
+}
+
+func (s spoken) both() (api, dialect string) { return s.api, s.dialect }
 
 func (r *rows) put(row Row) error {
 	switch {
@@ -112,7 +135,7 @@ func (r *rows) put(row Row) error {
 		r.list[i] = complete(row.over(r.list[i]), row.Budgets)
 		return nil
 	}
-	base := provider.Model{Tools: true, Thinking: provider.Capability{Display: r.display}}
+	base := provider.Model{API: r.spoken.api, Dialect: r.spoken.dialect, Tools: true, Thinking: provider.Capability{Display: r.display}}
 	if i := r.find(r.aliases[row.ID]); i >= 0 {
 		base = r.list[i]
 		delete(r.aliases, row.ID) // from now on a row of its own
@@ -139,12 +162,14 @@ func (r *rows) index() map[string]provider.Model {
 	return byID
 }
 
-// Model is a provider's model by its id, compared exactly. One without a row has Known == false and no facts.
+// Model is a provider's model by its id, compared exactly. One without a row has Known == false and no facts; it is
+// spoken to as the provider's models usually are.
 func (c *Catalog) Model(providerID, name string) provider.Model {
 	if m, ok := c.byID[providerID][name]; ok {
 		return m
 	}
-	return provider.Model{Provider: providerID, ID: name, Name: name, Source: provider.FromNobody}
+	usual := c.spoken[providerID]
+	return provider.Model{Provider: providerID, ID: name, Name: name, API: usual.api, Dialect: usual.dialect, Source: provider.FromNobody}
 }
 
 // Models lists all rows in catalog order. Other ids of the same model are not listed. The list is the caller's, what

@@ -32,11 +32,18 @@ func TestCatalogFile(t *testing.T) {
 			if row.Source == "" || !date.MatchString(row.AsOf) {
 				t.Errorf("%s/%s: source %q, as_of %q", v.ID, row.ID, row.Source, row.AsOf)
 			}
-			if row.Name == "" || row.Window == 0 || row.MaxOutput == 0 || len(row.Input) == 0 {
+			if row.Name == "" {
+				t.Errorf("%s/%s lacks a name", v.ID, row.ID)
+			}
+			// What its documents do not state a row leaves out. Anthropic's state it all.
+			if v.API == "messages" && row.API == "" && (row.Window == 0 || row.MaxOutput == 0 || len(row.Input) == 0) {
 				t.Errorf("%s/%s lacks a member: %+v", v.ID, row.ID, row.Model)
 			}
-			if max := row.Thinking.BudgetMax; max >= row.MaxOutput {
+			if max := row.Thinking.BudgetMax; v.API == "messages" && row.API == "" && max >= row.MaxOutput {
 				t.Errorf("%s/%s: budgets up to %d do not fit into an output of %d", v.ID, row.ID, max, row.MaxOutput)
+			}
+			if (row.API == "") != (row.Dialect == "") {
+				t.Errorf("%s/%s: API %q with the dialect %q; a row names both or neither", v.ID, row.ID, row.API, row.Dialect)
 			}
 			m := row.Model
 			m.Provider = v.ID
@@ -48,7 +55,9 @@ func TestCatalogFile(t *testing.T) {
 			t.Errorf("vendor %s: default model %q has no row", v.ID, v.DefaultModel)
 		}
 	}
-	if want := []string{"anthropic", "sim"}; !slices.Equal(ids, want) {
+	want := []string{"anthropic", "openai", "deepseek", "xai", "openrouter", "groq", "mistral", "moonshot", "zai", "minimax",
+		"dashscope", "sim"}
+	if !slices.Equal(ids, want) {
 		t.Errorf("vendors %v, want %v", ids, want)
 	}
 }
@@ -65,7 +74,17 @@ func TestCatalogOrder(t *testing.T) {
 	for _, m := range c.Models() {
 		got = append(got, m.Ref())
 	}
-	want := []string{"b/claude", "b/claude-always", "b/claude-budget", "b/claude-between-tools", "b/new", "a/z"}
+	sim, ok := embeddedVendor("sim")
+	if !ok {
+		t.Fatal("no simulator")
+	}
+	var want []string
+	for _, row := range sim.Models {
+		want = append(want, "b/"+row.ID)
+	}
+	if want = append(want, "b/new", "a/z"); want[0] != "b/claude" {
+		t.Errorf("the simulator's first model is %s", want[0])
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -80,7 +99,8 @@ func TestModel(t *testing.T) {
 	if got.ID != "claude-opus-4-5" || got.Name != "Claude Opus 4.5" || !got.Known || got.Source != provider.FromCatalog || got.AsOf == "" || !got.Thinking.EffortToo {
 		t.Errorf("another id of a model: %+v", got)
 	}
-	want := provider.Model{Provider: "anthropic", ID: "claude-opus-9", Name: "claude-opus-9", Source: provider.FromNobody}
+	want := provider.Model{Provider: "anthropic", ID: "claude-opus-9", Name: "claude-opus-9", API: "messages", Dialect: "anthropic",
+		Source: provider.FromNobody}
 	if diff := cmp.Diff(want, c.Model("anthropic", "claude-opus-9")); diff != "" {
 		t.Errorf("without a row: %s", diff)
 	}
@@ -122,7 +142,7 @@ func TestFind(t *testing.T) {
 		{"antropic/claude-sonnet-5", `no model "antropic/claude-sonnet-5"; near: anthropic/claude-sonnet-5, anthropic/claude-sonnet-5-5, anthropic/claude-sonnet-4-6`, false},
 		{"sim", `no model "sim"; near: sim/claude, sim/claude-always, sim/claude-budget`, false},
 		{"sim/", `no model "sim/"; near: sim/claude, sim/claude-always, sim/claude-budget`, false},
-		{"gpt-9", `no model "gpt-9"; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
+		{"llama-9", `no model "llama-9"; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
 		{"", `no model ""; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
 		{"/", `no model "/"; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
 		{"\xff", `no model ""; name it as provider/id, with one of these providers: anthropic, gateway, sim`, false},
@@ -243,11 +263,53 @@ func TestRowAdds(t *testing.T) {
 			want := tt.want
 			want.Provider = p.ID
 			if p.Vendor != "" {
-				want.Thinking.Display = []provider.Display{"summarized", "omitted"} // the vendor's
+				want.API, want.Dialect = "messages", "anthropic" // the vendor's, as is what can be shown
+				want.Thinking.Display = []provider.Display{"summarized", "omitted"}
 			}
 			if diff := cmp.Diff(want, c.Model(p.ID, "m")); diff != "" {
 				t.Errorf("%s: (-want +got)\n%s", tt.name, diff)
 			}
+		}
+	}
+}
+
+// A model is spoken to as its row in the configuration says, else its row in the catalog, else the provider, else the
+// vendor; a dialect goes with its API.
+func TestSpoken(t *testing.T) {
+	none := func(id, api, dialect string) Row {
+		return Row{ID: id, Control: provider.ControlNone, API: api, Dialect: dialect}
+	}
+	for _, tt := range []struct {
+		name     string
+		provider Provider
+		model    string
+		want     string
+	}{
+		{"vendor's", Provider{Vendor: "xai"}, "grok-4.5", "responses xai"},
+		{"vendor's, without a row", Provider{Vendor: "xai"}, "grok-9", "responses xai"},
+		{"catalog's row", Provider{Vendor: "xai"}, "grok-3-mini", "chat xai"},
+		{"provider's", Provider{Vendor: "openai", API: "chat", Dialect: "openai"}, "gpt-5.5", "chat openai"},
+		{"provider's, without a row", Provider{Vendor: "openai", API: "chat", Dialect: "openai"}, "gpt-9", "chat openai"},
+		{"provider's, another dialect of the same API", Provider{Vendor: "openai", Dialect: "azure"}, "gpt-5.5", "responses azure"},
+		{"provider's, another API without its dialect", Provider{Vendor: "xai", API: "chat"}, "grok-4.5", "chat "},
+		{"catalog's row stays", Provider{Vendor: "xai", API: "messages", Dialect: "anthropic"}, "grok-3-mini", "chat xai"},
+		{"without a vendor", Provider{API: "chat", Dialect: "vllm"}, "x", "chat vllm"},
+		{"of nobody", Provider{}, "x", " "},
+		{"configured row", Provider{Vendor: "xai", Rows: []Row{{ID: "grok-4.5", API: "chat", Dialect: "xai"}}}, "grok-4.5", "chat xai"},
+		{"configured row without a dialect", Provider{Vendor: "xai", Rows: []Row{{ID: "grok-4.5", API: "chat"}}}, "grok-4.5", "chat "},
+		{"configured row, dialect alone", Provider{Vendor: "xai", Rows: []Row{{ID: "grok-4.5", Dialect: "azure"}}}, "grok-4.5", "responses azure"},
+		{"configured row that says nothing", Provider{Vendor: "xai", Rows: []Row{{ID: "grok-3-mini", Name: "Mini"}}}, "grok-3-mini", "chat xai"},
+		{"new row", Provider{API: "chat", Dialect: "vllm", Rows: []Row{none("x", "messages", "")}}, "x", "messages "},
+		{"new row that says nothing", Provider{API: "chat", Dialect: "vllm", Rows: []Row{none("x", "", "")}}, "x", "chat vllm"},
+	} {
+		tt.provider.ID = "p"
+		c, err := New([]Provider{tt.provider})
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if m := c.Model("p", tt.model); m.API+" "+m.Dialect != tt.want {
+			t.Errorf("%s: spoken to by %q in dialect %q, want %q", tt.name, m.API, m.Dialect, tt.want)
 		}
 	}
 }

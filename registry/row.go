@@ -18,6 +18,8 @@ import (
 type Row struct {
 	ID         string
 	Name       string
+	API        string // another one than the catalog's starts the dialect anew
+	Dialect    string
 	Control    provider.ControlKind // another one than the catalog's starts the thinking capability anew
 	Levels     []provider.Level
 	Default    provider.Level
@@ -59,6 +61,7 @@ func (r Row) over(m provider.Model) provider.Model {
 	m.AsOf = "" // the date was that of the catalog's statement
 	m.Thinking = r.capability(m.Thinking)
 	m.Name = cmp.Or(r.Name, m.Name)
+	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(r.API, r.Dialect).both()
 	m.Window = cmp.Or(r.Window, m.Window)
 	m.MaxOutput = cmp.Or(r.MaxOutput, m.MaxOutput)
 	if r.MaxOutput > 0 && r.BudgetMax == 0 && m.Thinking.BudgetMax >= r.MaxOutput {

@@ -14,7 +14,7 @@ import (
 type Vendor struct {
 	ID           string             `json:"id"`
 	Name         string             `json:"name"`
-	API          string             `json:"api"`              // the wire API: messages
+	API          string             `json:"api"`              // the wire API, where a row names no other
 	Dialect      string             `json:"dialect"`          // whose quirks it has
 	BaseURL      string             `json:"default_base_url"` // empty: inside this process, no network
 	KeyEnv       string             `json:"key_env"`          // the environment's variable for the key; empty: needs none

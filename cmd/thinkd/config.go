@@ -29,6 +29,7 @@ type config struct {
 	ThinkingLevel provider.Level   // empty: nobody said
 	Providers     []providerConfig // in catalog order: the catalog's vendors, the operator's own by name, the simulator
 	Serve         serveConfig
+	Dialects      ownDialects // that the operator states
 	Limits        limits
 }
 
@@ -36,7 +37,7 @@ type config struct {
 type providerConfig struct {
 	ID           string
 	Vendor       string // who made the models, as far as the operator says; the id where nobody does
-	API          string // the wire API
+	API          string // the wire API, where a model's row names no other
 	Dialect      string // whose quirks it has; empty: none known
 	BaseURL      string // without a slash at the end; empty: inside this process (the simulator)
 	KeyEnv       string // the variable that Key was read from; empty: it needs none
@@ -105,8 +106,11 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 	if c.Serve, err = src.serve(f.Serve); err != nil {
 		return config{}, err
 	}
+	if c.Dialects, err = src.dialects(f.Dialects); err != nil {
+		return config{}, err
+	}
 	for _, id := range providerIDs(f) {
-		p, err := src.provider(id, f.Providers[id], getenv)
+		p, err := src.provider(id, f.Providers[id], c.Dialects, getenv)
 		if err != nil {
 			return config{}, err
 		}
@@ -156,7 +160,7 @@ func (c config) catalog() (*registry.Catalog, error) {
 	var list []registry.Provider
 	for _, p := range c.Providers {
 		vendor, _ := vendorNamed(p.Vendor) // one that the catalog does not know has no rows there
-		list = append(list, registry.Provider{ID: p.ID, Vendor: vendor.ID, Rows: p.Rows})
+		list = append(list, registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows})
 	}
 	return registry.New(list)
 }
@@ -179,28 +183,30 @@ func providerIDs(f file) []string {
 
 var providerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-func (src *source) provider(id string, f fileProvider, getenv func(string) string) (providerConfig, error) {
+func (src *source) provider(id string, f fileProvider, own ownDialects, getenv func(string) string) (providerConfig, error) {
 	key := "providers." + id
 	if !providerID.MatchString(id) {
 		return providerConfig{}, src.errorf(key, "a provider's name has letters, digits, dots, dashes and underscores")
 	}
 	vendor, known := vendorNamed(id)
 	p := providerConfig{
-		ID: id, Vendor: cmp.Or(f.Dialect, id), // the dialect of a gateway names whose models it has
-		API: cmp.Or(f.API, vendor.API), Dialect: cmp.Or(f.Dialect, vendor.Dialect),
+		ID: id, Vendor: id, API: cmp.Or(f.API, vendor.API), Dialect: f.Dialect,
 		KeyEnv: cmp.Or(f.KeyEnv, vendor.KeyEnv), Headers: f.Headers, DefaultModel: vendor.DefaultModel,
-	}
-	if known {
-		p.Vendor = id
 	}
 	if problem := checkAPI(p.API); problem != "" {
 		return providerConfig{}, src.errorf(key+".api", "%s", problem)
 	}
-	if problem := checkDialect(p.Dialect); problem != "" {
+	if p.Dialect == "" && checkDialect(p.API, vendor.Dialect, own) == "" {
+		p.Dialect = vendor.Dialect // of the vendor's own API, or of another one by the same name
+	}
+	if problem := checkDialect(p.API, p.Dialect, own); problem != "" {
 		return providerConfig{}, src.errorf(key+".dialect", "%s", problem)
 	}
+	if !known {
+		p.Vendor = makerOf(p)
+	}
 	var err error
-	if p.BaseURL, err = src.baseURL(key, f.BaseURL, vendor, getenv); err != nil {
+	if p.BaseURL, err = src.baseURL(key, f.BaseURL, p.API, vendor, getenv); err != nil {
 		return providerConfig{}, err
 	}
 	if !variableName.MatchString(p.KeyEnv) {
@@ -215,10 +221,37 @@ func (src *source) provider(id string, f fileProvider, getenv func(string) strin
 	if p.Defaults, err = src.reasoning(key+".reasoning_defaults", f.Defaults); err != nil {
 		return providerConfig{}, err
 	}
-	for _, m := range f.Models {
+	for i, m := range f.Models {
+		if err := src.spoken(fmt.Sprintf("%s.models.%d", key, i), m, p.API, own); err != nil {
+			return providerConfig{}, err
+		}
 		p.Rows = append(p.Rows, m.row())
 	}
 	return p, nil
+}
+
+// spoken checks how a row says that its model is spoken to.
+func (src *source) spoken(key string, m fileModel, usual string, own ownDialects) error {
+	if m.API != "" {
+		if problem := checkAPI(m.API); problem != "" {
+			return src.errorf(key+".api", "%s", problem)
+		}
+	}
+	if problem := checkDialect(cmp.Or(m.API, usual), m.Dialect, own); problem != "" {
+		return src.errorf(key+".dialect", "%s", problem)
+	}
+	return nil
+}
+
+// makerOf is who made the models of a provider that is no vendor's own: a gateway that speaks a vendor's API in its
+// dialect has its models, and the catalog's rows of them.
+func makerOf(p providerConfig) string {
+	for _, v := range registry.Vendors() {
+		if v.ID != simID && v.API == p.API && v.Dialect == p.Dialect {
+			return v.ID
+		}
+	}
+	return cmp.Or(p.Dialect, p.ID)
 }
 
 func vendorNamed(id string) (registry.Vendor, bool) {
@@ -232,15 +265,15 @@ func vendorNamed(id string) (registry.Vendor, bool) {
 
 // baseURL is the file's, else the environment's, else the vendor's: the file is about this daemon, the variable about
 // every program that talks to the vendor.
-func (src *source) baseURL(key, stated string, v registry.Vendor, getenv func(string) string) (string, error) {
+func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv func(string) string) (string, error) {
 	fromEnv := variable(getenv, v.BaseURLEnv)
 	switch {
 	case stated != "":
-		if problem := checkBaseURL(stated); problem != "" {
+		if problem := checkBaseURL(stated, api); problem != "" {
 			return "", src.errorf(key+".base_url", "%s", problem)
 		}
 	case fromEnv != "":
-		if problem := checkBaseURL(fromEnv); problem != "" {
+		if problem := checkBaseURL(fromEnv, api); problem != "" {
 			return "", fmt.Errorf("environment: %s: %s", v.BaseURLEnv, problem)
 		}
 	case v.ID == "":
@@ -282,37 +315,10 @@ func parseLevel(word string) (provider.Level, error) {
 	return provider.ParseLevel(word)
 }
 
-// laterAPIs are wire APIs by name that this build has no adapter for.
-var laterAPIs = []string{"responses", "chat", "gemini", "ollama"}
-
-func checkAPI(api string) string {
-	switch {
-	case api == "messages":
-		return ""
-	case api == "":
-		return `missing; this version serves api = "messages"`
-	case slices.Contains(laterAPIs, api):
-		return fmt.Sprintf(`this version does not serve %q yet; it serves "messages"`, api)
-	}
-	return fmt.Sprintf(`%q is no wire API; this version serves "messages"`, api)
-}
-
-func checkDialect(dialect string) string {
-	var known []string
-	for _, v := range registry.Vendors() {
-		if !slices.Contains(known, v.Dialect) {
-			known = append(known, v.Dialect)
-		}
-	}
-	if dialect == "" || slices.Contains(known, dialect) {
-		return ""
-	}
-	return fmt.Sprintf("%q is not a dialect of this version; known: %s", dialect, strings.Join(known, ", "))
-}
-
 // checkBaseURL says what is wrong with a base URL, and never quotes it: there may be a password in it.
-func checkBaseURL(text string) string {
+func checkBaseURL(text, api string) string {
 	u, err := url.Parse(text)
+	spoken, _ := apiNamed(api) // checkAPI has found it
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Hostname() == "":
 		return `wants an address such as "https://llm.example.com"`
@@ -322,8 +328,8 @@ func checkBaseURL(text string) string {
 		return "has a query in it; leave out the ? and what follows"
 	case u.Fragment != "" || strings.HasSuffix(text, "#"):
 		return "has a fragment in it; leave out the # and what follows"
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/v1"):
-		return "ends in /v1, which is added for each call; leave it out"
+	case spoken.added != "" && strings.HasSuffix(strings.TrimRight(u.Path, "/"), spoken.added):
+		return fmt.Sprintf("ends in %s, which is added for each call; leave it out", spoken.added)
 	}
 	return ""
 }

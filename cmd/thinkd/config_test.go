@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,14 +40,34 @@ func environment(pairs ...string) func(string) string {
 var byValue = cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() == b.Reveal() })
 
 func builtIn() config {
-	return config{
-		Providers: []providerConfig{
-			{ID: "anthropic", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "https://api.anthropic.com",
-				KeyEnv: "ANTHROPIC_API_KEY", DefaultModel: "claude-opus-5-5"},
-			{ID: "sim", Vendor: "sim", API: "messages", Dialect: "anthropic", DefaultModel: "claude"},
-		},
-		Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute, MaxMessageBytes: 8_388_608},
+	c := config{Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute, MaxMessageBytes: 8_388_608}}
+	for _, v := range [][6]string{
+		{"anthropic", "messages", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-opus-5-5"},
+		{"openai", "responses", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6.1-sol"},
+		{"deepseek", "chat", "deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "deepseek-flash"},
+		{"xai", "responses", "xai", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.5"},
+		{"openrouter", "chat", "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "anthropic/claude-sonnet-5"},
+		{"groq", "chat", "groq", "https://api.groq.com/openai/v1", "GROQ_API_KEY", "openai/gpt-oss-120b"},
+		{"mistral", "chat", "mistral", "https://api.mistral.ai/v1", "MISTRAL_API_KEY", "mistral-medium-3-5"},
+		{"moonshot", "chat", "kimi", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", "kimi-k3"},
+		{"zai", "chat", "zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "glm-5.3"},
+		{"minimax", "chat", "minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", "MiniMax-M3.1-Flash"},
+		{"dashscope", "chat", "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "qwen3.7-max"},
+		{"sim", "messages", "anthropic", "", "", "claude"},
+	} {
+		c.Providers = append(c.Providers, providerConfig{ID: v[0], Vendor: v[0], API: v[1], Dialect: v[2], BaseURL: v[3], KeyEnv: v[4], DefaultModel: v[5]})
 	}
+	return c
+}
+
+// at is a provider of a configuration.
+func (c *config) at(t *testing.T, id string) *providerConfig {
+	t.Helper()
+	i := slices.IndexFunc(c.Providers, func(p providerConfig) bool { return p.ID == id })
+	if i < 0 {
+		t.Fatalf("no provider %s", id)
+	}
+	return &c.Providers[i]
 }
 
 func TestConfigWithoutFile(t *testing.T) {
@@ -60,8 +81,8 @@ func TestConfigWithoutFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := builtIn()
-	want.Providers[0].Key = provider.NewSecret("sk-canary")
-	want.Providers[0].BaseURL = "http://127.0.0.1:9000"
+	anthropic := want.at(t, "anthropic")
+	anthropic.Key, anthropic.BaseURL = provider.NewSecret("sk-canary"), "http://127.0.0.1:9000"
 	if diff := cmp.Diff(want, got, byValue); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
@@ -133,7 +154,7 @@ api_key_env = "MY_KEY"
 headers = { "x-team" = "a" }
 reasoning_defaults = { effort = "high", fallback = "provider_default" }
 `, func(c *config) {
-			p := &c.Providers[0]
+			p := c.at(t, "anthropic")
 			p.BaseURL, p.KeyEnv, p.Key = "http://127.0.0.1:9000", "MY_KEY", provider.NewSecret("mine")
 			p.Headers = map[string]string{"x-team": "a"}
 			p.Defaults = reasoningDefaults{provider.High, provider.ProviderDefault}
@@ -164,12 +185,12 @@ thinking.budget_min = 2000
 thinking.budget_max = 30_000
 thinking.budgets.low = 3000
 `, func(c *config) {
-			c.Providers[0].Rows = []registry.Row{
+			c.at(t, "anthropic").Rows = []registry.Row{
 				{ID: "claude-next", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", CanDisable: &no, Window: 400_000, MaxOutput: 64_000},
 				{ID: "claude-opus-5", Name: "Ours", Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Input: 1, Output: 2.5},
 					CanDisable: &yes, Levels: []provider.Level{"off", "low"}, Default: "off", Display: []provider.Display{"omitted"}},
 			}
-			c.Providers[1].Rows = []registry.Row{
+			c.at(t, "sim").Rows = []registry.Row{
 				{ID: "claude-budget", BudgetMin: 2000, BudgetMax: 30_000, Budgets: map[provider.Level]int{"low": 3000}},
 			}
 		}},
@@ -183,12 +204,46 @@ dialect = "anthropic"
 base_url = "http://localhost:1"
 api_key_env = "NOT_SET"
 `, func(c *config) {
-			c.Providers = []providerConfig{
-				c.Providers[0],
-				{ID: "b.c", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "http://localhost:1", KeyEnv: "NOT_SET"},
-				{ID: "zoo", Vendor: "zoo", API: "messages", BaseURL: "https://zoo.example.com/anthropic"},
-				c.Providers[1],
-			}
+			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
+				providerConfig{ID: "b.c", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "http://localhost:1", KeyEnv: "NOT_SET"},
+				providerConfig{ID: "zoo", Vendor: "zoo", API: "messages", BaseURL: "https://zoo.example.com/anthropic"})
+		}},
+		{"APIs and dialects", `
+[providers.openai]
+dialect = "azure"
+base_url = "https://me.openai.azure.com/openai/v1/"
+[providers.xai]
+api = "chat"
+[providers.deepseek]
+api = "messages"
+base_url = "https://api.deepseek.com/anthropic"
+[providers.router]
+api = "chat"
+dialect = "openrouter"
+base_url = "https://router.example.com/v1"
+[providers.here]
+api = "chat"
+base_url = "http://localhost:8000/v1"
+[providers.both]
+api = "chat"
+dialect = "copilot"
+base_url = "https://llm.example.com"
+[[providers.both.models]]
+id = "sol"
+api = "responses"
+dialect = "copilot"
+thinking = { control = "none" }
+`, func(c *config) {
+			azure := c.at(t, "openai")
+			azure.Dialect, azure.BaseURL = "azure", "https://me.openai.azure.com/openai/v1"
+			c.at(t, "xai").API = "chat" // its dialect is one of that API as well
+			messages := c.at(t, "deepseek")
+			messages.API, messages.Dialect, messages.BaseURL = "messages", "", "https://api.deepseek.com/anthropic"
+			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
+				providerConfig{ID: "both", Vendor: "copilot", API: "chat", Dialect: "copilot", BaseURL: "https://llm.example.com",
+					Rows: []registry.Row{{ID: "sol", API: "responses", Dialect: "copilot", Control: "none"}}},
+				providerConfig{ID: "here", Vendor: "here", API: "chat", BaseURL: "http://localhost:8000/v1"},
+				providerConfig{ID: "router", Vendor: "openrouter", API: "chat", Dialect: "openrouter", BaseURL: "https://router.example.com/v1"})
 		}},
 		{"limits", `
 [limits]
@@ -236,7 +291,7 @@ func TestConfigBeatsEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if url := got.Providers[0].BaseURL; url != "https://a.example.com" {
+	if url := got.at(t, "anthropic").BaseURL; url != "https://a.example.com" {
 		t.Errorf("got %s", url)
 	}
 }
@@ -261,8 +316,8 @@ base_url = "http://localhost:1"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"anthropic", "gateway", "local", "sim"}, catalog.Providers()); diff != "" {
-		t.Error(diff)
+	if got := catalog.Providers(); !slices.Equal(got[len(got)-3:], []string{"gateway", "local", "sim"}) {
+		t.Errorf("providers %v", got)
 	}
 	if m := catalog.Model("gateway", "claude-opus-5"); m.Window != 9 || m.Source != provider.FromConfig || len(m.Thinking.Levels) == 0 {
 		t.Errorf("a corrected row at a gateway: %+v", m)
@@ -283,7 +338,7 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, serve, limits`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, serve, limits`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes"},
@@ -308,12 +363,23 @@ func TestConfigBroken(t *testing.T) {
 		{"a certificate without its key", "[serve]\ntls_cert = \"a.pem\"", `FILE:2: serve.tls_cert: tls_cert and tls_key go together`},
 		{"a key without its certificate", "[serve]\ntls_key = \"a.pem\"", `FILE:2: serve.tls_key: tls_cert and tls_key go together`},
 		{"integer for hosts", "[serve]\nhosts = 5", `FILE:2: serve.hosts: wants a list of strings`},
-		{"later: a row's API", "[[providers.anthropic.models]]\nid = \"m\"\napi = \"chat\"", `FILE:3: providers.anthropic.models.api: this version does not serve this yet; leave it out`},
-		{"later: APIs", "[providers.openai]\nbase_url = \"https://api.example.com/v1\"\napi = \"responses\"",
-			`FILE:3: providers.openai.api: this version does not serve "responses" yet; it serves "messages"`},
-		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves "messages"`},
-		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of this version; known: anthropic`},
-		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves api = "messages"`},
+		{"later: APIs", "[providers.openai]\nbase_url = \"https://api.example.com/v1\"\napi = \"ollama\"",
+			`FILE:3: providers.openai.api: this version does not serve "ollama" yet; it serves messages, responses, chat`},
+		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves messages, responses, chat`},
+		{"wrong API of a row", "[[providers.anthropic.models]]\nid = \"a\"\n[[providers.anthropic.models]]\nid = \"m\"\napi = \"soap\"",
+			`FILE:5: providers.anthropic.models.1.api: "soap" is no wire API; this version serves messages, responses, chat`},
+		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of messages in this version; known: anthropic`},
+		{"a dialect of another API", "[providers.openai]\napi = \"responses\"\ndialect = \"deepseek\"",
+			`FILE:3: providers.openai.dialect: "deepseek" is not a dialect of responses in this version; known: azure, chatgpt, copilot, openai, xai`},
+		{"wrong dialect of a row", "[[providers.xai.models]]\nid = \"grok-4.5\"\napi = \"messages\"\ndialect = \"xai\"",
+			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic`},
+		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat`},
+		{"own dialect, not a table", "dialects.x = 1", `FILE:1: dialects.x: wants a table`},
+		{"own dialects, not a table", "dialects = 1", `FILE:1: dialects: wants a table, each of its members a table`},
+		{"own dialect with a name that is taken", "\n[dialects.deepseek]\nchat_path = \"/x\"", `FILE:2: dialects.deepseek: thinkd has a dialect of this name; choose another one`},
+		{"own dialect with an id", "[dialects.x]\nid = \"y\"", `FILE:2: dialects.x.id: leave it out: the table's name is the id`},
+		{"own dialect, unknown member", "[dialects.x]\nquirk = true", `FILE:1: dialects.x: dialect "x": json: unknown field "quirk"`},
+		{"own dialect, incomplete", "[dialects.x]\nchat_path = \"/chat/completions\"", `FILE:1: dialects.x: dialect "x": auth: "" is not one of bearer, api-key, none`},
 		{"own provider without address", "\n[providers.mine]\napi = \"messages\"", `FILE:2: providers.mine.base_url: missing; say where the API is, such as "https://llm.example.com"`},
 		{"a provider's name", "[providers.\"a/b\"]\napi = \"messages\"", `FILE:1: providers.a/b: a provider's name has letters, digits, dots, dashes and underscores`},
 		{"integer for string", "model = 5", `FILE:1: model: wants a string`},
@@ -333,7 +399,7 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:3: providers.anthropic.reasoning_defaults.effort: unknown thinking level "some"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"default fallback", "[providers.anthropic.reasoning_defaults]\neffort = \"low\"\nfallback = \"guess\"",
 			`FILE:3: providers.anthropic.reasoning_defaults.fallback: unknown fallback "guess"; known: downgrade, off, provider_default, error`},
-		{"model at nobody", "# first\nmodel = \"gpt-9\"", `FILE:2: model: no model "gpt-9"; name it as provider/id, with one of these providers: anthropic, sim`},
+		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, sim`},
 		{"model at two", "model = \"claude-opus-5\"\n[providers.b]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://localhost\"",
 			`FILE:1: model: model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, b/claude-opus-5`},
 		{"size", "[limits]\nmax_turn_bytes = \"64 MB\"", `FILE:2: limits.max_turn_bytes: wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`},

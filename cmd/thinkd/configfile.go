@@ -17,6 +17,7 @@ type file struct {
 	Model         string                  `toml:"model"`
 	ThinkingLevel string                  `toml:"thinking_level"`
 	Providers     map[string]fileProvider `toml:"providers"`
+	Dialects      map[string]any          `toml:"dialects"` // see dialects
 	Serve         fileServe               `toml:"serve"`
 	Limits        fileLimits              `toml:"limits"`
 }
@@ -39,6 +40,8 @@ type fileDefaults struct {
 type fileModel struct {
 	ID        string       `toml:"id"`
 	Name      string       `toml:"name"`
+	API       string       `toml:"api"`
+	Dialect   string       `toml:"dialect"`
 	Thinking  fileThinking `toml:"thinking"`
 	Window    int          `toml:"context_window"`
 	MaxOutput int          `toml:"max_output_tokens"`
@@ -82,7 +85,7 @@ type fileLimits struct {
 func (m fileModel) row() registry.Row {
 	t := m.Thinking
 	r := registry.Row{
-		ID: m.ID, Name: m.Name, Control: t.Control, Levels: spelled(t.Levels), Default: spelled([]provider.Level{t.Default})[0],
+		ID: m.ID, Name: m.Name, API: m.API, Dialect: m.Dialect, Control: t.Control, Levels: spelled(t.Levels), Default: spelled([]provider.Level{t.Default})[0],
 		CanDisable: t.CanDisable, Display: t.Display, BudgetMin: t.BudgetMin, BudgetMax: t.BudgetMax, Budgets: t.Budgets,
 		Window: m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools,
 	}

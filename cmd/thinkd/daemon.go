@@ -57,7 +57,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		}
 	}
 	d.store = store
-	if d.providers, err = openProviders(c, log); err != nil {
+	if d.providers, err = openProviders(c, catalog, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
@@ -68,13 +68,10 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
-	model, err := d.providers.defaultModel(c, catalog)
-	if err != nil {
-		return nil, errors.Join(err, d.close())
-	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
-		Listening: d.listening, Sessions: d.agents, Providers: d.providers.status, DefaultModel: func() session.ModelRef { return model },
+		Listening: d.listening, Sessions: d.agents, Providers: d.providers.status,
+		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, catalog) },
 	})
 	return d, nil
 }
@@ -125,6 +122,7 @@ func (d *daemon) close() error {
 type providers struct {
 	list  []providerConfig
 	byID  map[string]provider.Provider
+	here  map[string]*presence // of servers that may not run, by provider
 	close func() error
 }
 
@@ -142,10 +140,8 @@ func (p *providers) defaults(id string) agent.Defaults {
 func (p *providers) status() []rpc.ProviderStatus {
 	var list []rpc.ProviderStatus
 	for _, c := range p.list {
-		s := rpc.ProviderStatus{ID: c.ID, Available: true, NeedsKey: c.KeyEnv != "", Defaults: p.defaults(c.ID)}
-		if c.KeyEnv != "" && c.Key.IsZero() {
-			s.Available, s.Why = false, fmt.Sprintf("no key: set %s", c.KeyEnv)
-		}
+		s := rpc.ProviderStatus{ID: c.ID, NeedsKey: c.KeyEnv != "", Defaults: p.defaults(c.ID)}
+		s.Available, s.Why = p.available(c)
 		list = append(list, s)
 	}
 	return list

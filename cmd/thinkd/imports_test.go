@@ -12,6 +12,8 @@ var allowed = map[string][]string{
 	"registry":              {"provider"},
 	"provider/providertest": {"provider"},
 	"provider/messages":     {"provider", "provider/sse"},
+	"provider/responses":    {"provider", "provider/sse"},
+	"provider/chat":         {"provider", "provider/sse", "provider/thinktag"},
 	"session":               {"provider"},
 	"agent":                 {"provider", "registry", "session"},
 	"rpc":                   {"agent", "provider", "registry", "session"},

@@ -529,8 +529,8 @@ func checkSilence(t testing.TB, who, stderr string) {
 	}
 }
 
-// chat is a message of a session's history.
-type chat struct {
+// spokenMessage is a message of a session's history.
+type spokenMessage struct {
 	ID         string `json:"id"`
 	Turn       string `json:"turn_id"`
 	Role       string `json:"role"`
@@ -547,12 +547,12 @@ type chat struct {
 }
 
 // history is all of a session's messages, read page by page.
-func (p *process) history(session string) ([]chat, error) {
-	var all []chat
+func (p *process) history(session string) ([]spokenMessage, error) {
+	var all []spokenMessage
 	params := map[string]any{"session_id": session, "limit": 1000}
 	for {
 		var page struct {
-			Messages []chat
+			Messages []spokenMessage
 			More     bool
 		}
 		if err := p.call("session/history", params, &page); err != nil {

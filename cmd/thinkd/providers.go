@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
+	"net/http"
 	"runtime"
+	"slices"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -18,43 +22,138 @@ const goos = runtime.GOOS
 // demoPace is how fast the simulator inside the daemon writes, in deltas a second: as fast as one reads.
 const demoPace = 40
 
-// apis makes an adapter for each wire API.
-var apis = map[string]func(messages.Config) provider.Provider{
-	"messages": func(c messages.Config) provider.Provider { return messages.New(c) },
-}
-
-// openProviders makes an adapter for each configured provider, with or without a key: a call without one says so. The
-// simulator is served in memory, through the same HTTP as the others.
-func openProviders(c config, log *slog.Logger) (*providers, error) {
+// openProviders makes the adapters that each configured provider's models need, with or without a key: a call without
+// one says so. The simulator is served in memory, through the same HTTP as the others.
+func openProviders(c config, catalog *registry.Catalog, log *slog.Logger) (*providers, error) {
 	simulator := sim.New(sim.Config{Pace: demoPace, NoJournal: true, Log: log}).Listen()
-	p := &providers{list: c.Providers, byID: make(map[string]provider.Provider), close: simulator.Close}
+	p := &providers{list: c.Providers, byID: make(map[string]provider.Provider), here: make(map[string]*presence)}
+	p.close = func() error {
+		for _, here := range p.here {
+			here.close()
+		}
+		return simulator.Close()
+	}
 	for _, pc := range c.Providers {
-		newAPI, ok := apis[pc.API]
-		if !ok {
-			return nil, errors.Join(fmt.Errorf("provider %s: api %q is not served by this version", pc.ID, pc.API), simulator.Close())
-		}
-		mc := messages.Config{Provider: pc.ID, Vendor: pc.Vendor, BaseURL: pc.BaseURL, Key: pc.Key, KeyVar: pc.KeyEnv,
-			Headers: pc.Headers, Client: provider.NewClient(nil), Log: log}
+		e := endpoint{providerConfig: pc, own: c.Dialects, client: provider.NewClient(nil), log: log}
 		if pc.BaseURL == "" {
-			mc.BaseURL, mc.Key = "http://simulator", provider.NewSecret("simulator")
-			mc.Client = provider.NewClient(simulator.Transport())
+			e.simulated, e.Key = true, provider.NewSecret("simulator")
+			e.client = provider.NewClient(simulator.Transport())
 		}
-		p.byID[pc.ID] = newAPI(mc)
+		var err error
+		if p.byID[pc.ID], err = e.open(catalog); err != nil {
+			return nil, errors.Join(fmt.Errorf("provider %s: %w", pc.ID, err), p.close())
+		}
+	}
+	for _, pc := range c.Providers {
+		if pc.local() {
+			p.here[pc.ID] = ask(pc.BaseURL)
+		}
 	}
 	return p, nil
 }
 
-// defaultModel is what a new session gets if its client names none: the config's, else that of the first provider
-// that has its key, else the simulator's.
-func (p *providers) defaultModel(c config, catalog *registry.Catalog) (session.ModelRef, error) {
-	if c.Model != "" {
-		m, err := catalog.Find(c.Model)
-		return session.ModelRef{Provider: m.Provider, ID: m.ID}, err
+// endpoint is a provider's address, as an adapter needs to know it.
+type endpoint struct {
+	providerConfig
+	own       ownDialects
+	simulated bool // the simulator's: the address follows from API and dialect
+	client    *http.Client
+	log       *slog.Logger
+}
+
+// open makes an adapter for each way in which the provider's models are spoken to.
+func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
+	all := router{}
+	add := func(way way) error {
+		if all[way] != nil {
+			return nil
+		}
+		api, ok := apiNamed(way.api)
+		if !ok {
+			return fmt.Errorf("api %q is not served by this version", way.api)
+		}
+		at := e
+		if e.simulated {
+			at.BaseURL = "http://simulator" + api.simulated(way.dialect)
+		}
+		adapter, err := api.open(at, way.dialect)
+		all[way] = adapter
+		return err
 	}
-	for _, pc := range c.Providers {
-		if pc.DefaultModel != "" && (pc.KeyEnv == "" || !pc.Key.IsZero()) {
-			return session.ModelRef{Provider: pc.ID, ID: pc.DefaultModel}, nil
+	if err := add(way{e.API, e.Dialect}); err != nil {
+		return nil, err
+	}
+	for _, m := range catalog.Models() {
+		if m.Provider != e.ID {
+			continue
+		}
+		if err := add(wayOf(m)); err != nil {
+			return nil, err
 		}
 	}
-	return session.ModelRef{}, fmt.Errorf("config: no model for new sessions; set model")
+	if len(all) == 1 {
+		return all[way{e.API, e.Dialect}], nil
+	}
+	return all, nil
+}
+
+// way is how a model is spoken to.
+type way struct{ api, dialect string }
+
+func wayOf(m provider.Model) way { return way{m.API, m.Dialect} }
+
+// router is a provider whose models are spoken to in several ways: a call goes the way of its model's row. It never
+// changes.
+type router map[way]provider.Provider
+
+func (r router) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	api, err := r.of(req.Model)
+	if err != nil {
+		return func(yield func(provider.Event, error) bool) {
+			yield(nil, &provider.Error{API: req.Model.API, Provider: req.Model.Provider, Kind: provider.KindBadRequest, Err: err})
+		}
+	}
+	return api.Stream(ctx, req)
+}
+
+func (r router) Wire(req *provider.Request) (json.RawMessage, error) {
+	api, err := r.of(req.Model)
+	if err != nil {
+		return nil, err
+	}
+	return api.Wire(req)
+}
+
+func (r router) of(m provider.Model) (provider.Provider, error) {
+	if api := r[wayOf(m)]; api != nil {
+		return api, nil
+	}
+	return nil, fmt.Errorf("model %s: nothing here speaks the API %q in the dialect %q", m.Ref(), m.API, m.Dialect)
+}
+
+// defaultModel is what a new session gets if its client names none: the config's, which [loadConfig] has found, else
+// that of the first provider that is there. The simulator always is.
+func (p *providers) defaultModel(c config, catalog *registry.Catalog) session.ModelRef {
+	if m, err := catalog.Find(c.Model); err == nil {
+		return session.ModelRef{Provider: m.Provider, ID: m.ID}
+	}
+	i := slices.IndexFunc(c.Providers, func(pc providerConfig) bool {
+		if pc.DefaultModel == "" {
+			return false
+		}
+		available, _ := p.available(pc)
+		return available
+	})
+	return session.ModelRef{Provider: c.Providers[i].ID, ID: c.Providers[i].DefaultModel}
+}
+
+// available says whether a provider can be called, and if not, why.
+func (p *providers) available(c providerConfig) (bool, string) {
+	if c.KeyEnv != "" && c.Key.IsZero() {
+		return false, "no key: set " + c.KeyEnv
+	}
+	if here := p.here[c.ID]; here != nil && !here.answers() {
+		return false, "nothing answers at " + c.BaseURL
+	}
+	return true, ""
 }

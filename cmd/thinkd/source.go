@@ -182,7 +182,7 @@ func (w *keyWalk) value(k written, node *unstable.Node) {
 }
 
 // laterTables are parts of the configuration that this version does not serve, by key without names and numbers.
-var laterTables = []string{"agents", "mcp_servers", "serve.mcp_from_clients", "providers.*.models.api", "providers.*.models.dialect"}
+var laterTables = []string{"agents", "mcp_servers", "serve.mcp_from_clients"}
 
 func unknownKey(key toml.Key) string {
 	general := slices.Clone(key)
@@ -226,7 +226,7 @@ func wanted(key toml.Key) string {
 		return "a list of tables"
 	case reflect.Map:
 		return "a table, each of its members " + map[reflect.Kind]string{
-			reflect.String: "a string", reflect.Int: "a whole number", reflect.Struct: "a table"}[t.Elem().Kind()]
+			reflect.String: "a string", reflect.Int: "a whole number", reflect.Struct: "a table", reflect.Interface: "a table"}[t.Elem().Kind()]
 	}
 	return "a table with " + strings.Join(tags(t), ", ")
 }

@@ -199,7 +199,7 @@ func (s *told) number(t *testing.T, u update) {
 }
 
 // check compares a history with what was told.
-func (s *told) check(t *testing.T, messages []chat) {
+func (s *told) check(t *testing.T, messages []spokenMessage) {
 	s.checkPrompts(t, messages)
 	blocks := map[place]bool{}
 	for _, m := range messages {
@@ -263,10 +263,10 @@ func (s *told) checkBlock(t *testing.T, at place, thinking, signed bool, text, w
 func tail(text string) string { return text[max(0, len(text)-80):] }
 
 // checkPrompts wants the acknowledged prompts, each once and in order. One without an answer may be there or not.
-func (s *told) checkPrompts(t *testing.T, messages []chat) {
+func (s *told) checkPrompts(t *testing.T, messages []spokenMessage) {
 	var known []*said
 	next := 0
-	var users []chat
+	var users []spokenMessage
 	for _, m := range messages {
 		if m.Role == "user" {
 			users = append(users, m)

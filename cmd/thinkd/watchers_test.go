@@ -330,7 +330,7 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 	slices.Sort(r.late)
 	r.apart, r.took = last.Sub(first), first.Sub(began)
 
-	var log struct{ Messages []chat }
+	var log struct{ Messages []spokenMessage }
 	speaker.must("session/history", session, &log)
 	var text strings.Builder
 	for _, block := range log.Messages[len(log.Messages)-1].Content {
@@ -442,7 +442,7 @@ func TestServeEndsWithWatchersThatDoNotRead(t *testing.T) {
 	}
 
 	s = startServe(t, command(t, env, serveArgs(data)...))
-	var log struct{ Messages []chat }
+	var log struct{ Messages []spokenMessage }
 	dialWS(t, s.base, s.token, nil).must("session/history", map[string]any{"session_id": made.ID}, &log)
 	if m := log.Messages; len(m) != 3 || m[0].Turn != turn.ID || m[1].Incomplete != "interrupted" || m[2].Turn != queued.ID {
 		t.Fatalf("after the end the history is %+v", log.Messages)

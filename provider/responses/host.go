@@ -1,5 +1,10 @@
 package responses
 
+import (
+	"maps"
+	"slices"
+)
+
 // Host is what is special about who serves the API. The zero value is a host that takes what all of them take.
 type Host struct {
 	KeyHeader     string            // holds the key as it is; empty: Authorization, as a bearer token
@@ -45,3 +50,6 @@ var hosts = map[string]Host{
 
 // HostNamed is the record for a dialect of the API; a dialect that is not known is a plain host.
 func HostNamed(dialect string) Host { return hosts[dialect] }
+
+// Hosts lists the dialects of the API that have a record, sorted.
+func Hosts() []string { return slices.Sorted(maps.Keys(hosts)) }

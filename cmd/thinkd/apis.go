@@ -1,0 +1,113 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/responses"
+)
+
+// wireAPI is an API that this build speaks.
+type wireAPI struct {
+	name     string
+	dialects func() ([]string, error) // that it has records for
+	open     func(e endpoint, dialect string) (provider.Provider, error)
+	// The end of a base URL that is added for each call, and so has no place in one; empty: a base URL has it.
+	added     string
+	simulated func(dialect string) string // the path of the simulator's base URL
+}
+
+// apis lists them as the documentation does.
+var apis = []wireAPI{
+	{"messages", listed("anthropic"), openMessages, "/v1", always("")},
+	{"responses", listed(responses.Hosts()...), openResponses, "", always("/v1")},
+	{"chat", chat.Dialects, openChat, "", func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
+}
+
+// ownDialects are those that the configuration states, by name. They are ways to speak Chat Completions.
+type ownDialects map[string]*chat.Dialect
+
+// plainDialect is that of a host of Chat Completions of which nothing is known.
+const plainDialect = "generic"
+
+func listed(words ...string) func() ([]string, error) {
+	return func() ([]string, error) { return words, nil }
+}
+
+func always(path string) func(string) string { return func(string) string { return path } }
+
+func apiNamed(name string) (wireAPI, bool) {
+	i := slices.IndexFunc(apis, func(a wireAPI) bool { return a.name == name })
+	if i < 0 {
+		return wireAPI{}, false
+	}
+	return apis[i], true
+}
+
+func openMessages(e endpoint, _ string) (provider.Provider, error) {
+	return messages.New(messages.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
+		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+}
+
+func openResponses(e endpoint, dialect string) (provider.Provider, error) {
+	return responses.New(responses.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: responses.HostNamed(dialect),
+		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Client: e.client, Log: e.log}), nil
+}
+
+func openChat(e endpoint, dialect string) (provider.Provider, error) {
+	d := e.own[dialect]
+	if d == nil {
+		var err error
+		if d, err = chat.Named(cmp.Or(dialect, plainDialect)); err != nil {
+			return nil, err
+		}
+	}
+	return chat.New(chat.Config{Provider: e.ID, Dialect: d, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
+		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+}
+
+// laterAPIs are wire APIs by name that this build has no adapter for.
+var laterAPIs = []string{"gemini", "ollama"}
+
+// checkAPI says what is wrong with the name of an API.
+func checkAPI(name string) string {
+	var served []string
+	for _, a := range apis {
+		served = append(served, a.name)
+	}
+	list := strings.Join(served, ", ")
+	switch {
+	case slices.Contains(served, name):
+		return ""
+	case name == "":
+		return "missing; this version serves " + list
+	case slices.Contains(laterAPIs, name):
+		return fmt.Sprintf("this version does not serve %q yet; it serves %s", name, list)
+	}
+	return fmt.Sprintf("%q is no wire API; this version serves %s", name, list)
+}
+
+// checkDialect says what is wrong with the name of a dialect of an API.
+func checkDialect(api, dialect string, own ownDialects) string {
+	a, ok := apiNamed(api)
+	if !ok || dialect == "" {
+		return ""
+	}
+	known, err := a.dialects()
+	if err != nil {
+		return err.Error()
+	}
+	if api == "chat" {
+		known = slices.Concat(known, slices.Sorted(maps.Keys(own)))
+	}
+	if slices.Contains(known, dialect) {
+		return ""
+	}
+	return fmt.Sprintf("%q is not a dialect of %s in this version; known: %s", dialect, api, strings.Join(known, ", "))
+}
