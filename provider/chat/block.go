@@ -84,14 +84,14 @@ func (r *reply) thinking(m gjson.Result) error {
 	var text gjson.Result
 	name := ""
 	for _, field := range r.form.TextFields {
-		if v := m.Get(gjson.Escape(field)); v.Type == gjson.String && v.Str != "" {
+		if v := m.Get(field); v.Type == gjson.String && v.Str != "" {
 			text, name = v, field // several of them hold the same text: the first counts
 			break
 		}
 	}
 	var came gjson.Result
 	if r.form.DetailsField != "" {
-		came = m.Get(gjson.Escape(r.form.DetailsField))
+		came = m.Get(r.form.DetailsField)
 	}
 	if name != "" {
 		if r.form.Repeats && len(text.Str) >= fillerLength && text.Str == r.filler {
@@ -280,7 +280,7 @@ func (r *reply) opaque(m gjson.Result) error {
 	if r.form.OpaqueField == "" {
 		return nil
 	}
-	v := m.Get(gjson.Escape(r.form.OpaqueField))
+	v := m.Get(r.form.OpaqueField)
 	if !v.Exists() || v.Type == gjson.Null || v.Type == gjson.String && v.Str == "" {
 		return nil
 	}

@@ -41,7 +41,7 @@ func (r *reply) toolCall(piece gjson.Result) error {
 		c.name = valid(piece.Get("function.name").Str)
 	}
 	for _, name := range r.form.CallFields {
-		if v := piece.Get(gjson.Escape(name)); v.Exists() && v.Type != gjson.Null {
+		if v := piece.Get(name); v.Exists() && v.Type != gjson.Null {
 			c.members[name] = json.RawMessage(valid(v.Raw))
 		}
 	}

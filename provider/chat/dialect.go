@@ -161,9 +161,9 @@ type MessageForm struct {
 	Files                 bool   `json:"files,omitempty"`               // documents are taken
 }
 
-// Listing is how the host lists its models.
+// Listing is how the host lists its models, for who asks it; calls of this package do not.
 type Listing struct {
-	Path   string `json:"path,omitempty"` // empty: it does not
+	Path   string `json:"path,omitempty"` // empty: there is no list to depend on
 	Parser string `json:"parser,omitempty"`
 }
 

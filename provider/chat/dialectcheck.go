@@ -15,6 +15,11 @@ import (
 // be named all the same, as the vendors' documents name them.
 var samplingParameters = []string{"temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty"}
 
+var (
+	plainID   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
+	plainName = regexp.MustCompile(`^[A-Za-z0-9_-]*$`) // empty where there is none; nothing that a path would read
+)
+
 // check refuses a record that contradicts itself.
 func (d *Dialect) check() error {
 	for _, word := range []struct {
@@ -39,7 +44,7 @@ func (d *Dialect) check() error {
 		}
 	}
 	switch {
-	case !regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`).MatchString(d.ID):
+	case !plainID.MatchString(d.ID):
 		return fmt.Errorf("id: %q is no name of small letters, digits, dots and hyphens", d.ID)
 	case !strings.HasPrefix(d.ChatPath, "/"):
 		return fmt.Errorf("chat_path: %q does not begin with a slash", d.ChatPath)
@@ -53,12 +58,19 @@ func (d *Dialect) check() error {
 		return fmt.Errorf("echo: what has no field can only go back under the name that it came under")
 	case d.Echo.Empty == echoEmptyArray && d.Response.DetailsField == "":
 		return fmt.Errorf("echo.empty: there is no response.details_field")
+	case d.Echo.Field == "content" && (d.Message.StringContentOnly || !d.Response.ContentArray):
+		return fmt.Errorf("echo.field: content takes thinking only where it may be an array, in both directions")
 	case slices.Contains(d.Echo.StripFields, d.Echo.Field) && d.Echo.Field != "":
 		return fmt.Errorf("echo.strip_fields: %q is the field to be sent", d.Echo.Field)
 	case d.Request.ForceStream && d.Request.NoStreamTools:
 		return fmt.Errorf("request: force_stream and no_stream_tools leave no way to send tools")
 	case d.Request.ToolChoiceWhenThinking != nil && !slices.Contains(d.Request.ToolChoiceWhenThinking, "auto"):
 		return fmt.Errorf("request.tool_choice_when_thinking: it has to allow auto")
+	}
+	for _, name := range slices.Concat(d.Response.TextFields, d.Response.CallFields, d.Echo.Also, []string{d.Response.DetailsField, d.Response.OpaqueField, d.Echo.Field}) {
+		if !plainName.MatchString(name) {
+			return fmt.Errorf("response, echo: %q is no plain name of a member", name)
+		}
 	}
 	for _, name := range slices.Concat(d.Request.Drop, d.Request.DropWhenThinking) {
 		if !slices.Contains(samplingParameters, name) {

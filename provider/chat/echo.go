@@ -71,8 +71,8 @@ func (h *history) ownOf(i int, s provider.State) bool {
 	}
 	form := h.dialect.Response
 	kept := gjson.ParseBytes(s.Data)
-	sealed := form.DetailsField != "" && kept.Get(gjson.Escape(form.DetailsField)).Exists() ||
-		form.OpaqueField != "" && kept.Get(gjson.Escape(form.OpaqueField)).Exists()
+	sealed := form.DetailsField != "" && kept.Get(form.DetailsField).Exists() ||
+		form.OpaqueField != "" && kept.Get(form.OpaqueField).Exists()
 	return !(sealed && h.strip && i < h.lastUser)
 }
 

@@ -269,7 +269,7 @@ func (h *history) call(i int, b provider.ToolCall) (tree, error) {
 		return out, nil
 	}
 	for _, name := range h.dialect.Response.CallFields {
-		if v := kept.Get(gjson.Escape(name)); v.Exists() {
+		if v := kept.Get(name); v.Exists() {
 			out[name] = json.RawMessage(v.Raw)
 			h.opaque = true
 		}

@@ -172,44 +172,50 @@ func past() []provider.Message {
 	}
 }
 
-const toolPrompt = "Read the file and compare both of its dates. [[sim: tool=read rounds=2 text=20 thinking=20]]"
+const toolPrompt = "Read the file and compare both of its dates. [[sim: tool=read text=20 thinking=20]]"
 
 // Every model after every other and back: nothing is refused, and on the way back the first one's own thinking is on
 // the wire again.
 func TestSwitch(t *testing.T) {
-	server, open := simulator(t)
 	for i, from := range seats {
-		for j, to := range seats {
-			if testing.Short() && (i+j)%5 != 0 {
-				continue
+		t.Run(fmt.Sprintf("%s %s", from.dialect, from.model.ID), func(t *testing.T) {
+			t.Parallel()
+			for j, to := range seats {
+				if testing.Short() && (i+j)%5 != 0 {
+					continue
+				}
+				server, open := simulator(t)
+				switchOver(&talk{t: t, open: open, history: past()}, server, from, to)
 			}
-			name := fmt.Sprintf("%s %s to %s %s", from.dialect, from.model.ID, to.dialect, to.model.ID)
-			k := &talk{t: t, open: open, history: past()}
-			thought, err := k.turn(from, said(toolPrompt))
-			if err != nil {
-				t.Errorf("%s: the first: %v", name, err)
-				continue
-			}
-			if from.shown != (thought != "") {
-				t.Errorf("%s: the first thought %q, shown %v", name, thought, from.shown)
-			}
-			if _, err := k.turn(to, said(toolPrompt)); err != nil {
-				t.Errorf("%s: after the switch: %v", name, err)
-				continue
-			}
-			if _, err := k.turn(from, said("And now? [[sim: text=20 thinking=20]]")); err != nil {
-				t.Errorf("%s: on the way back: %v", name, err)
-				continue
-			}
-			requests := server.Requests()
-			body := gjson.ParseBytes(requests[len(requests)-1].Body)
-			if missing := missingThinking(body, k.history[:len(k.history)-1], from); from.returns && missing != "" {
-				t.Errorf("%s: on the way back this is not on the wire: %s", name, missing)
-			}
-		}
+		})
+	}
+}
+
+func switchOver(k *talk, server *sim.Server, from, to seat) {
+	name := fmt.Sprintf("to %s %s", to.dialect, to.model.ID)
+	thought, err := k.turn(from, said(toolPrompt))
+	if err != nil {
+		k.t.Errorf("%s: the first: %v", name, err)
+		return
+	}
+	if from.shown != (thought != "") {
+		k.t.Errorf("%s: the first thought %q, shown %v", name, thought, from.shown)
+	}
+	if _, err := k.turn(to, said(toolPrompt)); err != nil {
+		k.t.Errorf("%s: after the switch: %v", name, err)
+		return
+	}
+	if _, err := k.turn(from, said("And now? [[sim: text=20 thinking=20]]")); err != nil {
+		k.t.Errorf("%s: on the way back: %v", name, err)
+		return
+	}
+	requests := server.Requests()
+	body := gjson.ParseBytes(requests[len(requests)-1].Body)
+	if missing := missingThinking(body, k.history[:len(k.history)-1], from); from.returns && missing != "" {
+		k.t.Errorf("%s: on the way back this is not on the wire: %s", name, missing)
 	}
 	for _, r := range server.Refusals() {
-		t.Errorf("refused: %+v", r)
+		k.t.Errorf("%s: refused: %+v", name, r)
 	}
 }
 

@@ -142,53 +142,73 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 	if !root.IsObject() {
 		return r.oddity("an event that is no object")
 	}
-	if model := root.Get("model").Str; model != "" {
-		r.origin.Model, r.stop.Model = valid(model), valid(model)
-	}
-	if r.stop.RequestID == "" {
-		r.stop.RequestID = valid(root.Get("id").Str)
-	}
-	for _, path := range r.form.UsagePaths {
-		if u := root.Get(path); u.IsObject() { // each report is of all so far: the last one counts
-			r.usage = u
-			break
+	var choices gjson.Result
+	root.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "model":
+			if value.Str != "" {
+				r.origin.Model, r.stop.Model = valid(value.Str), valid(value.Str)
+			}
+		case "id":
+			if r.stop.RequestID == "" {
+				r.stop.RequestID = valid(value.Str)
+			}
+		case "choices":
+			choices = value
 		}
+		return true
+	})
+	if strings.Contains(root.Raw, `"usage"`) {
+		r.count(root)
 	}
 	var err error
-	choices := 0
-	root.Get("choices").ForEach(func(_, choice gjson.Result) bool {
+	choices.ForEach(func(_, choice gjson.Result) bool {
 		// Copilot parts one answer into several choices, so all of them are one here: more than one is never asked for.
-		choices++
 		err = r.choice(choice, words)
 		return err == nil
 	})
 	if err != nil {
 		return err
 	}
-	if choices == 0 {
-		return r.alive()
+	return r.alive()
+}
+
+// count takes in a usage: each one is of all so far, so the last one counts.
+func (r *reply) count(root gjson.Result) {
+	for _, path := range r.form.UsagePaths {
+		if u := root.Get(path); u.IsObject() {
+			r.usage = u
+			return
+		}
 	}
-	return nil
 }
 
 func (r *reply) choice(choice gjson.Result, words string) error {
-	said := choice.Get(words)
-	if !said.IsObject() {
-		if text := choice.Get("text"); text.Type == gjson.String { // of hosts that mix in the older API's form
-			if err := r.text(text); err != nil {
-				return err
-			}
+	var said, text, reason gjson.Result
+	choice.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case words:
+			said = value
+		case "text":
+			text = value
+		case "finish_reason":
+			reason = value
 		}
-	} else if err := r.message(said); err != nil {
-		return err
+		return true
+	})
+	var err error
+	if said.IsObject() {
+		err = r.message(said)
+	} else if text.Type == gjson.String { // of hosts that mix in the older API's form
+		err = r.text(text)
 	}
-	if reason := choice.Get("finish_reason"); reason.Type == gjson.String {
+	if reason.Type == gjson.String {
 		r.finished = true
 		if reason.Str != "" {
 			r.stop.Raw = valid(reason.Str)
 		}
 	}
-	return r.alive()
+	return err
 }
 
 // message takes in what one delta says, or a whole message: thinking, text and calls, in the order in which they are

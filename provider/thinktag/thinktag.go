@@ -6,7 +6,8 @@
 //
 // Guarantees: the Raw of all pieces, joined, is the text as it came; a Text is never empty but for pieces that only
 // mark a place; nothing is held back but the beginning of a tag and white space whose place is not yet clear, and
-// [Splitter.Flush] gives that out too. The first closing tag ends thinking, wherever it stands: tags do not nest.
+// [Splitter.Flush] gives that out too; of white space it holds no more than 4 KiB, and beyond that the cuts may show in
+// it. The first closing tag ends thinking, wherever it stands: tags do not nest.
 //
 // A Splitter is armed only where a dialect or a model says that such text is to be expected. It must never see what a
 // user or a tool wrote. This package imports nothing else of the project.
@@ -58,6 +59,9 @@ type Piece struct {
 // space is what is dropped around tags.
 const space = " \t\r\n"
 
+// held is how much white space waits: a model that gets stuck in it shall be seen.
+const held = 4 << 10
+
 type state int
 
 const (
@@ -73,15 +77,15 @@ type Splitter struct {
 	tags    Tags
 	pairs   []Pair
 	state   state
-	pair    Pair   // the one that is open
-	buf     string // not yet decided
-	raw     string // of the marks since the last piece
-	fresh   bool   // nothing of the open thinking was shown: white space is dropped
-	watch   bool   // a closing tag would turn what was said
-	before  byte   // the last byte said
-	newLine bool   // what comes begins a line
-	fence   bool   // it is in a block of code
-	closed  bool   // a closing tag came
+	pair    Pair            // the one that is open
+	buf     string          // not yet decided
+	raw     strings.Builder // of the marks since the last piece
+	fresh   bool            // nothing of the open thinking was shown: white space is dropped
+	watch   bool            // a closing tag would turn what was said
+	before  byte            // the last byte said
+	newLine bool            // what comes begins a line
+	fence   bool            // it is in a block of code
+	closed  bool            // a closing tag came
 }
 
 // NewSplitter begins a text.
@@ -132,8 +136,8 @@ func (s *Splitter) run(flush bool) (out []Piece) {
 
 // mark takes the marks that wait for a piece to stand in.
 func (s *Splitter) mark() string {
-	raw := s.raw
-	s.raw = ""
+	raw := s.raw.String()
+	s.raw.Reset()
 	return raw
 }
 
@@ -148,7 +152,7 @@ func (s *Splitter) take(n int) string {
 func (s *Splitter) begin(out []Piece, flush bool) []Piece {
 	text := strings.TrimLeft(s.buf, space)
 	lead := len(s.buf) - len(text)
-	if text == "" && !flush {
+	if text == "" && !flush && lead < held {
 		return out
 	}
 	for _, p := range s.pairs {
@@ -157,10 +161,10 @@ func (s *Splitter) begin(out []Piece, flush bool) []Piece {
 			s.pair = p
 			return s.open(out, lead+len(p.Open))
 		case strings.HasPrefix(text, p.Close): // of a template that closed an empty block
-			s.raw += s.take(lead + len(p.Close))
+			s.raw.WriteString(s.take(lead + len(p.Close)))
 			s.state, s.closed = afterTurn, true
 			return out
-		case !flush && (strings.HasPrefix(p.Open, text) || strings.HasPrefix(p.Close, text)):
+		case !flush && text != "" && (strings.HasPrefix(p.Open, text) || strings.HasPrefix(p.Close, text)):
 			return out
 		}
 	}
@@ -177,7 +181,7 @@ func (s *Splitter) begin(out []Piece, flush bool) []Piece {
 
 // open begins thinking after n bytes of marks.
 func (s *Splitter) open(out []Piece, n int) []Piece {
-	s.raw += s.take(n)
+	s.raw.WriteString(s.take(n))
 	s.state, s.fresh, s.watch = thinking, true, false
 	return append(out, Piece{Kind: Opened, Raw: s.mark()})
 }
@@ -185,7 +189,7 @@ func (s *Splitter) open(out []Piece, n int) []Piece {
 func (s *Splitter) think(out []Piece, flush bool) []Piece {
 	if s.fresh {
 		text := strings.TrimLeft(s.buf, space)
-		s.raw += s.take(len(s.buf) - len(text))
+		s.raw.WriteString(s.take(len(s.buf) - len(text)))
 		s.fresh = text == ""
 	}
 	end := s.pair
@@ -198,13 +202,16 @@ func (s *Splitter) think(out []Piece, flush bool) []Piece {
 			out = append(out, Piece{Thought, trimmed, s.mark() + trimmed})
 			text = text[len(trimmed):]
 		}
-		s.raw += text + s.take(len(end.Close))
+		s.raw.WriteString(text + s.take(len(end.Close)))
 		s.state, s.closed = afterTag, true
 		return out
 	}
 	n := len(s.buf)
 	if !flush { // white space before the closing tag is no thinking, so it waits for what follows
-		n = len(strings.TrimRight(s.buf[:n-begun(s.buf, end.Close)], space))
+		n -= begun(s.buf, end.Close)
+		if said := len(strings.TrimRight(s.buf[:n], space)); n-said < held {
+			n = said
+		}
 	}
 	if n == 0 {
 		return out
@@ -216,7 +223,7 @@ func (s *Splitter) think(out []Piece, flush bool) []Piece {
 // resume drops white space until the answer goes on.
 func (s *Splitter) resume(out []Piece, flush bool) []Piece {
 	text := strings.TrimLeft(s.buf, space)
-	s.raw += s.take(len(s.buf) - len(text))
+	s.raw.WriteString(s.take(len(s.buf) - len(text)))
 	if text == "" && !flush {
 		return out
 	}

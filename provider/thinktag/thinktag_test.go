@@ -175,6 +175,24 @@ func TestFlushInside(t *testing.T) {
 	}
 }
 
+// White space without end is shown in the end.
+func TestEndlessSpace(t *testing.T) {
+	for _, start := range []string{"", "<think>a", "<think>a</think>", "a</th"} {
+		s := thinktag.NewSplitter(tags(thinktag.Closed))
+		s.Add(start)
+		shown := 0
+		for range 100_000 {
+			for _, p := range s.Add("\n") {
+				shown += len(p.Text)
+			}
+		}
+		dropped := strings.HasSuffix(start, "</think>") // the answer has not begun
+		if (shown < 90_000) != dropped {
+			t.Errorf("after %q: %d of 100000 characters shown", start, shown)
+		}
+	}
+}
+
 func TestUnclosed(t *testing.T) {
 	for text, want := range map[string]bool{"a": true, "a</think>b": false, "<think>a": false} {
 		s := thinktag.NewSplitter(tags(thinktag.Open))

@@ -1,0 +1,63 @@
+package chat_test
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/providertest"
+)
+
+// constant answers everything with the same body.
+type constant struct{ kind, body string }
+
+func (c constant) RoundTrip(req *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Request: req, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(strings.NewReader(c.body))}, nil
+}
+
+// Whatever a host sends, the contract of a reply is kept, and what came can be sent back.
+func FuzzReply(f *testing.F) {
+	ids, err := chat.Dialects()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, id := range ids {
+		files, err := os.ReadDir("testdata/" + id)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range files {
+			data, err := os.ReadFile("testdata/" + id + "/" + file.Name())
+			if err != nil {
+				f.Fatal(err)
+			}
+			_, stream, _ := strings.Cut(string(data), "-- stream --\n")
+			stream, _, _ = strings.Cut(stream, "-- want --")
+			f.Add(uint8(i), true, stream)
+			_, whole, _ := strings.Cut(string(data), "-- answer --\n")
+			whole, _, _ = strings.Cut(whole, "-- want --")
+			f.Add(uint8(i), false, whole)
+		}
+	}
+	f.Fuzz(func(t *testing.T, dialect uint8, streamed bool, body string) {
+		kind := "application/json"
+		if streamed {
+			kind = "text/event-stream"
+		}
+		api := newAPI(t, ids[int(dialect)%len(ids)], constant{kind, body})
+		req := &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}
+		reply := providertest.Check(t, api.Stream(t.Context(), req))
+		if reply.Stop == nil {
+			return
+		}
+		req.Messages = append(req.Messages, logged(t, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}), said("And?"))
+		again := providertest.Check(t, api.Stream(t.Context(), req))
+		if again.Err != nil {
+			t.Errorf("what came cannot be sent: %v", again.Err)
+		}
+	})
+}
