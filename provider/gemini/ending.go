@@ -1,0 +1,123 @@
+package gemini
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// continues is the finish reason at the limit of one request (docs: get-started-with-gemini-4).
+const continues = "CONTINUATION"
+
+// ending is how a request's answer ended, as far as it is known.
+type ending struct {
+	reason     string // finishReason
+	message    string // finishMessage
+	blocked    string // promptFeedback.blockReason: there will be no candidates
+	responseID string
+}
+
+// over reports whether the end of the body is the end of the answer.
+func (e *ending) over() bool { return e.reason != "" || e.blocked != "" }
+
+func (e *ending) block(word, message string) { e.blocked, e.message = word, message }
+
+// misfired reports whether the model tried to call a tool and failed, mostly with nothing to show (docs:
+// troubleshooting).
+func (e *ending) misfired() bool {
+	return e.reason == "MALFORMED_FUNCTION_CALL" || e.reason == "UNEXPECTED_TOOL_CALL"
+}
+
+// refusals are the finish reasons by which the vendor withholds an answer (SDK: FinishReason).
+var refusals = []string{"SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
+	"IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION"}
+
+// stopReason is ours for the vendor's. Calls are known by their parts: the vendor has no word for them.
+func (e *ending) stopReason(calls int) provider.StopReason {
+	switch {
+	case e.blocked != "", slices.Contains(refusals, e.reason):
+		return provider.StopRefusal
+	case e.reason == "MAX_TOKENS", e.reason == continues: // cut at a limit, and not to be continued
+		return provider.StopMaxTokens
+	case calls > 0:
+		return provider.StopToolUse
+	}
+	return provider.StopEndTurn // STOP, OTHER, and words that this build does not know
+}
+
+// finish ends the block that is open, and the reply.
+func (r *reply) finish() error {
+	if err := r.seal(); err != nil {
+		return err
+	}
+	s := &r.stop
+	s.Reason = r.end.stopReason(r.calls)
+	s.Raw = cmp.Or(r.end.reason, r.end.blocked)
+	if s.Raw != "STOP" && s.Raw != "MAX_TOKENS" {
+		s.Detail = strings.TrimSuffix(s.Raw+": "+r.end.message, ": ")
+	}
+	s.Usage, s.RawUsage = r.usage.sum, r.usage.raw
+	if r.odd > 0 {
+		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", s.RequestID)
+	}
+	r.emit(*s)
+	return nil
+}
+
+// usage sums the requests of an answer: within one, each report is the total so far.
+type usage struct {
+	raw  json.RawMessage // the last report
+	last provider.Usage
+	sum  provider.Usage
+}
+
+func (u *usage) report(object gjson.Result) {
+	if !object.IsObject() {
+		return
+	}
+	u.raw = json.RawMessage(object.Raw)
+	count := func(name string) int { return int(min(max(object.Get(name).Int(), 0), 1<<40)) }
+	u.last = provider.Usage{
+		Input:  count("promptTokenCount") + count("toolUsePromptTokenCount"),
+		Output: count("candidatesTokenCount"), // without thoughts (SDK: UsageMetadata)
+		Cached: count("cachedContentTokenCount"),
+	}
+	if n := object.Get("thoughtsTokenCount"); n.Type == gjson.Number {
+		thought := count("thoughtsTokenCount")
+		u.last.Reasoning = &thought
+		u.last.Output += thought
+	}
+}
+
+// hop ends a request: each is billed.
+func (u *usage) hop() {
+	u.sum = u.sum.Add(u.last)
+	u.last = provider.Usage{}
+}
+
+// repairable gives an error the meaning that its text has, and names the repair that may help, unless it is in force
+// already or no signature was sent. The texts are matched on their code-like fragments only (docs: thought-signatures).
+func repairable(err error, call *call, req *provider.Request) error {
+	e, ok := err.(*provider.Error)
+	if !ok || e.Status != http.StatusBadRequest {
+		return err
+	}
+	text := strings.ToLower(e.Message)
+	says := func(fragment string) bool { return strings.Contains(text, fragment) }
+	switch {
+	case says("api key not valid"), says("api_key_invalid"):
+		e.Kind = provider.KindAuth // the vendor answers 400 to a wrong key
+	case says("exceeds the maximum number of tokens"):
+		e.Kind = provider.KindTooLong
+	case (says("thought_signature") || says("thoughtsignature") || says("thought signature")) &&
+		!slices.Contains(req.Repairs, BypassSignature):
+		e.Repair = BypassSignature
+	}
+	return e
+}

@@ -1,0 +1,141 @@
+// Package gemini speaks Google's generateContent, streamed and whole.
+//
+// What the vendor calls a part has no end of its own: texts come in pieces, and what is signed is a piece. A block here
+// is a run of parts of one kind. Its State is the list of its parts as they came, with nothing joined but texts that
+// carry nothing beside them; on the next request the list goes back part by part, so that each thought signature stands
+// on the very part that it came on, be its text empty (docs: thought-signatures). Signatures are strings and stay so.
+//
+// Summaries of thinking are for people. They do not go back; the thinking itself travels in the signatures. Where a
+// signature is wanted and there is none that the model would take, the documented bypass stands in its place.
+//
+// An answer may take several requests: the newest models stop at the limit of one request and are asked to go on, and a
+// broken stream is taken up again at its last checkpoint, if nothing that was shown since comes differently. An answer
+// is over at the end of its body, after a finish reason.
+//
+// Facts are from the vendor's documentation; "docs: x" names its page, "SDK" is google.golang.org/genai.
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// wireAPI is the name in [provider.Origin] and [provider.Error].
+const wireAPI = "gemini"
+
+// BypassSignature puts the documented bypass in the place of all thought signatures of earlier turns, for a history
+// whose signatures the vendor does not take (docs: thought-signatures).
+const BypassSignature provider.Repair = "gemini/bypass_signature"
+
+// Config is where the API is and who calls.
+type Config struct {
+	Provider string // the configured provider's id
+	Vendor   string // who makes the models: google
+	BaseURL  string // without /v1beta, as the vendor's own clients take it
+	Key      provider.Secret
+	KeyVar   string // the environment variable that a missing key would be in, for the error
+	Headers  map[string]string
+	Client   *http.Client // nil: a new one
+	Log      *slog.Logger // nil: nothing is logged
+}
+
+// API is generateContent at one address with one key.
+type API struct {
+	vendor string
+	base   string
+	host   string
+	keyVar string
+	caller provider.Caller
+	log    *slog.Logger
+}
+
+var _ provider.Provider = (*API)(nil)
+
+// New makes the adapter; it does not call.
+func New(cfg Config) *API {
+	a := &API{
+		vendor: cfg.Vendor,
+		base:   strings.TrimRight(cfg.BaseURL, "/"),
+		keyVar: cfg.KeyVar,
+		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
+		log:    cfg.Log,
+	}
+	if u, err := url.Parse(a.base); err == nil {
+		a.host = u.Host
+	}
+	if a.caller.Client == nil {
+		a.caller.Client = provider.NewClient(nil)
+	}
+	if a.log == nil {
+		a.log = slog.New(slog.DiscardHandler)
+	}
+	return a
+}
+
+// Wire is `generationConfig` with its `thinkingConfig`, `{}` where nothing is said about thinking.
+func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
+	t, _, err := control(req)
+	if err != nil {
+		return nil, err
+	}
+	if t == nil {
+		return json.RawMessage("{}"), nil
+	}
+	return encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
+}
+
+// Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
+// were begun and not ended stay so.
+func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		if err := a.stream(ctx, req, yield); err != nil && err != errLeft {
+			yield(nil, err)
+		}
+	}
+}
+
+func (a *API) stream(ctx context.Context, req *provider.Request, yield func(provider.Event, error) bool) error {
+	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+		return err
+	}
+	call, err := a.build(req)
+	if err != nil {
+		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	r := a.newReply(call, yield)
+	for {
+		err := r.hop(ctx)
+		switch again, err := r.again(ctx, err); {
+		case err != nil:
+			return repairable(err, call, req)
+		case !again:
+			return r.finish()
+		}
+	}
+}
+
+// address is where a model answers. Names from the vendor's list begin with "models/".
+func (a *API) address(model string) string {
+	return a.base + "/v1beta/models/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
+}
+
+// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
+func encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
+}

@@ -1,0 +1,315 @@
+package gemini
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Bypass stands where a thought signature is wanted and there is none. It goes out as this text, not as base64 (docs:
+// thought-signatures).
+const Bypass = "skip_thought_signature_validator"
+
+// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
+// JSON object: the API takes an object only.
+const InvalidArguments = "invalid_arguments"
+
+// unanswered is the result of a call that has none: counts of calls and results have to match (docs: function-calling).
+const unanswered = "interrupted before a result came"
+
+type content struct {
+	Role  string `json:"role,omitempty"`
+	Parts []any  `json:"parts"` // part, or json.RawMessage of the vendor's own
+}
+
+// part is a part that we write ourselves.
+type part struct {
+	Text      *string   `json:"text,omitempty"`
+	Inline    *inline   `json:"inlineData,omitempty"`
+	Call      *callPart `json:"functionCall,omitempty"`
+	Response  *response `json:"functionResponse,omitempty"`
+	Signature string    `json:"thoughtSignature,omitempty"`
+}
+
+type inline struct {
+	MimeType string `json:"mimeType"`
+	Data     []byte `json:"data"`
+}
+
+type callPart struct {
+	ID   string          `json:"id,omitempty"`
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+type response struct {
+	ID       string            `json:"id,omitempty"`
+	Name     string            `json:"name"`
+	Response map[string]string `json:"response"`
+	Parts    []part            `json:"parts,omitempty"`
+}
+
+// history writes earlier messages for a model and counts what becomes of their thinking.
+type history struct {
+	generation int  // of the model; 0: not known
+	leveled    bool // the model wants its signatures back
+	bypass     bool // the repair is in force
+	count      provider.Conversion
+	bypassed   int // steps that go out with the bypass
+}
+
+// pending is a call that waits for its result: id is our name of it, wireID the one on the wire, empty for none.
+type pending struct{ id, wireID, name string }
+
+// contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
+// results, in the order of the calls, in one of the user's (docs: function-calling).
+func (h *history) contents(list []provider.Message) ([]content, error) {
+	out := []content{}
+	var open []pending
+	results := map[string]provider.ToolResult{}
+	answer := func() error {
+		if len(open) > 0 {
+			parts, err := h.responses(open, results)
+			if err != nil {
+				return err
+			}
+			out = append(out, content{"user", parts})
+		}
+		open = nil
+		clear(results)
+		return nil
+	}
+	for i, m := range list {
+		if m.Role == provider.Assistant {
+			parts, calls, err := h.model(m.Blocks)
+			if err != nil {
+				return nil, fmt.Errorf("message %d: %w", i, err)
+			}
+			if len(parts) == 0 {
+				continue
+			}
+			out, open = append(out, content{"model", parts}), calls
+			for _, later := range list[i+1:] {
+				if later.Role == provider.Assistant {
+					break
+				}
+				gather(later.Blocks, results)
+			}
+			if err := answer(); err != nil {
+				return nil, fmt.Errorf("message %d: results: %w", i, err)
+			}
+			continue
+		}
+		parts, err := h.user(m.Blocks)
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		if len(parts) > 0 {
+			out = append(out, content{"user", parts})
+		}
+	}
+	return out, nil
+}
+
+func gather(list provider.Blocks, results map[string]provider.ToolResult) {
+	for _, b := range list {
+		if b, ok := b.(provider.ToolResult); ok {
+			results[b.CallID] = b
+		}
+	}
+}
+
+// user writes what a user says beside results, which stand with their calls.
+func (h *history) user(list provider.Blocks) ([]any, error) {
+	var parts []any
+	for i, b := range list {
+		switch b := b.(type) {
+		case provider.ToolResult:
+		case provider.Text:
+			if b.Text != "" {
+				parts = append(parts, part{Text: &b.Text})
+			}
+		case provider.Media:
+			if len(b.Data) == 0 {
+				return nil, fmt.Errorf("block %d: media of type %q without data", i, b.Type)
+			}
+			parts = append(parts, part{Inline: &inline{b.Type, b.Data}})
+		default:
+			return nil, fmt.Errorf("block %d: %s: a user does not say this", i, provider.KindOf(b))
+		}
+	}
+	return parts, nil
+}
+
+// responses writes the results of a step's calls.
+func (h *history) responses(calls []pending, results map[string]provider.ToolResult) ([]any, error) {
+	var parts, beside []any
+	for _, c := range calls {
+		result, ok := results[c.id]
+		if !ok {
+			result = provider.ToolResult{Failed: true, Blocks: provider.Blocks{provider.Text{Text: unanswered}}}
+		}
+		r := &response{ID: c.wireID, Name: c.name}
+		var texts []string
+		for _, b := range result.Blocks {
+			switch b := b.(type) {
+			case provider.Text:
+				texts = append(texts, b.Text)
+			case provider.Media:
+				p := part{Inline: &inline{b.Type, b.Data}}
+				if h.leveled { // from Gemini 3 on a result takes media (docs: function-calling)
+					r.Parts = append(r.Parts, p)
+				} else {
+					beside = append(beside, p)
+				}
+			default:
+				return nil, fmt.Errorf("result of %s: %s: no form for it", c.name, provider.KindOf(b))
+			}
+		}
+		member := "output"
+		if result.Failed {
+			member = "error"
+		}
+		r.Response = map[string]string{member: strings.Join(texts, "\n")}
+		parts = append(parts, part{Response: r})
+	}
+	return append(parts, beside...), nil
+}
+
+// model writes what a model said and lists its calls. The first call of a step has to be signed; where that is not so,
+// the bypass signs it. Older steps are not looked at by the server, but theirs stay as they were once sent, so that the
+// prefix does not change.
+func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err error) {
+	for i, b := range list {
+		state := provider.StateOf(b)
+		if len(state.Data) > 0 && state.Origin.API == wireAPI {
+			own, err := h.own(b, state)
+			if err != nil {
+				return nil, nil, fmt.Errorf("block %d: %w", i, err)
+			}
+			if c, ok := b.(provider.ToolCall); ok {
+				wireID := gjson.GetBytes(state.Data, "0.functionCall.id").Str
+				if len(calls) == 0 && h.leveled && len(own) > 0 && !hasSignature(own[0]) {
+					if own[0], err = withSignature(own[0], Bypass); err != nil {
+						return nil, nil, fmt.Errorf("block %d: %w", i, err)
+					}
+					h.bypassed++
+				}
+				calls = append(calls, pending{c.ID, wireID, c.Name})
+			}
+			for _, p := range own {
+				parts = append(parts, p)
+			}
+			continue
+		}
+		switch b := b.(type) {
+		case provider.Thinking:
+			h.count.Dropped++
+		case provider.Opaque: // another vendor's
+		case provider.Text:
+			if b.Text != "" {
+				parts = append(parts, part{Text: &b.Text})
+			}
+		case provider.ToolCall:
+			p := part{Call: &callPart{Name: b.Name}}
+			if p.Call.Args, err = arguments(b); err != nil {
+				return nil, nil, fmt.Errorf("block %d: %w", i, err)
+			}
+			if h.leveled { // older models know no ids
+				p.Call.ID = b.ID
+				if len(calls) == 0 {
+					p.Signature = Bypass
+					h.bypassed++
+				}
+			}
+			calls = append(calls, pending{b.ID, p.Call.ID, b.Name})
+			parts = append(parts, p)
+		default:
+			return nil, nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
+		}
+	}
+	return parts, calls, nil
+}
+
+// own writes a block of this API part by part. Another model's signatures are taken from the same generation or from
+// any since the third (docs: thought-signatures); others stay out, and with them all that only they make sense of.
+func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, error) {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(s.Data, &parts); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	wrote := generationOf(s.Origin.Model)
+	takes := !h.bypass && (wrote == h.generation || h.leveled && (wrote >= 3 || wrote == 0))
+	var out []json.RawMessage
+	for _, p := range parts {
+		signed := hasSignature(p)
+		switch {
+		case signed && takes:
+			h.count.Kept++
+			out = append(out, p)
+			continue
+		case signed:
+			h.count.Dropped++
+			var err error
+			if p, err = withSignature(p, ""); err != nil {
+				return nil, err
+			}
+		}
+		switch b.(type) {
+		case provider.Thinking: // a summary: only its signature was wanted (docs: thought-signatures)
+		case provider.Opaque:
+			if !signed {
+				out = append(out, p)
+			}
+		default:
+			if gjson.GetBytes(p, "text").Str != "" || gjson.GetBytes(p, "functionCall").Exists() {
+				out = append(out, p)
+			}
+		}
+	}
+	return out, nil
+}
+
+func hasSignature(part json.RawMessage) bool {
+	return gjson.GetBytes(part, "thoughtSignature").Str != ""
+}
+
+// withSignature is the part with another signature, or without one.
+func withSignature(part json.RawMessage, signature string) (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(part, &members); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	delete(members, "thoughtSignature")
+	if signature != "" {
+		text, err := json.Marshal(signature)
+		if err != nil {
+			return nil, err
+		}
+		members["thoughtSignature"] = text
+	}
+	return encode(members)
+}
+
+var errNoName = errors.New("a tool call without a name")
+
+func arguments(b provider.ToolCall) (json.RawMessage, error) {
+	text := bytes.TrimSpace(b.Input)
+	switch {
+	case b.Name == "":
+		return nil, errNoName
+	case b.Invalid != "":
+		return encode(map[string]string{InvalidArguments: b.Invalid})
+	case len(text) == 0:
+		return json.RawMessage("{}"), nil
+	case !gjson.ValidBytes(text) || text[0] != '{':
+		return encode(map[string]string{InvalidArguments: string(b.Input)})
+	}
+	return b.Input, nil
+}

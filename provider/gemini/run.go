@@ -1,0 +1,238 @@
+package gemini
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// run is a row of text parts of one kind while it comes: what becomes one block. Parts that say nothing beside their
+// text are joined; one that is signed, or says anything else, stays a part of its own (docs: thought-signatures).
+type run struct {
+	kind   provider.BlockKind // text or thinking
+	begun  bool               // Begin was told, and number is set
+	number int
+	since  time.Time         // of its start; zero: the answer came whole
+	text   strings.Builder   // of the whole run
+	parts  []json.RawMessage // those that are closed
+	plain  strings.Builder   // of the part that is still growing
+	own    bool              // a part says more than its text
+	signed bool
+}
+
+// text takes in a text part.
+func (r *reply) text(kind provider.BlockKind, p gjson.Result, text string) error {
+	text = valid(text)
+	more := false
+	p.ForEach(func(name, value gjson.Result) bool {
+		more = more || name.Str != "text" && name.Str != "thought" && value.Type != gjson.Null
+		return !more
+	})
+	if text == "" && !more {
+		return r.alive()
+	}
+	if more {
+		if err := r.hops.only("a signed part"); err != nil {
+			return err
+		}
+		r.hops.fixed()
+	} else {
+		var err error
+		if text, err = r.hops.fresh(kind, text); err != nil || text == "" {
+			return err
+		}
+	}
+	if r.run == nil || r.run.kind != kind {
+		if err := r.seal(); err != nil {
+			return err
+		}
+		r.run = &run{kind: kind}
+		if !r.wholly {
+			r.run.since = time.Now()
+		}
+	}
+	run := r.run
+	if more {
+		if err := run.close(); err != nil {
+			return err
+		}
+		raw := json.RawMessage(p.Raw)
+		run.parts, run.own = append(run.parts, raw), true
+		run.signed = run.signed || hasSignature(raw)
+	} else {
+		run.plain.WriteString(text)
+	}
+	run.text.WriteString(text)
+	return r.show(text)
+}
+
+// show tells a piece of the run. A block is begun with its first character, so that empty ones are never announced.
+func (r *reply) show(text string) error {
+	if text == "" {
+		return r.alive()
+	}
+	if run := r.run; !run.begun {
+		run.begun, run.number = true, r.number()
+		var shell provider.Block = provider.Text{}
+		if run.kind == provider.KindThinking {
+			shell = provider.Thinking{Kind: provider.ThinkingSummary}
+		}
+		if !r.emit(provider.Begin{Index: run.number, Block: shell}) {
+			return errLeft
+		}
+	}
+	if !r.emit(provider.Delta{Index: r.run.number, Text: text}) {
+		return errLeft
+	}
+	return nil
+}
+
+// number is that of a new block.
+func (r *reply) number() int {
+	r.shown = true
+	r.next++
+	return r.next - 1
+}
+
+// close ends the part that is growing.
+func (u *run) close() error {
+	if u.plain.Len() == 0 {
+		return nil
+	}
+	p := map[string]any{"text": u.plain.String()}
+	if u.kind == provider.KindThinking {
+		p["thought"] = true
+	}
+	raw, err := encode(p)
+	u.parts = append(u.parts, raw)
+	u.plain.Reset()
+	return err
+}
+
+// seal makes a block of the run that is open. A signature on nothing but empty text is kept where nobody sees it.
+func (r *reply) seal() error {
+	run := r.run
+	if run == nil {
+		return nil
+	}
+	r.run = nil
+	if err := run.close(); err != nil {
+		return err
+	}
+	text := run.text.String()
+	switch {
+	case run.kind == provider.KindText && text == "":
+		return r.opaque(run.parts)
+	case run.kind == provider.KindText:
+		b := provider.Text{Text: text}
+		if run.own {
+			var err error
+			if b.State, err = r.state(run.parts); err != nil {
+				return err
+			}
+		}
+		return r.close(run.number, b)
+	}
+	b := provider.Thinking{Text: text, Kind: provider.ThinkingSummary, Signed: run.signed}
+	if !run.since.IsZero() {
+		b.Duration = time.Since(run.since)
+	}
+	var err error
+	if b.State, err = r.state(run.parts); err != nil {
+		return err
+	}
+	if text != "" {
+		return r.close(run.number, b)
+	}
+	b.Kind = provider.ThinkingOmitted
+	return r.block(provider.Thinking{Kind: b.Kind}, b, "")
+}
+
+// block tells a block that comes in one piece.
+func (r *reply) block(shell, b provider.Block, text string) error {
+	n := r.number()
+	if !r.emit(provider.Begin{Index: n, Block: shell}) || text != "" && !r.emit(provider.Delta{Index: n, Text: text}) {
+		return errLeft
+	}
+	return r.close(n, b)
+}
+
+func (r *reply) close(n int, b provider.Block) error {
+	if !r.emit(provider.End{Index: n, Block: b}) {
+		return errLeft
+	}
+	return nil
+}
+
+func (r *reply) opaque(parts []json.RawMessage) error {
+	state, err := r.state(parts)
+	if err != nil {
+		return err
+	}
+	return r.block(provider.Opaque{}, provider.Opaque{State: state}, "")
+}
+
+// toolCall takes in a call, which comes in one piece: pieces of arguments come to those who ask for them (SDK:
+// FunctionCallingConfig). Older models give no id; ours never goes on the wire.
+func (r *reply) toolCall(p, call gjson.Result) error {
+	if err := r.hops.only("a tool call"); err != nil {
+		return err
+	}
+	r.hops.fixed()
+	if err := r.seal(); err != nil {
+		return err
+	}
+	if call.Get("willContinue").Bool() || call.Get("partialArgs").Exists() {
+		return r.api.caller.NoAnswer(r.resp, "a tool call comes in pieces, which was not asked for")
+	}
+	if call.Get("name").Str == "" {
+		return r.oddity("a call without a name")
+	}
+	b := provider.ToolCall{ID: valid(call.Get("id").Str), Name: valid(call.Get("name").Str)}
+	if b.ID == "" {
+		b.ID = r.mint()
+	}
+	r.calls++
+	text := ""
+	switch args := call.Get("args"); {
+	case args.IsObject():
+		text = args.Raw
+		b.Input = json.RawMessage(text)
+	case !args.Exists(), args.Type == gjson.Null:
+		b.Input = json.RawMessage("{}")
+	default:
+		text = args.Raw
+		b.Invalid = text
+	}
+	var err error
+	if b.State, err = r.state([]json.RawMessage{json.RawMessage(p.Raw)}); err != nil {
+		return err
+	}
+	return r.block(provider.ToolCall{ID: b.ID, Name: b.Name}, b, text)
+}
+
+// mint makes an id for a call: the answer's name and the call's number in it, of letters that every vendor takes.
+func (r *reply) mint() string {
+	name := strings.Map(func(c rune) rune {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '-' || c == '_' {
+			return c
+		}
+		return '_'
+	}, r.end.responseID)
+	if name == "" || len(name) > 48 {
+		name = rand.Text()
+	}
+	return fmt.Sprintf("call_%s_%d", name, r.calls)
+}
+
+// state is the block's parts as the vendor sent them.
+func (r *reply) state(parts []json.RawMessage) (provider.State, error) {
+	data, err := encode(parts)
+	return provider.State{Origin: r.origin, Data: data}, err
+}

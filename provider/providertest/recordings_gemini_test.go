@@ -1,0 +1,48 @@
+package providertest_test
+
+import (
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/gemini"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/tidwall/gjson"
+)
+
+// geminiReader reads generateContent.
+var geminiReader = reader{
+	open: func(c recording, address string) provider.Provider {
+		return gemini.New(gemini.Config{Provider: c.Dialect, Vendor: "google", BaseURL: address, Key: provider.NewSecret("sk-recordings")})
+	},
+	opaque: func(reply providertest.Reply) []string {
+		var all []string
+		for _, b := range reply.Blocks {
+			all = append(all, thoughtSignatures(gjson.ParseBytes(provider.StateOf(b).Data))...)
+		}
+		return all
+	},
+	carried: func(body gjson.Result) []string {
+		var all []string
+		for _, c := range body.Get("contents").Array() {
+			all = append(all, thoughtSignatures(c.Get("parts"))...)
+		}
+		return all
+	},
+	input:     []string{"promptTokenCount"},
+	output:    []string{"candidatesTokenCount"},
+	reasoning: []string{"thoughtsTokenCount"},
+	// A signature on nothing but empty text.
+	unseen: func(b provider.Block) bool {
+		parts := gjson.ParseBytes(provider.StateOf(b).Data)
+		return provider.KindOf(b) == provider.KindOpaque && parts.Get("0.text").Exists() && parts.Get("0.text").Str == ""
+	},
+}
+
+// thoughtSignatures are the hashes of the signatures on a list of parts.
+func thoughtSignatures(parts gjson.Result) []string {
+	var hashes []string
+	for _, p := range parts.Array() {
+		if v := p.Get("thoughtSignature"); v.Str != "" {
+			hashes = append(hashes, sum(v.Str))
+		}
+	}
+	return hashes
+}
