@@ -31,6 +31,12 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 	if e.RetryAfter == 0 && said.resetsAt > 0 {
 		e.RetryAfter = max(time.Until(time.Unix(said.resetsAt, 0)), 0)
 	}
+	if e.RetryAfter == 0 {
+		e.RetryAfter = said.wait
+	}
+	if said.daily {
+		e.Kind, e.Hint = KindQuota, HintFinal
+	}
 	switch {
 	case status/100 == 3:
 		e.Message = "redirects are not followed: give the address itself as base_url"
@@ -49,6 +55,8 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 type said struct {
 	code, message, requestID string
 	resetsAt                 int64 // when a quota is filled again, in seconds since 1970; 0: not said
+	wait                     time.Duration // 0: not said
+	daily                    bool          // a quota of the day is used up
 }
 
 // errorObject reads {"error":{"type","message"}} (Anthropic), {"error":{"code","type","message"}} (OpenAI),
@@ -76,6 +84,7 @@ func errorObject(body []byte) said {
 		object = root
 	}
 	s.resetsAt = object.Get("resets_at").Int() // of OpenAI's plans, which have no Retry-After
+	s.wait, s.daily = googleDetails(object.Get("details"))
 	s.code = cmp.Or(object.Get("code").Str, object.Get("type").Str, object.Get("status").Str)
 	s.message = cmp.Or(object.Get("message").Str, object.Get("detail").Str, object.Raw)
 	if raw := object.Get("metadata.raw").Str; raw != "" { // OpenRouter: what the host behind it said

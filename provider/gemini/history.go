@@ -94,7 +94,12 @@ func (h *history) contents(list []provider.Message) ([]content, error) {
 			if len(parts) == 0 {
 				continue
 			}
-			out, open = append(out, content{"model", parts}), calls
+			if n := len(out); n > 0 && out[n-1].Role == "model" { // calls stand directly after what a user said
+				out[n-1].Parts = append(out[n-1].Parts, parts...)
+			} else {
+				out = append(out, content{"model", parts})
+			}
+			open = calls
 			for _, later := range list[i+1:] {
 				if later.Role == provider.Assistant {
 					break

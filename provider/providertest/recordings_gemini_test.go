@@ -1,10 +1,11 @@
 package providertest_test
 
 import (
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
-	"github.com/tidwall/gjson"
 )
 
 // geminiReader reads generateContent.

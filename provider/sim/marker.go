@@ -51,6 +51,11 @@ Models, besides the vendor's own ids:
 			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
 		}
 	}
+	for i := range geminiModels {
+		if m := &geminiModels[i]; m.note != "" {
+			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
+		}
+	}
 	b.WriteString("\nHosts of Chat Completions, each below its own path, and their models:\n\n")
 	for i := range chatHosts {
 		h := &chatHosts[i]

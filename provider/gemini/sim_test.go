@@ -1,0 +1,327 @@
+package gemini_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/gemini"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// simulated is the adapter in front of the simulator, which refuses what the vendor refuses.
+func simulated(t *testing.T) (*gemini.API, *sim.Server) {
+	t.Helper()
+	server := sim.New(sim.Config{})
+	listener := server.Listen()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return gemini.New(gemini.Config{Provider: "sim", Vendor: "google", BaseURL: "http://simulator",
+		Key: provider.NewSecret("sk-sim"), Client: provider.NewClient(listener.Transport())}), server
+}
+
+// leveled and budgeted are rows of the two generations.
+func leveled(id string, levels ...provider.Level) provider.Model {
+	return provider.Model{Provider: "sim", ID: id, Known: true, MaxOutput: 65_536, Tools: true, Sampling: provider.SamplingNever,
+		Thinking: provider.Capability{Control: provider.ControlEffort, Levels: levels, Default: provider.Medium,
+			Display: []provider.Display{provider.Summarized, provider.Omitted}}}
+}
+
+func budgeted(id string, least, most int, off provider.OffForm) provider.Model {
+	return provider.Model{Provider: "sim", ID: id, Known: true, MaxOutput: 65_536, Tools: true,
+		Thinking: provider.Capability{Control: provider.ControlBudget, BudgetMin: least, BudgetMax: most, Off: off, Default: provider.Medium,
+			Display: []provider.Display{provider.Summarized, provider.Omitted}}}
+}
+
+func user(text string) provider.Message {
+	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
+}
+
+func decided(c provider.Control) provider.Decision { return provider.Decision{Control: c} }
+
+// A conversation over models, levels, displays and tool rounds: nothing that goes back is refused, and what another
+// model of the generation or another answer signed is on the wire.
+func TestConversation(t *testing.T) {
+	api, server := simulated(t)
+	flash := leveled("gemini-3.8-flash", provider.Low, provider.Medium, provider.High)
+	lite := leveled("gemini-3.5-flash-lite", provider.Minimal, provider.Low, provider.Medium, provider.High)
+	argon := leveled("gemini-4-argon", provider.Low, provider.Medium, provider.High)
+	old, pro := budgeted("gemini-2.5-flash", 1, 24_576, provider.OffFull), budgeted("gemini-2.5-pro", 128, 32_768, provider.OffNever)
+	latest := leveled("gemini-flash-latest", provider.Low, provider.Medium, provider.High)
+	small := budgeted("gemini-budget", 1, 24_576, provider.OffFull)
+	effort := func(l provider.Level, d provider.Display) provider.Control {
+		return provider.Control{Mode: provider.ModeEffort, Effort: l, Display: d}
+	}
+	steps := []struct {
+		model   provider.Model
+		control provider.Control
+		say     string
+	}{
+		{flash, effort(provider.High, provider.Summarized), "Which date is later?"},
+		{flash, effort(provider.Low, provider.Omitted), "Read it. [[sim: tool=read rounds=3]]"},
+		{lite, effort(provider.Minimal, provider.Summarized), "Go on. [[sim: tool=read]]"},
+		{old, provider.Control{Mode: provider.ModeBudget, Budget: 8192, Display: provider.Summarized}, "With a budget [[sim: tool=read rounds=2]]"},
+		{old, provider.Control{Mode: provider.ModeOff}, "Without [[sim: tool=read]]"},
+		{pro, provider.Control{Mode: provider.ModeOmit}, "As you like."},
+		{argon, effort(provider.Medium, provider.Summarized), "Again [[sim: tool=read]]"},
+		{latest, provider.Control{Mode: provider.ModeOn, Display: provider.Summarized}, "Newest [[sim: tool=read]]"},
+		{small, provider.Control{Mode: provider.ModeBudget, Budget: 1024, Display: provider.Summarized}, "Small [[sim: tool=read]]"},
+		{flash, effort(provider.High, provider.Summarized), "Back [[sim: tool=read]]"},
+	}
+	tools := []provider.Tool{{Name: "read", Description: "read a file"}}
+	var history []provider.Message
+	for i, step := range steps {
+		history = append(history, user(step.say))
+		for round := 0; ; round++ {
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: step.model, System: "Be brief.", Tools: tools,
+				Messages: history, Decision: decided(step.control)}))
+			if reply.Err != nil {
+				t.Fatalf("step %d, round %d: %v", i, round, reply.Err)
+			}
+			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+			if reply.Stop.Reason != provider.StopToolUse {
+				break
+			}
+			if round > 5 {
+				t.Fatalf("step %d: no end of tool calls", i)
+			}
+			results := provider.Message{Role: provider.User}
+			for _, b := range reply.Blocks {
+				if call, ok := b.(provider.ToolCall); ok {
+					results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
+				}
+			}
+			history = append(history, results)
+		}
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	list := server.Requests()
+	last := string(list[len(list)-1].Body)
+	if n := strings.Count(last, gemini.Bypass); n != 4 {
+		t.Errorf("%d bypasses in the last request, want 4: for the calls of the second generation", n)
+	}
+	if n := strings.Count(last, "thoughtSignature"); n < 12 {
+		t.Errorf("only %d signatures in the last request", n)
+	}
+}
+
+// A signature that is not taken is answered by a repair, which is then in force.
+func TestRepairAgainstSimulator(t *testing.T) {
+	api, _ := simulated(t)
+	req := provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{user("Hi [[sim: tool=read]]")},
+		Tools: []provider.Tool{{Name: "read"}}, Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low})}
+	first := providertest.Check(t, api.Stream(t.Context(), &req))
+	if first.Err != nil {
+		t.Fatal(first.Err)
+	}
+	call := first.Blocks[len(first.Blocks)-1].(provider.ToolCall)
+	call.State.Data = []byte(strings.Replace(string(call.State.Data), `"about":"`, `"about":"not `, 1))
+	first.Blocks[len(first.Blocks)-1] = call
+	req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: first.Blocks},
+		provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: call.ID}}})
+	refused := providertest.Check(t, api.Stream(t.Context(), &req))
+	e, ok := errors.AsType[*provider.Error](refused.Err)
+	if !ok || e.Repair != gemini.BypassSignature || e.Kind != provider.KindBadRequest {
+		t.Fatalf("error %v, want one with the repair %s", refused.Err, gemini.BypassSignature)
+	}
+	req.Repairs = []provider.Repair{e.Repair}
+	repaired := providertest.Check(t, api.Stream(t.Context(), &req))
+	if repaired.Err != nil {
+		t.Fatal(repaired.Err)
+	}
+	if !slices.ContainsFunc(repaired.Notices, func(n provider.Notice) bool { return n.Kind == provider.NoticeRepaired }) {
+		t.Errorf("notices %+v, want one of the repair", repaired.Notices)
+	}
+}
+
+// An answer over several requests is to the last byte of its states the one that a single request gives, and each
+// request is billed.
+func TestContinuation(t *testing.T) {
+	argon := leveled("gemini-4-argon", provider.Low, provider.High)
+	ask := func(t *testing.T, answers ...sim.Answer) (providertest.Reply, int) {
+		api, server := simulated(t)
+		server.Script(answers...)
+		req := provider.Request{Model: argon, Messages: []provider.Message{user("Which date is later?")},
+			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.High, Display: provider.Summarized})}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		for i, b := range reply.Blocks {
+			if thought, ok := b.(provider.Thinking); ok {
+				thought.Duration = 0
+				reply.Blocks[i] = thought
+			}
+		}
+		if refused := server.Refusals(); len(refused) > 0 {
+			t.Errorf("refused: %+v", refused)
+		}
+		return reply, len(server.Requests())
+	}
+	fault := func(f sim.Fault, after int) sim.Answer { return sim.Answer{Fault: f, After: sim.After(after)} }
+	pause := sim.Answer{Stop: "pause_turn", After: sim.After(7)}
+	ended := fault(sim.FaultEnd, 10)
+	tests := []struct {
+		name     string
+		answers  []sim.Answer
+		requests int
+		broken   bool
+	}{
+		{"limit", []sim.Answer{pause}, 2, false},
+		{"limit in the middle", []sim.Answer{{Stop: "pause_turn"}}, 2, false},
+		{"cut", []sim.Answer{fault(sim.FaultCut, 12)}, 2, false},
+		{"end", []sim.Answer{fault(sim.FaultEnd, 14)}, 2, false},
+		{"five times, each further", []sim.Answer{ended, ended, ended, ended, ended}, 6, false},
+		{"limit, then a cut", []sim.Answer{pause, fault(sim.FaultCut, 9)}, 3, false},
+		{"before the first checkpoint", []sim.Answer{fault(sim.FaultEnd, 3)}, 1, true},
+		{"no further", []sim.Answer{fault(sim.FaultEnd, 6), fault(sim.FaultEnd, 0), fault(sim.FaultEnd, 0), fault(sim.FaultEnd, 0)}, 4, true},
+		{"another answer", []sim.Answer{fault(sim.FaultEnd, 8), {Thinking: sim.After(5)}}, 2, true},
+	}
+	whole, _ := ask(t)
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, requests := ask(t, test.answers...)
+			if requests != test.requests {
+				t.Errorf("%d requests, want %d", requests, test.requests)
+			}
+			if test.broken {
+				if e, ok := errors.AsType[*provider.Error](got.Err); !ok || e.Kind != provider.KindTransport {
+					t.Errorf("error %v, want one of the transport", got.Err)
+				}
+				return
+			}
+			if got.Err != nil {
+				t.Fatal(got.Err)
+			}
+			if diff := cmp.Diff(whole.Blocks, got.Blocks); diff != "" {
+				t.Errorf("blocks (-one request +several):\n%s", diff)
+			}
+			if want := requests * whole.Stop.Usage.Input; got.Stop.Usage.Input != want && !strings.Contains(test.name, "cut") {
+				t.Errorf("input %d after %d requests, want %d", got.Stop.Usage.Input, requests, want)
+			}
+			if got.Stop.Reason != provider.StopEndTurn || got.Stop.Usage.Output < whole.Stop.Usage.Output {
+				t.Errorf("stop %s, output %d; want %s, %d at least", got.Stop.Reason, got.Stop.Usage.Output, provider.StopEndTurn, whole.Stop.Usage.Output)
+			}
+		})
+	}
+	t.Run("a call is not said twice", func(t *testing.T) {
+		cut := fault(sim.FaultEnd, 0)
+		cut.Parts = []sim.Part{{Kind: sim.Thinking, Text: "One two three four five six seven eight nine ten eleven twelve."}, {Kind: sim.Call, Name: "read"}}
+		cut.After = sim.After(1000)
+		got, requests := ask(t, cut)
+		if e, ok := errors.AsType[*provider.Error](got.Err); !ok || e.Kind != provider.KindTransport || requests != 1 {
+			t.Errorf("error %v after %d requests, want one of the transport after one", got.Err, requests)
+		}
+	})
+}
+
+// What goes wrong on a real connection, by kind.
+func TestFaultsOfSimulator(t *testing.T) {
+	api, _ := simulated(t)
+	tests := []struct {
+		marker string
+		kind   provider.Kind
+	}{
+		{"fault=rate_limit", provider.KindRateLimit},
+		{"fault=spend_cap", provider.KindQuota},
+		{"fault=overloaded", provider.KindOverloaded},
+		{"fault=overloaded after=3", provider.KindOverloaded},
+		{"fault=server_error after=3", provider.KindTransport},
+		{"fault=auth", provider.KindAuth},
+		{"fault=billing", provider.KindQuota},
+		{"fault=too_large", provider.KindTooLong},
+		{"fault=cut after=3", provider.KindTransport},
+		{"fault=end after=3", provider.KindTransport},
+		{"fault=html", provider.KindBadRequest},
+		{"fault=json_error", provider.KindTransport},
+		{"fault=empty", provider.KindBadRequest},
+		{"fault=gzip", provider.KindBadRequest},
+		{"fault=redirect", provider.KindBadRequest},
+	}
+	for _, test := range tests {
+		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", test.marker))},
+			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		e, ok := errors.AsType[*provider.Error](reply.Err)
+		if !ok || e.Kind != test.kind {
+			t.Errorf("%s: error %v, want one of kind %s", test.marker, reply.Err, test.kind)
+		}
+		if wantDeltas := strings.Contains(test.marker, "after"); wantDeltas != (len(reply.Events) > 0) {
+			t.Errorf("%s: %d events before the error", test.marker, len(reply.Events))
+		}
+	}
+	for _, marker := range []string{"fault=noise", "fault=whole", "stop=max_tokens", "stop=refusal after=4 category=bio", "stop=refusal"} {
+		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user("Hi [[sim: " + marker + "]]")},
+			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		want := provider.StopEndTurn
+		switch {
+		case strings.Contains(marker, "max_tokens"):
+			want = provider.StopMaxTokens
+		case strings.Contains(marker, "refusal"):
+			want = provider.StopRefusal
+		}
+		if reply.Err != nil || reply.Stop.Reason != want {
+			t.Errorf("%s: %+v, error %v; want %s", marker, reply.Stop, reply.Err, want)
+		}
+	}
+}
+
+// What goes on the wire for a decision, by generation, written by hand from docs: thinking. The simulator takes it.
+func TestWire(t *testing.T) {
+	flash := leveled("gemini-3.8-flash", provider.Low, provider.Medium, provider.High)
+	old := budgeted("gemini-2.5-flash", 1, 24_576, provider.OffFull)
+	unknown := func(id string) provider.Model { return provider.Model{Provider: "sim", ID: id} }
+	effort := func(l provider.Level, d provider.Display) provider.Control {
+		return provider.Control{Mode: provider.ModeEffort, Effort: l, Display: d}
+	}
+	tests := []struct {
+		model   provider.Model
+		control provider.Control
+		want    string
+		unknown bool // to the simulator
+	}{
+		{flash, provider.Control{Mode: provider.ModeOmit}, `{}`, false},
+		{flash, effort(provider.Low, provider.Summarized), `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"LOW","includeThoughts":true}}}`, false},
+		{flash, effort(provider.High, provider.Omitted), `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH"}}}`, false},
+		{flash, provider.Control{Mode: provider.ModeOn, Display: provider.Summarized}, `{"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`, false},
+		{flash, provider.Control{Mode: provider.ModeOn, Display: provider.Omitted}, `{}`, false},
+		{leveled("gemini-3-flash-preview", provider.Minimal), effort(provider.Minimal, ""), `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"MINIMAL","includeThoughts":true}}}`, false},
+		{old, provider.Control{Mode: provider.ModeOff}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`, false},
+		{old, provider.Control{Mode: provider.ModeBudget, Budget: 8192, Display: provider.Summarized}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":8192,"includeThoughts":true}}}`, false},
+		{old, provider.Control{Mode: provider.ModeBudget, Budget: 1024, Display: provider.Omitted}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":1024}}}`, false},
+		{unknown("gemini-2.5-flash-lite"), provider.Control{Mode: provider.ModeOn}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":-1,"includeThoughts":true}}}`, false},
+		{unknown("gemini-9"), effort(provider.XHigh, ""), `{"generationConfig":{"thinkingConfig":{"thinkingLevel":"HIGH","includeThoughts":true}}}`, true},
+		{unknown("gemini-9"), provider.Control{Mode: provider.ModeOff}, `{"generationConfig":{"thinkingConfig":{"thinkingBudget":0}}}`, true},
+		{provider.Model{ID: "gemini-2.0-flash", Known: true, Thinking: provider.Capability{Control: provider.ControlNone}}, provider.Control{Mode: provider.ModeOff}, `{}`, true},
+	}
+	api, server := simulated(t)
+	for _, test := range tests {
+		req := &provider.Request{Model: test.model, Decision: decided(test.control), Messages: []provider.Message{user("Hi [[sim: thinking=9 text=9]]")}}
+		got, err := api.Wire(req)
+		if err != nil || string(got) != test.want {
+			t.Errorf("%s %+v: %s, error %v; want %s", test.model.ID, test.control, got, err, test.want)
+		}
+		if test.unknown {
+			continue
+		}
+		if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil {
+			t.Errorf("%s %+v: %v", test.model.ID, test.control, reply.Err)
+		}
+	}
+	if diff := cmp.Diff([]sim.Refusal(nil), server.Refusals()); diff != "" {
+		t.Errorf("refusals (-want +got):\n%s", diff)
+	}
+	bad := &provider.Request{Model: flash, Decision: decided(provider.Control{Mode: "loud"})}
+	if _, err := api.Wire(bad); err == nil {
+		t.Error("a mode that does not exist was taken")
+	}
+}

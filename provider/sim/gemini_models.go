@@ -1,0 +1,130 @@
+package sim
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// geminiModel is what Google's models differ in. [docs: thinking, whats-new pages, model guides]
+type geminiModel struct {
+	id       string
+	imitates string // the simulator's own names: the row that they stand for, and answer as
+	note     string // and what that is like
+	name     string
+
+	levels []string // of thinkingLevel; nil: takes a budget
+	level  string   // the default
+
+	least, most int  // of a budget, but for 0 and -1
+	off         bool // 0 is taken
+	calm        bool // does not think unless it is told to
+
+	signs     bool // the third generation on: wants its signatures back, gives calls an id
+	noBudget  bool // takes no budget beside its levels
+	noPrefill bool // the last word is the user's
+	continues bool // an answer goes on over several requests
+}
+
+var (
+	geminiLevels  = []string{"MINIMAL", "LOW", "MEDIUM", "HIGH"}
+	geminiThree   = []string{"LOW", "MEDIUM", "HIGH"}
+	geminiExtreme = []string{"LOW", "HIGH"}
+)
+
+// The window and the longest answer of every model, in tokens.
+const (
+	geminiWindow = 1_048_576
+	geminiOutput = 65_536
+)
+
+// geminiModels is the table, newest first, as the list gives it. Never written.
+var geminiModels = []geminiModel{
+	{id: "gemini-4-argon", name: "Gemini 4 Argon", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true, continues: true},
+	{id: "gemini-3.8-flash", name: "Gemini 3.8 Flash", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-3.7-flash", name: "Gemini 3.7 Flash", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-3.6-flash", name: "Gemini 3.6 Flash", levels: geminiLevels, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-3.5-flash", name: "Gemini 3.5 Flash", imitates: "gemini-3.6-flash", levels: geminiLevels, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-3.5-flash-lite", name: "Gemini 3.5 Flash-Lite", levels: geminiLevels, level: "MINIMAL", signs: true},
+	{id: "gemini-3.1-pro-preview", name: "Gemini 3.1 Pro Preview", levels: geminiThree, level: "HIGH", signs: true},
+	{id: "gemini-3.1-pro-preview-customtools", name: "Gemini 3.1 Pro Preview, custom tools", levels: geminiThree, level: "HIGH", signs: true},
+	{id: "gemini-3.1-flash-lite", name: "Gemini 3.1 Flash-Lite", levels: geminiLevels, level: "MINIMAL", signs: true},
+	{id: "gemini-3-pro-preview", name: "Gemini 3 Pro Preview", levels: geminiExtreme, level: "HIGH", signs: true},
+	{id: "gemini-3-flash-preview", name: "Gemini 3 Flash Preview", levels: geminiLevels, level: "HIGH", signs: true},
+	{id: "gemini-flash-latest", name: "Gemini Flash Latest", imitates: "gemini-3.8-flash", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-2.5-pro", name: "Gemini 2.5 Pro", least: 128, most: 32_768},
+	{id: "gemini-2.5-flash", name: "Gemini 2.5 Flash", most: 24_576, off: true},
+	{id: "gemini-2.5-flash-lite", name: "Gemini 2.5 Flash-Lite", least: 512, most: 24_576, off: true, calm: true},
+
+	{id: "gemini", name: "Simulated Gemini", imitates: "gemini-3.8-flash", note: "always thinks, by level; signs its calls",
+		levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-budget", name: "Simulated Gemini with a budget", imitates: "gemini-2.5-flash", note: "thinks by a budget, can be off",
+		most: 24_576, off: true},
+	{id: "gemini-continued", name: "Simulated Gemini of long answers", imitates: "gemini-4-argon", note: "goes on over several requests (stop=pause_turn)",
+		levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true, continues: true},
+}
+
+func geminiModelBy(id string) *geminiModel {
+	i := slices.IndexFunc(geminiModels, func(m geminiModel) bool { return m.id == id })
+	if i < 0 {
+		return nil
+	}
+	return &geminiModels[i]
+}
+
+// version is the name that answers give: an alias gives that of the model behind it.
+func (m *geminiModel) version() string {
+	if m.imitates != "" {
+		return m.imitates
+	}
+	return m.id
+}
+
+// reads reports whether m takes a signature that w wrote. Across the generations nothing is promised, so it is refused
+// here. [docs: thought-signatures]
+func (m *geminiModel) reads(w *geminiModel) bool { return m.signs == w.signs }
+
+func (m *geminiModel) listing() map[string]any {
+	return map[string]any{
+		"name": "models/" + m.id, "version": "001", "displayName": m.name,
+		"inputTokenLimit": geminiWindow, "outputTokenLimit": geminiOutput,
+		"supportedGenerationMethods": []string{"generateContent", "countTokens"},
+		"temperature":                1, "topP": 0.95, "topK": 64, "maxTemperature": 2, "thinking": true,
+	}
+}
+
+// serveGeminiModels answers GET /v1beta/models: pages by an opaque token. No levels are told. [docs: models.list]
+func (ex *exchange) serveGeminiModels() {
+	q := ex.r.URL.Query()
+	size, from := 50, 0
+	for name, n := range map[string]*int{"pageSize": &size, "pageToken": &from} {
+		if text := q.Get(name); text != "" {
+			v, err := strconv.Atoi(text)
+			if err != nil || v < 0 || name == "pageSize" && v == 0 {
+				ex.refuseGemini(invalid("%s: not valid", name))
+				return
+			}
+			*n = v
+		}
+	}
+	page := map[string]any{}
+	list := []any{}
+	for i := from; i < min(from+size, len(geminiModels)); i++ {
+		list = append(list, geminiModels[i].listing())
+	}
+	page["models"] = list
+	if from+size < len(geminiModels) {
+		page["nextPageToken"] = strconv.Itoa(from + size)
+	}
+	ex.sendJSON(http.StatusOK, page)
+}
+
+// serveGeminiModel answers GET /v1beta/models/ID.
+func (ex *exchange) serveGeminiModel(id string) {
+	if m := geminiModelBy(strings.TrimPrefix(id, "models/")); m != nil {
+		ex.sendJSON(http.StatusOK, m.listing())
+		return
+	}
+	ex.refuseGemini(&geminiError{http.StatusNotFound, "NOT_FOUND", "models/" + id + " is not found for API version v1beta."})
+}
