@@ -49,7 +49,16 @@ type Caller struct {
 // Post sends body and returns an answer with a status of 2xx, whose body the caller closes. Redirects are not followed,
 // whatever the client says: net/http would take a key in a header of its own name to any host.
 func (c *Caller) Post(ctx context.Context, address string, header http.Header, body []byte) (*http.Response, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
+	return c.send(ctx, http.MethodPost, address, header, bytes.NewReader(body))
+}
+
+// Get asks for what an address has, by the rules of Post.
+func (c *Caller) Get(ctx context.Context, address string, header http.Header) (*http.Response, error) {
+	return c.send(ctx, http.MethodGet, address, header, nil)
+}
+
+func (c *Caller) send(ctx context.Context, method, address string, header http.Header, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
 		return nil, c.fault(KindBadRequest, "", err)
 	}

@@ -54,7 +54,7 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 
 type said struct {
 	code, message, requestID string
-	resetsAt                 int64 // when a quota is filled again, in seconds since 1970; 0: not said
+	resetsAt                 int64         // when a quota is filled again, in seconds since 1970; 0: not said
 	wait                     time.Duration // 0: not said
 	daily                    bool          // a quota of the day is used up
 }
@@ -79,6 +79,9 @@ func errorObject(body []byte) said {
 	switch {
 	case object.Type == gjson.String:
 		s.message = object.Str
+		if at := root.Get("signin_url").Str; at != "" { // Ollama: of models that run in its cloud
+			s.message += ": sign in at " + at
+		}
 		return s
 	case !object.IsObject():
 		object = root

@@ -184,6 +184,7 @@ var readers = map[string]reader{
 	"openai-chat":      chatReader,
 	"mistral":          chatReader,
 	"gemini":           geminiReader,
+	"ollama":           ollamaReader,
 }
 
 func notApplicable(c recording) string {
@@ -326,7 +327,7 @@ func object(arguments json.RawMessage) []byte {
 
 func compare(c recording, got providertest.Reply) []string {
 	want, read := c.Expected, readers[c.API]
-	inline := slices.Contains(c.Features, "inline_think")
+	inline := slices.Contains(c.Features, "inline_think") || c.API == "ollama" && strings.Contains(want.Text, "</think>")
 	var wrong []string
 	differ := func(what string, want, got any) {
 		if !reflect.DeepEqual(want, got) {

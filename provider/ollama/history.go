@@ -1,0 +1,183 @@
+package ollama
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
+// JSON object: the API takes an object only.
+const InvalidArguments = "invalid_arguments"
+
+type message struct {
+	Role     string     `json:"role"`
+	Thinking string     `json:"thinking,omitempty"`
+	Content  string     `json:"content"`
+	Images   [][]byte   `json:"images,omitempty"`
+	Calls    []toolCall `json:"tool_calls,omitempty"`
+	ToolName string     `json:"tool_name,omitempty"`
+	CallID   string     `json:"tool_call_id,omitempty"`
+}
+
+type toolCall struct {
+	ID       string       `json:"id,omitempty"`
+	Function callFunction `json:"function"`
+}
+
+type callFunction struct {
+	Index     int             `json:"index"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// history writes earlier messages and counts what becomes of their thinking.
+type history struct {
+	blind  bool // the model takes no images
+	unseen int  // images that were left out
+	count  provider.Conversion
+	names  map[string]string // of tools, by the id of the call
+}
+
+func (h *history) messages(system string, list []provider.Message) ([]message, error) {
+	h.names = map[string]string{}
+	out := []message{}
+	if system != "" {
+		out = append(out, message{Role: "system", Content: system})
+	}
+	for i, m := range list {
+		var more []message
+		var err error
+		if m.Role == provider.Assistant {
+			more, err = h.assistant(m.Blocks)
+		} else {
+			more, err = h.user(m.Blocks)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+		out = append(out, more...)
+	}
+	return out, nil
+}
+
+// assistant writes one message. Whatever thinking there is stands in its own member, wherever it came from: folded into
+// the text it would be taken for said (docs: thinking).
+func (h *history) assistant(list provider.Blocks) ([]message, error) {
+	m := message{Role: "assistant"}
+	var thinking, said []string
+	for i, b := range list {
+		switch b := b.(type) {
+		case provider.Thinking:
+			own := b.State.Origin.API == wireAPI
+			switch {
+			case b.Text == "" || b.State.IsZero(): // nothing to read, or never finished
+				h.count.Dropped++
+				continue
+			case own:
+				h.count.Kept++
+			default:
+				h.count.AsText++
+			}
+			thinking = append(thinking, b.Text)
+		case provider.Text:
+			if gjson.GetBytes(b.State.Data, "leaked").Bool() && b.State.Origin.API == wireAPI {
+				h.count.Kept++
+				thinking = append(thinking, b.Text)
+			} else if b.Text != "" {
+				said = append(said, b.Text)
+			}
+		case provider.ToolCall:
+			args, err := arguments(b)
+			if err != nil {
+				return nil, fmt.Errorf("block %d: %w", i, err)
+			}
+			h.names[b.ID] = b.Name
+			m.Calls = append(m.Calls, toolCall{b.ID, callFunction{len(m.Calls), b.Name, args}})
+		case provider.Opaque: // another vendor's
+		default:
+			return nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
+		}
+	}
+	m.Thinking, m.Content = strings.Join(thinking, "\n\n"), strings.Join(said, "")
+	if m.Content == "" && len(m.Calls) == 0 {
+		return nil, nil
+	}
+	return []message{m}, nil
+}
+
+// user writes a message for each tool result, and one for all that the user says.
+func (h *history) user(list provider.Blocks) ([]message, error) {
+	var out []message
+	said := message{Role: "user"}
+	var rest provider.Blocks
+	for i, b := range list {
+		result, ok := b.(provider.ToolResult)
+		if !ok {
+			rest = append(rest, b)
+			continue
+		}
+		m := message{Role: "tool", CallID: result.CallID, ToolName: h.names[result.CallID]}
+		if err := h.fill(&m, result.Blocks); err != nil {
+			return nil, fmt.Errorf("block %d: %w", i, err)
+		}
+		if result.Failed { // there is no other mark for it
+			m.Content = "error: " + m.Content
+		}
+		out = append(out, m)
+	}
+	if err := h.fill(&said, rest); err != nil {
+		return nil, err
+	}
+	if said.Content != "" || len(said.Images) > 0 {
+		out = append(out, said)
+	}
+	return out, nil
+}
+
+// fill puts texts and images into a message.
+func (h *history) fill(m *message, list provider.Blocks) error {
+	var texts []string
+	for _, b := range list {
+		switch b := b.(type) {
+		case provider.Text:
+			texts = append(texts, b.Text)
+		case provider.Media:
+			switch {
+			case len(b.Data) == 0:
+				return fmt.Errorf("media of type %q without data", b.Type)
+			case strings.HasPrefix(b.Type, "text/"):
+				texts = append(texts, string(b.Data))
+			case !strings.HasPrefix(b.Type, "image/"):
+				return fmt.Errorf("media of type %q is not taken", b.Type)
+			case h.blind:
+				h.unseen++
+				texts = append(texts, "[an image that this model cannot be shown]")
+			default:
+				m.Images = append(m.Images, b.Data)
+			}
+		default:
+			return fmt.Errorf("%s: no form for it", provider.KindOf(b))
+		}
+	}
+	m.Content = strings.Join(texts, "\n")
+	return nil
+}
+
+func arguments(b provider.ToolCall) (json.RawMessage, error) {
+	text := bytes.TrimSpace(b.Input)
+	switch {
+	case b.Invalid != "":
+		return encode(map[string]string{InvalidArguments: b.Invalid})
+	case len(text) == 0:
+		return json.RawMessage("{}"), nil
+	case !gjson.ValidBytes(text) || text[0] != '{':
+		return encode(map[string]string{InvalidArguments: string(b.Input)})
+	}
+	return b.Input, nil
+}

@@ -1,0 +1,178 @@
+package ollama
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Limits in tokens, where nobody names one. An agent needs a window of 64k at least; without a limit on its output a
+// model may think until the window is full (docs: context-length, faq).
+const (
+	window      = 65_536
+	outputLimit = 32_768
+)
+
+// call is a request in the vendor's words.
+type call struct {
+	model   string
+	body    json.RawMessage
+	notices []provider.Notice
+	off     bool // thinking was asked to be off
+}
+
+type body struct {
+	Model    string    `json:"model"`
+	Stream   bool      `json:"stream"`
+	Think    any       `json:"think,omitempty"` // bool or a level; left out, a model that can think does
+	Truncate bool      `json:"truncate"`        // false: a prompt that does not fit is refused, not cut
+	Shift    bool      `json:"shift"`           // false: nothing is discarded while generating
+	Options  options   `json:"options"`
+	Tools    []tool    `json:"tools,omitempty"`
+	Messages []message `json:"messages"`
+}
+
+type options struct {
+	Window      int      `json:"num_ctx,omitempty"`
+	Predict     int      `json:"num_predict,omitempty"`
+	Temperature *float64 `json:"temperature,omitempty"`
+	TopP        *float64 `json:"top_p,omitempty"`
+	TopK        *int     `json:"top_k,omitempty"`
+}
+
+type tool struct {
+	Type     string   `json:"type"`
+	Function function `json:"function"`
+}
+
+type function struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// think turns the decision into the form that the API takes: nil for nothing, a bool, or a level. clamped is what the
+// vendor has no word for (docs: thinking).
+func think(req *provider.Request) (value any, clamped string, err error) {
+	want := req.Decision.Control
+	switch want.Mode {
+	case provider.ModeOmit, "":
+		return nil, "", nil
+	case provider.ModeOff:
+		if req.Model.Thinking.Control == provider.ControlNone {
+			return nil, "", nil
+		}
+		return false, "", nil
+	case provider.ModeOn:
+		return true, "", nil
+	case provider.ModeBudget:
+		return true, fmt.Sprintf("a budget of %d tokens sent as on, since there are none here", want.Budget), nil
+	case provider.ModeEffort:
+		switch want.Effort {
+		case provider.Low, provider.Medium, provider.High, provider.Max:
+			return string(want.Effort), "", nil
+		case provider.Minimal:
+			return "low", "thinking level minimal sent as low, the vendor's lowest", nil
+		case provider.XHigh:
+			return "max", "thinking level xhigh sent as max, the vendor's nearest", nil
+		}
+		return nil, "", fmt.Errorf("decision on thinking: no word for the effort %q", want.Effort)
+	}
+	return nil, "", fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
+}
+
+func (a *API) build(req *provider.Request) (*call, error) {
+	t, clamped, err := think(req)
+	if err != nil {
+		return nil, err
+	}
+	h := history{blind: len(req.Model.Input) > 0 && !slices.Contains(req.Model.Input, "image")}
+	list, err := h.messages(req.System, req.Messages)
+	if err != nil {
+		return nil, err
+	}
+	out := &call{model: req.Model.ID, off: t == false}
+	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
+		Options: options{a.window(req.Model), predict(req), req.Temperature, req.TopP, req.TopK}}
+	for _, t := range req.Tools {
+		schema := t.Schema
+		if len(schema) == 0 {
+			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		b.Tools = append(b.Tools, tool{"function", function{t.Name, t.Description, schema}})
+	}
+	if left := stripSampling(req, &b.Options); len(left) > 0 {
+		out.override(fmt.Sprintf("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID))
+	}
+	if clamped != "" {
+		out.override(clamped)
+	}
+	if h.unseen > 0 {
+		out.override(fmt.Sprintf("images left out, since %s takes none: %d", req.Model.ID, h.unseen))
+	}
+	if h.count.Dropped+h.count.AsText > 0 {
+		data, err := json.Marshal(h.count)
+		if err != nil {
+			return nil, err
+		}
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted, Data: data,
+			Text: fmt.Sprintf("blocks of another vendor's thinking that are sent as text: %d; left out: %d", h.count.AsText, h.count.Dropped)})
+	}
+	out.body, err = encode(b)
+	return out, err
+}
+
+func (c *call) override(text string) {
+	c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeOverride, Text: text})
+}
+
+// window is the same for all calls to a model. Models of the cloud always have all of theirs.
+func (a *API) window(row provider.Model) int {
+	switch {
+	case cloud(row.ID):
+		return 0
+	case a.context > 0:
+		return a.context
+	case row.Window > 0:
+		return min(row.Window, window)
+	}
+	return window
+}
+
+// cloud reports whether a local server passes a model's calls on (docs: cloud).
+func cloud(model string) bool {
+	return strings.HasSuffix(model, ":cloud") || strings.HasSuffix(model, "-cloud")
+}
+
+func predict(req *provider.Request) int {
+	switch {
+	case req.MaxTokens > 0:
+		return req.MaxTokens
+	case req.Model.MaxOutput > 0:
+		return min(req.Model.MaxOutput, outputLimit)
+	}
+	return outputLimit
+}
+
+// stripSampling takes out what the row says is not taken, and names it.
+func stripSampling(req *provider.Request, o *options) []string {
+	want := req.Decision.Control
+	on := want.Thinking() || want.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
+	if rule := req.Model.Sampling; rule == provider.SamplingFree || rule == provider.SamplingNotInThinking && !on {
+		return nil
+	}
+	var left []string
+	if o.Temperature != nil {
+		o.Temperature, left = nil, append(left, "temperature")
+	}
+	if o.TopP != nil {
+		o.TopP, left = nil, append(left, "top_p")
+	}
+	if o.TopK != nil {
+		o.TopK, left = nil, append(left, "top_k")
+	}
+	return left
+}

@@ -1,0 +1,422 @@
+package ollama
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sse"
+	"github.com/thinkd/thinkd/provider/thinktag"
+)
+
+// errLeft says that the consumer left the loop: nothing more may be yielded.
+var errLeft = errors.New("the loop was left")
+
+// errDone says that the last object came.
+var errDone = errors.New("done")
+
+// tags are what most templates mark thinking with.
+var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}, Start: thinktag.Auto}
+
+// reply is the state of one answer.
+type reply struct {
+	api      *API
+	call     *call
+	resp     *http.Response
+	yield    func(provider.Event, error) bool
+	origin   provider.Origin
+	last     time.Time // of the last event yielded
+	next     int       // our number of the next block
+	open     *block    // nil: none
+	calls    int
+	named    bool               // thinking came by its own name: no tags are looked for
+	splitter *thinktag.Splitter // of the text; nil: not looked for
+	mistaken strings.Builder    // all that was taken for thinking by the start alone
+	learned  bool               // the model is known to begin with thinking
+	wholly   bool               // the answer came whole: times mean nothing
+	begun    bool
+	stop     provider.Stop
+	odd      int // things that the protocol does not foresee
+}
+
+// block is a block of the answer while it comes.
+type block struct {
+	kind   provider.BlockKind
+	number int
+	since  time.Time
+	text   strings.Builder
+}
+
+func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+	t := tags
+	learned := call.off && a.knownLeaky(call.model)
+	if learned {
+		t.Start = thinktag.Open
+	}
+	return &reply{
+		api: a, call: call, resp: resp, yield: yield, splitter: thinktag.NewSplitter(t), learned: learned,
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
+		stop:   provider.Stop{Model: call.model, RequestID: a.caller.RequestID(resp.Header)},
+	}
+}
+
+func (r *reply) emit(ev provider.Event) bool {
+	r.last = time.Now()
+	return r.yield(ev, nil)
+}
+
+// alive tells that something came, at most once a second.
+func (r *reply) alive() error {
+	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
+		return errLeft
+	}
+	return nil
+}
+
+// read takes in objects, one a line or a single one, to the one that says done. The reader of event streams gives JSON
+// that stands without "data:" as it is, and puts one together that goes over several lines.
+func (r *reply) read(ctx context.Context, body io.Reader) error {
+	came := false
+	for ev, err := range sse.Read(body) {
+		switch {
+		case errors.Is(err, sse.ErrTooLong):
+			return r.api.caller.NoAnswer(r.resp, err.Error())
+		case err != nil:
+			return r.api.caller.Broken(ctx, r.resp, err)
+		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
+			err = r.alive()
+		case !gjson.ValidBytes(ev.Data):
+			came = true // the connection broke inside of it: JSON that is not whole comes last
+		default:
+			came = true
+			err = r.object(ev.Data)
+		}
+		if err == errDone {
+			return r.finish()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if r.wholly && !came {
+		return r.api.caller.NoAnswer(r.resp, "the answer says that it is JSON, and is none")
+	}
+	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+}
+
+// object takes in one object of the stream. It may carry thinking, text and calls together, in that order.
+func (r *reply) object(data []byte) error {
+	if !utf8.Valid(data) {
+		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
+	}
+	root := gjson.ParseBytes(data)
+	message, done := root.Get("message"), root.Get("done")
+	switch {
+	case root.Get("error").Exists():
+		return r.failed(root.Get("error").String(), data)
+	case !message.IsObject() && !done.Exists():
+		if r.wholly && !r.begun {
+			return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no answer of this API")
+		}
+		return r.oddity("an object of no known member")
+	}
+	if !r.begun && done.Bool() && r.wholly {
+		if !r.emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}) {
+			return errLeft
+		}
+		r.splitWhole(message)
+	}
+	r.begun = true
+	if model := root.Get("model").Str; model != "" {
+		r.origin.Model, r.stop.Model = model, model
+	}
+	if err := r.message(message); err != nil {
+		return err
+	}
+	if !done.Bool() {
+		return r.alive()
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	return r.ending(root)
+}
+
+// splitWhole looks at a text that is there as a whole, where a closing tag tells of thinking that nobody opened.
+func (r *reply) splitWhole(message gjson.Result) {
+	if r.learned || message.Get("thinking").Str != "" {
+		return
+	}
+	for _, p := range thinktag.Split(message.Get("content").Str, tags) {
+		if p.Kind == thinktag.Opened {
+			t := tags
+			t.Start = thinktag.Open
+			r.splitter = thinktag.NewSplitter(t)
+			return
+		}
+	}
+}
+
+func (r *reply) message(m gjson.Result) error {
+	if thought := m.Get("thinking"); thought.Type == gjson.String && thought.Str != "" {
+		if !r.named {
+			if err := r.flush(); err != nil {
+				return err
+			}
+			r.named, r.splitter = true, nil
+		}
+		if err := r.grow(provider.KindThinking, valid(thought.Str)); err != nil {
+			return err
+		}
+	}
+	if text := m.Get("content"); text.Type == gjson.String && text.Str != "" {
+		if err := r.said(valid(text.Str)); err != nil {
+			return err
+		}
+	}
+	var err error
+	m.Get("tool_calls").ForEach(func(_, c gjson.Result) bool {
+		err = r.toolCall(c)
+		return err == nil
+	})
+	return err
+}
+
+// said parts the text from thinking that leaked into it.
+func (r *reply) said(text string) error {
+	if r.splitter == nil {
+		return r.grow(provider.KindText, text)
+	}
+	return r.pieces(r.splitter.Add(text))
+}
+
+// flush gives out what was held back for the beginning of a tag.
+func (r *reply) flush() error {
+	if r.splitter == nil {
+		return nil
+	}
+	return r.pieces(r.splitter.Flush())
+}
+
+func (r *reply) pieces(list []thinktag.Piece) (err error) {
+	for _, p := range list {
+		switch p.Kind {
+		case thinktag.Said:
+			err = r.grow(provider.KindText, p.Text)
+		case thinktag.Thought:
+			if r.learned {
+				r.mistaken.WriteString(p.Text)
+			}
+			err = r.grow(provider.KindThinking, p.Text)
+		case thinktag.Ended:
+			if r.open != nil && r.open.kind == provider.KindThinking && !r.splitter.Unclosed() {
+				err = r.seal("")
+			}
+		case thinktag.Turned: // it was shown as text, and cannot be taken back
+			r.api.leaks(r.call.model)
+			err = r.seal("leaked")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// grow takes in a piece of text or thinking. A block is begun with its first character.
+func (r *reply) grow(kind provider.BlockKind, text string) error {
+	if text == "" {
+		return nil
+	}
+	if r.open != nil && r.open.kind != kind {
+		if err := r.seal(""); err != nil {
+			return err
+		}
+	}
+	if r.open == nil {
+		r.open = &block{kind: kind, number: r.next}
+		r.next++
+		var shell provider.Block = provider.Text{}
+		if kind == provider.KindThinking {
+			shell = provider.Thinking{Kind: provider.ThinkingFull}
+		}
+		if !r.wholly {
+			r.open.since = time.Now()
+		}
+		if !r.emit(provider.Begin{Index: r.open.number, Block: shell}) {
+			return errLeft
+		}
+	}
+	r.open.text.WriteString(text)
+	if !r.emit(provider.Delta{Index: r.open.number, Text: text}) {
+		return errLeft
+	}
+	return nil
+}
+
+// seal ends the open block. mark says of a text that it was thinking ("leaked"), of thinking that it was the answer
+// ("mistaken"): then it does not go back.
+func (r *reply) seal(mark string) error {
+	open := r.open
+	if open == nil {
+		return nil
+	}
+	r.open = nil
+	text := open.text.String()
+	if open.kind == provider.KindText {
+		b := provider.Text{Text: text}
+		if mark == "leaked" {
+			b.State = provider.State{Origin: r.origin, Data: json.RawMessage(`{"leaked":true}`)}
+		}
+		return r.end(open.number, b)
+	}
+	b := provider.Thinking{Text: text, Kind: provider.ThinkingFull}
+	if !open.since.IsZero() {
+		b.Duration = time.Since(open.since)
+	}
+	if mark != "mistaken" {
+		data, err := encode(map[string]string{"thinking": text})
+		if err != nil {
+			return err
+		}
+		b.State = provider.State{Origin: r.origin, Data: data}
+	}
+	return r.end(open.number, b)
+}
+
+func (r *reply) end(n int, b provider.Block) error {
+	if !r.emit(provider.End{Index: n, Block: b}) {
+		return errLeft
+	}
+	return nil
+}
+
+// toolCall takes in a call, which always comes whole. Newer servers give it an id.
+func (r *reply) toolCall(c gjson.Result) error {
+	if err := r.flush(); err != nil {
+		return err
+	}
+	if err := r.seal(""); err != nil {
+		return err
+	}
+	f := c.Get("function")
+	b := provider.ToolCall{ID: valid(c.Get("id").Str), Name: valid(f.Get("name").Str)}
+	if b.Name == "" {
+		return r.oddity("a call without a name")
+	}
+	if b.ID == "" {
+		b.ID = "call_" + rand.Text()
+	}
+	text := ""
+	switch args := f.Get("arguments"); {
+	case args.IsObject():
+		text, b.Input = args.Raw, json.RawMessage(args.Raw)
+	case !args.Exists(), args.Type == gjson.Null:
+		b.Input = json.RawMessage("{}")
+	case args.Type == gjson.String && gjson.Valid(args.Str) && gjson.Parse(args.Str).IsObject(): // of proxies
+		text, b.Input = args.Str, json.RawMessage(args.Str)
+	default:
+		text = args.Raw
+		b.Invalid = text
+	}
+	r.calls++
+	n := r.next
+	r.next++
+	if !r.emit(provider.Begin{Index: n, Block: provider.ToolCall{ID: b.ID, Name: b.Name}}) || text != "" && !r.emit(provider.Delta{Index: n, Text: text}) {
+		return errLeft
+	}
+	return r.end(n, b)
+}
+
+// failed is an error in the stream, whose status nobody tells.
+func (r *reply) failed(text string, data []byte) error {
+	status := http.StatusInternalServerError
+	switch text = strings.ToLower(text); {
+	case strings.Contains(text, "server busy"):
+		status = http.StatusServiceUnavailable
+	case strings.Contains(text, "not found"):
+		status = http.StatusNotFound
+	case strings.Contains(text, "does not support"), strings.Contains(text, "invalid"):
+		status = http.StatusBadRequest
+	case strings.Contains(text, "unauthorized"):
+		status = http.StatusUnauthorized
+	}
+	return r.api.caller.Refusal(status, r.resp.Header, data)
+}
+
+// ending takes in what the last object says, and says that it was the last. Counts of nothing are left out, and thinking is not counted by itself: it
+// is within the output (docs: api/chat).
+func (r *reply) ending(root gjson.Result) error {
+	s := &r.stop
+	s.Raw = r.api.caller.Text(root.Get("done_reason").Str)
+	count := func(name string) int { return int(min(max(root.Get(name).Int(), 0), 1<<40)) }
+	s.Usage = provider.Usage{Input: count("prompt_eval_count"), Output: count("eval_count")}
+	members := map[string]json.RawMessage{}
+	root.ForEach(func(name, value gjson.Result) bool {
+		if value.Type == gjson.Number {
+			members[name.Str] = json.RawMessage(value.Raw)
+		}
+		return true
+	})
+	if len(members) > 0 {
+		var err error
+		if s.RawUsage, err = json.Marshal(members); err != nil {
+			return r.api.caller.NoAnswer(r.resp, "counts: "+err.Error())
+		}
+	}
+	switch {
+	case s.Raw == "length":
+		s.Reason = provider.StopMaxTokens
+	case r.calls > 0: // the vendor says stop
+		s.Reason = provider.StopToolUse
+	default:
+		s.Reason = provider.StopEndTurn
+	}
+	return errDone
+}
+
+// finish ends the block that is open, and the reply. A model that was known to begin with thinking, and this time did
+// not, has answered: what was shown as thinking is said again, as what it is.
+func (r *reply) finish() error {
+	answered := r.learned && r.splitter != nil && r.splitter.Unclosed() && r.stop.Reason == provider.StopEndTurn && r.mistaken.Len() > 0
+	mark := ""
+	if answered {
+		mark = "mistaken"
+	}
+	if err := r.seal(mark); err != nil {
+		return err
+	}
+	if answered {
+		if err := r.grow(provider.KindText, r.mistaken.String()); err != nil {
+			return err
+		}
+		if err := r.seal(""); err != nil {
+			return err
+		}
+	}
+	if r.odd > 0 {
+		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd)
+	}
+	r.emit(r.stop)
+	return nil
+}
+
+// oddity counts what the protocol does not foresee and says what it was at debug level.
+func (r *reply) oddity(what string) error {
+	r.odd++
+	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", fmt.Sprintf("%q", r.api.caller.Text(what)))
+	return r.alive()
+}
+
+func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
