@@ -51,6 +51,11 @@ Models, besides the vendor's own ids:
 			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
 		}
 	}
+	for i := range ollamaModels {
+		if m := &ollamaModels[i]; m.note != "" {
+			fmt.Fprintf(&b, "  %-21s %s\n", m.id, m.note)
+		}
+	}
 	for i := range geminiModels {
 		if m := &geminiModels[i]; m.note != "" {
 			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)

@@ -17,8 +17,8 @@
 // What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models;
 // OpenAI's Responses (responses*.go), with /v1/responses, Azure's /openai/v1/responses, the ChatGPT plan's
 // /backend-api/codex/responses and Copilot's /responses; Chat Completions (chat*.go) of many hosts, with
-// /HOST/chat/completions and /HOST/models;
-// Google's generateContent (gemini*.go), with its verbs and its list under /v1beta/models.
+// /HOST/chat/completions and /HOST/models; Google's generateContent (gemini*.go), with its verbs and its list under
+// /v1beta/models; Ollama's own API (ollama*.go) under /api.
 package sim
 
 import (
@@ -84,6 +84,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case isGemini(path):
 		s.serveGemini(ex)
+	case isOllama(path):
+		s.serveOllama(ex)
 	default:
 		s.serveMessages(ex)
 	}
