@@ -14,6 +14,8 @@ var allowed = map[string][]string{
 	"provider/messages":     {"provider", "provider/sse"},
 	"provider/responses":    {"provider", "provider/sse"},
 	"provider/chat":         {"provider", "provider/sse", "provider/thinktag"},
+	"provider/gemini":       {"provider", "provider/sse"},
+	"provider/ollama":       {"provider", "provider/sse", "provider/thinktag"},
 	"session":               {"provider"},
 	"agent":                 {"provider", "registry", "session"},
 	"rpc":                   {"agent", "provider", "registry", "session"},
