@@ -63,6 +63,7 @@ func (r *reply) finish() error {
 		s.Detail = strings.TrimSuffix(s.Raw+": "+r.end.message, ": ")
 	}
 	s.Usage, s.RawUsage = r.usage.sum, r.usage.raw
+	s.RequestID = cmp.Or(s.RequestID, r.api.caller.Text(r.end.responseID)) // no header names an exchange
 	if r.odd > 0 {
 		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", s.RequestID)
 	}
@@ -102,8 +103,8 @@ func (u *usage) hop() {
 }
 
 // repairable gives an error the meaning that its text has, and names the repair that may help, unless it is in force
-// already or no signature was sent. The texts are matched on their code-like fragments only (docs: thought-signatures).
-func repairable(err error, call *call, req *provider.Request) error {
+// already. The texts are matched on their code-like fragments only (docs: thought-signatures).
+func repairable(err error, req *provider.Request) error {
 	e, ok := err.(*provider.Error)
 	if !ok || e.Status != http.StatusBadRequest {
 		return err

@@ -117,7 +117,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, yield func(prov
 		err := r.hop(ctx)
 		switch again, err := r.again(ctx, err); {
 		case err != nil:
-			return repairable(err, call, req)
+			return repairable(err, req)
 		case !again:
 			return r.finish()
 		}

@@ -167,6 +167,9 @@ func (h *history) responses(calls []pending, results map[string]provider.ToolRes
 			case provider.Text:
 				texts = append(texts, b.Text)
 			case provider.Media:
+				if len(b.Data) == 0 {
+					return nil, fmt.Errorf("result of %s: media of type %q without data", c.name, b.Type)
+				}
 				p := part{Inline: &inline{b.Type, b.Data}}
 				if h.leveled { // from Gemini 3 on a result takes media (docs: function-calling)
 					r.Parts = append(r.Parts, p)
@@ -200,7 +203,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			}
 			if c, ok := b.(provider.ToolCall); ok {
 				wireID := gjson.GetBytes(state.Data, "0.functionCall.id").Str
-				if len(calls) == 0 && h.leveled && len(own) > 0 && !hasSignature(own[0]) {
+				if len(calls) == 0 && (h.leveled || h.bypass) && len(own) > 0 && !hasSignature(own[0]) {
 					if own[0], err = withSignature(own[0], Bypass); err != nil {
 						return nil, nil, fmt.Errorf("block %d: %w", i, err)
 					}
@@ -228,10 +231,10 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			}
 			if h.leveled { // older models know no ids
 				p.Call.ID = b.ID
-				if len(calls) == 0 {
-					p.Signature = Bypass
-					h.bypassed++
-				}
+			}
+			if len(calls) == 0 && (h.leveled || h.bypass) {
+				p.Signature = Bypass
+				h.bypassed++
 			}
 			calls = append(calls, pending{b.ID, p.Call.ID, b.Name})
 			parts = append(parts, p)

@@ -27,7 +27,6 @@ type call struct {
 	header  http.Header
 	body    body
 	notices []provider.Notice
-	signed  bool // earlier signatures are on the wire
 }
 
 type body struct {
@@ -142,7 +141,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &call{model: req.Model.ID, header: a.header(), signed: h.count.Kept > 0}
+	out := &call{model: req.Model.ID, header: a.header()}
 	g := &generation{MaxOutputTokens: maxTokens(req), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
 	if left := stripSampling(req, g); len(left) > 0 {
 		out.override(fmt.Sprintf("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID))

@@ -223,6 +223,30 @@ func TestContinuation(t *testing.T) {
 	})
 }
 
+// A call that failed with nothing to show is asked for once more, and no further.
+func TestMisfire(t *testing.T) {
+	failed := sim.Answer{Parts: []sim.Part{}, Stop: "MALFORMED_FUNCTION_CALL"}
+	tests := []struct {
+		answers  []sim.Answer
+		requests int
+		raw      string
+	}{
+		{[]sim.Answer{failed}, 2, "STOP"},
+		{[]sim.Answer{failed, failed, failed}, 2, "MALFORMED_FUNCTION_CALL"},
+		{[]sim.Answer{{Stop: "MALFORMED_FUNCTION_CALL"}}, 1, "MALFORMED_FUNCTION_CALL"},
+	}
+	for i, test := range tests {
+		api, server := simulated(t)
+		server.Script(test.answers...)
+		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user("Hi")},
+			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
+		reply := providertest.Check(t, api.Stream(t.Context(), &req))
+		if reply.Err != nil || reply.Stop.Raw != test.raw || len(server.Requests()) != test.requests {
+			t.Errorf("%d: %+v after %d requests, error %v; want %s after %d", i, reply.Stop, len(server.Requests()), reply.Err, test.raw, test.requests)
+		}
+	}
+}
+
 // What goes wrong on a real connection, by kind.
 func TestFaultsOfSimulator(t *testing.T) {
 	api, _ := simulated(t)

@@ -35,7 +35,7 @@ const wireAPI = "ollama"
 type Config struct {
 	Provider string // the configured provider's id
 	Vendor   string // ollama
-	BaseURL  string // bare; without a scheme it is http, as OLLAMA_HOST may have it
+	BaseURL  string // bare; without a scheme it is http and the usual port, as OLLAMA_HOST may have it
 	Key      provider.Secret
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string
@@ -74,10 +74,15 @@ func New(cfg Config) *API {
 		log:     cfg.Log,
 		leaky:   map[string]bool{},
 	}
-	if !strings.Contains(a.base, "://") {
+	bare := !strings.Contains(a.base, "://")
+	if bare {
 		a.base = "http://" + a.base
 	}
 	if u, err := url.Parse(a.base); err == nil {
+		if bare && u.Port() == "" {
+			u.Host += ":11434"
+			a.base = u.String()
+		}
 		a.host = u.Host
 	}
 	if a.caller.Client == nil {
