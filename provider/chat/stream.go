@@ -53,15 +53,24 @@ type reply struct {
 	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
 	repeated int                // how much of it came between tags as well
 
-	finished bool // a finish_reason came
+	finished bool     // a finish_reason came
+	bills    []string // what a chunk with a usage has in it: few have one
 	usage    gjson.Result
 	stop     provider.Stop
 	odd      int // things that the protocol does not foresee
 }
 
 func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+	var bills []string
+	for _, path := range a.dialect.Response.UsagePaths {
+		name := `"` + path[strings.LastIndexByte(path, '.')+1:] + `"`
+		if !slices.Contains(bills, name) {
+			bills = append(bills, name)
+		}
+	}
 	return &reply{
-		api: a, form: &a.dialect.Response, resp: resp, call: call, yield: yield, slots: map[string]*slot{}, late: object{},
+		bills: bills,
+		api:   a, form: &a.dialect.Response, resp: resp, call: call, yield: yield, slots: map[string]*slot{}, late: object{},
 		origin: provider.Origin{API: wireAPI, Vendor: a.dialect.ID, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
@@ -158,7 +167,7 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 		}
 		return true
 	})
-	if strings.Contains(root.Raw, `"usage"`) {
+	if slices.ContainsFunc(r.bills, func(name string) bool { return strings.Contains(root.Raw, name) }) {
 		r.count(root)
 	}
 	var err error
