@@ -19,6 +19,10 @@ type Provider struct {
 	Dialect string
 
 	Rows []Row
+
+	// Live tells what the provider's server has, where that can be asked; nil: nothing. It is called at each look-up, so
+	// it answers from what it knows, and what it returned never changes.
+	Live func() []provider.Model
 }
 
 // Catalog is what is known about the models of all configured providers.
@@ -27,6 +31,7 @@ type Catalog struct {
 	models    []provider.Model
 	byID      map[string]map[string]provider.Model // provider, then id; aliases included
 	spoken    map[string]spoken                    // by provider: to models without a row
+	asks      map[string]func() []provider.Model   // by provider: what its server has
 }
 
 // spoken is how a model is spoken to.
@@ -35,7 +40,7 @@ type spoken struct{ api, dialect string }
 // New makes a catalog. Its order is that of providers, then that of the vendor's rows, then that of the rows added. An
 // inconsistent row is a *[RowError].
 func New(providers []Provider) (*Catalog, error) {
-	c := &Catalog{byID: map[string]map[string]provider.Model{}, spoken: map[string]spoken{}}
+	c := &Catalog{byID: map[string]map[string]provider.Model{}, spoken: map[string]spoken{}, asks: map[string]func() []provider.Model{}}
 	for _, p := range providers {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -84,7 +89,7 @@ func (c *Catalog) add(p Provider) error {
 	}
 	c.providers = append(c.providers, p.ID)
 	c.models = append(c.models, rows.list...)
-	c.byID[p.ID], c.spoken[p.ID] = rows.index(), rows.spoken
+	c.byID[p.ID], c.spoken[p.ID], c.asks[p.ID] = rows.index(), rows.spoken, p.Live
 	return nil
 }
 
@@ -165,7 +170,7 @@ func (r *rows) index() map[string]provider.Model {
 // Model is a provider's model by its id, compared exactly. One without a row has Known == false and no facts; it is
 // spoken to as the provider's models usually are.
 func (c *Catalog) Model(providerID, name string) provider.Model {
-	if m, ok := c.byID[providerID][name]; ok {
+	if m, ok := c.row(providerID, name); ok {
 		return m
 	}
 	usual := c.spoken[providerID]
@@ -174,7 +179,13 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 
 // Models lists all rows in catalog order. Other ids of the same model are not listed. The list is the caller's, what
 // its rows point at is shared and read-only.
-func (c *Catalog) Models() []provider.Model { return slices.Clone(c.models) }
+func (c *Catalog) Models() []provider.Model {
+	var list []provider.Model
+	for _, id := range c.providers {
+		list = append(list, c.listed(id)...)
+	}
+	return list
+}
 
 // Providers lists the providers' ids in catalog order.
 func (c *Catalog) Providers() []string { return slices.Clone(c.providers) }
@@ -191,7 +202,7 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	}
 	var found []provider.Model
 	for _, id := range c.providers {
-		if m, ok := c.byID[id][modelID]; ok {
+		if m, ok := c.row(id, modelID); ok {
 			found = append(found, m)
 		}
 	}

@@ -51,12 +51,12 @@ func TestCatalogFile(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if !seen[v.DefaultModel] {
+		if v.DefaultModel != "" && !seen[v.DefaultModel] {
 			t.Errorf("vendor %s: default model %q has no row", v.ID, v.DefaultModel)
 		}
 	}
-	want := []string{"anthropic", "openai", "deepseek", "xai", "openrouter", "groq", "mistral", "moonshot", "zai", "minimax",
-		"dashscope", "sim"}
+	want := []string{"anthropic", "openai", "gemini", "deepseek", "xai", "openrouter", "groq", "mistral", "moonshot", "zai", "minimax",
+		"dashscope", "ollama", "sim"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("vendors %v, want %v", ids, want)
 	}
@@ -423,5 +423,66 @@ func TestStandardBudgets(t *testing.T) {
 		if got := Default().Model("anthropic", id).Thinking; !maps.Equal(got.Budgets, want) || got.BudgetMin != 1024 {
 			t.Errorf("%s: %+v", id, got)
 		}
+	}
+}
+
+// TestLive looks models up that a server tells of: they come after what the configuration states, before the catalog,
+// and only as long as the server has them.
+func TestLive(t *testing.T) {
+	toggle := provider.Capability{Control: provider.ControlToggle, Default: provider.On, Off: provider.OffFull}
+	installed := []provider.Model{
+		{ID: "a", Thinking: toggle, Window: 7, Tools: true},
+		{ID: "grok-4.5", Thinking: toggle},
+		{ID: "stated", Thinking: toggle},
+		{ID: "broken", Thinking: provider.Capability{Control: "magic"}},
+	}
+	c, err := New([]Provider{
+		{ID: "xai", Vendor: "xai"},
+		{ID: "here", Vendor: "xai", Rows: []Row{{ID: "stated", Control: provider.ControlNone}},
+			Live: func() []provider.Model { return installed }},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := provider.Model{Provider: "here", ID: "a", Name: "a", API: "responses", Dialect: "xai", Known: true, Thinking: toggle,
+		Window: 7, Tools: true, Source: provider.FromLive}
+	want.Thinking.Levels = []provider.Level{"off", "on"}
+	if diff := cmp.Diff(want, c.Model("here", "a")); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if installed[0].Thinking.Levels != nil {
+		t.Error("what the server told was changed")
+	}
+	for id, source := range map[string]provider.RowSource{"a": "live", "grok-4.5": "live", "stated": "config", "grok-4.3": "catalog", "broken": "unknown"} {
+		if m := c.Model("here", id); m.Source != source || m.Known != (source != "unknown") {
+			t.Errorf("%s: %+v", id, m)
+		}
+	}
+	if m, err := c.Find("a"); err != nil || m.Ref() != "here/a" {
+		t.Errorf("a bare id: %s, %v", m.Ref(), err)
+	}
+	if _, err := c.Find("grok-4.5"); err == nil || !strings.Contains(err.Error(), "xai/grok-4.5, here/grok-4.5") {
+		t.Errorf("an id at two providers: %v", err)
+	}
+	count := func() (n, live int) {
+		for _, m := range c.Models() {
+			if m.Provider == "here" {
+				n++
+			}
+			if m.Source == provider.FromLive {
+				live++
+			}
+		}
+		return n, live
+	}
+	if n, live := count(); n != 9 || live != 2 { // seven of the vendor, the stated one, and a
+		t.Errorf("%d models listed, %d of them live", n, live)
+	}
+	installed = nil
+	if m := c.Model("here", "a"); m.Known {
+		t.Errorf("a model that is gone: %+v", m)
+	}
+	if n, live := count(); n != 8 || live != 0 {
+		t.Errorf("when nothing is there: %d models listed, %d of them live", n, live)
 	}
 }

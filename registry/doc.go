@@ -6,7 +6,8 @@
 //
 // Guarantees:
 //
-//   - a Catalog never changes and is safe for concurrent use: a reload makes a new one;
+//   - a Catalog never changes and is safe for concurrent use: a reload makes a new one; only what a provider's server
+//     tells of its own models, where it can be asked, is asked anew at each look-up;
 //   - its rows agree with themselves: the default is one of the levels, levels ascend, every level of a budget has its
 //     tokens, off is a level exactly where there is a form for it;
 //   - a model without a row is not an error: it has Known == false, and nothing is assumed about it;

@@ -46,7 +46,7 @@ func (c *Catalog) notFound(id string) error {
 	var list []near
 	asked := plain(id[strings.LastIndex(id, "/")+1:])
 	isProvider := slices.Contains(c.providers, strings.TrimSuffix(id, "/"))
-	for _, m := range c.models {
+	for _, m := range c.Models() {
 		has := plain(m.ID)
 		steps := distance(asked, has)
 		switch {

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"net"
 	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/responses"
 )
 
@@ -28,6 +31,8 @@ var apis = []wireAPI{
 	{"messages", listed("anthropic"), openMessages, "/v1", always("")},
 	{"responses", listed(responses.Hosts()...), openResponses, "", always("/v1")},
 	{"chat", chat.Dialects, openChat, "", func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
+	{"gemini", listed("gemini"), openGemini, "/v1beta", always("")},
+	{"ollama", listed("ollama"), openOllama, "/api", always("")},
 }
 
 // ownDialects are those that the configuration states, by name. They are ways to speak Chat Completions.
@@ -72,8 +77,15 @@ func openChat(e endpoint, dialect string) (provider.Provider, error) {
 		Headers: e.Headers, Client: e.client, Log: e.log}), nil
 }
 
-// laterAPIs are wire APIs by name that this build has no adapter for.
-var laterAPIs = []string{"gemini", "ollama"}
+func openGemini(e endpoint, _ string) (provider.Provider, error) {
+	return gemini.New(gemini.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
+		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+}
+
+func openOllama(e endpoint, _ string) (provider.Provider, error) {
+	return ollama.New(ollama.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
+		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+}
 
 // checkAPI says what is wrong with the name of an API.
 func checkAPI(name string) string {
@@ -87,8 +99,6 @@ func checkAPI(name string) string {
 		return ""
 	case name == "":
 		return "missing; this version serves " + list
-	case slices.Contains(laterAPIs, name):
-		return fmt.Sprintf("this version does not serve %q yet; it serves %s", name, list)
 	}
 	return fmt.Sprintf("%q is no wire API; this version serves %s", name, list)
 }
@@ -110,4 +120,28 @@ func checkDialect(api, dialect string, own ownDialects) string {
 		return ""
 	}
 	return fmt.Sprintf("%q is not a dialect of %s in this version; known: %s", dialect, api, strings.Join(known, ", "))
+}
+
+// ollamaAddress is what OLLAMA_HOST says as a base URL: it may lack the scheme, the port or the host, and it may name
+// all of a machine's interfaces, which is where a server listens and no address to call (docs: faq).
+func ollamaAddress(host string) string {
+	if host == "" {
+		return ""
+	}
+	scheme, rest, ok := strings.Cut(host, "://")
+	if !ok {
+		scheme, rest = "http", host
+	}
+	rest, path, _ := strings.Cut(rest, "/")
+	name, port, err := net.SplitHostPort(rest)
+	if err != nil {
+		name, port = strings.Trim(rest, "[]"), "11434"
+		if ok {
+			port = map[string]string{"http": "80", "https": "443"}[scheme]
+		}
+	}
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+	}
+	return strings.TrimRight(scheme+"://"+net.JoinHostPort(name, port)+"/"+path, "/")
 }

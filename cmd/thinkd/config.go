@@ -116,7 +116,7 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 		}
 		c.Providers = append(c.Providers, p)
 	}
-	catalog, err := c.catalog()
+	catalog, err := c.catalog(nil)
 	if row, ok := errors.AsType[*registry.RowError](err); ok {
 		return config{}, src.rowError(row, c)
 	}
@@ -155,12 +155,17 @@ func (c config) fingerprint() (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// catalog is what the registry knows with this configuration.
-func (c config) catalog() (*registry.Catalog, error) {
+// catalog is what the registry knows with this configuration, and with what the servers that may be asked for it have:
+// has tells that by the provider's id; nil: nobody asks.
+func (c config) catalog(has func(id string) []provider.Model) (*registry.Catalog, error) {
 	var list []registry.Provider
 	for _, p := range c.Providers {
 		vendor, _ := vendorNamed(p.Vendor) // one that the catalog does not know has no rows there
-		list = append(list, registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows})
+		r := registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows}
+		if has != nil && p.local() {
+			r.Live = func() []provider.Model { return has(p.ID) }
+		}
+		list = append(list, r)
 	}
 	return registry.New(list)
 }
@@ -267,6 +272,9 @@ func vendorNamed(id string) (registry.Vendor, bool) {
 // every program that talks to the vendor.
 func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv func(string) string) (string, error) {
 	fromEnv := variable(getenv, v.BaseURLEnv)
+	if api == "ollama" {
+		fromEnv = ollamaAddress(fromEnv)
+	}
 	switch {
 	case stated != "":
 		if problem := checkBaseURL(stated, api); problem != "" {

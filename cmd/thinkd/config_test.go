@@ -44,6 +44,7 @@ func builtIn() config {
 	for _, v := range [][6]string{
 		{"anthropic", "messages", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-opus-5-5"},
 		{"openai", "responses", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6.1-sol"},
+		{"gemini", "gemini", "gemini", "https://generativelanguage.googleapis.com", "GEMINI_API_KEY", "gemini-3.8-flash"},
 		{"deepseek", "chat", "deepseek", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "deepseek-flash"},
 		{"xai", "responses", "xai", "https://api.x.ai/v1", "XAI_API_KEY", "grok-4.5"},
 		{"openrouter", "chat", "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "anthropic/claude-sonnet-5"},
@@ -53,6 +54,7 @@ func builtIn() config {
 		{"zai", "chat", "zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "glm-5.3"},
 		{"minimax", "chat", "minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", "MiniMax-M3.1-Flash"},
 		{"dashscope", "chat", "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "qwen3.7-max"},
+		{"ollama", "ollama", "ollama", "http://localhost:11434", "", ""},
 		{"sim", "messages", "anthropic", "", "", "claude"},
 	} {
 		c.Providers = append(c.Providers, providerConfig{ID: v[0], Vendor: v[0], API: v[1], Dialect: v[2], BaseURL: v[3], KeyEnv: v[4], DefaultModel: v[5]})
@@ -89,7 +91,7 @@ func TestConfigWithoutFile(t *testing.T) {
 	if shown := fmt.Sprintf("%v %+v %#v", got, got, got); strings.Contains(shown, "canary") {
 		t.Errorf("a config prints its keys: %s", shown)
 	}
-	catalog, err := got.catalog()
+	catalog, err := got.catalog(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +314,7 @@ base_url = "http://localhost:1"
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := c.catalog()
+	catalog, err := c.catalog(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,17 +365,15 @@ func TestConfigBroken(t *testing.T) {
 		{"a certificate without its key", "[serve]\ntls_cert = \"a.pem\"", `FILE:2: serve.tls_cert: tls_cert and tls_key go together`},
 		{"a key without its certificate", "[serve]\ntls_key = \"a.pem\"", `FILE:2: serve.tls_key: tls_cert and tls_key go together`},
 		{"integer for hosts", "[serve]\nhosts = 5", `FILE:2: serve.hosts: wants a list of strings`},
-		{"later: APIs", "[providers.openai]\nbase_url = \"https://api.example.com/v1\"\napi = \"ollama\"",
-			`FILE:3: providers.openai.api: this version does not serve "ollama" yet; it serves messages, responses, chat`},
-		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves messages, responses, chat`},
+		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama`},
 		{"wrong API of a row", "[[providers.anthropic.models]]\nid = \"a\"\n[[providers.anthropic.models]]\nid = \"m\"\napi = \"soap\"",
-			`FILE:5: providers.anthropic.models.1.api: "soap" is no wire API; this version serves messages, responses, chat`},
+			`FILE:5: providers.anthropic.models.1.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama`},
 		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of messages in this version; known: anthropic`},
 		{"a dialect of another API", "[providers.openai]\napi = \"responses\"\ndialect = \"deepseek\"",
 			`FILE:3: providers.openai.dialect: "deepseek" is not a dialect of responses in this version; known: azure, chatgpt, copilot, openai, xai`},
 		{"wrong dialect of a row", "[[providers.xai.models]]\nid = \"grok-4.5\"\napi = \"messages\"\ndialect = \"xai\"",
 			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic`},
-		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat`},
+		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat, gemini, ollama`},
 		{"own dialect, not a table", "dialects.x = 1", `FILE:1: dialects.x: wants a table`},
 		{"own dialects, not a table", "dialects = 1", `FILE:1: dialects: wants a table, each of its members a table`},
 		{"own dialect with a name that is taken", "\n[dialects.deepseek]\nchat_path = \"/x\"", `FILE:2: dialects.deepseek: thinkd has a dialect of this name; choose another one`},
@@ -399,7 +399,7 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:3: providers.anthropic.reasoning_defaults.effort: unknown thinking level "some"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"default fallback", "[providers.anthropic.reasoning_defaults]\neffort = \"low\"\nfallback = \"guess\"",
 			`FILE:3: providers.anthropic.reasoning_defaults.fallback: unknown fallback "guess"; known: downgrade, off, provider_default, error`},
-		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, sim`},
+		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, ollama, sim`},
 		{"model at two", "model = \"claude-opus-5\"\n[providers.b]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://localhost\"",
 			`FILE:1: model: model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, b/claude-opus-5`},
 		{"size", "[limits]\nmax_turn_bytes = \"64 MB\"", `FILE:2: limits.max_turn_bytes: wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`},

@@ -39,7 +39,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
-	catalog, err := c.catalog()
+	catalog, err := c.catalog(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +59,9 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	d.store = store
 	if d.providers, err = openProviders(c, catalog, log); err != nil {
 		return nil, errors.Join(err, store.Close())
+	}
+	if catalog, err = c.catalog(d.providers.has); err != nil {
+		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
 		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: d.providers.defaults,

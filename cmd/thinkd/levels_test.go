@@ -234,7 +234,7 @@ func TestLevelsOnTheWire(t *testing.T) {
 			})
 		}
 	}
-	catalog, err := builtIn().catalog()
+	catalog, err := builtIn().catalog(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ func newConversation(t *testing.T, link *rpc.Link, model string) *conversation {
 	var made struct {
 		ID string `json:"session_id"`
 	}
-	s.call("session/new", map[string]any{"model_id": model}, &made)
+	s.call("session/new", present("model_id", model), &made)
 	s.id = made.ID
 	link.Notify = func(m rpc.Notification) error {
 		switch m.Method {
@@ -479,12 +479,18 @@ func TestDisplayOnTheWire(t *testing.T) {
 // inProcess is a client of a daemon inside the test, with a store in memory.
 func inProcess(t *testing.T, env []string) *rpc.Link {
 	t.Helper()
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(env...), configPath: writeConfig(t, ""),
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, "OLLAMA_HOST="+nobody)...), configPath: writeConfig(t, ""),
 		logLevel: "warn", logFormat: "text"}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return linked(t, d)
+}
+
+// linked is a client of a daemon, both of which end with the test.
+func linked(t *testing.T, d *daemon) *rpc.Link {
+	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	go func() { // ends when the link is closed; the cleanup waits

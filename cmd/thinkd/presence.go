@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"net"
+	"log/slog"
 	"net/http"
-	"net/url"
 	"sync"
 	"time"
 
@@ -12,30 +11,38 @@ import (
 )
 
 const (
-	answersIn = 200 * time.Millisecond // a host on this machine answers in less
+	answersIn = 200 * time.Millisecond // a server on this machine answers in less
+	listsIn   = 10 * time.Second       // and has described what it has
 	newsFor   = 5 * time.Second        // how long an answer is good
 )
 
-// presence knows whether a host answers. It asks in the background, and again when its answer is old: a server on one's
-// own machine comes and goes.
+// presence knows whether a server is there, and what models it has where it tells. It asks in the background, and again
+// when its answer is old: a server on one's own machine comes and goes, and so do its models.
 type presence struct {
 	address string
 	client  *http.Client
+	lister  provider.Lister // nil: it does not tell
+	log     *slog.Logger
 	ctx     context.Context
 	stop    context.CancelFunc
 	asking  sync.WaitGroup
-	first   chan struct{} // closed with the first answer
+	began   time.Time
+	first   chan struct{} // closed when all has been answered once
 
 	mu     sync.Mutex // guards what follows
 	busy   bool
-	answer bool
+	there  bool
+	models []provider.Model // never changed, only replaced
 	asked  time.Time
 }
 
-// ask starts asking. Who calls it closes the presence.
-func ask(address string) *presence {
-	p := &presence{address: address, client: provider.NewClient(&http.Transport{DisableKeepAlives: true}), first: make(chan struct{})}
-	p.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // an answer is an answer
+// seek starts asking. Who calls it closes the presence.
+func seek(address string, lister provider.Lister, log *slog.Logger) *presence {
+	p := &presence{address: address, lister: lister, log: log, began: time.Now(), first: make(chan struct{}),
+		client: &http.Client{
+			Transport:     &http.Transport{DisableKeepAlives: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // an answer is an answer
+		}}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -43,14 +50,23 @@ func ask(address string) *presence {
 	return p
 }
 
-// askLocked asks in a goroutine that ends within answersIn, or with close, which waits for it.
+// askLocked asks in a goroutine that ends within answersIn and listsIn, or with close, which waits for it.
 func (p *presence) askLocked() {
 	p.busy = true
 	p.asking.Go(func() {
-		answer := p.call()
+		there := p.call()
+		p.mu.Lock()
+		p.there = there
+		p.mu.Unlock()
+		models, listed := []provider.Model(nil), !there
+		if there && p.lister != nil {
+			models, listed = p.list()
+		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.busy, p.answer = false, answer
+		if p.busy = false; listed {
+			p.models = models
+		}
 		if p.asked.IsZero() {
 			close(p.first)
 		}
@@ -74,15 +90,46 @@ func (p *presence) call() bool {
 	return true
 }
 
-// answers is the last answer. It waits for the first one, which comes within answersIn.
-func (p *presence) answers() bool {
-	<-p.first
+// list reports whether the server has told its models.
+func (p *presence) list() ([]provider.Model, bool) {
+	ctx, cancel := context.WithTimeout(p.ctx, listsIn)
+	defer cancel()
+	models, err := p.lister.Models(ctx)
+	if err != nil {
+		p.log.Warn("a server does not tell its models", "address", p.address, "err", err)
+	}
+	return models, err == nil
+}
+
+// here reports whether the server is there, as far as is known.
+func (p *presence) here() bool {
+	p.know()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.there
+}
+
+// has is what models the server has, as far as is known; the list is shared and read-only.
+func (p *presence) has() []provider.Model {
+	p.know()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.models
+}
+
+// know waits, once and for answersIn at most since the start, and asks again if what is known is old.
+func (p *presence) know() {
+	if wait := answersIn - time.Since(p.began); wait > 0 {
+		select {
+		case <-p.first:
+		case <-time.After(wait):
+		}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.busy && time.Since(p.asked) > newsFor && p.ctx.Err() == nil {
 		p.askLocked()
 	}
-	return p.answer
 }
 
 func (p *presence) close() {
@@ -92,16 +139,8 @@ func (p *presence) close() {
 	p.asking.Wait()
 }
 
-// local reports whether the provider is a server that runs where one likes, and so may not run at all: one that needs
-// no key, on this machine or known for that.
+// local reports whether the provider is a server that runs where one likes, and so may not run at all: one on this
+// machine or its network that needs no key.
 func (c providerConfig) local() bool {
-	if c.KeyEnv != "" || c.BaseURL == "" {
-		return false
-	}
-	u, err := url.Parse(c.BaseURL)
-	if err != nil {
-		return false
-	}
-	ip := net.ParseIP(u.Hostname())
-	return c.Vendor == "ollama" || u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+	return c.KeyEnv == "" && c.BaseURL != "" && provider.Local(c.BaseURL)
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime"
-	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -46,7 +45,8 @@ func openProviders(c config, catalog *registry.Catalog, log *slog.Logger) (*prov
 	}
 	for _, pc := range c.Providers {
 		if pc.local() {
-			p.here[pc.ID] = ask(pc.BaseURL)
+			lister, _ := p.byID[pc.ID].(provider.Lister)
+			p.here[pc.ID] = seek(pc.BaseURL, lister, log)
 		}
 	}
 	return p, nil
@@ -132,19 +132,29 @@ func (r router) of(m provider.Model) (provider.Provider, error) {
 }
 
 // defaultModel is what a new session gets if its client names none: the config's, which [loadConfig] has found, else
-// that of the first provider that is there. The simulator always is.
+// that of the first provider that is there: the catalog's, or the first that its server lists. The simulator always is.
 func (p *providers) defaultModel(c config, catalog *registry.Catalog) session.ModelRef {
 	if m, err := catalog.Find(c.Model); err == nil {
 		return session.ModelRef{Provider: m.Provider, ID: m.ID}
 	}
-	i := slices.IndexFunc(c.Providers, func(pc providerConfig) bool {
-		if pc.DefaultModel == "" {
-			return false
+	for _, pc := range c.Providers {
+		model := pc.DefaultModel
+		if list := p.has(pc.ID); model == "" && len(list) > 0 {
+			model = list[0].ID
 		}
-		available, _ := p.available(pc)
-		return available
-	})
-	return session.ModelRef{Provider: c.Providers[i].ID, ID: c.Providers[i].DefaultModel}
+		if available, _ := p.available(pc); available && model != "" {
+			return session.ModelRef{Provider: pc.ID, ID: model}
+		}
+	}
+	panic("the simulator is not among the providers") // providerIDs put it there
+}
+
+// has is what models a provider's server has, as far as it tells.
+func (p *providers) has(id string) []provider.Model {
+	if here := p.here[id]; here != nil {
+		return here.has()
+	}
+	return nil
 }
 
 // available says whether a provider can be called, and if not, why.
@@ -152,7 +162,7 @@ func (p *providers) available(c providerConfig) (bool, string) {
 	if c.KeyEnv != "" && c.Key.IsZero() {
 		return false, "no key: set " + c.KeyEnv
 	}
-	if here := p.here[c.ID]; here != nil && !here.answers() {
+	if here := p.here[c.ID]; here != nil && !here.here() {
 		return false, "nothing answers at " + c.BaseURL
 	}
 	return true, ""

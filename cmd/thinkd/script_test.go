@@ -18,7 +18,7 @@ import (
 )
 
 // TestScripts plays testdata/script: one story each, told to the real program. $SIM is the address of a simulator that
-// takes the key sk-of-the-test. Commands of our own:
+// takes the key sk-of-the-test, $OLLAMA that of one that asks for none. Commands of our own:
 //
 //	capture NAME REGEXP   sets a variable to what the group matched in the last standard output
 //	hold DIR              runs a daemon on a data directory until the end; $HOLDER is its process
@@ -27,7 +27,7 @@ import (
 //	newer FILE            gives a store the format version of a later build
 //	damage FILE           overwrites a page of a file in its middle
 func TestScripts(t *testing.T) {
-	address := serve(t, sim.New(sim.Config{Key: "sk-of-the-test"}))
+	address, ollama := serve(t, sim.New(sim.Config{Key: "sk-of-the-test"})), serve(t, sim.New(sim.Config{}))
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -38,6 +38,8 @@ func TestScripts(t *testing.T) {
 				env.Setenv(name, home)
 			}
 			env.Setenv("SIM", address)
+			env.Setenv("OLLAMA", ollama)
+			env.Setenv("OLLAMA_HOST", nobody)
 			env.Setenv("GORACE", raceOptions)
 			env.Defer(func() { quitAll(t, env.WorkDir) })
 			return os.Mkdir(home, 0o700)
@@ -102,6 +104,9 @@ func arguments(ts *testscript.TestScript, neg bool, args []string, n int) {
 }
 
 // serve serves h on loopback until the end of the test.
+// nobody is an address where nothing answers: the machine's own Ollama has no part in a test.
+const nobody = "http://127.0.0.1:1"
+
 func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// catalogued is a server that tells its models.
+type catalogued struct {
+	models []provider.Model
+	err    error
+	asked  atomic.Int32
+}
+
+func (c *catalogued) Models(context.Context) ([]provider.Model, error) {
+	c.asked.Add(1)
+	return c.models, c.err
+}
+
+func sought(t *testing.T, address string, lister provider.Lister) *presence {
+	p := seek(address, lister, slog.New(slog.DiscardHandler))
+	t.Cleanup(p.close)
+	return p
+}
+
+// again makes what is known old, and asks until the answer is as wanted.
+func (p *presence) again(t *testing.T, want bool) {
+	t.Helper()
+	p.mu.Lock()
+	p.asked = p.asked.Add(-2 * newsFor)
+	p.mu.Unlock()
+	p.here()
+	p.asking.Wait()
+	if got := p.here(); got != want {
+		t.Errorf("the server is here: %v", got)
+	}
+}
+
+func TestPresence(t *testing.T) {
+	redirecting := serve(t, http.RedirectHandler("http://127.0.0.1:1", http.StatusFound))
+	refusing := serve(t, http.NotFoundHandler())
+	for address, want := range map[string]bool{redirecting: true, refusing: true, nobody: false, "http://127.0.0.1:1/%": false} {
+		p := sought(t, address, nil)
+		if got := p.here(); got != want {
+			t.Errorf("%s is here: %v", address, got)
+		}
+		if len(p.has()) > 0 {
+			t.Errorf("%s has models", address)
+		}
+	}
+}
+
+// A server that takes a connection and says nothing holds up nobody for long.
+func TestPresenceOfTheSilent(t *testing.T) {
+	silent := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+	defer silent.Close()
+	began := time.Now()
+	p := sought(t, silent.URL, nil)
+	if p.here() {
+		t.Error("a server that does not answer is here")
+	}
+	if took := time.Since(began); took < answersIn || took > 20*answersIn {
+		t.Errorf("that took %v", took)
+	}
+}
+
+// What a server has is asked for with the first answer, and again when that is old; a failure takes nothing away.
+func TestPresenceLists(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	c := &catalogued{models: []provider.Model{{ID: "a"}}}
+	p := sought(t, server.URL, c)
+	for range 3 {
+		if list := p.has(); len(list) != 1 || list[0].ID != "a" {
+			t.Errorf("it has %+v", list)
+		}
+	}
+	if n := c.asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	c.models, c.err = nil, errors.New("busy")
+	p.again(t, true)
+	if n := c.asked.Load(); n != 2 || len(p.has()) != 1 {
+		t.Errorf("asked %d times; it has %+v", n, p.has())
+	}
+	c.models, c.err = []provider.Model{{ID: "b"}, {ID: "c"}}, nil
+	p.again(t, true)
+	if list := p.has(); len(list) != 2 {
+		t.Errorf("it has %+v", list)
+	}
+	server.Close()
+	p.again(t, false)
+	if list := p.has(); len(list) != 0 {
+		t.Errorf("when it is gone it has %+v", list)
+	}
+}
+
+// Only what runs on this machine or its network without a key is looked for.
+func TestLocal(t *testing.T) {
+	for _, tt := range []struct {
+		address, key string
+		want         bool
+	}{
+		{"http://localhost:11434", "", true},
+		{"http://127.0.0.1:8000/v1", "", true},
+		{"http://192.168.1.7:1234", "", true},
+		{"http://localhost:11434", "KEY", false},
+		{"https://api.example.com", "", false},
+		{"", "", false},
+	} {
+		if got := (providerConfig{BaseURL: tt.address, KeyEnv: tt.key}).local(); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+func TestOllamaAddress(t *testing.T) {
+	for host, want := range map[string]string{
+		"":                        "",
+		"127.0.0.1":               "http://127.0.0.1:11434",
+		"box.lan:1234":            "http://box.lan:1234",
+		":1234":                   "http://127.0.0.1:1234",
+		"0.0.0.0":                 "http://127.0.0.1:11434",
+		"0.0.0.0:1":               "http://127.0.0.1:1",
+		"[::]:1":                  "http://127.0.0.1:1",
+		"[::1]:1":                 "http://[::1]:1",
+		"[::1]":                   "http://[::1]:11434",
+		"http://box.lan":          "http://box.lan:80",
+		"https://box.lan":         "https://box.lan:443",
+		"https://box.lan/ollama/": "https://box.lan:443/ollama",
+		"http://127.0.0.1:11434/": "http://127.0.0.1:11434",
+		"http://0.0.0.0:11434":    "http://127.0.0.1:11434",
+	} {
+		if got := ollamaAddress(host); got != want {
+			t.Errorf("%q: %q, want %q", host, got, want)
+		}
+	}
+}
