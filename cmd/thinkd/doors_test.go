@@ -470,10 +470,10 @@ func TestVersions(t *testing.T) {
 	if s := theDaemon(t, data); s.Version != "1.2.0" {
 		t.Errorf("an older daemon with a turn has made way: %+v", s)
 	}
+	newer.end() // only then all of its standard error is here
 	if log := newer.log(); !strings.Contains(log, "runs with version 1.2.0, not 1.10.0; that is in force until it ends\n") || strings.Count(log, "\n") != 1 {
 		t.Errorf("the newer door says %q", log)
 	}
-	newer.end()
 	old.must("session/cancel", map[string]any{"session_id": id}, nil)
 	old.wait("the end", ended(turn))
 	old.end()
@@ -486,13 +486,13 @@ func TestVersions(t *testing.T) {
 	}
 	old = door(t, data, of("1.9.9"))
 	old.must("ping", nil, nil)
-	if log := old.log(); !strings.Contains(log, "runs with version 1.10.0, not 1.9.9;") {
-		t.Errorf("the older door says %q", log)
-	}
 	if messages, err := newer.history(id); err != nil || len(messages) == 0 {
 		t.Errorf("%d messages, %v", len(messages), err)
 	}
 	old.end()
+	if log := old.log(); !strings.Contains(log, "runs with version 1.10.0, not 1.9.9;") {
+		t.Errorf("the older door says %q", log)
+	}
 	newer.end()
 }
 

@@ -100,9 +100,9 @@ func TestServeStays(t *testing.T) {
 	if status := theDaemon(t, data); status.PID != s.cmd.Process.Pid || status.Version != "1.0.0" {
 		t.Errorf("the daemon is %+v", status)
 	}
+	p.end() // only then all of its standard error is here
 	if log := p.log(); !strings.Contains(log, "runs with version 1.0.0, not 2.0.0;") {
 		t.Errorf("the door says %q", log)
 	}
-	p.end()
 	s.terminate()
 }
