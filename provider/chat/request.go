@@ -127,8 +127,12 @@ func (d *Dialect) control(req *provider.Request) (tree, error) {
 	if err := out.merge(form.On); err != nil {
 		return nil, err
 	}
-	if want.Effort != "" && form.Effort != nil {
+	switch {
+	case form.Effort == nil:
+	case want.Effort != "":
 		out.set(form.Effort.Path, form.Effort.word(want.Effort))
+	case row.Thinking.Control == provider.ControlEffort:
+		out.remove(form.Effort.Path) // on without a degree, where there are some: the degree is the host's to choose
 	}
 	if want.Mode == provider.ModeBudget {
 		if form.Budget == nil {

@@ -99,10 +99,21 @@ func TestWire(t *testing.T) {
 		{"generic", "anything", budget(5), "no budget"},
 		{"generic", "anything", provider.Control{Mode: "wish"}, "unknown mode"},
 	}
+	// On without a degree leaves the degree to the host where the model has some.
+	for dialect, want := range map[string]string{"mistral": `{}`, "lmstudio": `{}`, "deepseek": `{"thinking":{"type":"enabled"}}`} {
+		row := provider.Model{ID: "m", Known: true, Thinking: provider.Capability{Control: provider.ControlEffort}}
+		got, err := newAPI(t, dialect, nil).Wire(&provider.Request{Model: row, Decision: provider.Decision{Control: modeOn}})
+		if diff := providertest.DiffJSON([]byte(want), got); err != nil || diff != "" {
+			t.Errorf("%s, on without a degree: %v (-want +got):\n%s", dialect, err, diff)
+		}
+	}
 	tried := map[string]bool{}
 	for _, test := range tests {
 		tried[test.dialect] = true
 		row := provider.Model{ID: test.model, Known: true, Thinking: provider.Capability{Control: provider.ControlEffort}}
+		if test.control.Mode == provider.ModeOn {
+			row.Thinking.Control = provider.ControlToggle
+		}
 		got, err := newAPI(t, test.dialect, nil).Wire(&provider.Request{Model: row, Decision: provider.Decision{Control: test.control}})
 		name := test.dialect + " " + test.model + " " + string(test.control.Mode) + " " + string(test.control.Effort)
 		if !strings.HasPrefix(test.want, "{") {
