@@ -19,9 +19,9 @@ type part struct {
 	begun    bool                       // Begin was told, and number is set
 	number   int
 	ended    bool
-	since    time.Time // of its start; zero: the answer came whole
-	text     growth    // of text, thinking, and the JSON of a tool's input
-	grown    map[string]*growth
+	since    time.Time       // of its start; zero: the answer came whole
+	text     provider.Growth // of text, thinking, and the JSON of a tool's input
+	grown    map[string]*provider.Growth
 	cited    []json.RawMessage
 	sig      string
 	estimate int // tokens
@@ -127,7 +127,7 @@ func (r *reply) grow(p *part, piece gjson.Result) error {
 	if piece.Type != gjson.String {
 		return r.alive()
 	}
-	return r.show(p, p.text.add(piece))
+	return r.show(p, p.text.Add(piece))
 }
 
 func (r *reply) show(p *part, text string) error {
@@ -175,7 +175,7 @@ func (r *reply) thinkingKind(p *part) provider.ThinkingKind {
 	switch {
 	case p.kind == "redacted_thinking":
 		return provider.ThinkingRedacted
-	case p.text.empty():
+	case p.text.String() == "":
 		return provider.ThinkingOmitted
 	case r.origin.Vendor != "anthropic" || strings.HasPrefix(r.origin.Model, "claude-3"):
 		return provider.ThinkingFull
@@ -199,9 +199,9 @@ func (r *reply) absorb(p *part, d gjson.Result) error {
 		case name == "citation":
 			p.cited = append(p.cited, json.RawMessage(valid(value.Raw)))
 		case name == "partial_json" && value.Type == gjson.String:
-			p.text.add(value)
+			p.text.Add(value)
 		case value.Type == gjson.String:
-			p.member(name).add(value)
+			p.member(name).Add(value)
 		case value.Type != gjson.Null:
 			p.members[name] = json.RawMessage(valid(value.Raw))
 			delete(p.grown, name)
@@ -214,15 +214,15 @@ func (r *reply) absorb(p *part, d gjson.Result) error {
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // member is a string of the block that grows; it begins with what the start said.
-func (p *part) member(name string) *growth {
+func (p *part) member(name string) *provider.Growth {
 	g := p.grown[name]
 	if g == nil {
-		g = new(growth)
+		g = new(provider.Growth)
 		if had := gjson.ParseBytes(p.members[name]); had.Type == gjson.String {
-			g.add(had)
+			g.Add(had)
 		}
 		if p.grown == nil {
-			p.grown = map[string]*growth{}
+			p.grown = map[string]*provider.Growth{}
 		}
 		p.grown[name] = g
 	}

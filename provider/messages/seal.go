@@ -14,7 +14,7 @@ import (
 // are not announced at all.
 func (r *reply) seal(p *part) error {
 	p.ended = true
-	rest := p.text.rest()
+	rest := p.text.Rest("")
 	if known := p.kind == "text" || p.kind == "thinking" || p.kind == "tool_use"; known && rest != "" {
 		if err := r.show(p, rest); err != nil {
 			return err
@@ -119,7 +119,7 @@ func (r *reply) sealOpaque(p *part) (provider.Block, error) {
 		set["input"] = json.RawMessage(text)
 	}
 	for name, g := range p.grown {
-		g.rest()
+		g.Rest("")
 		set[name] = g.String()
 	}
 	state, err := r.state(p, set)
