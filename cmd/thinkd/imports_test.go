@@ -16,9 +16,10 @@ var allowed = map[string][]string{
 	"provider/chat":         {"provider", "provider/sse", "provider/thinktag"},
 	"provider/gemini":       {"provider", "provider/sse"},
 	"provider/ollama":       {"provider", "provider/sse", "provider/thinktag"},
-	"session":               {"provider"},
-	"agent":                 {"provider", "registry", "session"},
-	"rpc":                   {"agent", "provider", "registry", "session"},
+	"agent/tool":            {"provider"},
+	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
+	"agent":                 {"agent/tool", "provider", "registry", "session"},
+	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
 }
 
 // onlyIn says where a library may be imported.
