@@ -163,8 +163,10 @@ const (
 
 // Price is in USD per million tokens.
 type Price struct {
-	Input  float64 `json:"input"`
-	Output float64 `json:"output"`
+	Input       float64 `json:"input"`
+	Output      float64 `json:"output"`
+	CachedInput float64 `json:"cached_input,omitempty"` // of input read from the prompt cache; 0: not known
+	CacheWrite  float64 `json:"cache_write,omitempty"`  // of input written to it, by the vendor's shortest time; 0: not known
 }
 
 // Model is a row: what is known about a model at a provider.

@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"maps"
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ func TestCatalogFile(t *testing.T) {
 			}
 			if max := row.Thinking.BudgetMax; v.API == "messages" && row.API == "" && max >= row.MaxOutput {
 				t.Errorf("%s/%s: budgets up to %d do not fit into an output of %d", v.ID, row.ID, max, row.MaxOutput)
+			}
+			if p := row.Price; p != nil && (p.CachedInput > p.Input || p.CacheWrite != 0 && p.CacheWrite < p.Input) {
+				t.Errorf("%s/%s: reading the cache costs more than not, or writing it less: %+v", v.ID, row.ID, p)
 			}
 			if (row.API == "") != (row.Dialect == "") {
 				t.Errorf("%s/%s: API %q with the dialect %q; a row names both or neither", v.ID, row.ID, row.API, row.Dialect)
@@ -363,7 +367,8 @@ func TestRowContradicts(t *testing.T) {
 		{Row{Control: "none", MaxOutput: -1}, `max_output_tokens: -1 is not a number of tokens`},
 		{Row{Control: "none", Input: []string{"smell"}}, `input: "smell" is not one of text, image, pdf, audio, video`},
 		{Row{Control: "none", Sampling: &wrong}, `sampling: "sometimes" is not one of free, never, not_in_thinking`},
-		{Row{Control: "none", Price: &provider.Price{Input: -1}}, `price: input -1 and output 0 are not both USD per million tokens`},
+		{Row{Control: "none", Price: &provider.Price{Input: -1}}, `price: input -1, output 0, cached_input 0 and cache_write 0 are not all USD per million tokens`},
+		{Row{Control: "none", Price: &provider.Price{CachedInput: math.NaN()}}, `price: input 0, output 0, cached_input NaN and cache_write 0 are not all USD per million tokens`},
 	} {
 		tt.row.ID = "m"
 		_, err := New([]Provider{{ID: "anthropic", Vendor: "anthropic", Rows: []Row{tt.row}}})

@@ -35,8 +35,9 @@ func check(m provider.Model) error {
 	if !slices.Contains(samplings, m.Sampling) {
 		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
 	}
-	if m.Price != nil && !(m.Price.Input >= 0 && m.Price.Output >= 0) { // so that NaN is refused too
-		return bad("price", "input %v and output %v are not both USD per million tokens", m.Price.Input, m.Price.Output)
+	if p := m.Price; p != nil && !(p.Input >= 0 && p.Output >= 0 && p.CachedInput >= 0 && p.CacheWrite >= 0) { // so that NaN is refused too
+		return bad("price", "input %v, output %v, cached_input %v and cache_write %v are not all USD per million tokens",
+			p.Input, p.Output, p.CachedInput, p.CacheWrite)
 	}
 	if err := checkLevels(m.Thinking, bad); err != nil {
 		return err

@@ -63,8 +63,10 @@ type fileThinking struct {
 }
 
 type filePrice struct {
-	Input  float64 `toml:"input"` // USD per million tokens
-	Output float64 `toml:"output"`
+	Input       float64 `toml:"input"` // USD per million tokens
+	Output      float64 `toml:"output"`
+	CachedInput float64 `toml:"cached_input"`
+	CacheWrite  float64 `toml:"cache_write"`
 }
 
 type fileServe struct {
@@ -97,7 +99,8 @@ func (m fileModel) row() registry.Row {
 		r.Sampling = &rule
 	}
 	if m.Price != nil {
-		r.Price = &provider.Price{Input: m.Price.Input, Output: m.Price.Output}
+		price := provider.Price(*m.Price)
+		r.Price = &price
 	}
 	return r
 }
