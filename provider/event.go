@@ -50,13 +50,6 @@ type Notice struct {
 	Data json.RawMessage // nil, or what the kind says
 }
 
-// Conversion counts blocks of earlier thinking on the wire of one request. The log keeps the originals.
-type Conversion struct {
-	Kept    int `json:"kept"`
-	Dropped int `json:"dropped"`
-	AsText  int `json:"as_text"`
-}
-
 // Alive says that headers, bytes or comments came, but no content; at most one a second.
 type Alive struct{}
 

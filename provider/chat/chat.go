@@ -76,7 +76,10 @@ type API struct {
 	opened   map[string]bool // models whose prompt opens the thinking, as their answers showed
 }
 
-var _ provider.Provider = (*API)(nil)
+var (
+	_ provider.Provider  = (*API)(nil)
+	_ provider.Converter = (*API)(nil)
+)
 
 // New makes the adapter; it does not call.
 func New(cfg Config) *API {
@@ -107,6 +110,13 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 		return nil, err
 	}
 	return encode(c)
+}
+
+// Convert is what becomes of earlier thinking.
+func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
+	h := newHistory(a.dialect, req)
+	_, err := h.messages(req)
+	return h.count, err
 }
 
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that

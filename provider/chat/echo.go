@@ -22,17 +22,17 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 		thought, ok := b.(provider.Thinking)
 		switch {
 		case !ok:
+		case h.ownOf(i, thought.State) && scope:
+			own.add(h.dialect, thought.State)
+			mine++
 		case h.ownOf(i, thought.State):
-			if scope {
-				own.add(h.dialect, thought.State)
-				mine++
-			}
+			h.count.Drop(1, "its host does not take it back")
 		case scope && rule.Foreign == foreignText && thought.Text != "" && !thought.State.IsZero():
 			words = append(words, thought.Text)
-			h.count.AsText++
+			h.count.Say()
 		default: // of another origin, or cut off before its end
 			foreign = true
-			h.count.Dropped++
+			h.drop(thought.State)
 		}
 	}
 	if scope && h.ownOf(i, m.State) {
@@ -52,7 +52,7 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 	if h.putText(own, words, out) || sent {
 		h.count.Kept += mine
 	} else {
-		h.count.Dropped += mine
+		h.count.Drop(mine, "its host does not take it back")
 	}
 	field := cmp.Or(rule.Field, own.name, "reasoning_content")
 	if _, has := out[field]; has || field == "content" {
@@ -60,6 +60,18 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 	}
 	if scope && (calls && rule.Empty == echoEmptyString || foreign && rule.Foreign == foreignEmpty) || h.placeholder {
 		h.put(field, "", out)
+	}
+}
+
+// drop counts thinking that is not, or no longer, of use to the model that is asked.
+func (h *history) drop(s provider.State) {
+	switch {
+	case !h.own(s):
+		h.count.DropForeign(s)
+	case !h.bound(s.Origin):
+		h.count.Drop(1, "a model of one maker does not take that of another")
+	default:
+		h.count.Drop(1, provider.WhyRepair)
 	}
 }
 

@@ -197,14 +197,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)})
 	}
-	if h.count.Dropped > 0 || h.count.AsText > 0 {
-		data, err := json.Marshal(h.count)
-		if err != nil {
-			return nil, err
-		}
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted,
-			Text: fmt.Sprintf("blocks of earlier thinking that do not go back as they came: %d left out, %d put in words", h.count.Dropped, h.count.AsText), Data: data})
-	}
+	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = encode(body); err != nil {
 		return nil, err
 	}

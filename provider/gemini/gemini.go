@@ -57,7 +57,10 @@ type API struct {
 	log    *slog.Logger
 }
 
-var _ provider.Provider = (*API)(nil)
+var (
+	_ provider.Provider  = (*API)(nil)
+	_ provider.Converter = (*API)(nil)
+)
 
 // New makes the adapter; it does not call.
 func New(cfg Config) *API {
@@ -90,6 +93,13 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 		return json.RawMessage("{}"), nil
 	}
 	return encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
+}
+
+// Convert is what becomes of earlier thinking.
+func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
+	h := newHistory(req)
+	_, err := h.contents(req.Messages)
+	return h.count, err
 }
 
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -62,6 +63,13 @@ type history struct {
 	bypass     bool // the repair is in force
 	count      provider.Conversion
 	bypassed   int // steps that go out with the bypass
+}
+
+func newHistory(req *provider.Request) *history {
+	return &history{
+		generation: generationFor(req.Model), leveled: leveled(req.Model),
+		bypass: slices.Contains(req.Repairs, BypassSignature),
+	}
 }
 
 // pending is a call that waits for its result: id is our name of it, wireID the one on the wire, empty for none.
@@ -218,7 +226,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 		}
 		switch b := b.(type) {
 		case provider.Thinking:
-			h.count.Dropped++
+			h.count.DropForeign(b.State)
 		case provider.Opaque: // another vendor's
 		case provider.Text:
 			if b.Text != "" {
@@ -263,7 +271,7 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 			out = append(out, p)
 			continue
 		case signed:
-			h.count.Dropped++
+			h.count.Drop(1, h.why())
 			var err error
 			if p, err = withSignature(p, ""); err != nil {
 				return nil, err
@@ -282,6 +290,14 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 		}
 	}
 	return out, nil
+}
+
+// why a signature of this API does not go back.
+func (h *history) why() string {
+	if h.bypass {
+		return provider.WhyRepair
+	}
+	return "a model of this generation does not take that of another"
 }
 
 func hasSignature(part json.RawMessage) bool {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -133,10 +132,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := history{
-		generation: generationFor(req.Model), leveled: leveled(req.Model),
-		bypass: slices.Contains(req.Repairs, BypassSignature),
-	}
+	h := newHistory(req)
 	contents, err := h.contents(req.Messages)
 	if err != nil {
 		return nil, err
@@ -149,9 +145,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if clamped != "" {
 		out.override(fmt.Sprintf("thinking level %s sent as HIGH, the vendor's highest", clamped))
 	}
-	if err := out.converted(&h); err != nil {
-		return nil, err
-	}
+	out.converted(h)
 	out.body = body{Contents: contents}
 	if *g != (generation{}) {
 		out.body.Generation = g
@@ -174,21 +168,12 @@ func (c *call) override(text string) {
 }
 
 // converted tells what became of earlier thinking.
-func (c *call) converted(h *history) error {
+func (c *call) converted(h *history) {
 	if h.bypass && h.bypassed > 0 {
 		c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeRepaired,
 			Text: "earlier tool calls are sent without their thought signatures, which the provider did not take"})
 	}
-	if h.count.Dropped == 0 {
-		return nil
-	}
-	data, err := json.Marshal(h.count)
-	if err != nil {
-		return err
-	}
-	c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeConverted,
-		Text: fmt.Sprintf("blocks of earlier thinking that cannot be sent and were left out: %d", h.count.Dropped), Data: data})
-	return nil
+	c.notices = append(c.notices, h.count.Notices()...)
 }
 
 // maxTokens bounds thoughts and answer together; 0 leaves it to the vendor.

@@ -3,6 +3,7 @@ package messages
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -55,6 +56,10 @@ type history struct {
 	count  provider.Conversion
 }
 
+func (a *API) newHistory(req *provider.Request) *history {
+	return &history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking)}
+}
+
 func (h *history) messages(list []provider.Message) ([]message, error) {
 	out := []message{}
 	for i, m := range list {
@@ -62,12 +67,29 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
+		if m.Role == provider.Assistant {
+			blocks = h.ended(blocks)
+		}
 		if len(blocks) > 0 {
 			out = append(out, message{m.Role, blocks})
 		}
 	}
 	markLast(out)
 	return out, nil
+}
+
+// ended takes off the thinking that a message ends in, as one that was cut off may: the API refuses it there, and lets
+// the end of a run be missing (docs: thinking-troubleshooting, preserved-thinking).
+func (h *history) ended(blocks []any) []any {
+	for n := len(blocks); n > 0; n-- {
+		raw, own := blocks[n-1].(json.RawMessage)
+		if kind := gjson.GetBytes(raw, "type").Str; !own || kind != "thinking" && kind != "redacted_thinking" {
+			return blocks[:n]
+		}
+		h.count.Kept--
+		h.count.Drop(1, "an answer must not end in thinking here")
+	}
+	return nil
 }
 
 // markLast puts the cache mark on the last block of the user's last message. Blocks of the model's are the vendor's
@@ -108,8 +130,12 @@ func (h *history) block(b provider.Block) (any, error) {
 	own := h.own(provider.StateOf(b))
 	switch b := b.(type) {
 	case provider.Thinking:
-		if h.strip || !own {
-			h.count.Dropped++
+		switch {
+		case !own:
+			h.count.DropForeign(b.State)
+			return nil, nil
+		case h.strip:
+			h.count.Drop(1, provider.WhyRepair)
 			return nil, nil
 		}
 		h.count.Kept++

@@ -124,7 +124,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking)}
+	h := a.newHistory(req)
 	msgs, err := h.messages(req.Messages)
 	if err != nil {
 		return nil, err
@@ -149,14 +149,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
-	if h.count.Dropped > 0 {
-		data, err := json.Marshal(h.count)
-		if err != nil {
-			return nil, err
-		}
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted,
-			Text: fmt.Sprintf("blocks of earlier thinking that cannot be sent and were left out: %d", h.count.Dropped), Data: data})
-	}
+	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = encode(b); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -44,6 +45,10 @@ type history struct {
 	names  map[string]string // of tools, by the id of the call
 }
 
+func newHistory(req *provider.Request) *history {
+	return &history{blind: len(req.Model.Input) > 0 && !slices.Contains(req.Model.Input, "image")}
+}
+
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {
 	h.names = map[string]string{}
 	out := []message{}
@@ -70,25 +75,19 @@ func (h *history) messages(system string, list []provider.Message) ([]message, e
 // the text it would be taken for said (docs: thinking).
 func (h *history) assistant(list provider.Blocks) ([]message, error) {
 	m := message{Role: "assistant"}
-	var thinking, said []string
+	var thinking []provider.Thinking
+	var said []string
 	for i, b := range list {
 		switch b := b.(type) {
 		case provider.Thinking:
-			own := b.State.Origin.API == wireAPI
-			switch {
-			case b.Text == "" || b.State.IsZero(): // nothing to read, or never finished
-				h.count.Dropped++
+			if b.Text == "" || b.State.IsZero() { // nothing to read, or never finished
+				h.count.DropForeign(b.State)
 				continue
-			case own:
-				h.count.Kept++
-			default:
-				h.count.AsText++
 			}
-			thinking = append(thinking, b.Text)
+			thinking = append(thinking, b)
 		case provider.Text:
 			if gjson.GetBytes(b.State.Data, "leaked").Bool() && b.State.Origin.API == wireAPI {
-				h.count.Kept++
-				thinking = append(thinking, b.Text)
+				thinking = append(thinking, provider.Thinking{Text: b.Text, State: b.State})
 			} else if b.Text != "" {
 				said = append(said, b.Text)
 			}
@@ -104,11 +103,26 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 			return nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
 		}
 	}
-	m.Thinking, m.Content = strings.Join(thinking, "\n\n"), strings.Join(said, "")
-	if m.Content == "" && len(m.Calls) == 0 {
+	m.Content = strings.Join(said, "")
+	if m.Content == "" && len(m.Calls) == 0 { // a template makes an empty answer of it
+		h.count.Drop(len(thinking), "nothing was said with it")
 		return nil, nil
 	}
+	m.Thinking = h.thoughts(thinking)
 	return []message{m}, nil
+}
+
+func (h *history) thoughts(list []provider.Thinking) string {
+	var texts []string
+	for _, b := range list {
+		if b.State.Origin.API == wireAPI {
+			h.count.Kept++
+		} else {
+			h.count.Say()
+		}
+		texts = append(texts, b.Text)
+	}
+	return strings.Join(texts, "\n\n")
 }
 
 // user writes a message for each tool result, and one for all that the user says.

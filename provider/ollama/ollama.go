@@ -59,8 +59,9 @@ type API struct {
 }
 
 var (
-	_ provider.Provider = (*API)(nil)
-	_ provider.Lister   = (*API)(nil)
+	_ provider.Provider  = (*API)(nil)
+	_ provider.Converter = (*API)(nil)
+	_ provider.Lister    = (*API)(nil)
 )
 
 // New makes the adapter; it does not call.
@@ -104,6 +105,13 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 		return json.RawMessage("{}"), nil
 	}
 	return encode(map[string]any{"think": t})
+}
+
+// Convert is what becomes of earlier thinking.
+func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
+	h := newHistory(req)
+	_, err := h.messages(req.System, req.Messages)
+	return h.count, err
 }
 
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that

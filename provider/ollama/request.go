@@ -3,7 +3,6 @@ package ollama
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -89,7 +88,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := history{blind: len(req.Model.Input) > 0 && !slices.Contains(req.Model.Input, "image")}
+	h := newHistory(req)
 	list, err := h.messages(req.System, req.Messages)
 	if err != nil {
 		return nil, err
@@ -113,14 +112,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if h.unseen > 0 {
 		out.override(fmt.Sprintf("images left out, since %s takes none: %d", req.Model.ID, h.unseen))
 	}
-	if h.count.Dropped+h.count.AsText > 0 {
-		data, err := json.Marshal(h.count)
-		if err != nil {
-			return nil, err
-		}
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeConverted, Data: data,
-			Text: fmt.Sprintf("blocks of another vendor's thinking that are sent as text: %d; left out: %d", h.count.AsText, h.count.Dropped)})
-	}
+	out.notices = append(out.notices, h.count.Notices()...)
 	out.body, err = encode(b)
 	return out, err
 }

@@ -103,8 +103,9 @@ type entry struct {
 	item   gjson.Result // the vendor's; the zero value: it does not go back
 	kind   string       // of the item
 	blocks int
-	keep   bool // reasoning that goes back
-	bare   bool // goes without its id
+	keep   bool   // reasoning that goes back
+	why    string // it does not
+	bare   bool   // goes without its id
 }
 
 func (h *history) assistant(blocks provider.Blocks) error {
@@ -128,7 +129,7 @@ func (h *history) entries(blocks provider.Blocks) []entry {
 			if text, ok := b.(provider.Text); ok {
 				all = append(all, entry{block: text})
 			} else {
-				h.count.Dropped++
+				h.count.Drop(1, provider.WhyUnsealed)
 			}
 		}
 		parts = nil
@@ -155,15 +156,30 @@ func (h *history) entries(blocks provider.Blocks) []entry {
 		}
 		if _, thought := b.(provider.Thinking); thought {
 			if !own {
-				h.count.Dropped++
+				h.foreign(provider.StateOf(b))
 				continue
 			}
-			e.keep = !e.bare && h.sealed(b, item)
+			switch {
+			case e.bare:
+				e.why = provider.WhyRepair
+			case !h.sealed(b, item):
+				e.why = "it is of use to the model that made it alone"
+			}
+			e.keep = e.why == ""
 		}
 		all = append(all, e)
 	}
 	loose()
 	return all
+}
+
+// foreign counts thinking that is not of this host and account.
+func (h *history) foreign(s provider.State) {
+	if s.Origin.API == wireAPI {
+		h.count.Drop(1, "it is bound to another host or account")
+		return
+	}
+	h.count.DropForeign(s)
 }
 
 // sealed reports whether a reasoning item holds what its host can go on from: nothing is stored there, so an id alone
@@ -191,6 +207,9 @@ func units(entries []entry) {
 		keep = keep && next < len(entries) && entries[next].item.Exists()
 		for k := i; k < next; k++ {
 			entries[k].keep = keep
+			if entries[k].why == "" {
+				entries[k].why = "what it led to is not there"
+			}
 		}
 		for k := next; k < len(entries) && entries[k].kind != "reasoning" && !keep; k++ {
 			entries[k].bare = true
@@ -207,7 +226,7 @@ func (h *history) write(e entry) error {
 	switch b := e.block.(type) {
 	case provider.Thinking:
 		if !e.keep {
-			h.count.Dropped += e.blocks
+			h.count.Drop(e.blocks, e.why)
 			return nil
 		}
 		h.count.Kept += e.blocks

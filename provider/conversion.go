@@ -1,0 +1,71 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Conversion is what becomes of earlier thinking on the wire of one request, in blocks. The log keeps the originals.
+type Conversion struct {
+	Kept    int      `json:"kept"`
+	Dropped int      `json:"dropped"`
+	AsText  int      `json:"as_text"`
+	Why     []string `json:"-"` // of what is not kept: short sentences, each once
+}
+
+// Converter is a [Provider] that can tell beforehand what becomes of earlier thinking. Convert is pure, and what Stream
+// does and says.
+type Converter interface {
+	Convert(req *Request) (Conversion, error)
+}
+
+// Reasons that several APIs have.
+const (
+	WhyUnsealed = "it was cut off before its end"
+	WhyForeign  = "another vendor's thinking cannot be taken over"
+	WhyRepair   = "the provider refused it, and the session goes on without it"
+	WhyAsText   = "thinking of another origin goes as plain text"
+)
+
+// Drop counts blocks that are left out.
+func (c *Conversion) Drop(blocks int, why string) {
+	if blocks > 0 {
+		c.Dropped += blocks
+		c.because(why)
+	}
+}
+
+// Say counts a block that goes as text.
+func (c *Conversion) Say() {
+	c.AsText++
+	c.because(WhyAsText)
+}
+
+func (c *Conversion) because(why string) {
+	if !slices.Contains(c.Why, why) {
+		c.Why = append(c.Why, why)
+	}
+}
+
+// DropForeign counts a block of another origin, or of none.
+func (c *Conversion) DropForeign(s State) {
+	if s.IsZero() {
+		c.Drop(1, WhyUnsealed)
+	} else {
+		c.Drop(1, WhyForeign)
+	}
+}
+
+// Notices tells of it, unless all is kept.
+func (c Conversion) Notices() []Notice {
+	if c.Dropped == 0 && c.AsText == 0 {
+		return nil
+	}
+	data, err := json.Marshal(c)
+	if err != nil {
+		panic(err) // three numbers
+	}
+	return []Notice{{Kind: NoticeConverted, Data: data,
+		Text: fmt.Sprintf("blocks of earlier thinking that do not go back as they came: %d left out, %d sent as text", c.Dropped, c.AsText)}}
+}

@@ -1,0 +1,141 @@
+package providertest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/gemini"
+	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/ollama"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/responses"
+)
+
+// silent answers every request with nothing and keeps its body.
+type silent struct{ body string }
+
+func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	s.body = string(body)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, err
+}
+
+// TestConversion gives each API a history in which thinking stands at the beginning of an answer, at its end and alone,
+// is another vendor's, and was cut off. What may go back is for the API to say: Convert tells it, the notice tells the
+// same, and the body has that and no more.
+func TestConversion(t *testing.T) {
+	const (
+		alone    = "nothing was said with it"
+		ends     = "an answer must not end in thinking here"
+		useless  = "its host does not take it back"
+		follower = "what it led to is not there"
+	)
+	tests := []struct {
+		api     string
+		open    func(*http.Client) provider.Provider
+		model   string
+		own     provider.Origin
+		thought string // the state of a thought
+		answer  string // the state of what the first one led to; empty: it has none
+		want    provider.Conversion
+		sent    string // which thoughts are in the body
+	}{
+		{api: "messages", own: provider.Origin{API: "messages", Vendor: "anthropic"}, model: "claude-opus-5",
+			thought: `{"type":"thinking","thinking":"%[1]s","signature":"S"}`,
+			open: func(c *http.Client) provider.Provider {
+				return messages.New(messages.Config{Vendor: "anthropic", BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c})
+			},
+			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{ends, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
+		{api: "responses", own: provider.Origin{API: "responses", Host: "host"}, model: "gpt-5.5",
+			thought: `{"type":"reasoning","id":"rs_%[1]s","summary":[{"type":"summary_text","text":"%[1]s"}],"encrypted_content":"E"}`,
+			answer:  `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"}]}`,
+			open: func(c *http.Client) provider.Provider {
+				return responses.New(responses.Config{Vendor: "openai", BaseURL: "http://host", Client: c})
+			},
+			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{follower, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
+		{api: "chat, its own thinking", own: provider.Origin{API: "chat", Vendor: "zai"}, model: "glm-5.2",
+			thought: `{"reasoning_content":"%[1]s"}`, open: openChat(t, "zai"),
+			want: provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
+		{api: "chat, any thinking", own: provider.Origin{API: "chat", Vendor: "vllm"}, model: "qwen",
+			thought: `{"reasoning":"%[1]s"}`, open: openChat(t, "vllm"),
+			want: provider.Conversion{Kept: 3, Dropped: 1, AsText: 1, Why: []string{provider.WhyAsText, provider.WhyUnsealed}}, sent: "first last only foreign"},
+		{api: "chat, none", own: provider.Origin{API: "chat", Vendor: "xai"}, model: "grok-4.3",
+			thought: `{"reasoning_content":"%[1]s"}`, open: openChat(t, "xai"),
+			want: provider.Conversion{Dropped: 5, Why: []string{useless, provider.WhyForeign, provider.WhyUnsealed}}},
+		{api: "gemini", own: provider.Origin{API: "gemini", Model: "gemini-3.5-flash"}, model: "gemini-3.8-flash",
+			thought: `[{"text":"%[1]s","thought":true,"thoughtSignature":"S"}]`,
+			open: func(c *http.Client) provider.Provider {
+				return gemini.New(gemini.Config{Vendor: "gemini", BaseURL: "http://host", Client: c})
+			},
+			want: provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
+		{api: "ollama", own: provider.Origin{API: "ollama"}, model: "qwen3", thought: `{}`,
+			open: func(c *http.Client) provider.Provider {
+				return ollama.New(ollama.Config{Vendor: "ollama", BaseURL: "http://host", Client: c})
+			},
+			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyUnsealed, provider.WhyAsText}}, sent: "first last foreign"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.api, func(t *testing.T) {
+			thought := func(text string) provider.Block {
+				return provider.Thinking{Text: text, Kind: provider.ThinkingSummary, Signed: true,
+					State: provider.State{Origin: tt.own, Data: json.RawMessage(fmt.Sprintf(tt.thought, text))}}
+			}
+			foreign := provider.Thinking{Text: "foreign", Kind: provider.ThinkingFull, Signed: true,
+				State: provider.State{Origin: provider.Origin{API: "elsewhere"}, Data: json.RawMessage(`{}`)}}
+			said := func(role provider.Role, blocks ...provider.Block) provider.Message {
+				return provider.Message{Role: role, Blocks: blocks}
+			}
+			answer := provider.Text{Text: "a"}
+			if tt.answer != "" {
+				answer.State = provider.State{Origin: tt.own, Data: json.RawMessage(tt.answer)}
+			}
+			words := func(s string) provider.Block { return provider.Text{Text: s} }
+			req := &provider.Request{Model: provider.Model{ID: tt.model}, Messages: []provider.Message{
+				said(provider.User, words("One")), said(provider.Assistant, thought("first"), answer),
+				said(provider.User, words("Two")), said(provider.Assistant, words("b"), thought("last")),
+				said(provider.User, words("Three")), said(provider.Assistant, thought("only")),
+				said(provider.User, words("Four")), said(provider.Assistant, foreign, provider.Thinking{Text: "cut"}, words("c")),
+				said(provider.User, words("Five")),
+			}}
+			wire := &silent{}
+			p := tt.open(provider.NewClient(wire))
+			got, err := p.(provider.Converter).Convert(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("converted (-want +got):\n%s", diff)
+			}
+			if wire.body != "" {
+				t.Errorf("to tell is not to send: %s", wire.body)
+			}
+			reply := providertest.Check(t, p.Stream(t.Context(), req))
+			if diff := cmp.Diff(got.Notices(), reply.Notices[:min(1, len(reply.Notices))]); diff != "" {
+				t.Errorf("notices (-Convert +Stream):\n%s", diff)
+			}
+			for _, text := range []string{"first", "last", "only", "foreign", "cut"} {
+				if want, got := strings.Contains(tt.sent, text), strings.Contains(wire.body, `"`+text+`"`) || strings.Contains(wire.body, text+`\n`); want != got {
+					t.Errorf("the thought %q is in the body: %v, want %v: %s", text, got, want, wire.body)
+				}
+			}
+		})
+	}
+}
+
+func openChat(t *testing.T, dialect string) func(*http.Client) provider.Provider {
+	d, err := chat.Named(dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *http.Client) provider.Provider {
+		return chat.New(chat.Config{Dialect: d, BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c})
+	}
+}
