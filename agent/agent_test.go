@@ -332,9 +332,9 @@ func TestQueueGoesOnInOrder(t *testing.T) {
 		if _, err := a.Cancel(t.Context(), session.NewTurnID()); !errors.Is(err, ErrNoTurn) {
 			t.Errorf("cancel of no turn: %v", err)
 		}
-		// The cancelled turn's message would end in thinking: it is not sent, and the one that never started is not.
+		// What was sealed of the cancelled turn is sent, be it thinking alone; the one that never started is not.
 		last := b.fake.requests[len(b.fake.requests)-1].Messages
-		check(t, "sent", len(last), 2)
+		check(t, "sent", len(last), 3)
 	})
 }
 

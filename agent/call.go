@@ -88,9 +88,11 @@ func (s *state) stopCall(cause error) {
 }
 
 // request is everything that the call depends on.
-func (s *state) request() *provider.Request {
-	r := s.run
-	req := &provider.Request{Model: r.model, System: s.view.Session.System, Messages: conversation(s.view), Decision: r.decision}
+func (s *state) request() *provider.Request { return s.requestFor(s.run.choice) }
+
+// requestFor is the request that a choice would make of what was said so far.
+func (s *state) requestFor(c choice) *provider.Request {
+	req := &provider.Request{Model: c.model, System: s.view.Session.System, Messages: conversation(s.view), Decision: c.decision}
 	for _, repair := range s.view.Repairs {
 		req.Repairs = append(req.Repairs, repair.Repair)
 	}

@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"slices"
-
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -13,8 +11,9 @@ const unanswered = "interrupted: this call has no result"
 // conversation is what goes to a model of what was said. It is a pure function of the log, so the messages of earlier
 // turns are the same each time: some vendors bind signed thinking to everything before it (docs: preserved-thinking).
 //
-// Left out are prompts that were never started, refused turns, the message that is being written, thinking that was
-// cut off before it was sealed, and a message that would end in thinking. A tool call without a result gets one.
+// Left out are prompts that were never started, refused turns, the message that is being written, and thinking that was
+// cut off before it was sealed. A tool call without a result gets one. What else an API does not take, such as thinking
+// at the end of an answer, its adapter leaves out.
 func conversation(v *session.View) []provider.Message {
 	var messages []provider.Message
 	for _, t := range v.Turns {
@@ -59,12 +58,6 @@ func sendable(m *session.Message) provider.Blocks {
 		}
 		blocks = append(blocks, p.Block)
 	}
-	if m.Role == provider.Assistant && !slices.ContainsFunc(blocks, said) {
-		return nil
-	}
-	if _, ok := last(blocks).(provider.Thinking); ok && m.Role == provider.Assistant {
-		return nil
-	}
 	return blocks
 }
 
@@ -77,24 +70,6 @@ func cutOff(b provider.Block) bool {
 		return b.Invalid != ""
 	}
 	return false
-}
-
-// said reports whether a block is more than thinking.
-func said(b provider.Block) bool {
-	switch b := b.(type) {
-	case provider.Thinking:
-		return false
-	case provider.Text:
-		return b.Text != ""
-	}
-	return true
-}
-
-func last(blocks provider.Blocks) provider.Block {
-	if len(blocks) == 0 {
-		return nil
-	}
-	return blocks[len(blocks)-1]
 }
 
 // answers makes a result for each call that has none.

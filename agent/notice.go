@@ -73,6 +73,11 @@ func (s *state) notice(n provider.Notice) {
 		if before == nil || before.Start.Model == r.ref() {
 			return // told when the model changed
 		}
+		crossing := crossing{before.ID, r.ref()}
+		if crossing == s.told.crossing {
+			return // an earlier call, of this turn or of one that had no answer
+		}
+		s.told.crossing = crossing
 		if err := json.Unmarshal(n.Data, &c); err != nil {
 			r.log.Warn("notice without its data", "kind", n.Kind, "err", err)
 			return

@@ -99,6 +99,46 @@ func TestRepairTellsWhatIsVoid(t *testing.T) {
 	})
 }
 
+// What a change of models does to earlier thinking is told once: not by each call, nor by a turn after one that had no
+// answer; by the next change it is told again.
+func TestConversionIsToldOnceASwitch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		notice := provider.Conversion{Dropped: 1}.Notices()[0]
+		broken := events(notice, &provider.Error{Kind: provider.KindBadRequest, Status: 400})
+		paused := events(append(append([]any{notice}, say("y")...), provider.Stop{Reason: provider.StopPause, Usage: ended.Usage})...)
+		said := events(append(append([]any{notice}, say("y")...), ended)...)
+		b := newBench(t, answer("x", "y"), broken, paused, said, said, said, said, said)
+		defer b.close()
+		id := b.session("sim/claude", "")
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := func(name string) {
+			if _, err := b.agent(id).Set(t.Context(), Change{Model: &session.ModelRef{Provider: "anthropic", ID: name}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		turn := func() (told int) {
+			b.turn(id, "go")
+			for _, m := range methods(sub) {
+				if m == "thinking_converted" {
+					told++
+				}
+			}
+			return told
+		}
+		got := []int{turn()}
+		to("claude-opus-5")
+		got = append(got, turn(), turn(), turn()) // without an answer, with two calls, with one
+		to("claude-opus-5-5")
+		got = append(got, turn())
+		to("claude-opus-5")
+		got = append(got, turn(), turn())
+		check(t, "told by turn", got, []int{0, 1, 0, 0, 1, 1, 0})
+	})
+}
+
 func TestRepairsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var scripts []script

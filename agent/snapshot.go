@@ -178,18 +178,3 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		return s.state(), nil
 	})
 }
-
-// Explain is the decision that another model or level would get; nothing changes.
-func (a *Agent) Explain(ctx context.Context, o session.Override) (provider.Model, provider.Decision, error) {
-	c, err := ask(ctx, a, func(s *state) (choice, error) {
-		set := s.view.Session.Settings
-		if o.Model != nil {
-			set.Model = *o.Model
-		}
-		if o.Level != "" {
-			set.Level = o.Level
-		}
-		return s.decide(set, session.Override{})
-	})
-	return c.model, c.decision, err
-}

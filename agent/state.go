@@ -46,6 +46,13 @@ type waiter struct {
 type told struct {
 	simulator bool
 	clamp     string
+	crossing  crossing
+}
+
+// crossing is a switch of models: the last turn that the one before answered, and the one after.
+type crossing struct {
+	from session.TurnID
+	to   session.ModelRef
 }
 
 // load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is

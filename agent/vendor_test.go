@@ -77,9 +77,6 @@ func acceptable(messages []provider.Message) error {
 		if m.Role != provider.Assistant {
 			continue
 		}
-		if _, ok := last(m.Blocks).(provider.Thinking); ok {
-			return fmt.Errorf("message %d ends in thinking", i)
-		}
 		for _, b := range m.Blocks {
 			if call, ok := b.(provider.ToolCall); ok {
 				open[call.ID] = true

@@ -1,0 +1,46 @@
+package agent
+
+import (
+	"context"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Explanation is what another model or level would get.
+type Explanation struct {
+	Model    provider.Model
+	Decision provider.Decision
+	Earlier  *provider.Conversion // what would become of earlier thinking; nil: the provider cannot tell
+}
+
+// Explain tells what another model or level would get; nothing changes.
+func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, error) {
+	type asked struct {
+		choice
+		req *provider.Request
+	}
+	q, err := ask(ctx, a, func(s *state) (asked, error) {
+		set := s.view.Session.Settings
+		if o.Model != nil {
+			set.Model = *o.Model
+		}
+		if o.Level != "" {
+			set.Level = o.Level
+		}
+		c, err := s.decide(set, session.Override{})
+		return asked{c, s.requestFor(c)}, err
+	})
+	e := Explanation{Model: q.model, Decision: q.decision}
+	if err != nil {
+		return e, err
+	}
+	if p, ok := q.provider.(provider.Converter); ok { // here, since it may take a while, and the session goes on
+		c, err := p.Convert(q.req)
+		if err != nil {
+			return e, err
+		}
+		e.Earlier = &c
+	}
+	return e, nil
+}
