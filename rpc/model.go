@@ -17,7 +17,7 @@ func modelMethods() []method {
 		define(method{name: "models/list", doc: "All models, or those of one provider.", later: []string{"refresh"}}, models),
 		define(method{name: "model/set", doc: "The session's model from the next turn on."}, setModel),
 		define(method{name: "thinking/set", doc: "The preferred level from the next turn on."}, setThinking),
-		define(method{name: "thinking/explain", doc: "The decision that another model or level would get; nothing changes."}, explain),
+		define(method{name: "thinking/explain", doc: "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes."}, explain),
 		define(method{name: "providers/list", doc: "The configured providers and their defaults."}, providers),
 		define(method{name: "auth/status", doc: "Which providers have the key that they need."}, authStatus),
 	}
@@ -181,6 +181,23 @@ type explainParams struct {
 
 type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
+	Blocks    *wireConversion   `json:"blocks,omitempty"` // absent: the provider cannot tell
+}
+
+// wireConversion is what becomes of earlier thinking, in blocks.
+type wireConversion struct {
+	Kept      int      `json:"kept"`
+	Converted int      `json:"converted"`
+	Dropped   int      `json:"dropped"`
+	Why       []string `json:"why"` // of what is not kept
+}
+
+func newExplainResult(e agent.Explanation) explainResult {
+	r := explainResult{Reasoning: *newReasoning(e.Decision)}
+	if c := e.Earlier; c != nil {
+		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
+	}
+	return r
 }
 
 func explain(ctx context.Context, c *client, p explainParams) (explainResult, error) {
@@ -196,8 +213,8 @@ func explain(ctx context.Context, c *client, p explainParams) (explainResult, er
 		o.Model = &m
 	}
 	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (explainResult, error) {
-		_, decision, err := a.Explain(ctx, o)
-		return explainResult{*newReasoning(decision)}, err
+		e, err := a.Explain(ctx, o)
+		return newExplainResult(e), err
 	})
 }
 

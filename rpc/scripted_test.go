@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,21 +26,35 @@ import (
 //
 // A millisecond lies before each event, so that what an event causes is over before the next one comes.
 type scripted struct {
-	wire func(*provider.Request) (json.RawMessage, error)
+	adapters map[string]adapter // by API: real ones, which tell what a request would be
 
 	mu    sync.Mutex
 	calls []string
 }
 
-func newScripted(script string, wire func(*provider.Request) (json.RawMessage, error)) *scripted {
-	s := &scripted{wire: wire}
+type adapter interface {
+	provider.Provider
+	provider.Converter
+}
+
+func newScripted(script string, adapters map[string]adapter) *scripted {
+	s := &scripted{adapters: adapters}
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(script), "\n\n") {
 		s.calls = append(s.calls, paragraph)
 	}
 	return s
 }
 
-func (s *scripted) Wire(req *provider.Request) (json.RawMessage, error) { return s.wire(req) }
+func (s *scripted) Wire(req *provider.Request) (json.RawMessage, error) {
+	return s.of(req.Model).Wire(req)
+}
+
+func (s *scripted) Convert(req *provider.Request) (provider.Conversion, error) {
+	return s.of(req.Model).Convert(req)
+}
+
+// of is the adapter of a model's row, where there is one.
+func (s *scripted) of(m provider.Model) adapter { return s.adapters[cmp.Or(m.API, "messages")] }
 
 func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
 	s.mu.Lock()
@@ -61,6 +76,16 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 			}
 			return yield(e, nil)
 		}
+		converted, err := s.Convert(req)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, n := range converted.Notices() {
+			if !give(n) {
+				return
+			}
+		}
 		for index, line := range strings.Split(call, "\n") {
 			word, rest, _ := strings.Cut(strings.ReplaceAll(line, `\n`, "\n"), " ")
 			switch word {
@@ -68,7 +93,7 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 				open := provider.Thinking{Kind: provider.ThinkingSummary}
 				if !write(give, index, open, rest, func(text string) provider.Block {
 					return provider.Thinking{Text: text, Kind: provider.ThinkingSummary, Signed: true,
-						State: provider.State{Origin: provider.Origin{API: "scripted"}, Data: json.RawMessage(`{"signature":"S"}`)}}
+						State: provider.State{Origin: provider.Origin{API: "messages", Vendor: "anthropic"}, Data: json.RawMessage(`{"type":"thinking","signature":"S"}`)}}
 				}) {
 					return
 				}

@@ -26,6 +26,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -123,7 +124,7 @@ type stage struct {
 func newStage(t *testing.T, script string, messageBytes int) *stage {
 	s := &stage{T: t, messageBytes: messageBytes, begun: time.Now(), store: session.NewMem(),
 		gate: make(chan struct{}, 1), sent: map[string]string{}, ids: map[string]string{}, names: map[string]string{}}
-	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "mirror", Vendor: "anthropic"}, {ID: "sim", Vendor: "sim"}})
+	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "mirror", Vendor: "anthropic"}, {ID: "sim", Vendor: "sim"}, {ID: "openai", Vendor: "openai"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +132,8 @@ func newStage(t *testing.T, script string, messageBytes int) *stage {
 	keyless := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://keyless.invalid", KeyVar: "ANTHROPIC_API_KEY"})
 	api := provider.Provider(keyless)
 	if script != "" {
-		api = newScripted(script, keyless.Wire)
+		api = newScripted(script, map[string]adapter{"messages": keyless,
+			"responses": responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "https://keyless.invalid"})})
 	}
 	s.config = agent.Config{Store: s.store, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
 		Provider: func(string) provider.Provider { return api }}

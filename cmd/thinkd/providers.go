@@ -124,6 +124,17 @@ func (r router) Wire(req *provider.Request) (json.RawMessage, error) {
 	return api.Wire(req)
 }
 
+func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
+	api, err := r.of(req.Model)
+	if err != nil {
+		return provider.Conversion{}, err
+	}
+	if c, ok := api.(provider.Converter); ok {
+		return c.Convert(req)
+	}
+	return provider.Conversion{}, fmt.Errorf("model %s: its API %q does not tell what becomes of earlier thinking", req.Model.Ref(), req.Model.API)
+}
+
 func (r router) of(m provider.Model) (provider.Provider, error) {
 	if api := r[wayOf(m)]; api != nil {
 		return api, nil
