@@ -56,10 +56,13 @@ type Defaults struct {
 
 // Limits end what would run away. The zero value of a member is its default.
 type Limits struct {
-	ModelCalls int           // of a turn, default 50
-	TurnBytes  int           // of thinking and text of a turn, default 64 MiB
-	TurnTime   time.Duration // default 60 min
-	Idle       time.Duration // until an idle session without subscribers is let go, default 10 min
+	ModelCalls    int           // of a turn, default 50
+	TurnBytes     int           // of thinking and text of a turn, default 64 MiB
+	TurnTime      time.Duration // default 60 min
+	TurnBudget    Budget        // of a turn
+	SessionBudget Budget        // of a session; its turns end at once when it is used up
+
+	Idle time.Duration // until an idle session without subscribers is let go, default 10 min
 
 	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
 	QuietNotice  time.Duration // without a byte: people are told, default 90 s

@@ -42,14 +42,19 @@ func (s *state) steps() chan step {
 	return s.run.call.steps
 }
 
-// startCall begins an exchange; stopCall ends it, and Close waits for it.
+// startCall begins an exchange, if that can be paid; stopCall ends it, and Close waits for it.
 func (s *state) startCall() {
 	r := s.run
+	req := s.request()
+	r.estimate = s.estimateOf(req)
+	if !s.affordable() {
+		return
+	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := time.Now()
 	c := &call{steps: make(chan step, stepsAhead), stop: stop, begun: now, content: now}
 	r.call = c
-	api, req := r.provider, s.request()
+	api := r.provider
 	s.calls.Go(func() {
 		defer close(c.steps)
 		send := func(st step) bool {
@@ -194,14 +199,17 @@ func (s *state) grow(ev provider.Delta) {
 		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), ev.Text)
 	}
 	b.text = append(b.text, ev.Text...)
-	s.count(len(ev.Text))
+	s.count(b.kind, ev.Text)
 }
 
 // count ends the turn when it has said more than it may.
-func (s *state) count(bytes int) {
-	if s.run.bytes += bytes; s.run.bytes > s.cfg.Limits.TurnBytes {
+func (s *state) count(kind provider.BlockKind, text string) {
+	s.run.estimate.hear(kind, text)
+	if s.run.bytes += len(text); s.run.bytes > s.cfg.Limits.TurnBytes {
 		s.overLimit("bytes")
+		return
 	}
+	s.affordable()
 }
 
 // seal keeps a finished block and tells its end. An end of another kind than the block is none of it.
@@ -218,7 +226,7 @@ func (s *state) seal(ev provider.End) {
 	delete(m.open, ev.Index)
 	m.over[ev.Index] = true
 	sealed := fact{turn: s.run.ID}
-	length := 0
+	var whole string
 	switch block := ev.Block.(type) {
 	case provider.Thinking:
 		if block.Text == "" && block.State.IsZero() && !b.told {
@@ -228,23 +236,27 @@ func (s *state) seal(ev provider.End) {
 		m.visible = m.visible || block.Text != ""
 		block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
 		ev.Block = block
-		length = len(block.Text)
+		whole = block.Text
 		sealed.event = thinkingEnd(m.id, b.number, block)
 	case provider.Text:
 		if block.Text == "" && block.State.IsZero() && len(b.text) == 0 {
 			return
 		}
 		m.shown = true
-		length = len(block.Text)
+		whole = block.Text
 		sealed.event = TextEnd{m.id, b.number, block.Text}
 	case provider.ToolCall:
 		m.tools++
-		length = len(block.Input) + len(block.Invalid)
+		s.run.repeated(block)
+		whole = string(block.Input) + block.Invalid
 	}
 	sealed.body = session.Sealed{Message: m.id, Number: b.number, Block: ev.Block}
 	if s.record(sealed) == nil {
 		m.sealed = append(m.sealed, b.number)
-		s.count(max(length-len(b.text), 0)) // what came with the end alone
+		s.count(b.kind, whole[min(len(b.text), len(whole)):]) // what came with the end alone
+		if s.run != nil && s.run.same >= maxSame {
+			s.overLimit(limitRepetition)
+		}
 	}
 }
 
@@ -277,15 +289,16 @@ func (s *state) closeBlocks(keep bool) []fact {
 	return facts
 }
 
-// closeMessage ends a reply that is still open as incomplete.
+// closeMessage ends a reply that is still open as incomplete. Its vendor is taken to bill what came of it.
 func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fact {
 	m := &s.run.reply
 	if m.id == "" {
 		return nil
 	}
+	usage := s.run.metered(provider.Usage{})
 	facts := s.closeBlocks(true)
-	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Incomplete: incomplete},
-		MessageEnd{Message: m.id, StopReason: reason}})
+	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete},
+		MessageEnd{m.id, reason, usage}})
 	*m = reply{}
 	return facts
 }
@@ -295,9 +308,8 @@ func (s *state) stopped(stop provider.Stop) {
 	r := s.run
 	s.stopCall(nil)
 	m := s.openMessage()
-	usage := stop.Usage
-	usage.Context = &provider.Context{Used: usage.Input + usage.Output, Window: r.model.Window}
-	r.usage = r.usage.Add(usage)
+	usage := r.metered(stop.Usage)
+	s.tellNear()
 
 	var incomplete session.Incomplete
 	switch {

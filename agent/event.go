@@ -187,6 +187,9 @@ const (
 	noticeCacheLost     = "cache_lost"
 	noticeRepaired      = "history_repaired"
 	noticeStalled       = "stalled"
+	noticeBudgetNear    = "budget_near"
+	noticeBudgetReached = "budget_reached"
+	noticePriceUnknown  = "price_unknown"
 	noticeStoreReadOnly = "store_readonly"
 )
 

@@ -29,6 +29,7 @@ func (s *state) tellStart() {
 			s.tell(r.ID, Notice{Warning, noticeOff, fmt.Sprintf("%s cannot be off: %s is in force", r.model.Ref(), d.Effective)})
 		}
 	}
+	s.tellUnpriced()
 	if why := cacheLost(s.before(), r.choice); why != "" {
 		s.tell(r.ID, Notice{Info, noticeCacheLost, why})
 	}

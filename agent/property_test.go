@@ -518,7 +518,41 @@ func (l *life) finish() error {
 	if err := l.sequence(); err != nil {
 		return err
 	}
+	if err := sums(l.ctx, l.mem, l.id); err != nil {
+		return err
+	}
 	return l.requests(view)
+}
+
+// sums holds the usage of turns against their calls in the log, and that of the session against its turns.
+func sums(ctx context.Context, store session.Store, id session.ID) error {
+	entries, err := store.Entries(ctx, id, 0, 1<<20)
+	if err != nil {
+		return err
+	}
+	var all provider.Usage
+	calls := make(map[session.TurnID]provider.Usage)
+	for _, e := range entries {
+		switch b := e.Body.(type) {
+		case session.MessageEnd:
+			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
+		case session.Retry:
+			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
+		case session.TurnEnd:
+			if !equal(b.Usage, calls[e.Turn]) {
+				return fmt.Errorf("turn %s used %s, its calls %s", e.Turn, show(b.Usage), show(calls[e.Turn]))
+			}
+			all = all.Add(b.Usage)
+		}
+	}
+	record, err := store.Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !equal(record.Usage, all) {
+		return fmt.Errorf("the session used %s, its turns %s", show(record.Usage), show(all))
+	}
+	return nil
 }
 
 // sequence checks the numbers in the log: they rise.

@@ -115,7 +115,8 @@ func (s *state) discard() (facts []fact, void []int) {
 	slices.Sort(void)
 	facts = s.closeBlocks(false)
 	if len(void) > 0 {
-		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void}, nil})
+		usage := s.run.metered(provider.Usage{}) // what is void is paid for all the same
+		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void, Usage: usage}, nil})
 	}
 	*m = reply{id: m.id, next: m.next}
 	return facts, void

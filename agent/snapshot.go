@@ -58,7 +58,7 @@ func (a *Agent) State(ctx context.Context) (State, error) {
 
 func (s *state) state() State {
 	record := s.view.Session
-	record.Status = s.status()
+	record.Status, record.Usage = s.status(), s.usage()
 	c, err := s.decide(record.Settings, session.Override{})
 	if err != nil { // the row changed since the level was chosen, and the policy is to refuse
 		lenient := record.Settings

@@ -47,6 +47,8 @@ type told struct {
 	simulator bool
 	clamp     string
 	crossing  crossing
+	near      [2]bool          // that the session's budget is nearly used up: of tokens, of money
+	unpriced  session.ModelRef // that nobody knows what it costs
 }
 
 // crossing is a switch of models: the last turn that the one before answered, and the one after.

@@ -19,13 +19,20 @@ type turn struct {
 	log   *slog.Logger
 	begun time.Time
 
-	call    *call // nil: between calls
-	reply   reply
-	retry   *time.Timer // set while a retry is awaited
-	calls   int         // model calls that were needed, retries not counted
-	again   int         // model calls that were made once more, after a repair or a wait
-	usage   provider.Usage
-	bytes   int  // of thinking and text so far
+	call  *call // nil: between calls
+	reply reply
+	retry *time.Timer    // set while a retry is awaited
+	calls int            // model calls that were needed, retries not counted
+	again int            // model calls that were made once more, after a repair or a wait
+	usage provider.Usage // of the calls that are over
+
+	estimate estimate // of the running call
+	near     [2]bool  // people know that the turn's budget is nearly used up: of tokens, of money
+
+	bytes    int    // of thinking and text so far
+	lastTool string // the last tool call, by name and arguments
+	same     int    // how often it came in a row
+
 	limited bool // a 429 that named no time was tried again already
 }
 
@@ -124,6 +131,9 @@ func (s *state) runTurn(id session.TurnID, c choice) {
 // callModel makes the turn's next call with all that was said so far.
 func (s *state) callModel() {
 	r := s.run
+	if r.calls > 0 {
+		s.tell(r.ID, UsageTotal{s.usage()})
+	}
 	r.calls++
 	s.startCall()
 }
@@ -146,9 +156,9 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 		r.retry.Stop()
 	}
 	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete))
-	end.Usage = r.usage
+	end.Usage = r.usage // with what closeMessage counts
 	end.DurationMS = time.Since(r.begun).Milliseconds()
-	facts = append(facts, fact{r.ID, nil, UsageTotal{s.view.Session.Usage.Add(end.Usage)}})
+	facts = append(facts, fact{r.ID, nil, UsageTotal{s.usage()}})
 	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn {
 		title := s.view.Session.Title
 		facts = append(facts, fact{"", nil, SessionUpdate{Title: &title}})

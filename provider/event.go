@@ -91,7 +91,8 @@ type Usage struct {
 	Reasoning  *int     `json:"reasoning_tokens"` // nil: the vendor gave no count
 	Cached     int      `json:"cached_tokens"`
 	CacheWrite int      `json:"cache_write_tokens"`
-	Estimated  bool     `json:"estimated"`
+	Estimated  bool     `json:"estimated"`      // the numbers are not all the vendor's own
+	Cost       *Cost    `json:"cost,omitempty"` // nil: not known
 	Context    *Context `json:"context,omitempty"`
 }
 
@@ -106,7 +107,7 @@ func (u Usage) Add(v Usage) Usage {
 	sum := Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
 		Cached: u.Cached + v.Cached, CacheWrite: u.CacheWrite + v.CacheWrite,
-		Estimated: u.Estimated || v.Estimated, Context: u.Context,
+		Estimated: u.Estimated || v.Estimated, Cost: addCosts(u, v), Context: u.Context,
 	}
 	if v.Context != nil {
 		sum.Context = v.Context

@@ -154,6 +154,8 @@ func mapType(t reflect.Type) *jsonschema.Schema {
 		return &jsonschema.Schema{Type: "string", Enum: anyOf(provider.AllLevels())}
 	case reflect.TypeFor[json.RawMessage]():
 		return jsonschema.TrueSchema
+	case reflect.TypeFor[provider.Money]():
+		return kind("number")
 	}
 	if d, ok := reflect.Zero(t).Interface().(describer); ok && t.Kind() != reflect.Pointer {
 		return d.JSONSchema()

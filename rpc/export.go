@@ -76,6 +76,9 @@ func (s *Server) markdown(of wireSession, messages []agent.Message, first bool) 
 	var out strings.Builder
 	if first {
 		fmt.Fprintf(&out, "# %s\n", cmp.Or(of.Title, "Session "+string(of.ID)))
+		if of.Usage.Input+of.Usage.Output > 0 {
+			fmt.Fprintf(&out, "\n*(%s)*\n", usageWords(of.Usage))
+		}
 	}
 	for _, m := range messages {
 		fmt.Fprintf(&out, "\n## %s\n", speaker(m))
@@ -91,6 +94,17 @@ func (s *Server) markdown(of wireSession, messages []agent.Message, first bool) 
 		}
 	}
 	return out.String()
+}
+
+func usageWords(u provider.Usage) string {
+	words := fmt.Sprintf("%d tokens in, %d out", u.Input, u.Output)
+	if u.Estimated {
+		words = "about " + words
+	}
+	if u.Cost != nil {
+		words += ", " + u.Cost.String()
+	}
+	return words
 }
 
 func speaker(m agent.Message) string {

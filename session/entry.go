@@ -74,8 +74,9 @@ const (
 
 // Retry makes sealed blocks of the open message void: the call that made them failed and is made again.
 type Retry struct {
-	Message   MessageID `json:"message_id"`
-	Discarded []int     `json:"discarded"`
+	Message   MessageID      `json:"message_id"`
+	Discarded []int          `json:"discarded"`
+	Usage     provider.Usage `json:"usage,omitzero"` // of the call that failed
 }
 
 // Setting is a change that a user made: absent members stay as they are.

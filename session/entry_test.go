@@ -31,7 +31,7 @@ func samples() map[string]Body {
 			Duration: 412 * time.Millisecond, State: state}},
 		"message_end": MessageEnd{Message: msgA, StopReason: "end_turn", Raw: "stop", Model: "claude-1", RequestID: "req", Usage: usage,
 			RawUsage: json.RawMessage(`{"a":1}`), State: state, Incomplete: CutOff},
-		"retry": Retry{msgA, []int{0, 2}},
+		"retry": Retry{msgA, []int{0, 2}, usage},
 		"setting": Setting{Model: &model, Level: &level, Fallback: &policy, Display: &display, Title: &title,
 			Metadata: map[string]json.RawMessage{"a": json.RawMessage("null"), "b": json.RawMessage(`{"c":[1]}`)}},
 		"repair": Repair{"messages", provider.Repair("drop_block")},

@@ -121,13 +121,7 @@ func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
 	for _, id := range open {
 		ends = append(ends, Entry{Body: MessageEnd{Message: id, StopReason: stopInterrupted, Incomplete: Interrupted}})
 	}
-	var usage provider.Usage
-	for _, m := range turn.Messages {
-		if m.End != nil {
-			usage = usage.Add(m.End.Usage)
-		}
-	}
-	return append(ends, Entry{Body: TurnEnd{StopReason: stopInterrupted, Usage: usage, DurationMS: duration}})
+	return append(ends, Entry{Body: TurnEnd{StopReason: stopInterrupted, Usage: turn.Usage, DurationMS: duration}})
 }
 
 // stopInterrupted is the protocol's stop_reason.

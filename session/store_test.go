@@ -401,7 +401,7 @@ func testCheckpoints(t *testing.T, s Store) {
 	stored(t, s, id, []Growth{{ref(msgB, 0), "other message"}, {ref(msgA, 1), "be\nta" + long}})
 	add(t, s, id, messageEnded(turnA, msgA, 1))
 	stored(t, s, id, []Growth{{ref(msgB, 0), "other message"}})
-	add(t, s, id, Entry{Turn: turnA, Body: Retry{msgB, []int{0}}})
+	add(t, s, id, Entry{Turn: turnA, Body: Retry{Message: msgB, Discarded: []int{0}}})
 	stored(t, s, id, nil)
 	s.Checkpoint(id, ref(msgB, 1), 0, "again")
 	stored(t, s, id, []Growth{{ref(msgB, 1), "again"}})

@@ -29,9 +29,10 @@ type View struct {
 type Turn struct {
 	ID       TurnID
 	Prompt   Prompt
-	Messages []*Message // the user's and the model's, in order
-	Start    *TurnStart // nil: it is queued, or was taken out of the queue
-	End      *TurnEnd   // nil: it is queued or runs
+	Messages []*Message     // the user's and the model's, in order
+	Usage    provider.Usage // of its calls that are over, those that failed after they had begun to answer too
+	Start    *TurnStart     // nil: it is queued, or was taken out of the queue
+	End      *TurnEnd       // nil: it is queued or runs
 }
 
 // Queued reports whether the turn waits for its start.
@@ -159,9 +160,11 @@ func (v *View) apply(e Entry) error {
 		}
 		m.Parts = append(m.Parts, Part{b.Number, b.Block})
 	case Retry:
+		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
 		m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return slices.Contains(b.Discarded, p.Number) })
 	case MessageEnd:
+		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
 		m.End = &b
 	case TurnEnd:

@@ -71,7 +71,7 @@ func drawEntry(r *rapid.T, i int) Entry {
 	case "message_end":
 		e.Body = MessageEnd{Message: message, StopReason: "end_turn", Usage: provider.Usage{Output: i}}
 	case "retry":
-		e.Body = Retry{message, []int{number}}
+		e.Body = Retry{Message: message, Discarded: []int{number}}
 	case "setting":
 		title := word("title", "", "t")
 		level := provider.Level(word("level", "low", "high"))

@@ -17,6 +17,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -60,6 +61,7 @@ type limits struct {
 	MaxTurnBytes    int64
 	MaxTurnTime     time.Duration
 	MaxMessageBytes int64
+	Turn, Session   agent.Budget // zero members bound nothing
 }
 
 var defaultLimits = limits{MaxModelCalls: 50, MaxTurnBytes: 64 << 20, MaxTurnTime: time.Hour, MaxMessageBytes: 8 << 20}
@@ -384,6 +386,23 @@ func (src *source) limits(f fileLimits, l *limits) error {
 	if f.MaxMessageBytes != nil {
 		if l.MaxMessageBytes, err = parseSize(f.MaxMessageBytes); err != nil {
 			return src.errorf("limits.max_message_bytes", "%w", err)
+		}
+	}
+	for _, b := range []struct {
+		name   string
+		tokens *int
+		cost   *float64
+		into   *agent.Budget
+	}{{"turn", f.MaxTurnTokens, f.MaxTurnCost, &l.Turn}, {"session", f.MaxSessionTokens, f.MaxSessionCost, &l.Session}} {
+		if b.tokens != nil {
+			if b.into.Tokens = *b.tokens; *b.tokens < 1 {
+				return src.errorf("limits.max_"+b.name+"_tokens", "wants 1 or more; leave it out for no limit")
+			}
+		}
+		if b.cost != nil {
+			if b.into.Cost = provider.MoneyOf(*b.cost); b.into.Cost == 0 {
+				return src.errorf("limits.max_"+b.name+"_cost", "wants an amount of USD above nothing; leave it out for no limit")
+			}
 		}
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -253,8 +254,13 @@ max_model_calls = 3
 max_turn_bytes = "512KiB"
 max_turn_time = "1h30m"
 max_message_bytes = "1GiB"
+max_turn_tokens = 1000
+max_turn_cost = 0.5
+max_session_tokens = 2000
+max_session_cost = 3
 `, func(c *config) {
-			c.Limits = limits{3, 524_288, 90 * time.Minute, 1_073_741_824}
+			c.Limits = limits{3, 524_288, 90 * time.Minute, 1_073_741_824,
+				agent.Budget{Tokens: 1000, Cost: 500_000_000}, agent.Budget{Tokens: 2000, Cost: 3_000_000_000}}
 		}},
 		{"serve", `
 [serve]
@@ -342,8 +348,8 @@ func TestConfigBroken(t *testing.T) {
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
 		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, serve, limits`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
-			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes\n" +
-				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes"},
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
 			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, reasoning_defaults, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
@@ -411,6 +417,10 @@ func TestConfigBroken(t *testing.T) {
 		{"time", "[limits]\nmax_turn_time = \"an hour\"", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},
 		{"bare time", "[limits]\nmax_turn_time = 60", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},
 		{"no time", "[limits]\nmax_turn_time = \"0s\"", `FILE:2: limits.max_turn_time: wants more than nothing`},
+		{"tokens of a turn", "[limits]\nmax_turn_tokens = 0", `FILE:2: limits.max_turn_tokens: wants 1 or more; leave it out for no limit`},
+		{"tokens of a session", "[limits]\nmax_session_tokens = -1", `FILE:2: limits.max_session_tokens: wants 1 or more; leave it out for no limit`},
+		{"cost of a turn", "[limits]\nmax_turn_cost = -0.5", `FILE:2: limits.max_turn_cost: wants an amount of USD above nothing; leave it out for no limit`},
+		{"cost of a session", "[limits]\nmax_session_cost = nan", `FILE:2: limits.max_session_cost: wants an amount of USD above nothing; leave it out for no limit`},
 		{"calls", "[limits]\nmax_model_calls = 0", `FILE:2: limits.max_model_calls: wants 1 or more`},
 		{"header with a key", "[providers.anthropic]\n[providers.anthropic.headers]\nAuthorization = \"Bearer canary\"",
 			`FILE:3: providers.anthropic.headers.Authorization: carries a key; name the variable with the key in api_key_env`},

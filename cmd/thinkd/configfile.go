@@ -82,6 +82,11 @@ type fileLimits struct {
 	MaxTurnBytes    any  `toml:"max_turn_bytes"` // see parseSize
 	MaxTurnTime     any  `toml:"max_turn_time"`  // see parseTime
 	MaxMessageBytes any  `toml:"max_message_bytes"`
+
+	MaxTurnTokens    *int     `toml:"max_turn_tokens"`
+	MaxTurnCost      *float64 `toml:"max_turn_cost"` // USD
+	MaxSessionTokens *int     `toml:"max_session_tokens"`
+	MaxSessionCost   *float64 `toml:"max_session_cost"`
 }
 
 func (m fileModel) row() registry.Row {

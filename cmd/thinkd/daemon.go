@@ -66,7 +66,8 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
 		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: d.providers.defaults,
 		Simulator: simID, Log: log,
-		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime},
+		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
+			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())

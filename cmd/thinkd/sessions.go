@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -22,7 +23,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 	var query, cwd string
 	var limit int
 	cmd := &cobra.Command{
-		Use: "list", Short: "List sessions, newest first", Args: cobra.NoArgs,
+		Use: "list", Short: "List sessions, newest first, with the tokens they used and what they cost", Args: cobra.NoArgs,
 		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 			params := present("query", query, "cwd", cwd)
@@ -35,6 +36,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 						Status  string
 						Updated int64
 						Model   struct{ Provider, ID string }
+						Usage   provider.Usage
 					}
 					Next string `json:"next_cursor"`
 				}
@@ -42,8 +44,8 @@ func (p *program) sessionsListCommand() *cobra.Command {
 					return err
 				}
 				for _, s := range page.Sessions {
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s/%s\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"),
-						s.Status, s.Model.Provider, s.Model.ID, s.Title)
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s/%s\t%d tokens\t%v\t%s\n", s.ID, time.UnixMilli(s.Updated).Format("2006-01-02 15:04"),
+						s.Status, s.Model.Provider, s.Model.ID, s.Usage.Input+s.Usage.Output, s.Usage.Cost, s.Title)
 				}
 				left -= len(page.Sessions)
 				if page.Next == "" {

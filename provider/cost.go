@@ -1,0 +1,114 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+)
+
+// Money is an amount in billionths of its currency's unit: whole numbers, so that a sum is the same in whatever order
+// it is made. In JSON it is a number of units.
+type Money int64
+
+const billion = 1e9
+
+// mostMoney is the largest amount that MoneyOf makes: up to there JSON is exact.
+const mostMoney = 1 << 52
+
+// MoneyOf is an amount in units of the currency, rounded to a billionth of it. What is no number, or below zero, is
+// nothing.
+func MoneyOf(units float64) Money {
+	if !(units > 0) {
+		return 0
+	}
+	return Money(min(math.Round(units*billion), mostMoney))
+}
+
+// Units is the amount in units of the currency.
+func (m Money) Units() float64 { return float64(m) / billion }
+
+// MarshalJSON writes units.
+func (m Money) MarshalJSON() ([]byte, error) { return json.Marshal(m.Units()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (m *Money) UnmarshalJSON(data []byte) error {
+	var units float64
+	if err := json.Unmarshal(data, &units); err != nil {
+		return err
+	}
+	*m = MoneyOf(units)
+	return nil
+}
+
+// Cost is what calls cost at the prices that were in force when they were made.
+type Cost struct {
+	Amount   Money  `json:"amount"`
+	Currency string `json:"currency"`          // USD
+	Partial  bool   `json:"partial,omitempty"` // calls are missing from it whose price was not known
+}
+
+// String is for people: "0.0123 USD", "at least 0.0123 USD" where a part is missing, "-" where nothing is known.
+func (c *Cost) String() string {
+	switch {
+	case c == nil:
+		return "-"
+	case c.Partial:
+		return "at least " + c.words()
+	}
+	return c.words()
+}
+
+// words rounds to a hundredth of a cent, what is less than a tenth of a cent to three digits.
+func (c *Cost) words() string {
+	if units := c.Amount.Units(); units >= 0.001 {
+		return fmt.Sprintf("%.4f %s", units, c.Currency)
+	}
+	return fmt.Sprintf("%.3g %s", c.Amount.Units(), c.Currency)
+}
+
+// USD is the currency of all prices.
+const USD = "USD"
+
+// Cost is what a usage costs; nil where p is nil: nobody knows.
+func (p *Price) Cost(u Usage) *Cost {
+	if p == nil {
+		return nil
+	}
+	return &Cost{Amount: p.Amount(u), Currency: USD}
+}
+
+// Amount is what a usage costs; nothing where p is nil. Where the row has no price for what was read from the cache, or
+// written to it, that costs what other input does.
+func (p *Price) Amount(u Usage) Money {
+	if p == nil {
+		return 0
+	}
+	or := func(price float64) float64 {
+		if price == 0 {
+			return p.Input
+		}
+		return price
+	}
+	plain := max(u.Input-u.Cached-u.CacheWrite, 0)
+	const million = 1e6
+	return MoneyOf((float64(plain)*p.Input + float64(u.Cached)*or(p.CachedInput) + float64(u.CacheWrite)*or(p.CacheWrite) +
+		float64(u.Output)*p.Output) / million)
+}
+
+// addCosts sums what is known. A part that used something and has no cost makes the sum partial.
+func addCosts(u, v Usage) *Cost {
+	if u.Cost == nil && v.Cost == nil {
+		return nil
+	}
+	sum := Cost{Currency: USD}
+	for _, part := range []Usage{u, v} {
+		switch {
+		case part.Cost != nil:
+			sum.Amount += part.Cost.Amount
+			sum.Partial = sum.Partial || part.Cost.Partial
+		case part.Input > 0 || part.Output > 0:
+			sum.Partial = true
+		}
+	}
+	return &sum
+}
