@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime/debug"
 	"sync/atomic"
@@ -20,6 +21,9 @@ var (
 
 	// ErrBusy refuses a prompt that was not to be queued.
 	ErrBusy = errors.New("a turn is running")
+
+	// ErrQueueFull refuses a prompt since maxQueue wait already.
+	ErrQueueFull = fmt.Errorf("%d prompts wait already", maxQueue)
 
 	// ErrNoTurn says that a turn is not one of this session's.
 	ErrNoTurn = errors.New("no such turn")

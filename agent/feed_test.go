@@ -92,23 +92,25 @@ func TestMergedGrowthIsWhatWasTold(t *testing.T) {
 	check(t, "merged", []any{u.FirstSeq, u.Seq, u.Event}, []any{uint64(1), uint64(100), MessageDelta{"m", 3, want.String()}})
 }
 
-func TestTenThousandPromptsWait(t *testing.T) {
+func TestManyPromptsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, events(time.Hour))
 		defer b.close()
 		a := b.agent(b.session("sim/claude", ""))
-		const n = 10_000
-		for range n + 1 {
+		for range maxQueue + 1 {
 			if _, err := a.Prompt(t.Context(), text("go")); err != nil {
 				t.Fatal(err)
 			}
+		}
+		if _, err := a.Prompt(t.Context(), text("one more")); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("one more: %v", err)
 		}
 		snap, sub, err := a.Attach(t.Context(), 10)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sub.Close()
-		check(t, "waiting", len(snap.Queue.Queue), n)
+		check(t, "waiting", len(snap.Queue.Queue), maxQueue)
 		check(t, "running", len(snap.Turn.Messages), 1)
 		check(t, "status", snap.Session.Status, session.Running)
 	})

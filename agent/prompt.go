@@ -25,8 +25,11 @@ type Receipt struct {
 	Disposition Disposition
 }
 
+// maxQueue is how many prompts of a session may wait.
+const maxQueue = 1000
+
 // Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. A prompt whose stamp
-// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, session.ErrReused,
+// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrQueueFull, session.ErrReused,
 // *provider.LevelError, *MediaError, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
@@ -75,8 +78,11 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		return Receipt{}, err
 	}
 	busy := s.run != nil || len(s.queue) > 0
-	if p.Reject && busy {
+	switch {
+	case p.Reject && busy:
 		return Receipt{}, ErrBusy
+	case len(s.queue) >= maxQueue:
+		return Receipt{}, ErrQueueFull
 	}
 	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
 	if busy {

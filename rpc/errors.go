@@ -157,6 +157,7 @@ var sentinels = []struct {
 }{
 	{errCancelRequest, &Error{Code: CodeCancelled, Message: "the request was cancelled"}},
 	{agent.ErrBusy, &Error{Code: CodeBusy, Message: "a turn is running"}},
+	{agent.ErrQueueFull, &Error{Code: CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{agent.ErrNoTurn, &Error{Code: CodeNotFound, Message: "no such turn"}},
 	{agent.ErrNoMessage, &Error{Code: CodeNotFound, Message: "no such message"}},
 	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
