@@ -31,12 +31,14 @@ type history struct {
 	opaque   bool            // opaque data is in it
 	details  map[string]bool // ids of details sent so far: a second one is refused
 	images   bool
+	row      provider.Model
+	unseen   int  // media that were left out
 	toolLast bool // the last message is a tool's
 }
 
 func newHistory(d *Dialect, req *provider.Request) *history {
 	h := &history{
-		dialect: d, model: req.Model.ID, lastUser: -1, details: map[string]bool{},
+		dialect: d, model: req.Model.ID, row: req.Model, lastUser: -1, details: map[string]bool{},
 		placeholder: slices.Contains(req.Repairs, PlaceholderReasoning),
 		strip:       slices.Contains(req.Repairs, StripOpaque),
 	}
@@ -52,23 +54,29 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }
 
 func (h *history) messages(req *provider.Request) ([]tree, error) {
+	kinds := []string{"image"}
+	if h.dialect.Message.Files {
+		kinds = append(kinds, "pdf")
+	}
+	var list []provider.Message
+	list, h.unseen = provider.Show(req.Messages, h.row, kinds...)
 	out := []tree{}
 	if req.System != "" {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})
 	}
 	var calls []string // of the message before, in their order
-	for i, m := range req.Messages {
-		var list []tree
+	for i, m := range list {
+		var more []tree
 		var err error
 		if m.Role == provider.Assistant {
-			list, calls, err = h.assistant(i, m)
+			more, calls, err = h.assistant(i, m)
 		} else {
-			list, err = h.user(m.Blocks, calls)
+			more, err = h.user(m.Blocks, calls)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
-		out = append(out, list...)
+		out = append(out, more...)
 	}
 	h.toolLast = len(out) > 0 && out[len(out)-1]["role"] == "tool"
 	return out, nil

@@ -197,6 +197,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)})
 	}
+	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = encode(body); err != nil {
 		return nil, err

@@ -32,6 +32,12 @@ func thinks(id string, kind provider.ControlKind, levels ...provider.Level) prov
 	return provider.Model{Provider: "sim", ID: id, Known: true, Thinking: c, Tools: true}
 }
 
+// blind is a model that takes no images.
+func blind(m provider.Model) provider.Model {
+	m.Input = []string{"text"}
+	return m
+}
+
 func effortOf(l provider.Level) provider.Control {
 	return provider.Control{Mode: provider.ModeEffort, Effort: l}
 }
@@ -46,7 +52,7 @@ var (
 var seats = []seat{
 	{"openai", thinks("gpt-5.5", provider.ControlEffort, provider.Off, provider.Low, provider.Medium, provider.High, provider.XHigh), effortOf(provider.XHigh), false, false},
 	{"openai", thinks("gpt-4.1", provider.ControlNone, provider.Off), modeOmit, false, false},
-	{"deepseek", thinks("deepseek-v4-pro", provider.ControlEffort, provider.Off, provider.Low, provider.High, provider.Max), effortOf(provider.Max), true, true},
+	{"deepseek", blind(thinks("deepseek-v4-pro", provider.ControlEffort, provider.Off, provider.Low, provider.High, provider.Max)), effortOf(provider.Max), true, true},
 	{"dashscope", thinks("qwen3.7-max", provider.ControlBudget, provider.Off, provider.Low), provider.Control{Mode: provider.ModeBudget, Budget: 4096}, true, true},
 	{"dashscope", thinks("qwen3.8-max", provider.ControlEffort, provider.Off, provider.Low, provider.High), effortOf(provider.High), true, true},
 	{"openrouter", thinks("anthropic/claude-sonnet-5", provider.ControlEffort, provider.Off, provider.Low, provider.High), effortOf(provider.High), true, true},

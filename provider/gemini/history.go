@@ -62,13 +62,15 @@ type history struct {
 	leveled    bool // the model wants its signatures back
 	bypass     bool // the repair is in force
 	count      provider.Conversion
+	row        provider.Model
+	unseen     int // media that were left out
 	bypassed   int // steps that go out with the bypass
 }
 
 func newHistory(req *provider.Request) *history {
 	return &history{
 		generation: generationFor(req.Model), leveled: leveled(req.Model),
-		bypass: slices.Contains(req.Repairs, BypassSignature),
+		bypass: slices.Contains(req.Repairs, BypassSignature), row: req.Model,
 	}
 }
 
@@ -78,6 +80,7 @@ type pending struct{ id, wireID, name string }
 // contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
 // results, in the order of the calls, in one of the user's (docs: function-calling).
 func (h *history) contents(list []provider.Message) ([]content, error) {
+	list, h.unseen = provider.Show(list, h.row, "image", "pdf", "audio", "video")
 	out := []content{}
 	var open []pending
 	results := map[string]provider.ToolResult{}

@@ -145,6 +145,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if clamped != "" {
 		out.override(fmt.Sprintf("thinking level %s sent as HIGH, the vendor's highest", clamped))
 	}
+	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.converted(h)
 	out.body = body{Contents: contents}
 	if *g != (generation{}) {

@@ -49,18 +49,27 @@ type source struct {
 // prompt-caching, preserved-thinking); a prefix that is too short to cache costs nothing.
 var ephemeral = &cacheControl{Type: "ephemeral"}
 
+// interrupted stands between the results of an interrupted round of calls and the next prompt, where it is wanted.
+const interrupted = "(interrupted)"
+
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
 	vendor string
 	strip  bool
+	manual bool // thinking has a budget
+	closed bool // interrupted was put in
+	row    provider.Model
+	unseen int // media that were left out
 	count  provider.Conversion
 }
 
 func (a *API) newHistory(req *provider.Request) *history {
-	return &history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking)}
+	return &history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking),
+		manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
+	list, h.unseen = provider.Show(list, h.row, "image", "pdf")
 	out := []message{}
 	for i, m := range list {
 		blocks, err := h.blocks(m.Blocks)
@@ -74,8 +83,36 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 			out = append(out, message{m.Role, blocks})
 		}
 	}
+	out = h.closeRounds(out)
 	markLast(out)
 	return out, nil
+}
+
+// closeRounds parts prompts from the results of rounds that were interrupted. With a budget the API takes such a round
+// for one that goes on, and refuses it unless it begins with thinking, which another model's does not (docs:
+// extended-thinking). No model of that mode binds its thinking to what stands before it.
+func (h *history) closeRounds(list []message) []message {
+	if !h.manual {
+		return list
+	}
+	var out []message
+	for i, m := range list {
+		if i > 0 && m.Role == provider.User && !answers(m) && answers(list[i-1]) {
+			h.closed = true
+			text := interrupted
+			out = append(out, message{provider.Assistant, []any{&block{Type: "text", Text: &text}}})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// answers reports whether a message has results of calls.
+func answers(m message) bool {
+	return slices.ContainsFunc(m.Content, func(b any) bool {
+		own, ok := b.(*block)
+		return ok && own.Type == "tool_result"
+	})
 }
 
 // ended takes off the thinking that a message ends in, as one that was cut off may: the API refuses it there, and lets

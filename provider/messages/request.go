@@ -149,6 +149,11 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
+	if h.closed {
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeRepaired,
+			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
+	}
+	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = encode(b); err != nil {
 		return nil, err

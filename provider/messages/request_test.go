@@ -364,13 +364,47 @@ func TestNoKey(t *testing.T) {
 }
 
 func TestUnsendable(t *testing.T) {
-	for _, b := range []provider.Block{provider.Media{Type: "video/mp4", Data: []byte{1}}, provider.Media{Type: "image/png"}} {
+	for _, b := range []provider.Block{provider.Media{Type: "image/png"}, provider.ToolResult{CallID: "c", Blocks: provider.Blocks{provider.Media{Type: "image/png"}}}} {
 		a := &answerer{status: 200, body: done}
 		req := &provider.Request{Model: effort, Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{b}}}}
 		reply := providertest.Check(t, newAPI(a).Stream(t.Context(), req))
 		e, ok := errors.AsType[*provider.Error](reply.Err)
 		if !ok || e.Kind != provider.KindBadRequest || a.sent != nil {
 			t.Errorf("error %v, sent %s", reply.Err, a.sent)
+		}
+	}
+}
+
+// With a budget, a round of calls that was interrupted is parted from what comes after it; without, nothing is put into
+// the model's mouth.
+func TestInterruptedRound(t *testing.T) {
+	call := provider.ToolCall{ID: "c", Name: "read", Input: json.RawMessage(`{}`)}
+	result := provider.ToolResult{CallID: "c", Blocks: provider.Blocks{provider.Text{Text: "r"}}}
+	said := func(role provider.Role, b provider.Block) provider.Message {
+		return provider.Message{Role: role, Blocks: provider.Blocks{b}}
+	}
+	for _, tt := range []struct {
+		control provider.Control
+		want    []string
+		told    int
+	}{
+		{provider.Control{Mode: provider.ModeBudget, Budget: 2000}, []string{"user", "assistant", "user", "assistant", "user", "assistant", "user"}, 1},
+		{provider.Control{Mode: provider.ModeOn}, []string{"user", "assistant", "user", "user", "assistant", "user"}, 0},
+	} {
+		a := &answerer{status: 200, body: done}
+		req := &provider.Request{Model: effort, Decision: provider.Decision{Control: tt.control}, Messages: []provider.Message{
+			said(provider.User, provider.Text{Text: "One"}), said(provider.Assistant, call), said(provider.User, result),
+			said(provider.User, provider.Text{Text: "Two"}), said(provider.Assistant, call), said(provider.User, result)}}
+		reply := providertest.Check(t, newAPI(a).Stream(t.Context(), req))
+		var roles []string
+		for _, role := range gjson.GetBytes(a.sent, "messages.#.role").Array() {
+			roles = append(roles, role.Str)
+		}
+		if diff := cmp.Diff(tt.want, roles); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tt.control.Mode, diff)
+		}
+		if len(reply.Notices) != tt.told {
+			t.Errorf("%s: notices %+v", tt.control.Mode, reply.Notices)
 		}
 	}
 }

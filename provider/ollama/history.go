@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -39,17 +38,18 @@ type callFunction struct {
 
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
-	blind  bool // the model takes no images
-	unseen int  // images that were left out
+	row    provider.Model
+	unseen int // media that were left out
 	count  provider.Conversion
 	names  map[string]string // of tools, by the id of the call
 }
 
 func newHistory(req *provider.Request) *history {
-	return &history{blind: len(req.Model.Input) > 0 && !slices.Contains(req.Model.Input, "image")}
+	return &history{row: req.Model}
 }
 
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {
+	list, h.unseen = provider.Show(list, h.row, "image")
 	h.names = map[string]string{}
 	out := []message{}
 	if system != "" {
@@ -167,11 +167,6 @@ func (h *history) fill(m *message, list provider.Blocks) error {
 				return fmt.Errorf("media of type %q without data", b.Type)
 			case strings.HasPrefix(b.Type, "text/"):
 				texts = append(texts, string(b.Data))
-			case !strings.HasPrefix(b.Type, "image/"):
-				return fmt.Errorf("media of type %q is not taken", b.Type)
-			case h.blind:
-				h.unseen++
-				texts = append(texts, "[an image that this model cannot be shown]")
 			default:
 				m.Images = append(m.Images, b.Data)
 			}

@@ -109,9 +109,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if clamped != "" {
 		out.override(clamped)
 	}
-	if h.unseen > 0 {
-		out.override(fmt.Sprintf("images left out, since %s takes none: %d", req.Model.ID, h.unseen))
-	}
+	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	out.body, err = encode(b)
 	return out, err

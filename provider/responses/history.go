@@ -24,6 +24,8 @@ type history struct {
 	taken      map[string]bool   // ids on the wire
 	custom     map[string]bool   // those whose result is of the custom kind
 	count      provider.Conversion
+	list       []provider.Message // as the model is shown them
+	unseen     int                // media that were left out
 	last       string
 	input      []any
 }
@@ -35,6 +37,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 		calls:      map[string]string{}, taken: map[string]bool{}, custom: map[string]bool{},
 		input: []any{},
 	}
+	h.list, h.unseen = provider.Show(req.Messages, req.Model, "image", "pdf")
 	n := 0
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {
@@ -82,8 +85,8 @@ func nameOf(item gjson.Result) string {
 	return ""
 }
 
-func (h *history) messages(list []provider.Message) error {
-	for i, m := range list {
+func (h *history) messages() error {
+	for i, m := range h.list {
 		var err error
 		if m.Role == provider.Assistant {
 			err = h.assistant(m.Blocks)

@@ -103,7 +103,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		return nil, err
 	}
 	h := a.newHistory(req)
-	if err := h.messages(req.Messages); err != nil {
+	if err := h.messages(); err != nil {
 		return nil, err
 	}
 	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: req.MaxTokens,
@@ -131,11 +131,12 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
+	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = encode(b); err != nil {
 		return nil, err
 	}
-	out.header = a.header(req, session)
+	out.header = a.header(h.list, session)
 	return out, nil
 }
 
@@ -215,7 +216,7 @@ func conversation(req *provider.Request) string {
 	return "thinkd-" + hex.EncodeToString(hash.Sum(nil)[:12])
 }
 
-func (a *API) header(req *provider.Request, session string) http.Header {
+func (a *API) header(list []provider.Message, session string) http.Header {
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream")
@@ -238,8 +239,8 @@ func (a *API) header(req *provider.Request, session string) http.Header {
 		h.Set(a.quirks.SessionHeader, session)
 	}
 	if a.quirks.Initiator {
-		h.Set("X-Initiator", initiator(req.Messages))
-		if slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return pictured(m.Blocks) }) {
+		h.Set("X-Initiator", initiator(list))
+		if slices.ContainsFunc(list, func(m provider.Message) bool { return pictured(m.Blocks) }) {
 			h.Set("Copilot-Vision-Request", "true")
 		}
 	}

@@ -118,7 +118,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 // Convert is what becomes of earlier thinking.
 func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	h := a.newHistory(req)
-	err := h.messages(req.Messages)
+	err := h.messages()
 	return h.count, err
 }
 

@@ -283,6 +283,9 @@ func (c *chatCall) readContent(t *chatTurn, v any) error {
 	default:
 		return chatInvalid("%s.content: Input should be a string or a list", t.path)
 	}
+	if t.images && c.host.blind {
+		return chatInvalid("%s: unknown variant `image_url`, expected `text`", t.path)
+	}
 	if t.images && c.host.name == "copilot" && c.header.Get("Copilot-Vision-Request") != "true" {
 		return chatInvalid("missing required Copilot-Vision-Request header for vision requests")
 	}

@@ -19,6 +19,7 @@ type chatHost struct {
 	members   []string                           // of assistant messages, beside role, content and tool_calls
 	closed    bool                               // any other member of a message is refused
 	ids9      bool                               // ids of calls are nine letters or digits
+	blind     bool                               // images are refused
 	parsed    bool                               // arguments of calls are read as JSON
 	echo      string                             // a member that every turn with calls needs while thinking
 	noEmpty   bool                               // an empty content beside calls is refused
@@ -79,7 +80,7 @@ var chatHosts = []chatHost{
 			{id: "gpt-4.1", dumb: true},
 			{id: "gpt", imitates: "gpt-5.5", note: "thinks out of sight, can be off"},
 		}},
-	{name: "deepseek", think: thinkDeepSeek, known: []string{"parallel_tool_calls"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content",
+	{name: "deepseek", blind: true, think: thinkDeepSeek, known: []string{"parallel_tool_calls"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content",
 		field: "reasoning_content", filler: "null", usage: "finish", always: true, count: "details", comment: ": keep-alive\n\n", models: []chatModel{
 			{id: "deepseek-v4-pro", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-v4-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},

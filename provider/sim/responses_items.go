@@ -191,6 +191,9 @@ func (c *responsesCall) readParts(path, role string, list []any) error {
 			if f.err == nil && !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://") {
 				return unfit(at+".image_url", "invalid_value", "Invalid '%s.image_url'. Expected a valid URL, but got a value with an invalid format.", at)
 			}
+			if c.model.open {
+				return unfit(at, "invalid_value", "Invalid content type. image_url is only supported by certain models.")
+			}
 			if c.face.copilot && !c.vision {
 				return unfit("", "", "missing required Copilot-Vision-Request header for vision requests")
 			}
