@@ -54,7 +54,7 @@ func TestConversion(t *testing.T) {
 				return messages.New(messages.Config{Vendor: "anthropic", BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c})
 			},
 			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{ends, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
-		{api: "responses", own: provider.Origin{API: "responses", Host: "host"}, model: "gpt-5.5",
+		{api: "responses", own: provider.Origin{API: "responses", Vendor: "openai", Host: "host"}, model: "gpt-5.5",
 			thought: `{"type":"reasoning","id":"rs_%[1]s","summary":[{"type":"summary_text","text":"%[1]s"}],"encrypted_content":"E"}`,
 			answer:  `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"}]}`,
 			open: func(c *http.Client) provider.Provider {

@@ -32,7 +32,7 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	h := &history{
-		origin:     provider.Origin{API: wireAPI, Host: a.host, Account: a.account, Model: req.Model.ID},
+		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: req.Model.ID},
 		modelBound: a.quirks.ModelBound,
 		calls:      map[string]string{}, taken: map[string]bool{}, custom: map[string]bool{},
 		input: []any{},
@@ -54,10 +54,10 @@ func (a *API) newHistory(req *provider.Request) *history {
 }
 
 // own is the item that a state holds, if it may go back: encrypted content is bound to the account and the host, and
-// ids mean something there alone (docs: reasoning).
+// ids mean something there alone (docs: reasoning). One host may stand in front of several vendors.
 func (h *history) own(s provider.State) (gjson.Result, bool) {
 	o := s.Origin
-	ok := len(s.Data) > 0 && o.API == h.origin.API && o.Host == h.origin.Host && o.Account == h.origin.Account
+	ok := len(s.Data) > 0 && o.API == h.origin.API && o.Vendor == h.origin.Vendor && o.Host == h.origin.Host && o.Account == h.origin.Account
 	return gjson.ParseBytes(s.Data), ok
 }
 
