@@ -116,18 +116,11 @@ func (e *MediaError) Error() string {
 	return fmt.Sprintf("model %s does not take %s; it takes: %s", e.Model, e.Type, strings.Join(e.Takes, ", "))
 }
 
-// takes checks media against the model's row, if there is one.
+// takes checks media against what the model's row says that it takes, if it says so.
 func takes(m provider.Model, content provider.Blocks) error {
 	for _, b := range content {
 		media, ok := b.(provider.Media)
-		if !ok || !m.Known {
-			continue
-		}
-		kind, _, _ := strings.Cut(media.Type, "/")
-		if media.Type == "application/pdf" {
-			kind = "pdf"
-		}
-		if !slices.Contains(m.Input, kind) {
+		if ok && m.Known && len(m.Input) > 0 && !slices.Contains(m.Input, media.Kind()) {
 			return &MediaError{m.Ref(), media.Type, m.Input}
 		}
 	}

@@ -163,3 +163,23 @@ func TestCreateOnce(t *testing.T) {
 		b.turn(first.Session, "go")
 	})
 }
+
+func TestTakes(t *testing.T) {
+	image, pdf := provider.Media{Type: "image/png", Data: []byte{1}}, provider.Media{Type: "application/pdf", Data: []byte{1}}
+	for _, tt := range []struct {
+		name  string
+		model provider.Model
+		media provider.Media
+		ok    bool
+	}{
+		{"one that its row names", provider.Model{Known: true, Input: []string{"text", "image"}}, image, true},
+		{"one that it does not", provider.Model{Known: true, Input: []string{"text", "image"}}, pdf, false},
+		{"a row that says nothing", provider.Model{Known: true}, image, true},
+		{"no row", provider.Model{}, pdf, true},
+	} {
+		err := takes(tt.model, provider.Blocks{provider.Text{Text: "Look"}, tt.media})
+		if _, refused := errors.AsType[*MediaError](err); refused == tt.ok || (err == nil) != tt.ok {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
