@@ -305,10 +305,15 @@ func (s *conversation) call(method string, params map[string]any, result any) {
 // say prompts and waits for the end.
 func (s *conversation) say(text string) {
 	s.t.Helper()
+	s.prompt(map[string]any{"text": text})
+}
+
+func (s *conversation) prompt(params map[string]any) {
+	s.t.Helper()
 	var receipt struct {
 		Turn string `json:"turn_id"`
 	}
-	s.call("session/prompt", map[string]any{"text": text}, &receipt)
+	s.call("session/prompt", params, &receipt)
 	for s.ended != receipt.Turn {
 		s.next()
 	}
