@@ -17,7 +17,9 @@ require (
 	github.com/tmaxmax/go-sse v0.11.0
 	go.etcd.io/bbolt v1.5.0
 	go.uber.org/goleak v1.3.0
+	golang.org/x/oauth2 v0.36.0
 	golang.org/x/sys v0.48.0
+	golang.org/x/term v0.43.0
 	golang.org/x/text v0.43.0
 	pgregory.net/rapid v1.3.0
 )

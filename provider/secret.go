@@ -9,12 +9,26 @@ import (
 )
 
 // Secret is a key or a token. It cannot print itself: fmt, slog and JSON all show [secret].
-type Secret struct{ value string }
+type Secret struct {
+	value string
+	owner string // whom Account names; empty: the value stands for its owner
+}
 
 const redacted = "[secret]"
 
 // NewSecret wraps a key as read from the environment or a file; surrounding white space is not part of it.
-func NewSecret(value string) Secret { return Secret{strings.TrimSpace(value)} }
+func NewSecret(value string) Secret { return Secret{value: strings.TrimSpace(value)} }
+
+// Passing is a secret that will be replaced soon, such as a token that was got for this lasting one. They have the same
+// Account.
+func (s Secret) Passing(value string) Secret { return Secret{strings.TrimSpace(value), s.identity()} }
+
+func (s Secret) identity() string {
+	if s.owner != "" {
+		return s.owner
+	}
+	return s.value
+}
 
 // Reveal is the secret itself. Only the code that puts it into a request header calls this.
 func (s Secret) Reveal() string { return s.value }
@@ -27,7 +41,7 @@ func (s Secret) Account() string {
 	if s.IsZero() {
 		return ""
 	}
-	mac := hmac.New(sha256.New, []byte(s.value))
+	mac := hmac.New(sha256.New, []byte(s.identity()))
 	mac.Write([]byte("thinkd account"))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }

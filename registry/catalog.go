@@ -32,6 +32,7 @@ type Catalog struct {
 	byID      map[string]map[string]provider.Model // provider, then id; aliases included
 	spoken    map[string]spoken                    // by provider: to models without a row
 	asks      map[string]func() []provider.Model   // by provider: what its server has
+	resells   map[string]bool                      // by provider: its models are other vendors'
 }
 
 // spoken is how a model is spoken to.
@@ -40,7 +41,7 @@ type spoken struct{ api, dialect string }
 // New makes a catalog. Its order is that of providers, then that of the vendor's rows, then that of the rows added. An
 // inconsistent row is a *[RowError].
 func New(providers []Provider) (*Catalog, error) {
-	c := &Catalog{byID: map[string]map[string]provider.Model{}, spoken: map[string]spoken{}, asks: map[string]func() []provider.Model{}}
+	c := &Catalog{byID: map[string]map[string]provider.Model{}, spoken: map[string]spoken{}, asks: map[string]func() []provider.Model{}, resells: map[string]bool{}}
 	for _, p := range providers {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -90,6 +91,7 @@ func (c *Catalog) add(p Provider) error {
 	c.providers = append(c.providers, p.ID)
 	c.models = append(c.models, rows.list...)
 	c.byID[p.ID], c.spoken[p.ID], c.asks[p.ID] = rows.index(), rows.spoken, p.Live
+	c.resells[p.ID] = vendor.Resells
 	return nil
 }
 
@@ -190,7 +192,8 @@ func (c *Catalog) Models() []provider.Model {
 // Providers lists the providers' ids in catalog order.
 func (c *Catalog) Providers() []string { return slices.Clone(c.providers) }
 
-// Find is the model that a client names: provider/id, or a bare id if just one provider has it. The first path segment
+// Find is the model that a client names: provider/id, or a bare id if just one provider has it, those apart that resell
+// it. The first path segment
 // is the provider if one is so named; then the rest is its model's id, with a row or without. The error is a
 // *[NotFoundError] or an *[AmbiguousError].
 func (c *Catalog) Find(modelID string) (provider.Model, error) {
@@ -206,6 +209,9 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 			found = append(found, m)
 		}
 	}
+	if first := c.firstHand(found); len(first) == 1 {
+		return first[0], nil
+	}
 	switch len(found) {
 	case 0:
 		return provider.Model{}, c.notFound(modelID)
@@ -217,4 +223,9 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 		err.Candidates = append(err.Candidates, m.Ref())
 	}
 	return provider.Model{}, err
+}
+
+// firstHand are the models of those that do not resell them.
+func (c *Catalog) firstHand(list []provider.Model) []provider.Model {
+	return slices.DeleteFunc(slices.Clone(list), func(m provider.Model) bool { return c.resells[m.Provider] })
 }

@@ -60,7 +60,7 @@ func TestCatalogFile(t *testing.T) {
 		}
 	}
 	want := []string{"anthropic", "openai", "gemini", "deepseek", "xai", "openrouter", "groq", "mistral", "moonshot", "zai", "minimax",
-		"dashscope", "ollama", "sim"}
+		"dashscope", "copilot", "chatgpt", "azure", "ollama", "sim"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("vendors %v, want %v", ids, want)
 	}
@@ -110,6 +110,23 @@ func TestModel(t *testing.T) {
 	}
 	if m := c.Model("anthropic", "Claude-Opus-5"); m.Known {
 		t.Errorf("ids are compared exactly, got %+v", m)
+	}
+}
+
+// TestFindFirstHand: an id alone means the maker's model, not that of who resells it.
+func TestFindFirstHand(t *testing.T) {
+	c := Default()
+	for id, want := range map[string]string{"gpt-5.5": "openai/gpt-5.5", "copilot/gpt-5.5": "copilot/gpt-5.5", "claude-opus-4.8": "copilot/claude-opus-4.8"} {
+		if m, err := c.Find(id); err != nil || m.Ref() != want {
+			t.Errorf("%s is %s (%v), want %s", id, m.Ref(), err, want)
+		}
+	}
+	resellers, err := New([]Provider{{ID: "copilot", Vendor: "copilot"}, {ID: "azure", Vendor: "azure"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err := resellers.Find("gpt-5.5"); err == nil {
+		t.Errorf("gpt-5.5 of two resellers is %s", m.Ref())
 	}
 }
 

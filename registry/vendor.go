@@ -16,9 +16,11 @@ type Vendor struct {
 	Name         string             `json:"name"`
 	API          string             `json:"api"`              // the wire API, where a row names no other
 	Dialect      string             `json:"dialect"`          // whose quirks it has
-	BaseURL      string             `json:"default_base_url"` // empty: inside this process, no network
+	BaseURL      string             `json:"default_base_url"` // empty: the operator's to say; the simulator's: inside this process
 	KeyEnv       string             `json:"key_env"`          // the environment's variable for the key; empty: needs none
 	BaseURLEnv   string             `json:"base_url_env"`
+	Resells      bool               `json:"resells"` // models of other vendors: a bare id means the maker's, if that is there
+	Login        string             `json:"login"`   // how one can log in, as provider/login names it; empty: there are keys alone
 	DefaultModel string             `json:"default_model"`
 	Display      []provider.Display `json:"display"` // what a row has that does not say
 }

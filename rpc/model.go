@@ -19,7 +19,6 @@ func modelMethods() []method {
 		define(method{name: "thinking/set", doc: "The preferred level from the next turn on."}, setThinking),
 		define(method{name: "thinking/explain", doc: "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes."}, explain),
 		define(method{name: "providers/list", doc: "The configured providers and their defaults."}, providers),
-		define(method{name: "auth/status", doc: "Which providers have the key that they need."}, authStatus),
 	}
 }
 
@@ -28,8 +27,12 @@ type ProviderStatus struct {
 	ID        string
 	Available bool
 	Why       string // why it is not
-	NeedsKey  bool
 	Defaults  agent.Defaults
+
+	// Of its key or login, in the protocol's words.
+	Auth       string // ready, missing, refused, not_needed
+	AuthSource string // environment, keys, login; empty: there is none
+	Login      bool   // there is a login
 }
 
 // model finds the model that a client names. Where it names the provider apart, the id may have that in front or not.
@@ -242,30 +245,6 @@ func providers(_ context.Context, c *client, _ nothing) (providersResult, error)
 			w.Defaults = &wireDefaults{s.Defaults.Level, s.Defaults.Policy}
 		}
 		r.Providers = append(r.Providers, w)
-	}
-	return r, nil
-}
-
-type authResult struct {
-	Providers []wireAuth `json:"providers"`
-}
-
-type wireAuth struct {
-	Provider string `json:"provider"`
-	State    string `json:"state"` // ready, missing, not_needed
-}
-
-func authStatus(_ context.Context, c *client, _ nothing) (authResult, error) {
-	r := authResult{Providers: []wireAuth{}}
-	for _, s := range c.server.config.Providers() {
-		state := "not_needed"
-		switch {
-		case s.NeedsKey && s.Available:
-			state = "ready"
-		case s.NeedsKey:
-			state = "missing"
-		}
-		r.Providers = append(r.Providers, wireAuth{s.ID, state})
 	}
 	return r, nil
 }

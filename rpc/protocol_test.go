@@ -94,7 +94,7 @@ func TestProtocolHeadings(t *testing.T) {
 		notifications = append(notifications, e.Method())
 	}
 	same(t, "method", under(sections, "Methods"), methods)
-	same(t, "notification", under(sections, "Notifications"), append(notifications, "stale"))
+	same(t, "notification", under(sections, "Notifications"), append(notifications, "stale", "auth_update"))
 }
 
 func TestProtocolErrors(t *testing.T) {

@@ -63,6 +63,7 @@ func newSchemas(t testing.TB) schemas {
 	}
 	s.updates["stale"] = map[string]any{"type": "object", "required": []any{"session_id", "after_seq"}, "properties": map[string]any{
 		"session_id": map[string]any{"type": "string"}, "after_seq": map[string]any{"type": "integer"}}}
+	s.updates["auth_update"] = asMap(t, reflectSchema(reflect.TypeFor[authUpdate](), jsonschema.Definitions{}))
 	return s
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -28,6 +29,12 @@ type Config struct {
 	Sessions     *agent.Group
 	Providers    func() []ProviderStatus // in catalog order
 	DefaultModel func() session.ModelRef // of a session whose client names none
+
+	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. nil: it cannot.
+	SetKey func(provider string, key provider.Secret) error
+
+	// Login leads a person through the login to a provider whose status has Login; show is called once. It ends with ctx.
+	Login func(ctx context.Context, provider string, show func(LoginPrompt)) error
 }
 
 const defaultMessageBytes = 8 << 20
@@ -165,7 +172,8 @@ type client struct {
 	stream  *Stream
 	running sync.WaitGroup // late answers and pumps; they end with the stream's context, and serve waits for them
 
-	greeted bool // initialize was called
+	greeted bool                 // initialize was called
+	logins  map[string]*loginRun // the last one to each provider
 
 	local     *Local       // nil: this connection is not the unix socket's
 	listening func() error // ends what daemon/listen began; nil: nothing

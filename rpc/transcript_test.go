@@ -149,7 +149,7 @@ func (s *stage) connect() {
 	}
 	server := NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: s.group,
 		Providers: func() []ProviderStatus {
-			return []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", NeedsKey: true}, {ID: "mirror", Available: true}, {ID: "sim", Available: true}}
+			return []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
 		},
 		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
 	ours, theirs := net.Pipe()

@@ -62,7 +62,7 @@ func openMessages(e endpoint, _ string) (provider.Provider, error) {
 
 func openResponses(e endpoint, dialect string) (provider.Provider, error) {
 	return responses.New(responses.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: responses.HostNamed(dialect),
-		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Client: e.client, Log: e.log}), nil
+		Key: e.Key, KeyVar: e.KeyEnv, Account: e.account, Headers: e.Headers, Client: e.client, Log: e.log}), nil
 }
 
 func openChat(e endpoint, dialect string) (provider.Provider, error) {
@@ -144,4 +144,14 @@ func ollamaAddress(host string) string {
 		name = "127.0.0.1"
 	}
 	return strings.TrimRight(scheme+"://"+net.JoinHostPort(name, port)+"/"+path, "/")
+}
+
+// azureAddress is what AZURE_OPENAI_ENDPOINT says as a base URL: the vendor's own clients take a resource's address, to
+// which the path of the v1 API belongs (Azure docs: api-version-lifecycle).
+func azureAddress(endpoint string) string {
+	endpoint = strings.TrimRight(endpoint, "/")
+	if endpoint == "" || strings.HasSuffix(endpoint, "/openai/v1") {
+		return endpoint
+	}
+	return endpoint + "/openai/v1"
 }

@@ -43,7 +43,7 @@ thinking = { control = "effort", levels = ["low"], default = "low" }
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openProviders(c, catalog, discard)
+	p, err := openProviders(c, noKeys(t), catalog, discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,9 +40,10 @@ type providerConfig struct {
 	Vendor       string // who made the models, as far as the operator says; the id where nobody does
 	API          string // the wire API, where a model's row names no other
 	Dialect      string // whose quirks it has; empty: none known
-	BaseURL      string // without a slash at the end; empty: inside this process (the simulator)
+	BaseURL      string // without a slash at the end; empty: inside this process (the simulator), or not known yet
 	KeyEnv       string // the variable that Key was read from; empty: it needs none
 	Key          provider.Secret
+	Login        *loginConfig // nil: there are keys alone
 	Headers      map[string]string
 	Defaults     reasoningDefaults
 	DefaultModel string         // empty: none
@@ -220,6 +221,9 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 		return providerConfig{}, src.errorf(key+".api_key_env", "wants the name of an environment variable, not a key")
 	}
 	p.Key = provider.NewSecret(variable(getenv, p.KeyEnv))
+	if p.Login, err = src.login(key, f.Login, p.Vendor, known); err != nil {
+		return providerConfig{}, err
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Headers)) {
 		if problem := checkHeader(name, f.Headers[name]); problem != "" {
 			return providerConfig{}, src.errorf(key+".headers."+name, "%s", problem)
@@ -274,8 +278,11 @@ func vendorNamed(id string) (registry.Vendor, bool) {
 // every program that talks to the vendor.
 func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv func(string) string) (string, error) {
 	fromEnv := variable(getenv, v.BaseURLEnv)
-	if api == "ollama" {
+	switch v.ID {
+	case "ollama":
 		fromEnv = ollamaAddress(fromEnv)
+	case "azure":
+		fromEnv = azureAddress(fromEnv)
 	}
 	switch {
 	case stated != "":

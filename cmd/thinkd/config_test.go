@@ -55,10 +55,16 @@ func builtIn() config {
 		{"zai", "chat", "zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "glm-5.3"},
 		{"minimax", "chat", "minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", "MiniMax-M3.1-Flash"},
 		{"dashscope", "chat", "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "qwen3.7-max"},
+		{"copilot", "chat", "copilot", "https://api.githubcopilot.com", "COPILOT_GITHUB_TOKEN", "claude-sonnet-5"},
+		{"chatgpt", "responses", "chatgpt", "https://chatgpt.com/backend-api/codex", "CHATGPT_ACCESS_TOKEN", "gpt-5.6-sol"},
+		{"azure", "responses", "azure", "", "AZURE_OPENAI_API_KEY", ""},
 		{"ollama", "ollama", "ollama", "http://localhost:11434", "", ""},
 		{"sim", "messages", "anthropic", "", "", "claude"},
 	} {
 		c.Providers = append(c.Providers, providerConfig{ID: v[0], Vendor: v[0], API: v[1], Dialect: v[2], BaseURL: v[3], KeyEnv: v[4], DefaultModel: v[5]})
+		if v[0] == "copilot" || v[0] == "chatgpt" {
+			c.Providers[len(c.Providers)-1].Login = &loginConfig{Kind: v[0]}
+		}
 	}
 	return c
 }
@@ -248,6 +254,26 @@ thinking = { control = "none" }
 				providerConfig{ID: "here", Vendor: "here", API: "chat", BaseURL: "http://localhost:8000/v1"},
 				providerConfig{ID: "router", Vendor: "openrouter", API: "chat", Dialect: "openrouter", BaseURL: "https://router.example.com/v1"})
 		}},
+		{"logins", `
+[providers.copilot.login]
+client_id = "Iv1.0123"
+editor = true
+address = "https://github.example.com/"
+api_address = "http://127.0.0.1:9000"
+[providers.chatgpt.login]
+client_id = "app_1"
+port = 1457
+[providers.work]
+api = "chat"
+dialect = "copilot"
+base_url = "https://copilot-api.example.com"
+login = { client_id = "Ov23" }
+`, func(c *config) {
+			c.at(t, "copilot").Login = &loginConfig{"copilot", "Iv1.0123", true, "https://github.example.com/", "http://127.0.0.1:9000", 0}
+			c.at(t, "chatgpt").Login = &loginConfig{Kind: "chatgpt", ClientID: "app_1", Port: 1457}
+			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1, providerConfig{ID: "work", Vendor: "copilot", API: "chat", Dialect: "copilot",
+				BaseURL: "https://copilot-api.example.com", Login: &loginConfig{Kind: "copilot", ClientID: "Ov23"}})
+		}},
 		{"limits", `
 [limits]
 max_model_calls = 3
@@ -351,7 +377,7 @@ func TestConfigBroken(t *testing.T) {
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
-			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, reasoning_defaults, models`},
+			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
 			`FILE:3: providers.anthropic.models.thinking.kind: unknown; here are known: control, levels, default, can_disable, display, budget_min, budget_max, budgets`},
 		{"a key in the file", "[providers.anthropic]\napi_key = \"sk-canary\"",
@@ -380,6 +406,12 @@ func TestConfigBroken(t *testing.T) {
 		{"wrong dialect of a row", "[[providers.xai.models]]\nid = \"grok-4.5\"\napi = \"messages\"\ndialect = \"xai\"",
 			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic`},
 		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat, gemini, ollama`},
+		{"a login where there is none", "[providers.anthropic]\nlogin = { client_id = \"a\" }", `FILE:2: providers.anthropic.login: there is no login for this provider; it takes a key`},
+		{"a login's client", "[providers.copilot.login]\nclient_id = \"https://a\"", `FILE:2: providers.copilot.login.client_id: wants the id of an application, not an address or a secret`},
+		{"a login's address", "[providers.copilot.login]\naddress = \"http://github.example.com\"", `FILE:2: providers.copilot.login.address: is not encrypted: use https`},
+		{"a login's port", "[providers.chatgpt.login]\nport = 70000", `FILE:2: providers.chatgpt.login.port: 70000 is not a port`},
+		{"a port for nobody", "[providers.copilot.login]\nport = 7", `FILE:2: providers.copilot.login.port: no browser comes back from this login`},
+		{"another's login", "[providers.chatgpt.login]\neditor = true", `FILE:1: providers.chatgpt.login: editor and api_address are for the login to GitHub`},
 		{"own dialect, not a table", "dialects.x = 1", `FILE:1: dialects.x: wants a table`},
 		{"own dialects, not a table", "dialects = 1", `FILE:1: dialects: wants a table, each of its members a table`},
 		{"own dialect with a name that is taken", "\n[dialects.deepseek]\nchat_path = \"/x\"", `FILE:2: dialects.deepseek: thinkd has a dialect of this name; choose another one`},
@@ -397,7 +429,7 @@ func TestConfigBroken(t *testing.T) {
 		{"integer for headers", "[providers.anthropic]\nheaders = 5", `FILE:2: providers.anthropic.headers: wants a table, each of its members a string`},
 		{"integer in a list", "[[providers.anthropic.models]]\nid = \"m\"\ninput = [\"text\", 5]", `FILE:3: providers.anthropic.models.input: wants a list of strings`},
 		{"row of a number", "[providers.anthropic]\nmodels = [ 5 ]", `FILE:2: providers.anthropic.models: wants a list of tables`},
-		{"string for provider", "[providers]\nanthropic = \"yes\"", `FILE:2: providers.anthropic: wants a table with api, dialect, base_url, api_key_env, headers, reasoning_defaults, models`},
+		{"string for provider", "[providers]\nanthropic = \"yes\"", `FILE:2: providers.anthropic: wants a table with api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, models`},
 		{"string for providers", "providers = \"all\"", `FILE:1: providers: wants a table, each of its members a table`},
 		{"string for models", "[providers.anthropic]\nmodels = \"all\"", `FILE:2: providers.anthropic.models: wants a list of tables`},
 		{"level", "\n\nthinking_level = \"ultra\"", `FILE:3: thinking_level: unknown thinking level "ultra"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
@@ -405,7 +437,7 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:3: providers.anthropic.reasoning_defaults.effort: unknown thinking level "some"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"default fallback", "[providers.anthropic.reasoning_defaults]\neffort = \"low\"\nfallback = \"guess\"",
 			`FILE:3: providers.anthropic.reasoning_defaults.fallback: unknown fallback "guess"; known: downgrade, off, provider_default, error`},
-		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, ollama, sim`},
+		{"model at nobody", "# first\nmodel = \"llama-9\"", `FILE:2: model: no model "llama-9"; name it as provider/id, with one of these providers: anthropic, openai, gemini, deepseek, xai, openrouter, groq, mistral, moonshot, zai, minimax, dashscope, copilot, chatgpt, azure, ollama, sim`},
 		{"model at two", "model = \"claude-opus-5\"\n[providers.b]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://localhost\"",
 			`FILE:1: model: model "claude-opus-5" is at several providers; say which: anthropic/claude-opus-5, b/claude-opus-5`},
 		{"size", "[limits]\nmax_turn_bytes = \"64 MB\"", `FILE:2: limits.max_turn_bytes: wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`},

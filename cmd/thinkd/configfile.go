@@ -28,8 +28,17 @@ type fileProvider struct {
 	BaseURL  string            `toml:"base_url"`
 	KeyEnv   string            `toml:"api_key_env"`
 	Headers  map[string]string `toml:"headers"`
+	Login    *fileLogin        `toml:"login"`
 	Defaults fileDefaults      `toml:"reasoning_defaults"`
 	Models   []fileModel       `toml:"models"`
+}
+
+type fileLogin struct {
+	ClientID string `toml:"client_id"`
+	Editor   bool   `toml:"editor"`
+	Address  string `toml:"address"`
+	API      string `toml:"api_address"`
+	Port     int    `toml:"port"`
 }
 
 type fileDefaults struct {

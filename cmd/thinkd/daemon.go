@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -47,6 +48,10 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if d.fingerprint, err = c.fingerprint(); err != nil {
 		return nil, err
 	}
+	keys, err := login.OpenKeys("") // of a daemon without a directory: nothing is kept
+	if err != nil {
+		return nil, err
+	}
 	if store == nil {
 		dir, err := p.data()
 		if err != nil {
@@ -55,9 +60,12 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: d.storeState}); err != nil {
 			return nil, dataError(err)
 		}
+		if keys, err = openKeys(dir); err != nil { // by the store's lock it is ours
+			return nil, errors.Join(err, store.Close())
+		}
 	}
 	d.store = store
-	if d.providers, err = openProviders(c, catalog, log); err != nil {
+	if d.providers, err = openProviders(c, keys, catalog, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	if catalog, err = c.catalog(d.providers.has); err != nil {
@@ -74,7 +82,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
-		Listening: d.listening, Sessions: d.agents, Providers: d.providers.status,
+		Listening: d.listening, Sessions: d.agents, Providers: d.providers.status, SetKey: d.providers.setKey, Login: d.providers.login,
 		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, catalog) },
 	})
 	return d, nil
@@ -124,9 +132,12 @@ func (d *daemon) close() error {
 
 // providers are the configured model APIs.
 type providers struct {
-	list  []providerConfig
-	byID  map[string]provider.Provider
-	here  map[string]*presence // of servers that may not run, by provider
+	list []providerConfig
+	byID map[string]provider.Provider
+	here map[string]*presence // of servers that may not run, by provider
+
+	sources map[string]*login.Source // of keys, by provider
+
 	close func() error
 }
 
@@ -144,7 +155,11 @@ func (p *providers) defaults(id string) agent.Defaults {
 func (p *providers) status() []rpc.ProviderStatus {
 	var list []rpc.ProviderStatus
 	for _, c := range p.list {
-		s := rpc.ProviderStatus{ID: c.ID, NeedsKey: c.KeyEnv != "", Defaults: p.defaults(c.ID)}
+		s := rpc.ProviderStatus{ID: c.ID, Auth: string(login.NoNeed), Defaults: p.defaults(c.ID)}
+		if source := p.sources[c.ID]; source != nil {
+			state, from := source.Status()
+			s.Auth, s.AuthSource, s.Login = string(state), string(from), source.HasLogin()
+		}
 		s.Available, s.Why = p.available(c)
 		list = append(list, s)
 	}

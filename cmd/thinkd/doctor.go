@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -47,17 +48,36 @@ func (p *program) checkConfig() bool {
 	if !p.finding("config", err, path) {
 		return false
 	}
+	keys, err := p.checkKeys()
 	for _, pc := range c.Providers {
 		state := "needs no key"
 		switch {
-		case pc.KeyEnv != "" && pc.Key.IsZero():
-			state = "no key; set " + pc.KeyEnv
-		case pc.KeyEnv != "":
+		case !pc.Key.IsZero():
 			state = "key in " + pc.KeyEnv
+		case !pc.needsKey():
+		case keys != nil && !keys.Grant(pc.ID).IsZero():
+			state = "key or login in " + keysName
+		case pc.KeyEnv != "":
+			state = "no key; set " + pc.KeyEnv
+		default:
+			state = "not logged in"
 		}
 		p.finding("provider "+pc.ID, nil, state)
 	}
-	return true
+	return err == nil
+}
+
+// checkKeys reads the file of keys, which may be missing.
+func (p *program) checkKeys() (*login.Keys, error) {
+	dir, err := p.data()
+	if err != nil {
+		return nil, nil // which the check of the store says
+	}
+	keys, err := openKeys(dir)
+	if err != nil {
+		p.finding("keys", err, "")
+	}
+	return keys, err
 }
 
 func (p *program) checkStore(ctx context.Context) bool {

@@ -15,6 +15,7 @@ var allowed = map[string][]string{
 	"provider/responses":    {"provider", "provider/sse"},
 	"provider/chat":         {"provider", "provider/sse", "provider/thinktag"},
 	"provider/gemini":       {"provider", "provider/sse"},
+	"provider/login":        {"provider"},
 	"provider/ollama":       {"provider", "provider/sse", "provider/thinktag"},
 	"agent/tool":            {"provider"},
 	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
@@ -28,6 +29,7 @@ var onlyIn = map[string][]string{
 	"github.com/sourcegraph/jsonrpc2": {"rpc"},
 	"go.etcd.io/bbolt":                {"session"},
 	"github.com/spf13/cobra":          {"cmd/thinkd"},
+	"golang.org/x/oauth2":             {"provider/login"},
 }
 
 func TestImportDirections(t *testing.T) {

@@ -142,5 +142,5 @@ func (p *presence) close() {
 // local reports whether the provider is a server that runs where one likes, and so may not run at all: one on this
 // machine or its network that needs no key.
 func (c providerConfig) local() bool {
-	return c.KeyEnv == "" && c.BaseURL != "" && provider.Local(c.BaseURL)
+	return !c.needsKey() && c.BaseURL != "" && provider.Local(c.BaseURL)
 }

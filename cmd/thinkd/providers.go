@@ -11,6 +11,7 @@ import (
 	"runtime"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -23,10 +24,13 @@ const demoPace = 40
 
 // openProviders makes the adapters that each configured provider's models need, with or without a key: a call without
 // one says so. The simulator is served in memory, through the same HTTP as the others.
-func openProviders(c config, catalog *registry.Catalog, log *slog.Logger) (*providers, error) {
+func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) (*providers, error) {
 	simulator := sim.New(sim.Config{Pace: demoPace, NoJournal: true, Log: log}).Listen()
-	p := &providers{list: c.Providers, byID: make(map[string]provider.Provider), here: make(map[string]*presence)}
+	p := &providers{list: c.Providers, byID: make(map[string]provider.Provider), here: make(map[string]*presence), sources: make(map[string]*login.Source)}
 	p.close = func() error {
+		for _, source := range p.sources {
+			source.Close()
+		}
 		for _, here := range p.here {
 			here.close()
 		}
@@ -34,12 +38,20 @@ func openProviders(c config, catalog *registry.Catalog, log *slog.Logger) (*prov
 	}
 	for _, pc := range c.Providers {
 		e := endpoint{providerConfig: pc, own: c.Dialects, client: provider.NewClient(nil), log: log}
-		if pc.BaseURL == "" {
+		if pc.BaseURL == "" && pc.ID == simID {
 			e.simulated, e.Key = true, provider.NewSecret("simulator")
 			e.client = provider.NewClient(simulator.Transport())
 		}
 		var err error
-		if p.byID[pc.ID], err = e.open(catalog); err != nil {
+		switch {
+		case e.simulated || !pc.needsKey():
+			p.byID[pc.ID], err = e.open(catalog)
+		default:
+			source := pc.source(keys, e.client, log)
+			p.sources[pc.ID] = source
+			p.byID[pc.ID], err = login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) { return e.with(c).open(catalog) })
+		}
+		if err != nil {
 			return nil, errors.Join(fmt.Errorf("provider %s: %w", pc.ID, err), p.close())
 		}
 	}
@@ -56,7 +68,8 @@ func openProviders(c config, catalog *registry.Catalog, log *slog.Logger) (*prov
 type endpoint struct {
 	providerConfig
 	own       ownDialects
-	simulated bool // the simulator's: the address follows from API and dialect
+	account   string // of the key, where the vendor tells
+	simulated bool   // the simulator's: the address follows from API and dialect
 	client    *http.Client
 	log       *slog.Logger
 }
@@ -91,10 +104,33 @@ func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
 			return nil, err
 		}
 	}
+	if e.BaseURL == "" && !e.simulated {
+		return unaddressed{all, e.ID, noAddress(e.providerConfig)}, nil
+	}
 	if len(all) == 1 {
 		return all[way{e.API, e.Dialect}], nil
 	}
 	return all, nil
+}
+
+// unaddressed is a provider of which nobody has said where it is: each customer's place has its own name.
+type unaddressed struct {
+	router
+	id, advice string
+}
+
+func (u unaddressed) Stream(context.Context, *provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		yield(nil, &provider.Error{Provider: u.id, Kind: provider.KindBadRequest, Message: u.advice})
+	}
+}
+
+func noAddress(c providerConfig) string {
+	advice := "no address: set base_url under [providers." + c.ID + "] in the config"
+	if v, _ := vendorNamed(c.ID); v.BaseURLEnv != "" {
+		advice += ", or " + v.BaseURLEnv
+	}
+	return advice
 }
 
 // way is how a model is spoken to.
@@ -170,8 +206,13 @@ func (p *providers) has(id string) []provider.Model {
 
 // available says whether a provider can be called, and if not, why.
 func (p *providers) available(c providerConfig) (bool, string) {
-	if c.KeyEnv != "" && c.Key.IsZero() {
-		return false, "no key: set " + c.KeyEnv
+	if c.BaseURL == "" && c.ID != simID {
+		return false, noAddress(c)
+	}
+	if source := p.sources[c.ID]; source != nil {
+		if state, _ := source.Status(); state != login.Ready {
+			return false, source.Advice()
+		}
 	}
 	if here := p.here[c.ID]; here != nil && !here.here() {
 		return false, "nothing answers at " + c.BaseURL

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
@@ -166,6 +167,29 @@ var wireTables = []wireTable{
 	{models: "dashscope/qwq-plus dashscope/qvq-max dashscope/qwen3-next-80b-a3b-thinking", levels: alwaysOn, on: `{}`, auto: `{}`},
 	{models: "dashscope/qwen3-coder-plus dashscope/qwen3-coder-flash", levels: silent, off: `{}`},
 
+	// Copilot's lists are its own; of Claude's and Google's models Chat Completions. Off is silence where Claude can be off.
+	{models: "copilot/claude-sonnet-5 copilot/claude-opus-4.8 copilot/claude-opus-4.7", levels: off6, word: plainWord, off: `{}`, auto: `{}`},
+	{models: "copilot/claude-fable-5", levels: "off>low minimal>low auto on>high low medium high xhigh max", word: plainWord, auto: `{}`},
+	{models: "copilot/claude-opus-4.6 copilot/claude-sonnet-4.6", levels: "off minimal>low auto on>medium low medium high xhigh>high max", word: plainWord, off: `{}`, auto: `{}`},
+	{models: "copilot/claude-opus-4.5 copilot/claude-sonnet-4.5 copilot/claude-haiku-4.5",
+		levels: "off minimal>low:4096 auto on>medium:10000 low:4096 medium:10000 high:32000 xhigh>high:32000 max>high:32000", word: `{"thinking_budget":%s}`, off: `{}`, auto: `{}`},
+	{models: "copilot/gemini-3.5-flash", levels: "off>minimal minimal auto on>high low medium high xhigh>high max>high", word: plainWord, auto: `{}`},
+	{models: "copilot/gemini-3.1-pro-preview copilot/gemini-3-flash-preview", levels: "off>low minimal>low auto on>high low medium high xhigh>high max>high", word: plainWord, auto: `{}`},
+	{models: "copilot/gemini-2.5-pro",
+		levels: "off>low:4096 minimal>low:4096 auto on>medium:10000 low:4096 medium:10000 high:32000 xhigh>high:32000 max>high:32000", word: `{"thinking_budget":%s}`, auto: `{}`},
+	{models: "copilot/gpt-5.5 azure/gpt-5.5", levels: off4, word: openAI, off: openAINone, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/gpt-5.4 copilot/gpt-5.4-mini azure/gpt-5.4 azure/gpt-5.4-mini azure/gpt-5.4-nano azure/gpt-5.2", levels: off4, word: openAI, off: openAINone, auto: `{}`},
+	{models: "copilot/gpt-5.3-codex azure/gpt-5.3-codex", levels: never4, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/gpt-5-mini azure/o3 azure/o4-mini", levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`}, // no minimal there
+	{models: "azure/gpt-5.1", levels: off3, word: openAI, off: openAINone, auto: `{}`},
+	{models: "azure/gpt-5 azure/gpt-5-mini azure/gpt-5-nano", levels: neverMin, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "azure/gpt-4.1 azure/gpt-4o", levels: silent, off: `{}`},
+
+	// The plan's backend has no off, and another default than the public API.
+	{models: "chatgpt/gpt-5.6-sol", levels: "off>low minimal>low auto on>low low medium high xhigh max",
+		word: openAIRecall, auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
+	{models: "chatgpt/gpt-6-astra", levels: never6, word: openAIRecall, auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
+
 	// The simulator's models of hosts that run what one likes.
 	{models: "sim/gemini-sim", levels: "off>minimal minimal auto on>high low medium high xhigh>high max>high", word: plainWord, auto: `{}`},
 	{models: "sim/vllm", levels: toggled, on: `{"chat_template_kwargs":{"enable_thinking":true,"thinking":true}}`,
@@ -282,7 +306,7 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openProviders(c, catalog, discard)
+	p, err := openProviders(c, noKeys(t), catalog, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,6 +326,9 @@ func standInConfig(address string) string {
 		if v.ID == simID {
 			continue
 		}
+		if own, ok := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex"}[v.ID]; ok {
+			path = own
+		}
 		fmt.Fprintf(&b, "[providers.%s]\nbase_url = %q\n", v.ID, address+path)
 		if v.API == "responses" { // its models of the other API
 			fmt.Fprintf(&b, "headers = { X-Sim-Dialect = %q }\n", v.Dialect)
@@ -310,10 +337,23 @@ func standInConfig(address string) string {
 	return b.String()
 }
 
+// noKeys is a file of keys that there is none of.
+func noKeys(t *testing.T) *login.Keys {
+	t.Helper()
+	keys, err := login.OpenKeys("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
 // standInEnvironment has a key for everybody.
 func standInEnvironment(name string) string {
-	if strings.HasSuffix(name, "_API_KEY") {
+	switch {
+	case strings.HasSuffix(name, "_API_KEY"), name == "COPILOT_GITHUB_TOKEN":
 		return "sk-of-the-test"
+	case name == "CHATGPT_ACCESS_TOKEN": // of no signature, with the account acct_1
+		return "e30.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjdF8xIn19.e30"
 	}
 	return ""
 }

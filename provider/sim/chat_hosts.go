@@ -63,12 +63,13 @@ type chatModel struct {
 func (m *chatModel) thinks() bool { return !m.dumb }
 
 var (
-	words3  = []string{"low", "medium", "high"}
-	words3x = []string{"low", "medium", "high", "xhigh"}
-	wordsDS = []string{"low", "high", "max"}
-	wordsHM = []string{"high", "max"}
-	words5  = []string{"low", "medium", "high", "xhigh", "max"}
-	words6  = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
+	words3   = []string{"low", "medium", "high"}
+	words3x  = []string{"low", "medium", "high", "xhigh"}
+	wordsDS  = []string{"low", "high", "max"}
+	wordsHM  = []string{"high", "max"}
+	wordsNoX = []string{"low", "medium", "high", "max"}
+	words5   = []string{"low", "medium", "high", "xhigh", "max"}
+	words6   = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 )
 
 // chatHosts is the table. Never written.
@@ -212,8 +213,18 @@ var chatHosts = []chatHost{
 	{name: "copilot", think: thinkCopilot, known: []string{"thinking_budget", "n", "intent", "parallel_tool_calls"}, members: []string{"reasoning_text", "reasoning_opaque"},
 		headers: []string{"Editor-Version"}, field: "reasoning_text", opaque: true, usage: "trailing", always: true, count: "flat", outside: true, noDone: true, models: []chatModel{
 			{id: "gemini-3.5-flash", efforts: []string{"minimal", "low", "medium", "high"}, effort: "high", budget: 24_000},
+			{id: "gemini-3.1-pro-preview", efforts: words3, effort: "high", budget: 32_000},
+			{id: "gemini-3-flash-preview", efforts: words3, effort: "high", budget: 32_000},
+			{id: "gemini-2.5-pro", effort: "on", budget: 32_768},
+			{id: "claude-fable-5", efforts: words5, effort: "high"},
 			{id: "claude-sonnet-5", efforts: words5, effort: "high", off: true, silent: true},
+			{id: "claude-opus-4.8", efforts: words5, effort: "high", off: true, silent: true},
+			{id: "claude-opus-4.7", efforts: words5, effort: "high", off: true, silent: true},
+			{id: "claude-opus-4.6", efforts: wordsNoX, effort: "high", off: true, silent: true},
+			{id: "claude-sonnet-4.6", efforts: wordsNoX, effort: "high", off: true, silent: true, budget: 32_000},
+			{id: "claude-opus-4.5", effort: "on", off: true, silent: true, budget: 32_000},
 			{id: "claude-sonnet-4.5", effort: "on", off: true, silent: true, budget: 32_000},
+			{id: "claude-haiku-4.5", effort: "on", off: true, silent: true, budget: 32_000},
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gemini-sim", imitates: "gemini-3.5-flash", note: "wants its opaque data back in a tool loop"},
 		}},

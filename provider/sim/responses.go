@@ -22,6 +22,7 @@ var responsesFaces = map[string]responsesFace{
 	"/openai/v1/responses":         {name: "azure", azure: true},
 	"/backend-api/codex/responses": {name: "chatgpt", plan: true},
 	"/responses":                   {name: "copilot", copilot: true},
+	"/copilot/responses":           {name: "copilot", copilot: true}, // beside its Chat Completions here
 }
 
 // responsesLimit is the largest body that this server takes.

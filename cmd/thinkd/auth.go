@@ -1,0 +1,173 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+func (p *program) authCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "auth",
+		Short: "List which providers have a key or a login; set, log in, log out",
+		Args:  cobra.NoArgs,
+		RunE:  p.onDaemon(func(link *rpc.Link, _ []string) error { return p.showAuth(link) }),
+	}
+	set := &cobra.Command{
+		Use:   "set PROVIDER",
+		Short: "Keep a key, read from standard input",
+		Args:  cobra.ExactArgs(1),
+	}
+	set.RunE = p.onDaemon(func(link *rpc.Link, args []string) error {
+		key, err := p.readKey(set.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		return p.setKey(link, args[0], key)
+	})
+	cmd.AddCommand(set,
+		&cobra.Command{
+			Use:   "login PROVIDER",
+			Short: "Log in to a plan: copilot, chatgpt",
+			Args:  cobra.ExactArgs(1),
+			RunE:  p.onDaemon(func(link *rpc.Link, args []string) error { return p.logIn(link, args[0]) }),
+		},
+		&cobra.Command{
+			Use:   "logout PROVIDER",
+			Short: "Forget a provider's key or login",
+			Args:  cobra.ExactArgs(1),
+			RunE:  p.onDaemon(func(link *rpc.Link, args []string) error { return p.setKey(link, args[0], "") }),
+		},
+	)
+	return cmd
+}
+
+// authState is a provider's entry in auth/status.
+type authState struct {
+	Provider, State, Source string
+	Login                   bool
+}
+
+func (p *program) showAuth(link *rpc.Link) error {
+	var list struct{ Providers []authState }
+	if err := link.Call("auth/status", present(), &list); err != nil {
+		return err
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "PROVIDER\tSTATE\tFROM\t")
+	for _, s := range list.Providers {
+		hint := ""
+		if s.Login && s.State != "ready" {
+			hint = "thinkd auth login " + s.Provider
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.Provider, s.State, s.Source, hint)
+	}
+	return w.Flush()
+}
+
+func (p *program) setKey(link *rpc.Link, provider, key string) error {
+	var s authState
+	if err := link.Call("auth/set_key", map[string]any{"provider": provider, "key": key}, &s); err != nil {
+		return err
+	}
+	p.sayState(s)
+	return nil
+}
+
+func (p *program) sayState(s authState) {
+	text := s.State
+	if s.Source == "environment" {
+		text += " (the environment's key is in force)"
+	}
+	fmt.Fprintf(p.out, "%s: %s\n", s.Provider, text)
+}
+
+// maxKeyInput is more than any key has.
+const maxKeyInput = 64 << 10
+
+// readKey reads a key: one line, which a terminal does not show. It is no argument, since anybody can see those.
+func (p *program) readKey(ctx context.Context, provider string) (string, error) {
+	read := func() (string, error) { return bufio.NewReader(io.LimitReader(p.in, maxKeyInput)).ReadString('\n') }
+	if f, ok := p.in.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fd := int(f.Fd())
+		before, err := term.GetState(fd)
+		if err != nil {
+			return "", fmt.Errorf("reading the key: %w", err)
+		}
+		defer term.Restore(fd, before) // an interrupt finds it without echo
+		fmt.Fprintf(p.errOut, "key for %s: ", provider)
+		defer fmt.Fprintln(p.errOut)
+		read = func() (string, error) {
+			typed, err := term.ReadPassword(fd)
+			return string(typed), err
+		}
+	}
+	type line struct {
+		text string
+		err  error
+	}
+	lines := make(chan line, 1)
+	go func() { // ends with its line, or with the process, which ends when nobody waits any more
+		text, err := read()
+		lines <- line{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", errInterrupted
+	case l := <-lines:
+		if l.err != nil && l.err != io.EOF {
+			return "", fmt.Errorf("reading the key: %w", l.err)
+		}
+		key := strings.TrimSpace(l.text)
+		if key == "" {
+			return "", errors.New("no key on standard input; `thinkd auth logout` removes one")
+		}
+		return key, nil
+	}
+}
+
+// logIn shows what to do and waits until the login has ended. When this command ends before, so does the login.
+func (p *program) logIn(link *rpc.Link, provider string) error {
+	if err := link.Call("auth/login", map[string]any{"provider": provider}, nil); err != nil {
+		return err
+	}
+	for {
+		n, err := link.Next()
+		if err != nil {
+			return err
+		}
+		if n.Method != "auth_update" {
+			continue
+		}
+		var u struct {
+			State, URL, Code string
+			Error            *rpc.Error
+		}
+		if err := json.Unmarshal(n.Params, &u); err != nil {
+			return fmt.Errorf("auth_update: %w", err)
+		}
+		switch u.State {
+		case "waiting":
+			fmt.Fprintf(p.out, "Open %s\n", u.URL)
+			if u.Code != "" {
+				fmt.Fprintf(p.out, "and type in %s\n", u.Code)
+			}
+		case "ready":
+			fmt.Fprintf(p.out, "%s: logged in\n", provider)
+			return nil
+		case "failed":
+			return u.Error
+		}
+	}
+}

@@ -1,0 +1,226 @@
+package login
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// ChatGPT is the login to OpenAI for the plan that somebody has: by a browser that comes back to an address on this
+// machine, with a proof that it is the same login (RFC 7636, RFC 8252). What lasts is a refresh token, which is replaced
+// each time it is used; what calls are made with is an access token, which names the plan's account. An access token
+// that was given by hand is used as it is.
+//
+// There is no public contract; this is what OpenAI's own client does, whose source is open (openai/codex:
+// codex-rs/login).
+type ChatGPT struct {
+	Provider string
+	ClientID string // of the application that one logs in to; empty: nobody can
+	Address  string // of the login's server; empty: https://auth.openai.com
+	Port     int    // of the address that the browser comes back to; 0: 1455, which the vendor has on its list
+	Client   *http.Client
+}
+
+const (
+	openAIAddress   = "https://auth.openai.com"
+	returnPort      = 1455
+	returnPath      = "/auth/callback"
+	loginTime       = 10 * time.Minute // for a person to log in
+	planRenewBefore = 5 * time.Minute
+	planLife        = time.Hour // of an access token, where nobody says
+)
+
+func (c *ChatGPT) oauth() *oauth2.Config {
+	address := strings.TrimRight(cmp.Or(c.Address, openAIAddress), "/")
+	return &oauth2.Config{ClientID: c.ClientID, Scopes: []string{"openid", "profile", "email", "offline_access"},
+		RedirectURL: fmt.Sprintf("http://localhost:%d%s", cmp.Or(c.Port, returnPort), returnPath),
+		Endpoint: oauth2.Endpoint{AuthURL: address + "/oauth/authorize", TokenURL: address + "/oauth/token",
+			AuthStyle: oauth2.AuthStyleInParams}}
+}
+
+// Login shows an address and waits until the browser comes back from there.
+func (c *ChatGPT) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
+	if c.ClientID == "" {
+		return Grant{}, noClient(c.Provider)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindAuth,
+		Message: "the login was not completed in time"})
+	defer cancel()
+	port := cmp.Or(c.Port, returnPort)
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	if err != nil {
+		return Grant{}, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindTransport,
+			Message: fmt.Sprintf("port %d of this machine, which the browser has to come back to, is taken: is another login under way?", port)}
+	}
+	conf, verifier := c.oauth(), oauth2.GenerateVerifier()
+	back := &comeback{state: rand.Text(), code: make(chan string, 1), told: make(chan bool, 1)}
+	end := back.serve(l)
+	defer end()
+	show(Prompt{Expires: loginTime, URL: conf.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier),
+		oauth2.SetAuthURLParam("id_token_add_organizations", "true"), oauth2.SetAuthURLParam("originator", "thinkd"))})
+	var code string
+	select {
+	case code = <-back.code:
+	case <-ctx.Done():
+		back.told <- false
+		return Grant{}, context.Cause(ctx)
+	}
+	g, err := c.redeem(ctx, conf, code, verifier)
+	back.told <- err == nil
+	return g, err
+}
+
+func (c *ChatGPT) redeem(ctx context.Context, conf *oauth2.Config, code, verifier string) (Grant, error) {
+	if code == "" {
+		return Grant{}, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindAuth, Message: "the login was declined"}
+	}
+	token, err := conf.Exchange(talk(ctx, c.Client), code, oauth2.VerifierOption(verifier))
+	if err != nil {
+		return Grant{}, failure(ctx, c.Provider, err, provider.NewSecret(code), provider.NewSecret(verifier))
+	}
+	account := accountOf(idToken(token))
+	if account == "" {
+		account = accountOf(token.AccessToken)
+	}
+	if token.RefreshToken == "" || account == "" {
+		return Grant{}, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindAuth,
+			Message: "the login names no account with a plan, or gives nothing that lasts"}
+	}
+	return Grant{Token: provider.NewSecret(token.RefreshToken), Account: account, ByLogin: true}, nil
+}
+
+// Direct is an access token that was given by hand.
+func (c *ChatGPT) Direct(g Grant) (Credential, bool) {
+	if g.ByLogin {
+		return Credential{}, false
+	}
+	return Credential{Key: g.Token, Account: accountOf(g.Token.Reveal())}, true
+}
+
+// Exchange gets an access token, and a new token in place of the one that was used.
+func (c *ChatGPT) Exchange(ctx context.Context, g Grant) (Credential, Grant, error) {
+	source := c.oauth().TokenSource(talk(ctx, c.Client), &oauth2.Token{RefreshToken: g.Token.Reveal()})
+	token, err := source.Token()
+	if err != nil {
+		return Credential{}, g, failure(ctx, c.Provider, err, g.Token)
+	}
+	next := g
+	next.Token = provider.NewSecret(token.RefreshToken) // the library puts the old one there if there is no new one
+	account := cmp.Or(accountOf(token.AccessToken), accountOf(idToken(token)), g.Account)
+	next.Account = account
+	cred := Credential{Key: next.Token.Passing(token.AccessToken), Account: account}
+	life := planLife
+	if !token.Expiry.IsZero() {
+		life = time.Until(token.Expiry)
+	}
+	cred.lifetime(life-planRenewBefore, life)
+	return cred, next, nil
+}
+
+func idToken(t *oauth2.Token) string {
+	text, _ := t.Extra("id_token").(string)
+	return text
+}
+
+// accountOf is the plan's account that a token names; empty: none. The signature is not looked at: the token came from
+// its maker over an encrypted connection, or from the operator, and is the vendor's to judge.
+func accountOf(jwt string) string {
+	parts := strings.Split(jwt, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
+	if err != nil {
+		return ""
+	}
+	var said struct {
+		Auth struct {
+			Account string `json:"chatgpt_account_id"`
+		} `json:"https://api.openai.com/auth"`
+	}
+	if json.Unmarshal(claims, &said) != nil {
+		return ""
+	}
+	return clean(said.Auth.Account, 200, nil)
+}
+
+// comeback is where the browser comes back to, once.
+type comeback struct {
+	state string
+	code  chan string // one fits; empty: the person declined
+	told  chan bool   // one fits: whether the code was good
+
+	mu   sync.Mutex
+	used bool
+}
+
+// serve answers until end is called, which waits for it.
+func (b *comeback) serve(l net.Listener) (end func()) {
+	server := &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
+	var running sync.WaitGroup
+	running.Go(func() { server.Serve(l) }) // ends with Close or Shutdown; its error says no more than that
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // for the page to be read
+		defer cancel()
+		if server.Shutdown(ctx) != nil {
+			server.Close()
+		}
+		running.Wait()
+	}
+}
+
+// ServeHTTP takes one answer, with the state that this login began with: a page that somebody else made a browser open
+// here knows no state, and must not use up the login either.
+func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Security-Policy", "default-src 'none'")
+	w.Header().Set("Referrer-Policy", "no-referrer")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	if r.URL.Path != returnPath || r.Method != http.MethodGet {
+		page(w, http.StatusNotFound, "There is nothing here.")
+		return
+	}
+	query := r.URL.Query()
+	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.state)) != 1 {
+		page(w, http.StatusBadRequest, "This is not the login that thinkd began. Begin again.")
+		return
+	}
+	b.mu.Lock()
+	used := b.used
+	b.used = true
+	b.mu.Unlock()
+	if used {
+		page(w, http.StatusGone, "This login was used already. You can close this page.")
+		return
+	}
+	b.code <- query.Get("code")
+	select {
+	case ok := <-b.told:
+		if ok {
+			page(w, http.StatusOK, "You are logged in. You can close this page.")
+			return
+		}
+	case <-r.Context().Done():
+	}
+	page(w, http.StatusBadRequest, "The login failed; thinkd says why. You can close this page.")
+}
+
+func page(w http.ResponseWriter, status int, text string) {
+	w.WriteHeader(status)
+	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>thinkd</title><p>%s</p>\n", html.EscapeString(text)) // who has gone needs no page
+}

@@ -1,0 +1,183 @@
+package login
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Copilot is the login to GitHub, by a code that a person types in at the vendor's page (RFC 8628), and what makes
+// tokens for Copilot of GitHub's. A GitHub token that was given by hand is used as one of a login.
+//
+// There is no public contract. An own OAuth application's token is good as it is. That of an editor's GitHub App has to
+// be exchanged for one that lasts half an hour and says where it is good; it is bound to the editor's integration id.
+// (microsoft/vscode-copilot-chat: src/platform/authentication, src/platform/networking)
+type Copilot struct {
+	Provider string
+	ClientID string // of the application that one logs in to; empty: nobody can
+	Editor   bool   // tokens are an editor's: they are exchanged
+	Address  string // of GitHub; empty: https://github.com
+	API      string // of its API; empty: what belongs to Address
+	Client   *http.Client
+}
+
+const (
+	githubAddress      = "https://github.com"
+	editorIntegration  = "vscode-chat"
+	codeLife           = 15 * time.Minute // GitHub's own, where it says nothing
+	longestCodeLife    = time.Hour
+	copilotRenewBefore = time.Minute
+)
+
+func (c *Copilot) address() string { return strings.TrimRight(cmp.Or(c.Address, githubAddress), "/") }
+
+// api is where GitHub's API is: beside a tenant's own address as beside the public one.
+func (c *Copilot) api() string {
+	if c.API != "" {
+		return strings.TrimRight(c.API, "/")
+	}
+	u, err := url.Parse(c.address())
+	if err != nil {
+		return c.address()
+	}
+	u.Host = "api." + u.Host
+	return u.String()
+}
+
+func (c *Copilot) oauth() *oauth2.Config {
+	return &oauth2.Config{ClientID: c.ClientID, Scopes: []string{"read:user"}, Endpoint: oauth2.Endpoint{
+		DeviceAuthURL: c.address() + "/login/device/code",
+		TokenURL:      c.address() + "/login/oauth/access_token",
+		AuthStyle:     oauth2.AuthStyleInParams,
+	}}
+}
+
+// Login shows a code and waits until a person has typed it in, or its time is over.
+func (c *Copilot) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
+	if c.ClientID == "" {
+		return Grant{}, noClient(c.Provider)
+	}
+	conf := c.oauth()
+	began := talk(ctx, c.Client)
+	code, err := conf.DeviceAuth(began)
+	if err != nil {
+		return Grant{}, failure(ctx, c.Provider, err)
+	}
+	if code.DeviceCode == "" || code.UserCode == "" || !webAddress(code.VerificationURI) {
+		return Grant{}, failure(ctx, c.Provider, errNoSense)
+	}
+	life := time.Until(code.Expiry)
+	if code.Expiry.IsZero() {
+		life = codeLife
+	}
+	life = min(life, longestCodeLife)
+	code.Expiry = time.Now().Add(life)
+	code.Interval = min(max(code.Interval, 1), 60) // below 1 the library panics
+	secret := provider.NewSecret(code.DeviceCode)
+	show(Prompt{URL: clean(code.VerificationURI, 500, nil), Code: clean(code.UserCode, 100, nil), Expires: life})
+	for {
+		token, err := conf.DeviceAccessToken(began, code)
+		switch {
+		case err == nil:
+			return Grant{Token: provider.NewSecret(token.AccessToken), ByLogin: true}, nil
+		case ctx.Err() != nil:
+			return Grant{}, context.Cause(ctx)
+		case !time.Now().Before(code.Expiry):
+			return Grant{}, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindAuth, Message: "the login was not completed in time"}
+		}
+		if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response.StatusCode < 500 {
+			return Grant{}, failure(ctx, c.Provider, err, secret)
+		}
+		// The connection failed, or the server: the person may type on meanwhile.
+	}
+}
+
+// Direct is the GitHub token itself where it need not be exchanged.
+func (c *Copilot) Direct(g Grant) (Credential, bool) { return Credential{Key: g.Token}, !c.Editor }
+
+// Exchange gets a token for Copilot.
+func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, error) {
+	caller := provider.Caller{API: "login", Provider: c.Provider, Client: c.Client, Key: g.Token}
+	header := http.Header{}
+	for name, value := range map[string]string{
+		"Authorization": "Bearer " + g.Token.Reveal(), "Accept": "application/json", "User-Agent": "thinkd",
+		"Editor-Version": "thinkd/1.0.0", "Editor-Plugin-Version": "thinkd/1.0.0", "X-GitHub-Api-Version": "2025-04-01",
+	} {
+		header.Set(name, value)
+	}
+	resp, err := caller.Get(ctx, c.api()+"/copilot_internal/v2/token", header)
+	if err != nil {
+		return Credential{}, g, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, answerLimit))
+	if err != nil {
+		return Credential{}, g, caller.Broken(ctx, resp, err)
+	}
+	var said struct {
+		Token     string
+		ExpiresAt float64 `json:"expires_at"` // seconds since 1970
+		RefreshIn float64 `json:"refresh_in"` // seconds
+		Endpoints struct{ API string }
+	}
+	if json.Unmarshal(text, &said) != nil || said.Token == "" {
+		return Credential{}, g, caller.NoAnswer(resp, "the exchange gave no token")
+	}
+	cred := Credential{Key: g.Token.Passing(said.Token), BaseURL: strings.TrimRight(said.Endpoints.API, "/"),
+		Headers: map[string]string{"Copilot-Integration-Id": editorIntegration}}
+	if cred.BaseURL == "" {
+		cred.BaseURL = proxyBase(said.Token)
+	}
+	if cred.BaseURL != "" && !webAddress(cred.BaseURL) {
+		return Credential{}, g, caller.NoAnswer(resp, "the exchange gave no address for its token")
+	}
+	expires := seconds(said.ExpiresAt - float64(time.Now().Unix()))
+	renew := expires - copilotRenewBefore
+	if in := seconds(said.RefreshIn); in > 0 {
+		renew = min(renew, in)
+	}
+	cred.lifetime(renew, expires)
+	return cred, g, nil
+}
+
+// proxyBase is the API's address by the member of a token that names the proxy of the same host.
+func proxyBase(token string) string {
+	for member := range strings.SplitSeq(token, ";") {
+		if host, ok := strings.CutPrefix(member, "proxy-ep=proxy."); ok {
+			return "https://api." + host
+		}
+	}
+	return ""
+}
+
+// seconds keeps what a float can say within a day.
+func seconds(n float64) time.Duration {
+	if !(n > 0) {
+		return 0
+	}
+	return time.Duration(min(n, 86_400) * float64(time.Second))
+}
+
+// webAddress reports whether an address that a server told can be called or shown: encrypted, or on this machine.
+func webAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && provider.Local(text))
+}
+
+var errNoSense = errors.New("no sense")
+
+// noClient says how one gets an application to log in to.
+func noClient(providerID string) error {
+	return &provider.Error{API: "login", Provider: providerID, Kind: provider.KindAuth,
+		Message: "no application to log in to: set client_id under [providers." + providerID + ".login] in the config"}
+}

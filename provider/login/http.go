@@ -1,0 +1,115 @@
+package login
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/oauth2"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+const (
+	answerLimit = 1 << 20 // bytes of a login server's answer
+	answerTime  = 20 * time.Second
+)
+
+// answered is a transport whose answers have been read and closed, and which ends with ctx: oauth2 makes the request for
+// a device code without a context and does not close its answer. Redirects are not followed: what is sent is secret.
+type answered struct {
+	ctx  context.Context
+	next http.RoundTripper
+}
+
+func (a answered) RoundTrip(req *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithTimeout(a.ctx, answerTime)
+	defer cancel()
+	defer context.AfterFunc(req.Context(), cancel)()
+	req = req.Clone(ctx)
+	req.Header.Set("Accept", "application/json") // GitHub answers with a form otherwise
+	req.Header.Set("User-Agent", "thinkd")
+	resp, err := a.next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(resp.Body, answerLimit))
+	if err != nil {
+		return nil, err
+	}
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	return resp, nil
+}
+
+// talk is ctx with a client in it that the library uses.
+func talk(ctx context.Context, client *http.Client) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{
+		Transport:     answered{ctx, cmp.Or(client.Transport, http.DefaultTransport)},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	})
+}
+
+// failure is what an error of the library means. Nothing of an answer's body is in it but the vendor's own word and its
+// description of it, without secrets.
+func failure(ctx context.Context, providerID string, err error, secrets ...provider.Secret) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e := &provider.Error{API: "login", Provider: providerID, Kind: provider.KindTransport}
+	said, ok := errors.AsType[*oauth2.RetrieveError](err)
+	if !ok {
+		if u, is := errors.AsType[*url.Error](err); is {
+			err = u.Err // the address has the client's id, and may have more
+			e.Err = err
+			return e
+		}
+		e.Message = "the login's server gave no answer that makes sense"
+		return e
+	}
+	e.Status = said.Response.StatusCode
+	e.Code = clean(said.ErrorCode, 100, secrets)
+	e.Message = clean(said.ErrorDescription, 500, secrets)
+	if said.ErrorCode == "" { // OpenAI's is an object, as that of its API
+		api := provider.Caller{API: "login", Provider: providerID}
+		told := api.Refusal(e.Status, said.Response.Header, said.Body)
+		e.Code, e.Message = clean(told.Code, 100, secrets), clean(told.Message, 500, secrets)
+	}
+	switch {
+	case said.ErrorCode == "access_denied":
+		e.Kind, e.Message = provider.KindAuth, "the login was declined"
+	case said.ErrorCode == "expired_token":
+		e.Kind, e.Message = provider.KindAuth, "the login was not completed in time"
+	case e.Status == http.StatusTooManyRequests:
+		e.Kind = provider.KindRateLimit
+	case e.Status >= 500:
+	default:
+		e.Kind = provider.KindAuth
+	}
+	e.Message = cmp.Or(e.Message, e.Code, http.StatusText(e.Status))
+	return e
+}
+
+// clean is a foreign text without secrets and control characters, cut.
+func clean(text string, limit int, secrets []provider.Secret) string {
+	for _, s := range secrets {
+		text = s.Scrub(text)
+	}
+	text = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+	if len(text) > limit {
+		text = strings.ToValidUTF8(text[:limit], "") + "…"
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,0 +1,167 @@
+package login_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const canary = "sk-canary-7f3a9c51"
+
+func open(t *testing.T, path string) *login.Keys {
+	t.Helper()
+	keys, err := login.OpenKeys(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func set(t *testing.T, keys *login.Keys, id string, g login.Grant) {
+	t.Helper()
+	if err := keys.Set(id, g); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestKeysLast(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	keys := open(t, path)
+	if _, err := os.Stat(path); err == nil {
+		t.Error("there is a file, and nothing to keep")
+	}
+	given := login.Grant{Token: provider.NewSecret(canary)}
+	granted := login.Grant{Token: provider.NewSecret("gho_1"), Account: "acct", ByLogin: true}
+	set(t, keys, "a", given)
+	set(t, keys, "b", granted)
+	set(t, keys, "c", given)
+	set(t, keys, "c", login.Grant{})
+	for _, again := range []*login.Keys{keys, open(t, path)} {
+		if g := again.Grant("a"); g != given {
+			t.Errorf("a has %+v", g)
+		}
+		if g := again.Grant("b"); g != granted {
+			t.Errorf("b has %+v", g)
+		}
+		if g := again.Grant("c"); !g.IsZero() {
+			t.Errorf("c has %+v after it was removed", g)
+		}
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("the file: %v, %v", info.Mode(), err)
+	}
+	if list, err := os.ReadDir(filepath.Dir(path)); err != nil || len(list) != 1 {
+		t.Errorf("beside the file are others: %v, %v", list, err)
+	}
+	if text := fmt.Sprintf("%v %+v %#v", given, granted, keys.Grant("a")); strings.Contains(text, canary) || strings.Contains(text, "gho_1") {
+		t.Errorf("a grant prints itself: %s", text)
+	}
+}
+
+// TestKeysReplaced: what a login's token was replaced by is kept, unless somebody has changed the grant meanwhile.
+func TestKeysReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	keys := open(t, path)
+	one := login.Grant{Token: provider.NewSecret("one"), ByLogin: true}
+	two := login.Grant{Token: provider.NewSecret("two"), ByLogin: true}
+	set(t, keys, "a", one)
+	if err := keys.Replace("a", one, two); err != nil || open(t, path).Grant("a") != two {
+		t.Errorf("not replaced: %v", err)
+	}
+	if err := keys.Replace("a", one, login.Grant{Token: provider.NewSecret("three")}); err != nil || keys.Grant("a") != two {
+		t.Errorf("replaced, though it is another one: %v", err)
+	}
+	set(t, keys, "a", login.Grant{})
+	if err := keys.Replace("a", two, one); err != nil || !keys.Grant("a").IsZero() {
+		t.Errorf("who logged out is logged in again: %v", err)
+	}
+}
+
+// TestKeysNotWritten: with an error from Set nothing has changed; a replaced token is in force all the same.
+func TestKeysNotWritten(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "gone")
+	keys := open(t, filepath.Join(dir, "keys.json"))
+	if err := keys.Set("a", login.Grant{Token: provider.NewSecret(canary)}); err == nil || strings.Contains(err.Error(), canary) {
+		t.Errorf("set without a directory: %v", err)
+	}
+	if !keys.Grant("a").IsZero() {
+		t.Error("it is in force, and not on disk")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	one := login.Grant{Token: provider.NewSecret("one"), ByLogin: true}
+	two := login.Grant{Token: provider.NewSecret("two"), ByLogin: true}
+	set(t, keys, "a", one)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := keys.Replace("a", one, two); err == nil || keys.Grant("a") != two {
+		t.Errorf("replace without a directory: %v", err)
+	}
+}
+
+func TestKeysRefused(t *testing.T) {
+	good := `{"version":1,"providers":{"a":{"key":"` + canary + `"}}}`
+	for _, tt := range []struct {
+		name, text, says string
+		mode             os.FileMode
+	}{
+		{"damaged", good[:len(good)-3], "is damaged", 0o600},
+		{"empty", "", "is damaged", 0o600},
+		{"of another type", `{"version":1,"providers":{"a":{"key":["` + canary + `"]}}}`, "is damaged", 0o600},
+		{"of a later version", `{"version":2,"providers":{"a":{"sealed":"` + canary + `"}}}`, "has version 2", 0o600},
+		{"open to all", good, "can be read by others (mode 644)", 0o644},
+		{"open to the group", good, "can be read by others (mode 640)", 0o640},
+	} {
+		if runtime.GOOS == "windows" && tt.mode != 0o600 {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "keys.json")
+		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, tt.mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := login.OpenKeys(path)
+		if err == nil || !strings.Contains(err.Error(), path+" "+tt.says) || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", tt.name, err)
+		}
+	}
+}
+
+// TestKeysTogether writes from many sides: nothing is lost, and the file is whole at any time.
+func TestKeysTogether(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	keys := open(t, path)
+	set(t, keys, "first", login.Grant{Token: provider.NewSecret("k")})
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if err := keys.Set(fmt.Sprint("p", i), login.Grant{Token: provider.NewSecret("k")}); err != nil {
+				t.Error(err)
+			}
+			if _, err := login.OpenKeys(path); err != nil {
+				t.Errorf("while others write: %v", err)
+			}
+		})
+	}
+	all.Wait()
+	for i := range 8 {
+		if open(t, path).Grant(fmt.Sprint("p", i)).IsZero() {
+			t.Errorf("p%d is lost", i)
+		}
+	}
+}

@@ -1,0 +1,309 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Credential is what a call is made with.
+type Credential struct {
+	Key     provider.Secret   // zero: there is none, and the adapter says what is missing
+	Account string            // whose it is, where the vendor tells
+	BaseURL string            // where it is good; empty: where the provider is anyway
+	Headers map[string]string // that it needs beside it
+
+	renew   time.Time // from then on a new one is to be had; zero: it lasts
+	expires time.Time // from then on it is worth nothing; zero: never
+}
+
+// Prompt is what a person needs to log in.
+type Prompt struct {
+	URL     string        // to be opened in a browser
+	Code    string        // to be typed in there; empty: nothing is
+	Expires time.Duration // how long it is good
+}
+
+// Flow is a vendor's way to log in, and what it makes of what lasts.
+type Flow interface {
+	// Login leads a person through the login; show is called once. It ends with ctx. An error is a *provider.Error, or
+	// ctx's cause.
+	Login(ctx context.Context, show func(Prompt)) (Grant, error)
+
+	// Direct is the credential that a grant is by itself; false: it has to be exchanged.
+	Direct(Grant) (Credential, bool)
+
+	// Exchange makes a credential of a grant. The grant that is returned takes the place of the one given: some vendors
+	// replace it at each use. A refusal has the kind auth.
+	Exchange(ctx context.Context, g Grant) (Credential, Grant, error)
+}
+
+// State says whether a provider can be called, as far as keys go: a stable word of the protocol.
+type State string
+
+const (
+	Ready   State = "ready"
+	Missing State = "missing" // there is no key and no login
+	Refused State = "refused" // the vendor did not take the login when it was last used
+	NoNeed  State = "not_needed"
+)
+
+// Origin says where a grant is from: a stable word of the protocol.
+type Origin string
+
+const (
+	FromNowhere     Origin = ""
+	FromEnvironment Origin = "environment"
+	FromKeys        Origin = "keys" // given by hand
+	FromLogin       Origin = "login"
+)
+
+// Config is what a [Source] depends on.
+type Config struct {
+	Provider string
+	Env      provider.Secret // the environment's key; zero: none
+	EnvVar   string          // the variable that it is in
+	Keys     *Keys
+	Flow     Flow         // nil: the vendor has keys alone
+	Log      *slog.Logger // required
+}
+
+const (
+	// exchangeLimit is how long a vendor may take to renew a token.
+	exchangeLimit = 30 * time.Second
+
+	// closeLimit is how long the end waits for a token under way: a vendor that replaces the lasting token at each use
+	// has done so, and only its answer has the new one.
+	closeLimit = 2 * time.Second
+
+	// renewPause is how long a token that is still good is used before it is tried to be renewed once more.
+	renewPause = 30 * time.Second
+)
+
+// ErrNoLogin says that a provider has keys alone.
+var ErrNoLogin = errors.New("there is no login for this provider; it takes a key")
+
+// Source tells what a provider is called with. Safe for concurrent use.
+type Source struct {
+	config Config
+	ctx    context.Context // of exchanges
+	stop   context.CancelFunc
+	works  sync.WaitGroup // exchanges under way
+
+	mu      sync.Mutex
+	of      provider.Secret // the grant's token that the rest belongs to
+	have    Credential      // zero: none yet
+	trip    *trip           // nil: none under way
+	refused bool            // the grant, when it was last used
+}
+
+// trip is an exchange under way, for all who wait for it.
+type trip struct {
+	done chan struct{}
+	got  Credential // when done
+	err  error
+}
+
+// NewSource makes a source; who makes it closes it.
+func NewSource(c Config) *Source {
+	s := &Source{config: c}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Close ends what is under way, after a moment in which it may end by itself.
+func (s *Source) Close() {
+	late := time.AfterFunc(closeLimit, s.stop)
+	defer late.Stop()
+	s.works.Wait()
+	s.stop()
+}
+
+// grant is the one in force: the environment's key before what the file has.
+func (s *Source) grant() (Grant, Origin) {
+	if !s.config.Env.IsZero() {
+		return Grant{Token: s.config.Env}, FromEnvironment
+	}
+	switch g := s.config.Keys.Grant(s.config.Provider); {
+	case g.IsZero():
+		return g, FromNowhere
+	case g.ByLogin:
+		return g, FromLogin
+	default:
+		return g, FromKeys
+	}
+}
+
+// Status tells how the provider is served, without a call.
+func (s *Source) Status() (State, Origin) {
+	g, from := s.grant()
+	if g.IsZero() {
+		return Missing, from
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == g.Token && s.refused {
+		return Refused, from
+	}
+	return Ready, from
+}
+
+// Advice says what to do about a provider that is not ready.
+func (s *Source) Advice() string {
+	logIn := "run `thinkd auth login " + s.config.Provider + "`"
+	switch state, from := s.Status(); {
+	case state == Refused && from == FromLogin:
+		return "the login is not taken any more: " + logIn
+	case state == Refused:
+		return "the key is not taken"
+	case s.config.Flow == nil:
+		return "no key: set " + s.config.EnvVar
+	case s.config.EnvVar == "":
+		return "not logged in: " + logIn
+	default:
+		return "not logged in: " + logIn + ", or set " + s.config.EnvVar
+	}
+}
+
+// Credential is what to make a call with. An error is a *provider.Error, or ctx's cause.
+func (s *Source) Credential(ctx context.Context) (Credential, error) {
+	g, _ := s.grant()
+	if s.config.Flow == nil {
+		return Credential{Key: g.Token}, nil
+	}
+	if g.IsZero() {
+		return Credential{}, &provider.Error{Provider: s.config.Provider, Kind: provider.KindAuth, Message: s.Advice()}
+	}
+	if c, ok := s.config.Flow.Direct(g); ok {
+		return c, nil
+	}
+	s.mu.Lock()
+	if s.of != g.Token {
+		s.of, s.have, s.trip, s.refused = g.Token, Credential{}, nil, false
+	}
+	have, now := s.have, time.Now()
+	if !have.Key.IsZero() && now.Before(have.renew) {
+		s.mu.Unlock()
+		return have, nil
+	}
+	t := s.trip
+	if t == nil {
+		t = s.exchangeLocked(g)
+	}
+	s.mu.Unlock()
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		return Credential{}, context.Cause(ctx)
+	}
+	if t.err != nil && !have.Key.IsZero() && now.Before(have.expires) && !refusal(t.err) {
+		s.config.Log.Warn("a token was not renewed; the one before is still good", "provider", s.config.Provider, "err", t.err)
+		return have, nil
+	}
+	return t.got, t.err
+}
+
+// Renew is Credential after a call with refused was answered 401. It is false where nothing else can be tried.
+func (s *Source) Renew(ctx context.Context, refused provider.Secret) (Credential, bool, error) {
+	if s.config.Flow == nil {
+		return Credential{}, false, nil
+	}
+	s.mu.Lock()
+	if s.have.Key == refused {
+		s.have = Credential{}
+	}
+	s.mu.Unlock()
+	c, err := s.Credential(ctx)
+	return c, err == nil && c.Key != refused, err
+}
+
+// exchangeLocked begins a trip. It ends within exchangeLimit, or with Close, which waits for it; those who asked for it
+// may leave before.
+func (s *Source) exchangeLocked(g Grant) *trip {
+	t := &trip{done: make(chan struct{})}
+	s.trip = t
+	s.works.Go(func() {
+		defer close(t.done)
+		ctx, cancel := context.WithTimeout(s.ctx, exchangeLimit)
+		defer cancel()
+		got, next, err := s.config.Flow.Exchange(ctx, g)
+		if _, ok := errors.AsType[*provider.Error](err); err != nil && !ok {
+			err = &provider.Error{Provider: s.config.Provider, Kind: provider.KindTransport, Message: "the login's server did not answer"}
+		}
+		if err == nil && next != g { // on disk before it is used: the old one is worth nothing by now
+			if e := s.config.Keys.Replace(s.config.Provider, g, next); e != nil {
+				s.config.Log.Error("a login's new token was not kept; after a restart this login is over", "provider", s.config.Provider, "err", e)
+			}
+		}
+		if refusal(err) {
+			err = s.refuse(err)
+		}
+		t.got, t.err = got, err
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.trip != t {
+			return // another grant is in force
+		}
+		s.trip, s.refused = nil, refusal(err)
+		switch {
+		case err == nil:
+			s.of, s.have = next.Token, got
+		case s.refused:
+			s.have = Credential{}
+		default:
+			s.have.renew = time.Now().Add(renewPause)
+		}
+	})
+	return t
+}
+
+// refuse adds what to do to a refusal.
+func (s *Source) refuse(err error) error {
+	e, _ := errors.AsType[*provider.Error](err)
+	said := *e
+	said.Provider = s.config.Provider
+	if _, from := s.grant(); from == FromLogin {
+		said.Message = fmt.Sprintf("the login is not taken any more: run `thinkd auth login %s` (%s)", s.config.Provider, e.Message)
+	}
+	return &said
+}
+
+func refusal(err error) bool {
+	e, ok := errors.AsType[*provider.Error](err)
+	return ok && e.Kind == provider.KindAuth
+}
+
+// SetKey keeps a key given by hand in place of whatever there is; the zero one removes that, a login too.
+func (s *Source) SetKey(key provider.Secret) error {
+	return s.config.Keys.Set(s.config.Provider, Grant{Token: key})
+}
+
+// Login leads a person through the vendor's login and keeps what comes of it. It ends with ctx.
+func (s *Source) Login(ctx context.Context, show func(Prompt)) error {
+	if s.config.Flow == nil {
+		return ErrNoLogin
+	}
+	g, err := s.config.Flow.Login(ctx, show)
+	if err != nil {
+		return err
+	}
+	return s.config.Keys.Set(s.config.Provider, g)
+}
+
+// HasLogin reports whether the vendor has a login.
+func (s *Source) HasLogin() bool { return s.config.Flow != nil }
+
+// lifetime sets when a credential is to be renewed and when it ends, as seconds from now; what the vendor says of it may
+// be missing or absurd.
+func (c *Credential) lifetime(renew, expires time.Duration) {
+	const least, most = 30 * time.Second, 24 * time.Hour
+	expires = min(max(expires, least), most)
+	renew = min(max(renew, least/2), expires-least/2)
+	now := time.Now()
+	c.renew, c.expires = now.Add(renew), now.Add(expires)
+}

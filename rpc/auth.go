@@ -1,0 +1,190 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// authMethods are those on keys and logins. None of them tells a key.
+func authMethods() []method {
+	return []method{
+		define(method{name: "auth/status", doc: "Which providers have the key or the login that they need."}, authStatus),
+		define(method{name: "auth/set_key", doc: "Keeps a key for a provider; an empty one removes it, and a login."}, setKey),
+		define(method{name: "auth/login", doc: "Begins a login to a provider; auth_update tells how it goes."}, beginLogin),
+	}
+}
+
+// ErrNoKeyNeeded says that there is no key and no login for a provider.
+var ErrNoKeyNeeded = errors.New("the provider needs no key")
+
+// LoginPrompt is what a person needs to log in.
+type LoginPrompt struct {
+	URL     string
+	Code    string // to be typed in there; empty: nothing is
+	Expires time.Duration
+}
+
+type authResult struct {
+	Providers []wireAuth `json:"providers"`
+}
+
+type wireAuth struct {
+	Provider string `json:"provider"`
+	State    string `json:"state"`            // ready, missing, refused, not_needed
+	Source   string `json:"source,omitempty"` // environment, keys, login
+	Login    bool   `json:"login,omitempty"`  // there is one
+}
+
+func newWireAuth(s ProviderStatus) wireAuth { return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login} }
+
+func authStatus(_ context.Context, c *client, _ nothing) (authResult, error) {
+	r := authResult{Providers: []wireAuth{}}
+	for _, s := range c.server.config.Providers() {
+		r.Providers = append(r.Providers, newWireAuth(s))
+	}
+	return r, nil
+}
+
+// status is that of a provider that a client names.
+func (c *client) status(id string) (ProviderStatus, error) {
+	var candidates []string
+	for _, s := range c.server.config.Providers() {
+		if s.ID == id {
+			return s, nil
+		}
+		candidates = append(candidates, s.ID)
+	}
+	return ProviderStatus{}, noProvider(id, candidates)
+}
+
+type setKeyParams struct {
+	Provider string `json:"provider"`
+	Key      string `json:"key"`
+}
+
+const maxKey = 16 << 10 // bytes
+
+func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
+	s, err := c.status(p.Provider)
+	if err != nil {
+		return wireAuth{}, err
+	}
+	key := strings.TrimSpace(p.Key)
+	switch {
+	case c.server.config.SetKey == nil || s.Auth == "not_needed":
+		return wireAuth{}, invalidParams("provider", "%s needs no key", p.Provider)
+	case strings.Contains(key, "://"):
+		return wireAuth{}, invalidParams("key", "wants the key alone, not an address: that is the operator's to set")
+	case len(key) > maxKey, strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r > unicode.MaxASCII }):
+		return wireAuth{}, invalidParams("key", "is not a key: it has white space or characters that no header takes, or is too long")
+	}
+	if err := c.server.config.SetKey(p.Provider, provider.NewSecret(key)); err != nil {
+		return wireAuth{}, authError(p.Provider, err)
+	}
+	s, err = c.status(p.Provider)
+	return newWireAuth(s), err
+}
+
+func authError(id string, err error) error {
+	if errors.Is(err, ErrNoKeyNeeded) {
+		return invalidParams("provider", "%s needs no key", id)
+	}
+	return err
+}
+
+type loginParams struct {
+	Provider string `json:"provider"`
+}
+
+type loginResult struct {
+	Provider string `json:"provider"`
+	State    string `json:"state"` // started
+}
+
+// beginLogin answers at once. The login ends with the connection, or when the same client begins it anew.
+func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error) {
+	s, err := c.status(p.Provider)
+	if err != nil {
+		return loginResult{}, err
+	}
+	if !s.Login {
+		return loginResult{}, invalidParams("provider", "there is no login for %s: it takes a key, if any", p.Provider)
+	}
+	ctx, stop := context.WithCancel(c.stream.ctx)
+	run := &loginRun{stop, make(chan struct{})}
+	before := c.begin(p.Provider, run)
+	c.run(func() { // ended by the next login to the provider or with the stream's context; serve waits
+		defer close(run.done)
+		defer stop()
+		if before != nil { // its port is free then
+			<-before.done
+		}
+		c.logIn(ctx, p.Provider)
+	})
+	return loginResult{p.Provider, "started"}, nil
+}
+
+// logIn tells the client how its login goes. What it is told by a connection that has ended nobody hears.
+func (c *client) logIn(ctx context.Context, id string) {
+	tell := func(u authUpdate) {
+		u.Provider = id
+		if err := c.notify(ctx, encodeAuthUpdate(u)); err != nil && ctx.Err() == nil {
+			c.server.config.Log.Warn("a login's progress was not told", "provider", id, keyError, err)
+		}
+	}
+	_, err := guard(func() (struct{}, error) {
+		return struct{}{}, c.server.config.Login(ctx, id, func(s LoginPrompt) {
+			tell(authUpdate{State: "waiting", URL: s.URL, Code: s.Code, Expires: s.Expires.Milliseconds()})
+		})
+	})
+	switch {
+	case err == nil:
+		c.server.config.Log.Info("logged in", "provider", id)
+		tell(authUpdate{State: "ready"})
+	case ctx.Err() == nil:
+		tell(authUpdate{State: "failed", Error: c.errorOf(&call{method: "auth/login", ctx: ctx}, err)})
+	}
+}
+
+// loginRun is a login that a client has begun.
+type loginRun struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// begin puts a login in place of the client's last one to the provider, which is ended; nil: there was none.
+func (c *client) begin(id string, next *loginRun) (before *loginRun) {
+	if c.logins == nil {
+		c.logins = make(map[string]*loginRun)
+	}
+	before = c.logins[id]
+	c.logins[id] = next
+	if before != nil {
+		before.stop()
+	}
+	return before
+}
+
+// authUpdate tells one connection how its login goes. It belongs to no session and has no number.
+type authUpdate struct {
+	Provider string `json:"provider"`
+	State    string `json:"state"` // waiting, ready, failed
+	URL      string `json:"url,omitempty"`
+	Code     string `json:"code,omitempty"`
+	Expires  int64  `json:"expires_in_ms,omitempty"`
+	Error    *Error `json:"error,omitempty"`
+}
+
+func encodeAuthUpdate(u authUpdate) []byte {
+	params, err := json.Marshal(u)
+	if err != nil {
+		panic(err) // strings and numbers
+	}
+	return append(append([]byte(`{"jsonrpc":"2.0","method":"auth_update","params":`), params...), '}')
+}
