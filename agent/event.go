@@ -141,7 +141,7 @@ func (SessionUpdate) Method() string     { return "session_update" }
 func (QueueUpdate) Method() string       { return "queue_update" }
 func (TurnEnd) Method() string           { return "turn_end" }
 
-// Events lists one of each, for tests that walk them all.
+// Events lists one of each, for those who describe them all or test them all.
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
 		ThinkingEnd{}, MessageDelta{}, TextEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},

@@ -16,10 +16,12 @@ import (
 
 // openRPC is an OpenRPC document (spec.open-rpc.org, 1.3).
 type openRPC struct {
-	OpenRPC    string         `json:"openrpc"`
-	Info       openRPCInfo    `json:"info"`
-	Methods    []openRPCEntry `json:"methods"`
-	Components struct {
+	OpenRPC string         `json:"openrpc"`
+	Info    openRPCInfo    `json:"info"`
+	Methods []openRPCEntry `json:"methods"`
+	// OpenRPC has no place for what a server says unasked; its extensions begin with x-.
+	Notifications []openRPCNotification `json:"x-notifications"`
+	Components    struct {
 		Schemas jsonschema.Definitions `json:"schemas"`
 	} `json:"components"`
 }
@@ -35,6 +37,12 @@ type openRPCEntry struct {
 	ParamStructure string              `json:"paramStructure"`
 	Params         []contentDescriptor `json:"params"`
 	Result         contentDescriptor   `json:"result"`
+}
+
+// openRPCNotification describes a notification: its params are one object.
+type openRPCNotification struct {
+	Name   string             `json:"name"`
+	Params *jsonschema.Schema `json:"params"`
 }
 
 type contentDescriptor struct {
@@ -74,9 +82,40 @@ func (s *Server) discover() ([]byte, error) {
 		entry.Result.Schema = reflectSchema(m.result, doc.Components.Schemas)
 		doc.Methods = append(doc.Methods, entry)
 	}
+	for _, e := range agent.Events() {
+		params, err := notificationSchema(e, doc.Components.Schemas)
+		if err != nil {
+			return nil, err
+		}
+		doc.Notifications = append(doc.Notifications, openRPCNotification{e.Method(), params})
+	}
+	doc.Notifications = append(doc.Notifications, openRPCNotification{"stale", staleSchema()},
+		openRPCNotification{"auth_update", reflectSchema(reflect.TypeFor[authUpdate](), doc.Components.Schemas)})
 	text, err := json.Marshal(doc)
 	// The reflector writes references for a document of its own.
 	return bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`)), err
+}
+
+// notificationSchema is what all notifications of a session have, and the event's own members.
+func notificationSchema(e agent.Event, definitions jsonschema.Definitions) (*jsonschema.Schema, error) {
+	shown, err := shownEvent(e, 0)
+	if err != nil {
+		return nil, err
+	}
+	text, number := kind("string"), kind("integer")
+	s := object(required("session_id", text), optional("first_seq", number), required("seq", number), required("ts", number),
+		optional("turn_id", text))
+	members := reflectSchema(reflect.TypeOf(shown), definitions)
+	for p := members.Properties.Oldest(); p != nil; p = p.Next() {
+		s.Properties.Set(p.Key, p.Value)
+	}
+	s.Required = append(s.Required, members.Required...)
+	return s, nil
+}
+
+// staleSchema describes what encodeStale writes.
+func staleSchema() *jsonschema.Schema {
+	return object(required("session_id", kind("string")), required("after_seq", kind("integer")))
 }
 
 // reflectSchema is the schema of a type, in full; what it refers to is added to the definitions.

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -101,6 +102,16 @@ func TestDiscoverNative(t *testing.T) {
 		t.Errorf("%d methods are described, want %d", got, want)
 	}
 	checkReferences(t, doc)
+	told := doc.Get("x-notifications.#.name").String()
+	names := []string{"stale", "auth_update"}
+	for _, e := range agent.Events() {
+		names = append(names, e.Method())
+	}
+	for _, name := range names {
+		if !doc.Get(`x-notifications.#(name=="` + name + `").params.properties`).IsObject() {
+			t.Errorf("%s is not among the notifications %s", name, told)
+		}
+	}
 	for _, m := range doc.Get("methods").Array() {
 		if m.Get("summary").String() == "" {
 			t.Errorf("%s has no doc", m.Get("name"))

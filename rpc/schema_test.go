@@ -1,27 +1,20 @@
 package rpc
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/invopop/jsonschema"
-
-	"github.com/thinkd/thinkd/agent"
 )
 
 // schemas judge JSON by the document that rpc.discover answers with, more strictly than a client should: a member that
 // is not described is refused.
 type schemas struct {
 	params, results map[string]any // by method
-	updates         map[string]any // by method; those of events, which OpenRPC has no place for
+	updates         map[string]any // params, by method
 	components      map[string]any
 }
 
@@ -41,6 +34,10 @@ func newSchemas(t testing.TB) schemas {
 			}
 			Result struct{ Schema any }
 		}
+		Notifications []struct {
+			Name   string
+			Params any
+		} `json:"x-notifications"`
 		Components struct{ Schemas map[string]any }
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
@@ -58,51 +55,10 @@ func newSchemas(t testing.TB) schemas {
 		s.params[m.Name] = map[string]any{"type": "object", "properties": properties, "required": required}
 		s.results[m.Name] = m.Result.Schema
 	}
-	for _, e := range agent.Events() {
-		s.updates[e.Method()] = s.event(t, e)
+	for _, n := range doc.Notifications {
+		s.updates[n.Name] = n.Params
 	}
-	s.updates["stale"] = map[string]any{"type": "object", "required": []any{"session_id", "after_seq"}, "properties": map[string]any{
-		"session_id": map[string]any{"type": "string"}, "after_seq": map[string]any{"type": "integer"}}}
-	s.updates["auth_update"] = asMap(t, reflectSchema(reflect.TypeFor[authUpdate](), jsonschema.Definitions{}))
 	return s
-}
-
-// event describes a notification's params: what all have, and the event's own members.
-func (s schemas) event(t testing.TB, e agent.Event) any {
-	shown, err := shownEvent(e, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type common struct {
-		Session  string `json:"session_id"`
-		FirstSeq uint64 `json:"first_seq,omitempty"`
-		Seq      uint64 `json:"seq"`
-		Time     int64  `json:"ts"`
-		Turn     string `json:"turn_id,omitempty"`
-	}
-	definitions := jsonschema.Definitions{}
-	envelope := asMap(t, reflectSchema(reflect.TypeFor[common](), definitions))
-	members := asMap(t, reflectSchema(reflect.TypeOf(shown), definitions))
-	for name, d := range asMap(t, definitions) {
-		if _, ok := s.components[name]; !ok {
-			s.components[name] = d
-		}
-	}
-	maps.Copy(envelope["properties"].(map[string]any), members["properties"].(map[string]any))
-	required, _ := members["required"].([]any)
-	envelope["required"] = append(envelope["required"].([]any), required...)
-	return envelope
-}
-
-func asMap(t testing.TB, v any) (m map[string]any) {
-	text, err := json.Marshal(v)
-	if err == nil {
-		err = json.Unmarshal(bytes.ReplaceAll(text, []byte(`"#/$defs/`), []byte(`"#/components/schemas/`)), &m)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
 }
 
 // judge says what in a JSON text does not fit a schema, empty if all does.
