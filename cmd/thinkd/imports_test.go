@@ -21,6 +21,8 @@ var allowed = map[string][]string{
 	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
 	"agent":                 {"agent/tool", "provider", "registry", "session"},
 	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
+
+	"clients/typescript/generate": {"rpc"},
 }
 
 // onlyIn says where a library may be imported.

@@ -1,0 +1,33 @@
+// Watches a turn over a WebSocket whose line is cut again and again, and shows that nothing is lost.
+// Usage: node [--experimental-websocket] resume.mjs ADDRESS   (ADDRESS is what `thinkd serve` printed)
+import assert from "node:assert/strict";
+import { addressOf, connect, webSocket } from "thinkd-client";
+
+let line;
+const real = webSocket(addressOf(process.argv[2]));
+const fragile = { open: async (receiver) => (line = await real.open(receiver)) };
+const client = await connect(fragile, { longestPause: 50 });
+const session = await client.newSession();
+const cutter = setInterval(() => line.close(), 120);
+
+const watched = new Map(); // text by block
+const ended = new Map();
+const turn = await session.prompt("Count the letters. [[sim: thinking=200 text=200 pace=300]]");
+for await (const { method, params } of turn) {
+	if (method === "snapshot") {
+		for (const message of params.open?.messages ?? []) {
+			for (const b of message.content) if ("text" in b) watched.set(`${message.id} ${b.block}`, b.text);
+		}
+		continue;
+	}
+	if (method === "turn_end") assert.equal(params.stop_reason, "end_turn");
+	if (!("block" in params)) continue;
+	const block = `${params.message_id} ${params.block}`;
+	if ("delta" in params) watched.set(block, (watched.get(block) ?? "") + params.delta);
+	if ("text" in params) ended.set(block, params.text);
+}
+clearInterval(cutter);
+assert.ok(ended.size >= 2, "thinking and text");
+for (const [block, text] of ended) assert.equal(watched.get(block), text, "the deltas add up to the end");
+console.log(`${ended.size} blocks, nothing lost`);
+client.close();

@@ -1,0 +1,169 @@
+// Generate writes the types of the TypeScript client: what rpc.discover tells, as TypeScript. It takes the name of the
+// file to write.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		log.Fatal("usage: generate FILE")
+	}
+	doc, err := discover()
+	if err == nil {
+		err = os.WriteFile(os.Args[1], []byte(typescript(doc)), 0o644)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// discover asks a daemon of this build what it serves.
+func discover() (gjson.Result, error) {
+	ours, its := net.Pipe()
+	done := make(chan error, 1)
+	go func() { // ends with ours, which is closed below; waited for below
+		done <- rpc.NewServer(rpc.Config{Log: slog.New(slog.DiscardHandler)}).Serve(context.Background(), its)
+	}()
+	go io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`+"\n") // ends with ours at the latest
+	var answer strings.Builder
+	buffer := make([]byte, 64<<10)
+	for !strings.HasSuffix(answer.String(), "\n") {
+		n, err := ours.Read(buffer)
+		answer.Write(buffer[:n])
+		if err != nil {
+			return gjson.Result{}, err
+		}
+	}
+	ours.Close()
+	<-done // how a closed connection ended tells nothing
+	doc := gjson.Get(answer.String(), "result")
+	if !doc.IsObject() {
+		return doc, fmt.Errorf("rpc.discover: %s", answer.String())
+	}
+	return doc, nil
+}
+
+// typescript is the document as one file of types.
+func typescript(doc gjson.Result) string {
+	var b strings.Builder
+	b.WriteString("// Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.\n")
+	doc.Get("components.schemas").ForEach(func(name, schema gjson.Result) bool {
+		fmt.Fprintf(&b, "\nexport type %s = %s;\n", name, typeOf(schema, ""))
+		return true
+	})
+	b.WriteString("\n/** Methods by name. */\nexport interface Methods {\n")
+	for _, m := range doc.Get("methods").Array() {
+		var params strings.Builder
+		params.WriteString("{")
+		for _, p := range m.Get("params").Array() {
+			params.WriteString("\n\t\t\t" + member(p.Get("name").String(), p.Get("required").Bool(), p.Get("schema"), "\t\t\t"))
+		}
+		if params.Len() > 1 {
+			params.WriteString("\n\t\t")
+		}
+		params.WriteString("}")
+		fmt.Fprintf(&b, "\t/** %s */\n\t%q: {\n\t\tparams: %s;\n\t\tresult: %s;\n\t};\n", m.Get("summary"), m.Get("name").String(),
+			params.String(), typeOf(m.Get("result.schema"), "\t\t"))
+	}
+	b.WriteString("}\n\n/** Params of notifications by name. */\nexport interface Notifications {\n")
+	for _, n := range doc.Get("x-notifications").Array() {
+		b.WriteString("\t" + member(n.Get("name").String(), true, n.Get("params"), "\t") + "\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// member is a member of an object type.
+func member(name string, required bool, schema gjson.Result, indent string) string {
+	if !required {
+		name += "?"
+	}
+	out := name + ": " + typeOf(schema, indent) + ";"
+	if d := schema.Get("description").String(); d != "" {
+		out = "/** " + d + " */\n" + indent + out
+	}
+	return out
+}
+
+// typeOf is a schema as a type. What this does not know, the daemon's own schemas do not have: it panics.
+func typeOf(schema gjson.Result, indent string) string {
+	if schema.IsBool() {
+		return "unknown"
+	}
+	if ref := schema.Get(`\$ref`).String(); ref != "" {
+		if name, ours := strings.CutPrefix(ref, "#/components/schemas/"); ours {
+			return name
+		}
+		return "unknown" // OpenRPC's own
+	}
+	for _, word := range []string{"oneOf", "anyOf"} {
+		if list := schema.Get(word); list.Exists() {
+			return union(list, func(s gjson.Result) string { return typeOf(s, indent) })
+		}
+	}
+	if list := schema.Get("enum"); list.Exists() {
+		return union(list, func(v gjson.Result) string { return v.Raw })
+	}
+	if v := schema.Get("const"); v.Exists() {
+		return v.Raw
+	}
+	switch word := schema.Get("type").String(); word {
+	case "string", "boolean", "null":
+		return word
+	case "integer", "number":
+		return "number"
+	case "array":
+		element := typeOf(schema.Get("items"), indent)
+		if strings.Contains(element, " | ") && !strings.HasPrefix(element, "{") {
+			element = "(" + element + ")"
+		}
+		return element + "[]"
+	case "object":
+		return objectType(schema, indent)
+	default:
+		panic(fmt.Sprintf("a schema of the type %q: %s", word, schema.Raw))
+	}
+}
+
+func objectType(schema gjson.Result, indent string) string {
+	properties := schema.Get("properties")
+	if !properties.Exists() || len(properties.Map()) == 0 {
+		if values := schema.Get("additionalProperties"); values.IsObject() {
+			return "Record<string, " + typeOf(values, indent) + ">"
+		}
+		return "Record<string, unknown>"
+	}
+	required := map[string]bool{}
+	for _, name := range schema.Get("required").Array() {
+		required[name.String()] = true
+	}
+	var b strings.Builder
+	b.WriteString("{\n")
+	properties.ForEach(func(name, s gjson.Result) bool {
+		b.WriteString(indent + "\t" + member(name.String(), required[name.String()], s, indent+"\t") + "\n")
+		return true
+	})
+	b.WriteString(indent + "}")
+	return b.String()
+}
+
+func union(list gjson.Result, each func(gjson.Result) string) string {
+	var types []string
+	for _, v := range list.Array() {
+		types = append(types, each(v))
+	}
+	return strings.Join(types, " | ")
+}

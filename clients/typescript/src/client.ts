@@ -1,0 +1,222 @@
+import { ClosedError, LostError, RpcError } from "./errors.js";
+import { Session } from "./session.js";
+import type { Line, Transport } from "./transport.js";
+import type { Error as Failure, Methods } from "./types.js";
+import type { Notification, Update } from "./update.js";
+
+/** State of the line. `waiting` ends at `until` (Unix milliseconds), or by {@link Client.retry}. */
+export type State =
+	| { is: "connecting" }
+	| { is: "open" }
+	| { is: "waiting"; reason: string; until: number }
+	| { is: "closed"; reason: string };
+
+export interface Settings {
+	/** Who this is, for the daemon's log. */
+	client?: { name: string; version: string };
+	/** What the client can do beyond the protocol's core. */
+	capabilities?: Record<string, unknown>;
+	/** Called with each change of state. */
+	onState?: (state: State) => void;
+	/** Called with what the daemon says of no session, such as `auth_update`. */
+	onNotification?: (told: Notification) => void;
+	/** Called with each message in both directions, as it is on the wire. */
+	onMessage?: (text: string, sent: boolean) => void;
+	/** The longest pause between two tries, in milliseconds: 15,000 if absent. */
+	longestPause?: number;
+}
+
+type Method = keyof Methods;
+type Params<M extends Method> = Methods[M]["params"];
+type Result<M extends Method> = Methods[M]["result"];
+
+interface Pending {
+	method: string;
+	message: string;
+	again: boolean; // asking twice does nothing twice
+	settle: (error: Error | undefined, result: unknown) => void;
+}
+
+// Methods that would do something twice. Those that take a client_id get one, and are asked again with it.
+const once = new Set<string>(["session/compact", "auth/login", "confirm/answer", "tool/result"]);
+const remembered = new Set<string>(["session/new", "session/fork", "session/prompt"]);
+const firstPause = 250; // milliseconds
+
+/** connect opens the first line. It rejects if that cannot be had; later the client tries for as long as it lives. */
+export async function connect(transport: Transport, settings: Settings = {}): Promise<Client> {
+	const client = new Client(transport, settings);
+	await client.open();
+	return client;
+}
+
+export class Client {
+	state: State = { is: "connecting" };
+	private line: Line | undefined;
+	private nextId = 1;
+	private tries = 0;
+	private timer: ReturnType<typeof setTimeout> | undefined;
+	private readonly pending = new Map<number, Pending>();
+	private readonly sessions = new Map<string, Session>();
+
+	constructor(
+		private readonly transport: Transport,
+		private readonly settings: Settings = {},
+	) {}
+
+	/** Opens the line, once. Use {@link connect}, unless the state should be watched while it opens. */
+	async open(): Promise<void> {
+		this.become({ is: "connecting" });
+		let opened: Line | undefined;
+		try {
+			opened = await this.transport.open({
+				message: (text) => this.receive(text),
+				closed: (reason, final) => this.lost(reason, final),
+			});
+		} catch (error) {
+			if (this.state.is !== "closed") this.wait((error as Error).message);
+			throw error;
+		}
+		if ((this.state as State).is === "closed") {
+			opened.close(); // close() was called while it opened
+			throw new ClosedError("the client was closed");
+		}
+		const unanswered = [...this.pending.values()];
+		this.line = opened;
+		this.tries = 0;
+		this.greet();
+		for (const session of this.sessions.values()) session.resume();
+		for (const p of unanswered) this.write(p.message);
+		this.become({ is: "open" });
+	}
+
+	/** Tries at once in place of waiting longer. */
+	retry(): void {
+		if (this.state.is !== "waiting") return;
+		clearTimeout(this.timer);
+		this.open().catch(() => {}); // wait() has said why
+	}
+
+	/** Ends the client. Turns go on in the daemon. */
+	close(reason = "the client was closed"): void {
+		clearTimeout(this.timer);
+		this.become({ is: "closed", reason });
+		this.line?.close();
+		this.line = undefined;
+		for (const p of this.pending.values()) p.settle(new ClosedError(reason), undefined);
+		this.pending.clear();
+		for (const s of this.sessions.values()) s.ended();
+		this.sessions.clear();
+	}
+
+	/** Calls a method of protocol.md. It rejects with an RpcError, a LostError or a ClosedError. */
+	call<M extends Method>(method: M, params: Params<M>): Promise<Result<M>> {
+		return new Promise((resolve, reject) =>
+			this.request(method, params, (error, result) => (error ? reject(error) : resolve(result))),
+		);
+	}
+
+	/**
+	 * As call, but settles while the answer is read: before any update that follows it is seen. An answer that came
+	 * with a promise would be too late, since several messages may come at once.
+	 */
+	request<M extends Method>(method: M, params: Params<M>, settle: (error: Error | undefined, result: Result<M>) => void): void {
+		if (this.state.is === "closed") {
+			settle(new ClosedError(this.state.reason), undefined as Result<M>);
+			return;
+		}
+		const id = this.nextId++;
+		const full = remembered.has(method) ? { client_id: randomId(), ...params } : params;
+		const message = JSON.stringify({ jsonrpc: "2.0", id, method, params: full });
+		this.pending.set(id, { method, message, again: !once.has(method), settle: settle as Pending["settle"] });
+		if (this.line) this.write(message); // else when there is a line again
+	}
+
+	/** Makes a session and follows it. */
+	newSession(params: Params<"session/new"> = {}): Promise<Session> {
+		return new Promise((resolve, reject) =>
+			this.request("session/new", params, (error, made) => {
+				if (error) reject(error);
+				else resolve(this.follow(new Session(this, made.session_id, 0)));
+			}),
+		);
+	}
+
+	/** Follows a session that there is: what it is now, and all that comes. `limit` is of the older messages. */
+	attach(sessionId: string, limit?: number): Promise<Session> {
+		const session = this.sessions.get(sessionId) ?? new Session(this, sessionId, undefined);
+		return new Promise((resolve, reject) =>
+			session.begin(limit, (error) => {
+				if (error) reject(error);
+				else resolve(this.follow(session));
+			}),
+		);
+	}
+
+	/** Called by a Session that is left. */
+	forget(session: Session): void {
+		this.sessions.delete(session.id);
+	}
+
+	private follow(session: Session): Session {
+		this.sessions.set(session.id, session);
+		return session;
+	}
+
+	private greet(): void {
+		const client = this.settings.client ?? { name: "thinkd-client", version: "0.1.0" };
+		const capabilities = this.settings.capabilities;
+		const params = { protocol_version: 1, client, ...(capabilities && { capabilities }) };
+		this.write(JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }));
+	}
+
+	private write(message: string): void {
+		this.settings.onMessage?.(message, true);
+		this.line?.send(message);
+	}
+
+	private receive(text: string): void {
+		if (!text) return;
+		this.settings.onMessage?.(text, false);
+		const message = JSON.parse(text) as { id?: number; method?: string; params?: { session_id?: string }; result?: unknown; error?: Failure };
+		if (message.method) {
+			const id = message.params?.session_id;
+			if (message.method === "stale") this.sessions.get(id ?? "")?.resume();
+			else if (id) this.sessions.get(id)?.receive(message as Update);
+			else this.settings.onNotification?.(message as Notification);
+			return;
+		}
+		const p = this.pending.get(message.id ?? -1);
+		if (!p) return; // the greeting's
+		this.pending.delete(message.id as number);
+		p.settle(message.error && new RpcError(message.error), message.result);
+	}
+
+	private lost(reason: string, final: boolean): void {
+		if (this.state.is === "closed") return;
+		this.line = undefined;
+		for (const [id, p] of this.pending) {
+			if (p.again) continue;
+			this.pending.delete(id);
+			p.settle(new LostError(p.method), undefined);
+		}
+		if (final) this.close(reason);
+		else this.wait(reason);
+	}
+
+	private wait(reason: string): void {
+		const longest = this.settings.longestPause ?? 15_000;
+		const pause = Math.min(longest, firstPause * 2 ** this.tries++) * (0.5 + Math.random() / 2); // not all at once
+		this.timer = setTimeout(() => this.retry(), pause);
+		this.become({ is: "waiting", reason, until: Date.now() + pause });
+	}
+
+	private become(state: State): void {
+		this.state = state;
+		this.settings.onState?.(state);
+	}
+}
+
+// Not crypto.randomUUID: pages have that in secure contexts only.
+function randomId(): string {
+	return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,717 @@
+// Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.
+
+export type AuthState = {
+	provider: string;
+	state: string;
+	source?: string;
+	login?: boolean;
+};
+
+export type Block = {
+	text: string;
+	type: "text";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+} | {
+	text: string;
+	kind: "full" | "summary" | "redacted" | "omitted";
+	signed: boolean;
+	tokens?: number;
+	estimated?: boolean;
+	duration_ms?: number;
+	type: "thinking";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+} | {
+	call_id: string;
+	name: string;
+	arguments?: Record<string, unknown>;
+	invalid_arguments?: string;
+	type: "tool_call";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+} | {
+	call_id: string;
+	content: Block[];
+	is_error?: boolean;
+	type: "tool_result";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+} | {
+	mime_type: string;
+	data?: string;
+	type: "media";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
+export type Capabilities = {
+	tools: boolean;
+	confirm: boolean;
+};
+
+export type ClientCapabilities = {
+	tools?: boolean;
+	confirm?: boolean;
+};
+
+export type ClientInfo = {
+	name?: string;
+	version?: string;
+};
+
+export type Context = {
+	used: number;
+	window: number;
+};
+
+export type Conversion = {
+	kept: number;
+	converted: number;
+	dropped: number;
+	why: string[];
+};
+
+export type Cost = {
+	amount: number;
+	currency: string;
+	partial?: boolean;
+};
+
+export type Error = {
+	code: number;
+	message: string;
+	/** kind is the stable word; the others are there where they help */
+	data?: {
+		kind: string;
+		field?: string;
+		candidates?: string[];
+		thinking_levels?: string[];
+		limit?: number;
+		detail?: string;
+		retry_after_ms?: number;
+		status?: number;
+		request_id?: string;
+		ref?: string;
+	};
+};
+
+export type Limits = {
+	max_message_bytes: number;
+	max_depth: number;
+	max_method_bytes: number;
+	max_id_bytes: number;
+	max_batch: number;
+	max_in_flight: number;
+};
+
+export type Message = {
+	id: string;
+	turn_id: string;
+	role: string;
+	content: Block[];
+	model?: ModelInForce;
+	reasoning?: Reasoning;
+	stop_reason?: string;
+	usage?: Usage;
+	incomplete?: string;
+	open?: boolean;
+	queued?: boolean;
+};
+
+export type Model = {
+	id: string;
+	name: string;
+	provider: string;
+	supports_thinking: boolean;
+	thinking_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
+	default_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	thinking: ModelThinking;
+	context_window?: number;
+	max_output_tokens?: number;
+	input: string[];
+	tools: boolean;
+	available: boolean;
+	why?: string;
+};
+
+export type ModelInForce = {
+	provider: string;
+	id: string;
+	thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+};
+
+export type ModelThinking = {
+	control: string;
+	can_disable: boolean;
+	display?: string[];
+	source: string;
+	as_of?: string;
+};
+
+export type OpenTurn = {
+	turn_id: string;
+	model: ModelInForce;
+	reasoning: Reasoning;
+	messages: Message[];
+	more?: boolean;
+	queue: Queued[];
+	held: boolean;
+	more_queued?: boolean;
+};
+
+export type Provider = {
+	provider: string;
+	available: boolean;
+	why?: string;
+	reasoning_defaults: ReasoningDefaults | null;
+};
+
+export type Queued = {
+	turn_id: string;
+	text: string;
+};
+
+export type Reasoning = {
+	source: string;
+	requested_effort: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	effective_effort: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	fallback: string;
+	reason: string;
+	supported_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
+	used_provider_default: boolean;
+	known_model: boolean;
+	wire?: unknown;
+};
+
+export type ReasoningDefaults = {
+	effort?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	fallback?: string;
+};
+
+export type ServerInfo = {
+	name: string;
+	version: string;
+};
+
+export type Session = {
+	session_id: string;
+	title: string;
+	status: string;
+	model: ModelInForce;
+	thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+	cwd: string;
+	created: number;
+	updated: number;
+	usage: Usage;
+	metadata: Record<string, unknown>;
+};
+
+export type Usage = {
+	input_tokens: number;
+	output_tokens: number;
+	reasoning_tokens: number | null;
+	cached_tokens: number;
+	cache_write_tokens: number;
+	estimated: boolean;
+	cost?: Cost;
+	context?: Context;
+};
+
+/** Methods by name. */
+export interface Methods {
+	/** Says who the client is and learns what the daemon can do. Optional; at most once. */
+	"initialize": {
+		params: {
+			protocol_version?: number;
+			client?: ClientInfo;
+			capabilities?: ClientCapabilities;
+		};
+		result: {
+			protocol_version: number;
+			server: ServerInfo;
+			capabilities: Capabilities;
+			limits: Limits;
+			listen?: string;
+		};
+	};
+	/** Answers. */
+	"ping": {
+		params: {};
+		result: Record<string, unknown>;
+	};
+	/** This document. */
+	"rpc.discover": {
+		params: {};
+		result: unknown;
+	};
+	/** All models, or those of one provider. */
+	"models/list": {
+		params: {
+			provider?: string;
+		};
+		result: {
+			models: Model[];
+		};
+	};
+	/** The session's model from the next turn on. */
+	"model/set": {
+		params: {
+			session_id: string;
+			model_id: string;
+			provider?: string;
+			thinking_level?: string;
+		};
+		result: {
+			model: ModelInForce;
+			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+			reasoning: Reasoning;
+			thinking_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
+			applies: string;
+		};
+	};
+	/** The preferred level from the next turn on. */
+	"thinking/set": {
+		params: {
+			session_id: string;
+			level: string;
+			fallback?: string;
+			display?: string;
+		};
+		result: {
+			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+			reasoning: Reasoning;
+			thinking_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
+			applies: string;
+		};
+	};
+	/** What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes. */
+	"thinking/explain": {
+		params: {
+			session_id: string;
+			model_id?: string;
+			level?: string;
+		};
+		result: {
+			reasoning: Reasoning;
+			blocks?: Conversion;
+		};
+	};
+	/** The configured providers and their defaults. */
+	"providers/list": {
+		params: {};
+		result: {
+			providers: Provider[];
+		};
+	};
+	/** Which providers have the key or the login that they need. */
+	"auth/status": {
+		params: {};
+		result: {
+			providers: AuthState[];
+		};
+	};
+	/** Keeps a key for a provider; an empty one removes it, and a login. */
+	"auth/set_key": {
+		params: {
+			provider: string;
+			key: string;
+		};
+		result: {
+			provider: string;
+			state: string;
+			source?: string;
+			login?: boolean;
+		};
+	};
+	/** Begins a login to a provider; auth_update tells how it goes. */
+	"auth/login": {
+		params: {
+			provider: string;
+		};
+		result: {
+			provider: string;
+			state: string;
+		};
+	};
+	/** Makes a session and subscribes this connection to it. */
+	"session/new": {
+		params: {
+			model_id?: string;
+			thinking_level?: string;
+			fallback?: string;
+			display?: string;
+			system_prompt?: string;
+			cwd?: string;
+			title?: string;
+			client_id?: string;
+		};
+		result: {
+			session_id: string;
+			model: ModelInForce;
+			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+			reasoning: Reasoning;
+		};
+	};
+	/** Says something; it is on disk when it is answered. */
+	"session/prompt": {
+		params: {
+			session_id: string;
+			text?: string;
+			content?: Block[];
+			thinking_level?: string;
+			model_id?: string;
+			display?: string;
+			when_busy?: string;
+			client_id?: string;
+		};
+		result: {
+			turn_id: string;
+			message_id: string;
+			disposition: string;
+		};
+	};
+	/** Answers when the turn has ended. */
+	"turn/wait": {
+		params: {
+			session_id: string;
+			turn_id: string;
+		};
+		result: {
+			turn_id: string;
+			stop_reason: string;
+			limit?: string;
+			message?: Message;
+			usage: Usage;
+			reasoning?: Reasoning;
+			error?: Error;
+		};
+	};
+	/** Ends the running turn or takes a queued one out. */
+	"session/cancel": {
+		params: {
+			session_id: string;
+			turn_id?: string;
+		};
+		result: {
+			cancelled: boolean;
+		};
+	};
+	/** Tells what waits; takes turns out; lets a held queue go on. */
+	"session/queue": {
+		params: {
+			session_id: string;
+			remove?: string[];
+			resume?: boolean;
+		};
+		result: {
+			queue: Queued[];
+			held: boolean;
+			more_queued?: boolean;
+		};
+	};
+	/** Subscribes this connection and answers with the state to begin from, or with what it missed. */
+	"session/attach": {
+		params: {
+			session_id: string;
+			after_seq?: number;
+			limit?: number;
+		};
+		result: {
+			session: Session;
+			seq: number;
+			updates?: {
+				method: string;
+				params: Record<string, unknown>;
+			}[];
+			messages?: Message[];
+			more?: boolean;
+			open?: OpenTurn;
+		};
+	};
+	/** Ends this connection's subscription. */
+	"session/detach": {
+		params: {
+			session_id: string;
+		};
+		result: Record<string, unknown>;
+	};
+	/** Tells what the session is. */
+	"session/state": {
+		params: {
+			session_id: string;
+		};
+		result: {
+			session: Session;
+		};
+	};
+	/** A page of sessions, newest first. */
+	"session/list": {
+		params: {
+			cursor?: string;
+			limit?: number;
+			query?: string;
+			cwd?: string;
+		};
+		result: {
+			sessions: Session[];
+			next_cursor?: string;
+		};
+	};
+	/** Sets the title or metadata. */
+	"session/update": {
+		params: {
+			session_id: string;
+			title?: string;
+			metadata?: Record<string, unknown>;
+		};
+		result: Record<string, unknown>;
+	};
+	/** Cancels what runs and removes the session. */
+	"session/delete": {
+		params: {
+			session_id: string;
+		};
+		result: Record<string, unknown>;
+	};
+	/** A page of messages, in order. */
+	"session/history": {
+		params: {
+			session_id: string;
+			before?: string;
+			after?: string;
+			limit?: number;
+		};
+		result: {
+			messages: Message[];
+			more: boolean;
+		};
+	};
+	/** The session in pages, as JSON or Markdown. */
+	"session/export": {
+		params: {
+			session_id: string;
+			format: string;
+			thinking?: boolean;
+			cursor?: string;
+		};
+		result: {
+			session: Session;
+			messages?: Message[];
+			text?: string;
+			next_cursor?: string;
+		};
+	};
+}
+
+/** Params of notifications by name. */
+export interface Notifications {
+	prompt: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		content: Block[];
+		disposition: string;
+	};
+	turn_start: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		model: ModelInForce;
+		reasoning: Reasoning;
+	};
+	message_start: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		role: string;
+	};
+	message_end: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		stop_reason: string;
+		usage: Usage;
+	};
+	thinking_start: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+	};
+	thinking_delta: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		delta: string;
+	};
+	thinking_end: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		text: string;
+		kind: string;
+		signed: boolean;
+		tokens?: number;
+		estimated?: boolean;
+		duration_ms: number;
+		truncated?: boolean;
+	};
+	message_delta: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		delta: string;
+	};
+	text_end: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		text: string;
+		truncated?: boolean;
+	};
+	usage: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		usage: Usage;
+	};
+	retry: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		attempt: number;
+		after_ms: number;
+		kind: string;
+		message: string;
+		discarded: number[];
+	};
+	thinking_converted: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		from: string;
+		to: string;
+		kept: number;
+		dropped: number;
+		as_text: number;
+	};
+	notice: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		severity: string;
+		kind: string;
+		message: string;
+	};
+	session_update: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		title?: string;
+		model?: ModelInForce;
+		thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+		preferred_thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+		status?: string;
+		metadata?: Record<string, unknown>;
+		deleted?: boolean;
+	};
+	queue_update: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		queue: Queued[];
+		held: boolean;
+		more_queued?: boolean;
+	};
+	turn_end: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		stop_reason: string;
+		limit?: string;
+		usage: Usage;
+		duration_ms: number;
+		error?: Error;
+	};
+	stale: {
+		session_id: string;
+		after_seq: number;
+	};
+	auth_update: {
+		provider: string;
+		state: string;
+		url?: string;
+		code?: string;
+		expires_in_ms?: number;
+		error?: Error;
+	};
+}
