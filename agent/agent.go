@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -48,6 +49,12 @@ type Config struct {
 	// Simulator is the id of the provider whose answers are made up, so that people are told.
 	Simulator string
 
+	// Hosts lists who runs tools for a session: the operator's hosts, and the session's own. It never waits. Nil: nobody.
+	Hosts func(session.ID) []tool.Host
+
+	// Rules are the operator's for tools.
+	Rules tool.Policy
+
 	Limits Limits
 	Log    *slog.Logger
 }
@@ -63,10 +70,14 @@ type Limits struct {
 	ModelCalls    int           // of a turn, default 50
 	TurnBytes     int           // of thinking and text of a turn, default 64 MiB
 	TurnTime      time.Duration // default 60 min
+	ToolTime      time.Duration // of a call of a tool, default 10 min
+	ToolOutput    int           // bytes of text that a model gets of a call's result, default 256 KiB
 	TurnBudget    Budget        // of a turn
 	SessionBudget Budget        // of a session; its turns end at once when it is used up
 
 	Idle time.Duration // until an idle session without subscribers is let go, default 10 min
+
+	ConfirmTime time.Duration // until a question that nobody answers is answered no, default 5 min
 
 	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
 	QuietNotice  time.Duration // without a byte: people are told, default 90 s
@@ -87,6 +98,11 @@ func (l Limits) withDefaults() Limits {
 		l.TurnBytes = 64 << 20
 	}
 	set(&l.TurnTime, 60*time.Minute)
+	if l.ToolOutput == 0 {
+		l.ToolOutput = 256 << 10
+	}
+	set(&l.ToolTime, 10*time.Minute)
+	set(&l.ConfirmTime, 5*time.Minute)
 	set(&l.Idle, 10*time.Minute)
 	set(&l.Headers, 120*time.Second)
 	set(&l.QuietNotice, 90*time.Second)
@@ -167,6 +183,10 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			s.guard(func() { f(s) })
 		case st, ok := <-s.steps():
 			s.guard(func() { s.step(st, ok) })
+		case f := <-s.news():
+			s.guard(f)
+		case <-s.outputGrew():
+			s.guard(s.tellOutput)
 		case <-s.retryTime():
 			s.guard(s.callAgain)
 		case now := <-tick.C:

@@ -569,7 +569,7 @@ func TestToolCallWithoutTools(t *testing.T) {
 		check(t, "end", []string{e.End.StopReason, e.End.Error.Kind}, []string{"error", "bad_request"})
 		b.turn(id, "on")
 		check(t, "next request", b.fake.requests[1].Messages[2], provider.Message{Role: provider.User, Blocks: provider.Blocks{
-			provider.ToolResult{CallID: "t1", Failed: true, Blocks: provider.Blocks{provider.Text{Text: unanswered}}}}})
+			provider.ToolResult{CallID: "t1", Failed: true, Blocks: provider.Blocks{provider.Text{Text: "interrupted: this call was not run"}}}}})
 	})
 }
 

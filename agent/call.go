@@ -97,7 +97,8 @@ func (s *state) request() *provider.Request { return s.requestFor(s.run.choice) 
 
 // requestFor is the request that a choice would make of what was said so far.
 func (s *state) requestFor(c choice) *provider.Request {
-	req := &provider.Request{Model: c.model, System: s.view.Session.System, Messages: conversation(s.view), Decision: c.decision}
+	req := &provider.Request{Model: c.model, System: s.view.Session.System, Messages: conversation(s.view),
+		Tools: s.offered(c.model), Decision: c.decision}
 	for _, repair := range s.view.Repairs {
 		req.Repairs = append(req.Repairs, repair.Repair)
 	}
@@ -246,7 +247,8 @@ func (s *state) seal(ev provider.End) {
 		whole = block.Text
 		sealed.event = TextEnd{m.id, b.number, block.Text}
 	case provider.ToolCall:
-		m.tools++
+		block = m.identify(b.number, block)
+		ev.Block = block
 		s.run.repeated(block)
 		whole = string(block.Input) + block.Invalid
 	}
@@ -258,6 +260,22 @@ func (s *state) seal(ev provider.End) {
 			s.overLimit(limitRepetition)
 		}
 	}
+}
+
+// identify knows a sealed tool call by its id. One that has none, or that of another, gets one of ours, and loses the vendor's
+// state, which has the wrong one: a result must belong to just one call.
+func (m *reply) identify(number int, c provider.ToolCall) provider.ToolCall {
+	if m.calls == nil {
+		m.calls, m.twice = make(map[string]bool), make(map[int]bool)
+	}
+	if m.calls[c.ID] {
+		m.twice[number] = true
+	}
+	if c.ID == "" || m.calls[c.ID] {
+		c.ID, c.State = "call_"+rand.Text()[:16], provider.State{}
+	}
+	m.calls[c.ID] = true
+	return c
 }
 
 func thinkingEnd(id session.MessageID, number int, b provider.Thinking) ThinkingEnd {
@@ -328,13 +346,23 @@ func (s *state) stopped(stop provider.Stop) {
 	for _, n := range checkControl(r.choice, *m, usage) {
 		facts = append(facts, fact{r.ID, nil, n})
 	}
-	tools := m.tools
+	said := *m
 	r.reply = reply{}
 
+	calls := len(said.calls) > 0
+	whole := stop.Reason != provider.StopMaxTokens && stop.Reason != provider.StopRefusal
 	switch {
-	case tools > 0 || stop.Reason == provider.StopToolUse:
+	case calls && whole && incomplete == "" && len(s.view.Session.Tools) > 0:
+		s.runTools(said.id, said.twice, facts)
+	case calls && whole && incomplete != "":
+		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindTransport),
+			Message: "the reply has calls of tools and a block without its end, so none was run"}}, "", facts...)
+	case calls && whole, stop.Reason == provider.StopToolUse && len(s.view.Session.Tools) == 0:
 		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindBadRequest),
 			Message: "the model called a tool, and this session has none"}}, "", facts...)
+	case stop.Reason == provider.StopToolUse:
+		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindTransport),
+			Message: "the model was to call a tool, and nothing of the call came"}}, "", facts...)
 	case stop.Reason != provider.StopPause:
 		end := session.TurnEnd{StopReason: string(stop.Reason)}
 		if stop.Reason == provider.StopRefusal {
@@ -364,6 +392,10 @@ func (s *state) watch(now time.Time) {
 	r, limits := s.run, s.cfg.Limits
 	if now.Sub(r.begun) >= limits.TurnTime {
 		s.overLimit("time")
+		return
+	}
+	if r.round != nil {
+		s.watchTools(now)
 		return
 	}
 	c := r.call

@@ -1,6 +1,9 @@
 package agent
 
 import (
+	"slices"
+
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -12,23 +15,19 @@ const unanswered = "interrupted: this call has no result"
 // turns are the same each time: some vendors bind signed thinking to everything before it (docs: preserved-thinking).
 //
 // Left out are prompts that were never started, refused turns, the message that is being written, and thinking that was
-// cut off before it was sealed. A tool call without a result gets one. What else an API does not take, such as thinking
-// at the end of an answer, its adapter leaves out.
+// cut off before it was sealed. The results of a reply's calls stand directly behind it, in the order of the calls; a call
+// without a result gets one. What else an API does not take, such as thinking at the end of an answer, its adapter leaves
+// out.
 func conversation(v *session.View) []provider.Message {
 	var messages []provider.Message
 	for _, t := range v.Turns {
 		if t.Start == nil || t.End != nil && t.End.StopReason == string(provider.StopRefusal) {
 			continue
 		}
-		results := make(map[string]bool)
 		for _, m := range t.Messages {
-			for _, p := range m.Parts {
-				if r, ok := p.Block.(provider.ToolResult); ok {
-					results[r.CallID] = true
-				}
+			if m.Answers != "" {
+				continue // with its reply
 			}
-		}
-		for _, m := range t.Messages {
 			blocks := sendable(m)
 			if len(blocks) == 0 {
 				continue
@@ -38,8 +37,8 @@ func conversation(v *session.View) []provider.Message {
 				sent.State = m.End.State
 			}
 			messages = append(messages, sent)
-			if orphans := answers(blocks, results); len(orphans) > 0 {
-				messages = append(messages, provider.Message{Role: provider.User, Blocks: orphans})
+			if results := answers(m, t.Results(m.ID), blocks); len(results) > 0 {
+				messages = append(messages, provider.Message{Role: provider.User, Blocks: results})
 			}
 		}
 	}
@@ -72,14 +71,23 @@ func cutOff(b provider.Block) bool {
 	return false
 }
 
-// answers makes a result for each call that has none.
-func answers(blocks provider.Blocks, results map[string]bool) provider.Blocks {
-	var orphans provider.Blocks
-	for _, b := range blocks {
-		if call, ok := b.(provider.ToolCall); ok && !results[call.ID] {
-			orphans = append(orphans, provider.ToolResult{CallID: call.ID, Failed: true,
-				Blocks: provider.Blocks{provider.Text{Text: unanswered}}})
+// answers is a result for each call of a message that is sent, in order.
+func answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
+	var list provider.Blocks
+	for i, call := range m.Calls() {
+		if !slices.ContainsFunc(sent, func(b provider.Block) bool {
+			c, ok := b.(provider.ToolCall)
+			return ok && c.ID == call.ID
+		}) {
+			continue
 		}
+		var result provider.Block = tool.Failed(call.ID, unanswered)
+		if results != nil {
+			if at := slices.IndexFunc(results.Parts, func(p session.Part) bool { return p.Number == i }); at >= 0 {
+				result = results.Parts[at].Block
+			}
+		}
+		list = append(list, result)
 	}
-	return orphans
+	return list
 }

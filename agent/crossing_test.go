@@ -115,20 +115,22 @@ var (
 	answered = sim.Part{Kind: sim.Text, Text: "The second one is later."}
 )
 
-// results answers the first n calls of a message, the last of them first; one failed, one with an image.
+// results answers the last n calls of a message; one failed, one with an image.
 func (r *ride) results(p placed, t *session.Turn, m *session.Message, n int) {
-	var blocks provider.Blocks
-	for _, part := range m.Parts {
-		if c, ok := part.Block.(provider.ToolCall); ok && len(blocks) < n {
-			result := provider.ToolResult{CallID: c.ID, Failed: len(blocks) == 1, Blocks: provider.Blocks{provider.Text{Text: "package a"}}}
-			if p.sees() && !result.Failed {
-				result.Blocks = append(result.Blocks, picture)
-			}
-			blocks = append(blocks, result)
+	answer := r.message(provider.User)
+	answer.Answers = m.ID
+	calls := m.Calls()
+	for i, c := range calls {
+		if i < len(calls)-n {
+			continue
 		}
+		result := provider.ToolResult{CallID: c.ID, Failed: i == 0, Blocks: provider.Blocks{provider.Text{Text: "package a"}}}
+		if p.sees() && !result.Failed {
+			result.Blocks = append(result.Blocks, picture)
+		}
+		answer.Parts = append(answer.Parts, session.Part{Number: i, Block: result})
 	}
-	slices.Reverse(blocks)
-	t.Messages = append(t.Messages, r.message(provider.User, blocks...))
+	t.Messages = append(t.Messages, answer)
 }
 
 // loop is a whole turn: an image where the model takes it, two calls at once, and an answer.

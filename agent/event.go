@@ -39,6 +39,7 @@ type (
 		Message     session.MessageID `json:"message_id"`
 		Content     provider.Blocks   `json:"content"`
 		Disposition Disposition       `json:"disposition"`
+		Into        session.TurnID    `json:"into,omitempty"` // the turn that a Steered prompt is for
 	}
 	TurnStart struct {
 		Model     Model             `json:"model"`
@@ -145,7 +146,7 @@ func (TurnEnd) Method() string           { return "turn_end" }
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
 		ThinkingEnd{}, MessageDelta{}, TextEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
-		SessionUpdate{}, QueueUpdate{}, TurnEnd{}}
+		SessionUpdate{}, QueueUpdate{}, TurnEnd{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
 }
 
 // Model is a model with the level in force.
@@ -161,6 +162,7 @@ type Disposition string
 const (
 	Started Disposition = "started"
 	Enqueue Disposition = "queued"
+	Steer   Disposition = "steered" // taken in before the next model call of the turn that runs, if there is one
 )
 
 // Queued is a prompt that waits.
@@ -197,15 +199,18 @@ const (
 type growing struct {
 	message session.MessageID
 	block   int
+	call    string // of a tool, in place of both
 }
 
 // grown is the growth that an event tells, if it tells growth: what may be merged.
 func grown(e Event) (growing, string) {
 	switch e := e.(type) {
 	case ThinkingDelta:
-		return growing{e.Message, e.Block}, e.Delta
+		return growing{message: e.Message, block: e.Block}, e.Delta
 	case MessageDelta:
-		return growing{e.Message, e.Block}, e.Delta
+		return growing{message: e.Message, block: e.Block}, e.Delta
+	case ToolOutput:
+		return growing{call: e.CallID}, e.Chunk
 	}
 	return growing{}, ""
 }
@@ -218,6 +223,9 @@ func withText(e Event, text string) Event {
 		return e
 	case MessageDelta:
 		e.Delta = text
+		return e
+	case ToolOutput:
+		e.Chunk = text
 		return e
 	}
 	return e

@@ -71,14 +71,15 @@ func weight(e Event) int {
 	case TextEnd:
 		size = len(e.Text)
 	case PromptStored:
-		for _, b := range e.Content {
-			switch b := b.(type) {
-			case provider.Text:
-				size += len(b.Text)
-			case provider.Media:
-				size += len(b.Data)
-			}
-		}
+		size = weightOf(e.Content)
+	case ToolStart:
+		size = len(e.Arguments) + len(e.Invalid)
+	case ToolOutput:
+		size = len(e.Chunk)
+	case ToolEnd:
+		size = weightOf(e.Content)
+	case Confirm:
+		size = len(e.Arguments)
 	case SessionUpdate:
 		for name, value := range e.Metadata {
 			size += len(name) + len(value)
@@ -87,6 +88,18 @@ func weight(e Event) int {
 		size = len(e.Queue) * queuedText
 	}
 	return min(size, maxWeight)
+}
+
+func weightOf(content provider.Blocks) (size int) {
+	for _, b := range content {
+		switch b := b.(type) {
+		case provider.Text:
+			size += len(b.Text)
+		case provider.Media:
+			size += len(b.Data)
+		}
+	}
+	return size
 }
 
 // Subscription is one client's view of a session's updates. Next is for one goroutine, Close for any.

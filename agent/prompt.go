@@ -15,6 +15,7 @@ type Prompt struct {
 	Content  provider.Blocks // text and media
 	Override session.Override
 	Reject   bool           // refuse it while a turn runs, rather than queue it
+	Steer    bool           // have the turn that runs take it in, rather than queue it
 	Stamp    *session.Stamp // nil: two of the same are two prompts
 }
 
@@ -53,7 +54,10 @@ func (s *state) prompted(stamp *session.Stamp) (*Receipt, error) {
 		return nil, err
 	}
 	r := Receipt{Turn: t.ID, Message: t.Prompt.Message, Disposition: Started}
-	if t.Prompt.Queued {
+	switch {
+	case t.Prompt.Steer:
+		r.Disposition = Steer
+	case t.Prompt.Queued:
 		r.Disposition = Enqueue
 	}
 	return &r, nil
@@ -85,11 +89,18 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		return Receipt{}, ErrQueueFull
 	}
 	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
-	if busy {
+	var into session.TurnID
+	switch {
+	case p.Steer && s.run != nil:
+		if err := takes(s.run.model, p.Content); err != nil {
+			return Receipt{}, err
+		}
+		r.Disposition, into = Steer, s.run.ID
+	case busy:
 		r.Disposition = Enqueue
 	}
-	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override, Stamp: p.Stamp, Queued: busy},
-		PromptStored{r.Message, p.Content, r.Disposition}}
+	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override, Stamp: p.Stamp,
+		Queued: busy, Steer: into != ""}, PromptStored{r.Message, p.Content, r.Disposition, into}}
 	if r.Disposition == Started {
 		if err := s.record(stored, c.start(r.Turn)); err != nil {
 			return Receipt{}, err

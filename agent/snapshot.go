@@ -49,6 +49,8 @@ type OpenTurn struct {
 	Model     Model
 	Reasoning provider.Decision
 	Messages  []Message
+	Confirms  []Confirm  // open questions
+	Tools     []OpenTool // calls that run
 }
 
 // State tells what the session is and what its next turn would get.
@@ -88,7 +90,8 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 		if s.run != nil {
 			for end.turn--; s.view.Turns[end.turn] != s.run.Turn; end.turn-- {
 			}
-			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn)}
+			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
+				Confirms: s.confirms(), Tools: s.openTools()}
 		}
 		snap.Messages, snap.More = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() })
 		s.feed.add(sub)
@@ -129,7 +132,11 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 				s.waiters[id] = append(s.waiters[id], waiter{ended, ctx.Done()})
 				return nil, nil
 			}
-			e := &Ended{Turn: id, End: *t.End, Start: t.Start}
+			e := &Ended{Turn: id, End: *t.End}
+			if t.Into != "" {
+				t = s.view.Turn(t.Into)
+			}
+			e.Start = t.Start
 			for _, m := range s.messages(t) {
 				if m.Role == provider.Assistant {
 					e.Message = &m

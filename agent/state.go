@@ -32,6 +32,8 @@ type state struct {
 	told    told
 	unsaved time.Time // set: a crash's open turn is closed in the view as of then, and not yet in the store
 
+	resolved map[string]bool // questions that are over, by id
+
 	ended        error // set: the loop ends
 	failedToKeep bool  // the store failed
 }
@@ -62,7 +64,7 @@ type crossing struct {
 func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	now := time.Now()
 	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
-		waiters: make(map[session.TurnID][]waiter)}
+		waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
 	view, err := session.Load(ctx, cfg.Store, id)
 	if err != nil {
 		return nil, err
@@ -186,8 +188,8 @@ func (s *state) apply(e session.Entry) error {
 	}
 	switch b := e.Body.(type) {
 	case session.Prompt:
-		s.queue = append(s.queue, queued(e.Turn, b))
-	case session.TurnStart, session.TurnEnd:
+		s.enqueue(queued(e.Turn, b), b.Steer)
+	case session.TurnStart, session.TurnEnd, session.Steered:
 		i := slices.IndexFunc(s.queue, func(q Queued) bool { return q.Turn == e.Turn })
 		switch {
 		case i == 0:
@@ -205,6 +207,7 @@ func (s *state) storeFailed(err error) {
 	s.failedToKeep = true
 	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
 	s.stopCall(err)
+	s.dropRound(err)
 	s.run = nil
 	s.end(err)
 }
@@ -251,6 +254,7 @@ func (s *state) end(err error) {
 // hangUp lets go of everyone who waits.
 func (s *state) hangUp() {
 	s.stopCall(ErrClosed)
+	s.dropRound(ErrClosed)
 	s.feed.close(ErrClosed)
 	for id := range s.waiters {
 		s.wakeWaiters(id)
@@ -288,6 +292,8 @@ func (s *state) tick(now time.Time) {
 // status is what the session is doing.
 func (s *state) status() session.Status {
 	switch {
+	case s.waitsForPeople():
+		return session.Waiting
 	case s.run != nil || s.mayStart():
 		return session.Running
 	case s.held:

@@ -34,6 +34,10 @@ type turn struct {
 	same     int    // how often it came in a row
 
 	limited bool // a 429 that named no time was tried again already
+
+	round *round // nil: no tools run
+	waits bool   // people were told that it waits for them
+	bad   int    // replies in a row of which no call could be run
 }
 
 // reply is the message that the model is writing.
@@ -46,7 +50,8 @@ type reply struct {
 	shown    bool              // text or a tool call was shown: the call is not made again
 	thinking bool              // thinking was seen
 	visible  bool              // thinking with text was seen
-	tools    int               // tool calls sealed
+	calls    map[string]bool   // ids of the tool calls sealed
+	twice    map[int]bool      // numbers of those whose id another one had
 }
 
 // block is an open block.
@@ -155,7 +160,8 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	if r.retry != nil {
 		r.retry.Stop()
 	}
-	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete))
+	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete), s.leftOver())
+	s.dropRound(nil)
 	end.Usage = r.usage // with what closeMessage counts
 	end.DurationMS = time.Since(r.begun).Milliseconds()
 	facts = append(facts, fact{r.ID, nil, UsageTotal{s.usage()}})
@@ -169,6 +175,9 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	}
 	s.run = nil
 	s.wakeWaiters(r.ID)
+	for _, steered := range r.Took {
+		s.wakeWaiters(steered)
+	}
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {

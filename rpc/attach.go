@@ -104,6 +104,8 @@ type openTurn struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Messages  []wireMessage     `json:"messages"`
 	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
+	Confirms  []wireConfirm     `json:"confirms,omitempty"`
+	Tools     []wireOpenTool    `json:"tools,omitempty"`
 	wireQueue
 }
 
@@ -124,6 +126,8 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
 			return attachResult{}, err
 		}
+		r.Open.Confirms = newWireConfirms(t.Confirms, room/4)
+		r.Open.Tools = newWireOpenTools(t.Tools, room/4)
 		r.Open.More = len(r.Open.Messages) < len(t.Messages)
 		for _, m := range r.Open.Messages {
 			room -= m.size()

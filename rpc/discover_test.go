@@ -124,7 +124,7 @@ func TestDiscoverNative(t *testing.T) {
 func TestDiscoverParams(t *testing.T) {
 	judge := newSchemas(t)
 	values := []string{`"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`, `["01KAK2V7M0Q2X4T6V8Y0A2C4E6"]`, `[{"type":"text","text":"x"}]`,
-		`{"name":"x"}`, `{"tools":true}`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
+		`{"name":"x"}`, `{"tools":true}`, `{"effects":{}}`, `[{"name":"x"}]`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
 	for _, m := range allMethods() {
 		described := judge.params[m.name].(map[string]any)
 		properties, required := described["properties"].(map[string]any), described["required"].([]any)
@@ -226,7 +226,7 @@ func TestBlockSchema(t *testing.T) {
 
 func TestInitialize(t *testing.T) {
 	const limits = `"limits":{"max_message_bytes":8388608,"max_depth":128,"max_method_bytes":128,"max_id_bytes":1024,"max_batch":64,"max_in_flight":256}`
-	const result = `{"jsonrpc":"2.0","id":1,"result":{"protocol_version":1,"server":{"name":"thinkd","version":"1.2.3"},"capabilities":{"tools":false,"confirm":false},` + limits + `}}`
+	const result = `{"jsonrpc":"2.0","id":1,"result":{"protocol_version":1,"server":{"name":"thinkd","version":"1.2.3"},"capabilities":{"tools":true,"confirm":true},` + limits + `}}`
 	for params, want := range map[string]string{
 		`{"protocol_version":1}`: result,
 		`{"protocol_version":7,"client":{"name":"an editor","version":"2"},"capabilities":{"tools":true},"more":1}`: result,

@@ -53,16 +53,20 @@ type limits struct {
 	InFlight     int `json:"max_in_flight"`
 }
 
+// maxClientName is in characters: others are told who answered.
+const maxClientName = 100
+
 func initialize(_ context.Context, c *client, p initializeParams) (initializeResult, error) {
 	if c.greeted {
 		return initializeResult{}, refuse("initialize was called before on this connection")
 	}
 	c.greeted = true
+	c.name = characters(p.Client.Name, maxClientName)
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
 	result := initializeResult{
 		ProtocolVersion: protocolVersion,
 		Server:          serverInfo{Name: "thinkd", Version: c.server.config.Version},
-		Capabilities:    capabilities{}, // tools and questions come with a later version
+		Capabilities:    capabilities{Tools: true, Confirm: true},
 		Limits: limits{
 			MessageBytes: c.server.config.MessageBytes,
 			Depth:        maxDepth,

@@ -19,6 +19,7 @@ import (
 //	think TEXT|TEXT     a block of thinking, one delta for each TEXT, sealed; "…" at the end leaves it open,
 //	                    and \n is a new line
 //	say TEXT|TEXT       the same for text
+//	call ID NAME INPUT  a call of a tool; INPUT that is no JSON object is what the model wrote
 //	grow N TIMES        text: so many deltas of N bytes each, left open
 //	wait 2s             silence
 //	fail KIND TEXT      the call fails; the vendor asks for a second before the next
@@ -99,6 +100,18 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 				}
 			case "say":
 				if !write(give, index, provider.Text{}, rest, func(text string) provider.Block { return provider.Text{Text: text} }) {
+					return
+				}
+			case "call":
+				id, rest, _ := strings.Cut(rest, " ")
+				name, input, _ := strings.Cut(rest, " ")
+				call := provider.ToolCall{ID: id, Name: name, Input: json.RawMessage(input)}
+				if !strings.HasPrefix(input, "{") || !json.Valid(call.Input) {
+					call.Input, call.Invalid = nil, input
+				}
+				stop.Reason, stop.Raw = provider.StopToolUse, "tool_use"
+				if !give(provider.Begin{Index: index, Block: provider.ToolCall{ID: id, Name: name}}) ||
+					!give(provider.End{Index: index, Block: call}) {
 					return
 				}
 			case "grow":

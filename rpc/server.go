@@ -173,6 +173,7 @@ type client struct {
 	running sync.WaitGroup // late answers and pumps; they end with the stream's context, and serve waits for them
 
 	greeted bool                 // initialize was called
+	name    string               // that the client gave itself there
 	logins  map[string]*loginRun // the last one to each provider
 
 	local     *Local       // nil: this connection is not the unix socket's

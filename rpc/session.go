@@ -16,7 +16,7 @@ import (
 func sessionMethods() []method {
 	return []method{
 		define(method{name: "session/new", doc: "Makes a session and subscribes this connection to it.",
-			later: []string{"agent", "tools", "mcp_servers"}}, newSession),
+			later: []string{"agent", "mcp_servers"}}, newSession),
 		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered."}, prompt),
 		defineLate(method{name: "turn/wait", doc: "Answers when the turn has ended."}, wait),
 		define(method{name: "session/cancel", doc: "Ends the running turn or takes a queued one out."}, cancel),
@@ -52,6 +52,8 @@ type newParams struct {
 	System   string    `json:"system_prompt,omitempty"`
 	CWD      string    `json:"cwd,omitempty"`
 	Title    string    `json:"title,omitempty"`
+	Tools    []newTool `json:"tools,omitempty"`
+	Rules    rules     `json:"tool_policy,omitzero"`
 	Client   *clientID `json:"client_id,omitempty"`
 }
 
@@ -76,7 +78,7 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 			return c.answerMade(ctx, made)
 		}
 	}
-	record, err := c.newRecord(p)
+	record, err := c.newRecord(ctx, p)
 	if err != nil {
 		return newResult{}, err
 	}
@@ -105,7 +107,7 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 }
 
 // newRecord is what a new session begins with.
-func (c *client) newRecord(p newParams) (session.Session, error) {
+func (c *client) newRecord(ctx context.Context, p newParams) (session.Session, error) {
 	set := session.Settings{Model: c.server.config.DefaultModel()}
 	if p.Model != "" {
 		m, err := c.model(p.Model, "")
@@ -131,7 +133,8 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 	if len(p.CWD) > maxCWD {
 		return session.Session{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
-	return session.Session{Title: title, System: p.System, CWD: p.CWD, Settings: set}, nil
+	tools, err := c.tools(ctx, p.Tools)
+	return session.Session{Title: title, System: p.System, CWD: p.CWD, Settings: set, Tools: tools, Rules: p.Rules.policy()}, err
 }
 
 type stateResult struct {

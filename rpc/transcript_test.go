@@ -34,7 +34,7 @@ import (
 var rewrite = flag.Bool("update", false, "write what is played into the transcripts")
 
 // A transcript is a note, what the model does (see scripted; without it there is no key), what a client says, and what
-// comes back: replies and updates, each in order. Ids are named S1, T1, M1 as they come up, and times of day count from
+// comes back: replies and updates, each in order. Ids are named S1, T1, M1, C1 as they come up, and times of day count from
 // the start, in milliseconds. Beside messages the client's lines are
 //
 //	wait 1s          time passes
@@ -244,7 +244,7 @@ func (s *stage) restart() {
 
 // send says a message in which names stand for ids.
 func (s *stage) send(line string) {
-	line = regexp.MustCompile(`"([STM]\d+)"`).ReplaceAllStringFunc(line, func(name string) string {
+	line = regexp.MustCompile(`"([STMC]\d+)"`).ReplaceAllStringFunc(line, func(name string) string {
 		s.name()
 		id, ok := s.ids[strings.Trim(name, `"`)]
 		if !ok {
@@ -261,13 +261,13 @@ func (s *stage) send(line string) {
 }
 
 // ids as they stand in messages.
-var idMember = regexp.MustCompile(`"(session_id|turn_id|message_id|id|next_cursor)":"([0-7][0-9A-HJKMNP-TV-Z]{25})"`)
+var idMember = regexp.MustCompile(`"(session_id|turn_id|message_id|id|next_cursor|confirm_id)":"([0-7][0-9A-HJKMNP-TV-Z]{25})"`)
 
 // name gives names to the ids that came up.
 func (s *stage) name() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	letters := map[string]string{"session_id": "S", "turn_id": "T", "message_id": "M", "id": "M", "next_cursor": "M"}
+	letters := map[string]string{"session_id": "S", "turn_id": "T", "message_id": "M", "id": "M", "next_cursor": "M", "confirm_id": "C"}
 	counts := map[string]int{}
 	for name := range s.ids {
 		counts[name[:1]]++
@@ -286,7 +286,7 @@ func (s *stage) name() {
 
 var (
 	anyID   = regexp.MustCompile(`"[0-7][0-9A-HJKMNP-TV-Z]{25}"`)
-	anyTime = regexp.MustCompile(`"(ts|created|updated)":(\d+)`)
+	anyTime = regexp.MustCompile(`"(ts|created|updated|until)":(\d+)`)
 )
 
 // shown is what came back, without what differs from one play to the next.

@@ -70,9 +70,9 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 	case "reject":
 		said.Reject = true
 	case "steer":
-		return said, invalidParams("when_busy", "steer is not supported by this version; use queue or reject")
+		said.Steer = true
 	default:
-		return said, invalidParams("when_busy", "%q is none of queue, reject", p.WhenBusy)
+		return said, invalidParams("when_busy", "%q is none of queue, steer, reject", p.WhenBusy)
 	}
 	return said, c.server.tellable(p.Session.ID, said.Content)
 }
@@ -81,7 +81,8 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 // than they took in the request.
 func (s *Server) tellable(id session.ID, content provider.Blocks) error {
 	longest := &agent.Update{Session: id, Seq: math.MaxUint64, Time: math.MaxInt64, Turn: session.NewTurnID(),
-		Event: agent.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: agent.Started}}
+		Event: agent.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: agent.Started,
+			Into: session.NewTurnID()}}
 	if len(s.encodeUpdate(longest)) > s.config.MessageBytes {
 		return tooLarge("the prompt's notification", s.config.MessageBytes)
 	}

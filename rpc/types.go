@@ -174,6 +174,21 @@ func cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 			t.Input, t.Invalid = nil, ""
 			return t, false
 		}
+	case provider.ToolResult:
+		whole = true
+		blocks := make(provider.Blocks, len(t.Blocks))
+		for i, inner := range t.Blocks {
+			var all bool
+			if blocks[i], all = cut(inner, limit); !all {
+				whole = false
+			}
+			shown, err := provider.MarshalBlock(blocks[i])
+			if limit -= len(shown); err != nil || limit < 0 {
+				limit = 0
+			}
+		}
+		t.Blocks = blocks
+		return t, whole
 	case provider.Media:
 		if base64.StdEncoding.EncodedLen(len(t.Data)) > limit {
 			t.Data = nil

@@ -87,7 +87,7 @@ func shownEvent(e agent.Event, room int) (any, error) {
 	switch e := e.(type) {
 	case agent.PromptStored:
 		content, err := newWireBlocks(e.Content, room)
-		return wirePrompt{e.Message, content, e.Disposition}, err
+		return wirePrompt{e.Message, content, e.Disposition, e.Into}, err
 	case agent.TurnStart:
 		e.Reasoning = *newReasoning(e.Reasoning)
 		return e, nil
@@ -102,6 +102,13 @@ func shownEvent(e agent.Event, room int) (any, error) {
 	case agent.Retry:
 		e.Discarded = append([]int{}, e.Discarded...)
 		return e, nil
+	case agent.ToolStart:
+		return newWireToolStart(e, room), nil
+	case agent.ToolEnd:
+		content, err := newWireBlocks(e.Content, room)
+		return wireToolEnd{e.Message, e.Block, e.CallID, content, e.Failed, e.DurationMS}, err
+	case agent.Confirm:
+		return newWireConfirm(e, room), nil
 	case agent.QueueUpdate:
 		return newWireQueue(e), nil
 	case agent.TurnEnd:
@@ -124,6 +131,7 @@ type wirePrompt struct {
 	Message     session.MessageID `json:"message_id"`
 	Content     []wireBlock       `json:"content"`
 	Disposition agent.Disposition `json:"disposition"`
+	Into        session.TurnID    `json:"into,omitempty"`
 }
 
 type wireTurnEnd struct {

@@ -16,7 +16,8 @@ type Entry struct {
 	Body Body
 }
 
-// Body is a Prompt, TurnStart, Sealed, MessageEnd, Retry, Setting, Repair or TurnEnd.
+// Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair or
+// TurnEnd.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. Its turn starts with the TurnStart of the same turn; until then it is queued.
@@ -26,6 +27,7 @@ type Prompt struct {
 	Override Override        `json:"override,omitzero"`
 	Stamp    *Stamp          `json:"stamp,omitempty"`  // nil: the client gave it none
 	Queued   bool            `json:"queued,omitempty"` // it was answered as one that waits
+	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
 }
 
 // Override is a choice for one turn.
@@ -115,6 +117,10 @@ type Failure struct {
 }
 
 func (Prompt) kind() string     { return "prompt" }
+func (Steered) kind() string    { return "steered" }
+func (Verdict) kind() string    { return "verdict" }
+func (ToolStart) kind() string  { return "tool_start" }
+func (ToolEnd) kind() string    { return "tool_end" }
 func (TurnStart) kind() string  { return "turn_start" }
 func (Sealed) kind() string     { return "block" }
 func (MessageEnd) kind() string { return "message_end" }
@@ -126,6 +132,10 @@ func (TurnEnd) kind() string    { return "turn_end" }
 // bodies reads the body of each kind.
 var bodies = map[string]func([]byte) (Body, error){
 	"prompt":      readBody[Prompt],
+	"steered":     readBody[Steered],
+	"verdict":     readBody[Verdict],
+	"tool_start":  readBody[ToolStart],
+	"tool_end":    readBody[ToolEnd],
 	"turn_start":  readBody[TurnStart],
 	"block":       readBody[Sealed],
 	"message_end": readBody[MessageEnd],

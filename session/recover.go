@@ -53,7 +53,7 @@ func replay(ctx context.Context, store Store, id ID, f func(Entry) error) error 
 }
 
 // Recover closes what a crash left open in a session: of each open block what was checkpointed is sealed, the open
-// message and the running turn end as interrupted, all in one Append. Thinking that was cut off is unsigned and has no
+// message and the running turn end as interrupted, and calls without a result get one that says so, all in one Append. Thinking that was cut off is unsigned and has no
 // State, so that it is shown and never sent back; of an unfinished tool call nothing is kept. Queued turns stay queued.
 // Where no turn runs it does nothing. now is the time that the new entries bear.
 //
@@ -107,7 +107,7 @@ func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
 		}
 	}
 	for _, g := range grown {
-		m := turn.message(g.Message)
+		m := turn.Message(g.Message)
 		if g.Turn != turn.ID || m != nil && (m.End != nil || m.has(g.Number)) {
 			continue // it was over
 		}
@@ -120,6 +120,9 @@ func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
 	}
 	for _, id := range open {
 		ends = append(ends, Entry{Body: MessageEnd{Message: id, StopReason: stopInterrupted, Incomplete: Interrupted}})
+	}
+	for _, end := range turn.Unanswered() {
+		ends = append(ends, Entry{Body: end})
 	}
 	return append(ends, Entry{Body: TurnEnd{StopReason: stopInterrupted, Usage: turn.Usage, DurationMS: duration}})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -23,6 +24,9 @@ type (
 func NewID() ID               { return ID(mint()) }
 func NewTurnID() TurnID       { return TurnID(mint()) }
 func NewMessageID() MessageID { return MessageID(mint()) }
+
+// NewConfirmID mints the name of a question, a ULID as the others are. Nobody can guess one.
+func NewConfirmID() string { return mint() }
 
 func mint() string {
 	return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()
@@ -87,4 +91,6 @@ type Session struct {
 	Queued   int                        `json:"queued,omitempty"` // prompts that wait for their turn
 	Usage    provider.Usage             `json:"usage"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, as System is and for the same reason
+	Rules    tool.Policy                `json:"tool_policy,omitzero"` // stricter than the operator's, or as strict
 }

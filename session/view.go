@@ -18,6 +18,8 @@ type View struct {
 	Repairs []Repair
 	LastSeq uint64 // the highest Seq of any entry
 
+	Allowed map[string]bool // tools that a person allowed for the whole session, by name
+
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
 
@@ -33,10 +35,12 @@ type Turn struct {
 	Usage    provider.Usage // of its calls that are over, those that failed after they had begun to answer too
 	Start    *TurnStart     // nil: it is queued, or was taken out of the queue
 	End      *TurnEnd       // nil: it is queued or runs
+	Into     TurnID         // the turn that took its prompt in, which has its message now; empty: none did
+	Took     []TurnID       // turns whose prompts this one took in
 }
 
 // Queued reports whether the turn waits for its start.
-func (t *Turn) Queued() bool { return t.Start == nil && t.End == nil }
+func (t *Turn) Queued() bool { return t.Start == nil && t.End == nil && t.Into == "" }
 
 // Running reports whether the turn has started and not ended.
 func (t *Turn) Running() bool { return t.Start != nil && t.End == nil }
@@ -47,7 +51,10 @@ type Message struct {
 	Turn  TurnID
 	Role  provider.Role
 	Parts []Part
-	End   *MessageEnd // nil: a prompt, or still open
+	End   *MessageEnd // nil: a prompt, results of tools, or still open
+
+	Begun   []int     // numbers of the calls in it that were begun
+	Answers MessageID // the reply whose calls it has the results of; empty: it has none
 }
 
 // Part is a block with its number.
@@ -87,11 +94,17 @@ func (v *View) stamp(t *Turn) {
 	v.stamped = append(v.stamped, t)
 }
 
-// Queue lists the turns that wait.
+// Queue lists the turns that wait: first those that were to steer a turn which had no call left to take them in.
 func (v *View) Queue() []*Turn {
 	var queue []*Turn
+	steering := 0
 	for _, t := range v.Turns {
-		if t.Queued() {
+		switch {
+		case !t.Queued():
+		case t.Prompt.Steer:
+			queue = slices.Insert(queue, steering, t)
+			steering++
+		default:
 			queue = append(queue, t)
 		}
 	}
@@ -148,6 +161,36 @@ func (v *View) apply(e Entry) error {
 		return fmt.Errorf("no such turn")
 	}
 	switch b := e.Body.(type) {
+	case Steered:
+		into := v.turns[b.Into]
+		if !t.Queued() || into == nil || !into.Running() {
+			return fmt.Errorf("the turn does not wait, or turn %q does not run", b.Into)
+		}
+		t.Into = b.Into
+		into.Took = append(into.Took, t.ID)
+		into.Messages, t.Messages = append(into.Messages, t.Messages...), nil
+	case Verdict:
+		if b.Action == AllowSession {
+			if v.Allowed == nil {
+				v.Allowed = make(map[string]bool)
+			}
+			v.Allowed[b.Tool] = true
+		}
+	case ToolStart:
+		m := t.Message(b.Message)
+		if m == nil || !m.has(b.Block) || slices.Contains(m.Begun, b.Block) {
+			return fmt.Errorf("message %s has no call %d, or it was begun before", b.Message, b.Block)
+		}
+		m.Begun = append(m.Begun, b.Block)
+	case ToolEnd:
+		reply := t.Message(b.Reply)
+		if reply == nil || b.Number < 0 || b.Number >= len(reply.Calls()) {
+			return fmt.Errorf("message %s has no call %d", b.Reply, b.Number)
+		}
+		if m := t.Results(b.Reply); m != nil && m.has(b.Number) {
+			return fmt.Errorf("call %d of message %s has its result already", b.Number, b.Reply)
+		}
+		t.result(b)
 	case TurnStart:
 		if !t.Queued() {
 			return fmt.Errorf("the turn has started or ended already")
@@ -172,6 +215,9 @@ func (v *View) apply(e Entry) error {
 			return fmt.Errorf("the turn has ended already")
 		}
 		t.End = &b
+		for _, id := range t.Took {
+			v.turns[id].End = &b
+		}
 	default:
 		return fmt.Errorf("body %T has no case", e.Body)
 	}
@@ -180,7 +226,7 @@ func (v *View) apply(e Entry) error {
 
 // open is the model's message of that id, made if it is new.
 func (t *Turn) open(id MessageID) *Message {
-	if m := t.message(id); m != nil {
+	if m := t.Message(id); m != nil {
 		return m
 	}
 	m := &Message{ID: id, Turn: t.ID, Role: provider.Assistant}
@@ -188,8 +234,8 @@ func (t *Turn) open(id MessageID) *Message {
 	return m
 }
 
-// message finds a message, nil if there is none.
-func (t *Turn) message(id MessageID) *Message {
+// Message finds a message, nil if there is none.
+func (t *Turn) Message(id MessageID) *Message {
 	for _, m := range slices.Backward(t.Messages) {
 		if m.ID == id {
 			return m
@@ -210,6 +256,8 @@ func (s *Session) project(e Entry, running TurnID) TurnID {
 	switch e.Body.(type) {
 	case Prompt:
 		s.Queued++
+	case Steered:
+		s.Queued--
 	case TurnStart:
 		s.Queued--
 		running = e.Turn

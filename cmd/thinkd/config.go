@@ -32,6 +32,7 @@ type config struct {
 	Serve         serveConfig
 	Dialects      ownDialects // that the operator states
 	Limits        limits
+	Tools         toolsConfig
 }
 
 // providerConfig is a model API at one address with one key. Both come from the operator alone.
@@ -61,11 +62,14 @@ type limits struct {
 	MaxModelCalls   int
 	MaxTurnBytes    int64
 	MaxTurnTime     time.Duration
+	MaxToolTime     time.Duration
+	MaxToolOutput   int64
 	MaxMessageBytes int64
 	Turn, Session   agent.Budget // zero members bound nothing
 }
 
-var defaultLimits = limits{MaxModelCalls: 50, MaxTurnBytes: 64 << 20, MaxTurnTime: time.Hour, MaxMessageBytes: 8 << 20}
+var defaultLimits = limits{MaxModelCalls: 50, MaxTurnBytes: 64 << 20, MaxTurnTime: time.Hour, MaxToolTime: 10 * time.Minute,
+	MaxToolOutput: 256 << 10, MaxMessageBytes: 8 << 20}
 
 // simID is the provider inside this process. It stands last: it is used when there is nothing better.
 const simID = "sim"
@@ -104,6 +108,9 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 		return config{}, src.errorf("thinking_level", "%w", err)
 	}
 	if err := src.limits(f.Limits, &c.Limits); err != nil {
+		return config{}, err
+	}
+	if c.Tools, err = src.tools(f.Tools); err != nil {
 		return config{}, err
 	}
 	if c.Serve, err = src.serve(f.Serve); err != nil {
@@ -390,6 +397,16 @@ func (src *source) limits(f fileLimits, l *limits) error {
 			return src.errorf("limits.max_turn_time", "%w", err)
 		}
 	}
+	if f.MaxToolTime != nil {
+		if l.MaxToolTime, err = parseTime(f.MaxToolTime); err != nil {
+			return src.errorf("limits.max_tool_time", "%w", err)
+		}
+	}
+	if f.MaxToolOutput != nil {
+		if l.MaxToolOutput, err = parseSize(f.MaxToolOutput); err != nil {
+			return src.errorf("limits.max_tool_output", "%w", err)
+		}
+	}
 	if f.MaxMessageBytes != nil {
 		if l.MaxMessageBytes, err = parseSize(f.MaxMessageBytes); err != nil {
 			return src.errorf("limits.max_message_bytes", "%w", err)
@@ -419,11 +436,18 @@ func (src *source) limits(f fileLimits, l *limits) error {
 		return src.errorf("limits.max_turn_bytes", "wants more than nothing")
 	case l.MaxTurnTime <= 0:
 		return src.errorf("limits.max_turn_time", "wants more than nothing")
+	case l.MaxToolTime <= 0:
+		return src.errorf("limits.max_tool_time", "wants more than nothing")
+	case l.MaxToolOutput < leastOutput || l.MaxToolOutput > mostOutput:
+		return src.errorf("limits.max_tool_output", "wants 1KiB to 16MiB")
 	case l.MaxMessageBytes < leastMessage:
 		return src.errorf("limits.max_message_bytes", "wants 4KiB or more: the protocol's own answers have to fit")
 	}
 	return nil
 }
+
+// A result that is shorter would say little more than that it was cut; a longer one fills any model's window.
+const leastOutput, mostOutput = 1 << 10, 16 << 20
 
 // leastMessage holds any answer to a request without content.
 const leastMessage = 4 << 10

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -41,7 +42,8 @@ func environment(pairs ...string) func(string) string {
 var byValue = cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() == b.Reveal() })
 
 func builtIn() config {
-	c := config{Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute, MaxMessageBytes: 8_388_608}}
+	c := config{Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute,
+		MaxToolTime: 10 * time.Minute, MaxToolOutput: 262_144, MaxMessageBytes: 8_388_608}, Tools: toolsConfig{ConfirmTime: 5 * time.Minute}}
 	for _, v := range [][6]string{
 		{"anthropic", "messages", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-opus-5-5"},
 		{"openai", "responses", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6.1-sol"},
@@ -279,14 +281,31 @@ login = { client_id = "Ov23" }
 max_model_calls = 3
 max_turn_bytes = "512KiB"
 max_turn_time = "1h30m"
+max_tool_time = "30s"
+max_tool_output = "64KiB"
 max_message_bytes = "1GiB"
 max_turn_tokens = 1000
 max_turn_cost = 0.5
 max_session_tokens = 2000
 max_session_cost = 3
 `, func(c *config) {
-			c.Limits = limits{3, 524_288, 90 * time.Minute, 1_073_741_824,
+			c.Limits = limits{3, 524_288, 90 * time.Minute, 30 * time.Second, 65_536, 1_073_741_824,
 				agent.Budget{Tokens: 1000, Cost: 500_000_000}, agent.Budget{Tokens: 2000, Cost: 3_000_000_000}}
+		}},
+		{"tools", `
+[tools]
+confirm_time = "90s"
+
+[tools.names]
+read_file = "allow"
+bash = "ask"
+
+[tools.effects]
+run = "deny"
+`, func(c *config) {
+			c.Tools = toolsConfig{ConfirmTime: 90 * time.Second, Rules: tool.Policy{
+				Names:   map[string]tool.Rule{"read_file": tool.Allow, "bash": tool.Ask},
+				Effects: map[tool.Effect]tool.Rule{tool.Run: tool.Deny}}}
 		}},
 		{"serve", `
 [serve]
@@ -372,10 +391,10 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, serve, limits`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, serve, limits, tools`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
-			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost\n" +
-				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost"},
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
 			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
@@ -447,6 +466,12 @@ func TestConfigBroken(t *testing.T) {
 		{"size below nothing", "[limits]\nmax_turn_bytes = -5", `FILE:2: limits.max_turn_bytes: wants more than nothing`},
 		{"message size", "[limits]\nmax_message_bytes = \"1KiB\"", `FILE:2: limits.max_message_bytes: wants 4KiB or more: the protocol's own answers have to fit`},
 		{"time", "[limits]\nmax_turn_time = \"an hour\"", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},
+		{"tool's time", "[limits]\nmax_tool_time = \"0s\"", `FILE:2: limits.max_tool_time: wants more than nothing`},
+		{"tool's output", "[limits]\nmax_tool_output = 3", `FILE:2: limits.max_tool_output: wants 1KiB to 16MiB`},
+		{"rule", "[tools.names]\nbash = \"maybe\"", `FILE:2: tools.names.bash: "maybe" is not one of allow, ask, deny`},
+		{"effect", "[tools.effects]\nburn = \"deny\"", `FILE:2: tools.effects.burn: "burn" is not one of read, edit, run, other`},
+		{"rule of an effect", "[tools.effects]\nrun = \"\"", `FILE:2: tools.effects.run: "" is not one of allow, ask, deny`},
+		{"time of a question", "[tools]\nconfirm_time = \"0s\"", `FILE:2: tools.confirm_time: wants more than nothing`},
 		{"bare time", "[limits]\nmax_turn_time = 60", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},
 		{"no time", "[limits]\nmax_turn_time = \"0s\"", `FILE:2: limits.max_turn_time: wants more than nothing`},
 		{"tokens of a turn", "[limits]\nmax_turn_tokens = 0", `FILE:2: limits.max_turn_tokens: wants 1 or more; leave it out for no limit`},

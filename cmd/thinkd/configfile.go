@@ -20,6 +20,7 @@ type file struct {
 	Dialects      map[string]any          `toml:"dialects"` // see dialects
 	Serve         fileServe               `toml:"serve"`
 	Limits        fileLimits              `toml:"limits"`
+	Tools         fileTools               `toml:"tools"`
 }
 
 type fileProvider struct {
@@ -90,6 +91,8 @@ type fileLimits struct {
 	MaxModelCalls   *int `toml:"max_model_calls"`
 	MaxTurnBytes    any  `toml:"max_turn_bytes"` // see parseSize
 	MaxTurnTime     any  `toml:"max_turn_time"`  // see parseTime
+	MaxToolTime     any  `toml:"max_tool_time"`
+	MaxToolOutput   any  `toml:"max_tool_output"`
 	MaxMessageBytes any  `toml:"max_message_bytes"`
 
 	MaxTurnTokens    *int     `toml:"max_turn_tokens"`

@@ -75,7 +75,9 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: d.providers.defaults,
 		Simulator: simID, Log: log,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
+			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
+		Rules: c.Tools.Rules,
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())

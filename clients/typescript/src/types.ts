@@ -80,6 +80,18 @@ export type ClientInfo = {
 	version?: string;
 };
 
+export type Confirm = {
+	confirm_id: string;
+	call_id: string;
+	name: string;
+	arguments: unknown;
+	title: string;
+	message: string;
+	actions: string[];
+	until: number;
+	truncated?: boolean;
+};
+
 export type Context = {
 	used: number;
 	window: number;
@@ -169,12 +181,35 @@ export type ModelThinking = {
 	as_of?: string;
 };
 
+export type NewTool = {
+	name: string;
+	description?: string;
+	input_schema?: Record<string, unknown>;
+	title?: string;
+	effect?: "read" | "edit" | "run" | "other";
+};
+
+export type OpenTool = {
+	message_id: string;
+	block: number;
+	call_id: string;
+	name: string;
+	arguments?: unknown;
+	invalid_arguments?: string;
+	host?: string;
+	title?: string;
+	truncated?: boolean;
+	output?: string;
+};
+
 export type OpenTurn = {
 	turn_id: string;
 	model: ModelInForce;
 	reasoning: Reasoning;
 	messages: Message[];
 	more?: boolean;
+	confirms?: Confirm[];
+	tools?: OpenTool[];
 	queue: Queued[];
 	held: boolean;
 	more_queued?: boolean;
@@ -207,6 +242,11 @@ export type Reasoning = {
 export type ReasoningDefaults = {
 	effort?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 	fallback?: string;
+};
+
+export type Rules = {
+	names?: Record<string, "allow" | "ask" | "deny">;
+	effects?: Record<string, "allow" | "ask" | "deny">;
 };
 
 export type ServerInfo = {
@@ -367,6 +407,8 @@ export interface Methods {
 			system_prompt?: string;
 			cwd?: string;
 			title?: string;
+			tools?: NewTool[];
+			tool_policy?: Rules;
 			client_id?: string;
 		};
 		result: {
@@ -526,6 +568,27 @@ export interface Methods {
 			next_cursor?: string;
 		};
 	};
+	/** The result of a call that clients run; the first one counts. */
+	"tool/result": {
+		params: {
+			session_id: string;
+			call_id: string;
+			content: Block[];
+			is_error?: boolean;
+		};
+		result: Record<string, unknown>;
+	};
+	/** Answers the question whether a call may run; the first answer counts. */
+	"confirm/answer": {
+		params: {
+			session_id: string;
+			confirm_id: string;
+			action: string;
+		};
+		result: {
+			accepted: boolean;
+		};
+	};
 }
 
 /** Params of notifications by name. */
@@ -539,6 +602,7 @@ export interface Notifications {
 		message_id: string;
 		content: Block[];
 		disposition: string;
+		into?: string;
 	};
 	turn_start: {
 		session_id: string;
@@ -701,6 +765,71 @@ export interface Notifications {
 		usage: Usage;
 		duration_ms: number;
 		error?: Error;
+	};
+	tool_start: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		call_id: string;
+		name: string;
+		arguments?: unknown;
+		invalid_arguments?: string;
+		host?: string;
+		title?: string;
+		truncated?: boolean;
+	};
+	tool_output: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		call_id: string;
+		chunk: string;
+	};
+	tool_end: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		call_id: string;
+		content: Block[];
+		is_error: boolean;
+		duration_ms: number;
+	};
+	confirm: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		confirm_id: string;
+		call_id: string;
+		name: string;
+		arguments: unknown;
+		title: string;
+		message: string;
+		actions: string[];
+		until: number;
+		truncated?: boolean;
+	};
+	confirm_resolved: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		confirm_id: string;
+		action: string;
+		by: string;
+		client?: string;
 	};
 	stale: {
 		session_id: string;

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"encoding/json"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Events of tools. Each call of a finished reply is told by one ToolStart and one ToolEnd, whether it runs or not.
+type (
+	// ToolStart without Host tells a call that nobody runs: its arguments are wrong, or it was refused, or its turn is
+	// over. With the Host tool.Client it asks the clients to run it.
+	ToolStart struct {
+		Message   session.MessageID `json:"message_id"` // the reply
+		Block     int               `json:"block"`
+		CallID    string            `json:"call_id"`
+		Name      string            `json:"name"`
+		Arguments json.RawMessage   `json:"arguments,omitempty"`
+		Invalid   string            `json:"invalid_arguments,omitempty"` // in place of arguments: what is no JSON object
+		Host      tool.Kind         `json:"host,omitempty"`
+		Title     string            `json:"title,omitempty"`
+	}
+	ToolOutput struct {
+		CallID string `json:"call_id"`
+		Chunk  string `json:"chunk"`
+	}
+	ToolEnd struct {
+		Message    session.MessageID `json:"message_id"` // of the results
+		Block      int               `json:"block"`
+		CallID     string            `json:"call_id"`
+		Content    provider.Blocks   `json:"content"`
+		Failed     bool              `json:"is_error"`
+		DurationMS int64             `json:"duration_ms"`
+	}
+
+	// Confirm asks whether a call may run.
+	Confirm struct {
+		ID        string           `json:"confirm_id"`
+		CallID    string           `json:"call_id"`
+		Name      string           `json:"name"`
+		Arguments json.RawMessage  `json:"arguments"`
+		Title     string           `json:"title"`
+		Message   string           `json:"message"`
+		Actions   []session.Action `json:"actions"`
+		Until     int64            `json:"until"` // Unix milliseconds: silence is a no from then on
+	}
+	ConfirmResolved struct {
+		ID     string         `json:"confirm_id"`
+		Action session.Action `json:"action"`
+		By     By             `json:"by"`
+		Client string         `json:"client,omitempty"` // the name that the client gave itself
+	}
+)
+
+func (ToolStart) Method() string       { return "tool_start" }
+func (ToolOutput) Method() string      { return "tool_output" }
+func (ToolEnd) Method() string         { return "tool_end" }
+func (Confirm) Method() string         { return "confirm" }
+func (ConfirmResolved) Method() string { return "confirm_resolved" }
+
+// By says who resolved a question.
+type By string
+
+const (
+	ByClient  By = "client"
+	ByTimeout By = "timeout"  // nobody did in time
+	ByTurnEnd By = "turn_end" // the turn ended before
+)
+
+// toolStart is the ToolStart of a call; host is empty where it does not run.
+func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title string) ToolStart {
+	e := ToolStart{Message: reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: c.Input, Invalid: c.Invalid,
+		Host: host, Title: title}
+	if len(e.Arguments) == 0 && e.Invalid == "" {
+		e.Arguments = json.RawMessage("{}")
+	}
+	return e
+}
+
+func toolEnd(e session.ToolEnd) ToolEnd {
+	return ToolEnd{e.Message, e.Number, e.CallID, e.Content, e.Failed, e.DurationMS}
+}
