@@ -28,6 +28,9 @@ func (g *Growth) Add(piece gjson.Result) string {
 	return g.put(raw[:n])
 }
 
+// Write takes in a text that is whole already.
+func (g *Growth) Write(text string) { g.text.WriteString(text) }
+
 // Rest ends the text and returns what is still to be shown. whole is the text as its sender repeats it at the end, or
 // empty; where it goes on from the text, the rest is taken from there, else the text stays as it was shown.
 func (g *Growth) Rest(whole string) string {

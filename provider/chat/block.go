@@ -17,7 +17,7 @@ type part struct {
 	number  int
 	begun   bool // Begin was told, and number is set
 	since   time.Time
-	text    growth
+	text    provider.Growth
 	field   string          // of thinking: the name that it came under; empty: details or tags
 	chunks  gjson.Result    // of thinking in a content array: the last chunk, for what it holds beside the text
 	array   bool            // it came in a content array
@@ -109,7 +109,7 @@ func (r *reply) thinking(m gjson.Result) error {
 		if !r.spoke && r.form.InlineTags != nil {
 			r.fielded.WriteString(text.Str)
 		}
-		return r.show(p, p.text.add(text))
+		return r.show(p, p.text.Add(text))
 	}
 	if came.IsArray() {
 		return r.detailed(came)
@@ -130,9 +130,9 @@ func (r *reply) text(piece gjson.Result) error {
 		if err != nil {
 			return err
 		}
-		return r.show(p, p.text.add(piece))
+		return r.show(p, p.text.Add(piece))
 	}
-	text := r.content.add(piece)
+	text := r.content.Add(piece)
 	if r.split != nil {
 		return r.parted(r.split.Add(text))
 	}
@@ -149,7 +149,7 @@ func (r *reply) flush() error {
 	if r.split == nil {
 		return nil
 	}
-	rest := r.split.Add(r.content.rest())
+	rest := r.split.Add(r.content.Rest(""))
 	return r.parted(append(rest, r.split.Flush()...))
 }
 
@@ -202,7 +202,7 @@ func (r *reply) inlineThinking(piece thinktag.Piece) error {
 		return err
 	}
 	p.raw.WriteString(piece.Raw)
-	p.text.write(piece.Text)
+	p.text.Write(piece.Text)
 	return r.show(p, piece.Text)
 }
 
@@ -214,7 +214,7 @@ func (r *reply) say(text string) error {
 	if err != nil {
 		return err
 	}
-	p.text.write(text)
+	p.text.Write(text)
 	return r.show(p, text)
 }
 
@@ -263,11 +263,11 @@ func (r *reply) thinkingChunk(chunk gjson.Result) error {
 		inner = chunk.Get("text")
 	}
 	if inner.Type == gjson.String {
-		return r.show(p, p.text.add(inner))
+		return r.show(p, p.text.Add(inner))
 	}
 	inner.ForEach(func(_, t gjson.Result) bool {
 		if text := t.Get("text"); text.Type == gjson.String {
-			err = r.show(p, p.text.add(text))
+			err = r.show(p, p.text.Add(text))
 		}
 		return err == nil
 	})
@@ -322,7 +322,7 @@ func (r *reply) closeOpen() error {
 		return nil
 	}
 	r.open = nil
-	if err := r.show(p, p.text.rest()); err != nil {
+	if err := r.show(p, p.text.Rest("")); err != nil {
 		return err
 	}
 	if !p.begun {
@@ -367,7 +367,7 @@ func (r *reply) state(p *part) (provider.State, error) {
 	if p.opaque != nil {
 		members[r.form.OpaqueField] = p.opaque
 	}
-	data, err := encode(members)
+	data, err := provider.Encode(members)
 	if err != nil {
 		return provider.State{}, r.api.caller.NoAnswer(r.resp, err.Error())
 	}

@@ -19,9 +19,9 @@ type toolCall struct {
 	given    string // the host's id, empty if it gave none
 	begun    bool
 	number   int
-	text     growth // of the arguments
-	waiting  string // of the text, until the name is known
-	members  tree   // to be given back
+	text     provider.Growth // of the arguments
+	waiting  string          // of the text, until the name is known
+	members  tree            // to be given back
 }
 
 // slot is the latest call at an index.
@@ -48,10 +48,10 @@ func (r *reply) toolCall(piece gjson.Result) error {
 	grown := ""
 	switch arguments := piece.Get("function.arguments"); {
 	case arguments.Type == gjson.String:
-		grown = c.text.add(arguments)
+		grown = c.text.Add(arguments)
 	case arguments.IsObject(): // of hosts that forget to write it as a string
 		grown = valid(arguments.Raw)
-		c.text.write(grown)
+		c.text.Write(grown)
 	}
 	return r.showCall(c, grown)
 }
@@ -131,8 +131,8 @@ func (r *reply) mint(c *toolCall) string {
 
 // endCall makes a block of a call.
 func (r *reply) endCall(c *toolCall) error {
-	rest := c.text.rest()
-	if c.name == "" && c.given == "" && c.text.empty() {
+	rest := c.text.Rest("")
+	if c.name == "" && c.given == "" && c.text.String() == "" {
 		r.odd++
 		return nil // an empty place in the list
 	}
@@ -157,7 +157,7 @@ func (r *reply) endCall(c *toolCall) error {
 		b.Invalid = text
 	}
 	if len(c.members) > 0 {
-		data, err := encode(c.members)
+		data, err := provider.Encode(c.members)
 		if err != nil {
 			return r.api.caller.NoAnswer(r.resp, err.Error())
 		}

@@ -21,7 +21,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -109,7 +108,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(c)
+	return provider.Encode(c)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -225,15 +224,4 @@ func (a *API) opens(model string) {
 	if len(a.opened) < most {
 		a.opened[model] = true
 	}
-}
-
-// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
-func encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("request: %w", err)
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }

@@ -20,8 +20,8 @@ type details struct {
 // detail is one element: its members, those of text joined.
 type detail struct {
 	members map[string]json.RawMessage
-	text    *growth // of "text" or "summary"
-	owner   *part   // the block that it came in
+	text    *provider.Growth // of "text" or "summary"
+	owner   *part            // the block that it came in
 }
 
 func (d *detail) string(member string) string { return gjson.ParseBytes(d.members[member]).Str }
@@ -47,11 +47,11 @@ func (d *detail) MarshalJSON() ([]byte, error) {
 	if member := textMember(d.kind()); member != "" && (d.text.String() != "" || d.members[member] != nil) {
 		out[member] = d.text.String()
 	}
-	return encode(out)
+	return provider.Encode(out)
 }
 
 func (ds *details) raw() json.RawMessage {
-	data, err := encode(ds.list)
+	data, err := provider.Encode(ds.list)
 	if err != nil {
 		return json.RawMessage("[]") // members are JSON that was checked: this cannot be
 	}
@@ -85,7 +85,7 @@ func (ds *details) add(piece gjson.Result, cumulative bool) (d *detail, text str
 	ds.came = true
 	d = ds.find(piece)
 	if d == nil {
-		d = &detail{members: map[string]json.RawMessage{}, text: new(growth)}
+		d = &detail{members: map[string]json.RawMessage{}, text: new(provider.Growth)}
 		ds.list = append(ds.list, d)
 		fresh = true
 	}
@@ -99,10 +99,10 @@ func (ds *details) add(piece gjson.Result, cumulative bool) (d *detail, text str
 			}
 			if cumulative && strings.HasPrefix(value.Str, d.text.String()) {
 				text = value.Str[len(d.text.String()):]
-				d.text.write(valid(text))
+				d.text.Write(valid(text))
 				return true
 			}
-			text = d.text.add(value)
+			text = d.text.Add(value)
 		case value.Type == gjson.Null && d.members[name] != nil: // says nothing new
 		default:
 			d.members[name] = json.RawMessage(valid(value.Raw))
@@ -159,7 +159,7 @@ func (r *reply) detail(piece gjson.Result) error {
 			return err
 		}
 		text := r.own(piece, p)
-		p.text.write(text)
+		p.text.Write(text)
 		return r.show(p, text)
 	case thinks:
 		r.own(piece, r.open)

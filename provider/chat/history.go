@@ -303,7 +303,7 @@ func arguments(b provider.ToolCall) (string, error) {
 		}
 		wrong = string(b.Input)
 	}
-	text, err := encode(map[string]string{InvalidArguments: wrong})
+	text, err := provider.Encode(map[string]string{InvalidArguments: wrong})
 	return string(text), err
 }
 

@@ -199,7 +199,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = encode(body); err != nil {
+	if out.body, err = provider.Encode(body); err != nil {
 		return nil, err
 	}
 	out.header = a.header(h)

@@ -49,7 +49,7 @@ type reply struct {
 	named    bool // thinking came under a name of its own
 	filler   string
 	split    *thinktag.Splitter // nil: no text came, or none is parted
-	content  growth             // all text that goes through split
+	content  provider.Growth    // all text that goes through split
 	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
 	repeated int                // how much of it came between tags as well
 
@@ -282,7 +282,7 @@ func (r *reply) finish() error {
 		r.late[r.form.DetailsField] = r.details.raw()
 	}
 	if len(r.late) > 0 {
-		data, err := encode(r.late)
+		data, err := provider.Encode(r.late)
 		if err != nil {
 			return r.api.caller.NoAnswer(r.resp, err.Error())
 		}

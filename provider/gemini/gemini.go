@@ -18,7 +18,6 @@ package gemini
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -92,7 +91,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if t == nil {
 		return json.RawMessage("{}"), nil
 	}
-	return encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
+	return provider.Encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
 }
 
 // Convert is what becomes of earlier thinking.
@@ -137,15 +136,4 @@ func (a *API) stream(ctx context.Context, req *provider.Request, yield func(prov
 // address is where a model answers. Names from the vendor's list begin with "models/".
 func (a *API) address(model string) string {
 	return a.base + "/v1beta/models/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
-}
-
-// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
-func encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("request: %w", err)
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }

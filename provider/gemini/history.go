@@ -321,7 +321,7 @@ func withSignature(part json.RawMessage, signature string) (json.RawMessage, err
 		}
 		members["thoughtSignature"] = text
 	}
-	return encode(members)
+	return provider.Encode(members)
 }
 
 var errNoName = errors.New("a tool call without a name")
@@ -332,11 +332,11 @@ func arguments(b provider.ToolCall) (json.RawMessage, error) {
 	case b.Name == "":
 		return nil, errNoName
 	case b.Invalid != "":
-		return encode(map[string]string{InvalidArguments: b.Invalid})
+		return provider.Encode(map[string]string{InvalidArguments: b.Invalid})
 	case len(text) == 0:
 		return json.RawMessage("{}"), nil
 	case !gjson.ValidBytes(text) || text[0] != '{':
-		return encode(map[string]string{InvalidArguments: string(b.Input)})
+		return provider.Encode(map[string]string{InvalidArguments: string(b.Input)})
 	}
 	return b.Input, nil
 }

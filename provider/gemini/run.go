@@ -109,7 +109,7 @@ func (u *run) close() error {
 	if u.kind == provider.KindThinking {
 		p["thought"] = true
 	}
-	raw, err := encode(p)
+	raw, err := provider.Encode(p)
 	u.parts = append(u.parts, raw)
 	u.plain.Reset()
 	return err
@@ -233,6 +233,6 @@ func (r *reply) mint() string {
 
 // state is the block's parts as the vendor sent them.
 func (r *reply) state(parts []json.RawMessage) (provider.State, error) {
-	data, err := encode(parts)
+	data, err := provider.Encode(parts)
 	return provider.State{Origin: r.origin, Data: data}, err
 }

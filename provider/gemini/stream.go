@@ -66,7 +66,7 @@ func (r *reply) alive() error {
 
 // hop makes one request and reads its answer to the end.
 func (r *reply) hop(ctx context.Context) error {
-	body, err := encode(r.call.body)
+	body, err := provider.Encode(r.call.body)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ package messages
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -99,7 +98,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(c)
+	return provider.Encode(c)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -171,15 +170,4 @@ func repairable(err error, call *call, req *provider.Request) error {
 		e.Repair = StripThinking
 	}
 	return e
-}
-
-// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
-func encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("request: %w", err)
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }

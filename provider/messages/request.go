@@ -155,7 +155,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = encode(b); err != nil {
+	if out.body, err = provider.Encode(b); err != nil {
 		return nil, err
 	}
 	out.header = a.header(a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0))

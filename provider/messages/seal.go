@@ -156,6 +156,6 @@ func (r *reply) state(p *part, set map[string]any) (provider.State, error) {
 		}
 		object["citations"] = append(cited, p.cited...)
 	}
-	data, err := encode(object)
+	data, err := provider.Encode(object)
 	return provider.State{Origin: r.origin, Data: data}, err
 }

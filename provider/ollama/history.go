@@ -182,11 +182,11 @@ func arguments(b provider.ToolCall) (json.RawMessage, error) {
 	text := bytes.TrimSpace(b.Input)
 	switch {
 	case b.Invalid != "":
-		return encode(map[string]string{InvalidArguments: b.Invalid})
+		return provider.Encode(map[string]string{InvalidArguments: b.Invalid})
 	case len(text) == 0:
 		return json.RawMessage("{}"), nil
 	case !gjson.ValidBytes(text) || text[0] != '{':
-		return encode(map[string]string{InvalidArguments: string(b.Input)})
+		return provider.Encode(map[string]string{InvalidArguments: string(b.Input)})
 	}
 	return b.Input, nil
 }

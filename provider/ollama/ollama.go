@@ -17,7 +17,6 @@ package ollama
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -104,7 +103,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if t == nil {
 		return json.RawMessage("{}"), nil
 	}
-	return encode(map[string]any{"think": t})
+	return provider.Encode(map[string]any{"think": t})
 }
 
 // Convert is what becomes of earlier thinking.
@@ -198,15 +197,4 @@ func (a *API) knownLeaky(model string) bool {
 	a.leakyMu.Lock()
 	defer a.leakyMu.Unlock()
 	return a.leaky[model]
-}
-
-// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
-func encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("request: %w", err)
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }

@@ -111,7 +111,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	out.body, err = encode(b)
+	out.body, err = provider.Encode(b)
 	return out, err
 }
 

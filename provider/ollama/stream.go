@@ -286,7 +286,7 @@ func (r *reply) seal(mark string) error {
 		b.Duration = time.Since(open.since)
 	}
 	if mark != "mistaken" {
-		data, err := encode(map[string]string{"thinking": text})
+		data, err := provider.Encode(map[string]string{"thinking": text})
 		if err != nil {
 			return err
 		}

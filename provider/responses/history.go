@@ -266,7 +266,7 @@ func (h *history) stripped(item gjson.Result) error {
 		}
 		return true
 	})
-	data, err := encode(members)
+	data, err := provider.Encode(members)
 	h.input = append(h.input, data)
 	return err
 }

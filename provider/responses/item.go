@@ -186,7 +186,7 @@ func (r *reply) openPart(it *item, kind string, index int64) (*shown, error) {
 		if last.kind == "refusal" {
 			member = "refusal"
 		}
-		data, err := encode(map[string]string{"type": last.kind, member: last.text.String()})
+		data, err := provider.Encode(map[string]string{"type": last.kind, member: last.text.String()})
 		if err != nil {
 			return nil, err
 		}

@@ -133,7 +133,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = encode(b); err != nil {
+	if out.body, err = provider.Encode(b); err != nil {
 		return nil, err
 	}
 	out.header = a.header(h.list, session)
@@ -176,7 +176,7 @@ func parameters(schema json.RawMessage) (json.RawMessage, error) {
 	if members["type"] == nil {
 		members["type"] = json.RawMessage(`"object"`)
 	}
-	return encode(members)
+	return provider.Encode(members)
 }
 
 // strip takes out what the model's row or the host refuses, and names it. The API has no top_k.

@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -112,7 +111,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(c)
+	return provider.Encode(c)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -164,15 +163,4 @@ func (a *API) stream(ctx context.Context, req *provider.Request, yield func(prov
 		return r.whole(ctx, body)
 	}
 	return r.events(ctx, body)
-}
-
-// encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
-func encode(v any) (json.RawMessage, error) {
-	var b strings.Builder
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("request: %w", err)
-	}
-	return json.RawMessage(strings.TrimSuffix(b.String(), "\n")), nil
 }
