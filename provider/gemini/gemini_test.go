@@ -19,13 +19,17 @@ func open(rt http.RoundTripper) *gemini.API {
 	})
 }
 
-func TestFixtures(t *testing.T) {
-	providertest.Run(t, providertest.Suite{
+func suite() providertest.Suite {
+	return providertest.Suite{
 		Glob:   "testdata/*.txtar",
 		New:    func(rt http.RoundTripper) provider.Provider { return open(rt) },
 		Type:   "text/event-stream",
 		Split:  providertest.SplitBlankLines,
 		Noise:  []byte(": a comment\n\ndata: {\"weather\":{\"sky\":\"blue\"}}\n\n"),
 		Update: *update,
-	})
+	}
 }
+
+func TestFixtures(t *testing.T) { providertest.Run(t, suite()) }
+
+func FuzzReply(f *testing.F) { providertest.Fuzz(f, suite()) }

@@ -19,13 +19,15 @@ func newAPI(rt http.RoundTripper) *messages.API {
 	})
 }
 
-func TestFixtures(t *testing.T) {
-	providertest.Run(t, providertest.Suite{
+func suite() providertest.Suite {
+	return providertest.Suite{
 		Glob:   "testdata/*.txtar",
 		New:    func(rt http.RoundTripper) provider.Provider { return newAPI(rt) },
 		Type:   "text/event-stream",
 		Split:  providertest.SplitBlankLines,
 		Noise:  []byte(": comment\n\nevent: novelty\ndata: {\"type\":\"novelty\",\"index\":0}\n\n"),
 		Update: *update,
-	})
+	}
 }
+
+func TestFixtures(t *testing.T) { providertest.Run(t, suite()) }

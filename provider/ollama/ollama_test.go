@@ -17,8 +17,8 @@ func open(rt http.RoundTripper) *ollama.API {
 	return ollama.New(ollama.Config{Provider: "ollama", Vendor: "ollama", BaseURL: "localhost:11434", Client: &http.Client{Transport: rt}})
 }
 
-func TestFixtures(t *testing.T) {
-	providertest.Run(t, providertest.Suite{
+func suite() providertest.Suite {
+	return providertest.Suite{
 		Glob: "testdata/*.txtar",
 		New:  func(rt http.RoundTripper) provider.Provider { return open(rt) },
 		Type: "application/x-ndjson",
@@ -27,5 +27,9 @@ func TestFixtures(t *testing.T) {
 		},
 		Noise:  []byte("{\"weather\":{\"sky\":\"blue\"}}\n"),
 		Update: *update,
-	})
+	}
 }
+
+func TestFixtures(t *testing.T) { providertest.Run(t, suite()) }
+
+func FuzzReply(f *testing.F) { providertest.Fuzz(f, suite()) }

@@ -58,11 +58,7 @@ func (f *fixture) section(name string) []byte {
 
 // Run plays all fixtures.
 func Run(t *testing.T, s Suite) {
-	paths, err := filepath.Glob(s.Glob)
-	if err != nil || len(paths) == 0 {
-		t.Fatalf("no fixtures at %s: %v", s.Glob, err)
-	}
-	for _, path := range paths {
+	for _, path := range s.paths(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txtar"), func(t *testing.T) {
 			f := load(t, path)
 			synctest.Test(t, func(t *testing.T) { s.play(t, f) })
@@ -70,7 +66,15 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-func load(t *testing.T, path string) *fixture {
+func (s Suite) paths(t testing.TB) []string {
+	paths, err := filepath.Glob(s.Glob)
+	if err != nil || len(paths) == 0 {
+		t.Fatalf("no fixtures at %s: %v", s.Glob, err)
+	}
+	return paths
+}
+
+func load(t testing.TB, path string) *fixture {
 	archive, err := txtar.ParseFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -19,17 +19,22 @@ func newAPI(dialect string, rt http.RoundTripper) *responses.API {
 	})
 }
 
-func TestFixtures(t *testing.T) {
-	for _, dialect := range []string{"openai", "azure", "chatgpt", "copilot"} {
-		t.Run(dialect, func(t *testing.T) {
-			providertest.Run(t, providertest.Suite{
-				Glob:   "testdata/" + dialect + "/*.txtar",
-				New:    func(rt http.RoundTripper) provider.Provider { return newAPI(dialect, rt) },
-				Type:   "text/event-stream",
-				Split:  providertest.SplitBlankLines,
-				Noise:  []byte(": comment\n\nevent: response.novelty\ndata: {\"type\":\"response.novelty\",\"output_index\":0,\"sequence_number\":1}\n\n"),
-				Update: *update,
-			})
-		})
+func suite(dialect string) providertest.Suite {
+	return providertest.Suite{
+		Glob:   "testdata/" + dialect + "/*.txtar",
+		New:    func(rt http.RoundTripper) provider.Provider { return newAPI(dialect, rt) },
+		Type:   "text/event-stream",
+		Split:  providertest.SplitBlankLines,
+		Noise:  []byte(": comment\n\nevent: response.novelty\ndata: {\"type\":\"response.novelty\",\"output_index\":0,\"sequence_number\":1}\n\n"),
+		Update: *update,
 	}
 }
+
+func TestFixtures(t *testing.T) {
+	for _, dialect := range []string{"openai", "azure", "chatgpt", "copilot"} {
+		t.Run(dialect, func(t *testing.T) { providertest.Run(t, suite(dialect)) })
+	}
+}
+
+func FuzzReply(f *testing.F)        { providertest.Fuzz(f, suite("openai")) }
+func FuzzCopilotReply(f *testing.F) { providertest.Fuzz(f, suite("copilot")) }
