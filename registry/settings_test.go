@@ -1,0 +1,201 @@
+package registry
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// A file in the forms that were written before there was an override_mode, and with thinking_level alone, means what it
+// meant; written anew it says the same in full.
+func TestOldSettings(t *testing.T) {
+	text, err := os.ReadFile("testdata/settings_2025.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var saved []byte
+	s, err := OpenSettings(nil, nil, text, func(text []byte) error { saved = text; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []Agent{
+		{"both", "", "", Override{Custom, provider.Max, provider.Downgrade}},
+		{"fallback-alone", "", "", Override{Custom, provider.High, provider.ProviderDefault}},
+		{"inherits", "", "Be brief.", Override{Mode: Inherit}},
+		{"level-alone", "anthropic/claude-opus-5", "", Override{Custom, provider.Medium, provider.Downgrade}},
+		{"level-none", "", "", Override{Custom, provider.Off, provider.Downgrade}},
+		{"nothing", "", "Be brief.", Override{Mode: Inherit}},
+		{"reasoning-alone", "", "", Override{Custom, provider.XHigh, provider.FallOff}},
+		{"reasoning-bare", "", "", Override{Custom, provider.High, provider.Downgrade}},
+		{"reasoning-none", "", "", Override{Custom, provider.Off, provider.Downgrade}},
+	}
+	check := func(s *Settings) {
+		t.Helper()
+		if diff := cmp.Diff(want, s.Agents()); diff != "" {
+			t.Errorf("agents (-want +got):\n%s", diff)
+		}
+		if got := s.Defaults("anthropic"); got != (Defaults{Level: provider.Minimal}) {
+			t.Errorf("anthropic's defaults are %+v", got)
+		}
+		if got := s.Defaults("deepseek"); got != (Defaults{Policy: provider.Refuse}) {
+			t.Errorf("deepseek's defaults are %+v", got)
+		}
+	}
+	check(s)
+	if err := s.RemoveAgent("nosuch"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := OpenSettings(nil, nil, saved, nil)
+	if err != nil {
+		t.Fatalf("what was saved: %v\n%s", err, saved)
+	}
+	check(again)
+}
+
+// thinking_level is written for custom overrides alone, as the nearest of its four words.
+func TestOverrideState(t *testing.T) {
+	coarse := map[provider.Level]provider.Level{"": "", provider.Off: provider.Off, provider.Auto: "", provider.On: "", provider.Minimal: provider.Low,
+		provider.Low: provider.Low, provider.Medium: provider.Medium, provider.High: provider.High, provider.XHigh: provider.High, provider.Max: provider.High}
+	for _, effort := range append(provider.AllLevels(), "") {
+		o := Override{Mode: Custom, Level: effort, Policy: provider.FallOff}
+		stated, level := o.State()
+		if want, ok := coarse[effort]; !ok || level != want {
+			t.Errorf("%q is written with the thinking_level %q, want %q", effort, level, want)
+		}
+		if back, err := ReadOverride(&stated, string(level)); err != nil || back != o {
+			t.Errorf("%+v comes back as %+v, %v", o, back, err)
+		}
+		if stated, level := (Override{Mode: Inherit, Level: effort}).State(); stated != (Stated{Mode: "inherit"}) || level != "" {
+			t.Errorf("inherit is written as %+v and %q", stated, level)
+		}
+	}
+}
+
+// A settings file that is not one is refused whole, with the member that is wrong.
+func TestDamagedSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                               "EOF",
+		"{":                              "unexpected EOF",
+		"{} {}":                          "more after",
+		"\x00\x00":                       "invalid character",
+		`{"a":1}`:                        `unknown field "a"`,
+		`{"agents":{"x":{"model":"y"}}}`: `unknown field "model"`,
+		`{"agents":{"x y":{}}}`:          `agents: "x y": an agent's name has`,
+		`{"agents":{"x":{"thinking_level":"xhigh"}}}`:                 `agents.x.thinking_level: unknown thinking level "xhigh"; known: off, low, medium, high`,
+		`{"agents":{"x":{"reasoning":{"effort":"wild"}}}}`:            `agents.x.reasoning.effort: unknown thinking level "wild"`,
+		`{"agents":{"x":{"reasoning":{"fallback":"wild"}}}}`:          `agents.x.reasoning.fallback: unknown fallback "wild"`,
+		`{"agents":{"x":{"reasoning":{"override_mode":"wild"}}}}`:     `agents.x.reasoning.override_mode: unknown mode "wild"`,
+		`{"providers":{"x":{"reasoning_defaults":{"effort":"y"}}}}`:   `providers.x.reasoning_defaults.effort: unknown thinking level "y"`,
+		`{"providers":{"x":{"reasoning_defaults":{"fallback":"y"}}}}`: `providers.x.reasoning_defaults.fallback: unknown fallback "y"`,
+	} {
+		if _, err := OpenSettings(nil, nil, []byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want an error with %q", text, err, want)
+		}
+	}
+}
+
+// A change that cannot be saved is not in force, and one that its maker refuses is not saved.
+func TestSettingsChange(t *testing.T) {
+	broken, saves := errors.New("no room"), 0
+	var fail error
+	s, err := OpenSettings([]Agent{{Name: "a", Model: "file"}}, map[string]Defaults{"p": {Level: provider.Low}}, nil,
+		func([]byte) error { saves++; return fail })
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(model string) func(*Agent) error {
+		return func(a *Agent) error { a.Model = model; return nil }
+	}
+	model := func() string { a, _ := s.Agent("a"); return a.Model }
+	fail = broken
+	if err := s.SetAgent("a", named("x")); !errors.Is(err, broken) || model() != "file" {
+		t.Errorf("after a save that failed (%v) the model is %q", err, model())
+	}
+	if err := s.SetDefaults("p", &Defaults{Level: provider.Max}); !errors.Is(err, broken) || s.Defaults("p").Level != provider.Low {
+		t.Errorf("after a save that failed (%v) the defaults are %+v", err, s.Defaults("p"))
+	}
+	fail, saves = nil, 0
+	if err := s.SetAgent("a", func(*Agent) error { return broken }); !errors.Is(err, broken) || saves != 0 {
+		t.Errorf("a refused change: %v, %d saves", err, saves)
+	}
+	if err := s.SetAgent("a", func(a *Agent) error { a.System = strings.Repeat("x", 1<<20); return nil }); !errors.Is(err, ErrSettingsFull) || saves != 0 {
+		t.Errorf("a change beyond all bounds: %v, %d saves", err, saves)
+	}
+	if err := s.SetAgent("a", named("x")); err != nil || model() != "x" || saves != 1 {
+		t.Errorf("a change: %v, the model is %q after %d saves", err, model(), saves)
+	}
+	if err := s.RemoveAgent("a"); err != nil || model() != "file" {
+		t.Errorf("a removal: %v, the model is %q, want the file's", err, model())
+	}
+	if err := s.SetDefaults("p", &Defaults{}); err != nil || s.Defaults("p") != (Defaults{}) {
+		t.Errorf("empty defaults over the file's: %v, %+v", err, s.Defaults("p"))
+	}
+	if err := s.SetDefaults("p", nil); err != nil || s.Defaults("p").Level != provider.Low {
+		t.Errorf("the file's defaults again: %v, %+v", err, s.Defaults("p"))
+	}
+}
+
+// Changes at the same time are all made, and nobody reads half of one.
+func TestSettingsTogether(t *testing.T) {
+	s, err := OpenSettings(nil, nil, nil, func([]byte) error { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 50 {
+				err := s.SetAgent("a", func(a *Agent) error { a.Model += "x"; a.System += "x"; return nil })
+				if err != nil {
+					t.Error(err)
+				}
+				if a, _ := s.Agent("a"); a.Model != a.System {
+					t.Errorf("half a change: %+v", a)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if a, _ := s.Agent("a"); len(a.Model) != 400 {
+		t.Errorf("%d changes are there, want 400", len(a.Model))
+	}
+}
+
+func TestSourcesInOrder(t *testing.T) {
+	all := Sources{Turn: provider.Max, Session: provider.XHigh, Agent: Override{Custom, provider.High, provider.FallOff}, Config: provider.Medium,
+		Provider: Defaults{provider.Low, provider.ProviderDefault}, Policy: provider.Refuse, Display: provider.Omitted}
+	want := []Ask{
+		{provider.Max, provider.SourceTurn, provider.Refuse, provider.Omitted},
+		{provider.XHigh, provider.SourceSession, provider.Refuse, provider.Omitted},
+		{provider.High, provider.SourceAgent, provider.Refuse, provider.Omitted},
+		{provider.Medium, provider.SourceConfig, provider.Refuse, provider.Omitted},
+		{provider.Low, provider.SourceProvider, provider.Refuse, provider.Omitted},
+		{"", "", provider.Refuse, provider.Omitted},
+		{"", "", provider.FallOff, provider.Omitted},
+		{"", "", provider.ProviderDefault, provider.Omitted},
+		{"", "", "", provider.Omitted},
+	}
+	silence := []func(*Sources){
+		func(s *Sources) { s.Turn = "" }, func(s *Sources) { s.Session = "" }, func(s *Sources) { s.Agent.Level = "" },
+		func(s *Sources) { s.Config = "" }, func(s *Sources) { s.Provider.Level = "" }, func(s *Sources) { s.Policy = "" },
+		func(s *Sources) { s.Agent.Policy = "" }, func(s *Sources) { s.Provider.Policy = "" },
+	}
+	for i, w := range want {
+		if i > 0 {
+			silence[i-1](&all)
+		}
+		if got := all.Ask(); got != w {
+			t.Errorf("with %d silent: %+v, want %+v", i, got, w)
+		}
+	}
+	inherits := Sources{Agent: Override{Inherit, provider.Max, provider.Refuse}, Provider: Defaults{Level: provider.Low}}
+	if got, w := inherits.Ask(), (Ask{Level: provider.Low, Source: provider.SourceProvider}); got != w {
+		t.Errorf("an agent that inherits: %+v, want %+v", got, w)
+	}
+}
