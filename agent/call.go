@@ -55,6 +55,7 @@ func (s *state) startCall() {
 	c := &call{steps: make(chan step, stepsAhead), stop: stop, begun: now, content: now}
 	r.call = c
 	api := r.provider
+	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
 		defer close(c.steps)
 		send := func(st step) bool {

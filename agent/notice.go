@@ -95,20 +95,23 @@ func (s *state) notice(n provider.Notice) {
 
 // checkControl holds what came against what was decided.
 func checkControl(c choice, m reply, usage provider.Usage) []Notice {
-	var notices []Notice
-	counted := usage.Reasoning != nil && *usage.Reasoning > 0
-	control := c.decision.Control
+	level, counted := c.decision.Effective, usage.Reasoning != nil && *usage.Reasoning > 0
+	told := func(severity Severity, kind, format string, args ...any) []Notice {
+		return []Notice{{severity, kind, fmt.Sprintf(format, args...)}}
+	}
 	switch {
-	case control.Mode == provider.ModeOff && c.model.Thinking.Off != provider.OffUpFront && (m.thinking || counted):
-		notices = append(notices, Notice{Warning, noticeNotHonoured,
-			fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())})
-	case control.Thinking() && c.model.Known && !c.model.Thinking.CanDisable() && !m.thinking && !counted:
-		notices = append(notices, Notice{Info, noticeNotHonoured,
-			fmt.Sprintf("%s was asked to think, and showed no thinking", c.model.Ref())})
+	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
+		return nil // between tool calls it thinks, as was told
+	case level == provider.Off && c.decision.Reason == provider.NoThinking && (m.thinking || counted):
+		return told(Warning, noticeNotHonoured, "%s is known not to think, and thought all the same", c.model.Ref())
+	case level == provider.Off && (m.thinking || counted):
+		return told(Warning, noticeNotHonoured, "thinking was switched off, and %s thought all the same", c.model.Ref())
+	case level == provider.Off:
+		return nil
+	case counted && !m.visible && c.decision.Control.Display != provider.Omitted:
+		return told(Info, noticeHidden, "%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
+	case level != provider.Auto && c.model.Known && !c.model.Thinking.CanDisable() && !m.thinking && !counted:
+		return told(Info, noticeNotHonoured, "%s was asked to think, and showed no thinking", c.model.Ref())
 	}
-	if counted && !m.visible && control.Thinking() && control.Display != provider.Omitted {
-		notices = append(notices, Notice{Info, noticeHidden,
-			fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)})
-	}
-	return notices
+	return nil
 }

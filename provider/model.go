@@ -3,6 +3,7 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 )
@@ -241,6 +242,21 @@ type Decision struct {
 	Wire                json.RawMessage `json:"wire,omitempty"` // the part of the body that this decision puts there
 
 	Control Control `json:"-"` // the same for the adapter
+}
+
+// LogValue is the whole decision, as clients are told it.
+func (d Decision) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("source", string(d.Source)),
+		slog.String("requested_effort", string(d.Requested)),
+		slog.String("effective_effort", string(d.Effective)),
+		slog.String("fallback", string(d.Fallback)),
+		slog.String("reason", string(d.Reason)),
+		slog.Any("supported_levels", d.Supported),
+		slog.Bool("used_provider_default", d.UsedProviderDefault),
+		slog.Bool("known_model", d.KnownModel),
+		slog.String("wire", string(d.Wire)),
+	)
 }
 
 // Mode is what an adapter is told to do about thinking.

@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// What came is held against what was decided: for each row, ask and answer the notice that is told, "" for none.
+func TestCheckControl(t *testing.T) {
+	can := map[string]provider.Capability{
+		"effort": {Control: provider.ControlEffort, Levels: []provider.Level{"off", "low", "high"}, Default: "off", Off: provider.OffFull},
+		"steady": {Control: provider.ControlEffort, Levels: []provider.Level{"low", "high"}, Default: "low",
+			Display: []provider.Display{provider.Summarized, provider.Omitted}},
+		"always":   {Control: provider.ControlAlways, Levels: []provider.Level{"on"}, Default: "on"},
+		"none":     {Control: provider.ControlNone, Levels: []provider.Level{"off"}, Default: "off"},
+		"up_front": {Control: provider.ControlEffort, Levels: []provider.Level{"off", "high"}, Default: "high", Off: provider.OffUpFront},
+	}
+	nothing, counted, zero := outcome{}, outcome{tokens: new(70)}, outcome{tokens: new(0)}
+	shown, sealed := outcome{thinking: true, visible: true, tokens: new(70)}, outcome{thinking: true, tokens: new(70)}
+	for _, tc := range []struct {
+		row   string // "": there is none
+		level provider.Level
+		came  outcome
+		want  string
+	}{
+		{"effort", "off", nothing, ""},
+		{"effort", "off", zero, ""},
+		{"effort", "off", counted, "warning control_not_honoured"},
+		{"effort", "off", shown, "warning control_not_honoured"},
+		{"effort", "", shown, "warning control_not_honoured"}, // off is the row's default, and is sent
+		{"effort", "high", nothing, ""},                       // it need not think
+		{"effort", "high", shown, ""},
+		{"effort", "high", counted, "info hidden_thinking"},
+		{"effort", "high", sealed, "info hidden_thinking"},
+		{"effort", "auto", shown, ""},
+		{"effort", "auto", nothing, ""},
+		{"effort", "auto", counted, "info hidden_thinking"},
+		{"steady", "high", nothing, "info control_not_honoured"},
+		{"steady", "high", zero, "info control_not_honoured"},
+		{"steady", "off", nothing, "info control_not_honoured"}, // low is in force
+		{"steady", "auto", nothing, ""},
+		{"steady", "high", shown, ""},
+		{"always", "high", nothing, "info control_not_honoured"}, // nothing can be said to it, and it should think
+		{"always", "off", shown, ""},
+		{"none", "high", nothing, ""},
+		{"none", "high", shown, "warning control_not_honoured"},
+		{"up_front", "off", shown, ""}, // between tool calls, as was told
+		{"up_front", "off", counted, ""},
+		{"", "off", shown, "warning control_not_honoured"},
+		{"", "high", nothing, ""},
+		{"", "high", counted, "info hidden_thinking"},
+		{"", "", shown, ""},
+	} {
+		m := provider.Model{Provider: "p", ID: "m", Known: tc.row != "", Thinking: can[tc.row]}
+		got := checked(t, m, registry.Ask{Level: tc.level, Source: provider.SourceTurn}, tc.came)
+		if diff := cmp.Diff(tc.want, got); diff != "" {
+			t.Errorf("%s asked for %q, %+v (-want +got):\n%s", tc.row, tc.level, tc.came, diff)
+		}
+	}
+	m := provider.Model{Provider: "p", ID: "m", Known: true, Thinking: can["steady"]}
+	if got := checked(t, m, registry.Ask{Level: "high", Display: provider.Omitted}, sealed); got != "" {
+		t.Errorf("thinking that was not to be shown is not shown: %s", got)
+	}
+}
+
+type outcome struct {
+	thinking, visible bool
+	tokens            *int // nil: the vendor counts none
+}
+
+func checked(t *testing.T, m provider.Model, ask registry.Ask, came outcome) (told string) {
+	t.Helper()
+	d, err := registry.Resolve(ask, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range checkControl(choice{model: m, decision: d}, reply{thinking: came.thinking, visible: came.visible}, provider.Usage{Reasoning: came.tokens}) {
+		told += string(n.Severity) + " " + n.Kind
+	}
+	return told
+}
