@@ -42,9 +42,10 @@ type Config struct {
 	// fail with provider.KindAuth.
 	Provider func(id string) provider.Provider
 
-	// Level is the operator's level for all sessions, empty if none; Defaults are those of a provider.
+	// Level is the operator's level for all sessions, empty if none; Defaults are those of a provider, asked for each
+	// turn, on the agent's goroutine.
 	Level    provider.Level
-	Defaults func(providerID string) Defaults
+	Defaults func(providerID string) registry.Defaults
 
 	// Simulator is the id of the provider whose answers are made up, so that people are told.
 	Simulator string
@@ -57,12 +58,6 @@ type Config struct {
 
 	Limits Limits
 	Log    *slog.Logger
-}
-
-// Defaults are a provider's own level and policy, as its operator set them; empty members say nothing.
-type Defaults struct {
-	Level  provider.Level
-	Policy provider.Policy
 }
 
 // Limits end what would run away. The zero value of a member is its default.

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"cmp"
+
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -13,8 +15,7 @@ type choice struct {
 	decision provider.Decision
 }
 
-// decide finds the level for a call: from the turn, else the session, else the operator's own, else the provider's
-// defaults, else the model's row.
+// decide finds the level for a call, from who says it first: see [registry.Sources].
 func (s *state) decide(set session.Settings, o session.Override) (choice, error) {
 	return s.cfg.decide(set, o)
 }
@@ -25,29 +26,13 @@ func (cfg Config) decide(set session.Settings, o session.Override) (choice, erro
 		ref = *o.Model
 	}
 	c := choice{model: cfg.Catalog.Model(ref.Provider, ref.ID), provider: cfg.Provider(ref.Provider)}
-	var defaults Defaults
+	from := registry.Sources{Turn: o.Level, Session: set.Level, Agent: override(set.Agent), Config: cfg.Level,
+		Policy: set.Fallback, Display: cmp.Or(o.Display, set.Display)}
 	if cfg.Defaults != nil {
-		defaults = cfg.Defaults(ref.Provider)
-	}
-	ask := registry.Ask{Policy: set.Fallback, Display: set.Display}
-	if o.Display != "" {
-		ask.Display = o.Display
-	}
-	switch {
-	case o.Level != "":
-		ask.Level, ask.Source = o.Level, provider.SourceTurn
-	case set.Level != "":
-		ask.Level, ask.Source = set.Level, provider.SourceSession
-	case cfg.Level != "":
-		ask.Level, ask.Source = cfg.Level, provider.SourceConfig
-	case defaults.Level != "":
-		ask.Level, ask.Source = defaults.Level, provider.SourceProvider
-	}
-	if ask.Policy == "" {
-		ask.Policy = defaults.Policy
+		from.Provider = cfg.Defaults(ref.Provider)
 	}
 	var err error
-	if c.decision, err = registry.Resolve(ask, c.model); err != nil {
+	if c.decision, err = registry.Resolve(from.Ask(), c.model); err != nil {
 		return c, err
 	}
 	if c.provider != nil {
@@ -56,8 +41,14 @@ func (cfg Config) decide(set session.Settings, o session.Override) (choice, erro
 	return c, err
 }
 
-// Decide is what a session with these settings would get: for a session that is not there yet.
-func (cfg Config) Decide(set session.Settings) (provider.Model, provider.Decision, error) {
-	c, err := cfg.decide(set, session.Override{})
+// override is what a session's agent said when the session was made.
+func override(a session.AgentChoice) registry.Override {
+	return registry.Override{Mode: registry.Custom, Level: a.Level, Policy: a.Fallback}
+}
+
+// Decide is what a turn with this override would get in a session with these settings: for a session that is not
+// there yet, and for whoever wants to know without one.
+func (cfg Config) Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error) {
+	c, err := cfg.decide(set, o)
 	return c.model, c.decision, err
 }

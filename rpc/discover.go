@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // openRPC is an OpenRPC document (spec.open-rpc.org, 1.3).
@@ -160,6 +161,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[wireCatalogModel]():  "Model",
 	reflect.TypeFor[wireThinking]():      "ModelThinking",
 	reflect.TypeFor[wireDefaults]():      "ReasoningDefaults",
+	reflect.TypeFor[registry.Stated]():   "AgentReasoning",
 	reflect.TypeFor[wireAuth]():          "AuthState",
 	reflect.TypeFor[provider.Decision](): "Reasoning",
 }

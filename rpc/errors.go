@@ -140,6 +140,9 @@ func known(err error) *Error {
 	if e, ok := errors.AsType[*registry.AmbiguousError](err); ok {
 		return &Error{Code: CodeInvalidParams, Message: e.Error(), Data: map[string]any{"candidates": words(e.Candidates)}}
 	}
+	if e, ok := errors.AsType[*registry.OverrideError](err); ok {
+		return invalidParams(e.Field, "%v", e.Err)
+	}
 	if e, ok := errors.AsType[*agent.MediaError](err); ok {
 		return invalidParams("content", "%v", e)
 	}
@@ -167,6 +170,7 @@ var sentinels = []struct {
 	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
 	{session.ErrReused, &Error{Code: CodeInvalidParams, Message: "client_id: was used before with other params",
 		Data: map[string]any{"field": "client_id"}}},
+	{registry.ErrSettingsFull, &Error{Code: CodeTooLarge, Message: registry.ErrSettingsFull.Error()}},
 	{session.ErrNotFound, &Error{Code: CodeNotFound, Message: "no such session"}},
 	{session.ErrCursor, &Error{Code: CodeInvalidParams, Message: "cursor: is not one that an answer gave",
 		Data: map[string]any{"field": "cursor"}}},

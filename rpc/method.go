@@ -70,5 +70,5 @@ func coreMethods() []method {
 
 // allMethods is the table of the native protocol.
 func allMethods() []method {
-	return slices.Concat(coreMethods(), modelMethods(), authMethods(), sessionMethods(), historyMethods(), toolMethods())
+	return slices.Concat(coreMethods(), modelMethods(), settingsMethods(), authMethods(), sessionMethods(), historyMethods(), toolMethods())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -27,7 +28,7 @@ type ProviderStatus struct {
 	ID        string
 	Available bool
 	Why       string // why it is not
-	Defaults  agent.Defaults
+	Defaults  registry.Defaults
 
 	// Of its key or login, in the protocol's words.
 	Auth       string // ready, missing, refused, not_needed
@@ -240,11 +241,15 @@ type wireDefaults struct {
 func providers(_ context.Context, c *client, _ nothing) (providersResult, error) {
 	r := providersResult{Providers: []wireProvider{}}
 	for _, s := range c.server.config.Providers() {
-		w := wireProvider{Provider: s.ID, Available: s.Available, Why: s.Why}
-		if s.Defaults != (agent.Defaults{}) {
-			w.Defaults = &wireDefaults{s.Defaults.Level, s.Defaults.Policy}
-		}
-		r.Providers = append(r.Providers, w)
+		r.Providers = append(r.Providers, newWireProvider(s))
 	}
 	return r, nil
+}
+
+func newWireProvider(s ProviderStatus) wireProvider {
+	w := wireProvider{Provider: s.ID, Available: s.Available, Why: s.Why}
+	if s.Defaults != (registry.Defaults{}) {
+		w.Defaults = &wireDefaults{s.Defaults.Level, s.Defaults.Policy}
+	}
+	return w
 }

@@ -141,7 +141,7 @@ func TestProtocolWords(t *testing.T) {
 		{"Words", "../provider", "Level", nil},
 		{"Words", "../provider", "Policy", nil},
 		{"Words", "../provider", "Display", nil},
-		{"Words/Reasoning", "../provider", "Source", []string{"agent"}},
+		{"Words/Reasoning", "../provider", "Source", nil},
 		{"Words/Reasoning", "../provider", "Reason", nil},
 		{"Words/Block", "../provider", "ThinkingKind", nil},
 		{"Words/Session", "../session", "Status", nil},

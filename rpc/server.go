@@ -15,6 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -28,6 +29,7 @@ type Config struct {
 	Listening    func() string // where browsers find the page; nil or empty: nowhere
 	Sessions     *agent.Group
 	Providers    func() []ProviderStatus // in catalog order
+	Settings     *registry.Settings      // what clients set for all sessions
 	DefaultModel func() session.ModelRef // of a session whose client names none
 
 	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. nil: it cannot.

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -16,7 +17,7 @@ import (
 func sessionMethods() []method {
 	return []method{
 		define(method{name: "session/new", doc: "Makes a session and subscribes this connection to it.",
-			later: []string{"agent", "mcp_servers"}}, newSession),
+			later: []string{"mcp_servers"}}, newSession),
 		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered."}, prompt),
 		defineLate(method{name: "turn/wait", doc: "Answers when the turn has ended."}, wait),
 		define(method{name: "session/cancel", doc: "Ends the running turn or takes a queued one out."}, cancel),
@@ -50,6 +51,7 @@ type newParams struct {
 	Fallback string    `json:"fallback,omitempty"`
 	Display  string    `json:"display,omitempty"`
 	System   string    `json:"system_prompt,omitempty"`
+	Agent    string    `json:"agent,omitempty"`
 	CWD      string    `json:"cwd,omitempty"`
 	Title    string    `json:"title,omitempty"`
 	Tools    []newTool `json:"tools,omitempty"`
@@ -82,7 +84,7 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 	if err != nil {
 		return newResult{}, err
 	}
-	model, decision, err := sessions.Config().Decide(record.Settings)
+	model, decision, err := sessions.Config().Decide(record.Settings, session.Override{})
 	if err != nil {
 		return newResult{}, err
 	}
@@ -108,13 +110,15 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 
 // newRecord is what a new session begins with.
 func (c *client) newRecord(ctx context.Context, p newParams) (session.Session, error) {
-	set := session.Settings{Model: c.server.config.DefaultModel()}
-	if p.Model != "" {
-		m, err := c.model(p.Model, "")
-		if err != nil {
-			return session.Session{}, err
-		}
-		set.Model = m
+	named, err := c.agentOf(p.Agent)
+	if err != nil {
+		return session.Session{}, err
+	}
+	set := session.Settings{Agent: choiceOf(named)}
+	if id := cmp.Or(p.Model, named.Model); id == "" {
+		set.Model = c.server.config.DefaultModel()
+	} else if set.Model, err = c.model(id, ""); err != nil {
+		return session.Session{}, err
 	}
 	o, err := override(p.Level, p.Display)
 	if err != nil {
@@ -134,7 +138,7 @@ func (c *client) newRecord(ctx context.Context, p newParams) (session.Session, e
 		return session.Session{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
 	tools, err := c.tools(ctx, p.Tools)
-	return session.Session{Title: title, System: p.System, CWD: p.CWD, Settings: set, Tools: tools, Rules: p.Rules.policy()}, err
+	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Tools: tools, Rules: p.Rules.policy()}, err
 }
 
 type stateResult struct {
@@ -176,7 +180,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 		r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
 		for _, s := range page {
 			// A level that the row lost since it was chosen is told where it matters: at the next turn.
-			model, decision, _ := config.Decide(s.Settings)
+			model, decision, _ := config.Decide(s.Settings, session.Override{})
 			r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))
 		}
 		return r, nil

@@ -40,7 +40,8 @@ var rewrite = flag.Bool("update", false, "write what is played into the transcri
 //	wait 1s          time passes
 //	stop reading     the client takes nothing any more
 //	read             it takes again
-//	restart          the daemon ends and comes again over the same store; the client connects anew
+//	restart          the daemon ends and comes again over the same store and settings; the client connects anew
+//	second MESSAGE   another client says it; its replies, then its updates stand in a section of their own
 //
 // What each message causes at once is over before the next is sent.
 func TestTranscripts(t *testing.T) {
@@ -55,24 +56,31 @@ func TestTranscripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var replies, updates string
+			var replies, updates, second string
 			synctest.Test(t, func(t *testing.T) {
 				s := newStage(t, sectionOf(archive, "model"), 0)
 				s.play(sectionOf(archive, "client"))
 				s.close()
 				s.checkSeq()
 				s.checkShapes(judge)
-				replies, updates = s.shown()
+				replies, updates = s.shown(s.heard)
+				if s.other != nil {
+					answers, told := s.shown(s.other.heard)
+					second = answers + told
+				}
 			})
 			if *rewrite {
 				setSection(archive, "replies", replies)
 				setSection(archive, "updates", updates)
+				if second != "" {
+					setSection(archive, "second", second)
+				}
 				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			for part, got := range map[string]string{"replies": replies, "updates": updates} {
+			for part, got := range map[string]string{"replies": replies, "updates": updates, "second": second} {
 				if diff := cmp.Diff(strings.Split(sectionOf(archive, part), "\n"), strings.Split(got, "\n")); diff != "" {
 					t.Errorf("%s differ; look at what changed, and write it with -update (-transcript +played)\n%s", part, diff)
 				}
@@ -106,6 +114,7 @@ type stage struct {
 	messageBytes int // 0: the default
 
 	store  session.Store
+	kept   []byte // the settings; nil: nobody has set any
 	config agent.Config
 	group  *agent.Group
 
@@ -113,6 +122,9 @@ type stage struct {
 	served chan error
 	read   chan struct{} // closed when the reader has ended
 	gate   chan struct{} // has a token while the client reads
+
+	server *Server
+	other  *guest // nil: there was no second client
 
 	mu    sync.Mutex
 	heard []string // messages, in order; an empty one stands where the client connected anew
@@ -143,19 +155,64 @@ func newStage(t *testing.T, script string, messageBytes int) *stage {
 }
 
 func (s *stage) connect() {
-	var err error
+	settings, err := registry.OpenSettings([]registry.Agent{{Name: "reviewer", Model: "anthropic/claude-opus-4-6", System: "Review.",
+		Reasoning: registry.Override{Mode: registry.Custom, Level: provider.XHigh, Policy: provider.Downgrade}}},
+		map[string]registry.Defaults{"mirror": {Level: provider.Low}}, s.kept,
+		func(text []byte) error { s.kept = text; return nil })
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.config.Defaults = settings.Defaults
 	if s.group, err = agent.NewGroup(s.Context(), s.config); err != nil {
 		s.Fatal(err)
 	}
-	server := NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: s.group,
+	s.server = NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: s.group, Settings: settings,
 		Providers: func() []ProviderStatus {
-			return []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
+			list := []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
+			for i := range list {
+				list[i].Defaults = settings.Defaults(list[i].ID)
+			}
+			return list
 		},
 		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
 	ours, theirs := net.Pipe()
 	s.conn, s.served, s.read = ours, make(chan error, 1), make(chan struct{})
-	go func() { s.served <- server.Serve(s.Context(), theirs) }() // disconnect waits
-	go s.listen(ours, s.read)                                     // ends with the connection; disconnect waits
+	go func() { s.served <- s.server.Serve(s.Context(), theirs) }() // disconnect waits
+	go s.listen(ours, s.read)                                       // ends with the connection; disconnect waits
+}
+
+// guest is a second client, who takes all at once.
+type guest struct {
+	conn   net.Conn
+	served chan error
+	read   chan struct{}
+	heard  []string
+}
+
+// welcome connects the second client, unless it is there.
+func (s *stage) welcome() *guest {
+	if s.other != nil {
+		return s.other
+	}
+	ours, theirs := net.Pipe()
+	g := &guest{conn: ours, served: make(chan error, 1), read: make(chan struct{})}
+	s.other = g
+	go func() { g.served <- s.server.Serve(s.Context(), theirs) }() // leave waits
+	go func() {                                                     // ends with the connection; leave waits
+		defer close(g.read)
+		in := bufio.NewScanner(ours)
+		in.Buffer(nil, 1<<20)
+		for in.Scan() {
+			g.heard = append(g.heard, in.Text())
+		}
+	}()
+	return g
+}
+
+func (g *guest) leave() {
+	g.conn.Close()
+	<-g.served
+	<-g.read
 }
 
 func (s *stage) listen(conn io.Reader, done chan struct{}) {
@@ -203,6 +260,9 @@ func (s *stage) disconnect() {
 
 func (s *stage) close() {
 	s.disconnect()
+	if s.other != nil {
+		s.other.leave()
+	}
 	s.group.Close()
 	s.store.Close()
 }
@@ -228,6 +288,8 @@ func (s *stage) play(lines string) {
 			s.restart()
 		case strings.HasPrefix(line, "{") || strings.HasPrefix(line, "["):
 			s.send(line)
+		case word == "second":
+			s.sendTo(s.welcome().conn, rest)
 		default:
 			s.Fatalf("no such line for a client: %s", line)
 		}
@@ -243,7 +305,9 @@ func (s *stage) restart() {
 }
 
 // send says a message in which names stand for ids.
-func (s *stage) send(line string) {
+func (s *stage) send(line string) { s.sendTo(s.conn, line) }
+
+func (s *stage) sendTo(to io.Writer, line string) {
 	line = regexp.MustCompile(`"([STMC]\d+)"`).ReplaceAllStringFunc(line, func(name string) string {
 		s.name()
 		id, ok := s.ids[strings.Trim(name, `"`)]
@@ -255,7 +319,7 @@ func (s *stage) send(line string) {
 	if m := gjson.Parse(line); m.IsObject() && m.Get("id").Exists() {
 		s.sent[m.Get("id").Raw] = m.Get("method").String()
 	}
-	if _, err := io.WriteString(s.conn, line+"\n"); err != nil {
+	if _, err := io.WriteString(to, line+"\n"); err != nil {
 		s.Fatalf("send: %v", err)
 	}
 }
@@ -290,9 +354,9 @@ var (
 )
 
 // shown is what came back, without what differs from one play to the next.
-func (s *stage) shown() (replies, updates string) {
+func (s *stage) shown(heard []string) (replies, updates string) {
 	s.name()
-	for _, message := range s.heard {
+	for _, message := range heard {
 		if message == "" {
 			continue
 		}
@@ -353,7 +417,11 @@ func firstSeq(u gjson.Result) int64 {
 
 // checkShapes: all is as rpc.discover and protocol.md say.
 func (s *stage) checkShapes(judge schemas) {
-	for _, message := range s.heard {
+	heard := s.heard
+	if s.other != nil {
+		heard = slices.Concat(heard, s.other.heard)
+	}
+	for _, message := range heard {
 		m := gjson.Parse(message)
 		var schema any
 		part := "params"

@@ -68,6 +68,14 @@ type Settings struct {
 	Level    provider.Level   `json:"preferred_thinking_level,omitempty"` // empty: never chosen
 	Fallback provider.Policy  `json:"fallback,omitempty"`                 // empty: downgrade
 	Display  provider.Display `json:"display,omitempty"`                  // empty: summarized
+	Agent    AgentChoice      `json:"agent,omitzero"`
+}
+
+// AgentChoice is the agent that a session was made for, with what it said then: it is fixed, as the system prompt is.
+type AgentChoice struct {
+	Name     string          `json:"name"`
+	Level    provider.Level  `json:"effort,omitempty"`   // empty: the agent has none of its own
+	Fallback provider.Policy `json:"fallback,omitempty"` // empty: the agent has none of its own
 }
 
 // ModelRef names a model at a provider.

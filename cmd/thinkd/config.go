@@ -29,6 +29,7 @@ type config struct {
 	Model         string           // for new sessions; empty: the default model of the first provider that is there
 	ThinkingLevel provider.Level   // empty: nobody said
 	Providers     []providerConfig // in catalog order: the catalog's vendors, the operator's own by name, the simulator
+	Agents        []registry.Agent // by name
 	Serve         serveConfig
 	Dialects      ownDialects // that the operator states
 	Limits        limits
@@ -46,15 +47,9 @@ type providerConfig struct {
 	Key          provider.Secret
 	Login        *loginConfig // nil: there are keys alone
 	Headers      map[string]string
-	Defaults     reasoningDefaults
+	Defaults     registry.Defaults
 	DefaultModel string         // empty: none
 	Rows         []registry.Row // corrections and additions to the catalog
-}
-
-// reasoningDefaults rank below everything that is said of a session. Empty members say nothing.
-type reasoningDefaults struct {
-	Effort   provider.Level
-	Fallback provider.Policy
 }
 
 // limits guard a turn and a connection.
@@ -138,7 +133,8 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 			return config{}, src.errorf("model", "%w", err)
 		}
 	}
-	return c, nil
+	c.Agents, err = src.agents(f.Agents, catalog)
+	return c, err
 }
 
 // fingerprint is equal for equal configs, whatever file they are from. Of keys and of the values of headers it has only
@@ -236,8 +232,9 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 			return providerConfig{}, src.errorf(key+".headers."+name, "%s", problem)
 		}
 	}
-	if p.Defaults, err = src.reasoning(key+".reasoning_defaults", f.Defaults); err != nil {
-		return providerConfig{}, err
+	p.Defaults, err = registry.ReadDefaults(f.Defaults.Effort, f.Defaults.Fallback)
+	if wrong, ok := errors.AsType[*registry.OverrideError](err); ok {
+		return providerConfig{}, src.errorf(key+".reasoning_defaults."+wrong.Field, "%w", wrong.Err)
 	}
 	for i, m := range f.Models {
 		if err := src.spoken(fmt.Sprintf("%s.models.%d", key, i), m, p.API, own); err != nil {
@@ -304,21 +301,6 @@ func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv fu
 		return "", src.errorf(key+".base_url", `missing; say where the API is, such as "https://llm.example.com"`)
 	}
 	return strings.TrimRight(cmp.Or(stated, fromEnv, v.BaseURL), "/"), nil
-}
-
-func (src *source) reasoning(key string, f fileDefaults) (reasoningDefaults, error) {
-	var d reasoningDefaults
-	var err error
-	if d.Effort, err = parseLevel(f.Effort); err != nil {
-		return d, src.errorf(key+".effort", "%w", err)
-	}
-	if f.Fallback == "" {
-		return d, nil
-	}
-	if d.Fallback, err = provider.ParsePolicy(f.Fallback); err != nil {
-		return d, src.errorf(key+".fallback", "%w", err)
-	}
-	return d, nil
 }
 
 // variableName takes the empty word, for a provider that needs no key.

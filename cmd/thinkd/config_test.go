@@ -168,7 +168,7 @@ reasoning_defaults = { effort = "high", fallback = "provider_default" }
 			p := c.at(t, "anthropic")
 			p.BaseURL, p.KeyEnv, p.Key = "http://127.0.0.1:9000", "MY_KEY", provider.NewSecret("mine")
 			p.Headers = map[string]string{"x-team": "a"}
-			p.Defaults = reasoningDefaults{provider.High, provider.ProviderDefault}
+			p.Defaults = registry.Defaults{Level: provider.High, Policy: provider.ProviderDefault}
 		}},
 		{"rows", `
 [[providers.anthropic.models]]
@@ -391,7 +391,7 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, serve, limits, tools`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, agents, serve, limits, tools`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost"},
@@ -403,7 +403,14 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:2: providers.anthropic.api_key: keys have no place in this file; put the key in the environment and name the variable in api_key_env`},
 		{"a key for its variable", "[providers.anthropic]\napi_key_env = \"sk-canary\"",
 			`FILE:2: providers.anthropic.api_key_env: wants the name of an environment variable, not a key`},
-		{"later: agents", "model = \"sim/claude\"\n[agents.reviewer]\nmodel = \"x\"", `FILE:2: agents.reviewer: this version does not serve this yet; leave it out`},
+		{"agent's name", "[agents.\"a b\"]\nmodel = \"sim/claude\"", `FILE:1: agents.a b: an agent's name has letters, digits, dots, dashes and underscores, at most 64`},
+		{"agent's model", "[providers.gateway]\napi = \"messages\"\ndialect = \"anthropic\"\nbase_url = \"http://127.0.0.1:1\"\n[agents.reviewer]\nmodel = \"claude-mythos-5\"",
+			`FILE:6: agents.reviewer.model: model "claude-mythos-5" is at several providers; say which: anthropic/claude-mythos-5, gateway/claude-mythos-5`},
+		{"agent's old level", "[agents.reviewer]\nthinking_level = \"xhigh\"", `FILE:2: agents.reviewer.thinking_level: unknown thinking level "xhigh"; known: off, low, medium, high`},
+		{"agent's effort", "[agents.reviewer]\nmodel = \"sim/claude\"\nreasoning = { effort = \"wild\" }",
+			`FILE:3: agents.reviewer.reasoning.effort: unknown thinking level "wild"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
+		{"agent's mode", "[agents.reviewer.reasoning]\noverride_mode = \"mine\"", `FILE:2: agents.reviewer.reasoning.override_mode: unknown mode "mine"; known: inherit, custom`},
+		{"agent's member", "[agents.reviewer]\nprompt = \"x\"", `FILE:2: agents.reviewer.prompt: unknown; here are known: model, system_prompt, thinking_level, reasoning`},
 		{"later: MCP", "[mcp_servers.files]\ncommand = [\"x\"]", `FILE:1: mcp_servers.files: this version does not serve this yet; leave it out`},
 		{"later: MCP from clients", "[serve]\nmcp_from_clients = true", `FILE:2: serve.mcp_from_clients: this version does not serve this yet; leave it out`},
 		{"a host that is an address", "\n[serve]\nhosts = [\"a.example.com\", \"https://b.example.com\"]",

@@ -18,6 +18,7 @@ type file struct {
 	ThinkingLevel string                  `toml:"thinking_level"`
 	Providers     map[string]fileProvider `toml:"providers"`
 	Dialects      map[string]any          `toml:"dialects"` // see dialects
+	Agents        map[string]fileAgent    `toml:"agents"`
 	Serve         fileServe               `toml:"serve"`
 	Limits        fileLimits              `toml:"limits"`
 	Tools         fileTools               `toml:"tools"`
@@ -43,6 +44,19 @@ type fileLogin struct {
 }
 
 type fileDefaults struct {
+	Effort   string `toml:"effort"`
+	Fallback string `toml:"fallback"`
+}
+
+type fileAgent struct {
+	Model     string         `toml:"model"`
+	System    string         `toml:"system_prompt"`
+	Level     string         `toml:"thinking_level"` // the old form: off, low, medium, high
+	Reasoning *fileReasoning `toml:"reasoning"`
+}
+
+type fileReasoning struct {
+	Mode     string `toml:"override_mode"`
 	Effort   string `toml:"effort"`
 	Fallback string `toml:"fallback"`
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -52,9 +53,9 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
+	var dir string // empty: nothing is kept
 	if store == nil {
-		dir, err := p.data()
-		if err != nil {
+		if dir, err = p.data(); err != nil {
 			return nil, err
 		}
 		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: d.storeState}); err != nil {
@@ -65,6 +66,10 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		}
 	}
 	d.store = store
+	settings, err := openSettings(c, dir, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	if d.providers, err = openProviders(c, keys, catalog, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -72,7 +77,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
-		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: d.providers.defaults,
+		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Simulator: simID, Log: log,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
 			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
@@ -84,7 +89,8 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
-		Listening: d.listening, Sessions: d.agents, Providers: d.providers.status, SetKey: d.providers.setKey, Login: d.providers.login,
+		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
+		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
 		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, catalog) },
 	})
 	return d, nil
@@ -145,19 +151,10 @@ type providers struct {
 
 func (p *providers) find(id string) provider.Provider { return p.byID[id] }
 
-func (p *providers) defaults(id string) agent.Defaults {
-	for _, c := range p.list {
-		if c.ID == id {
-			return agent.Defaults{Level: c.Defaults.Effort, Policy: c.Defaults.Fallback}
-		}
-	}
-	return agent.Defaults{}
-}
-
-func (p *providers) status() []rpc.ProviderStatus {
+func (p *providers) status(settings *registry.Settings) []rpc.ProviderStatus {
 	var list []rpc.ProviderStatus
 	for _, c := range p.list {
-		s := rpc.ProviderStatus{ID: c.ID, Auth: string(login.NoNeed), Defaults: p.defaults(c.ID)}
+		s := rpc.ProviderStatus{ID: c.ID, Auth: string(login.NoNeed), Defaults: settings.Defaults(c.ID)}
 		if source := p.sources[c.ID]; source != nil {
 			state, from := source.Status()
 			s.Auth, s.AuthSource, s.Login = string(state), string(from), source.HasLogin()

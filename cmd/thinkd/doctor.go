@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -20,6 +21,7 @@ func (p *program) doctorCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			well := p.checkConfig()
+			well = p.checkSettings() && well
 			well = p.checkStore(cmd.Context()) && well
 			if !well {
 				return errSaid
@@ -78,6 +80,20 @@ func (p *program) checkKeys() (*login.Keys, error) {
 		p.finding("keys", err, "")
 	}
 	return keys, err
+}
+
+// checkSettings says nothing where clients have set nothing.
+func (p *program) checkSettings() bool {
+	dir, err := p.data()
+	if err != nil {
+		return true // checkStore tells
+	}
+	path := filepath.Join(dir, settingsName)
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	_, err = openSettings(config{}, dir, slog.New(slog.DiscardHandler))
+	return p.finding("settings", err, path)
 }
 
 func (p *program) checkStore(ctx context.Context) bool {

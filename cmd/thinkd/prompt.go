@@ -19,6 +19,7 @@ type promptFlags struct {
 	model    string
 	thinking string
 	session  string
+	agent    string
 	json     bool
 }
 
@@ -52,6 +53,8 @@ Several words are one text; a single - reads it from standard input.`,
 	cmd.Flags().StringVar(&f.model, "model", "", "model `ID`, as provider/id")
 	cmd.Flags().StringVar(&f.thinking, "thinking", "", "`LEVEL` of thinking: off, auto, on, minimal, low, medium, high, xhigh, max")
 	cmd.Flags().StringVar(&f.session, "session", "", "go on with the session of this `ID`")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "begin with the agent of this `NAME`")
+	cmd.MarkFlagsMutuallyExclusive("session", "agent") // a session keeps the agent that it was made for
 	cmd.Flags().BoolVar(&f.json, "json", false, "write the notifications to standard output, one a line")
 	return cmd
 }
@@ -93,6 +96,7 @@ func (p *program) ask(link *rpc.Link, w *watch, f promptFlags, text string) (id 
 		var s struct {
 			ID session.ID `json:"session_id"`
 		}
+		maps.Copy(words, present("agent", f.agent))
 		err = link.Call("session/new", words, &s)
 		id = s.ID
 	} else {

@@ -182,7 +182,7 @@ func (w *keyWalk) value(k written, node *unstable.Node) {
 }
 
 // laterTables are parts of the configuration that this version does not serve, by key without names and numbers.
-var laterTables = []string{"agents", "mcp_servers", "serve.mcp_from_clients"}
+var laterTables = []string{"mcp_servers", "serve.mcp_from_clients"}
 
 func unknownKey(key toml.Key) string {
 	general := slices.Clone(key)

@@ -1,5 +1,19 @@
 // Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.
 
+export type Agent = {
+	agent: string;
+	model_id?: string;
+	system_prompt?: string;
+	reasoning: AgentReasoning;
+	thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+};
+
+export type AgentReasoning = {
+	override_mode?: string;
+	effort?: string;
+	fallback?: string;
+};
+
 export type AuthState = {
 	provider: string;
 	state: string;
@@ -261,6 +275,7 @@ export type Session = {
 	model: ModelInForce;
 	thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 	preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+	agent?: string;
 	cwd: string;
 	created: number;
 	updated: number;
@@ -367,6 +382,37 @@ export interface Methods {
 			providers: Provider[];
 		};
 	};
+	/** What new sessions may begin with by name. */
+	"agents/list": {
+		params: {};
+		result: {
+			agents: Agent[];
+		};
+	};
+	/** Makes, changes or removes an agent; it acts on new sessions. */
+	"agents/set": {
+		params: {
+			agent: string;
+			model_id?: string;
+			system_prompt?: string;
+			reasoning?: AgentReasoning;
+			thinking_level?: string;
+			remove?: boolean;
+		};
+		result: {
+			agent: Agent | null;
+		};
+	};
+	/** A provider's defaults, from the next turn on. */
+	"providers/set": {
+		params: {
+			provider: string;
+			reasoning_defaults?: ReasoningDefaults;
+		};
+		result: {
+			provider: Provider;
+		};
+	};
 	/** Which providers have the key or the login that they need. */
 	"auth/status": {
 		params: {};
@@ -405,6 +451,7 @@ export interface Methods {
 			fallback?: string;
 			display?: string;
 			system_prompt?: string;
+			agent?: string;
 			cwd?: string;
 			title?: string;
 			tools?: NewTool[];

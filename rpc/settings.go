@@ -1,0 +1,167 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// settingsMethods are those on what holds for all sessions and is kept: agents, and the providers' defaults.
+func settingsMethods() []method {
+	return []method{
+		define(method{name: "agents/list", doc: "What new sessions may begin with by name."}, agents),
+		define(method{name: "agents/set", doc: "Makes, changes or removes an agent; it acts on new sessions."}, setAgent),
+		define(method{name: "providers/set", doc: "A provider's defaults, from the next turn on."}, setProvider),
+	}
+}
+
+type wireAgent struct {
+	Name      string          `json:"agent"`
+	Model     string          `json:"model_id,omitempty"`
+	System    string          `json:"system_prompt,omitempty"`
+	Reasoning registry.Stated `json:"reasoning"`
+	Level     provider.Level  `json:"thinking_level,omitempty"` // derived, for clients that know no other
+}
+
+func newWireAgent(a registry.Agent) wireAgent {
+	reasoning, level := a.Reasoning.State()
+	return wireAgent{a.Name, a.Model, a.System, reasoning, level}
+}
+
+type agentsResult struct {
+	Agents []wireAgent `json:"agents"`
+}
+
+func agents(_ context.Context, c *client, _ nothing) (agentsResult, error) {
+	r := agentsResult{Agents: []wireAgent{}}
+	for _, a := range c.server.config.Settings.Agents() {
+		r.Agents = append(r.Agents, newWireAgent(a))
+	}
+	return r, nil
+}
+
+type setAgentParams struct {
+	Name      string           `json:"agent"`
+	Model     *string          `json:"model_id,omitempty"`
+	System    *string          `json:"system_prompt,omitempty"`
+	Reasoning *registry.Stated `json:"reasoning,omitempty"`
+	Level     string           `json:"thinking_level,omitempty"`
+	Remove    bool             `json:"remove,omitempty"`
+}
+
+type setAgentResult struct {
+	Agent *wireAgent `json:"agent"` // null: there is none of that name any more
+}
+
+func setAgent(_ context.Context, c *client, p setAgentParams) (setAgentResult, error) {
+	settings := c.server.config.Settings
+	if err := registry.CheckAgentName(p.Name); err != nil {
+		return setAgentResult{}, invalidParams("agent", "%v", err)
+	}
+	var err error
+	if p.Remove {
+		err = settings.RemoveAgent(p.Name)
+	} else {
+		err = settings.SetAgent(p.Name, func(a *registry.Agent) error { return p.change(c, a) })
+	}
+	if err != nil {
+		return setAgentResult{}, err
+	}
+	after, ok := settings.Agent(p.Name)
+	if !ok {
+		return setAgentResult{}, nil
+	}
+	shown := newWireAgent(after)
+	return setAgentResult{&shown}, nil
+}
+
+// change sets what is stated; what is absent stays.
+func (p setAgentParams) change(c *client, a *registry.Agent) error {
+	if p.Model != nil {
+		a.Model = ""
+		if *p.Model != "" {
+			m, err := c.model(*p.Model, "")
+			if err != nil {
+				return err
+			}
+			a.Model = m.String()
+		}
+	}
+	if p.System != nil {
+		a.System = *p.System
+	}
+	if p.Reasoning == nil && p.Level == "" {
+		return nil
+	}
+	var err error
+	a.Reasoning, err = registry.ReadOverride(p.Reasoning, p.Level)
+	return err
+}
+
+// agentOf is the agent that a client names, the zero one for no name.
+func (c *client) agentOf(name string) (registry.Agent, error) {
+	if name == "" {
+		return registry.Agent{}, nil
+	}
+	a, ok := c.server.config.Settings.Agent(name)
+	if ok {
+		return a, nil
+	}
+	e := invalidParams("agent", "no such agent: %s", characters(name, 100))
+	candidates := []string{}
+	for _, a := range c.server.config.Settings.Agents() {
+		candidates = append(candidates, a.Name)
+	}
+	e.Data["candidates"] = candidates
+	return registry.Agent{}, e
+}
+
+// choiceOf is what a session keeps of the agent that it is made for.
+func choiceOf(a registry.Agent) session.AgentChoice {
+	if a.Reasoning.Mode != registry.Custom {
+		return session.AgentChoice{Name: a.Name}
+	}
+	return session.AgentChoice{Name: a.Name, Level: a.Reasoning.Level, Fallback: a.Reasoning.Policy}
+}
+
+type setProviderParams struct {
+	Provider string        `json:"provider"`
+	Defaults *wireDefaults `json:"reasoning_defaults,omitempty"`
+}
+
+type setProviderResult struct {
+	Provider wireProvider `json:"provider"`
+}
+
+func setProvider(_ context.Context, c *client, p setProviderParams) (setProviderResult, error) {
+	find := func() (names []string, found *ProviderStatus) {
+		for _, s := range c.server.config.Providers() {
+			names = append(names, s.ID)
+			if s.ID == p.Provider {
+				found = &s
+			}
+		}
+		return names, found
+	}
+	if names, found := find(); found == nil {
+		slices.Sort(names)
+		return setProviderResult{}, noProvider(p.Provider, names)
+	}
+	var set *registry.Defaults
+	if p.Defaults != nil {
+		d, err := registry.ReadDefaults(string(p.Defaults.Effort), string(p.Defaults.Fallback))
+		if wrong, ok := errors.AsType[*registry.OverrideError](err); ok {
+			return setProviderResult{}, &registry.OverrideError{Field: "reasoning_defaults." + wrong.Field, Err: wrong.Err}
+		}
+		set = &d
+	}
+	if err := c.server.config.Settings.SetDefaults(p.Provider, set); err != nil {
+		return setProviderResult{}, err
+	}
+	_, after := find()
+	return setProviderResult{newWireProvider(*after)}, nil
+}
