@@ -29,9 +29,10 @@ import (
 // codex-rs/login).
 type ChatGPT struct {
 	Provider string
-	ClientID string // of the application that one logs in to; empty: nobody can
-	Address  string // of the login's server; empty: https://auth.openai.com
-	Port     int    // of the address that the browser comes back to; 0: 1455, which the vendor has on its list
+	ClientID string        // of the application that one logs in to; empty: nobody can
+	Address  string        // of the login's server; empty: https://auth.openai.com
+	Port     int           // of the address that the browser comes back to; 0: 1455, which the vendor has on its list
+	Wait     time.Duration // for a person to log in; 0: ten minutes
 	Client   *http.Client
 }
 
@@ -57,7 +58,7 @@ func (c *ChatGPT) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 	if c.ClientID == "" {
 		return Grant{}, noClient(c.Provider)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, loginTime, &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindAuth,
+	ctx, cancel := context.WithTimeoutCause(ctx, cmp.Or(c.Wait, loginTime), &provider.Error{API: "login", Provider: c.Provider, Kind: provider.KindAuth,
 		Message: "the login was not completed in time"})
 	defer cancel()
 	port := cmp.Or(c.Port, returnPort)
@@ -71,7 +72,7 @@ func (c *ChatGPT) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 	back := &comeback{state: rand.Text(), code: make(chan string, 1), told: make(chan bool, 1)}
 	end := back.serve(l)
 	defer end()
-	show(Prompt{Expires: loginTime, URL: conf.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier),
+	show(Prompt{Expires: cmp.Or(c.Wait, loginTime), URL: conf.AuthCodeURL(back.state, oauth2.S256ChallengeOption(verifier),
 		oauth2.SetAuthURLParam("id_token_add_organizations", "true"), oauth2.SetAuthURLParam("originator", "thinkd"))})
 	var code string
 	select {

@@ -153,7 +153,7 @@ func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, err
 // proxyBase is the API's address by the member of a token that names the proxy of the same host.
 func proxyBase(token string) string {
 	for member := range strings.SplitSeq(token, ";") {
-		if host, ok := strings.CutPrefix(member, "proxy-ep=proxy."); ok {
+		if host, ok := strings.CutPrefix(member, "proxy-ep=proxy."); ok && host != "" {
 			return "https://api." + host
 		}
 	}

@@ -256,7 +256,9 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		case s.refused:
 			s.have = Credential{}
 		default:
-			s.have.renew = time.Now().Add(renewPause)
+			if s.have.renew = time.Now().Add(renewPause); s.have.renew.After(s.have.expires) {
+				s.have.renew = s.have.expires
+			}
 		}
 	})
 	return t

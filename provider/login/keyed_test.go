@@ -1,0 +1,169 @@
+package login_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// adapter answers by its key: with 401 for those that its house refuses.
+type adapter struct {
+	key     provider.Secret
+	refuses func(provider.Secret) error
+}
+
+func (a adapter) Wire(*provider.Request) (json.RawMessage, error) { return json.RawMessage(`{}`), nil }
+
+func (a adapter) Stream(context.Context, *provider.Request) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		if err := a.refuses(a.key); err != nil {
+			yield(nil, err)
+			return
+		}
+		if yield(provider.Alive{}, nil) {
+			yield(provider.Stop{}, nil)
+		}
+	}
+}
+
+// call is what a call tells: its events and its error.
+func call(t *testing.T, p provider.Provider) (events int, failure error) {
+	t.Helper()
+	for _, err := range p.Stream(t.Context(), &provider.Request{}) {
+		if err != nil {
+			if failure != nil {
+				t.Error("two errors")
+			}
+			failure = err
+			continue
+		}
+		events++
+	}
+	return events, failure
+}
+
+func TestKeyed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := logIn(t, sim.LoginsConfig{})
+		var mu sync.Mutex
+		opened, refused := 0, map[provider.Secret]bool{}
+		denied := &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "expired"}
+		failure := error(nil) // for all keys
+		p, err := login.NewKeyed(h.Source, func(c login.Credential) (provider.Provider, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			opened++
+			return adapter{c.Key, func(key provider.Secret) error {
+				mu.Lock()
+				defer mu.Unlock()
+				if refused[key] {
+					return denied
+				}
+				return failure
+			}}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		good := func(want int) {
+			t.Helper()
+			if n, err := call(t, p); n != 2 || err != nil {
+				t.Errorf("%d events, %v", n, err)
+			}
+			if opened != want {
+				t.Errorf("%d adapters, want %d", opened, want)
+			}
+		}
+		good(2) // that without a key too
+		good(2)
+		refused[h.credential(t).Key] = true
+		good(3)
+
+		// Refused with each token: told once, after one more try.
+		before := h.logins.Exchanges()
+		failure = denied
+		if n, err := call(t, p); n != 0 || err != error(denied) {
+			t.Errorf("%d events, %v", n, err)
+		}
+		if n := h.logins.Exchanges() - before; n != 1 {
+			t.Errorf("%d exchanges", n)
+		}
+		// Of another kind: not tried again.
+		before = h.logins.Exchanges()
+		failure = &provider.Error{Kind: provider.KindAuth, Status: 403}
+		if _, err := call(t, p); err != failure {
+			t.Errorf("%v", err)
+		}
+		if n := h.logins.Exchanges() - before; n != 0 {
+			t.Errorf("%d exchanges for a 403", n)
+		}
+
+		// Many calls at once with a token that is refused: one new token for all.
+		failure = nil
+		refused[h.credential(t).Key] = true
+		before = h.logins.Exchanges()
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if n, err := call(t, p); n != 2 || err != nil {
+					t.Errorf("%d events, %v", n, err)
+				}
+			})
+		}
+		all.Wait()
+		if n := h.logins.Exchanges() - before; n != 1 {
+			t.Errorf("%d exchanges for calls at once", n)
+		}
+
+		h.logins.Revoke()
+		refused[h.credential(t).Key] = true
+		if n, err := call(t, p); n != 0 || kindOf(err) != provider.KindAuth || !strings.Contains(err.Error(), "thinkd auth login") {
+			t.Errorf("%d events, %v", n, err)
+		}
+		if err := h.SetKey(provider.Secret{}); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := call(t, p); n != 0 || !strings.Contains(err.Error(), "not logged in") {
+			t.Errorf("%d events, %v", n, err)
+		}
+	})
+}
+
+func TestKeyedBroken(t *testing.T) {
+	source := login.NewSource(login.Config{Provider: "a", Keys: open(t, "")})
+	defer source.Close()
+	broken := errors.New("no such dialect")
+	if _, err := login.NewKeyed(source, func(login.Credential) (provider.Provider, error) { return nil, broken }); err != broken {
+		t.Errorf("%v", err)
+	}
+	p, err := login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) {
+		if c.Key.IsZero() {
+			return adapter{c.Key, func(provider.Secret) error { return nil }}, nil
+		}
+		return nil, broken
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := call(t, p); n != 2 || err != nil {
+		t.Errorf("without a key: %d, %v", n, err)
+	}
+	if err := source.SetKey(provider.NewSecret("k")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := call(t, p); n != 0 || !errors.Is(err, broken) {
+		t.Errorf("%d, %v", n, err)
+	}
+	if wire, err := p.Wire(&provider.Request{}); err != nil || string(wire) != "{}" {
+		t.Errorf("%s, %v", wire, err)
+	}
+}
