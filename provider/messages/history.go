@@ -3,6 +3,7 @@ package messages
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -49,6 +50,9 @@ type source struct {
 // prompt-caching, preserved-thinking); a prefix that is too short to cache costs nothing.
 var ephemeral = &cacheControl{Type: "ephemeral"}
 
+// callID is what the API takes as the id of a call, each once in a conversation.
+var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
 // interrupted stands between the results of an interrupted round of calls and the next prompt, where it is wanted.
 const interrupted = "(interrupted)"
 
@@ -58,6 +62,7 @@ type history struct {
 	strip  bool
 	manual bool // thinking has a budget
 	closed bool // interrupted was put in
+	calls  provider.CallIDs
 	row    provider.Model
 	unseen int // media that were left out
 	count  provider.Conversion
@@ -65,7 +70,7 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	return &history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking),
-		manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model}
+		manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model, calls: provider.CallIDs{Fits: callID.MatchString}}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
@@ -192,13 +197,14 @@ func (h *history) block(b provider.Block) (any, error) {
 		return &block{Type: "text", Text: &b.Text}, nil
 	case provider.ToolCall:
 		if own {
+			h.calls.Own(b.ID, gjson.GetBytes(b.State.Data, "id").Str)
 			return b.State.Data, nil
 		}
 		input, err := arguments(b)
-		return &block{Type: "tool_use", ID: b.ID, Name: b.Name, Input: input}, err
+		return &block{Type: "tool_use", ID: h.calls.New(b.ID), Name: b.Name, Input: input}, err
 	case provider.ToolResult:
 		content, err := h.blocks(b.Blocks)
-		return &block{Type: "tool_result", CallID: b.CallID, Content: content, IsError: b.Failed}, err
+		return &block{Type: "tool_result", CallID: h.calls.Of(b.CallID), Content: content, IsError: b.Failed}, err
 	case provider.Media:
 		return media(b)
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/tidwall/gjson"
 
@@ -18,11 +17,10 @@ import (
 type history struct {
 	origin     provider.Origin // what a state has to say to go back
 	modelBound bool
-	bare       int               // items up to the so-manieth go without reasoning and ids: a repair is in force
-	seen       int               // items so far
-	calls      map[string]string // our id of a call to the one on the wire, the latest of that name
-	taken      map[string]bool   // ids on the wire
-	custom     map[string]bool   // those whose result is of the custom kind
+	bare       int // items up to the so-manieth go without reasoning and ids: a repair is in force
+	seen       int // items so far
+	calls      provider.CallIDs
+	custom     map[string]bool // names on the wire of calls whose result is of the custom kind
 	count      provider.Conversion
 	list       []provider.Message // as the model is shown them
 	unseen     int                // media that were left out
@@ -34,7 +32,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 	h := &history{
 		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: req.Model.ID},
 		modelBound: a.quirks.ModelBound,
-		calls:      map[string]string{}, taken: map[string]bool{}, custom: map[string]bool{},
+		calls:      provider.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}
 	h.list, h.unseen = provider.Show(req.Messages, req.Model, "image", "pdf")
@@ -274,7 +272,7 @@ func (h *history) stripped(item gjson.Result) error {
 func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
 	if e.item.Exists() {
 		id := e.item.Get("call_id").Str
-		h.calls[b.ID], h.taken[id] = id, true
+		h.calls.Own(b.ID, id)
 		h.custom[id] = e.kind == "custom_tool_call"
 		if raw {
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
@@ -293,21 +291,11 @@ func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
 		}
 		arguments = compact.String()
 	}
-	h.input = append(h.input, functionCall{"function_call", h.mint(b.ID), b.Name, arguments})
+	h.input = append(h.input, functionCall{"function_call", h.calls.New(b.ID), b.Name, arguments})
 	return nil
 }
 
 // longestID is what the API takes as call_id, in characters.
 const longestID = 64
 
-// mint is the id on the wire of a call that another API made: the same if it fits and was not used before, else one
-// made of it, so that it is the same in each later request.
-func (h *history) mint(id string) string {
-	wire := id
-	for n := 0; wire == "" || len(wire) > longestID || h.taken[wire]; n++ {
-		hash := sha256.Sum256([]byte(strconv.Itoa(n) + " " + id))
-		wire = "call_" + hex.EncodeToString(hash[:12])
-	}
-	h.calls[id], h.taken[wire] = wire, true
-	return wire
-}
+func fits(id string) bool { return len(id) <= longestID }

@@ -61,10 +61,7 @@ func (h *history) user(blocks provider.Blocks) error {
 }
 
 func (h *history) result(b provider.ToolResult) error {
-	id, ok := h.calls[b.CallID]
-	if !ok {
-		id = h.mint(b.CallID)
-	}
+	id := h.calls.Of(b.CallID)
 	out := callOutput{Type: "function_call_output", CallID: id}
 	if h.custom[id] {
 		out.Type = "custom_tool_call_output"
