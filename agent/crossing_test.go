@@ -109,11 +109,17 @@ func logged(b provider.Block) (provider.Block, error) {
 	return provider.UnmarshalBlock(data)
 }
 
-var (
-	twoCalls = []sim.Part{{Kind: sim.Text, Text: "Both."}, {Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "a"}`)},
+var answered = sim.Part{Kind: sim.Text, Text: "The second one is later."}
+
+// twoCalls has ids that are the same in each turn, and not to everybody's liking, where that is the habit.
+func (p placed) twoCalls() []sim.Part {
+	parts := []sim.Part{{Kind: sim.Text, Text: "Both."}, {Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "a"}`)},
 		{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "b"}`)}}
-	answered = sim.Part{Kind: sim.Text, Text: "The second one is later."}
-)
+	if p.row.API == "ollama" || p.row.API == "chat" && p.row.Dialect != "mistral" {
+		parts[1].ID, parts[2].ID = "functions.read:0", "functions.read:1"
+	}
+	return parts
+}
 
 // results answers the last n calls of a message; one failed, one with an image.
 func (r *ride) results(p placed, t *session.Turn, m *session.Message, n int) {
@@ -141,7 +147,7 @@ func (r *ride) loop(ctx context.Context, p placed) error {
 	}
 	t := r.prompt(p, prompt...)
 	if p.row.Tools {
-		m, err := r.call(ctx, p, t, twoCalls...)
+		m, err := r.call(ctx, p, t, p.twoCalls()...)
 		if err != nil {
 			return fmt.Errorf("the calls: %w", err)
 		}
@@ -188,7 +194,7 @@ func (r *ride) cut(ctx context.Context, p placed) error {
 		return nil
 	}
 	t = r.prompt(p, provider.Text{Text: "Read them again."})
-	if m, err = r.call(ctx, p, t, twoCalls...); err != nil {
+	if m, err = r.call(ctx, p, t, p.twoCalls()...); err != nil {
 		return err
 	}
 	r.results(p, t, m, 1)
