@@ -12,7 +12,6 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -36,7 +35,7 @@ var (
 // Config is what all agents of a daemon share.
 type Config struct {
 	Store   session.Store
-	Catalog *registry.Catalog
+	Catalog Catalog
 
 	// Provider finds a provider by its configured id, nil if there is none. One without a key is there: its calls
 	// fail with provider.KindAuth.
@@ -58,6 +57,15 @@ type Config struct {
 
 	Limits Limits
 	Log    *slog.Logger
+}
+
+// Catalog knows the models: a *registry.Catalog, or a *registry.Current, whose catalog is replaced now and then. A
+// turn keeps what it began with.
+type Catalog interface {
+	Model(providerID, name string) provider.Model
+	Find(modelID string) (provider.Model, error)
+	Models() []provider.Model
+	Providers() []string
 }
 
 // Limits end what would run away. The zero value of a member is its default.

@@ -180,6 +180,7 @@ type Model struct {
 	Known     bool         `json:"-"`                 // false: there is no row, and nothing below is known
 	Thinking  Capability   `json:"thinking"`
 	Window    int          `json:"context_window,omitempty"`    // tokens; 0: not known
+	NumCtx    int          `json:"num_ctx,omitempty"`           // tokens of the window that the server is asked for, where it can be; 0: as the adapter does
 	MaxOutput int          `json:"max_output_tokens,omitempty"` // tokens; 0: not known
 	Input     []string     `json:"input,omitempty"`             // text, image, pdf
 	Tools     bool         `json:"tools,omitempty"`

@@ -10,6 +10,8 @@ import (
 )
 
 // Provider is a vendor as configured. Rows correct the vendor's rows member by member, or add to them.
+// What is known of a model comes from the configuration, else from its server as it is now, else from listings of some
+// time ago, else from the catalog.
 type Provider struct {
 	ID     string // what clients call it; no slash in it
 	Vendor string // whose rows it has; empty: none but its own
@@ -20,28 +22,31 @@ type Provider struct {
 
 	Rows []Row
 
+	// What the provider's host told when it was last asked, and what a database of others said: rows whose members are
+	// zero where nobody told. The first corrects the vendor's rows and adds to them, the second adds and fills in;
+	// nothing takes a row away.
+	Refreshed, Noted []provider.Model
+
 	// Live tells what the provider's server has, where that can be asked; nil: nothing. It is called at each look-up, so
-	// it answers from what it knows, and what it returned never changes.
+	// it answers from what it knows, and what it returned never changes. Its rows are as those of Refreshed.
 	Live func() []provider.Model
 }
 
 // Catalog is what is known about the models of all configured providers.
 type Catalog struct {
 	providers []string
-	models    []provider.Model
-	byID      map[string]map[string]provider.Model // provider, then id; aliases included
-	spoken    map[string]spoken                    // by provider: to models without a row
-	asks      map[string]func() []provider.Model   // by provider: what its server has
-	resells   map[string]bool                      // by provider: its models are other vendors'
+	stocks    map[string]*stock // by provider
+	skipped   []error
 }
 
 // spoken is how a model is spoken to.
 type spoken struct{ api, dialect string }
 
-// New makes a catalog. Its order is that of providers, then that of the vendor's rows, then that of the rows added. An
-// inconsistent row is a *[RowError].
+// New makes a catalog. Its order is that of providers, then that of the vendor's rows, then that of the rows added by
+// listings and by the configuration. An inconsistent row of the configuration is a *[RowError]; of a listing it is left
+// out, see [Catalog.Skipped].
 func New(providers []Provider) (*Catalog, error) {
-	c := &Catalog{byID: map[string]map[string]provider.Model{}, spoken: map[string]spoken{}, asks: map[string]func() []provider.Model{}, resells: map[string]bool{}}
+	c := &Catalog{stocks: map[string]*stock{}}
 	for _, p := range providers {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -63,11 +68,14 @@ func Default() *Catalog {
 	return c
 }
 
+// Skipped is why rows of listings were left out: each error is a *[RowError].
+func (c *Catalog) Skipped() []error { return slices.Clone(c.skipped) }
+
 func (c *Catalog) add(p Provider) error {
 	if p.ID == "" || strings.Contains(p.ID, "/") {
 		return fmt.Errorf("provider %q: the id must be a word without a slash", p.ID)
 	}
-	if _, ok := c.byID[p.ID]; ok {
+	if _, ok := c.stocks[p.ID]; ok {
 		return fmt.Errorf("provider %s: named twice", p.ID)
 	}
 	var vendor vendorRows
@@ -77,47 +85,49 @@ func (c *Catalog) add(p Provider) error {
 			return fmt.Errorf("provider %s: no vendor is named %q", p.ID, p.Vendor)
 		}
 	}
-	rows := newRows(p, vendor)
+	s := newStock(p, vendor)
+	c.skipped = append(c.skipped, s.list(p.Refreshed, s.tell)...)
+	c.skipped = append(c.skipped, s.list(p.Noted, s.note)...)
+	s.base = s.index()
 	for _, r := range p.Rows {
-		if err := rows.put(r); err != nil {
+		if err := s.put(r); err != nil {
 			return err
 		}
 	}
-	for _, m := range rows.list {
-		if err := check(m); err != nil {
-			return err
-		}
-	}
+	s.byID = s.index()
 	c.providers = append(c.providers, p.ID)
-	c.models = append(c.models, rows.list...)
-	c.byID[p.ID], c.spoken[p.ID], c.asks[p.ID] = rows.index(), rows.spoken, p.Live
-	c.resells[p.ID] = vendor.Resells
+	c.stocks[p.ID] = s
 	return nil
 }
 
-// rows are one provider's while they are put together.
-type rows struct {
+// stock is what one provider has. It is put together once and never changes.
+type stock struct {
 	provider string
+	vendor   string
+	resells  bool // its models are other vendors'
 	spoken   spoken
 	display  []provider.Display
-	list     []provider.Model
-	aliases  map[string]string // alias to id
-	stated   map[string]bool   // ids that the configuration has named
+	rows     []provider.Model
+	aliases  map[string]string         // alias to id
+	stated   map[string]Row            // of the configuration
+	base     map[string]provider.Model // without the configuration; aliases included
+	byID     map[string]provider.Model // with it
+	live     func() []provider.Model   // nil: the server cannot be asked
 }
 
-func newRows(p Provider, v vendorRows) *rows {
-	r := &rows{provider: p.ID, display: v.Display, aliases: map[string]string{}, stated: map[string]bool{}}
-	r.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
+func newStock(p Provider, v vendorRows) *stock {
+	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, live: p.Live}
+	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
 	for _, row := range v.Models {
 		m := row.Model
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
-		m.API, m.Dialect = r.spoken.or(m.API, m.Dialect).both()
-		r.list = append(r.list, complete(m, m.Thinking.Budgets))
+		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
+		s.rows = append(s.rows, complete(m, m.Thinking.Budgets))
 		for _, alias := range row.Aliases {
-			r.aliases[alias] = m.ID
+			s.aliases[alias] = m.ID
 		}
 	}
-	return r
+	return s
 }
 
 // or is what is stated, else s. A dialect is one of its API: another API does not inherit it.
@@ -130,38 +140,73 @@ func (s spoken) or(api, dialect string) spoken {
 
 func (s spoken) both() (api, dialect string) { return s.api, s.dialect }
 
-func (r *rows) put(row Row) error {
-	switch {
-	case row.ID == "":
-		return &RowError{Provider: r.provider, Field: "id", Problem: "missing"}
-	case r.stated[row.ID]:
-		return &RowError{r.provider, row.ID, "id", "a second row for the same model"}
+// list puts rows of a listing over those that are there, or adds them. What contradicts itself is left out.
+func (s *stock) list(told []provider.Model, over func(base provider.Model, known bool, told provider.Model) (provider.Model, error)) (skipped []error) {
+	for _, row := range told {
+		row.ID = cmp.Or(s.aliases[row.ID], row.ID)
+		i := s.find(row.ID)
+		var base provider.Model
+		if i >= 0 {
+			base = s.rows[i]
+		}
+		m, err := over(base, i >= 0, row)
+		switch {
+		case err != nil:
+			skipped = append(skipped, err)
+		case i >= 0:
+			s.rows[i] = m
+		case row.ID != "":
+			s.rows = append(s.rows, m)
+		}
 	}
-	r.stated[row.ID] = true
-	if i := r.find(row.ID); i >= 0 {
-		r.list[i] = complete(row.over(r.list[i]), row.Budgets)
-		return nil
+	return skipped
+}
+
+// put puts a row of the configuration over those that are there, or adds it.
+func (s *stock) put(row Row) error {
+	if row.ID == "" {
+		return &RowError{Provider: s.provider, Field: "id", Problem: "missing"}
 	}
-	base := provider.Model{API: r.spoken.api, Dialect: r.spoken.dialect, Tools: true, Thinking: provider.Capability{Display: r.display}}
-	if i := r.find(r.aliases[row.ID]); i >= 0 {
-		base = r.list[i]
-		delete(r.aliases, row.ID) // from now on a row of its own
+	if _, ok := s.stated[row.ID]; ok {
+		return &RowError{s.provider, row.ID, "id", "a second row for the same model"}
 	}
-	base.Provider, base.ID = r.provider, row.ID
-	r.list = append(r.list, complete(row.over(base), row.Budgets))
+	s.stated[row.ID] = row
+	i := s.find(row.ID)
+	base := s.blank(row.ID)
+	switch alias := s.find(s.aliases[row.ID]); {
+	case i >= 0:
+		base = s.rows[i]
+	case alias >= 0:
+		base = s.rows[alias]
+		base.ID = row.ID
+		delete(s.aliases, row.ID) // from now on a row of its own
+	}
+	m := row.over(base, s.vendor)
+	if m.Thinking.Control == "" && s.live != nil && row.silent() {
+		return nil // the server tells the rest, when it is there
+	}
+	m = complete(m, row.Budgets)
+	if err := check(m); err != nil {
+		return err
+	}
+	if i >= 0 {
+		s.rows[i] = m
+	} else {
+		s.rows = append(s.rows, m)
+	}
 	return nil
 }
 
-func (r *rows) find(id string) int {
-	return slices.IndexFunc(r.list, func(m provider.Model) bool { return m.ID == id })
+func (s *stock) find(id string) int {
+	return slices.IndexFunc(s.rows, func(m provider.Model) bool { return m.ID == id })
 }
 
-func (r *rows) index() map[string]provider.Model {
+func (s *stock) index() map[string]provider.Model {
 	byID := map[string]provider.Model{}
-	for _, m := range r.list {
+	for _, m := range s.rows {
 		byID[m.ID] = m
 	}
-	for alias, id := range r.aliases {
+	for alias, id := range s.aliases {
 		m := byID[id]
 		m.ID = alias // what was asked for is what goes on the wire
 		byID[alias] = m
@@ -169,14 +214,21 @@ func (r *rows) index() map[string]provider.Model {
 	return byID
 }
 
-// Model is a provider's model by its id, compared exactly. One without a row has Known == false and no facts; it is
-// spoken to as the provider's models usually are.
+// Model is a provider's model by its id, compared exactly. One without a row has Known == false and no facts but those
+// that somebody told; it is spoken to as the provider's models usually are.
 func (c *Catalog) Model(providerID, name string) provider.Model {
-	if m, ok := c.row(providerID, name); ok {
+	s := c.stocks[providerID]
+	if s == nil {
+		return provider.Model{Provider: providerID, ID: name, Name: name, Source: provider.FromNobody}
+	}
+	if m, ok := s.row(name); ok {
 		return m
 	}
-	usual := c.spoken[providerID]
-	return provider.Model{Provider: providerID, ID: name, Name: name, API: usual.api, Dialect: usual.dialect, Source: provider.FromNobody}
+	m := provider.Model{Provider: providerID, ID: name, Name: name, API: s.spoken.api, Dialect: s.spoken.dialect, Source: provider.FromNobody}
+	if row, ok := s.stated[name]; ok { // it waits for a server that is not there
+		m.NumCtx = row.NumCtx
+	}
+	return m
 }
 
 // Models lists all rows in catalog order. Other ids of the same model are not listed. The list is the caller's, what
@@ -184,7 +236,7 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 func (c *Catalog) Models() []provider.Model {
 	var list []provider.Model
 	for _, id := range c.providers {
-		list = append(list, c.listed(id)...)
+		list = append(list, c.stocks[id].models()...)
 	}
 	return list
 }
@@ -193,9 +245,8 @@ func (c *Catalog) Models() []provider.Model {
 func (c *Catalog) Providers() []string { return slices.Clone(c.providers) }
 
 // Find is the model that a client names: provider/id, or a bare id if just one provider has it, those apart that resell
-// it. The first path segment
-// is the provider if one is so named; then the rest is its model's id, with a row or without. The error is a
-// *[NotFoundError] or an *[AmbiguousError].
+// it. The first path segment is the provider if one is so named; then the rest is its model's id, with a row or without.
+// The error is a *[NotFoundError] or an *[AmbiguousError].
 func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	if first, rest, ok := strings.Cut(modelID, "/"); ok && slices.Contains(c.providers, first) {
 		if rest == "" {
@@ -205,7 +256,7 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	}
 	var found []provider.Model
 	for _, id := range c.providers {
-		if m, ok := c.row(id, modelID); ok {
+		if m, ok := c.stocks[id].row(modelID); ok {
 			found = append(found, m)
 		}
 	}
@@ -227,5 +278,5 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 
 // firstHand are the models of those that do not resell them.
 func (c *Catalog) firstHand(list []provider.Model) []provider.Model {
-	return slices.DeleteFunc(slices.Clone(list), func(m provider.Model) bool { return c.resells[m.Provider] })
+	return slices.DeleteFunc(slices.Clone(list), func(m provider.Model) bool { return c.stocks[m.Provider].resells })
 }

@@ -469,6 +469,7 @@ func TestLive(t *testing.T) {
 	want := provider.Model{Provider: "here", ID: "a", Name: "a", API: "responses", Dialect: "xai", Known: true, Thinking: toggle,
 		Window: 7, Tools: true, Source: provider.FromLive}
 	want.Thinking.Levels = []provider.Level{"off", "on"}
+	want.Thinking.Display = []provider.Display{"summarized", "omitted"} // as all models of the vendor
 	if diff := cmp.Diff(want, c.Model("here", "a")); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

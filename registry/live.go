@@ -6,50 +6,59 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// live is what a provider's server tells of its models now, as rows of that provider. Rows that contradict themselves
-// are left out: nobody here can correct them.
-func (c *Catalog) live(providerID string) []provider.Model {
-	ask := c.asks[providerID]
-	if ask == nil {
-		return nil
+// now is a model as the server tells it now. What the configuration states of it comes over that. A row that contradicts
+// itself is left out: nobody here can correct it.
+func (s *stock) now(told provider.Model) (provider.Model, bool) {
+	base, known := s.base[told.ID]
+	told.Source = provider.FromLive
+	m, err := s.tell(base, known, told)
+	if err != nil {
+		return m, false
 	}
-	var rows []provider.Model
-	usual := c.spoken[providerID]
-	for _, m := range ask() {
-		m.Provider, m.Known, m.Source = providerID, true, provider.FromLive
-		m.API, m.Dialect = usual.or(m.API, m.Dialect).both()
-		if m = complete(m, m.Thinking.Budgets); check(m) == nil {
-			rows = append(rows, m)
-		}
-	}
-	return rows
-}
-
-// row is a model by its id. What the configuration states comes before what the server tells, and that before the
-// catalog's row.
-func (c *Catalog) row(providerID, name string) (provider.Model, bool) {
-	m, ok := c.byID[providerID][name]
-	if ok && m.Source == provider.FromConfig {
+	row, ok := s.stated[told.ID]
+	if !ok {
 		return m, true
 	}
-	rows := c.live(providerID)
-	if i := slices.IndexFunc(rows, func(m provider.Model) bool { return m.ID == name }); i >= 0 {
-		return rows[i], true
+	stated := complete(row.over(m, s.vendor), row.Budgets)
+	if stated.Thinking.Control == "" {
+		m.NumCtx = row.NumCtx
+		return m, true
 	}
+	if check(stated) != nil {
+		m, ok = s.byID[told.ID]
+		return m, ok
+	}
+	return stated, true
+}
+
+// row is a model by its id.
+func (s *stock) row(name string) (provider.Model, bool) {
+	if s.live != nil {
+		rows := s.live()
+		if i := slices.IndexFunc(rows, func(m provider.Model) bool { return m.ID == name }); i >= 0 {
+			if m, ok := s.now(rows[i]); ok {
+				return m, true
+			}
+		}
+	}
+	m, ok := s.byID[name]
 	return m, ok
 }
 
-// listed is a provider's rows: those that stand in the catalog, then those that only the server tells of.
-func (c *Catalog) listed(providerID string) []provider.Model {
-	var list []provider.Model
-	for _, m := range c.models {
-		if m.Provider == providerID {
-			m, _ = c.row(providerID, m.ID)
-			list = append(list, m)
-		}
+// models is all rows: those that are known without the server, then those that only it tells of.
+func (s *stock) models() []provider.Model {
+	list := slices.Clone(s.rows)
+	if s.live == nil {
+		return list
 	}
-	for _, m := range c.live(providerID) {
-		if _, ok := c.byID[providerID][m.ID]; !ok {
+	for _, told := range s.live() {
+		m, ok := s.now(told)
+		if !ok {
+			continue
+		}
+		if i := s.find(m.ID); i >= 0 {
+			list[i] = m
+		} else if _, alias := s.byID[m.ID]; !alias {
 			list = append(list, m)
 		}
 	}

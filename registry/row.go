@@ -16,8 +16,14 @@ import (
 // Off is one of the levels exactly where the model can be off, so CanDisable adds it or takes it away; a list that
 // names off while the model cannot be off contradicts itself.
 type Row struct {
-	ID         string
-	Name       string
+	ID   string
+	Name string
+
+	// The short form: that the model thinks, that it does so unless told otherwise, with how much.
+	Reasoning    *bool
+	Enabled      *bool
+	BudgetTokens int
+
 	API        string // another one than the catalog's starts the dialect anew
 	Dialect    string
 	Control    provider.ControlKind // another one than the catalog's starts the thinking capability anew
@@ -29,6 +35,7 @@ type Row struct {
 	BudgetMax  int                    // tokens
 	Budgets    map[provider.Level]int // tokens, taken level by level
 	Window     int                    // tokens
+	NumCtx     int                    // tokens
 	MaxOutput  int                    // tokens
 	Input      []string
 	Tools      *bool // a new row that does not say has tools: the vendor knows better than silence
@@ -54,15 +61,22 @@ var standardBudgets = map[provider.Level]int{provider.Low: 4096, provider.Medium
 // leastBudget is the smallest budget that an API takes (docs: extended-thinking).
 const leastBudget = 1024
 
-// over puts the row's statements over a base, which is the catalog's row or one with no more than ids.
-func (r Row) over(m provider.Model) provider.Model {
+// silent reports whether the row says nothing of thinking.
+func (r Row) silent() bool {
+	return r.Reasoning == nil && r.Enabled == nil && r.BudgetTokens == 0 && r.Control == "" && r.Levels == nil && r.Default == "" &&
+		r.CanDisable == nil && r.Display == nil && r.BudgetMin == 0 && r.BudgetMax == 0 && len(r.Budgets) == 0
+}
+
+// over puts the row's statements over a base, which is what is known otherwise, or a model with no more than ids.
+func (r Row) over(m provider.Model, vendor string) provider.Model {
 	m.Known = true
 	m.Source = provider.FromConfig
 	m.AsOf = "" // the date was that of the catalog's statement
-	m.Thinking = r.capability(m.Thinking)
-	m.Name = cmp.Or(r.Name, m.Name)
 	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(r.API, r.Dialect).both()
+	m.Thinking = r.capability(r.plain(m, vendor))
+	m.Name = cmp.Or(r.Name, m.Name)
 	m.Window = cmp.Or(r.Window, m.Window)
+	m.NumCtx = cmp.Or(r.NumCtx, m.NumCtx)
 	m.MaxOutput = cmp.Or(r.MaxOutput, m.MaxOutput)
 	if r.MaxOutput > 0 && r.BudgetMax == 0 && m.Thinking.BudgetMax >= r.MaxOutput {
 		m.Thinking.BudgetMax = r.MaxOutput - 1 // the base's greatest budget was for the base's output

@@ -1,0 +1,72 @@
+package registry
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// family is what models of a name usually take. It speaks for a model of which nobody says more than that it is there,
+// or that it thinks.
+type family struct {
+	Match    string              `json:"match"` // a pattern of path.Match for the name in lower case, without what stands before a slash
+	Thinking provider.Capability `json:"thinking"`
+}
+
+//go:embed families.json
+var familiesJSON []byte
+
+type familyFile struct {
+	AsOf    string                         `json:"as_of"`
+	Source  string                         `json:"source"`
+	Vendors map[string][]family            `json:"vendors"` // the first that matches counts
+	Open    []family                       `json:"open"`    // open weights, whoever serves them
+	APIs    map[string]provider.Capability `json:"apis"`    // for a model that thinks and is of no family
+}
+
+// families decodes the file once. A file that is broken is a broken build, which the package's tests refuse.
+var families = sync.OnceValue(func() familyFile {
+	var file familyFile
+	if err := json.Unmarshal(familiesJSON, &file); err != nil {
+		panic(fmt.Sprintf("registry: families.json: %v", err))
+	}
+	return file
+})
+
+// familyOf is what models named so usually take at a vendor: that vendor's, else those of open weights.
+func familyOf(vendor, name string) (provider.Capability, bool) {
+	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	for _, list := range [][]family{families().Vendors[vendor], families().Open} {
+		for _, f := range list {
+			if ok, err := path.Match(f.Match, name); ok && err == nil { // the package's tests refuse a broken pattern
+				return own(f.Thinking), true
+			}
+		}
+	}
+	return provider.Capability{}, false
+}
+
+// thinkingOf is what a model takes of which it is known that it thinks, and no more.
+func thinkingOf(vendor, name, api string) provider.Capability {
+	if c, ok := familyOf(vendor, name); ok && c.Thinks() {
+		return c
+	}
+	c, ok := families().APIs[api]
+	if !ok {
+		c = families().APIs[""]
+	}
+	return own(c)
+}
+
+// own is a capability that may be changed.
+func own(c provider.Capability) provider.Capability {
+	c.Levels, c.Display, c.Budgets = slices.Clone(c.Levels), slices.Clone(c.Display), maps.Clone(c.Budgets)
+	return c
+}
