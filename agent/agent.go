@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -46,6 +47,10 @@ type Config struct {
 	Level    provider.Level
 	Defaults func(providerID string) registry.Defaults
 
+	// Patience is for how long a provider may be silent, before its answer and in it; nil or 0: as Limits says. A server
+	// on one's own machine loads a model first.
+	Patience func(providerID string) time.Duration
+
 	// Simulator is the id of the provider whose answers are made up, so that people are told.
 	Simulator string
 
@@ -59,7 +64,7 @@ type Config struct {
 	Log    *slog.Logger
 }
 
-// Catalog knows the models: a *registry.Catalog, or a *registry.Current, whose catalog is replaced now and then. A
+// Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced now and then. A
 // turn keeps what it began with.
 type Catalog interface {
 	Model(providerID, name string) provider.Model
@@ -111,6 +116,18 @@ func (l Limits) withDefaults() Limits {
 	set(&l.QuietNotice, 90*time.Second)
 	set(&l.QuietBytes, 300*time.Second)
 	set(&l.QuietContent, 10*time.Minute)
+	return l
+}
+
+// patient is the limits for a provider's calls.
+func (cfg Config) patient(providerID string) Limits {
+	l := cfg.Limits
+	if cfg.Patience == nil {
+		return l
+	}
+	if d := cfg.Patience(providerID); d > 0 {
+		l.Headers, l.QuietBytes, l.QuietContent = max(l.Headers, d), max(l.QuietBytes, d), max(l.QuietContent, d)
+	}
 	return l
 }
 

@@ -489,6 +489,7 @@ func TestStalls(t *testing.T) {
 		quiet  bool // people were told
 	}{
 		{"no headers", events(time.Hour), 120 * time.Second, true},
+		{"no headers of a patient provider", events(time.Hour), 10 * time.Minute, true},
 		{"silence in mid-stream", events(think("x")[0], think("x")[1], time.Hour), 300 * time.Second, true},
 		{"comments only", func(ctx context.Context, yield func(provider.Event, error) bool) {
 			for yield(provider.Alive{}, nil) {
@@ -503,8 +504,15 @@ func TestStalls(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, test.script)
+				b.cfg.Patience = func(id string) time.Duration {
+					return map[string]time.Duration{"anthropic": 10 * time.Minute}[id]
+				}
+				b.start()
 				defer b.close()
 				id := b.session("sim/claude", "")
+				if strings.Contains(test.name, "patient") {
+					id = b.session("anthropic/claude-opus-5-5", "")
+				}
 				sub, _ := b.agent(id).Subscribe(t.Context())
 				begun := time.Now()
 				e := b.turn(id, "go")

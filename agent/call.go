@@ -390,7 +390,8 @@ var errStalled = errors.New("stalled")
 
 // watch looks after the time that a turn and its call take; once a second.
 func (s *state) watch(now time.Time) {
-	r, limits := s.run, s.cfg.Limits
+	r := s.run
+	limits := s.cfg.patient(r.model.Provider)
 	if now.Sub(r.begun) >= limits.TurnTime {
 		s.overLimit("time")
 		return

@@ -60,7 +60,7 @@ func TestCatalogFile(t *testing.T) {
 		}
 	}
 	want := []string{"anthropic", "openai", "gemini", "deepseek", "xai", "openrouter", "groq", "mistral", "moonshot", "zai", "minimax",
-		"dashscope", "copilot", "chatgpt", "azure", "ollama", "sim"}
+		"dashscope", "copilot", "chatgpt", "azure", "ollama", "lmstudio", "llamacpp", "vllm", "sglang", "sim"}
 	if !slices.Equal(ids, want) {
 		t.Errorf("vendors %v, want %v", ids, want)
 	}

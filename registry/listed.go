@@ -86,11 +86,16 @@ func corrected(c, told provider.Capability) provider.Capability {
 	if told.Control != c.Control {
 		c.Control, c.Levels, c.Default = told.Control, nil, ""
 		c.BudgetMin, c.BudgetMax, c.Budgets, c.EffortToo = 0, 0, nil, false
+		if c.Off == provider.OffUpFront {
+			c.Off = provider.OffFull
+		}
 	}
 	if told.Levels != nil {
 		c.Levels = told.Levels
 	}
-	c.Off = told.Off
+	if told.Off != provider.OffUntold {
+		c.Off = told.Off
+	}
 	c.Levels = slices.DeleteFunc(slices.Clone(c.Levels), func(l provider.Level) bool { return l == provider.Off })
 	if degrees(c.Control) && len(c.Levels) == 0 {
 		c.Levels = []provider.Level{provider.Low, provider.Medium, provider.High}

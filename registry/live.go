@@ -10,7 +10,7 @@ import (
 // itself is left out: nobody here can correct it.
 func (s *stock) now(told provider.Model) (provider.Model, bool) {
 	base, known := s.base[told.ID]
-	told.Source = provider.FromLive
+	told.Source, told.AsOf = provider.FromLive, "" // it is of now
 	m, err := s.tell(base, known, told)
 	if err != nil {
 		return m, false

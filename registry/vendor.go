@@ -22,7 +22,9 @@ type Vendor struct {
 	Resells      bool               `json:"resells"` // models of other vendors: a bare id means the maker's, if that is there
 	Login        string             `json:"login"`   // how one can log in, as provider/login names it; empty: there are keys alone
 	DefaultModel string             `json:"default_model"`
-	Display      []provider.Display `json:"display"` // what a row has that does not say
+	Patience     int                `json:"patience_s"` // for how many seconds it may be silent, before an answer and in it; 0: no longer than others
+	Live         bool               `json:"live"`       // its servers tell what they have, and may be asked at any time
+	Display      []provider.Display `json:"display"`    // what a row has that does not say
 }
 
 // Vendors lists the catalog's vendors in its fixed order, the simulator last.

@@ -148,7 +148,7 @@ func TestProtocolWords(t *testing.T) {
 		{"Words/Message", "../session", "Incomplete", nil},
 		{"Words/Message", "../provider", "Role", nil},
 		{"Methods/models/list", "../provider", "ControlKind", nil},
-		{"Methods/models/list", "../provider", "RowSource", []string{"live", "refreshed"}},
+		{"Methods/models/list", "../provider", "RowSource", nil},
 		{"Methods/session/prompt", "../agent", "Disposition", nil},
 		{"Notifications/prompt", "../agent", "Disposition", nil},
 		{"Methods/session/new", "../agent/tool", "Effect", nil},

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -270,7 +271,7 @@ type wireCatalogModel struct {
 }
 
 type wireThinking struct {
-	Control    provider.ControlKind `json:"control"`
+	Control    provider.ControlKind `json:"control,omitempty"` // nobody knows where the source is unknown
 	CanDisable bool                 `json:"can_disable"`
 	Display    []provider.Display   `json:"display,omitempty"`
 	Source     provider.RowSource   `json:"source"`
@@ -279,7 +280,7 @@ type wireThinking struct {
 
 func newWireCatalogModel(m provider.Model, available bool, why string) wireCatalogModel {
 	return wireCatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
-		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: m.Thinking.Default,
+		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
 		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
 		Window:   m.Window, MaxOutput: m.MaxOutput, Input: append([]string{}, m.Input...), Tools: m.Tools,
 		Available: available, Why: why}

@@ -84,7 +84,7 @@ func openGemini(e endpoint, _ string) (provider.Provider, error) {
 
 func openOllama(e endpoint, _ string) (provider.Provider, error) {
 	return ollama.New(ollama.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
-		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+		Headers: e.Headers, Context: e.NumCtx, Client: e.client, Log: e.log}), nil
 }
 
 // checkAPI says what is wrong with the name of an API.

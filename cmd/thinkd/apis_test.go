@@ -105,7 +105,7 @@ data: [DONE]
 
 `)
 	}))
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment("ACME_KEY=sk-mine", "OLLAMA_HOST="+nobody), logLevel: "warn", logFormat: "text",
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(nobodyHere, "ACME_KEY=sk-mine")...), logLevel: "warn", logFormat: "text",
 		configPath: writeConfig(t, `
 model = "acme/muse-1"
 [providers.acme]

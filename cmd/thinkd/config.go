@@ -49,6 +49,7 @@ type providerConfig struct {
 	Headers      map[string]string
 	Defaults     registry.Defaults
 	DefaultModel string         // empty: none
+	NumCtx       int            // tokens of the window to ask an Ollama for; 0: as its adapter does
 	Rows         []registry.Row // corrections and additions to the catalog
 }
 
@@ -168,8 +169,13 @@ func (c config) catalog(has func(id string) []provider.Model) (*registry.Catalog
 	for _, p := range c.Providers {
 		vendor, _ := vendorNamed(p.Vendor) // one that the catalog does not know has no rows there
 		r := registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows}
-		if has != nil && p.local() {
-			r.Live = func() []provider.Model { return has(p.ID) }
+		if p.tells() {
+			r.Live = func() []provider.Model {
+				if has == nil {
+					return nil
+				}
+				return has(p.ID)
+			}
 		}
 		list = append(list, r)
 	}
@@ -220,6 +226,9 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 	if p.BaseURL, err = src.baseURL(key, f.BaseURL, p.API, vendor, getenv); err != nil {
 		return providerConfig{}, err
 	}
+	if p.NumCtx, err = src.numCtx(key, f.NumCtx, p.API); err != nil {
+		return providerConfig{}, err
+	}
 	if !variableName.MatchString(p.KeyEnv) {
 		return providerConfig{}, src.errorf(key+".api_key_env", "wants the name of an environment variable, not a key")
 	}
@@ -255,7 +264,19 @@ func (src *source) spoken(key string, m fileModel, usual string, own ownDialects
 	if problem := checkDialect(cmp.Or(m.API, usual), m.Dialect, own); problem != "" {
 		return src.errorf(key+".dialect", "%s", problem)
 	}
-	return nil
+	_, err := src.numCtx(key, m.NumCtx, cmp.Or(m.API, usual))
+	return err
+}
+
+// numCtx checks the window that an Ollama is asked for: no other API can be.
+func (src *source) numCtx(key string, tokens int, api string) (int, error) {
+	switch {
+	case tokens < 0:
+		return 0, src.errorf(key+".num_ctx", "%d is not a number of tokens", tokens)
+	case tokens > 0 && api != "ollama":
+		return 0, src.errorf(key+".num_ctx", "only Ollama's own API can be asked for a window, and this is %s", api)
+	}
+	return tokens, nil
 }
 
 // makerOf is who made the models of a provider that is no vendor's own: a gateway that speaks a vendor's API in its

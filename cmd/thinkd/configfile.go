@@ -32,6 +32,7 @@ type fileProvider struct {
 	Headers  map[string]string `toml:"headers"`
 	Login    *fileLogin        `toml:"login"`
 	Defaults fileDefaults      `toml:"reasoning_defaults"`
+	NumCtx   int               `toml:"num_ctx"`
 	Models   []fileModel       `toml:"models"`
 }
 
@@ -66,8 +67,10 @@ type fileModel struct {
 	Name      string       `toml:"name"`
 	API       string       `toml:"api"`
 	Dialect   string       `toml:"dialect"`
+	Reasoning *bool        `toml:"reasoning"` // the short form: it thinks
 	Thinking  fileThinking `toml:"thinking"`
 	Window    int          `toml:"context_window"`
+	NumCtx    int          `toml:"num_ctx"`
 	MaxOutput int          `toml:"max_output_tokens"`
 	Input     []string     `toml:"input"`
 	Tools     *bool        `toml:"tools"`
@@ -84,6 +87,10 @@ type fileThinking struct {
 	BudgetMin  int                    `toml:"budget_min"`
 	BudgetMax  int                    `toml:"budget_max"`
 	Budgets    map[provider.Level]int `toml:"budgets"`
+
+	// The short form: thinks unless told otherwise, with so many tokens.
+	Enabled      *bool `toml:"enabled"`
+	BudgetTokens int   `toml:"budget_tokens"`
 }
 
 type filePrice struct {
@@ -120,7 +127,8 @@ func (m fileModel) row() registry.Row {
 	r := registry.Row{
 		ID: m.ID, Name: m.Name, API: m.API, Dialect: m.Dialect, Control: t.Control, Levels: spelled(t.Levels), Default: spelled([]provider.Level{t.Default})[0],
 		CanDisable: t.CanDisable, Display: t.Display, BudgetMin: t.BudgetMin, BudgetMax: t.BudgetMax, Budgets: t.Budgets,
-		Window: m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools,
+		Reasoning: m.Reasoning, Enabled: t.Enabled, BudgetTokens: t.BudgetTokens,
+		Window: m.Window, NumCtx: m.NumCtx, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools,
 	}
 	if m.Sampling != "" {
 		rule := provider.SamplingRule(m.Sampling)

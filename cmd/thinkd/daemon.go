@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -78,6 +79,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	}
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
 		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
 			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
@@ -150,6 +152,15 @@ type providers struct {
 }
 
 func (p *providers) find(id string) provider.Provider { return p.byID[id] }
+
+func (p *providers) patience(id string) time.Duration {
+	for _, c := range p.list {
+		if c.ID == id {
+			return c.patience()
+		}
+	}
+	return 0
+}
 
 func (p *providers) status(settings *registry.Settings) []rpc.ProviderStatus {
 	var list []rpc.ProviderStatus

@@ -484,7 +484,7 @@ func TestDisplayOnTheWire(t *testing.T) {
 // inProcess is a client of a daemon inside the test, with a store in memory.
 func inProcess(t *testing.T, env []string) *rpc.Link {
 	t.Helper()
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, "OLLAMA_HOST="+nobody)...), configPath: writeConfig(t, ""),
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, nobodyHere...)...), configPath: writeConfig(t, ""),
 		logLevel: "warn", logFormat: "text"}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {

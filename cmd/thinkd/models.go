@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -41,20 +42,28 @@ func (p *program) showModels(answer json.RawMessage) error {
 			ID, Provider string
 			Levels       []string `json:"thinking_levels"`
 			Default      string   `json:"default_thinking_level"`
-			Window       int      `json:"context_window"`
-			MaxOutput    int      `json:"max_output_tokens"`
-			Available    bool
-			Why          string
+			Thinking     struct {
+				Source string
+				AsOf   string `json:"as_of"`
+			}
+			Window    int `json:"context_window"`
+			MaxOutput int `json:"max_output_tokens"`
+			Available bool
+			Why       string
 		}
 	}
 	if err := json.Unmarshal(answer, &list); err != nil {
 		return fmt.Errorf("models/list: %w", err)
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\t")
+	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\tSOURCE\tAVAILABLE")
 	for _, m := range list.Models {
-		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, strings.Join(m.Levels, " "), m.Default,
-			thousands(m.Window), thousands(m.MaxOutput), m.Why)
+		available := "yes"
+		if !m.Available {
+			available = m.Why
+		}
+		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?"), m.Default,
+			thousands(m.Window), thousands(m.MaxOutput), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
 	}
 	return w.Flush()
 }

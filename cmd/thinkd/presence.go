@@ -22,6 +22,7 @@ type presence struct {
 	address string
 	client  *http.Client
 	lister  provider.Lister // nil: it does not tell
+	strange bool            // nobody said that it is there: whoever answers has to prove what he is by his list
 	log     *slog.Logger
 	ctx     context.Context
 	stop    context.CancelFunc
@@ -32,13 +33,14 @@ type presence struct {
 	mu     sync.Mutex // guards what follows
 	busy   bool
 	there  bool
+	proven bool             // it has told its models once
 	models []provider.Model // never changed, only replaced
 	asked  time.Time
 }
 
 // seek starts asking. Who calls it closes the presence.
-func seek(address string, lister provider.Lister, log *slog.Logger) *presence {
-	p := &presence{address: address, lister: lister, log: log, began: time.Now(), first: make(chan struct{}),
+func seek(address string, lister provider.Lister, strange bool, log *slog.Logger) *presence {
+	p := &presence{address: address, lister: lister, strange: strange && lister != nil, log: log, began: time.Now(), first: make(chan struct{}),
 		client: &http.Client{
 			Transport:     &http.Transport{DisableKeepAlives: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // an answer is an answer
@@ -56,7 +58,7 @@ func (p *presence) askLocked() {
 	p.asking.Go(func() {
 		there := p.call()
 		p.mu.Lock()
-		p.there = there
+		p.there = there && (!p.strange || p.proven)
 		p.mu.Unlock()
 		models, listed := []provider.Model(nil), !there
 		if there && p.lister != nil {
@@ -66,6 +68,9 @@ func (p *presence) askLocked() {
 		defer p.mu.Unlock()
 		if p.busy = false; listed {
 			p.models = models
+		}
+		if there && listed {
+			p.there, p.proven = true, true
 		}
 		if p.asked.IsZero() {
 			close(p.first)
@@ -95,10 +100,19 @@ func (p *presence) list() ([]provider.Model, bool) {
 	ctx, cancel := context.WithTimeout(p.ctx, listsIn)
 	defer cancel()
 	models, err := p.lister.Models(ctx)
-	if err != nil {
+	switch {
+	case err != nil && p.strange && !p.proves():
+		p.log.Debug("a server is not what it was taken for", "address", p.address, "err", err)
+	case err != nil:
 		p.log.Warn("a server does not tell its models", "address", p.address, "err", err)
 	}
 	return models, err == nil
+}
+
+func (p *presence) proves() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.proven
 }
 
 // here reports whether the server is there, as far as is known.
@@ -143,4 +157,28 @@ func (p *presence) close() {
 // machine or its network that needs no key.
 func (c providerConfig) local() bool {
 	return !c.needsKey() && c.BaseURL != "" && provider.Local(c.BaseURL)
+}
+
+// tells reports whether the server tells what models it has.
+func (c providerConfig) tells() bool {
+	v, _ := vendorNamed(c.Vendor)
+	return v.Live && c.local()
+}
+
+// assumed reports whether the address is only where such a server usually is, a port that any other may have.
+func (c providerConfig) assumed() bool {
+	v, _ := vendorNamed(c.Vendor)
+	return v.API == "chat" && c.BaseURL == v.BaseURL
+}
+
+// localPatience is for servers of one's own that no vendor's row speaks for: they load models as well.
+const localPatience = 10 * time.Minute
+
+// patience is for how long the provider may be silent; 0: no longer than others.
+func (c providerConfig) patience() time.Duration {
+	v, _ := vendorNamed(c.Vendor)
+	if v.Patience == 0 && c.local() {
+		return localPatience
+	}
+	return time.Duration(v.Patience) * time.Second
 }

@@ -26,7 +26,7 @@ func (c *catalogued) Models(context.Context) ([]provider.Model, error) {
 }
 
 func sought(t *testing.T, address string, lister provider.Lister) *presence {
-	p := seek(address, lister, slog.New(slog.DiscardHandler))
+	p := seek(address, lister, false, slog.New(slog.DiscardHandler))
 	t.Cleanup(p.close)
 	return p
 }
@@ -118,6 +118,51 @@ func TestLocal(t *testing.T) {
 	} {
 		if got := (providerConfig{BaseURL: tt.address, KeyEnv: tt.key}).local(); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+// Who answers at an address that nobody has named is taken for a model server when it has told its models.
+func TestPresenceOfStrangers(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	c := &catalogued{err: errors.New("an HTML page")}
+	p := seek(server.URL, c, true, slog.New(slog.DiscardHandler))
+	t.Cleanup(p.close)
+	if p.here() || len(p.has()) > 0 {
+		t.Error("any server is taken for a model server")
+	}
+	c.models, c.err = []provider.Model{{ID: "a"}}, nil
+	p.again(t, true)
+	c.err = errors.New("busy")
+	p.again(t, true)
+	if list := p.has(); len(list) != 1 {
+		t.Errorf("it has %+v", list)
+	}
+	server.Close()
+	p.again(t, false)
+}
+
+// A server that loads a model first is waited for: a vendor's row says so, and the place of any other.
+func TestPatience(t *testing.T) {
+	for _, tt := range []struct {
+		config, id string
+		want       time.Duration
+	}{
+		{"", "ollama", 10 * time.Minute},
+		{"", "vllm", 10 * time.Minute},
+		{"", "anthropic", 0},
+		{"", "sim", 0},
+		{"[providers.box]\napi = \"chat\"\ndialect = \"llamacpp\"\nbase_url = \"https://llm.example.com\"", "box", 10 * time.Minute},
+		{"[providers.box]\napi = \"chat\"\nbase_url = \"http://192.168.1.7:9000\"", "box", 10 * time.Minute},
+		{"[providers.box]\napi = \"chat\"\nbase_url = \"https://llm.example.com\"", "box", 0},
+	} {
+		c, err := loadConfig(writeConfig(t, tt.config), environment())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.at(t, tt.id).patience(); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.id, got, tt.want)
 		}
 	}
 }

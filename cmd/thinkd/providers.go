@@ -57,8 +57,11 @@ func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *s
 	}
 	for _, pc := range c.Providers {
 		if pc.local() {
-			lister, _ := p.byID[pc.ID].(provider.Lister)
-			p.here[pc.ID] = seek(pc.BaseURL, lister, log)
+			var lister provider.Lister
+			if pc.tells() {
+				lister, _ = p.byID[pc.ID].(provider.Lister)
+			}
+			p.here[pc.ID] = seek(pc.BaseURL, lister, pc.assumed(), log)
 		}
 	}
 	return p, nil

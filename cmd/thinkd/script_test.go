@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/tidwall/gjson"
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider/sim"
@@ -25,9 +28,11 @@ import (
 //	quit DIR              ends the daemon that commands have started on a data directory
 //	readonly DIR          makes a directory unwritable, for root as well; skips where that cannot be done
 //	newer FILE            gives a store the format version of a later build
+//	asked TEXT MEMBER V   compares a member of the one call in which $OLLAMA was asked something
 //	damage FILE           overwrites a page of a file in its middle
 func TestScripts(t *testing.T) {
-	address, ollama := serve(t, sim.New(sim.Config{Key: "sk-of-the-test"})), serve(t, sim.New(sim.Config{}))
+	keyless := sim.New(sim.Config{})
+	address, ollama := serve(t, sim.New(sim.Config{Key: "sk-of-the-test"})), serve(t, keyless)
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -39,7 +44,10 @@ func TestScripts(t *testing.T) {
 			}
 			env.Setenv("SIM", address)
 			env.Setenv("OLLAMA", ollama)
-			env.Setenv("OLLAMA_HOST", nobody)
+			for _, variable := range nobodyHere {
+				name, value, _ := strings.Cut(variable, "=")
+				env.Setenv(name, value)
+			}
 			env.Setenv("GORACE", raceOptions)
 			env.Defer(func() { quitAll(t, env.WorkDir) })
 			return os.Mkdir(home, 0o700)
@@ -76,6 +84,18 @@ func TestScripts(t *testing.T) {
 				arguments(ts, neg, args, 1)
 				ts.Check(makeNewer(ts.MkAbs(args[0])))
 			},
+			"asked": func(ts *testscript.TestScript, neg bool, args []string) {
+				arguments(ts, neg, args, 3)
+				var got []string
+				for _, r := range keyless.Requests() {
+					if strings.Contains(gjson.GetBytes(r.Body, "messages.0.content").String(), args[0]) {
+						got = append(got, gjson.GetBytes(r.Body, args[1]).String())
+					}
+				}
+				if !slices.Equal(got, args[2:]) {
+					ts.Fatalf("the calls with %q have the %s %v", args[0], args[1], got)
+				}
+			},
 			"damage": func(ts *testscript.TestScript, neg bool, args []string) {
 				arguments(ts, neg, args, 1)
 				ts.Check(damageFile(ts.MkAbs(args[0])))
@@ -103,10 +123,14 @@ func arguments(ts *testscript.TestScript, neg bool, args []string, n int) {
 	}
 }
 
-// serve serves h on loopback until the end of the test.
-// nobody is an address where nothing answers: the machine's own Ollama has no part in a test.
+// nobody is an address where nothing answers, and nobodyHere an environment in which no local server does: those of the
+// machine have no part in a test.
 const nobody = "http://127.0.0.1:1"
 
+var nobodyHere = []string{"OLLAMA_HOST=" + nobody, "LMSTUDIO_BASE_URL=" + nobody, "LLAMACPP_BASE_URL=" + nobody,
+	"VLLM_BASE_URL=" + nobody, "SGLANG_BASE_URL=" + nobody}
+
+// serve serves h on loopback until the end of the test.
 func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)

@@ -59,6 +59,7 @@ type API struct {
 var (
 	_ provider.Provider  = (*API)(nil)
 	_ provider.Converter = (*API)(nil)
+	_ provider.Lister    = (*API)(nil)
 )
 
 // New makes the adapter; it does not call.

@@ -4,18 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/thinkd/thinkd/provider"
 )
-
-// maxList bounds what a list or a description may take, in bytes: a template and a licence are among it.
-const maxList = 16 << 20
 
 // Models lists what is installed. Capabilities are asked for model by model, since older servers do not list them; a
 // model that cannot be described any more was deleted meanwhile and is left out.
@@ -23,16 +17,9 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
 		return nil, err
 	}
-	resp, err := a.caller.Get(ctx, a.base+"/api/tags", a.header())
+	tags, err := a.caller.List(ctx, a.base+"/api/tags", a.header(), "models")
 	if err != nil {
 		return nil, err
-	}
-	tags, err := a.readJSON(ctx, resp)
-	if err != nil {
-		return nil, err
-	}
-	if !tags.Get("models").IsArray() {
-		return nil, a.caller.NoAnswer(resp, "the answer is JSON, but no list of models")
 	}
 	var list []provider.Model
 	for _, m := range tags.Get("models").Array() {
@@ -65,7 +52,7 @@ func (a *API) describe(ctx context.Context, name string) (provider.Model, error)
 	if err != nil {
 		return provider.Model{}, err
 	}
-	show, err := a.readJSON(ctx, resp)
+	show, err := a.caller.JSON(ctx, resp)
 	if err != nil {
 		return provider.Model{}, err
 	}
@@ -83,24 +70,8 @@ func (a *API) describe(ctx context.Context, name string) (provider.Model, error)
 	}
 	info := show.Get("model_info")
 	length := strings.ReplaceAll(info.Get(`general\.architecture`).Str, ".", `\.`) + `\.context_length`
-	row.Window = int(min(max(info.Get(length).Int(), 0), 1<<40)) // what it was trained for
+	row.Window = provider.Count(info.Get(length)) // what it was trained for
 	return row, nil
-}
-
-func (a *API) readJSON(ctx context.Context, resp *http.Response) (gjson.Result, error) {
-	defer resp.Body.Close()
-	_, body, err := a.caller.Form(ctx, resp, "application/json")
-	if err != nil {
-		return gjson.Result{}, err
-	}
-	data, err := io.ReadAll(io.LimitReader(body, maxList))
-	switch {
-	case err != nil:
-		return gjson.Result{}, a.caller.Broken(ctx, resp, err)
-	case !gjson.ValidBytes(data):
-		return gjson.Result{}, a.caller.NoAnswer(resp, fmt.Sprintf("an answer of %d bytes is not JSON", len(data)))
-	}
-	return gjson.ParseBytes(data), nil
 }
 
 // capability says how a model's thinking is controlled. The API tells whether there is any and no more: levels are

@@ -124,6 +124,8 @@ func (a *API) window(row provider.Model) int {
 	switch {
 	case cloud(row.ID):
 		return 0
+	case row.NumCtx > 0:
+		return row.NumCtx
 	case a.context > 0:
 		return a.context
 	case row.Window > 0:

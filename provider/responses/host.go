@@ -12,6 +12,7 @@ type Host struct {
 	SessionHeader string            // holds a name for the conversation
 	Version       string            // of the API, in the address; empty: none
 	Headers       map[string]string // sent with each call
+	Catalog       string            // the path of a list that tells what models can do; empty: there is none
 	Instructions  string            // for a request without a system prompt, where the host insists on one
 
 	CacheKey    bool // takes prompt_cache_key
@@ -33,7 +34,7 @@ var hosts = map[string]Host{
 	// The ChatGPT plan's backend is no public API; this is what OpenAI's own client, which is open source, sends it.
 	"chatgpt": {
 		AccountHeader: "ChatGPT-Account-ID", SessionHeader: "session_id", Headers: map[string]string{"originator": "thinkd"},
-		Instructions: "Answer the user.", CacheKey: true, Unlimited: true, Unsampled: true,
+		Catalog: "/models?client_version=1.0.0", Instructions: "Answer the user.", CacheKey: true, Unlimited: true, Unsampled: true,
 	},
 
 	// No public contract either: from the source of GitHub's editor extension.

@@ -56,10 +56,11 @@ func chatPath(r *http.Request) (host *chatHost, rest string) {
 	if !ok {
 		rest = path
 	}
-	if rest != "/chat/completions" {
+	named := r.Header.Get("X-Sim-Dialect")
+	if rest != "/chat/completions" && (rest != "/models" || named == "") {
 		return nil, ""
 	}
-	name := cmp.Or(r.Header.Get("X-Sim-Dialect"), "openai")
+	name := cmp.Or(named, "openai")
 	i := slices.IndexFunc(chatHosts, func(h chatHost) bool { return h.name == name })
 	if i < 0 {
 		return nil, ""
@@ -78,6 +79,8 @@ func (s *Server) serveChat(ex *exchange, host *chatHost, path string) {
 		ex.serveCompletion(host, account(key))
 	case path == "/models" && ex.r.Method == http.MethodGet:
 		ex.sendJSON(http.StatusOK, map[string]any{"object": "list", "data": host.listing()})
+	case ex.r.Method == http.MethodGet && host.native(path) != nil:
+		ex.sendJSON(http.StatusOK, host.native(path))
 	case path == "/chat/completions" || path == "/models":
 		ex.refuseChat(host, &chatError{http.StatusMethodNotAllowed, "invalid_request_error", "", "Method not allowed"})
 	default:
@@ -218,28 +221,6 @@ func (h *chatHost) errorBody(e *chatError, id string) any {
 		return map[string]any{"error": map[string]any{"message": e.text, "type": e.kind, "code": code}, "request_id": id}
 	}
 	return map[string]any{"error": map[string]any{"message": e.text, "type": e.kind, "param": nil, "code": code}}
-}
-
-// listing is what GET /models has.
-func (h *chatHost) listing() []any {
-	list := []any{}
-	for i := range h.models {
-		m := &h.models[i]
-		row := map[string]any{"id": m.id, "object": "model", "owned_by": h.name}
-		switch h.name {
-		case "openrouter":
-			efforts := slices.Clone(m.efforts)
-			slices.Reverse(efforts)
-			row["supported_parameters"] = []string{"tools", "reasoning", "include_reasoning"}
-			row["reasoning"] = map[string]any{"mandatory": !m.off, "default_enabled": !m.silent, "supported_efforts": efforts, "supports_max_tokens": m.budget > 0}
-		case "kimi":
-			row["supports_reasoning"] = m.thinks()
-		case "vllm", "sglang":
-			row["max_model_len"] = chatWindow
-		}
-		list = append(list, row)
-	}
-	return list
 }
 
 // mustJSON is v as JSON.

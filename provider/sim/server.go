@@ -17,7 +17,7 @@
 // What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models;
 // OpenAI's Responses (responses*.go), with /v1/responses, Azure's /openai/v1/responses, the ChatGPT plan's
 // /backend-api/codex/responses and Copilot's /responses; Chat Completions (chat*.go) of many hosts, with
-// /HOST/chat/completions and /HOST/models; Google's generateContent (gemini*.go), with its verbs and its list under
+// /HOST/chat/completions and /HOST/models, and LM Studio's and llama.cpp's own lists; Google's generateContent (gemini*.go), with its verbs and its list under
 // /v1beta/models; Ollama's own API (ollama*.go) under /api.
 package sim
 
@@ -73,6 +73,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.journal.answered(ex.entry, ex.w.status)
 		s.config.Log.Debug("simulated", "method", r.Method, "path", r.URL.Path, "status", ex.w.status, "request", ex.id)
 	}()
+	if r.URL.Path == planList && r.Method == http.MethodGet {
+		s.servePlanModels(ex)
+		return
+	}
 	if face, ok := responsesFaces[r.URL.Path]; ok {
 		s.serveResponses(ex, face)
 		return

@@ -188,7 +188,7 @@ export type ModelInForce = {
 };
 
 export type ModelThinking = {
-	control: string;
+	control?: string;
 	can_disable: boolean;
 	display?: string[];
 	source: string;

@@ -1,0 +1,257 @@
+package chat
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// lists read the hosts' lists, by the name that a dialect gives. One that is not here has no more than names.
+var lists = map[string]func(*API, context.Context) ([]provider.Model, error){
+	"openrouter":     (*API).listOpenRouter,
+	"kimi":           (*API).listKimi,
+	"copilot":        (*API).listCopilot,
+	"lmstudio":       (*API).listLMStudio,
+	"llamacpp_props": (*API).listLlamaCPP,
+	"max_model_len":  (*API).listServed,
+}
+
+// Models lists what the host has, as its dialect says how.
+func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
+	read := lists[a.dialect.Listing.Parser]
+	if read == nil {
+		return nil, provider.ErrTellsNothing
+	}
+	if a.dialect.Auth != "none" {
+		if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+			return nil, err
+		}
+	}
+	return read(a, ctx)
+}
+
+func (a *API) list(ctx context.Context, address, member string) ([]gjson.Result, error) {
+	answer, err := a.caller.List(ctx, address, a.header(&history{}), member)
+	return answer.Get(member).Array(), err
+}
+
+// listed is the beginning of a row.
+func (a *API) listed(id, name string) provider.Model {
+	return provider.Model{Provider: a.caller.Provider, ID: id, Name: name, Tools: true, Source: provider.FromRefreshed, AsOf: provider.Today()}
+}
+
+// root is the server's address without the path of this API: some have more to tell there.
+func (a *API) root() string { return strings.TrimSuffix(a.base, "/v1") }
+
+// words are the levels among some words, upwards and without off.
+func words(list []gjson.Result) (levels []provider.Level, off bool) {
+	for _, word := range list {
+		level, err := provider.ParseLevel(word.Str)
+		switch {
+		case err != nil, level == provider.Auto, level == provider.On, slices.Contains(levels, level):
+		case level == provider.Off:
+			off = true
+		default:
+			levels = append(levels, level)
+		}
+	}
+	slices.SortFunc(levels, func(a, b provider.Level) int { return a.Rank() - b.Rank() })
+	return levels, off
+}
+
+func has(list gjson.Result, word string) bool {
+	return slices.ContainsFunc(list.Array(), func(v gjson.Result) bool { return v.Str == word })
+}
+
+// inputs translates what a host calls the kinds of content.
+func inputs(list gjson.Result) []string {
+	var kinds []string
+	for _, kind := range list.Array() {
+		word := kind.Str
+		if word == "file" {
+			word = "pdf"
+		}
+		if slices.Contains([]string{"text", "image", "pdf", "audio", "video"}, word) && !slices.Contains(kinds, word) {
+			kinds = append(kinds, word)
+		}
+	}
+	return kinds
+}
+
+// listOpenRouter reads the list with the fullest account of thinking (OpenRouter docs: models, reasoning-tokens).
+func (a *API) listOpenRouter(ctx context.Context) ([]provider.Model, error) {
+	list, err := a.list(ctx, a.base+"/models", "data")
+	if err != nil {
+		return nil, err
+	}
+	var rows []provider.Model
+	for _, m := range list {
+		id := m.Get("id").Str
+		if id == "" {
+			continue
+		}
+		row := a.listed(id, m.Get("name").Str)
+		if row.Window = provider.Count(m.Get("top_provider.context_length")); row.Window == 0 {
+			row.Window = provider.Count(m.Get("context_length"))
+		}
+		row.MaxOutput = provider.Count(m.Get("top_provider.max_completion_tokens"))
+		row.Input = inputs(m.Get("architecture.input_modalities"))
+		params := m.Get("supported_parameters")
+		row.Tools = !params.IsArray() || has(params, "tools")
+		row.Price = priced(m.Get("pricing"))
+		switch {
+		case m.Get("reasoning").IsObject():
+			row.Thinking = routed(m.Get("reasoning"))
+		case params.IsArray() && !has(params, "reasoning"):
+			row.Thinking.Control = provider.ControlNone
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// routed reads ModelReasoning: no list of efforts means all of them, an empty one that words are not taken.
+func routed(r gjson.Result) provider.Capability {
+	var c provider.Capability
+	efforts := r.Get("supported_efforts")
+	levels, none := words(efforts.Array())
+	switch {
+	case !efforts.IsArray():
+		c.Control = provider.ControlEffort
+		c.Levels = []provider.Level{provider.Minimal, provider.Low, provider.Medium, provider.High, provider.XHigh, provider.Max}
+	case len(levels) > 0:
+		c.Control, c.Levels = provider.ControlEffort, levels
+	case r.Get("supports_max_tokens").Bool():
+		c.Control = provider.ControlBudget
+	case r.Get("mandatory").Bool():
+		c.Control = provider.ControlAlways
+	default:
+		c.Control = provider.ControlToggle
+	}
+	if c.Control != provider.ControlAlways && (none || !r.Get("mandatory").Bool()) {
+		c.Off = provider.OffFull
+	}
+	level, err := provider.ParseLevel(r.Get("default_effort").Str)
+	switch enabled := r.Get("default_enabled"); {
+	case c.CanDisable() && enabled.Exists() && !enabled.Bool():
+		c.Default = provider.Off
+	case c.Control == provider.ControlToggle:
+		c.Default = provider.On
+	case err == nil && slices.Contains(c.Levels, level):
+		c.Default = level
+	}
+	return c
+}
+
+// priced reads prices, which are texts in USD per token.
+func priced(p gjson.Result) *provider.Price {
+	dollars := func(name string) (float64, bool) {
+		v, err := strconv.ParseFloat(p.Get(name).String(), 64)
+		return v * 1e6, err == nil && v >= 0
+	}
+	input, ok := dollars("prompt")
+	output, too := dollars("completion")
+	if !ok || !too { // -1 where it depends on the host behind
+		return nil
+	}
+	price := &provider.Price{Input: input, Output: output}
+	if cached, ok := dollars("input_cache_read"); ok {
+		price.CachedInput = cached
+	}
+	if write, ok := dollars("input_cache_write"); ok {
+		price.CacheWrite = write
+	}
+	return price
+}
+
+// listKimi tells whether a model thinks, and what it sees (Kimi docs: list models).
+func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
+	list, err := a.list(ctx, a.base+"/models", "data")
+	if err != nil {
+		return nil, err
+	}
+	var rows []provider.Model
+	for _, m := range list {
+		id := m.Get("id").Str
+		if id == "" {
+			continue
+		}
+		row := a.listed(id, m.Get("display_name").Str)
+		row.Window = provider.Count(m.Get("context_length"))
+		if thinks := m.Get("supports_reasoning"); thinks.Exists() && !thinks.Bool() {
+			row.Thinking.Control = provider.ControlNone
+		}
+		if sees := m.Get("supports_image_in"); sees.Exists() {
+			row.Input = []string{"text"}
+			if sees.Bool() {
+				row.Input = append(row.Input, "image")
+			}
+			if m.Get("supports_video_in").Bool() {
+				row.Input = append(row.Input, "video")
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// listCopilot reads what a plan may use. Which API a model is to be called in follows from the endpoints that it has
+// (source: microsoft/vscode-copilot-chat, src/platform/endpoint).
+func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
+	list, err := a.list(ctx, a.base+"/models", "data")
+	if err != nil {
+		return nil, err
+	}
+	var rows []provider.Model
+	for _, m := range list {
+		id, can := m.Get("id").Str, m.Get("capabilities")
+		picked := m.Get("model_picker_enabled")
+		if id == "" || can.Get("type").Str != "chat" || picked.Exists() && !picked.Bool() || m.Get("policy.state").Str == "disabled" {
+			continue
+		}
+		row := a.listed(id, m.Get("name").Str)
+		if row.Window = provider.Count(can.Get("limits.max_prompt_tokens")); row.Window == 0 {
+			row.Window = provider.Count(can.Get("limits.max_context_window_tokens"))
+		}
+		row.MaxOutput = provider.Count(can.Get("limits.max_output_tokens"))
+		supports := can.Get("supports")
+		row.Tools = supports.Get("tool_calls").Bool()
+		row.Input = []string{"text"}
+		if supports.Get("vision").Bool() {
+			row.Input = append(row.Input, "image")
+		}
+		ends := m.Get("supported_endpoints")
+		switch chat := !ends.IsArray() || has(ends, "/chat/completions"); {
+		case has(ends, "/responses"):
+			row.API, row.Dialect = "responses", "copilot"
+		case chat:
+			row.API, row.Dialect = "chat", "copilot"
+		default:
+			continue // nothing here speaks to it
+		}
+		row.Thinking = supported(supports)
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func supported(s gjson.Result) provider.Capability {
+	var c provider.Capability
+	levels, none := words(s.Get("reasoning_effort").Array())
+	switch most := provider.Count(s.Get("max_thinking_budget")); {
+	case len(levels) > 0:
+		c.Control, c.Levels, c.Off = provider.ControlEffort, levels, provider.OffUntold
+		if none {
+			c.Off = provider.OffFull
+		}
+	case most > 0:
+		c.Control, c.Off, c.BudgetMin = provider.ControlBudget, provider.OffUntold, provider.Count(s.Get("min_thinking_budget"))
+		c.BudgetMax = most
+	}
+	return c // where nothing is published, nothing is said
+}

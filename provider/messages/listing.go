@@ -1,0 +1,103 @@
+package messages
+
+import (
+	"context"
+	"net/url"
+	"slices"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// mostPages bounds a list whose pages do not end.
+const mostPages = 20
+
+// Models lists what the vendor has (docs: models API). The list tells which efforts and forms of thinking a model takes;
+// not its default, nor how it shows thinking.
+func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
+	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+		return nil, err
+	}
+	var list []provider.Model
+	after := ""
+	for range mostPages {
+		address := a.base + "/v1/models?limit=1000"
+		if after != "" {
+			address += "&after_id=" + url.QueryEscape(after)
+		}
+		page, err := a.caller.List(ctx, address, a.header(nil), "data")
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range page.Get("data").Array() {
+			if id := m.Get("id").Str; id != "" && m.Get("lifecycle").Str != "retired" {
+				list = append(list, a.listed(id, m))
+			}
+		}
+		next := page.Get("last_id").Str
+		if !page.Get("has_more").Bool() || next == "" || next == after {
+			break
+		}
+		after = next
+	}
+	return list, nil
+}
+
+func (a *API) listed(id string, m gjson.Result) provider.Model {
+	can := m.Get("capabilities")
+	row := provider.Model{
+		Provider: a.caller.Provider, ID: id, Name: m.Get("display_name").Str, Tools: true,
+		Window: provider.Count(m.Get("max_input_tokens")), MaxOutput: provider.Count(m.Get("max_tokens")),
+		Thinking: capability(can), Source: provider.FromRefreshed, AsOf: provider.Today(),
+	}
+	if image := can.Get("image_input.supported"); image.Exists() {
+		row.Input = []string{"text"}
+		if image.Bool() {
+			row.Input = append(row.Input, "image")
+		}
+		if can.Get("pdf_input.supported").Bool() {
+			row.Input = append(row.Input, "pdf")
+		}
+	}
+	return row
+}
+
+// capability is what the list says of thinking; an older list says nothing.
+func capability(can gjson.Result) provider.Capability {
+	thinking := can.Get("thinking")
+	takes := func(kind string) bool { return thinking.Get("types." + kind + ".supported").Bool() }
+	var c provider.Capability
+	switch {
+	case !thinking.Exists():
+		return c
+	case !thinking.Get("supported").Bool():
+		c.Control = provider.ControlNone
+		return c
+	case takes("adaptive"):
+		c.Control = provider.ControlEffort
+	case takes("enabled"):
+		c.Control = provider.ControlBudget
+		c.EffortToo = can.Get("effort.supported").Bool()
+	default:
+		return c
+	}
+	switch {
+	case takes("disabled"):
+		c.Off = provider.OffFull
+	case takes("between_tools"):
+		c.Off = provider.OffUpFront
+	}
+	if c.Control == provider.ControlBudget {
+		return c // the levels of a budget are ours
+	}
+	for _, level := range []provider.Level{provider.Minimal, provider.Low, provider.Medium, provider.High, provider.XHigh, provider.Max} {
+		if can.Get("effort." + string(level) + ".supported").Bool() {
+			c.Levels = append(c.Levels, level)
+		}
+	}
+	if len(c.Levels) > 0 && c.CanDisable() {
+		c.Levels = slices.Insert(c.Levels, 0, provider.Off)
+	}
+	return c
+}
