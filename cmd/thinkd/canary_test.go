@@ -143,6 +143,10 @@ headers = { "x-team" = %q }
 		ask("anthropic/claude-opus-5-5", "Go the way "+way+".")
 	}
 	ask("nobody/claude-opus-5-5", "Is nobody there?")
+	p.must("auth/set_key", map[string]any{"provider": "openai", "key": canaryKey}, nil)
+	if err := p.call("auth/set_key", map[string]any{"provider": "openai", "key": "a b " + canaryKey}, nil); err == nil {
+		t.Error("a key with spaces is taken")
+	}
 	for _, method := range []string{"providers/list", "auth/status", "models/list", "rpc.discover", "initialize", "session/list"} {
 		p.must(method, map[string]any{}, nil)
 	}
@@ -180,6 +184,12 @@ headers = { "x-team" = %q }
 			return err
 		}
 		content, err := os.ReadFile(path)
+		if d.Name() == keysName {
+			if !bytes.Contains(content, []byte(canaryKey)) {
+				t.Errorf("%s does not have the key", keysName)
+			}
+			return err
+		}
 		noCanary(t, filepath.Base(path), string(content))
 		return err
 	})

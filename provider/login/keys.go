@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
@@ -148,8 +149,11 @@ func (k *Keys) write(all map[string]entry) error {
 	if err != nil {
 		return err
 	}
-	dir := filepath.Dir(k.path)
-	f, err := os.CreateTemp(dir, filepath.Base(k.path)+".*") // 0600
+	dir, prefix := filepath.Dir(k.path), filepath.Base(k.path)+"."
+	if err := sweep(dir, prefix); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, prefix+"*") // 0600
 	if err != nil {
 		return err
 	}
@@ -164,6 +168,17 @@ func (k *Keys) write(all map[string]entry) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return syncDir(dir)
+}
+
+// sweep removes what a crash has left half written: a key that is removed must not stay in there.
+func sweep(dir, prefix string) error {
+	left, err := os.ReadDir(dir)
+	for _, f := range left {
+		if strings.HasPrefix(f.Name(), prefix) {
+			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
+		}
+	}
+	return err
 }
 
 // syncDir makes a rename last over a loss of power. Windows has no such call.

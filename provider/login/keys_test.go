@@ -69,6 +69,18 @@ func TestKeysLast(t *testing.T) {
 	}
 }
 
+// TestKeysSwept: what a crash left half written goes with the next change.
+func TestKeysSwept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	if err := os.WriteFile(path+".123", []byte(canary), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set(t, open(t, path), "a", login.Grant{Token: provider.NewSecret("k")})
+	if _, err := os.Stat(path + ".123"); err == nil {
+		t.Error("it is still there")
+	}
+}
+
 // TestKeysReplaced: what a login's token was replaced by is kept, unless somebody has changed the grant meanwhile.
 func TestKeysReplaced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.json")
