@@ -176,7 +176,7 @@ func (h *history) entries(blocks provider.Blocks) []entry {
 
 // foreign counts thinking that is not of this host and account.
 func (h *history) foreign(s provider.State) {
-	if s.Origin.API == wireAPI {
+	if s.Origin.API == wireAPI && s.Origin.Vendor == h.origin.Vendor {
 		h.count.Drop(1, "it is bound to another host or account")
 		return
 	}
