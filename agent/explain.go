@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -37,10 +38,12 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 	}
 	if p, ok := q.provider.(provider.Converter); ok { // here, since it may take a while, and the session goes on
 		c, err := p.Convert(q.req)
-		if err != nil {
+		switch {
+		case err == nil:
+			e.Earlier = &c
+		case !errors.Is(err, provider.ErrUntold):
 			return e, err
 		}
-		e.Earlier = &c
 	}
 	return e, nil
 }

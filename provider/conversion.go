@@ -2,6 +2,7 @@ package provider
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -14,11 +15,14 @@ type Conversion struct {
 	Why     []string `json:"-"` // of what is not kept: short sentences, each once
 }
 
-// Converter is a [Provider] that can tell beforehand what becomes of earlier thinking. Convert is pure, and what Stream
-// does and says.
+// Converter is a [Provider] that can tell beforehand what becomes of earlier thinking. Convert makes no call, changes
+// nothing, and is what Stream does and says. The error is ErrUntold where that cannot be known yet.
 type Converter interface {
 	Convert(req *Request) (Conversion, error)
 }
+
+// ErrUntold says that only a call will show what becomes of earlier thinking.
+var ErrUntold = errors.New("what becomes of earlier thinking is not known before a call")
 
 // Reasons that several APIs have.
 const (

@@ -19,6 +19,65 @@ import (
 // crossed is what becomes of earlier thinking, as thinking/explain foretells it or thinking_converted tells it.
 type crossed struct{ Kept, Converted, Dropped int }
 
+// crossing is a client with a tool, which follows one session.
+type crossing struct {
+	conversation
+	told  []crossed
+	calls []string // of the tool, that wait for their results
+
+	answered int
+}
+
+func (s *crossing) take(n rpc.Notification) error {
+	var m struct {
+		crossed
+		AsText int    `json:"as_text"`
+		Call   string `json:"call_id"`
+		Host   string
+		Turn   string `json:"turn_id"`
+		Stop   string `json:"stop_reason"`
+		Error  any
+	}
+	if err := json.Unmarshal(n.Params, &m); err != nil {
+		return err
+	}
+	switch n.Method {
+	case "thinking_converted":
+		m.Converted = m.AsText
+		s.told = append(s.told, m.crossed)
+	case "tool_start":
+		if m.Host != "client" {
+			s.t.Errorf("a call that is not run: %s", n.Params)
+		}
+		s.calls = append(s.calls, m.Call)
+	case "turn_end":
+		s.ended = m.Turn
+		if m.Stop != "end_turn" {
+			s.t.Errorf("the turn ends with %s: %v", m.Stop, m.Error)
+		}
+	}
+	return nil
+}
+
+// turn prompts, runs the tool, and waits for the end.
+func (s *crossing) turn(prompt map[string]any) {
+	s.t.Helper()
+	var receipt struct {
+		Turn string `json:"turn_id"`
+	}
+	s.call("session/prompt", prompt, &receipt)
+	for s.ended != receipt.Turn {
+		for _, id := range s.calls {
+			s.call("tool/result", map[string]any{"call_id": id, "content": []any{map[string]any{"type": "text", "text": "package a"}}}, &json.RawMessage{})
+			s.answered++
+		}
+		s.calls = nil
+		if s.ended != receipt.Turn {
+			s.next()
+		}
+	}
+}
+
 // TestCrossingsAreForetold holds one conversation with a model of every vendor, and with the first ones again. The daemon
 // says before each switch what it will do to earlier thinking, and that is what it does and tells, once. No vendor's
 // strict stand-in refuses anything.
@@ -31,23 +90,15 @@ func TestCrossingsAreForetold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newConversation(t, linked(t, d), "anthropic/claude-opus-5-5")
-	var told []crossed
-	follow := s.link.Notify
-	s.link.Notify = func(n rpc.Notification) error {
-		if n.Method == "thinking_converted" {
-			var c struct {
-				crossed
-				AsText int `json:"as_text"`
-			}
-			if err := json.Unmarshal(n.Params, &c); err != nil {
-				return err
-			}
-			c.Converted = c.AsText
-			told = append(told, c.crossed)
-		}
-		return follow(n)
+	s := &crossing{conversation: conversation{t: t, link: linked(t, d)}}
+	var made struct {
+		ID string `json:"session_id"`
 	}
+	s.call("session/new", map[string]any{"model_id": "anthropic/claude-opus-5-5", "tools": []any{map[string]any{
+		"name": "read", "description": "Reads a file.", "effect": "read",
+		"input_schema": map[string]any{"type": "object", "properties": map[string]any{"path": map[string]any{"type": "string"}}}}}}, &made)
+	s.id = made.ID
+	s.link.Notify = s.take
 	models := strings.Fields(`anthropic/claude-opus-5-5 openai/gpt-5.6 gemini/gemini-3.8-flash deepseek/deepseek-v4-pro xai/grok-4.5
 		xai/grok-3-mini openrouter/anthropic/claude-sonnet-5 openrouter/openai/gpt-5.5 groq/qwen/qwen3-32b mistral/mistral-medium-3-5
 		moonshot/kimi-k3 zai/glm-5.2 minimax/MiniMax-M3 dashscope/qwen3.7-max ollama/ollama anthropic/claude-haiku-4-5-20251001
@@ -72,20 +123,23 @@ func TestCrossingsAreForetold(t *testing.T) {
 			}
 		}
 		s.call("model/set", map[string]any{"model_id": model, "thinking_level": "high"}, &json.RawMessage{})
-		told = []crossed{}
-		content := []any{map[string]any{"type": "text", "text": fmt.Sprintf("Question %d [[sim: thinking=9 text=9 pace=0]]", i)}}
+		s.told = []crossed{}
+		content := []any{map[string]any{"type": "text", "text": fmt.Sprintf("Question %d [[sim: thinking=9 text=9 pace=0 tool=read rounds=2]]", i)}}
 		if strings.HasPrefix(model, "gemini/") || i == 0 { // later ones are not all shown it
 			content = append(content, picture)
 		}
-		s.prompt(map[string]any{"content": content})
-		s.say(fmt.Sprintf("And question %d? [[sim: thinking=9 text=9 pace=0]]", i))
-		if diff := cmp.Diff(want, told); diff != "" {
+		s.turn(map[string]any{"content": content})
+		s.turn(map[string]any{"text": fmt.Sprintf("And question %d? [[sim: thinking=9 text=9 pace=0]]", i)})
+		if diff := cmp.Diff(want, s.told); diff != "" {
 			t.Errorf("to %s (-foretold +told):\n%s", model, diff)
 		}
 		t.Logf("%-42s %+v %s", model, foretold.Blocks.crossed, strings.Join(foretold.Blocks.Why, "; "))
 		if again := slices.Index(models, model) < i; again && foretold.Blocks.Kept < 2 {
 			t.Errorf("back to %s: of its own only %d are kept", model, foretold.Blocks.Kept)
 		}
+	}
+	if s.answered != 2*len(models) {
+		t.Errorf("the tool was run %d times for %d models", s.answered, len(models))
 	}
 	for _, r := range vendor.Refusals() {
 		if r.Path != "/" { // where one asks whether an Ollama is there

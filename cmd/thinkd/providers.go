@@ -163,6 +163,8 @@ func (r router) Wire(req *provider.Request) (json.RawMessage, error) {
 	return api.Wire(req)
 }
 
+var _ provider.Converter = router(nil)
+
 func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	api, err := r.of(req.Model)
 	if err != nil {
@@ -171,7 +173,7 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	if c, ok := api.(provider.Converter); ok {
 		return c.Convert(req)
 	}
-	return provider.Conversion{}, fmt.Errorf("model %s: its API %q does not tell what becomes of earlier thinking", req.Model.Ref(), req.Model.API)
+	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrUntold)
 }
 
 func (r router) of(m provider.Model) (provider.Provider, error) {

@@ -1,0 +1,44 @@
+package login
+
+import (
+	"fmt"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+var _ provider.Converter = (*Keyed)(nil)
+
+// Convert is what becomes of earlier thinking with the credential of the moment: some of it is bound to an account. It
+// makes no call; where the credential needs one first, it is provider.ErrUntold.
+func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
+	cred, ok := k.source.known()
+	if !ok {
+		return provider.Conversion{}, provider.ErrUntold
+	}
+	adapter, err := k.at(cred)
+	if err != nil {
+		return provider.Conversion{}, err
+	}
+	c, ok := adapter.(provider.Converter)
+	if !ok {
+		return provider.Conversion{}, fmt.Errorf("provider %s: its API %q: %w", req.Model.Provider, req.Model.API, provider.ErrUntold)
+	}
+	return c.Convert(req)
+}
+
+// known is the credential as far as it is there without a call.
+func (s *Source) known() (Credential, bool) {
+	g, _ := s.grant()
+	if s.config.Flow == nil {
+		return Credential{Key: g.Token}, true
+	}
+	if g.IsZero() {
+		return Credential{}, false
+	}
+	if c, ok := s.config.Flow.Direct(g); ok {
+		return c, true
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.have, s.of == g.Token && !s.have.Key.IsZero()
+}
