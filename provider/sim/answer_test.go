@@ -313,3 +313,34 @@ func TestJournal(t *testing.T) {
 		t.Errorf("%d bytes in %d requests", j.bytes, len(j.requests))
 	}
 }
+
+// TestRounds: as many rounds of as many calls as asked for, no two alike, and then the answer.
+func TestRounds(t *testing.T) {
+	prompt := say("user", "[[sim: tool=read rounds=3 calls=2 text=5]] read both of them")
+	messages, seen := arr{prompt}, map[string]bool{}
+	for round := 1; ; round++ {
+		m := stream(t, New(Config{}), header(), obj{"model": "claude", "tools": arr{readTool}, "messages": messages})
+		blocks := get[arr](m, "content")
+		var results arr
+		for _, b := range blocks {
+			if call := b.(obj); call["type"] == "tool_use" {
+				input, err := json.Marshal(call["input"])
+				if err != nil {
+					t.Fatal(err)
+				}
+				seen[string(input)] = true
+				results = append(results, merged(result, obj{"tool_use_id": call["id"]}))
+			}
+		}
+		if round == 4 {
+			if len(results) > 0 || m["stop_reason"] != "end_turn" || len(seen) != 6 {
+				t.Errorf("%d calls after three rounds, %v; %d were different", len(results), m["stop_reason"], len(seen))
+			}
+			return
+		}
+		if len(results) != 2 {
+			t.Fatalf("%d calls in round %d", len(results), round)
+		}
+		messages = append(messages, say("assistant", blocks), say("user", results))
+	}
+}

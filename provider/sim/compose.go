@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -45,8 +46,16 @@ func (a *Answer) compose(q ask) []Part {
 		return append(parts, Part{Kind: Text, Text: w.sentence(claims) + " ", Endless: true})
 	}
 	call := q.call
+	var more []Part
 	if a.Tool != "" && q.rounds < max(1, a.Rounds) && (call == nil || call.Name != a.Tool) {
-		call = &Part{Kind: Call, Name: a.Tool, Input: []byte(`{"about":` + string(quote(nil, w.topic())) + `}`)}
+		about := `{"about":` + string(quote(nil, w.topic()))
+		call = &Part{Kind: Call, Name: a.Tool, Input: []byte(about + `}`)}
+		if a.Calls > 0 {
+			call.Input = fmt.Appendf(nil, `%s,"round":%d,"part":1}`, about, q.rounds+1)
+		}
+		for part := 2; part <= a.Calls; part++ {
+			more = append(more, Part{Kind: Call, Name: a.Tool, Input: fmt.Appendf(nil, `%s,"round":%d,"part":%d}`, about, q.rounds+1, part)})
+		}
 	}
 	if call != nil {
 		note := "I will ask " + call.Name + " about " + w.topic() + "."
@@ -56,8 +65,7 @@ func (a *Answer) compose(q ask) []Part {
 		case len(parts) > 0:
 			parts = append(parts, Part{Kind: Thinking, Text: note, Note: true})
 		}
-		parts = append(parts, *call)
-		return parts
+		return append(append(parts, *call), more...)
 	}
 	if n := pick(a.Text, 160); n > 0 {
 		parts = append(parts, Part{Kind: Text, Text: w.answer(q.prompt, n)})

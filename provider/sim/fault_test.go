@@ -477,6 +477,7 @@ func TestMarkerGrammar(t *testing.T) {
 		"category=cyber":                "stop=refusal",
 		"stop=refusal category=rude":    "general_harms",
 		"rounds=3":                      "tool=NAME",
+		"calls=3":                       "tool=NAME",
 		"retry_after=3":                 "told by status",
 		"]] [[sim: text=3":              "more than one marker",
 		"thinking=3 ] text=4":           "at most once",

@@ -107,6 +107,8 @@ var words = []word{
 		}},
 	{name: "rounds", usage: "rounds=N", help: "call the tool N times, one after the other",
 		set: func(a *Answer, v string) error { return positive(&a.Rounds, v, 1000) }},
+	{name: "calls", usage: "calls=N", help: "call it N times at once, each time for another part (1 to 20)",
+		set: func(a *Answer, v string) error { return positive(&a.Calls, v, 20) }},
 	{name: "stop", usage: "stop=REASON", help: "max_tokens, refusal, pause_turn or model_context_window_exceeded",
 		set: func(a *Answer, v string) error {
 			if !slices.Contains([]string{"max_tokens", "refusal", "pause_turn", "model_context_window_exceeded"}, v) {
@@ -221,6 +223,7 @@ func (a *Answer) check(seen map[string]bool) error {
 		{"times", a.Fault != "", "a fault"},
 		{"category", a.Stop == "refusal", "stop=refusal"},
 		{"rounds", a.Tool != "", "tool=NAME"},
+		{"calls", a.Tool != "", "tool=NAME"},
 		{"retry_after", a.Fault.refuses() && a.After == nil, "a fault that is told by status"},
 	} {
 		if seen[need.word] && !need.met {

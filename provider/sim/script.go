@@ -18,6 +18,7 @@ type Answer struct {
 	Redacted bool   // one more block of thinking, withheld
 	Tool     string // call this tool first, whether it was offered or not
 	Rounds   int    // so many times, one after the other; 0: once
+	Calls    int    // so many calls in each round, each with the number of its part; 0: one, without a number
 
 	Stop     string  // the vendor's stop reason; empty: the natural one
 	Category string  // of a refusal
