@@ -14,7 +14,7 @@ import (
 // View is what a session's log amounts to. Apply is the only code that changes it. A View belongs to one goroutine.
 type View struct {
 	Session Session
-	Turns   []*Turn // in order of their prompts
+	Turns   []*Turn // in the order in which they started, then those that wait, in that of their prompts
 	Repairs []Repair
 	LastSeq uint64 // the highest Seq of any entry
 
@@ -195,6 +195,7 @@ func (v *View) apply(e Entry) error {
 		if !t.Queued() {
 			return fmt.Errorf("the turn has started or ended already")
 		}
+		v.advance(t)
 		t.Start = &b
 	case Sealed:
 		m := t.open(b.Message)
@@ -222,6 +223,23 @@ func (v *View) apply(e Entry) error {
 		return fmt.Errorf("body %T has no case", e.Body)
 	}
 	return nil
+}
+
+// advance puts a turn that starts in front of those that wait: a prompt that was to steer goes first, and the order of the
+// turns is that in which models see them.
+func (v *View) advance(t *Turn) {
+	from := len(v.Turns) - 1
+	for v.Turns[from] != t {
+		from--
+	}
+	to := from
+	for i := from - 1; i >= 0 && v.Turns[i].Start == nil; i-- {
+		if v.Turns[i].Queued() {
+			to = i
+		}
+	}
+	copy(v.Turns[to+1:from+1], v.Turns[to:from])
+	v.Turns[to] = t
 }
 
 // open is the model's message of that id, made if it is new.
