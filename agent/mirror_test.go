@@ -17,6 +17,8 @@ type mirror struct {
 	message session.MessageID // open; empty: none
 	blocks  map[blockKey]*shownBlock
 	queue   []session.TurnID
+	calls   map[string]int         // by id: calls that were told, and have 1 or no result
+	asked   map[string]bool        // open questions
 	starts  map[session.TurnID]int // of turns, seen here
 	ends    map[session.TurnID]int
 }
@@ -34,7 +36,7 @@ type shownBlock struct {
 
 func newMirror(snap Snapshot) *mirror {
 	m := &mirror{seq: snap.Seq, blocks: make(map[blockKey]*shownBlock),
-		starts: make(map[session.TurnID]int), ends: make(map[session.TurnID]int)}
+		calls: make(map[string]int), asked: make(map[string]bool), starts: make(map[session.TurnID]int), ends: make(map[session.TurnID]int)}
 	take := func(list []Message) {
 		for _, msg := range list {
 			for _, p := range msg.Parts {
@@ -52,6 +54,12 @@ func newMirror(snap Snapshot) *mirror {
 	if snap.Turn != nil {
 		m.turn = snap.Turn.ID
 		take(snap.Turn.Messages)
+		for _, c := range snap.Turn.Tools {
+			m.calls[c.CallID] = 0
+		}
+		for _, c := range snap.Turn.Confirms {
+			m.asked[c.ID] = true
+		}
 	}
 	for _, q := range snap.Queue.Queue {
 		m.queue = append(m.queue, q.Turn)
@@ -106,7 +114,43 @@ func (m *mirror) fold(u *Update) error {
 		if m.message != "" {
 			return fmt.Errorf("message %s is open", m.message)
 		}
+		for id, results := range m.calls {
+			if results != 1 {
+				return fmt.Errorf("call %s has %d results", id, results)
+			}
+		}
+		if len(m.asked) > 0 {
+			return fmt.Errorf("questions are open: %v", m.asked)
+		}
+		clear(m.calls)
 		m.turn = ""
+	case ToolStart:
+		if _, known := m.calls[e.CallID]; known {
+			return fmt.Errorf("the call was told before")
+		}
+		m.calls[e.CallID] = 0
+		key := blockKey{e.Message, e.Block}
+		if b := m.blocks[key]; b != nil && b.kind != provider.KindToolCall {
+			return fmt.Errorf("block %v was a %s", key, b.kind)
+		}
+		m.blocks[key] = &shownBlock{kind: provider.KindToolCall}
+	case ToolEnd:
+		if results, known := m.calls[e.CallID]; !known || results > 0 {
+			return fmt.Errorf("the call was told: %v, and had %d results", known, results)
+		}
+		m.calls[e.CallID]++
+		m.blocks[blockKey{e.Message, e.Block}] = &shownBlock{kind: provider.KindToolResult}
+	case ToolOutput:
+		if results, known := m.calls[e.CallID]; !known || results > 0 {
+			return fmt.Errorf("the call does not run")
+		}
+	case Confirm:
+		m.asked[e.ID] = true
+	case ConfirmResolved:
+		if !m.asked[e.ID] {
+			return fmt.Errorf("no such question")
+		}
+		delete(m.asked, e.ID)
 	case MessageStart:
 		if m.turn == "" || m.message != "" {
 			return fmt.Errorf("in turn %q, message %q", m.turn, m.message)
@@ -223,7 +267,7 @@ func (m *mirror) compare(history []Message, snap Snapshot, live bool) error {
 		return nil
 	}
 	for key, w := range want {
-		told := w.kind == provider.KindText || w.kind == provider.KindThinking
+		told := w.kind == provider.KindText || w.kind == provider.KindThinking || w.kind == provider.KindToolResult
 		if told && m.blocks[key] == nil && m.saw(key.message) {
 			return fmt.Errorf("block %v %+v is not known to the client", key, *w)
 		}

@@ -34,7 +34,8 @@ func drawPlan(t *rapid.T) plan {
 	}
 	p.acts = drawActs(t, 1, 25, []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
 		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history",
-		"prompt once", "prompt again", "leave", "come back"}, []int{0, 0, 1, 20, 90, 1500, 70_000})
+		"prompt once", "prompt again", "leave", "come back",
+		"steer", "run", "run", "run", "allow", "allow", "deny"}, []int{0, 0, 1, 20, 90, 1500, 70_000})
 	for range rapid.IntRange(0, 3).Draw(t, "wounds") {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
 	}
@@ -55,12 +56,52 @@ func drawReturns(t *rapid.T) plan {
 		p.calls = append(p.calls, slow)
 	}
 	p.acts = append([]act{{kind: "attach"}, {kind: "attach slow"}}, drawActs(t, 10, 60, []string{"prompt once", "prompt once", "prompt again", "cancel",
-		"attach", "attach slow", "read", "leave", "leave", "leave", "come back", "come back", "come back", "come back", "compare", "crash"},
+		"attach", "attach slow", "read", "leave", "leave", "leave", "steer", "run", "run", "allow", "come back", "come back", "come back", "come back", "compare", "crash"},
 		[]int{0, 1, 5, 10, 30})...)
 	if rapid.IntRange(0, 3).Draw(t, "wounded") == 0 {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
 	}
 	return p
+}
+
+// drawTools is a life of models that mostly call tools.
+func drawTools(t *rapid.T) plan {
+	p := plan{wounds: make(map[int]wound), lost: make(map[int]bool)}
+	for i := range 14 {
+		if rapid.IntRange(0, 5).Draw(t, "kind") == 0 {
+			p.calls = append(p.calls, drawCall(t, i))
+			continue
+		}
+		list := []any{3 * time.Millisecond, provider.Begin{Index: 0, Block: provider.Thinking{}}, provider.Delta{Index: 0, Text: "hm"},
+			provider.End{Index: 0, Block: signed("hm")}}
+		for n := range rapid.IntRange(1, 4).Draw(t, "calls") {
+			call := drawTool(t, i, n)
+			list = append(list, provider.End{Index: n + 1, Block: call}, 2*time.Millisecond)
+		}
+		p.calls = append(p.calls, append(list, provider.Stop{Reason: provider.StopToolUse, Usage: provider.Usage{Input: 10, Output: 5}}))
+	}
+	p.acts = append([]act{{kind: "prompt", wait: 20 * time.Millisecond}, {kind: "attach"}}, drawActs(t, 10, 50, []string{"prompt", "steer", "steer",
+		"run", "run", "run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "allow", "deny", "attach", "leave", "come back", "compare",
+		"cancel", "crash", "close", "idle"}, []int{5, 20, 20, 100, 2000, 70_000})...)
+	if rapid.IntRange(0, 2).Draw(t, "wounded") == 0 {
+		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
+	}
+	return p
+}
+
+// drawTool is a call of a tool, now and then one that cannot be run.
+func drawTool(t *rapid.T, call, n int) provider.ToolCall {
+	tool := provider.ToolCall{ID: fmt.Sprintf("call_%d_%d", call, n), Input: fmt.Appendf(nil, `{"n":%d}`, 100*call+n),
+		Name: rapid.SampledFrom([]string{"read", "read", "write", "fetch", "fetch", "shell", "none"}).Draw(t, "tool")}
+	switch rapid.IntRange(0, 15).Draw(t, "input") {
+	case 0:
+		tool.Input, tool.Invalid = nil, "not JSON"
+	case 1:
+		tool.Input = json.RawMessage(`{"path":1}`)
+	case 2:
+		tool.ID = fmt.Sprintf("call_%d", call) // maybe that of another one
+	}
+	return tool
 }
 
 func drawActs(t *rapid.T, least, most int, kinds []string, waits []int) (acts []act) {
@@ -125,7 +166,7 @@ func drawCall(t *rapid.T, call int) []any {
 				list = append(list, provider.End{Index: i, Block: end})
 			}
 		case "tool":
-			tool := provider.ToolCall{ID: fmt.Sprintf("call_%d_%d", call, i), Name: "read", Input: json.RawMessage(`{}`)}
+			tool := drawTool(t, call, i)
 			list = append(list, provider.Begin{Index: i, Block: provider.ToolCall{ID: tool.ID, Name: tool.Name}}, provider.Delta{Index: i, Text: "{}"})
 			pause()
 			if rapid.IntRange(0, 3).Draw(t, "end") > 0 {

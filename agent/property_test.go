@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -20,8 +22,17 @@ import (
 
 // TestRandomLife leads a session through prompts, cancels, settings, watchers, crashes, failing disks and providers of
 // all manners, and holds what clients saw and what models were sent against the log. It leads 100 lives;
-// -rapid.checks=1000 makes them more, here and in the next.
+// -rapid.checks=1000 makes them more, here and in the others.
 func TestRandomLife(t *testing.T) { lead(t, drawPlan) }
+
+// TestRandomTools has models that call tools over and over, clients that run them or not, and crashes among all that.
+func TestRandomTools(t *testing.T) {
+	r := lead(t, drawTools)
+	t.Logf("%d calls ran on a host, %d were run by clients, %d questions were answered, %d prompts were taken in", r.hosted, r.run, r.answers, r.steered)
+	if r.hosted == 0 || r.run == 0 || r.answers == 0 || r.steered == 0 {
+		t.Error("the plans do not reach all of these")
+	}
+}
 
 // TestRandomReturns has many clients that go and come back with what they know, in sessions that are busy.
 func TestRandomReturns(t *testing.T) {
@@ -45,8 +56,11 @@ func lead(t *testing.T, draw func(*rapid.T) plan) (returns returns) {
 	return returns
 }
 
-// returns counts what clients that came back were given, and the prompts that were known.
-type returns struct{ followed, nothing, anew, prompts int }
+// returns counts what clients that came back were given, the prompts that were known, and what became of calls of tools.
+type returns struct {
+	followed, nothing, anew, prompts int
+	hosted, run, answers, steered    int
+}
 
 // life is a plan under way.
 type life struct {
@@ -55,6 +69,7 @@ type life struct {
 	mem      *session.Mem
 	store    *wounded
 	fake     *fake
+	hosted   hosted
 	group    *Group
 	id       session.ID
 	watchers []*watcher
@@ -92,7 +107,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 	if err := l.start(catalog); err != nil {
 		return err
 	}
-	s, err := l.group.Create(ctx, session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
+	s, err := l.group.Create(ctx, session.Session{Tools: lifeTools, Rules: tool.Policy{Names: map[string]tool.Rule{"write": tool.Ask}}, Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
 	if err != nil {
 		return err
 	}
@@ -129,7 +144,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 func (l *life) start(catalog *registry.Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
 	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return l.fake },
-		Log: slog.New(slog.DiscardHandler)})
+		Hosts: func(session.ID) []tool.Host { return []tool.Host{&l.hosted} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 
@@ -160,6 +175,19 @@ func (l *life) act(a act) error {
 			}
 			return err
 		})
+	case "steer":
+		l.prompts++
+		p := text(fmt.Sprintf("prompt %d", l.prompts))
+		p.Steer = true
+		return l.do(func(a *Agent) error {
+			r, err := a.Prompt(l.ctx, p)
+			if err == nil {
+				l.acked = append(l.acked, r.Turn)
+			}
+			return err
+		})
+	case "run", "allow", "deny":
+		return l.decide(a)
 	case "prompt once":
 		l.prompts++
 		p := text(fmt.Sprintf("prompt %d", l.prompts))
@@ -235,6 +263,103 @@ func (l *life) act(a act) error {
 		return l.do(func(agent *Agent) error { return pages(l.ctx, agent, a.n%5+1) })
 	}
 	return nil
+}
+
+// lifeTools are those of a life: two of its clients, of which one is asked about, and two of a host.
+var lifeTools = []tool.Tool{
+	{Tool: provider.Tool{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}, Host: tool.Client},
+	{Tool: provider.Tool{Name: "write", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.Client},
+	{Tool: provider.Tool{Name: "fetch", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "hosted", Effect: tool.Read},
+	{Tool: provider.Tool{Name: "shell", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "hosted", Effect: tool.Run},
+}
+
+// hosted is a host that does what the number of its call says, and counts what it ran.
+type hosted struct {
+	mu  sync.Mutex
+	ran map[string]int // by id
+	n   int
+}
+
+func (h *hosted) Name() string                               { return "hosted" }
+func (h *hosted) Tools(context.Context) ([]tool.Tool, error) { return nil, nil }
+func (h *hosted) Close() error                               { return nil }
+
+func (h *hosted) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
+	h.mu.Lock()
+	if h.ran == nil {
+		h.ran = make(map[string]int)
+	}
+	h.ran[call.ID]++
+	n := h.n
+	h.n++
+	h.mu.Unlock()
+	progress("begun")
+	switch n % 5 {
+	case 0:
+		return provider.ToolResult{Blocks: provider.Blocks{provider.Text{Text: "at once"}}}
+	case 1:
+		panic("in the host")
+	case 2:
+		<-ctx.Done()
+		return tool.Failed(call.ID, "ended")
+	}
+	select {
+	case <-time.After(time.Duration(n) * time.Second):
+	case <-ctx.Done():
+	}
+	progress("over")
+	return provider.ToolResult{Failed: n%5 == 3, Blocks: provider.Blocks{provider.Text{Text: fmt.Sprint("result ", n)}}}
+}
+
+// decide lets clients run one of the calls that wait for them, or answer one of the questions.
+func (l *life) decide(a act) error {
+	return l.do(func(agent *Agent) error {
+		snap, sub, err := agent.Attach(l.ctx, 0)
+		if err != nil {
+			return err
+		}
+		sub.Close()
+		if snap.Turn == nil {
+			return nil
+		}
+		if a.kind != "run" {
+			action := session.AllowOnce
+			switch {
+			case a.kind == "deny":
+				action = session.Deny
+			case a.n%8 == 0:
+				action = session.AllowSession
+			}
+			for _, c := range snap.Turn.Confirms {
+				if ok, err := agent.Answer(l.ctx, c.ID, action, "a client"); err != nil || !ok {
+					return fmt.Errorf("the answer to %s counts: %v, %w", c.ID, ok, err)
+				}
+				l.returns.answers++
+				again, err := agent.Answer(l.ctx, c.ID, action, "another client")
+				if err == nil && again {
+					return fmt.Errorf("a second answer to %s counts", c.ID)
+				}
+				return err
+			}
+			return nil
+		}
+		for _, c := range snap.Turn.Tools {
+			if c.Host != tool.Client {
+				continue
+			}
+			if err := agent.ToolResult(l.ctx, c.CallID, provider.Blocks{provider.Text{Text: "from a client"}}, a.n%4 == 0); err != nil {
+				return err
+			}
+			l.returns.run++
+			if err := agent.ToolResult(l.ctx, c.CallID, provider.Blocks{}, false); err == nil {
+				return fmt.Errorf("call %s took a second result", c.CallID)
+			} else if !errors.Is(err, ErrNoCall) {
+				return err
+			}
+			return nil
+		}
+		return nil
+	})
 }
 
 // promptOnce says something with a stamp. What was acknowledged once is acknowledged the same ever after.
@@ -492,6 +617,15 @@ func (l *life) finish() error {
 			}
 		}
 	}
+	for _, t := range view.Turns {
+		l.returns.steered += len(t.Took)
+	}
+	for call, times := range l.hosted.ran {
+		l.returns.hosted++
+		if times > 1 {
+			return fmt.Errorf("call %s was run %d times", call, times)
+		}
+	}
 	stamps := make(map[string]session.TurnID)
 	for _, t := range view.Turns {
 		if t.Prompt.Stamp == nil {
@@ -509,6 +643,9 @@ func (l *life) finish() error {
 	}
 	at := 0
 	for _, id := range l.acked {
+		if t := view.Turn(id); t != nil && t.Prompt.Steer {
+			continue // it may go before others
+		}
 		i := slices.IndexFunc(view.Turns[at:], func(t *session.Turn) bool { return t.ID == id })
 		if i < 0 {
 			return fmt.Errorf("turn %s was acknowledged, and is not in its place in the log", id)

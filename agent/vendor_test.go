@@ -19,7 +19,11 @@ func (l *life) requests(view *session.View) error {
 		}
 		return ""
 	}
+	steered := make(map[string]bool) // prompts that stand inside the turn of another
 	for _, t := range view.Turns {
+		if t.Into != "" {
+			steered[t.Prompt.Content[0].(provider.Text).Text] = true
+		}
 		if t.End.StopReason == string(provider.StopRefusal) {
 			refused[t.Prompt.Content[0].(provider.Text).Text] = -1
 		}
@@ -33,7 +37,7 @@ func (l *life) requests(view *session.View) error {
 			return fmt.Errorf("request %d has not what was sent before:\n%+v\n%+v", i, req.Messages, before)
 		}
 		own := len(req.Messages) - 1
-		for asked(req.Messages[own]) == "" || !strings.HasPrefix(asked(req.Messages[own]), "prompt") {
+		for !strings.HasPrefix(asked(req.Messages[own]), "prompt") || steered[asked(req.Messages[own])] {
 			own--
 		}
 		for _, m := range req.Messages[:own] {
