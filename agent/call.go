@@ -344,9 +344,7 @@ func (s *state) stopped(stop provider.Stop) {
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete},
 			MessageEnd{m.id, string(stop.Reason), usage}})
-	for _, n := range checkControl(r.choice, *m, usage) {
-		facts = append(facts, fact{r.ID, nil, n})
-	}
+	facts = append(facts, r.check(*m, usage)...)
 	said := *m
 	r.reply = reply{}
 

@@ -93,25 +93,37 @@ func (s *state) notice(n provider.Notice) {
 	s.tell(r.ID, Notice{severity, string(n.Kind), n.Text})
 }
 
-// checkControl holds what came against what was decided.
-func checkControl(c choice, m reply, usage provider.Usage) []Notice {
-	level, counted := c.decision.Effective, usage.Reasoning != nil && *usage.Reasoning > 0
-	told := func(severity Severity, kind, format string, args ...any) []Notice {
-		return []Notice{{severity, kind, fmt.Sprintf(format, args...)}}
+// check holds a reply of the turn against its decision. Each kind of notice is told once a turn: a loop of tools has many
+// calls, and they are all alike.
+func (r *turn) check(m reply, usage provider.Usage) []fact {
+	kind, severity, text := checkControl(r.choice, m, r.thought, usage)
+	r.thought = r.thought || m.thinking || counted(usage)
+	if kind == "" || slices.Contains(r.unkept, kind) {
+		return nil
 	}
+	r.unkept = append(r.unkept, kind)
+	return []fact{{r.ID, nil, Notice{severity, kind, text}}}
+}
+
+// checkControl says what of a decision was not kept; an empty kind: nothing. thought says that the turn's earlier calls
+// had thinking: a model that thinks in a turn need not do so in each of its calls, nor before it calls a tool.
+func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind string, _ Severity, text string) {
+	level, thinks := c.decision.Effective, m.thinking || counted(usage)
 	switch {
 	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
-		return nil // between tool calls it thinks, as was told
-	case level == provider.Off && c.decision.Reason == provider.NoThinking && (m.thinking || counted):
-		return told(Warning, noticeNotHonoured, "%s is known not to think, and thought all the same", c.model.Ref())
-	case level == provider.Off && (m.thinking || counted):
-		return told(Warning, noticeNotHonoured, "thinking was switched off, and %s thought all the same", c.model.Ref())
+		return "", "", "" // between tool calls it thinks, as was told
+	case level == provider.Off && thinks && c.decision.Reason == provider.NoThinking:
+		return noticeNotHonoured, Warning, fmt.Sprintf("%s is known not to think, and thought all the same", c.model.Ref())
+	case level == provider.Off && thinks:
+		return noticeNotHonoured, Warning, fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())
 	case level == provider.Off:
-		return nil
-	case counted && !m.visible && c.decision.Control.Display != provider.Omitted:
-		return told(Info, noticeHidden, "%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
-	case level != provider.Auto && c.model.Known && !c.model.Thinking.CanDisable() && !m.thinking && !counted:
-		return told(Info, noticeNotHonoured, "%s was asked to think, and showed no thinking", c.model.Ref())
+		return "", "", ""
+	case counted(usage) && !m.visible && c.decision.Control.Display != provider.Omitted:
+		return noticeHidden, Info, fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
+	case level != provider.Auto && c.model.Known && !c.model.Thinking.CanDisable() && !thinks && !thought && len(m.calls) == 0:
+		return noticeNotHonoured, Info, fmt.Sprintf("%s was asked to think, and showed no thinking", c.model.Ref())
 	}
-	return nil
+	return "", "", ""
 }
+
+func counted(u provider.Usage) bool { return u.Reasoning != nil && *u.Reasoning > 0 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
 )
 
 // What came is held against what was decided: for each row, ask and answer the notice that is told, "" for none.
@@ -78,8 +79,44 @@ func checked(t *testing.T, m provider.Model, ask registry.Ask, came outcome) (to
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range checkControl(choice{model: m, decision: d}, reply{thinking: came.thinking, visible: came.visible}, provider.Usage{Reasoning: came.tokens}) {
+	r := turn{Turn: &session.Turn{}, choice: choice{model: m, decision: d}}
+	m1 := reply{thinking: came.thinking, visible: came.visible}
+	for _, f := range r.check(m1, provider.Usage{Reasoning: came.tokens}) {
+		n := f.event.(Notice)
 		told += string(n.Severity) + " " + n.Kind
 	}
+	if again := r.check(m1, provider.Usage{Reasoning: came.tokens}); len(again) > 0 {
+		t.Errorf("told twice in a turn: %+v", again)
+	}
 	return told
+}
+
+// A model that always thinks need not think in each call of a turn, nor before it calls a tool.
+func TestCheckControlOverCalls(t *testing.T) {
+	m := provider.Model{Provider: "p", ID: "m", Known: true, Thinking: provider.Capability{
+		Control: provider.ControlEffort, Levels: []provider.Level{"low", "high"}, Default: "low"}}
+	d, err := registry.Resolve(registry.Ask{Level: "high"}, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := reply{calls: map[string]bool{"1": true}}
+	for _, tc := range []struct {
+		name    string
+		replies []reply
+		want    int
+	}{
+		{"thinks first", []reply{{thinking: true, visible: true}, {}}, 0},
+		{"thinks after the tool", []reply{calls, {thinking: true, visible: true}}, 0},
+		{"never thinks", []reply{calls, calls, {}}, 1},
+		{"never thinks, and says so twice", []reply{{}, {}}, 1},
+	} {
+		r := turn{Turn: &session.Turn{}, choice: choice{model: m, decision: d}}
+		got := 0
+		for _, said := range tc.replies {
+			got += len(r.check(said, provider.Usage{}))
+		}
+		if got != tc.want {
+			t.Errorf("%s: %d notices, want %d", tc.name, got, tc.want)
+		}
+	}
 }

@@ -28,6 +28,8 @@ type turn struct {
 
 	estimate estimate // of the running call
 	near     [2]bool  // people know that the turn's budget is nearly used up: of tokens, of money
+	thought  bool     // thinking was seen or counted in a call that is over
+	unkept   []string // kinds of notice that checkControl had told
 
 	bytes    int    // of thinking and text so far
 	lastTool string // the last tool call, by name and arguments
