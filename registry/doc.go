@@ -2,7 +2,9 @@
 //
 // A [Vendor] is a row of the embedded catalog: where its API is, which variables of the environment it reads, and
 // what its models take. A [Provider] is a vendor as configured, with corrections ([Row]) over the vendor's rows. A
-// [Catalog] is all of them together, looked up by name. [Resolve] settles a level on a row.
+// [Catalog] is all of them together, looked up by name. [Sources] are all who may say a level; what they amount to is an
+// [Ask], and [Resolve] settles that on a row. [Settings] keep what clients say for all sessions: [Agent]s, and the
+// providers' [Defaults].
 //
 // Guarantees:
 //

@@ -199,3 +199,37 @@ func TestSourcesInOrder(t *testing.T) {
 		t.Errorf("an agent that inherits: %+v, want %+v", got, w)
 	}
 }
+
+// Whatever can be read can be written, and is read as the same.
+func FuzzSettings(f *testing.F) {
+	text, err := os.ReadFile("testdata/settings_2025.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{"agents":{"a":{"reasoning":{"override_mode":"inherit"}}},"providers":{"":{"reasoning_defaults":{}}}}`))
+	f.Add([]byte(`{"agents":{"a":null},"providers":null}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var saved []byte
+		s, err := OpenSettings(nil, nil, text, func(text []byte) error { saved = text; return nil })
+		if err != nil {
+			return
+		}
+		if err := s.RemoveAgent("nosuch-"); err != nil {
+			if errors.Is(err, ErrSettingsFull) {
+				return
+			}
+			t.Fatal(err)
+		}
+		again, err := OpenSettings(nil, nil, saved, nil)
+		if err != nil {
+			t.Fatalf("what was written: %v\n%s", err, saved)
+		}
+		if diff := cmp.Diff(s.Agents(), again.Agents()); diff != "" {
+			t.Errorf("agents (-read +read again):\n%s", diff)
+		}
+		if diff := cmp.Diff(s.now.Load().providers, again.now.Load().providers); diff != "" {
+			t.Errorf("providers (-read +read again):\n%s", diff)
+		}
+	})
+}

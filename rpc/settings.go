@@ -94,7 +94,8 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 	if p.System != nil {
 		a.System = *p.System
 	}
-	if p.Reasoning == nil && p.Level == "" {
+	// A client of the old form says back the word that was derived for it: that is no wish for less than there is.
+	if _, derived := a.Reasoning.State(); p.Reasoning == nil && (p.Level == "" || provider.Level(p.Level) == derived) {
 		return nil
 	}
 	var err error
