@@ -82,7 +82,10 @@ func (c *Copilot) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 	}
 	life = min(life, longestCodeLife)
 	code.Expiry = time.Now().Add(life)
-	code.Interval = min(max(code.Interval, 1), 60) // below 1 the library panics
+	if code.Interval <= 0 { // below 0 the library panics
+		code.Interval = 5
+	}
+	code.Interval = min(code.Interval, 60)
 	secret := provider.NewSecret(code.DeviceCode)
 	show(Prompt{URL: clean(code.VerificationURI, 500, nil), Code: clean(code.UserCode, 100, nil), Expires: life})
 	for {

@@ -88,6 +88,12 @@ func TestDeviceCode(t *testing.T) {
 		calls   []string
 	}{
 		{name: "pending, then approved", calls: []string{"0s /login/device/code", "5s /login/oauth/access_token", "10s /login/oauth/access_token", "15s /login/oauth/access_token"}},
+		{name: "without an interval", instead: func(path string) (*http.Response, error) {
+			if polls++; polls == 1 {
+				return answer(200, `{"device_code":"device-canary","user_code":"u","verification_uri":"https://github.com/x","expires_in":99}`), nil
+			}
+			return answer(200, `{"access_token":"ghu_1","token_type":"bearer"}`), nil
+		}, calls: []string{"0s /login/device/code", "5s /login/oauth/access_token"}},
 		{name: "slower", instead: func(path string) (*http.Response, error) {
 			if polls++; polls == 2 {
 				return answer(200, `{"error":"slow_down","interval":10}`), nil

@@ -62,7 +62,7 @@ func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[pro
 		case err != nil:
 			yield(nil, err)
 		case !ok:
-			yield(nil, refused)
+			yield(nil, k.source.refuse(refused))
 		default:
 			k.try(ctx, cred, req, yield, true)
 		}

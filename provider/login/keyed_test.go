@@ -138,6 +138,34 @@ func TestKeyed(t *testing.T) {
 	})
 }
 
+// TestKeyedDirect: a login's token that is not exchanged cannot be renewed; a key by hand is not one of a login.
+func TestKeyedDirect(t *testing.T) {
+	keys := open(t, "")
+	source := login.NewSource(login.Config{Provider: "copilot", Keys: keys, Flow: &login.Copilot{Provider: "copilot"}})
+	defer source.Close()
+	p, err := login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) {
+		return adapter{c.Key, func(provider.Secret) error {
+			return &provider.Error{Provider: "copilot", Kind: provider.KindAuth, Status: 401, Message: "bad credentials"}
+		}}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		grant login.Grant
+		want  string
+	}{
+		{login.Grant{Token: provider.NewSecret("gho_1"), ByLogin: true},
+			"copilot: status 401: the login is not taken any more: run `thinkd auth login copilot` (bad credentials)"},
+		{login.Grant{Token: provider.NewSecret("gho_1")}, "copilot: status 401: bad credentials"},
+	} {
+		set(t, keys, "copilot", tt.grant)
+		if n, err := call(t, p); n != 0 || err == nil || err.Error() != tt.want || kindOf(err) != provider.KindAuth {
+			t.Errorf("%d events, %v, want %s", n, err, tt.want)
+		}
+	}
+}
+
 func TestKeyedBroken(t *testing.T) {
 	source := login.NewSource(login.Config{Provider: "a", Keys: open(t, "")})
 	defer source.Close()

@@ -264,9 +264,12 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 	return t
 }
 
-// refuse adds what to do to a refusal.
+// refuse adds what to do to a refusal of a login.
 func (s *Source) refuse(err error) error {
-	e, _ := errors.AsType[*provider.Error](err)
+	e, ok := errors.AsType[*provider.Error](err)
+	if !ok {
+		return err
+	}
 	said := *e
 	said.Provider = s.config.Provider
 	if _, from := s.grant(); from == FromLogin {
