@@ -50,10 +50,10 @@ func (r *reply) announce(p *part) error {
 	r.next++
 	if p.kind == provider.KindText {
 		r.spoke = true
-		return r.tell(provider.Begin{Index: p.number, Block: provider.Text{}})
+		return r.Emit(provider.Begin{Index: p.number, Block: provider.Text{}})
 	}
 	r.thought = true
-	return r.tell(provider.Begin{Index: p.number, Block: provider.Thinking{Kind: r.thinkingKind(p)}})
+	return r.Emit(provider.Begin{Index: p.number, Block: provider.Thinking{Kind: r.thinkingKind(p)}})
 }
 
 func (r *reply) show(p *part, text string) error {
@@ -63,7 +63,7 @@ func (r *reply) show(p *part, text string) error {
 	if err := r.announce(p); err != nil {
 		return err
 	}
-	return r.tell(provider.Delta{Index: p.number, Text: text})
+	return r.Emit(provider.Delta{Index: p.number, Text: text})
 }
 
 // thinkingKind says what the text is: hosts pass on summaries where details say so, and the thinking itself elsewhere.
@@ -309,10 +309,10 @@ func (r *reply) withheld(p *part) error {
 	number := r.next
 	r.next++
 	r.thought = true
-	if err := r.tell(provider.Begin{Index: number, Block: provider.Thinking{Kind: provider.ThinkingRedacted}}); err != nil {
+	if err := r.Emit(provider.Begin{Index: number, Block: provider.Thinking{Kind: provider.ThinkingRedacted}}); err != nil {
 		return err
 	}
-	return r.tell(provider.End{Index: number, Block: provider.Thinking{Kind: provider.ThinkingRedacted, Signed: true, State: state}})
+	return r.Emit(provider.End{Index: number, Block: provider.Thinking{Kind: provider.ThinkingRedacted, Signed: true, State: state}})
 }
 
 // closeOpen ends the part that is open. What came to nothing is not announced.
@@ -329,7 +329,7 @@ func (r *reply) closeOpen() error {
 		return nil
 	}
 	if p.kind == provider.KindText {
-		return r.tell(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String()}})
+		return r.Emit(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String()}})
 	}
 	b := provider.Thinking{Text: p.text.String(), Kind: r.thinkingKind(p)}
 	if !p.since.IsZero() {
@@ -340,7 +340,7 @@ func (r *reply) closeOpen() error {
 		return err
 	}
 	b.Signed = r.api.dialect.Echo.Scope != echoNever
-	return r.tell(provider.End{Index: p.number, Block: b})
+	return r.Emit(provider.End{Index: p.number, Block: b})
 }
 
 // state is the members of the message that a part of thinking came in.

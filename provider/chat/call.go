@@ -89,17 +89,17 @@ func (r *reply) showCall(c *toolCall, grown string) error {
 	c.waiting += grown
 	if !c.begun {
 		if c.name == "" {
-			return r.alive()
+			return r.Alive()
 		}
 		if err := r.beginCall(c); err != nil {
 			return err
 		}
 	}
 	if c.waiting == "" {
-		return r.alive()
+		return r.Alive()
 	}
 	grown, c.waiting = c.waiting, ""
-	return r.tell(provider.Delta{Index: c.number, Text: grown})
+	return r.Emit(provider.Delta{Index: c.number, Text: grown})
 }
 
 func (r *reply) beginCall(c *toolCall) error {
@@ -114,7 +114,7 @@ func (r *reply) beginCall(c *toolCall) error {
 	}
 	c.begun, c.number, r.spoke = true, r.next, true
 	r.next++
-	return r.tell(provider.Begin{Index: c.number, Block: provider.ToolCall{ID: c.id, Name: c.name}})
+	return r.Emit(provider.Begin{Index: c.number, Block: provider.ToolCall{ID: c.id, Name: c.name}})
 }
 
 // mint makes an id where the host gave none: the same each time that this answer is read.
@@ -163,7 +163,7 @@ func (r *reply) endCall(c *toolCall) error {
 		}
 		b.State = provider.State{Origin: r.origin, Data: data}
 	}
-	return r.tell(provider.End{Index: c.number, Block: b})
+	return r.Emit(provider.End{Index: c.number, Block: b})
 }
 
 // stable reports whether arguments come out of the log as they went in: encoding/json compacts raw JSON and escapes

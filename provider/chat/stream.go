@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -20,23 +19,20 @@ import (
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
-// errLeft says that the consumer left the loop: nothing more may be yielded.
-var errLeft = errors.New("the loop was left")
-
 // errDone says that [DONE] came.
 var errDone = errors.New("done")
 
 // reply is the state of one answer.
 type reply struct {
+	*provider.Teller
+
 	api    *API
 	form   *ResponseForm
 	resp   *http.Response
 	call   *call
-	yield  func(provider.Event, error) bool
 	origin provider.Origin
-	last   time.Time // of the last event yielded
-	next   int       // our number of the next block
-	wholly bool      // the answer came whole: times mean nothing
+	next   int  // our number of the next block
+	wholly bool // the answer came whole: times mean nothing
 
 	open    *part            // the text or thinking that grows
 	calls   []*toolCall      // in the order of their coming
@@ -60,7 +56,7 @@ type reply struct {
 	odd      int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
 	var bills []string
 	for _, path := range a.dialect.Response.UsagePaths {
 		name := `"` + path[strings.LastIndexByte(path, '.')+1:] + `"`
@@ -70,31 +66,10 @@ func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Even
 	}
 	return &reply{
 		bills: bills,
-		api:   a, form: &a.dialect.Response, resp: resp, call: call, yield: yield, slots: map[string]*slot{}, late: object{},
+		api:   a, form: &a.dialect.Response, resp: resp, call: call, Teller: t, slots: map[string]*slot{}, late: object{},
 		origin: provider.Origin{API: wireAPI, Vendor: a.dialect.ID, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
-}
-
-func (r *reply) emit(ev provider.Event) bool {
-	r.last = time.Now()
-	return r.yield(ev, nil)
-}
-
-// tell emits an event, or says that nobody listens any more.
-func (r *reply) tell(ev provider.Event) error {
-	if !r.emit(ev) {
-		return errLeft
-	}
-	return nil
-}
-
-// alive tells that something came, at most once a second.
-func (r *reply) alive() error {
-	if time.Since(r.last) >= time.Second {
-		return r.tell(provider.Alive{})
-	}
-	return nil
 }
 
 // events reads a stream to its [DONE].
@@ -106,7 +81,7 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.alive()
+			err = r.Alive()
 		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data) && string(ev.Data) != "[DONE]":
 			// The connection broke inside of it. What is whole counts even if its blank line did not come.
 		default:
@@ -132,7 +107,7 @@ func (r *reply) event(name string, data []byte) error {
 	case string(data) == "[DONE]":
 		return errDone
 	case len(data) == 0:
-		return r.alive()
+		return r.Alive()
 	case !gjson.ValidBytes(data):
 		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
 	}
@@ -179,7 +154,7 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 	if err != nil {
 		return err
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 // count takes in a usage: each one is of all so far, so the last one counts.
@@ -295,8 +270,7 @@ func (r *reply) finish() error {
 	if r.odd > 0 {
 		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
 	}
-	r.emit(r.stop)
-	return nil
+	return r.Emit(r.stop)
 }
 
 // brokeOff is the error for a reply that the host itself broke off: it is like a connection that broke.
@@ -329,7 +303,7 @@ func stopReason(raw string, calls bool) (reason provider.StopReason, ok bool) {
 func (r *reply) oddity(what string) error {
 	r.odd++
 	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
-	return r.alive()
+	return r.Alive()
 }
 
 func valid(text string) string {

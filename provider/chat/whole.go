@@ -14,7 +14,7 @@ const maxWhole = 8 << 20
 
 // whole reads an answer that is one JSON value: a completion, an error, or a list of chunks.
 func (r *reply) whole(ctx context.Context, body io.Reader) error {
-	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.alive)
+	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.Alive)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (r *reply) whole(ctx context.Context, body io.Reader) error {
 		return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no completion")
 	}
 	r.wholly = true
-	if err := r.tell(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+	if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
 		return err
 	}
 	for _, v := range list {

@@ -67,8 +67,7 @@ func (r *reply) finish() error {
 	if r.odd > 0 {
 		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", s.RequestID)
 	}
-	r.emit(*s)
-	return nil
+	return r.Emit(*s)
 }
 
 // usage sums the requests of an answer: within one, each report is the total so far.

@@ -105,14 +105,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		if err := a.stream(ctx, req, yield); err != nil && err != errLeft {
-			yield(nil, err)
-		}
-	}
+	return provider.Exchange(func(t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, yield func(provider.Event, error) bool) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
 	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
 		return err
 	}
@@ -122,7 +118,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, yield func(prov
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	r := a.newReply(call, yield)
+	r := a.newReply(call, t)
 	for {
 		err := r.hop(ctx)
 		switch again, err := r.again(ctx, err); {

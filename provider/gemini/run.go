@@ -35,7 +35,7 @@ func (r *reply) text(kind provider.BlockKind, p gjson.Result, text string) error
 		return !more
 	})
 	if text == "" && !more {
-		return r.alive()
+		return r.Alive()
 	}
 	if more {
 		if err := r.hops.only("a signed part"); err != nil {
@@ -75,7 +75,7 @@ func (r *reply) text(kind provider.BlockKind, p gjson.Result, text string) error
 // show tells a piece of the run. A block is begun with its first character, so that empty ones are never announced.
 func (r *reply) show(text string) error {
 	if text == "" {
-		return r.alive()
+		return r.Alive()
 	}
 	if run := r.run; !run.begun {
 		run.begun, run.number = true, r.number()
@@ -83,14 +83,11 @@ func (r *reply) show(text string) error {
 		if run.kind == provider.KindThinking {
 			shell = provider.Thinking{Kind: provider.ThinkingSummary}
 		}
-		if !r.emit(provider.Begin{Index: run.number, Block: shell}) {
-			return errLeft
+		if err := r.Emit(provider.Begin{Index: run.number, Block: shell}); err != nil {
+			return err
 		}
 	}
-	if !r.emit(provider.Delta{Index: r.run.number, Text: text}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Delta{Index: r.run.number, Text: text})
 }
 
 // number is that of a new block.
@@ -157,17 +154,19 @@ func (r *reply) seal() error {
 // block tells a block that comes in one piece.
 func (r *reply) block(shell, b provider.Block, text string) error {
 	n := r.number()
-	if !r.emit(provider.Begin{Index: n, Block: shell}) || text != "" && !r.emit(provider.Delta{Index: n, Text: text}) {
-		return errLeft
+	if err := r.Emit(provider.Begin{Index: n, Block: shell}); err != nil {
+		return err
+	}
+	if text != "" {
+		if err := r.Emit(provider.Delta{Index: n, Text: text}); err != nil {
+			return err
+		}
 	}
 	return r.close(n, b)
 }
 
 func (r *reply) close(n int, b provider.Block) error {
-	if !r.emit(provider.End{Index: n, Block: b}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.End{Index: n, Block: b})
 }
 
 func (r *reply) opaque(parts []json.RawMessage) error {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -18,19 +17,16 @@ import (
 	"github.com/thinkd/thinkd/provider/sse"
 )
 
-// errLeft says that the consumer left the loop: nothing more may be yielded.
-var errLeft = errors.New("the loop was left")
-
 // reply is the state of one answer, over all requests that it takes.
 type reply struct {
+	*provider.Teller
+
 	api    *API
 	call   *call
 	resp   *http.Response // of the request at hand
-	yield  func(provider.Event, error) bool
 	origin provider.Origin
-	last   time.Time // of the last event yielded
-	next   int       // our number of the next block
-	run    *run      // the parts that a block is being made of; nil: none
+	next   int  // our number of the next block
+	run    *run // the parts that a block is being made of; nil: none
 	calls  int
 	told   bool // the request's notices were
 	wholly bool // the answer came whole: times mean nothing
@@ -43,25 +39,12 @@ type reply struct {
 	odd   int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(call *call, yield func(provider.Event, error) bool) *reply {
+func (a *API) newReply(call *call, t *provider.Teller) *reply {
 	return &reply{
-		api: a, call: call, yield: yield,
+		api: a, call: call, Teller: t,
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Model: call.model},
 	}
-}
-
-func (r *reply) emit(ev provider.Event) bool {
-	r.last = time.Now()
-	return r.yield(ev, nil)
-}
-
-// alive tells that something came, at most once a second.
-func (r *reply) alive() error {
-	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
-		return errLeft
-	}
-	return nil
 }
 
 // hop makes one request and reads its answer to the end.
@@ -98,15 +81,15 @@ func (r *reply) hop(ctx context.Context) error {
 // begin tells that an answer came, and the notices on the request, once.
 func (r *reply) begin() error {
 	if r.told {
-		return r.alive()
+		return r.Alive()
 	}
 	r.told = true
-	if !r.emit(provider.Alive{}) {
-		return errLeft
+	if err := r.Emit(provider.Alive{}); err != nil {
+		return err
 	}
 	for _, n := range r.call.notices {
-		if !r.emit(n) {
-			return errLeft
+		if err := r.Emit(n); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -123,7 +106,7 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.alive()
+			err = r.Alive()
 		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
 			// The connection broke inside of it. What is whole counts even if its blank line did not come.
 		default:
@@ -189,7 +172,7 @@ func (r *reply) chunk(data []byte) error {
 	if err := r.candidate(candidate); err != nil {
 		return err
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 // first is the candidate that is ours: one is asked for, more are another's.
@@ -270,7 +253,7 @@ func (a *API) failed(resp *http.Response, data []byte) error {
 func (r *reply) oddity(what string) error {
 	r.odd++
 	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
-	return r.alive()
+	return r.Alive()
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -17,7 +17,7 @@ const maxWhole = 32 << 20
 
 // whole reads an answer that is one JSON value: a response, or the list of chunks that a stream without alt=sse is.
 func (r *reply) whole(ctx context.Context, body io.Reader) error {
-	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.alive)
+	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.Alive)
 	if err != nil {
 		return err
 	}
@@ -35,8 +35,8 @@ func (r *reply) whole(ctx context.Context, body io.Reader) error {
 			return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no response of generateContent")
 		}
 		if i == 0 && !c.Get("error").Exists() && !r.wholly {
-			if !r.emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}) {
-				return errLeft
+			if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+				return err
 			}
 		}
 		r.wholly = true

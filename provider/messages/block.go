@@ -57,7 +57,7 @@ func (r *reply) start(index int64, object gjson.Result) error {
 	case "tool_use":
 		return r.tell(p)
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 func (r *reply) open(index int64, kind string) *part {
@@ -112,7 +112,7 @@ func (r *reply) delta(index int64, d gjson.Result) error {
 		return r.grow(p, d.Get("thinking"))
 	case p.kind == "thinking" && kind == "signature_delta":
 		p.sig = valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
-		return r.alive()
+		return r.Alive()
 	case p.kind == "tool_use" && kind == "input_json_delta":
 		return r.grow(p, d.Get("partial_json"))
 	case slices.Contains([]string{"text", "thinking", "redacted_thinking", "tool_use"}, p.kind):
@@ -125,22 +125,19 @@ func (r *reply) delta(index int64, d gjson.Result) error {
 // that empty ones are never announced.
 func (r *reply) grow(p *part, piece gjson.Result) error {
 	if piece.Type != gjson.String {
-		return r.alive()
+		return r.Alive()
 	}
 	return r.show(p, p.text.Add(piece))
 }
 
 func (r *reply) show(p *part, text string) error {
 	if text == "" {
-		return r.alive()
+		return r.Alive()
 	}
 	if err := r.tell(p); err != nil {
 		return err
 	}
-	if !r.emit(provider.Delta{Index: p.number, Text: text}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Delta{Index: p.number, Text: text})
 }
 
 // tell begins a block, once.
@@ -161,10 +158,7 @@ func (r *reply) tell(p *part) error {
 	default:
 		shell = provider.Opaque{}
 	}
-	if !r.emit(provider.Begin{Index: p.number, Block: shell}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Begin{Index: p.number, Block: shell})
 }
 
 func (p *part) string(member string) string { return gjson.ParseBytes(p.members[member]).Str }
@@ -187,7 +181,7 @@ func (r *reply) cite(p *part, citation gjson.Result) error {
 	if citation.Exists() {
 		p.cited = append(p.cited, json.RawMessage(valid(citation.Raw)))
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 // absorb joins a delta into a block that this build does not know, by the names of its members: text is appended, a
@@ -208,7 +202,7 @@ func (r *reply) absorb(p *part, d gjson.Result) error {
 		}
 		return true
 	})
-	return r.alive()
+	return r.Alive()
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

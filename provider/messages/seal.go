@@ -36,22 +36,19 @@ func (r *reply) seal(p *part) error {
 	default:
 		b, err = r.sealOpaque(p)
 	}
-	if err == errLeft {
+	if err == provider.ErrLeft {
 		return err
 	}
 	if err != nil {
 		return r.api.caller.NoAnswer(r.resp, "block of kind "+p.kind+": "+err.Error())
 	}
 	if b == nil {
-		return r.alive()
+		return r.Alive()
 	}
 	if err := r.tell(p); err != nil {
 		return err
 	}
-	if !r.emit(provider.End{Index: p.number, Block: b}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.End{Index: p.number, Block: b})
 }
 
 // sealText keeps the vendor's object only where it says more than the text.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -16,16 +15,13 @@ import (
 	"github.com/thinkd/thinkd/provider/sse"
 )
 
-// errLeft says that the consumer left the loop: nothing more may be yielded.
-var errLeft = errors.New("the loop was left")
-
 // reply is the state of one answer.
 type reply struct {
+	*provider.Teller
+
 	api    *API
 	resp   *http.Response
-	yield  func(provider.Event, error) bool
 	origin provider.Origin
-	last   time.Time       // of the last event yielded
 	next   int             // our number of the next block
 	parts  []*part         // all blocks, in order of their start
 	blocks map[int64]*part // the latest at each of the vendor's indexes
@@ -36,29 +32,16 @@ type reply struct {
 	odd    int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
 	account := resp.Header.Get("anthropic-organization-id")
 	if account == "" {
 		account = a.caller.Key.Account()
 	}
 	return &reply{
-		api: a, resp: resp, yield: yield, blocks: map[int64]*part{},
+		api: a, resp: resp, Teller: t, blocks: map[int64]*part{},
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: account, Model: call.model},
 		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
-}
-
-func (r *reply) emit(ev provider.Event) bool {
-	r.last = time.Now()
-	return r.yield(ev, nil)
-}
-
-// alive tells that something came, at most once a second.
-func (r *reply) alive() error {
-	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
-		return errLeft
-	}
-	return nil
 }
 
 // events reads a stream to its message_stop.
@@ -70,7 +53,7 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.alive()
+			err = r.Alive()
 		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
 			// The connection broke inside of it. What is whole counts even if its blank line did not come.
 		default:
@@ -109,12 +92,12 @@ func (r *reply) event(data []byte) error {
 	case "content_block_stop":
 		return r.end(gjson.GetBytes(data, "index").Int())
 	case "ping":
-		return r.alive()
+		return r.Alive()
 	case "message_start":
 		return r.begin(gjson.GetBytes(data, "message"))
 	case "message_delta":
 		r.ending(gjson.GetBytes(data, "delta"), gjson.GetBytes(data, "usage"))
-		return r.alive()
+		return r.Alive()
 	case "message_stop":
 		return errStopped
 	case "message":
@@ -142,7 +125,7 @@ func (r *reply) begin(message gjson.Result) error {
 	if changes := message.Get("input_transformations"); len(changes.Array()) > 0 {
 		return r.transformed(changes)
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 // transformed passes on what the server did with earlier thinking (docs: preserved-thinking).
@@ -155,13 +138,10 @@ func (r *reply) transformed(changes gjson.Result) error {
 		}
 	}
 	if dropped == 0 {
-		return r.alive() // mismatches that were let through lose nothing
+		return r.Alive() // mismatches that were let through lose nothing
 	}
 	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", dropped, r.api.caller.Text(reason))
-	if !r.emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)})
 }
 
 // ending takes in a message_delta; there may be several, the last word counts.
@@ -256,13 +236,12 @@ func (r *reply) finish() error {
 	if r.odd > 0 {
 		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
 	}
-	r.emit(r.stop)
-	return nil
+	return r.Emit(r.stop)
 }
 
 // oddity counts what the protocol does not foresee and says what it was at debug level.
 func (r *reply) oddity(what string) error {
 	r.odd++
 	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
-	return r.alive()
+	return r.Alive()
 }

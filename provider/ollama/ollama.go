@@ -116,14 +116,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return func(yield func(provider.Event, error) bool) {
-		if err := a.stream(ctx, req, yield); err != nil && err != errLeft {
-			yield(nil, err)
-		}
-	}
+	return provider.Exchange(func(t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, yield func(provider.Event, error) bool) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
 	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
 		return err
 	}
@@ -138,13 +134,13 @@ func (a *API) stream(ctx context.Context, req *provider.Request, yield func(prov
 		return understood(err)
 	}
 	defer resp.Body.Close()
-	r := a.newReply(resp, call, yield)
-	if !r.emit(provider.Alive{}) {
-		return errLeft
+	r := a.newReply(resp, call, t)
+	if err := r.Emit(provider.Alive{}); err != nil {
+		return err
 	}
 	for _, n := range call.notices {
-		if !r.emit(n) {
-			return errLeft
+		if err := r.Emit(n); err != nil {
+			return err
 		}
 	}
 	form, body, err := a.caller.Form(ctx, resp, "application/x-ndjson")

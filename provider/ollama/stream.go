@@ -20,9 +20,6 @@ import (
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
-// errLeft says that the consumer left the loop: nothing more may be yielded.
-var errLeft = errors.New("the loop was left")
-
 // errDone says that the last object came.
 var errDone = errors.New("done")
 
@@ -31,14 +28,14 @@ var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}
 
 // reply is the state of one answer.
 type reply struct {
+	*provider.Teller
+
 	api      *API
 	call     *call
 	resp     *http.Response
-	yield    func(provider.Event, error) bool
 	origin   provider.Origin
-	last     time.Time // of the last event yielded
-	next     int       // our number of the next block
-	open     *block    // nil: none
+	next     int    // our number of the next block
+	open     *block // nil: none
 	calls    int
 	named    bool               // thinking came by its own name: no tags are looked for
 	splitter *thinktag.Splitter // of the text; nil: not looked for
@@ -58,30 +55,17 @@ type block struct {
 	text   strings.Builder
 }
 
-func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
-	t := tags
+func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
+	looked := tags
 	learned := call.off && a.knownLeaky(call.model)
 	if learned {
-		t.Start = thinktag.Open
+		looked.Start = thinktag.Open
 	}
 	return &reply{
-		api: a, call: call, resp: resp, yield: yield, splitter: thinktag.NewSplitter(t), learned: learned,
+		api: a, call: call, resp: resp, Teller: t, splitter: thinktag.NewSplitter(looked), learned: learned,
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Model: call.model, RequestID: a.caller.RequestID(resp.Header)},
 	}
-}
-
-func (r *reply) emit(ev provider.Event) bool {
-	r.last = time.Now()
-	return r.yield(ev, nil)
-}
-
-// alive tells that something came, at most once a second.
-func (r *reply) alive() error {
-	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
-		return errLeft
-	}
-	return nil
 }
 
 // read takes in objects, one a line or a single one, to the one that says done. The reader of event streams gives JSON
@@ -95,7 +79,7 @@ func (r *reply) read(ctx context.Context, body io.Reader) error {
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.alive()
+			err = r.Alive()
 		case !gjson.ValidBytes(ev.Data):
 			came = true // the connection broke inside of it: JSON that is not whole comes last
 		default:
@@ -132,8 +116,8 @@ func (r *reply) object(data []byte) error {
 		return r.oddity("an object of no known member")
 	}
 	if !r.begun && done.Bool() && r.wholly {
-		if !r.emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}) {
-			return errLeft
+		if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+			return err
 		}
 		r.splitWhole(message)
 	}
@@ -145,7 +129,7 @@ func (r *reply) object(data []byte) error {
 		return err
 	}
 	if !done.Bool() {
-		return r.alive()
+		return r.Alive()
 	}
 	if err := r.flush(); err != nil {
 		return err
@@ -254,15 +238,12 @@ func (r *reply) grow(kind provider.BlockKind, text string) error {
 		if !r.wholly {
 			r.open.since = time.Now()
 		}
-		if !r.emit(provider.Begin{Index: r.open.number, Block: shell}) {
-			return errLeft
+		if err := r.Emit(provider.Begin{Index: r.open.number, Block: shell}); err != nil {
+			return err
 		}
 	}
 	r.open.text.WriteString(text)
-	if !r.emit(provider.Delta{Index: r.open.number, Text: text}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Delta{Index: r.open.number, Text: text})
 }
 
 // seal ends the open block. mark says of a text that it was thinking ("leaked"), of thinking that it was the answer
@@ -296,10 +277,7 @@ func (r *reply) seal(mark string) error {
 }
 
 func (r *reply) end(n int, b provider.Block) error {
-	if !r.emit(provider.End{Index: n, Block: b}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.End{Index: n, Block: b})
 }
 
 // toolCall takes in a call, which always comes whole. Newer servers give it an id.
@@ -333,8 +311,13 @@ func (r *reply) toolCall(c gjson.Result) error {
 	r.calls++
 	n := r.next
 	r.next++
-	if !r.emit(provider.Begin{Index: n, Block: provider.ToolCall{ID: b.ID, Name: b.Name}}) || text != "" && !r.emit(provider.Delta{Index: n, Text: text}) {
-		return errLeft
+	if err := r.Emit(provider.Begin{Index: n, Block: provider.ToolCall{ID: b.ID, Name: b.Name}}); err != nil {
+		return err
+	}
+	if text != "" {
+		if err := r.Emit(provider.Delta{Index: n, Text: text}); err != nil {
+			return err
+		}
 	}
 	return r.end(n, b)
 }
@@ -408,15 +391,14 @@ func (r *reply) finish() error {
 	if r.odd > 0 {
 		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd)
 	}
-	r.emit(r.stop)
-	return nil
+	return r.Emit(r.stop)
 }
 
 // oddity counts what the protocol does not foresee and says what it was at debug level.
 func (r *reply) oddity(what string) error {
 	r.odd++
 	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", fmt.Sprintf("%q", r.api.caller.Text(what)))
-	return r.alive()
+	return r.Alive()
 }
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

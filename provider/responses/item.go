@@ -90,13 +90,13 @@ func (r *reply) added(index int64, object gjson.Result) error {
 		it = r.open(index, kind)
 	}
 	if it.sealed {
-		return r.alive()
+		return r.Alive()
 	}
 	it.learn(object)
 	if it.isCall() && it.callID != "" && it.name != "" {
 		return r.tell(it, r.argument(it))
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 // abandon seals an item whose end did not come.
@@ -142,7 +142,7 @@ func (r *reply) delta(data []byte, kind, partKind, indexName string) error {
 	}
 	piece := gjson.GetBytes(data, "delta")
 	if piece.Type != gjson.String {
-		return r.alive() // the end says all of it
+		return r.Alive() // the end says all of it
 	}
 	it := r.at[index]
 	switch {
@@ -202,15 +202,12 @@ func (r *reply) openPart(it *item, kind string, index int64) (*shown, error) {
 // show tells what is to be shown of a part. A block is begun with its first character.
 func (r *reply) show(it *item, p *shown, text string) error {
 	if text == "" {
-		return r.alive()
+		return r.Alive()
 	}
 	if err := r.tell(it, p); err != nil {
 		return err
 	}
-	if !r.emit(provider.Delta{Index: p.number, Text: text}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Delta{Index: p.number, Text: text})
 }
 
 // tell begins a block, once.
@@ -231,10 +228,7 @@ func (r *reply) tell(it *item, p *shown) error {
 	default:
 		shell = provider.Opaque{}
 	}
-	if !r.emit(provider.Begin{Index: p.number, Block: shell}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.Begin{Index: p.number, Block: shell})
 }
 
 // thinkingKind says what the text is: models whose weights are open show the thinking itself.
@@ -266,7 +260,7 @@ func (r *reply) argue(it *item, piece gjson.Result) error {
 	}
 	if p.secret || !p.begun {
 		p.secret = true
-		return r.alive()
+		return r.Alive()
 	}
 	return r.show(it, p, text)
 }
@@ -276,5 +270,5 @@ func (r *reply) argued(index int64, final gjson.Result) error {
 	if it := r.at[index]; it != nil && it.isCall() && !it.sealed && final.Type == gjson.String {
 		it.final = final
 	}
-	return r.alive()
+	return r.Alive()
 }

@@ -23,10 +23,7 @@ func (r *reply) end(it *item, p *shown, state provider.State, signed bool) error
 		}
 		b = thought
 	}
-	if !r.emit(provider.End{Index: p.number, Block: b}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.End{Index: p.number, Block: b})
 }
 
 // settle ends the items whose end came, in the order in which they began: that is the order that they go back in, and
@@ -35,13 +32,13 @@ func (r *reply) settle() error {
 	for ; r.settled < len(r.items); r.settled++ {
 		it := r.items[r.settled]
 		if !it.sealed {
-			return r.alive()
+			return r.Alive()
 		}
 		if err := r.seal(it, it.end); err != nil {
 			return err
 		}
 	}
-	return r.alive()
+	return r.Alive()
 }
 
 // seal tells the end of an item. object is the item at its end, and without a value where that did not come: then what
@@ -66,10 +63,7 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 	if err := r.tell(it, p); err != nil {
 		return err
 	}
-	if !r.emit(provider.End{Index: p.number, Block: provider.Opaque{State: state}}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.End{Index: p.number, Block: provider.Opaque{State: state}})
 }
 
 // sealParts shows what the deltas left out of an item's parts, and ends the last one with the item. An item without
@@ -83,7 +77,7 @@ func (r *reply) sealParts(it *item, object gjson.Result, state provider.State) e
 	p := it.last()
 	if p == nil {
 		if state.IsZero() {
-			return r.alive()
+			return r.Alive()
 		}
 		p = &shown{since: it.since}
 	}
@@ -91,7 +85,7 @@ func (r *reply) sealParts(it *item, object gjson.Result, state provider.State) e
 		return err
 	}
 	if !p.begun && state.IsZero() {
-		return r.alive()
+		return r.Alive()
 	}
 	sealed := object.Get("encrypted_content").Str != "" || len(object.Get("content").Array()) > 0
 	return r.end(it, p, state, sealed)
@@ -179,8 +173,5 @@ func (r *reply) sealCall(it *item, object gjson.Result, state provider.State) er
 		b.Invalid = text
 	}
 	r.called = true
-	if !r.emit(provider.End{Index: p.number, Block: b}) {
-		return errLeft
-	}
-	return nil
+	return r.Emit(provider.End{Index: p.number, Block: b})
 }

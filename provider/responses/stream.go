@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -19,19 +18,17 @@ import (
 	"github.com/thinkd/thinkd/provider/sse"
 )
 
-var (
-	errLeft    = errors.New("the loop was left")     // nothing more may be yielded
-	errStopped = errors.New("a terminal event came") // nothing more is read
-)
+// errStopped says that nothing more is read.
+var errStopped = errors.New("a terminal event came")
 
 // reply is the state of one answer.
 type reply struct {
+	*provider.Teller
+
 	api     *API
 	call    *call
 	resp    *http.Response
-	yield   func(provider.Event, error) bool
 	origin  provider.Origin
-	last    time.Time       // of the last event yielded
 	next    int             // our number of the next block
 	items   []*item         // all of them, in order of their start
 	at      map[int64]*item // the latest at each output_index
@@ -43,25 +40,12 @@ type reply struct {
 	odd     int // things that the API does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, yield func(provider.Event, error) bool) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
 	return &reply{
-		api: a, call: call, resp: resp, yield: yield, at: map[int64]*item{},
+		api: a, call: call, resp: resp, Teller: t, at: map[int64]*item{},
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: call.model},
 		stop:   provider.Stop{RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
-}
-
-func (r *reply) emit(ev provider.Event) bool {
-	r.last = time.Now()
-	return r.yield(ev, nil)
-}
-
-// alive tells that something came, at most once a second.
-func (r *reply) alive() error {
-	if time.Since(r.last) >= time.Second && !r.emit(provider.Alive{}) {
-		return errLeft
-	}
-	return nil
 }
 
 // events reads a stream to its terminal event.
@@ -73,7 +57,7 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.alive()
+			err = r.Alive()
 		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
 			// The connection broke inside of it. What is whole counts even if its blank line did not come.
 		default:
@@ -142,7 +126,7 @@ func (r *reply) rare(kind string, data gjson.Result) error {
 		"response.reasoning_part.added", "response.reasoning_part.done", "response.reasoning_text.done",
 		"response.content_part.added", "response.content_part.done", "response.output_text.done", "response.refusal.done",
 		"keepalive", "ping":
-		return r.alive() // the deltas before and the item's end say all of it
+		return r.Alive() // the deltas before and the item's end say all of it
 	}
 	switch {
 	case data.Get("object").Str == "response" && data.Get("output").IsArray(): // a whole answer as an event
@@ -167,7 +151,7 @@ func (r *reply) index(data gjson.Result) int64 {
 // begin takes in what is known of the response at its start.
 func (r *reply) begin(response gjson.Result) error {
 	r.named(response)
-	return r.alive()
+	return r.Alive()
 }
 
 // named notes which model answers. Where that is the name of a machine, the origin keeps the one that was asked for.
@@ -209,8 +193,8 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	if r.odd > 0 {
 		r.api.log.Debug("a reply with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
 	}
-	if !r.emit(r.stop) {
-		return errLeft
+	if err := r.Emit(r.stop); err != nil {
+		return err
 	}
 	return errStopped
 }
@@ -285,5 +269,5 @@ func (r *reply) oddity(what string) error {
 		r.odd++
 		r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
 	}
-	return r.alive()
+	return r.Alive()
 }

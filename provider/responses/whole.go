@@ -14,7 +14,7 @@ const maxWhole = 8 << 20
 
 // whole reads an answer that is one JSON value.
 func (r *reply) whole(ctx context.Context, body io.Reader) error {
-	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.alive)
+	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.Alive)
 	if err != nil {
 		return err
 	}
@@ -41,8 +41,8 @@ func (r *reply) response(root gjson.Result) error {
 	}
 	if len(r.items) == 0 {
 		r.wholly = true
-		if !r.emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}) {
-			return errLeft
+		if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+			return err
 		}
 	}
 	return r.terminal("completed", root)
