@@ -163,6 +163,7 @@ func setProvider(_ context.Context, c *client, p setProviderParams) (setProvider
 	if err := c.server.config.Settings.SetDefaults(p.Provider, set); err != nil {
 		return setProviderResult{}, err
 	}
+	c.server.config.Sessions.DefaultsChanged(p.Provider)
 	_, after := find()
 	return setProviderResult{newWireProvider(*after)}, nil
 }
