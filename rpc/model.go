@@ -15,7 +15,8 @@ import (
 // modelMethods are those on models, levels and providers.
 func modelMethods() []method {
 	return []method{
-		define(method{name: "models/list", doc: "All models, or those of one provider.", later: []string{"refresh"}}, models),
+		defineBoth(method{name: "models/list", doc: "All models, or those of one provider; late where hosts are asked anew."},
+			func(p modelsParams) bool { return p.Refresh }, models, refreshModels),
 		define(method{name: "model/set", doc: "The session's model from the next turn on."}, setModel),
 		define(method{name: "thinking/set", doc: "The preferred level from the next turn on."}, setThinking),
 		define(method{name: "thinking/explain", doc: "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes."}, explain),
@@ -72,10 +73,21 @@ func override(level, display string) (o session.Override, err error) {
 
 type modelsParams struct {
 	Provider string `json:"provider,omitempty"`
+	Refresh  bool   `json:"refresh,omitempty"`
 }
 
 type modelsResult struct {
-	Models []wireCatalogModel `json:"models"`
+	Models  []wireCatalogModel `json:"models"`
+	Refresh []Refreshed        `json:"refresh,omitempty"`
+}
+
+// Refreshed is what became of asking a host for its list of models.
+type Refreshed struct {
+	Provider string   `json:"provider"`
+	Models   int      `json:"models"`            // that its list has
+	AsOf     string   `json:"as_of,omitempty"`   // YYYY-MM-DD
+	Error    string   `json:"error,omitempty"`   // why there is no list; what the host told before stays in force
+	Skipped  []string `json:"skipped,omitempty"` // why rows of the list were left out
 }
 
 func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) {
@@ -94,6 +106,25 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 		}
 	}
 	return r, nil
+}
+
+// refreshModels asks the hosts, then answers as models does.
+func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context.Context) (modelsResult, error), error) {
+	if _, err := models(ctx, c, p); err != nil { // no such provider
+		return nil, err
+	}
+	return func(ctx context.Context) (modelsResult, error) {
+		var done []Refreshed
+		if refresh := c.server.config.Refresh; refresh != nil {
+			var err error
+			if done, err = refresh(ctx, p.Provider); err != nil {
+				return modelsResult{}, err
+			}
+		}
+		r, err := models(ctx, c, p)
+		r.Refresh = append([]Refreshed{}, done...)
+		return r, err
+	}, nil
 }
 
 type setModelParams struct {

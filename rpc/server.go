@@ -32,6 +32,10 @@ type Config struct {
 	Settings     *registry.Settings      // what clients set for all sessions
 	DefaultModel func() session.ModelRef // of a session whose client names none
 
+	// Refresh asks the hosts of all providers for their lists of models, or of one, and puts what they tell in force. nil:
+	// it cannot.
+	Refresh func(ctx context.Context, provider string) ([]Refreshed, error)
+
 	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. nil: it cannot.
 	SetKey func(provider string, key provider.Secret) error
 
@@ -195,7 +199,7 @@ func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Re
 	switch {
 	case !ok:
 		c.answer(conn, req.ID, call, nil, errMethodNotFound)
-	case m.now != nil:
+	case m.now != nil && !m.waits(call.params):
 		value, err := guard(func() (any, error) { return m.now(call.ctx, c, call.params) })
 		c.answer(conn, req.ID, call, value, err)
 	case call.batch != nil:

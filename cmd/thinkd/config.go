@@ -32,6 +32,7 @@ type config struct {
 	Agents        []registry.Agent // by name
 	Serve         serveConfig
 	Dialects      ownDialects // that the operator states
+	ModelsDev     string      // where models.dev's database is asked for at a refresh; empty: it is not
 	Limits        limits
 	Tools         toolsConfig
 }
@@ -115,6 +116,11 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 	if c.Dialects, err = src.dialects(f.Dialects); err != nil {
 		return config{}, err
 	}
+	if c.ModelsDev = f.ModelsDev; c.ModelsDev != "" {
+		if problem := checkBaseURL(c.ModelsDev, ""); problem != "" {
+			return config{}, src.errorf("models_dev", "%s", problem)
+		}
+	}
 	for _, id := range providerIDs(f) {
 		p, err := src.provider(id, f.Providers[id], c.Dialects, getenv)
 		if err != nil {
@@ -165,6 +171,11 @@ func (c config) fingerprint() (string, error) {
 // catalog is what the registry knows with this configuration, and with what the servers that may be asked for it have:
 // has tells that by the provider's id; nil: nobody asks.
 func (c config) catalog(has func(id string) []provider.Model) (*registry.Catalog, error) {
+	return c.catalogOf(has, keptListings{})
+}
+
+// catalogOf is the same with what hosts have told some time ago.
+func (c config) catalogOf(has func(id string) []provider.Model, kept keptListings) (*registry.Catalog, error) {
 	var list []registry.Provider
 	for _, p := range c.Providers {
 		vendor, _ := vendorNamed(p.Vendor) // one that the catalog does not know has no rows there
@@ -177,7 +188,7 @@ func (c config) catalog(has func(id string) []provider.Model) (*registry.Catalog
 				return has(p.ID)
 			}
 		}
-		list = append(list, r)
+		list = append(list, kept.over(p, r))
 	}
 	return registry.New(list)
 }

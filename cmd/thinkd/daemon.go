@@ -23,6 +23,7 @@ type daemon struct {
 	log       *slog.Logger
 	store     session.Store
 	providers *providers
+	lists     *listings
 	agents    *agent.Group
 	server    *rpc.Server
 
@@ -39,10 +40,6 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, err
 	}
 	c, err := loadConfig(p.configPath, p.getenv)
-	if err != nil {
-		return nil, err
-	}
-	catalog, err := c.catalog(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -71,14 +68,20 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
+	kept := readListings(dir, log)
+	catalog, err := c.catalogOf(nil, kept)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
 	if d.providers, err = openProviders(c, keys, catalog, log); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	if catalog, err = c.catalog(d.providers.has); err != nil {
+	d.lists, err = newListings(c, kept, d.providers, dir, log)
+	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
-		Store: store, Catalog: catalog, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
@@ -93,7 +96,8 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
 		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
 		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
-		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, catalog) },
+		Refresh:      d.lists.Refresh,
+		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
 	})
 	return d, nil
 }

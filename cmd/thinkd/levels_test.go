@@ -494,7 +494,7 @@ func inProcess(t *testing.T, env []string) *rpc.Link {
 }
 
 // linked is a client of a daemon, both of which end with the test.
-func linked(t *testing.T, d *daemon) *rpc.Link {
+func linked(t testing.TB, d *daemon) *rpc.Link {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)

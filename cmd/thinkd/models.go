@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -14,25 +15,28 @@ import (
 
 func (p *program) modelsCommand() *cobra.Command {
 	var provider string
-	var asJSON bool
+	var asJSON, refresh bool
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models, their thinking levels and limits",
 		Args:  cobra.NoArgs,
 		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			var answer json.RawMessage
-			if err := link.Call("models/list", present("provider", provider), &answer); err != nil {
+			params := present("provider", provider)
+			params["refresh"] = refresh
+			if err := link.Call("models/list", params, &answer); err != nil {
 				return err
 			}
 			if asJSON {
 				_, err := p.out.Write(append(answer, '\n'))
 				return err
 			}
-			return p.showModels(answer)
+			return errors.Join(p.showModels(answer), p.showRefresh(answer))
 		}),
 	}
 	cmd.Flags().StringVar(&provider, "provider", "", "only the models of this `PROVIDER`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer of models/list as it is")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the vendors for their lists first, and keep what they tell")
 	return cmd
 }
 
@@ -66,6 +70,30 @@ func (p *program) showModels(answer json.RawMessage) error {
 			thousands(m.Window), thousands(m.MaxOutput), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
 	}
 	return w.Flush()
+}
+
+// showRefresh says whose list there is, and whose is not.
+func (p *program) showRefresh(answer json.RawMessage) error {
+	var list struct{ Refresh []rpc.Refreshed }
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return fmt.Errorf("models/list: %w", err)
+	}
+	failed := false
+	for _, r := range list.Refresh {
+		if r.Error != "" {
+			failed = true
+			fmt.Fprintf(p.errOut, "thinkd: %s\n", r.Error)
+			continue
+		}
+		fmt.Fprintf(p.errOut, "thinkd: %s lists %d models\n", r.Provider, r.Models)
+		for _, row := range r.Skipped {
+			fmt.Fprintf(p.errOut, "thinkd: left out: %s\n", row)
+		}
+	}
+	if failed {
+		return errSaid
+	}
+	return nil
 }
 
 // thousands is a number of tokens in few characters.

@@ -1,15 +1,19 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 
+	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -141,6 +145,10 @@ type way struct{ api, dialect string }
 
 func wayOf(m provider.Model) way { return way{m.API, m.Dialect} }
 
+func (w way) compare(v way) int {
+	return cmp.Or(cmp.Compare(w.api, v.api), cmp.Compare(w.dialect, v.dialect))
+}
+
 // router is a provider whose models are spoken to in several ways: a call goes the way of its model's row. It never
 // changes.
 type router map[way]provider.Provider
@@ -176,6 +184,20 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrUntold)
 }
 
+// Models is what the host lists, where one of its APIs has a list that tells more than names.
+func (r router) Models(ctx context.Context) ([]provider.Model, error) {
+	for _, way := range slices.SortedFunc(maps.Keys(r), way.compare) {
+		lister, ok := r[way].(provider.Lister)
+		if !ok {
+			continue
+		}
+		if list, err := lister.Models(ctx); !errors.Is(err, provider.ErrTellsNothing) {
+			return list, err
+		}
+	}
+	return nil, provider.ErrTellsNothing
+}
+
 func (r router) of(m provider.Model) (provider.Provider, error) {
 	if api := r[wayOf(m)]; api != nil {
 		return api, nil
@@ -185,7 +207,7 @@ func (r router) of(m provider.Model) (provider.Provider, error) {
 
 // defaultModel is what a new session gets if its client names none: the config's, which [loadConfig] has found, else
 // that of the first provider that is there: the catalog's, or the first that its server lists. The simulator always is.
-func (p *providers) defaultModel(c config, catalog *registry.Catalog) session.ModelRef {
+func (p *providers) defaultModel(c config, catalog agent.Catalog) session.ModelRef {
 	if m, err := catalog.Find(c.Model); err == nil {
 		return session.ModelRef{Provider: m.Provider, ID: m.ID}
 	}

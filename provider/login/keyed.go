@@ -28,7 +28,10 @@ type identity struct {
 	account, baseURL string
 }
 
-var _ provider.Provider = (*Keyed)(nil)
+var (
+	_ provider.Provider = (*Keyed)(nil)
+	_ provider.Lister   = (*Keyed)(nil)
+)
 
 // NewKeyed makes a provider of what open makes of a credential; the first one is without a key.
 func NewKeyed(source *Source, open func(Credential) (provider.Provider, error)) (*Keyed, error) {
@@ -67,6 +70,23 @@ func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[pro
 			k.try(ctx, cred, req, yield, true)
 		}
 	}
+}
+
+// Models asks the host, where its adapter can.
+func (k *Keyed) Models(ctx context.Context) ([]provider.Model, error) {
+	cred, err := k.source.Credential(ctx)
+	if err != nil {
+		return nil, err
+	}
+	adapter, err := k.at(cred)
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := adapter.(provider.Lister)
+	if !ok {
+		return nil, provider.ErrTellsNothing
+	}
+	return lister.Models(ctx)
 }
 
 // try makes the call with a credential. Unless it is the last try, a refusal of the credential is returned in place of

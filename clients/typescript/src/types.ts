@@ -258,6 +258,14 @@ export type ReasoningDefaults = {
 	fallback?: string;
 };
 
+export type Refreshed = {
+	provider: string;
+	models: number;
+	as_of?: string;
+	error?: string;
+	skipped?: string[];
+};
+
 export type Rules = {
 	names?: Record<string, "allow" | "ask" | "deny">;
 	effects?: Record<string, "allow" | "ask" | "deny">;
@@ -321,13 +329,15 @@ export interface Methods {
 		params: {};
 		result: unknown;
 	};
-	/** All models, or those of one provider. */
+	/** All models, or those of one provider; late where hosts are asked anew. */
 	"models/list": {
 		params: {
 			provider?: string;
+			refresh?: boolean;
 		};
 		result: {
 			models: Model[];
+			refresh?: Refreshed[];
 		};
 	};
 	/** The session's model from the next turn on. */

@@ -1,0 +1,363 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// listingsAt opens what a configuration names, over a directory; what is logged is returned.
+func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*listings, *strings.Builder) {
+	t.Helper()
+	c, err := loadConfig(writeConfig(t, config), getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	log := slog.New(slog.NewTextHandler(&text, nil))
+	kept := readListings(dir, log)
+	catalog, err := c.catalogOf(nil, kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := login.OpenKeys("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := openProviders(c, keys, catalog, discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	l, err := newListings(c, kept, p, dir, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, &text
+}
+
+// servedAs serves a text of a type at any path.
+func servedAs(t *testing.T, kind, text string) string {
+	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		io.WriteString(w, text)
+	}))
+}
+
+// TestRefresh asks all vendors at their stand-ins. Their lists add and correct; nothing is taken away; what the stand-in
+// of a vendor says of thinking agrees with the catalog, which was written from the same pages by another hand.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	config := standInConfig(serve(t, sim.New(sim.Config{})))
+	l, _ := listingsAt(t, config, dir, standInEnvironment)
+	before := l.current.Catalog()
+	done, err := l.Refresh(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, r := range done {
+		names = append(names, r.Provider)
+		if r.Error != "" || len(r.Skipped) > 0 || r.Models == 0 || r.AsOf != provider.Today() {
+			t.Errorf("%+v", r)
+		}
+	}
+	for _, name := range []string{"anthropic", "openrouter", "copilot", "chatgpt", "gemini", "moonshot", "ollama", "lmstudio", "llamacpp"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s was not asked", name)
+		}
+	}
+	after := l.current.Catalog()
+	refreshed := 0
+	for _, was := range before.Models() {
+		is := after.Model(was.Provider, was.ID)
+		if was.Known && !is.Known {
+			t.Errorf("%s is gone", was.Ref())
+		}
+		if is.Source == provider.FromRefreshed {
+			refreshed++
+		}
+		if was.Provider == "anthropic" || was.Provider == "gemini" {
+			if got, want := fmt.Sprint(is.Thinking), fmt.Sprint(was.Thinking); got != want || is.Source != provider.FromRefreshed {
+				t.Errorf("%s: its vendor's list makes of\n%s\nthis, from %s:\n%s", was.Ref(), want, is.Source, got)
+			}
+		}
+	}
+	if refreshed < 50 || len(after.Models()) <= len(before.Models()) {
+		t.Errorf("%d rows refreshed, %d of %d models", refreshed, len(before.Models()), len(after.Models()))
+	}
+
+	// It is kept for this user alone, and another daemon knows it without asking.
+	info, err := os.Stat(filepath.Join(dir, listingsName))
+	if err != nil || goos != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	again, text := listingsAt(t, config, dir, standInEnvironment)
+	if m := again.current.Model("anthropic", "claude-opus-5-5"); m.Source != provider.FromRefreshed || text.Len() > 0 {
+		t.Errorf("after a start: %+v; logged: %s", m, text)
+	}
+}
+
+// TestRefreshFails asks hosts of which some are gone or have no list: each failure names its provider, what was told
+// before stays in force, and the others' lists count.
+func TestRefreshFails(t *testing.T) {
+	t.Parallel()
+	vendor := serve(t, sim.New(sim.Config{}))
+	config := func(gemini, kimi, models string) string {
+		return `models_dev = "` + models + `"
+[providers.anthropic]
+base_url = "` + vendor + `"
+[providers.gemini]
+base_url = "` + gemini + `"
+[providers.moonshot]
+base_url = "` + kimi + `"
+[providers.openrouter]
+base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","reasoning":{"supported_efforts":["low"]}},
+	{"id":"acme/odd","reasoning":{"supported_efforts":["high","low"],"mandatory":true},"pricing":{"prompt":"0.000001","completion":"0.000001"},"architecture":{"input_modalities":["text"]}}]}`) + `"`
+	}
+	env := func(name string) string {
+		if slices.Contains([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MOONSHOT_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"}, name) {
+			return "sk-canary"
+		}
+		return environment(nobodyHere...)(name)
+	}
+	dir := t.TempDir()
+	html := servedAs(t, "text/html", "<!DOCTYPE html><title>sign in</title>")
+	l, text := listingsAt(t, config(nobody, html, html), dir, env)
+	done, err := l.Refresh(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"anthropic": "", "openrouter": "", "gemini": "gemini: ", "moonshot": "moonshot: status 200: the answer is an HTML page",
+		"models.dev": "models.dev: status 200: the answer is an HTML page"}
+	for _, r := range done {
+		begin, ok := want[r.Provider]
+		delete(want, r.Provider)
+		if !ok || (begin == "") != (r.Error == "") || !strings.HasPrefix(r.Error, begin) || strings.Contains(r.Error, "canary") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if len(want) > 0 {
+		t.Errorf("nothing is said of %v", want)
+	}
+	if m := l.current.Model("openrouter", "acme/muse"); m.Source != provider.FromRefreshed {
+		t.Errorf("what went well: %+v", m)
+	}
+	if m := l.current.Model("gemini", "gemini-3.8-flash"); m.Source != provider.FromCatalog {
+		t.Errorf("what did not: %+v", m)
+	}
+	if text.Len() > 0 {
+		t.Errorf("logged: %s", text)
+	}
+
+	// By its name, a host that cannot be asked says why.
+	for id, why := range map[string]string{"deepseek": "deepseek: the host does not tell", "groq": "groq: no key", "sglang": "sglang: nothing answers"} {
+		done, err := l.Refresh(t.Context(), id)
+		if err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, why) {
+			t.Errorf("%s: %+v, %v", id, done, err)
+		}
+	}
+
+	// A row of the kept file that contradicts itself is told by provider and model, and the others count.
+	path := filepath.Join(dir, listingsName)
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spoilt := strings.Replace(string(kept), `"levels":["low","medium","high","xhigh","max"]`, `"levels":["low","huge"]`, 1)
+	if err := os.WriteFile(path, []byte(spoilt), 0o600); err != nil || spoilt == string(kept) {
+		t.Fatal(err)
+	}
+	l, text = listingsAt(t, config(nobody, html, html), dir, env)
+	if !strings.Contains(text.String(), `provider anthropic: model \"claude-fable-5-2\": thinking.levels: \"huge\" is not a level`) {
+		t.Errorf("logged: %s", text)
+	}
+	if m := l.current.Model("anthropic", "claude-fable-5-2"); m.Source != provider.FromCatalog {
+		t.Errorf("%+v", m)
+	}
+	if m := l.current.Model("anthropic", "claude-opus-5"); m.Source != provider.FromRefreshed {
+		t.Errorf("%+v", m)
+	}
+
+	// So is one of the configuration, which then does not start half.
+	_, err = loadConfig(writeConfig(t, "[[providers.anthropic.models]]\nid = \"claude-opus-5\"\nthinking = { levels = [\"low\", \"huge\"] }"), env)
+	if err == nil || !strings.Contains(err.Error(), `:3: providers.anthropic.models.thinking.levels: model "claude-opus-5": "huge" is not a level`) {
+		t.Errorf("a wrong level in the configuration: %v", err)
+	}
+}
+
+// TestModelsDev takes a database of others for what nobody else tells.
+func TestModelsDev(t *testing.T) {
+	t.Parallel()
+	doc := `{"anthropic":{"id":"anthropic","models":{
+		"claude-opus-5-5":{"id":"claude-opus-5-5","reasoning":true,"reasoning_options":[{"type":"toggle"}],"limit":{"context":7,"output":7},"cost":{"input":9,"output":9}},
+		"claude-haiku-5-5":{"id":"claude-haiku-5-5","cost":{"input":0.1,"output":0.5,"cache_read":0.01}},
+		"claude-opus-6":{"id":"claude-opus-6","name":"Claude Opus 6","reasoning":true,"reasoning_options":[{"type":"effort","values":["high","low","none","ultra"]},{"type":"smell"}],"tool_call":true,
+			"modalities":{"input":["text","image","smell"],"output":["text"]},"limit":{"context":2000000,"output":128000},"cost":{"input":4,"output":20}},
+		"claude-budget":{"reasoning":true,"reasoning_options":[{"type":"toggle"},{"type":"budget_tokens","min":1024,"max":32000}]},
+		"claude-plain":{"reasoning":false},
+		"claude-painter":{"modalities":{"output":["image"]}}}},
+		"google":{"models":{"gemini-9":{"reasoning":true}}},
+		"elsewhere":{"models":{"x":{}}}}`
+	l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", doc)+`"`, t.TempDir(), environment(nobodyHere...))
+	done, err := l.Refresh(t.Context(), "")
+	if err != nil || len(done) != 1 || done[0].Provider != modelsDev || done[0].Models != 6 || done[0].Error != "" {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	row := func(vendor, id string) provider.Model { return l.current.Model(vendor, id) }
+	if m := row("anthropic", "claude-opus-5-5"); m.Window != 1_000_000 || m.Price.Input != 4 || m.Thinking.Control != provider.ControlEffort || m.Source != provider.FromCatalog {
+		t.Errorf("the vendor's own page comes first: %+v", m)
+	}
+	if m := row("anthropic", "claude-haiku-5-5"); m.Price == nil || m.Price.CachedInput != 0.01 {
+		t.Errorf("what the page does not state: %+v", m)
+	}
+	if m := row("anthropic", "claude-opus-6"); m.Name != "Claude Opus 6" || m.Window != 2_000_000 || fmt.Sprint(m.Thinking.Levels) != "[off low high]" ||
+		fmt.Sprint(m.Input) != "[text image]" || m.Source != provider.FromRefreshed {
+		t.Errorf("a model of which no page speaks: %+v", m)
+	}
+	if m := row("anthropic", "claude-budget"); m.Thinking.Control != provider.ControlBudget || !m.Thinking.CanDisable() || m.Thinking.BudgetMax != 32_000 {
+		t.Errorf("%+v", m)
+	}
+	if m := row("anthropic", "claude-plain"); !m.Known || m.Thinking.Thinks() {
+		t.Errorf("%+v", m)
+	}
+	if m := row("gemini", "gemini-9"); m.Known {
+		t.Errorf("a model that thinks nobody knows how: %+v", m)
+	}
+	for kind, text := range map[string]string{"no database": `{"data":[]}`, "no JSON": `{`} {
+		l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", text)+`"`, "", environment(nobodyHere...))
+		if done, err := l.Refresh(t.Context(), ""); err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, "models.dev: ") {
+			t.Errorf("%s: %+v, %v", kind, done, err)
+		}
+	}
+}
+
+// A vendor's list that never comes holds up nobody: not the start, not the list of models, not a turn, and not the
+// client that has waited long enough.
+func TestDeadListing(t *testing.T) {
+	t.Parallel()
+	asked, gone := make(chan struct{}, 1), make(chan struct{}, 1)
+	dead := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+		gone <- struct{}{}
+	}))
+	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text",
+		getenv:     environment(append(nobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
+		configPath: writeConfig(t, "model = \"sim/claude\"")}
+	d, err := p.open(t.Context(), session.NewMem())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := linked(t, d)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	refreshed := make(chan error, 1)
+	go func() { // ends with ctx, and is waited for below
+		_, err := d.lists.Refresh(ctx, "")
+		refreshed <- err
+	}()
+	<-asked
+	var list struct{ Models []json.RawMessage }
+	if err := link.Call("models/list", map[string]any{}, &list); err != nil || len(list.Models) < 150 {
+		t.Errorf("%d models, %v", len(list.Models), err)
+	}
+	newConversation(t, link, "sim/claude").say("Which date is later? [[sim: thinking=1 text=1 pace=0]]")
+	select {
+	case err := <-refreshed:
+		t.Errorf("the refresh ended before its client did: %v", err)
+	default:
+	}
+	enough := errors.New("enough")
+	cancel(enough)
+	if err := <-refreshed; !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
+	<-gone
+	if m := d.lists.current.Model("anthropic", "claude-opus-5-5"); m.Source != provider.FromCatalog {
+		t.Errorf("%+v", m)
+	}
+}
+
+// The list of all models is answered from memory: the best of some calls, so that a busy machine is no failure.
+func TestModelsListIsQuick(t *testing.T) {
+	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(nobodyHere...), configPath: writeConfig(t, "")}
+	d, err := p.open(t.Context(), session.NewMem())
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := linked(t, d)
+	best := time.Hour
+	for range 30 {
+		began := time.Now()
+		var list json.RawMessage
+		if err := link.Call("models/list", map[string]any{}, &list); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(began))
+	}
+	if best > 5*time.Millisecond {
+		t.Errorf("the list took %v", best)
+	}
+}
+
+// BenchmarkModelsList is the list of all models, from a client's request to its answer.
+func BenchmarkModelsList(b *testing.B) {
+	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(nobodyHere...)}
+	p.configPath = filepath.Join(b.TempDir(), "config.toml")
+	if err := os.WriteFile(p.configPath, nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	d, err := p.open(b.Context(), session.NewMem())
+	if err != nil {
+		b.Fatal(err)
+	}
+	link := linked(b, d)
+	b.ReportAllocs()
+	for b.Loop() {
+		var list json.RawMessage
+		if err := link.Call("models/list", map[string]any{}, &list); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// The catalog has rows for all vendors whose models can be known beforehand.
+func TestCatalogIsLarge(t *testing.T) {
+	rows := map[string]int{}
+	total := 0
+	for _, m := range registry.Default().Models() {
+		if m.Provider != simID {
+			rows[m.Provider]++
+			total++
+		}
+	}
+	for _, v := range registry.Vendors() {
+		if rows[v.ID] == 0 && !v.Live && v.ID != simID && v.ID != "azure" {
+			t.Errorf("no row of %s", v.ID)
+		}
+	}
+	if total < 150 {
+		t.Errorf("%d rows", total)
+	}
+}
