@@ -1,15 +1,18 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -299,46 +302,66 @@ func TestDeadListing(t *testing.T) {
 	}
 }
 
-// The list of all models is answered from memory: the best of some calls, so that a busy machine is no failure.
-func TestModelsListIsQuick(t *testing.T) {
-	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(nobodyHere...), configPath: writeConfig(t, "")}
+// askModels is a client that asks for all models, and looks at no more than where the answer ends.
+func askModels(t testing.TB) (ask func()) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(nobodyHere...), configPath: path}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {
 		t.Fatal(err)
 	}
-	link := linked(t, d)
-	best := time.Hour
-	for range 30 {
-		began := time.Now()
-		var list json.RawMessage
-		if err := link.Call("models/list", map[string]any{}, &list); err != nil {
+	ours, theirs := net.Pipe()
+	served := make(chan struct{})
+	go func() { // ends when ours is closed; the cleanup waits
+		defer close(served)
+		d.server.Serve(context.WithoutCancel(t.Context()), theirs)
+	}()
+	t.Cleanup(func() {
+		ours.Close()
+		<-served
+		if err := d.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	in := bufio.NewReaderSize(ours, 1<<20)
+	return func() {
+		if _, err := io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"method":"models/list"}`+"\n"); err != nil {
 			t.Fatal(err)
 		}
+		if answer, err := in.ReadSlice('\n'); err != nil || len(answer) < 20_000 {
+			t.Fatalf("%d bytes, %v", len(answer), err)
+		}
+	}
+}
+
+// The list of all models is answered from memory: the best of some calls, so that a busy machine is no failure.
+func TestModelsListIsQuick(t *testing.T) {
+	ask := askModels(t)
+	best := time.Hour
+	for range 50 {
+		began := time.Now()
+		ask()
 		best = min(best, time.Since(began))
 	}
-	if best > 5*time.Millisecond {
-		t.Errorf("the list took %v", best)
+	t.Logf("the list took %v", best)
+	limit := 5 * time.Millisecond
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		limit *= 10 // the race detector's share is not the daemon's
+	}
+	if best > limit {
+		t.Errorf("more than %v", limit)
 	}
 }
 
 // BenchmarkModelsList is the list of all models, from a client's request to its answer.
 func BenchmarkModelsList(b *testing.B) {
-	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(nobodyHere...)}
-	p.configPath = filepath.Join(b.TempDir(), "config.toml")
-	if err := os.WriteFile(p.configPath, nil, 0o600); err != nil {
-		b.Fatal(err)
-	}
-	d, err := p.open(b.Context(), session.NewMem())
-	if err != nil {
-		b.Fatal(err)
-	}
-	link := linked(b, d)
+	ask := askModels(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		var list json.RawMessage
-		if err := link.Call("models/list", map[string]any{}, &list); err != nil {
-			b.Fatal(err)
-		}
+		ask()
 	}
 }
 
