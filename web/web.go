@@ -1,4 +1,8 @@
-// Package web is what a browser is shown: static pages in the binary. They hold nothing secret, and no script.
+// Package web is what a browser is shown: a page to converse with models, in the binary. It holds nothing secret: the
+// token is in the fragment of its address, which no browser sends.
+//
+// The page is written in TypeScript, in src, on the client library of clients/typescript. `npm run build` makes dist of
+// it, which is committed, so that building the program needs no node.
 package web
 
 import (
@@ -14,13 +18,21 @@ import (
 //go:embed protocol.md
 var protocol string
 
-//go:embed index.html
+//go:embed dist/index.html
 var index string
+
+//go:embed dist/app.js
+var script string
+
+//go:embed dist/style.css
+var style string
 
 // Pages are the pages by path, for reading requests.
 func Pages() map[string]http.Handler {
 	return map[string]http.Handler{
 		"/":            page("text/html; charset=utf-8", index),
+		"/app.js":      page("text/javascript; charset=utf-8", script),
+		"/style.css":   page("text/css; charset=utf-8", style),
 		"/protocol.md": page("text/plain; charset=utf-8", protocol), // browsers show plain text, and save Markdown
 	}
 }

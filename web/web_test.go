@@ -1,9 +1,12 @@
 package web
 
 import (
+	"bytes"
+	"compress/gzip"
 	"io"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 )
@@ -20,7 +23,9 @@ func TestProtocolIsTheRepositorys(t *testing.T) {
 
 func TestPages(t *testing.T) {
 	for path, want := range map[string]struct{ kind, text string }{
-		"/":            {"text/html; charset=utf-8", `<a href="/protocol.md">`},
+		"/":            {"text/html; charset=utf-8", `<a href="/protocol.md"`},
+		"/app.js":      {"text/javascript; charset=utf-8", "thinkd.v1"},
+		"/style.css":   {"text/css; charset=utf-8", "prefers-color-scheme:dark"},
 		"/protocol.md": {"text/plain; charset=utf-8", "\n## Methods\n"},
 	} {
 		w := httptest.NewRecorder()
@@ -30,9 +35,52 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %v, %v, %s", path, err, w.Header(), text)
 		}
 	}
-	for _, forbidden := range []string{"<script", "<style", "<img", "javascript:", "http://", "https://"} {
+	// The policy that goes with the page refuses all of these; they are not there to be refused.
+	for _, forbidden := range []string{"<style", "style=", "<script>", "onclick", "javascript:", "http://", "https://"} {
 		if strings.Contains(index, forbidden) {
 			t.Errorf("the page has %q in it", forbidden)
+		}
+	}
+	if strings.Contains(style, "url(") || strings.Contains(style, "@import") {
+		t.Error("the style sheet loads something")
+	}
+}
+
+// The whole script stays small.
+func TestScriptIsSmall(t *testing.T) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(w, script); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	const most = 300 << 10
+	t.Logf("%d bytes, compressed %d", len(script), b.Len())
+	if b.Len() > most {
+		t.Errorf("the script has %d bytes compressed, more than %d", b.Len(), most)
+	}
+}
+
+// What is committed is what the sources make, and the sources pass their compiler.
+func TestBundleIsFresh(t *testing.T) {
+	node, missing := exec.LookPath("node")
+	if missing == nil {
+		_, missing = os.Stat("node_modules")
+	}
+	if missing != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: run npm ci --prefix web", missing)
+		}
+		t.Skip("the bundler is not installed: install node, and run `npm ci --prefix web` at the root of the repository")
+	}
+	for _, args := range [][]string{{"build.mjs", "--check"}, {"node_modules/typescript/bin/tsc"}} {
+		if out, err := exec.Command(node, args...).CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", args, err, out)
 		}
 	}
 }

@@ -1,0 +1,34 @@
+// Bundles the page into dist, which is committed: `go build` needs no node. With --check it writes nothing, and fails
+// where dist is not what it would write.
+import { build } from "esbuild";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+
+process.chdir(import.meta.dirname);
+const { outputFiles } = await build({
+	entryPoints: { app: "src/main.ts", style: "src/style/all.css" },
+	outdir: "dist",
+	bundle: true,
+	minify: true,
+	write: false,
+	target: ["es2022"],
+	format: "iife",
+	legalComments: "inline", // what is not ours says whose it is
+	charset: "utf8",
+	logLevel: "warning",
+});
+const files = [
+	["dist/index.html", await readFile("src/index.html", "utf8")],
+	...outputFiles.map((f) => [`dist/${f.path.split(/[\\/]/).pop()}`, f.text]),
+];
+let stale = false;
+await mkdir("dist", { recursive: true });
+for (const [name, text] of files) {
+	if (process.argv.includes("--check")) {
+		if ((await readFile(name, "utf8").catch(() => "")) === text) continue;
+		console.error(`web/${name} is not what its sources make: run \`npm run build --prefix web\``);
+		stale = true;
+	} else {
+		await writeFile(name, text);
+	}
+}
+process.exit(stale ? 1 : 0);

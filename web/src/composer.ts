@@ -1,0 +1,109 @@
+import { byId, button, h, iconButton, say } from "./dom.js";
+
+/** What the composer asks of the page. */
+export interface Sender {
+	send(text: string, how: "queue" | "steer"): Promise<void>;
+	stop(): void;
+	remove(turnId: string): Promise<void>;
+	/** Takes a prompt out of the queue, and says it to the running turn. */
+	steerNow(turnId: string, text: string): Promise<void>;
+	resume(): void;
+	lastPrompt(): string;
+}
+
+const listed = 3; // prompts of the queue
+
+/** Composer is where prompts are written, and what waits is shown. */
+export class Composer {
+	private readonly input = byId<HTMLTextAreaElement>("in");
+	private readonly sendButton = byId<HTMLButtonElement>("send");
+	private readonly stopButton = byId<HTMLButtonElement>("stop");
+	private readonly queueButton = byId<HTMLButtonElement>("enqueue");
+	private readonly steerButton = byId<HTMLButtonElement>("steer");
+	private readonly waiting = byId("queue");
+	private readonly trouble = byId("trouble");
+	private running = false;
+	private sending = false;
+
+	constructor(private readonly sender: Sender) {
+		this.input.addEventListener("keydown", (event) => this.key(event));
+		this.input.addEventListener("input", () => this.draw());
+		this.sendButton.addEventListener("click", () => void this.send("queue"));
+		this.queueButton.addEventListener("click", () => void this.send("queue"));
+		this.steerButton.addEventListener("click", () => void this.send("steer"));
+		this.stopButton.addEventListener("click", () => sender.stop());
+		this.draw();
+	}
+
+	focus(): void {
+		this.input.focus();
+	}
+
+	get focused(): boolean {
+		return document.activeElement === this.input;
+	}
+
+	run(on: boolean): void {
+		this.running = on;
+		this.draw();
+	}
+
+	/** Says what went wrong with the last prompt, or nothing. */
+	fail(why: string): void {
+		this.trouble.textContent = why;
+		this.trouble.hidden = why === "";
+	}
+
+	queue(queue: { turn_id: string; text: string }[], held: boolean): void {
+		const rows = queue.slice(0, listed).map((q, i) =>
+			h("li", {}, h("small", {}, i === 0 ? (held ? "held" : "next") : "then"), h("span", {}, q.text), h("span", { class: "sp" }),
+				...(this.running ? [button("Steer now", "quiet", () => void this.sender.steerNow(q.turn_id, q.text))] : []),
+				iconButton("x", "Remove from the queue", () => void this.sender.remove(q.turn_id))));
+		if (queue.length > listed) rows.push(h("li", {}, h("small", {}, `and ${queue.length - listed} more`)));
+		if (held && queue.length > 0) rows.push(h("li", {}, button("Go on with these", "", () => this.sender.resume())));
+		this.waiting.replaceChildren(...rows);
+		this.waiting.hidden = rows.length === 0;
+	}
+
+	private draw(): void {
+		const text = this.input.value.trim() !== "";
+		this.sendButton.hidden = this.running;
+		this.sendButton.disabled = !text || this.sending;
+		this.stopButton.hidden = !this.running;
+		this.queueButton.hidden = this.steerButton.hidden = !(this.running && text);
+		this.input.placeholder = this.running ? "Add to the queue" : "Ask anything";
+	}
+
+	private key(event: KeyboardEvent): void {
+		if (event.isComposing) return;
+		if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+			event.preventDefault();
+			void this.send(event.ctrlKey || event.metaKey ? "steer" : "queue");
+		} else if (event.key === "ArrowUp" && this.input.value === "") {
+			const last = this.sender.lastPrompt();
+			if (!last) return;
+			event.preventDefault();
+			this.input.value = last;
+			this.draw();
+		}
+	}
+
+	private async send(how: "queue" | "steer"): Promise<void> {
+		const text = this.input.value.trim();
+		if (!text || this.sending) return;
+		this.sending = true;
+		this.fail("");
+		this.input.value = "";
+		this.draw();
+		try {
+			await this.sender.send(text, how);
+		} catch (error) {
+			if (!this.input.value) this.input.value = text; // it is not lost
+			this.fail((error as Error).message);
+			say((error as Error).message);
+		} finally {
+			this.sending = false;
+			this.draw();
+		}
+	}
+}

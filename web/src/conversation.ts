@@ -1,0 +1,298 @@
+import { RpcError, type Client, type Message, type Methods, type Session, type Told, type Update } from "../../clients/typescript/src/index.js";
+import { byId, h, say } from "./dom.js";
+import { runHere } from "./demo.js";
+import { Turn, type Acts } from "./turn.js";
+
+type Attached = Methods["session/attach"]["result"];
+
+const page = 50; // messages that are shown at first, and fetched at a time
+const near = 80; // pixels from the end within which the reader is followed
+
+/** What a conversation tells the rest of the page. */
+export interface Watcher {
+	running(on: boolean, thinking: boolean): void;
+	asks(open: number): void;
+	queue(queue: { turn_id: string; text: string }[], held: boolean): void;
+	session(change: Partial<Attached["session"]> & { deleted?: boolean }): void;
+	usage(u: Attached["session"]["usage"]): void;
+	raw(told: Told): void;
+	changed(): void; // the list of sessions is not what it was
+}
+
+/** Conversation shows one session: its turns, in order, as they were and as they come. */
+export class Conversation {
+	private readonly turns = new Map<string, Turn>();
+	private readonly list = h("div", { class: "turns" });
+	private readonly scroll = byId("scroll");
+	private readonly latest = byId("latest");
+	private oldest: string | undefined; // message; undefined when all are shown
+	private held: Message[] = []; // of a turn whose beginning is not here yet
+	private fetching = false;
+	private following = true;
+	private running_ = ""; // the turn that runs
+	private readonly questions = new Set<string>();
+	private readonly leaving: (() => void)[] = [];
+
+	constructor(
+		private readonly client: Client,
+		readonly session: Session,
+		private readonly acts: Acts,
+		private readonly watcher: Watcher,
+	) {
+		byId("turns").replaceChildren(this.list);
+		this.leaving.push(session.listen((told) => this.hear(told)));
+		const onScroll = () => this.scrolled();
+		this.scroll.addEventListener("scroll", onScroll, { passive: true });
+		this.leaving.push(() => this.scroll.removeEventListener("scroll", onScroll));
+		const sizes = new ResizeObserver(() => this.follow());
+		sizes.observe(this.list);
+		this.leaving.push(() => sizes.disconnect());
+		if (session.snapshot) this.snapshot(session.snapshot);
+		else this.watcher.running(false, false);
+	}
+
+	leave(): void {
+		for (const leave of this.leaving) leave();
+		this.session.leave().catch(() => {}); // the line may be cut: then there is nothing to leave
+	}
+
+	get empty(): boolean {
+		return this.turns.size === 0;
+	}
+
+	/** Follows the end from now on. */
+	toEnd(): void {
+		this.following = true;
+		this.follow();
+	}
+
+	/** The turn next to the one that is read, and its place. */
+	step(by: number): void {
+		const shown = [...this.turns.values()].filter((t) => !t.el.hidden);
+		const top = this.scroll.getBoundingClientRect().top + 24;
+		const at = shown.findIndex((t) => t.el.getBoundingClientRect().bottom > top);
+		const next = shown[Math.max(0, Math.min(shown.length - 1, (at < 0 ? shown.length : at) + by))];
+		next?.el.scrollIntoView({ block: "start" });
+	}
+
+	/** Folds all thoughts, or unfolds them if none is open. */
+	foldAll(): void {
+		const open = !this.list.querySelector(".step.think[open]");
+		for (const t of this.turns.values()) t.fold(open);
+	}
+
+	private hear(told: Told): void {
+		this.watcher.raw(told);
+		if (told.method === "snapshot") this.snapshot(told.params);
+		else this.update(told);
+	}
+
+	/** What the session is now. What is here already stays as it is. */
+	private snapshot(a: Attached): void {
+		const fresh = this.turns.size === 0;
+		if (a.messages && fresh) {
+			this.oldest = a.more ? a.messages[0]?.id : undefined;
+			this.older(a.messages, false);
+		} else {
+			for (const m of a.messages ?? []) this.turn(m.turn_id).message(m);
+			this.endOf(a.messages ?? []);
+		}
+		const { open } = a;
+		this.questions.clear();
+		if (open) {
+			const t = this.turn(open.turn_id);
+			for (const m of open.messages) (m.turn_id === open.turn_id ? t : this.turn(m.turn_id)).message(m);
+			t.start(open.model, open.reasoning, t.began || undefined);
+			for (const c of open.tools ?? []) this.call(t, c);
+			for (const q of open.confirms ?? []) {
+				this.questions.add(q.confirm_id);
+				t.confirm(q);
+			}
+			this.watcher.queue(open.queue, open.held);
+		} else {
+			void this.client.call("session/queue", { session_id: this.session.id }).then((q) => this.watcher.queue(q.queue, q.held));
+		}
+		this.running_ = open?.turn_id ?? "";
+		this.watcher.session(a.session);
+		this.watcher.usage(a.session.usage);
+		this.watcher.asks(this.questions.size);
+		this.watcher.running(open !== undefined, open !== undefined);
+		if (fresh) this.toEnd();
+	}
+
+	private turn(id: string): Turn {
+		let t = this.turns.get(id);
+		if (!t) {
+			t = new Turn(id, this.acts);
+			this.turns.set(id, t);
+			this.list.append(t.el);
+		}
+		return t;
+	}
+
+	private update(u: Update): void {
+		const t = u.params.turn_id ? this.turn(u.params.turn_id) : undefined;
+		switch (u.method) {
+			case "session_update":
+				this.watcher.session(u.params as Partial<Attached["session"]>);
+				this.watcher.changed();
+				return;
+			case "queue_update":
+				this.watcher.queue(u.params.queue, u.params.held);
+				return;
+			case "usage":
+				this.watcher.usage(u.params.usage);
+				return;
+			case "notice":
+				t?.notice(u.params);
+				return;
+		}
+		if (!t) return;
+		switch (u.method) {
+			case "prompt":
+				if (u.params.into) {
+					this.turns.delete(t.id);
+					t.el.remove();
+					this.turn(u.params.into).steered(u.params.content);
+				} else {
+					t.prompt(u.params.content, u.params.disposition !== "started");
+				}
+				this.watcher.changed();
+				break;
+			case "turn_start":
+				this.list.append(t.el); // what waited comes when its time has come
+				t.start(u.params.model, u.params.reasoning, u.params.ts);
+				this.running_ = t.id;
+				this.watcher.running(true, true);
+				this.watcher.changed();
+				break;
+			case "message_start":
+				t.messageStart(u.params);
+				break;
+			case "thinking_start":
+				t.thinkingStart(u.params);
+				break;
+			case "thinking_delta":
+				t.thinkingDelta(u.params);
+				break;
+			case "thinking_end":
+				t.thinkingEnd(u.params);
+				break;
+			case "message_delta":
+				t.textDelta(u.params);
+				break;
+			case "text_end":
+				t.textEnd(u.params);
+				break;
+			case "tool_start":
+				this.call(t, u.params);
+				break;
+			case "tool_output":
+				t.toolOutput(u.params);
+				break;
+			case "tool_end":
+				t.toolEnd(u.params);
+				break;
+			case "confirm":
+				this.questions.add(u.params.confirm_id);
+				t.confirm(u.params);
+				this.watcher.asks(this.questions.size);
+				break;
+			case "confirm_resolved":
+				this.questions.delete(u.params.confirm_id);
+				t.resolved(u.params);
+				this.watcher.asks(this.questions.size);
+				break;
+			case "retry":
+				t.retry(u.params);
+				break;
+			case "thinking_converted":
+				t.converted(u.params);
+				break;
+			case "turn_end":
+				if (!t.end(u.params)) {
+					this.turns.delete(t.id);
+					t.el.remove();
+				}
+				if (this.running_ === t.id || this.running_ === "") {
+					this.running_ = "";
+					this.questions.clear();
+					this.watcher.asks(0);
+					this.watcher.running(false, false);
+					say(u.params.stop_reason === "end_turn" ? "Answer complete" : `The turn ended: ${u.params.stop_reason}`);
+				}
+				this.watcher.changed();
+		}
+	}
+
+	private call(t: Turn, c: Parameters<Turn["toolStart"]>[0]): void {
+		t.toolStart(c);
+		if (c.host === "client") void runHere(this.client, this.session.id, c);
+	}
+
+	/** Messages in order that stand before all that is shown. A turn is shown when its beginning is here. */
+	private older(messages: Message[], above: boolean): void {
+		const all = [...messages, ...this.held];
+		const begins = (m: Message) => m.role === "user" && !m.content.some((b) => b.type === "tool_result");
+		const first = this.oldest === undefined ? 0 : all.findIndex(begins);
+		this.held = first < 0 ? all : all.slice(0, first);
+		const whole = first < 0 ? [] : all.slice(first);
+		const fragment = document.createDocumentFragment();
+		for (const m of whole) {
+			let t = this.turns.get(m.turn_id);
+			if (!t) {
+				t = new Turn(m.turn_id, this.acts);
+				this.turns.set(m.turn_id, t);
+				fragment.append(t.el);
+			}
+			t.message(m);
+		}
+		this.endOf(whole);
+		if (above) this.list.prepend(fragment);
+		else this.list.append(fragment);
+	}
+
+	private endOf(messages: Message[]): void {
+		const last = new Map<string, Message>();
+		for (const m of messages) if (!m.queued && !m.open && (m.role === "assistant" || m.incomplete)) last.set(m.turn_id, m);
+		for (const [id, m] of last) {
+			const t = this.turn(id);
+			if (!t.over && id !== this.running_) t.endOf(m);
+		}
+	}
+
+	private async fetch(): Promise<void> {
+		if (this.fetching || !this.oldest) return;
+		this.fetching = true;
+		try {
+			const { messages, more } = await this.client.call("session/history", { session_id: this.session.id, before: this.oldest, limit: page });
+			this.oldest = more ? messages[0]?.id : undefined;
+			const height = this.scroll.scrollHeight;
+			const at = this.scroll.scrollTop;
+			this.older(messages, true);
+			// Where the browser anchors by itself, the place has moved already.
+			if (this.scroll.scrollTop === at) this.scroll.scrollTop = at + this.scroll.scrollHeight - height;
+		} catch (error) {
+			if (error instanceof RpcError) this.oldest = undefined;
+		} finally {
+			this.fetching = false;
+		}
+		if (this.oldest && this.scroll.scrollTop < 600) void this.fetch();
+	}
+
+	private scrolled(): void {
+		const { scrollTop, scrollHeight, clientHeight } = this.scroll;
+		this.following = scrollHeight - scrollTop - clientHeight < near;
+		this.latest.hidden = this.following;
+		if (scrollTop < 600) void this.fetch();
+	}
+
+	private follow(): void {
+		if (this.following) this.scroll.scrollTop = 1e9;
+	}
+}
+
+/** Attaches with as many messages as are shown at first. */
+export function attach(client: Client, id: string): Promise<Session> {
+	return client.attach(id, page);
+}

@@ -1,0 +1,48 @@
+import type { Client } from "../../clients/typescript/src/index.js";
+import { byId, button, h } from "./dom.js";
+import { keyField } from "./failure.js";
+import { popover } from "./popover.js";
+
+/** Keys shows which providers have what they need, and takes keys. A key goes to the daemon and is not kept here. */
+export class Keys {
+	private readonly state = byId("keys-state");
+
+	constructor(private readonly client: Client, private readonly changed: () => void) {
+		byId("keys").addEventListener("click", (event) => void this.open(event.currentTarget as HTMLElement));
+	}
+
+	/** Tells how many providers are ready, the simulator aside. */
+	async count(): Promise<number> {
+		const { providers } = await this.client.call("providers/list", {});
+		const ready = providers.filter((p) => p.available && p.provider !== "sim").length;
+		this.state.textContent = ready === 0 ? "none yet" : `${ready} ready`;
+		return ready;
+	}
+
+	async set(provider: string, key: string): Promise<void> {
+		await this.client.call("auth/set_key", { provider, key });
+		await this.count();
+		this.changed();
+	}
+
+	async open(from: HTMLElement): Promise<void> {
+		const list = h("ul", { class: "keylist" });
+		popover(from, "Providers and keys", h("div", {}, list, h("p", { class: "fine" }, "Keys are kept by the daemon on its machine. They are never shown again.")), "keypop");
+		const { providers } = await this.client.call("auth/status", {});
+		for (const p of providers) {
+			if (p.state === "not_needed") continue;
+			const slot = h("div", {});
+			const add = button(p.state === "ready" ? "Replace" : "Add a key", "quiet", () => {
+				const field = keyField(p.provider, { setKey: (id, key) => this.set(id, key) }, () => void this.again(from));
+				slot.replaceChildren(field);
+				field.querySelector("input")?.focus();
+			});
+			list.append(h("li", {}, h("div", { class: "keyrow" }, h("b", {}, p.provider), h("small", {}, p.state), h("span", { class: "sp" }), add), slot));
+		}
+	}
+
+	private async again(from: HTMLElement): Promise<void> {
+		popover(from, "", h("div", {})); // the same control closes it
+		await this.open(from);
+	}
+}

@@ -1,0 +1,63 @@
+import type { Methods, Notifications } from "../../clients/typescript/src/index.js";
+import { button, h } from "./dom.js";
+import { popover } from "./popover.js";
+import { reasons } from "./words.js";
+
+export type Reasoning = Notifications["turn_start"]["reasoning"];
+export type Model = Methods["models/list"]["result"]["models"][number];
+
+/** Bars with as many steps as the model has levels: what it got, and what was asked and not got. */
+export function bars(levels: readonly string[], got: string, asked = got): HTMLElement {
+	const steps = levels.filter((l) => l !== "off");
+	const order = ["off", "on", "minimal", "low", "medium", "high", "xhigh", "max"];
+	const place = (level: string) => steps.filter((l) => order.indexOf(l) <= order.indexOf(level)).length;
+	const e = h("span", { class: "lv", "aria-hidden": "true" });
+	const on = place(got);
+	// An asked level that the model does not have is one step more.
+	const ask = steps.includes(asked) || asked === "off" || asked === "auto" ? Math.max(place(asked), on) : on + 1;
+	e.style.setProperty("--of", String(Math.max(steps.length, ask, 1)));
+	e.style.setProperty("--on", String(on));
+	e.style.setProperty("--ask", String(ask));
+	return e;
+}
+
+/** The chip beside a model's name: the level in force, and in amber what was asked in its place. */
+export function chip(r: Reasoning, modelName: string): HTMLElement {
+	const { requested_effort: asked, effective_effort: got, supported_levels: levels } = r;
+	const clamped = asked !== got && r.reason !== "model_default" && r.source !== "unset";
+	const content: (Node | string)[] = [];
+	if (got !== "auto" && levels.length > 0) content.push(bars(levels, got, clamped ? asked : got));
+	if (clamped) content.push(h("span", { class: "vh" }, "Asked "), h("s", {}, asked), h("span", { class: "vh" }, " got "));
+	content.push(got);
+	if (!r.known_model) content.push(h("small", {}, " not in the catalog"));
+	const e = h("button", { class: clamped ? "chip clamp" : "chip", type: "button", "aria-haspopup": "dialog", "aria-expanded": "false" }, ...content);
+	e.addEventListener("click", () => popover(e, clamped ? `Asked for ${asked}, got ${got}` : `Thinking level ${got}`, decision(r, modelName, clamped)));
+	return e;
+}
+
+function decision(r: Reasoning, modelName: string, clamped: boolean): HTMLElement {
+	const pair = (name: string, ...value: (Node | string)[]) => [h("dt", {}, name), h("dd", {}, ...value)];
+	const body = h("div", {});
+	body.append(
+		h("dl", { class: "pairs" },
+			...pair("Asked", r.requested_effort, h("small", {}, ` by: ${r.source}`)),
+			...pair("Got", r.effective_effort),
+			...pair("Why", `${r.reason}: ${reasons[r.reason] ?? ""}`),
+			...(r.supported_levels.length ? pair("It has", r.supported_levels.join(", ")) : []),
+			...pair("Rule", r.fallback)),
+	);
+	if (r.wire !== undefined) {
+		body.append(h("pre", { class: "out", tabindex: 0 }, h("span", { class: "lbl" }, "Sent"), JSON.stringify(r.wire, null, 1)));
+	}
+	if (clamped) body.append(h("p", {}, `Your preference stays ${r.requested_effort}. It holds again on any model that has it; ${modelName} does not.`));
+	return body;
+}
+
+/** A level that can be chosen. */
+export function option(label: string, attributes: Record<string, unknown>, ...children: (Node | string)[]): HTMLButtonElement {
+	const e = button(label, "opt", () => {});
+	e.className = "opt";
+	for (const [name, value] of Object.entries(attributes)) if (value !== undefined && value !== false) e.setAttribute(name, String(value));
+	e.replaceChildren(...children);
+	return e;
+}

@@ -1,0 +1,417 @@
+// The page: it joins the parts, and has the state that is nobody's alone. Which session is shown is in the address
+// (#/ID); the token is in the tab's sessionStorage and nowhere else.
+import { Client, webSocket, type Methods, type State } from "../../clients/typescript/src/index.js";
+import { Composer } from "./composer.js";
+import { attach, Conversation } from "./conversation.js";
+import { demoTool } from "./demo.js";
+import { button, byId, h, say } from "./dom.js";
+import { canFork, fork } from "./fork.js";
+import { twiceASecond } from "./frames.js";
+import { Keys } from "./keys.js";
+import { bars } from "./levels.js";
+import { Meter } from "./meter.js";
+import { full, Picker, type Choice } from "./picker.js";
+import { closePopover, popover } from "./popover.js";
+import { Raw } from "./raw.js";
+import { Sessions } from "./sessions.js";
+import { duration } from "./words.js";
+
+type Info = Methods["session/state"]["result"]["session"];
+type NewSession = Methods["session/new"]["params"];
+
+class App {
+	private readonly client: Client;
+	private readonly sessions: Sessions;
+	private readonly composer: Composer;
+	private readonly picker: Picker;
+	private readonly keys: Keys;
+	private readonly meter = new Meter();
+	private readonly raw = new Raw();
+	private conversation: Conversation | undefined;
+	private info: Info | undefined;
+	private draft: Choice = { model_id: "", level: undefined }; // for a session that is not made yet
+	private nextOnly: Choice | undefined;
+	private lastPrompt = "";
+	private running = false;
+	private forks = false;
+	private opened = 0; // a session that took long to open does not replace a later one
+
+	constructor(token: string) {
+		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, token };
+		this.client = new Client(webSocket(address), {
+			client: { name: "thinkd-page", version: "1" },
+			capabilities: { tools: true, confirm: true },
+			onState: (state) => this.line(state),
+		});
+		this.sessions = new Sessions(this.client, (id) => this.go(id));
+		this.keys = new Keys(this.client, () => void this.picker.load());
+		this.composer = new Composer({
+			send: (text, how) => this.send(text, how),
+			stop: () => this.stop(),
+			remove: async (id) => void (await this.conversation?.session.cancel(id)),
+			steerNow: async (id, text) => {
+				if (await this.conversation?.session.cancel(id)) await this.send(text, "steer");
+			},
+			resume: () => void this.queue({ resume: true }),
+			lastPrompt: () => this.lastPrompt,
+		});
+		this.picker = new Picker(this.client, {
+			sessionId: () => this.conversation?.session.id,
+			running: () => this.running,
+			now: () => this.chosen(),
+			apply: (choice, onlyNext) => this.choose(choice, onlyNext),
+			fork: async (choice) => {
+				await this.fork();
+				await this.choose(choice, false);
+			},
+			keys: (from) => void this.keys.open(from),
+		});
+		this.controls();
+	}
+
+	async begin(): Promise<void> {
+		await this.client.open();
+		await Promise.all([this.picker.load(), this.keys.count(), canFork(this.client).then((can) => (this.forks = can))]);
+		document.documentElement.classList.toggle("forks", this.forks);
+		await this.route();
+		window.addEventListener("hashchange", () => void this.route());
+	}
+
+	// The session that is shown
+
+	private go(id: string): void {
+		this.drawer(false);
+		if (location.hash === `#/${id}`) void this.route();
+		else location.hash = `/${id}`;
+	}
+
+	private async route(): Promise<void> {
+		const id = /^#\/([0-9A-Z]{26})$/.exec(location.hash)?.[1];
+		if (id && id === this.conversation?.session.id) return;
+		const mine = ++this.opened;
+		if (!id) {
+			await this.home();
+			return;
+		}
+		try {
+			const session = await attach(this.client, id);
+			if (mine !== this.opened) return;
+			this.show(session);
+		} catch (error) {
+			await this.home();
+			this.composer.fail((error as Error).message);
+		}
+	}
+
+	private show(session: Awaited<ReturnType<typeof attach>>): void {
+		this.reset();
+		this.sessions.current = session.id;
+		byId("hello").hidden = true;
+		this.conversation = new Conversation(this.client, session, {
+			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
+			fork: (message) => void this.fork(message),
+			again: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content }),
+			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
+			pick: () => void this.picker.open(byId("pick-model"), false),
+			setKey: (provider, key) => this.keys.set(provider, key),
+			answer: (confirm_id, action) => void this.client.call("confirm/answer", { session_id: session.id, confirm_id, action }),
+		}, {
+			running: (on) => {
+				this.running = on;
+				this.composer.run(on);
+			},
+			asks: (open) => {
+				this.sessions.asks = open > 0;
+				this.sessions.soon();
+				this.title();
+			},
+			queue: (queue, held) => this.composer.queue(queue, held),
+			session: (change) => this.change(change),
+			usage: (u) => this.meter.show(u),
+			raw: (told) => this.raw.add(told),
+			changed: () => this.sessions.soon(),
+		});
+		this.sessions.soon(0);
+	}
+
+	private reset(): void {
+		this.conversation?.leave();
+		this.conversation = undefined;
+		this.info = undefined;
+		this.nextOnly = undefined;
+		this.running = false;
+		this.sessions.asks = false;
+		this.raw.clear();
+		this.meter.show(undefined);
+		this.composer.run(false);
+		this.composer.queue([], false);
+		this.composer.fail("");
+		closePopover();
+	}
+
+	private async home(): Promise<void> {
+		this.reset();
+		this.sessions.current = "";
+		byId("turns").replaceChildren();
+		byId("latest").hidden = true;
+		const ready = await this.keys.count();
+		const listed = await this.sessions.load(false);
+		byId("hello").hidden = false;
+		byId("hello").classList.toggle("first", ready === 0);
+		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Begin a conversation" : "A new conversation";
+		this.title();
+		this.choice();
+		if (matchMedia("(hover: hover)").matches) this.composer.focus();
+	}
+
+	private change(change: Partial<Info> & { deleted?: boolean }): void {
+		if (change.deleted) {
+			location.hash = "/";
+			say("The session was deleted");
+			return;
+		}
+		this.info = { ...(this.info as Info), ...change };
+		this.title();
+		this.choice();
+	}
+
+	private title(): void {
+		const title = this.info?.title || "New session";
+		byId("title").textContent = title;
+		document.title = `${this.sessions.asks ? "Asks you: " : ""}${title} · thinkd`;
+		byId("menu-session").hidden = !this.conversation;
+	}
+
+	// What is said
+
+	private async send(text: string, how: "queue" | "steer"): Promise<void> {
+		this.lastPrompt = text;
+		await this.prompt({ text, when_busy: how });
+	}
+
+	private async prompt(p: Omit<Methods["session/prompt"]["params"], "session_id">, made: NewSession = {}): Promise<void> {
+		const session_id = await this.made(made);
+		const only = this.nextOnly;
+		this.nextOnly = undefined;
+		this.choice();
+		this.conversation?.toEnd();
+		// The daemon tells the title when the turn has ended; it will be this.
+		if (this.info && !this.info.title && p.text) this.change({ title: (p.text.trim().split("\n")[0] ?? "").slice(0, 80) });
+		await this.client.call("session/prompt", {
+			session_id,
+			...(only && { model_id: only.model_id, ...(only.level && { thinking_level: only.level }) }),
+			...p,
+		});
+	}
+
+	/** The session that is shown, or a new one. */
+	private async made(more: NewSession): Promise<string> {
+		if (this.conversation) return this.conversation.session.id;
+		const { model_id, level } = this.draft;
+		const session = await this.client.newSession({ ...(model_id && { model_id }), ...(level && { thinking_level: level }), ...more });
+		this.opened++;
+		this.show(session);
+		history.pushState(null, "", `#/${session.id}`);
+		const { session: info } = await this.client.call("session/state", { session_id: session.id });
+		this.change(info);
+		return session.id;
+	}
+
+	private stop(): void {
+		void this.conversation?.session.cancel();
+		this.composer.focus();
+	}
+
+	private async queue(params: Omit<Methods["session/queue"]["params"], "session_id">): Promise<void> {
+		const session_id = this.conversation?.session.id;
+		if (session_id) await this.client.call("session/queue", { session_id, ...params });
+	}
+
+	private async fork(message?: string): Promise<void> {
+		const id = this.conversation?.session.id;
+		if (id) this.go(await fork(this.client, id, message));
+	}
+
+	// Model and level
+
+	private chosen(): Choice {
+		if (this.nextOnly) return this.nextOnly;
+		if (this.info?.model) return { model_id: full(this.info.model), level: this.info.preferred_thinking_level ?? this.info.thinking_level };
+		return this.draft;
+	}
+
+	private async choose(choice: Choice, onlyNext: boolean): Promise<void> {
+		const id = this.conversation?.session.id;
+		if (!id) {
+			this.draft = choice;
+		} else if (onlyNext) {
+			this.nextOnly = choice;
+		} else {
+			const answer = await this.client.call("model/set", { session_id: id, model_id: choice.model_id, ...(choice.level && { thinking_level: choice.level }) });
+			this.change({ model: answer.model, thinking_level: answer.thinking_level, preferred_thinking_level: answer.preferred_thinking_level });
+			say(`${answer.model.id}, level ${answer.thinking_level}${answer.applies === "next_turn" ? ", from the next turn" : ""}`);
+		}
+		this.choice();
+	}
+
+	/** Shows the model and the level at the composer. */
+	private choice(): void {
+		const { model_id, level } = this.chosen();
+		const m = this.picker.model(model_id);
+		byId("model-now").textContent = (this.nextOnly ? "Next turn: " : "") + (m?.name ?? (model_id ? model_id.slice(model_id.indexOf("/") + 1) : "Default model"));
+		const inForce = this.nextOnly || !this.info ? level : this.info.thinking_level;
+		const box = byId("level-now");
+		const asked = level ?? "";
+		if (!inForce) box.replaceChildren(m && !m.supports_thinking ? "no thinking" : "default level");
+		else if (m && !m.supports_thinking) box.replaceChildren("no thinking");
+		else if (asked && asked !== inForce) box.replaceChildren(bars(m?.thinking_levels ?? [], inForce, asked), h("span", { class: "vh" }, "Asked "), h("s", {}, asked), h("span", { class: "vh" }, " got "), inForce);
+		else box.replaceChildren(...(m ? [bars(m.thinking_levels, inForce)] : []), inForce);
+		byId("pick-level").classList.toggle("clamp", asked !== "" && inForce !== undefined && asked !== inForce && (m?.supports_thinking ?? true));
+	}
+
+	// The line
+
+	private line(state: State): void {
+		const banner = byId("banner");
+		const text = byId("banner-text");
+		byId("dot").classList.toggle("off", state.is !== "open");
+		byId("line-state").textContent = state.is === "open" ? "Connected" : state.is === "closed" ? "Disconnected" : "Connecting";
+		byId("retry").hidden = state.is !== "waiting";
+		if (state.is === "open") {
+			if (!banner.hidden) {
+				text.textContent = "The line is back.";
+				setTimeout(() => (banner.hidden = this.client.state.is === "open"), 2000);
+			}
+			return;
+		}
+		if (state.is === "closed") {
+			text.textContent = `${state.reason}. Open the address that thinkd serve prints.`;
+			banner.hidden = false;
+		}
+		if (state.is !== "waiting") return;
+		const tick = () => {
+			if (this.client.state !== state) return false;
+			text.textContent = `The line is cut. Turns go on in the daemon; next try in ${duration(Math.max(1000, state.until - Date.now()))}.`;
+			return true;
+		};
+		tick();
+		twiceASecond(tick);
+		banner.hidden = false;
+	}
+
+	// Controls and keys
+
+	private drawer(on: boolean): void {
+		document.body.classList.toggle("drawer", on);
+		byId("page").inert = on;
+		byId("menu").setAttribute("aria-expanded", String(on));
+		if (on) byId("find").focus();
+		else if (byId("side").contains(document.activeElement)) byId("menu").focus();
+	}
+
+	private controls(): void {
+		byId("retry").addEventListener("click", () => this.client.retry());
+		byId("menu").addEventListener("click", () => this.drawer(true));
+		byId("scrim").addEventListener("click", () => this.drawer(false));
+		byId("latest").addEventListener("click", () => this.conversation?.toEnd());
+		byId("new").addEventListener("click", () => {
+			this.drawer(false);
+			if (this.conversation) location.hash = "/";
+			this.composer.focus();
+		});
+		byId("add-key").addEventListener("click", (event) => void this.keys.open(event.currentTarget as HTMLElement));
+		byId("menu-session").addEventListener("click", (event) => this.menu(event.currentTarget as HTMLElement));
+		byId("try-think").addEventListener("click", () => void this.try({ text: "Which is later: 23:30 in Lisbon or 00:15 in Berlin? [[sim: pace=30 thinking=120 text=60]]" }, { title: "Lisbon or Berlin", model_id: "sim/claude-always", thinking_level: "high" }));
+		byId("try-tool").addEventListener("click", () => void this.try({ text: "What time is it here? [[sim: tool=local_time pace=30]]" }, { title: "The time here", model_id: "sim/claude-always", ...demoTool }));
+		byId("try-clamp").addEventListener("click", () => void this.try({ text: "Think as hard as you can about a chess ending. [[sim: pace=30 text=60]]" }, { title: "A chess ending", model_id: "sim/claude-budget", thinking_level: "max" }));
+		document.addEventListener("keydown", (event) => this.key(event));
+		matchMedia("(min-width: 901px)").addEventListener("change", () => this.drawer(false));
+	}
+
+	private async try(p: { text: string }, made: NewSession): Promise<void> {
+		try {
+			await this.prompt(p, made);
+		} catch (error) {
+			this.composer.fail((error as Error).message);
+		}
+	}
+
+	private menu(from: HTMLElement): void {
+		const id = this.conversation?.session.id;
+		if (!id) return;
+		const title = h("input", { type: "text", "aria-label": "Title", maxlength: 200 });
+		title.value = this.info?.title ?? "";
+		const rename = async (event: Event) => {
+			event.preventDefault();
+			await this.client.call("session/update", { session_id: id, title: title.value });
+			closePopover();
+		};
+		const remove = button("Delete this session", "quiet", () => {
+			remove.replaceWith(h("div", { class: "acts" }, h("span", {}, "It is deleted for good."), button("Delete", "main", () => void this.client.call("session/delete", { session_id: id })), button("Keep", "", () => closePopover())));
+		});
+		popover(from, "Session", h("div", {},
+			h("form", { class: "field", onsubmit: (e) => void rename(e) }, title, h("button", { class: "btn", type: "submit" }, "Rename")),
+			h("div", { class: "acts" }, remove)), "small");
+	}
+
+	private key(event: KeyboardEvent): void {
+		const command = event.ctrlKey || event.metaKey;
+		if (command && event.key.toLowerCase() === "k") {
+			event.preventDefault();
+			if (matchMedia("(max-width: 900px)").matches) this.drawer(true);
+			byId("find").focus();
+			return;
+		}
+		if (command && event.key === "/") {
+			event.preventDefault();
+			void this.picker.open(byId("pick-model"), false);
+			return;
+		}
+		if (event.key === "Escape") {
+			if (closePopover()) return;
+			if (document.body.classList.contains("drawer")) this.drawer(false);
+			else if (this.raw.open && byId("raw").contains(document.activeElement)) this.raw.show(false);
+			else if (this.composer.focused && this.running) this.stop();
+			return;
+		}
+		// Single letters only where nothing is written (WCAG 2.1.4).
+		if (command || event.altKey || !byId("scroll").contains(document.activeElement) || (event.target as Element).matches("input, textarea")) return;
+		switch (event.key) {
+			case "j":
+				this.conversation?.step(1);
+				break;
+			case "k":
+				this.conversation?.step(-1);
+				break;
+			case "t":
+				this.conversation?.foldAll();
+				break;
+			case "r":
+				this.raw.show(!this.raw.open);
+		}
+	}
+}
+
+/** The token: from the fragment once, then from this tab's storage. The address bar does not keep it. */
+function takeToken(): string | null {
+	const given = new URLSearchParams(location.hash.slice(1)).get("token");
+	if (given) {
+		sessionStorage.setItem("thinkd.token", given);
+		history.replaceState(null, "", "#/");
+	}
+	return sessionStorage.getItem("thinkd.token");
+}
+
+const token = takeToken();
+if (token) {
+	const app = new App(token);
+	app.begin().catch(async () => {
+		// A browser does not tell a page why a WebSocket was refused; a plain request is told.
+		const { status } = await fetch("/rpc", { headers: { Authorization: `Bearer ${token}` } });
+		if (status !== 401) return; // the client goes on trying, and says so
+		sessionStorage.removeItem("thinkd.token");
+		byId("locked").hidden = false;
+	});
+} else {
+	byId("locked").hidden = false;
+}

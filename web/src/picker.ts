@@ -1,0 +1,267 @@
+import type { Client, Methods } from "../../clients/typescript/src/index.js";
+import { button, byId, h, icon, iconButton } from "./dom.js";
+import { bars, option, type Model } from "./levels.js";
+import { closePopover, show } from "./popover.js";
+import { count, short } from "./words.js";
+
+type Explained = Methods["thinking/explain"]["result"] & { cache?: string | { state?: string; why?: string } };
+
+/** What is chosen for the session, or for the next turn only. */
+export interface Choice {
+	model_id: string;
+	level: string | undefined;
+}
+
+/** What the picker asks of the page. */
+export interface Chooser {
+	sessionId(): string | undefined;
+	running(): boolean;
+	now(): Choice;
+	apply(choice: Choice, onlyNext: boolean): Promise<void>;
+	fork(choice: Choice): Promise<void>;
+	keys(from: HTMLElement): void;
+}
+
+const wait = 150; // milliseconds on a row before the daemon is asked what a switch would do
+
+/** Picker chooses a model, then one of that model's own levels. One click on a level is the whole act, unless the prompt cache would be lost. */
+export class Picker {
+	private readonly el = byId("picker");
+	private readonly list = byId("models");
+	private readonly levels = byId("levels");
+	private readonly loss = byId("loss");
+	private readonly find = byId<HTMLInputElement>("find-model");
+	private models: Model[] = [];
+	private picked: Model | undefined;
+	private onlyNext = false;
+	private asked = 0; // answers to older questions are dropped
+	private timer: ReturnType<typeof setTimeout> | undefined;
+
+	constructor(private readonly client: Client, private readonly chooser: Chooser) {
+		for (const id of ["pick-model", "pick-level"]) {
+			const from = byId(id);
+			from.addEventListener("click", () => void this.open(from, id === "pick-level"));
+		}
+		this.find.addEventListener("input", () => this.draw());
+		this.el.addEventListener("keydown", (event) => this.key(event));
+	}
+
+	/** The models as they were told last. */
+	async load(): Promise<Model[]> {
+		this.models = (await this.client.call("models/list", {})).models;
+		return this.models;
+	}
+
+	model(id: string): Model | undefined {
+		return this.models.find((m) => full(m) === id);
+	}
+
+	async open(from: HTMLElement, atLevels: boolean): Promise<void> {
+		if (!this.el.hidden) {
+			closePopover();
+			return;
+		}
+		await this.load().catch(() => []); // without a line: what was told last
+		this.find.value = "";
+		this.onlyNext = false;
+		this.picked = this.model(this.chooser.now().model_id);
+		this.el.classList.toggle("step2", atLevels);
+		this.draw();
+		this.choose(this.picked);
+		show(this.el, from);
+		if (atLevels) this.levels.querySelector<HTMLElement>("[role=radio][tabindex='0']")?.focus();
+		this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+	}
+
+	private draw(): void {
+		const query = this.find.value.trim().toLowerCase();
+		const now = this.chooser.now().model_id;
+		const fits = this.models.filter((m) => !query || full(m).toLowerCase().includes(query) || m.name.toLowerCase().includes(query));
+		// What can be used comes first, the simulator behind what is real.
+		const rank = (m: Model) => (full(m) === now ? 0 : m.available ? 1 : 3) + (m.provider === "sim" ? 1 : 0);
+		const providers = [...new Set(fits.map((m) => m.provider))];
+		const best = (p: string) => Math.min(...fits.filter((m) => m.provider === p).map(rank));
+		providers.sort((a, b) => best(a) - best(b));
+		const rows: HTMLElement[] = [];
+		for (const p of providers) {
+			const group = h("div", { role: "group", "aria-label": p }, h("h3", { "aria-hidden": "true" }, p));
+			for (const m of fits.filter((f) => f.provider === p)) {
+				const row = option(m.name, {
+					role: "option", tabindex: -1, "aria-selected": m === this.picked, "aria-disabled": !m.available && "true",
+					"data-id": full(m), title: m.available ? undefined : m.why,
+				}, h("span", {}, m.name, ...(m.available ? [] : [h("small", {}, ` ${m.why ?? "not available"}`)])), h("small", {}, m.context_window ? short(m.context_window) : ""), icon("check"));
+				row.classList.toggle("cur", full(m) === now);
+				row.addEventListener("click", () => {
+					if (!m.available) {
+						this.chooser.keys(byId("pick-model"));
+						return;
+					}
+					this.choose(m);
+					this.el.classList.add("step2");
+				});
+				row.addEventListener("focus", () => m.available && m !== this.picked && this.choose(m));
+				group.append(row);
+			}
+			rows.push(group);
+		}
+		if (rows.length === 0) rows.push(h("p", { class: "grp" }, "No model has that name."));
+		this.list.replaceChildren(...rows);
+		(this.list.querySelector<HTMLElement>("[aria-selected=true]") ?? this.list.querySelector<HTMLElement>("[role=option]"))?.setAttribute("tabindex", "0");
+	}
+
+	private choose(m: Model | undefined): void {
+		this.picked = m;
+		for (const row of this.list.querySelectorAll<HTMLElement>("[role=option]")) {
+			const is = m !== undefined && row.dataset["id"] === full(m);
+			row.setAttribute("aria-selected", String(is));
+			row.tabIndex = is ? 0 : -1;
+		}
+		this.loss.hidden = true;
+		this.drawLevels();
+		clearTimeout(this.timer);
+		if (m && this.chooser.sessionId()) this.timer = setTimeout(() => void this.explain(m), wait);
+	}
+
+	private drawLevels(): void {
+		const m = this.picked;
+		if (!m) {
+			this.levels.replaceChildren(h("p", { class: "why" }, "Choose a model."));
+			return;
+		}
+		const now = this.chooser.now();
+		const here = now.model_id === full(m);
+		const list = h("div", { role: "radiogroup", "aria-label": "Thinking level", "aria-disabled": m.supports_thinking ? undefined : "true" });
+		const levels = m.supports_thinking ? m.thinking_levels : [];
+		const preferred = now.level ?? m.default_thinking_level;
+		for (const l of levels) {
+			const row = option(l, { role: "radio", "aria-checked": here && now.level === l ? "true" : "false", tabindex: l === preferred ? 0 : -1, "data-level": l },
+				bars(levels, l), h("span", {}, l), h("small", {}, l === m.default_thinking_level ? "its default" : ""), icon("check"));
+			row.addEventListener("click", () => void this.take(l));
+			list.append(row);
+		}
+		if (!list.querySelector("[tabindex='0']")) list.querySelector("button")?.setAttribute("tabindex", "0");
+		const why = !m.supports_thinking ? `${m.name} does not think, so there is no level to choose.`
+			: !m.thinking.can_disable ? "Cannot be switched off." : "";
+		const scope = h("div", { class: "seg", role: "group", "aria-label": "For how long" });
+		for (const [label, only] of [["This session", false], ["Next turn only", true]] as const) {
+			const b = button(label, "", () => {
+				this.onlyNext = only;
+				for (const e of scope.children) e.setAttribute("aria-pressed", String(e === b));
+			});
+			b.setAttribute("aria-pressed", String(only === this.onlyNext));
+			scope.append(b);
+		}
+		const back = iconButton("back", "Back to the models", () => {
+			this.el.classList.remove("step2");
+			this.list.querySelector<HTMLElement>("[tabindex='0']")?.focus();
+		});
+		back.classList.add("backbtn");
+		this.levels.replaceChildren(
+			h("div", { class: "levelhead" }, back, h("div", {}, h("h2", {}, m.name), h("p", { class: "src" }, `Its own levels · ${m.thinking.source}`))),
+			list,
+			...(why ? [h("p", { class: "why" }, why)] : []),
+			...(levels.length === 0 ? [button(`Use ${m.name}`, "main", () => void this.take(undefined))] : []),
+			h("div", { class: "end" }, scope,
+				h("p", { class: "cacheline", id: "cacheline" }, this.chooser.running() ? "Applies to the next turn." : "")),
+		);
+	}
+
+	private async explain(m: Model): Promise<void> {
+		const session_id = this.chooser.sessionId();
+		if (!session_id) return;
+		const mine = ++this.asked;
+		try {
+			const answer: Explained = await this.client.call("thinking/explain", { session_id, model_id: full(m) });
+			if (mine !== this.asked || this.picked !== m) return;
+			const line = document.getElementById("cacheline");
+			const text = [this.chooser.running() ? "Applies to the next turn." : "", consequence(answer)].filter(Boolean).join(" ");
+			if (line) line.textContent = text;
+		} catch {
+			// What a switch would do is not known: it is told when it has been done.
+		}
+	}
+
+	private async take(level: string | undefined): Promise<void> {
+		const m = this.picked;
+		if (!m) return;
+		const choice = { model_id: full(m), level };
+		const session_id = this.chooser.sessionId();
+		if (session_id && !this.onlyNext) {
+			try {
+				const answer: Explained = await this.client.call("thinking/explain", { session_id, model_id: choice.model_id, ...(level && { level }) });
+				if (cacheOf(answer) === "lost") {
+					this.warn(choice, answer);
+					return;
+				}
+			} catch {
+				// As above; a wrong choice is refused by the act itself.
+			}
+		}
+		await this.done(() => this.chooser.apply(choice, this.onlyNext));
+	}
+
+	private warn(choice: Choice, answer: Explained): void {
+		const act = (label: string, kind: string, run: () => Promise<void>) => button(label, kind, () => void this.done(run));
+		this.loss.replaceChildren(
+			h("h2", {}, "The prompt cache would be lost"),
+			h("p", {}, [typeof answer.cache === "object" ? answer.cache.why : "", "The next turn reads the whole conversation anew.", consequence(answer)].filter(Boolean).join(" ")),
+			h("div", { class: "acts" },
+				act("Switch", "main", () => this.chooser.apply(choice, false)),
+				act("Next turn only", "", () => this.chooser.apply(choice, true)),
+				act("Fork instead", "quiet", () => this.chooser.fork(choice))));
+		this.loss.hidden = false;
+		this.loss.querySelector("button")?.focus();
+	}
+
+	private async done(run: () => Promise<void>): Promise<void> {
+		try {
+			await run();
+			closePopover();
+		} catch (error) {
+			this.loss.replaceChildren(h("h2", {}, "That was refused"), h("p", {}, (error as Error).message));
+			this.loss.hidden = false;
+		}
+	}
+
+	private key(event: KeyboardEvent): void {
+		const at = document.activeElement as HTMLElement;
+		const inLevels = this.levels.contains(at);
+		const rows = [...(inLevels ? this.levels : this.list).querySelectorAll<HTMLElement>(inLevels ? "[role=radio]" : "[role=option]")];
+		const i = rows.indexOf(at);
+		const to: Record<string, number> = { ArrowDown: i + 1, ArrowUp: i - 1, Home: 0, End: rows.length - 1 };
+		if (event.key in to && (i >= 0 || event.key === "ArrowDown")) {
+			event.preventDefault();
+			const next = rows[Math.max(0, Math.min(rows.length - 1, to[event.key] ?? 0))];
+			if (i === 0 && event.key === "ArrowUp" && !inLevels) this.find.focus();
+			else next?.focus();
+		} else if (event.key === "ArrowRight" && !inLevels && i >= 0) {
+			event.preventDefault();
+			this.el.classList.add("step2");
+			(this.levels.querySelector<HTMLElement>("[role=radio][tabindex='0']") ?? this.levels.querySelector<HTMLElement>(".btn.main"))?.focus();
+		} else if (event.key === "ArrowLeft" && inLevels && i >= 0) {
+			event.preventDefault();
+			this.el.classList.remove("step2");
+			this.list.querySelector<HTMLElement>("[tabindex='0']")?.focus();
+		} else if (event.key === "Enter" && at === this.find) {
+			event.preventDefault();
+			rows[0]?.click();
+			this.levels.querySelector<HTMLElement>("[role=radio][tabindex='0']")?.focus();
+		}
+	}
+}
+
+export function full(m: { provider: string; id: string }): string {
+	return `${m.provider}/${m.id}`;
+}
+
+function cacheOf(e: Explained): string {
+	return (typeof e.cache === "object" ? e.cache.state : e.cache) ?? "unknown";
+}
+
+/** What becomes of earlier thoughts. */
+function consequence(e: Explained): string {
+	const b = e.blocks;
+	if (!b || b.converted + b.dropped === 0) return "";
+	const parts = [b.kept && `${count(b.kept)} go along as they are`, b.converted && `${count(b.converted)} go along as text`, b.dropped && `${count(b.dropped)} stay behind`].filter(Boolean);
+	return `Of ${count(b.kept + b.converted + b.dropped)} earlier thoughts, ${parts.join(", ")}.`;
+}

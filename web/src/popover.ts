@@ -1,0 +1,72 @@
+import { h } from "./dom.js";
+
+// Popovers lie over the page, one at a time: focus goes in, and back where it was on close. On a phone they are sheets.
+
+interface Open {
+	el: HTMLElement;
+	from: HTMLElement;
+	closed: (() => void) | undefined;
+}
+
+let open: Open | undefined;
+
+/** Shows content beside the control that asked for it; the same control again closes it. */
+export function popover(from: HTMLElement, title: string, content: Node, kind = ""): void {
+	const again = open?.from === from;
+	closePopover();
+	if (again) return;
+	const heading = h("h2", { id: "pop-title" }, title);
+	const el = h("div", { class: `pop ${kind}`, role: "dialog", "aria-labelledby": "pop-title", tabindex: -1 }, heading, content);
+	show(el, from);
+	place(el, from);
+}
+
+/** Shows an element that is a popover itself. */
+export function show(el: HTMLElement, from: HTMLElement, closed?: () => void): void {
+	closePopover();
+	if (!el.isConnected) document.body.append(el);
+	el.hidden = false;
+	from.setAttribute("aria-expanded", "true");
+	open = { el, from, closed };
+	(el.querySelector<HTMLElement>("input, [autofocus]") ?? el).focus();
+}
+
+function place(el: HTMLElement, from: HTMLElement): void {
+	const a = from.getBoundingClientRect();
+	const width = Math.min(el.offsetWidth, innerWidth - 24);
+	el.style.setProperty("--x", `${Math.max(12, Math.min(a.left, innerWidth - width - 12))}px`);
+	const below = a.bottom + 8 + el.offsetHeight < innerHeight;
+	el.style.setProperty("--y", `${below ? a.bottom + 8 : Math.max(12, a.top - 8 - el.offsetHeight)}px`);
+}
+
+/** Closes what is open, and says whether something was. */
+export function closePopover(): boolean {
+	if (!open) return false;
+	const { el, from, closed } = open;
+	open = undefined;
+	const inside = el.contains(document.activeElement);
+	from.setAttribute("aria-expanded", "false");
+	if (el.dataset["keep"] === undefined) el.remove();
+	else el.hidden = true;
+	closed?.();
+	if (inside && from.isConnected) from.focus();
+	return true;
+}
+
+document.addEventListener("pointerdown", (event) => {
+	const target = event.target as Node;
+	if (open && !open.el.contains(target) && !open.from.contains(target)) closePopover();
+});
+
+// Tab stays inside.
+document.addEventListener("keydown", (event) => {
+	if (event.key !== "Tab" || !open) return;
+	const stops = [...open.el.querySelectorAll<HTMLElement>("button, input, a[href], textarea, [tabindex='0']")].filter((e) => e.tabIndex >= 0 && e.offsetParent && !(e as HTMLButtonElement).disabled);
+	const first = stops[0] ?? open.el;
+	const last = stops.at(-1) ?? open.el;
+	const at = document.activeElement;
+	if (!open.el.contains(at) || (event.shiftKey ? at === first || at === open.el : at === last)) {
+		event.preventDefault();
+		(event.shiftKey ? last : first).focus();
+	}
+});

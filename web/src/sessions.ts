@@ -1,0 +1,108 @@
+import type { Client, Methods } from "../../clients/typescript/src/index.js";
+import { byId, h } from "./dom.js";
+import { day, when } from "./words.js";
+
+type Listed = Methods["session/list"]["result"]["sessions"][number];
+
+const refresh = 10_000; // milliseconds: other clients' sessions are told of by nobody
+
+/** Sessions is the list at the side: newest first, by day, searched by title. */
+export class Sessions {
+	private readonly list = byId("sessions");
+	private readonly find = byId<HTMLInputElement>("find");
+	private readonly found = byId("found");
+	private sessions: Listed[] = [];
+	private cursor: string | undefined;
+	private asked = 0; // loads: an answer to an older one is dropped
+	private timer: ReturnType<typeof setTimeout> | undefined;
+	current = "";
+	asks = false; // the current one waits for a person
+
+	constructor(private readonly client: Client, private readonly open: (id: string) => void) {
+		this.find.addEventListener("input", () => this.soon(150));
+		this.list.addEventListener("scroll", () => {
+			if (this.cursor && this.list.scrollTop + this.list.clientHeight > this.list.scrollHeight - 200) void this.load(true);
+		}, { passive: true });
+		this.list.addEventListener("click", (event) => {
+			const row = (event.target as Element).closest<HTMLAnchorElement>("a.row");
+			if (!row || event.metaKey || event.ctrlKey || event.shiftKey) return; // a new tab is the browser's
+			event.preventDefault();
+			this.open(row.dataset["id"] ?? "");
+		});
+		for (const e of [this.find, this.list]) e.addEventListener("keydown", (event) => this.key(event));
+		setInterval(() => {
+			if (!document.hidden && client.state.is === "open") void this.load(false);
+		}, refresh);
+	}
+
+	/** Something changed: the list is loaded again, once for many changes. */
+	soon(ms = 300): void {
+		clearTimeout(this.timer);
+		this.timer = setTimeout(() => void this.load(false), ms);
+	}
+
+	async load(more: boolean): Promise<number> {
+		const mine = ++this.asked;
+		const query = this.find.value.trim();
+		const limit = more ? 100 : Math.max(100, Math.min(1000, this.sessions.length));
+		try {
+			const answer = await this.client.call("session/list", { limit, ...(query && { query }), ...(more && this.cursor && { cursor: this.cursor }) });
+			if (mine !== this.asked) return this.sessions.length;
+			this.sessions = more ? [...this.sessions, ...answer.sessions] : answer.sessions;
+			this.cursor = answer.next_cursor || undefined;
+			this.draw(query);
+		} catch {
+			// The line is cut, which the banner says; it is loaded again when there is one.
+		}
+		return this.sessions.length;
+	}
+
+	private draw(query: string): void {
+		const focused = (document.activeElement as HTMLElement | null)?.dataset["id"];
+		const top = this.list.scrollTop;
+		const rows: HTMLElement[] = [];
+		let group = "";
+		for (const s of this.sessions) {
+			const name = day(s.updated);
+			if (name !== group && !query) rows.push(h("h2", {}, (group = name)));
+			rows.push(this.row(s, query));
+		}
+		if (rows.length === 0) rows.push(h("p", { class: "grp" }, query ? "No session has that in its title." : "Your sessions will be listed here. They are kept on this machine."));
+		this.found.textContent = query ? `${this.sessions.length}${this.cursor ? " or more" : ""} found` : "";
+		this.list.replaceChildren(...rows);
+		this.list.scrollTop = top;
+		const links = [...this.list.querySelectorAll<HTMLElement>("a.row")];
+		// One Tab stop for the list.
+		const stop = links.find((a) => a.dataset["id"] === (focused ?? this.current)) ?? links[0];
+		for (const a of links) a.tabIndex = a === stop ? 0 : -1;
+		if (focused && stop?.dataset["id"] === focused) stop.focus();
+	}
+
+	private row(s: Listed, query: string): HTMLElement {
+		const here = s.session_id === this.current;
+		const asks = s.status === "waiting" || (here && this.asks);
+		const state = asks ? h("span", { class: "tag ask" }, "asks you")
+			: s.status === "running" ? h("span", { class: "tag live" }, "thinking")
+			: s.status === "held" ? h("span", { class: "tag ask" }, "held")
+			: s.status === "damaged" ? h("span", { class: "tag err" }, "damaged")
+			: h("time", {}, when(s.updated));
+		return h("a", { class: "row", href: `#/${s.session_id}`, "data-id": s.session_id, "aria-current": here && "page" }, h("b", {}, ...marked(s.title || "Untitled", query)), state);
+	}
+
+	private key(event: KeyboardEvent): void {
+		const links = [...this.list.querySelectorAll<HTMLElement>("a.row")];
+		const at = links.indexOf(document.activeElement as HTMLElement);
+		const to: Record<string, number> = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: links.length - 1 };
+		const next = to[event.key];
+		if (next === undefined || (at < 0 && event.key !== "ArrowDown")) return;
+		event.preventDefault();
+		(next < 0 ? this.find : links[Math.min(next, links.length - 1)])?.focus();
+	}
+}
+
+/** A title with what was searched for marked. */
+function marked(title: string, query: string): (Node | string)[] {
+	const at = query ? title.toLowerCase().indexOf(query.toLowerCase()) : -1;
+	if (at < 0) return [title];
+	return [title.slice(0, at), h("mark", {}, title.slice(at, at + query.length)), title.slice(at + query.length)];
+}

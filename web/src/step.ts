@@ -1,0 +1,32 @@
+import { h } from "./dom.js";
+
+/** A step on the rail: one line that unfolds. What the reader has touched, the page never folds. */
+export class Step {
+	readonly el: HTMLDetailsElement;
+	readonly name = h("span", { class: "name" });
+	readonly gist = h("span", { class: "gist" });
+	readonly facts = h("span", { class: "facts" });
+	readonly body = h("div", { class: "body" });
+	touched = false;
+	private readonly summary: HTMLElement;
+
+	constructor(kind: string) {
+		this.summary = h("summary", { class: "head" }, this.name, this.gist, this.facts);
+		this.el = h("details", { class: `step ${kind}` }, this.summary, this.body);
+		this.summary.addEventListener("click", () => (this.touched = true));
+	}
+
+	/** Facts at the right, empty ones left out. The class of each may say more. */
+	tell(...facts: (string | [string, string] | undefined)[]): void {
+		this.facts.replaceChildren(
+			...facts.filter((f) => f !== undefined).map((f) => (typeof f === "string" ? h("span", {}, f) : h("span", { class: f[1] }, f[0]))),
+		);
+	}
+}
+
+/** A line on the rail that has nothing to unfold. */
+export function note(kind: string, name: string, text: string, ...facts: string[]): HTMLElement {
+	return h("div", { class: `step ${kind}` },
+		h("p", { class: "head" }, h("span", { class: "name" }, name), h("span", { class: "gist" }, text),
+			h("span", { class: "facts" }, ...facts.map((f) => h("span", { class: "kind" }, f)))));
+}

@@ -1,0 +1,298 @@
+import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
+import { Answer } from "./answer.js";
+import { copy, h, iconButton } from "./dom.js";
+import { troubleCard, type Ways } from "./failure.js";
+import { chip, type Reasoning } from "./levels.js";
+import { note } from "./step.js";
+import { Thought } from "./thought.js";
+import { Tool } from "./tool.js";
+import { clock, count, duration, money, notices } from "./words.js";
+
+type Told<M extends keyof Notifications> = Notifications[M];
+type View = Thought | Answer;
+
+/** What a turn asks of the page. */
+export interface Acts extends Ways {
+	nameOf(model: { provider: string; id: string }): string;
+	fork(messageId: string): void;
+	again(content: Block[]): void;
+	answer(confirmId: string, action: string): void;
+}
+
+/**
+ * Turn shows one prompt and what came of it. Blocks are found by message and number, so that a snapshot puts on what is
+ * missing and draws nothing anew.
+ */
+export class Turn {
+	readonly el = h("article", { class: "turn", hidden: true });
+	began = 0;
+	over = false;
+	private readonly said = h("div", { class: "said", hidden: true });
+	private readonly by = h("div", { class: "by", hidden: true });
+	private readonly body = h("div", { class: "work" });
+	private readonly foot = h("div", { class: "foot", hidden: true });
+	private readonly views = new Map<string, View>();
+	private readonly tools = new Map<string, Tool>();
+	private readonly times = { think: 0, tool: 0, void: 0 };
+	private content: Block[] = [];
+	private lastMessage = "";
+	private model: { provider: string; id: string } | undefined;
+
+	constructor(readonly id: string, private readonly acts: Acts) {
+		this.el.append(this.said, this.by, this.body, this.foot);
+		this.el.dataset["turn"] = id;
+	}
+
+	prompt(content: Block[], waits: boolean): void {
+		this.content = content;
+		this.fill(this.said, content);
+		this.el.hidden = waits;
+	}
+
+	/** A prompt that was taken into this turn while it ran. */
+	steered(content: Block[]): void {
+		const said = h("div", { class: "said steered" });
+		this.fill(said, content);
+		this.body.append(said);
+	}
+
+	private fill(said: HTMLElement, content: Block[]): void {
+		said.replaceChildren(h("span", { class: "vh" }, "You: "), ...content.map(shown));
+		said.hidden = false;
+	}
+
+	start(model: { provider: string; id: string }, reasoning: Reasoning, ts?: number): void {
+		this.model = model;
+		if (ts) this.began = ts;
+		const name = this.acts.nameOf(model);
+		this.by.replaceChildren(h("h2", {}, name), chip(reasoning, name), ...(ts ? [h("time", {}, clock(ts))] : []));
+		this.by.hidden = this.el.hidden = false;
+	}
+
+	thinkingStart(p: Told<"thinking_start">): void {
+		this.thought(p.message_id, p.block).live(p.ts);
+	}
+
+	thinkingDelta(p: Told<"thinking_delta">): void {
+		this.thought(p.message_id, p.block).append(p.delta);
+	}
+
+	thinkingEnd(p: Told<"thinking_end">): void {
+		this.times.think += p.duration_ms;
+		this.thought(p.message_id, p.block).end(p);
+	}
+
+	textDelta(p: Told<"message_delta">): void {
+		this.answer(p.message_id, p.block).append(p.delta);
+	}
+
+	textEnd(p: Told<"text_end">): void {
+		this.answer(p.message_id, p.block).set(p.text, true);
+	}
+
+	confirm(q: { confirm_id: string; call_id: string; name: string; arguments: unknown; title: string; message: string; actions: string[]; until: number }): void {
+		this.tool(q.call_id, q).ask(q, (action) => this.acts.answer(q.confirm_id, action));
+	}
+
+	resolved(p: Told<"confirm_resolved">): void {
+		for (const t of this.tools.values()) t.answered(p.confirm_id, p.action, p.client || p.by);
+	}
+
+	toolStart(p: Omit<Told<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {
+		const t = this.tool(p.call_id, p);
+		t.start(p.host, p.ts ?? Date.now());
+		if (p.output) t.replace(p.output);
+	}
+
+	toolOutput(p: Told<"tool_output">): void {
+		this.tools.get(p.call_id)?.append(p.chunk);
+	}
+
+	toolEnd(p: Told<"tool_end">): void {
+		this.times.tool += p.duration_ms;
+		this.tool(p.call_id, { name: p.call_id }).end(p.content, p.is_error, p.duration_ms);
+	}
+
+	/** What a snapshot or the history has of a message. */
+	message(m: Message): void {
+		if (m.role === "user" && !m.content.some((b) => b.type === "tool_result")) {
+			this.prompt(m.content, m.queued === true);
+			return;
+		}
+		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning);
+		this.el.hidden = false;
+		if (m.role === "assistant") this.lastMessage = m.id;
+		for (const b of m.content) this.block(m, b);
+	}
+
+	private block(m: Message, b: Block): void {
+		const number = b.block ?? 0;
+		switch (b.type) {
+			case "thinking": {
+				const fresh = !this.views.has(`${m.id} ${number}`);
+				const t = this.thought(m.id, number);
+				if (b.open) {
+					if (fresh) t.live(Date.now() - (b.duration_ms ?? 0));
+					t.grow(b.text);
+				} else if (!t.done) {
+					t.grow(b.text);
+					t.end(b, true);
+					this.times.think += b.duration_ms ?? 0;
+					if (m.incomplete && !b.signed && b === m.content.at(-1)) t.cut();
+				}
+				break;
+			}
+			case "text":
+				this.answer(m.id, number).set(b.text, b.open !== true);
+				break;
+			case "tool_call":
+				this.tool(b.call_id, b);
+				break;
+			case "tool_result":
+				this.tools.get(b.call_id)?.end(b.content, b.is_error === true);
+				break;
+			case "media":
+				this.body.append(shown(b));
+		}
+	}
+
+	messageStart(p: Told<"message_start">): void {
+		this.lastMessage = p.message_id;
+	}
+
+	retry(p: Told<"retry">): void {
+		for (const block of p.discarded) {
+			const view = this.views.get(`${this.lastMessage} ${block}`);
+			if (view instanceof Thought) view.void_(p.attempt - 1);
+			else view?.el.classList.add("void");
+		}
+		this.rail().append(note("warn", "Began anew", `${p.message}. Attempt ${p.attempt} after ${duration(p.after_ms)}.`
+			+ (p.discarded.length ? ` What attempt ${p.attempt - 1} wrote is void and not part of the answer.` : ""), "retry"));
+	}
+
+	notice(p: Told<"notice">): void {
+		this.el.hidden = false;
+		this.rail().append(note(p.severity === "info" ? "" : "warn", notices[p.kind] ?? p.kind, p.message, p.kind));
+	}
+
+	converted(p: Told<"thinking_converted">): void {
+		const parts = [p.kept && `${p.kept} as they were`, p.as_text && `${p.as_text} as text`, p.dropped && `${p.dropped} stay behind`].filter(Boolean);
+		this.rail().append(note("warn", "Model changed", `Of earlier thoughts: ${parts.join(", ")}.`, "thinking_converted"));
+	}
+
+	/** The turn has ended; false if there is nothing to show of it. */
+	end(p: Told<"turn_end">): boolean {
+		this.over = true;
+		for (const t of this.tools.values()) t.cut();
+		for (const v of this.views.values()) if (v instanceof Thought && !v.done) v.cut();
+		if (this.el.hidden && p.stop_reason === "cancelled") return false; // it was taken out of the queue
+		this.el.hidden = false;
+		if (p.error) this.rail().append(troubleCard(p.error, this.model?.provider ?? "", this.content, this.acts));
+		else if (p.stop_reason === "interrupted") this.interrupted();
+		const facts: string[] = [duration(p.duration_ms)];
+		if (p.usage.output_tokens) facts.push(`${p.usage.estimated ? "~" : ""}${count(p.usage.output_tokens)} out`);
+		if (p.usage.cached_tokens) facts.push(`${count(p.usage.cached_tokens)} cached`);
+		if (p.usage.cost) facts.push(money(p.usage.cost));
+		this.finish(p.stop_reason, p.limit, facts, this.ribbon(p.duration_ms));
+		return true;
+	}
+
+	/** The end as the history tells it: the last message of the turn. */
+	endOf(m: Message): void {
+		this.over = true;
+		for (const t of this.tools.values()) t.cut();
+		if (m.incomplete === "interrupted") this.interrupted();
+		const facts: string[] = [];
+		if (this.times.think) facts.push(`thought for ${duration(this.times.think)}`);
+		if (m.usage?.output_tokens) facts.push(`${m.usage.estimated ? "~" : ""}${count(m.usage.output_tokens)} out`);
+		if (m.usage?.cost) facts.push(money(m.usage.cost));
+		this.finish(m.incomplete || m.stop_reason || "end_turn", undefined, facts, undefined);
+	}
+
+	private interrupted(): void {
+		this.rail().append(note("bad", "thinkd stopped here", "At most the last second of the stream is missing. A thought that was cut off stays here for you to read and is not given back to the model."));
+	}
+
+	private finish(reason: string, limit: string | undefined, facts: string[], ribbon: HTMLElement | undefined): void {
+		const copier = iconButton("copy", "Copy answer", () => void copy(this.text(), copier));
+		this.foot.replaceChildren(
+			...(reason === "end_turn" ? [] : [h("span", { class: "end" }, limit ? `${reason}: ${limit}` : reason)]),
+			...(ribbon ? [ribbon] : []),
+			...facts.map((f) => h("span", {}, f)),
+			h("span", { class: "acts" }, copier,
+				...(this.lastMessage ? [iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage))] : []),
+				iconButton("redo", "Ask again", () => this.acts.again(this.content))),
+		);
+		this.foot.hidden = false;
+	}
+
+	/** Seconds by what they went into. */
+	private ribbon(ms: number): HTMLElement {
+		const { think, tool } = this.times;
+		const rest = Math.max(ms - think - tool, 0);
+		const e = h("span", { class: "ribbon", role: "img", "aria-label": `${duration(think)} thinking, ${duration(tool)} tools, ${duration(rest)} answer and waiting` });
+		for (const [kind, n] of [["t", think], ["o", tool], ["a", rest]] as const) {
+			if (n < ms / 50) continue;
+			const part = h("i", { class: kind });
+			part.style.setProperty("--w", String(n));
+			e.append(part);
+		}
+		return e;
+	}
+
+	text(): string {
+		return [...this.views.values()].filter((v) => v instanceof Answer).map((v) => v.text).join("\n\n");
+	}
+
+	/** Folds or unfolds its thoughts. */
+	fold(open: boolean): void {
+		for (const v of this.views.values()) if (v instanceof Thought) v.step.el.open = open;
+	}
+
+	private thought(message: string, block: number): Thought {
+		const key = `${message} ${block}`;
+		const known = this.views.get(key);
+		if (known instanceof Thought) return known;
+		const t = new Thought();
+		this.views.set(key, t);
+		this.rail().append(t.step.el);
+		return t;
+	}
+
+	private answer(message: string, block: number): Answer {
+		const key = `${message} ${block}`;
+		const known = this.views.get(key);
+		if (known instanceof Answer) return known;
+		const a = new Answer();
+		this.views.set(key, a);
+		this.body.append(a.el);
+		return a;
+	}
+
+	private tool(callId: string, call: { name: string; arguments?: unknown; invalid_arguments?: string }): Tool {
+		let t = this.tools.get(callId);
+		if (!t) {
+			t = new Tool(call);
+			this.tools.set(callId, t);
+			this.rail().append(t.step.el);
+		}
+		return t;
+	}
+
+	/** The rail that a next step hangs on: all that is not the answer hangs on one line. */
+	private rail(): HTMLElement {
+		const last = this.body.lastElementChild;
+		if (last?.classList.contains("rail")) return last as HTMLElement;
+		const rail = h("div", { class: "rail" });
+		this.body.append(rail);
+		return rail;
+	}
+}
+
+/** A block of a prompt. What people say is shown as they wrote it. */
+function shown(b: Block): HTMLElement {
+	if (b.type === "media" && b.data && /^image\/(png|jpeg|gif|webp)$/.test(b.mime_type)) {
+		return h("img", { src: `data:${b.mime_type};base64,${b.data}`, alt: "Image of the prompt" });
+	}
+	return h("p", {}, b.type === "text" ? b.text : `[${b.type}]`);
+}

@@ -1,0 +1,90 @@
+// Numbers and sentences as people read them. What is null is left out by the caller, never shown as 0.
+
+export function duration(ms: number): string {
+	if (ms < 1000) return `${Math.round(ms)} ms`;
+	const s = Math.round(ms / 1000);
+	if (s < 60) return `${s} s`;
+	return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+}
+
+export function count(n: number): string {
+	return n.toLocaleString("en-US");
+}
+
+export function short(n: number): string {
+	if (n < 1000) return String(n);
+	if (n < 1_000_000) return `${trim(n / 1000)}k`;
+	return `${trim(n / 1_000_000)}M`;
+}
+
+function trim(n: number): string {
+	return n >= 100 ? String(Math.round(n)) : String(Math.round(n * 10) / 10);
+}
+
+export function money(cost: { amount: number; currency: string }): string {
+	const digits = cost.amount !== 0 && cost.amount < 0.095 ? 3 : 2;
+	return new Intl.NumberFormat("en-US", { style: "currency", currency: cost.currency, minimumFractionDigits: digits, maximumFractionDigits: digits }).format(cost.amount);
+}
+
+export function clock(ts: number): string {
+	return new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+}
+
+/** The day of a list: Today, Yesterday, This week, or the month. */
+export function day(ts: number, now = new Date()): string {
+	const then = new Date(ts);
+	const midnight = new Date(now.getFullYear(), now.getMonth(), now.getDate()).getTime();
+	if (ts >= midnight) return "Today";
+	if (ts >= midnight - 86_400_000) return "Yesterday";
+	if (ts >= midnight - 6 * 86_400_000) return "This week";
+	return then.toLocaleDateString("en-GB", { month: "long", ...(then.getFullYear() !== now.getFullYear() && { year: "numeric" }) });
+}
+
+export function when(ts: number, now = Date.now()): string {
+	if (now - ts < 60_000) return "now";
+	switch (day(ts)) {
+		case "Today":
+		case "Yesterday":
+			return clock(ts);
+		case "This week":
+			return new Date(ts).toLocaleDateString("en-GB", { weekday: "short" });
+	}
+	return new Date(ts).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+}
+
+/** The gist of a thought: a heading of a summary if it has one, else its first sentence. */
+export function gist(text: string): string {
+	const start = text.trimStart().slice(0, 300);
+	const heading = /^(?:#+\s+(.+)|\*\*(.+?)\*\*)/.exec(start);
+	if (heading) return (heading[1] ?? heading[2] ?? "").trim();
+	const sentence = /^[\s\S]*?[.!?](?=\s|$)/.exec(start);
+	return (sentence ? sentence[0].replace(/[.]$/, "") : start).replace(/\s+/g, " ").trim();
+}
+
+/** What a reason of a decision means. */
+export const reasons: Record<string, string> = {
+	as_requested: "it is what was asked",
+	level_not_supported: "the model does not have that level",
+	off_not_supported: "the model cannot be switched off",
+	off_up_front_only: "thinking between tool calls cannot be switched off",
+	no_thinking: "the model does not think",
+	unknown_model: "the model is not in the catalog, so nothing is sent",
+	model_default: "nobody asked, so the model's default holds",
+};
+
+/** What a notice is about, in few words. */
+export const notices: Record<string, string> = {
+	simulator: "Simulator",
+	level_clamped: "Level changed",
+	off_not_supported: "Level raised",
+	control_not_honoured: "Not honoured",
+	hidden_thinking: "Hidden thinking",
+	cache_lost: "Cache lost",
+	thinking_dropped_by_provider: "Thinking dropped",
+	history_repaired: "History repaired",
+	non_streaming: "Not streamed",
+	stalled: "Stalled",
+	budget_near: "Budget near",
+	provider_override: "Provider override",
+	store_readonly: "Store is read-only",
+};
