@@ -3,6 +3,7 @@ package registry
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
@@ -35,7 +36,7 @@ func check(m provider.Model) error {
 	if !slices.Contains(samplings, m.Sampling) {
 		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
 	}
-	if p := m.Price; p != nil && !(p.Input >= 0 && p.Output >= 0 && p.CachedInput >= 0 && p.CacheWrite >= 0) { // so that NaN is refused too
+	if p := m.Price; p != nil && !isPrice(*p) {
 		return bad("price", "input %v, output %v, cached_input %v and cache_write %v are not all USD per million tokens",
 			p.Input, p.Output, p.CachedInput, p.CacheWrite)
 	}
@@ -43,6 +44,16 @@ func check(m provider.Model) error {
 		return err
 	}
 	return checkBudgets(m.Thinking, bad)
+}
+
+// isPrice takes what a price may be: JSON has no form for what is not a number, or is without end.
+func isPrice(p provider.Price) bool {
+	for _, v := range []float64{p.Input, p.Output, p.CachedInput, p.CacheWrite} {
+		if !(v >= 0 && v <= math.MaxFloat64) {
+			return false
+		}
+	}
+	return true
 }
 
 type complaint func(field, format string, args ...any) error

@@ -56,8 +56,11 @@ func devModel(id string, m gjson.Result, asOf string) provider.Model {
 		}
 	}
 	if cost := m.Get("cost"); cost.Get("input").Exists() && cost.Get("output").Exists() {
-		row.Price = &provider.Price{Input: cost.Get("input").Num, Output: cost.Get("output").Num,
+		p := provider.Price{Input: cost.Get("input").Num, Output: cost.Get("output").Num,
 			CachedInput: cost.Get("cache_read").Num, CacheWrite: cost.Get("cache_write").Num}
+		if isPrice(p) {
+			row.Price = &p
+		}
 	}
 	return row
 }

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -256,6 +257,45 @@ func TestModelsDev(t *testing.T) {
 	}
 }
 
+// slow is a host that lists its models after a while.
+type slow struct {
+	provider.Provider
+	after time.Duration
+}
+
+func (s slow) Models(ctx context.Context) ([]provider.Model, error) {
+	select {
+	case <-time.After(s.after):
+		return []provider.Model{{ID: "claude-next", Tools: true, Source: provider.FromRefreshed}}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Hosts are asked side by side, and each has the same time.
+func TestRefreshTakesItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		at := func(id string) providerConfig {
+			return providerConfig{ID: id, Vendor: "anthropic", BaseURL: "https://llm.example.com"}
+		}
+		c := config{Providers: []providerConfig{at("a"), at("b"), at("c")}}
+		p := &providers{list: c.Providers, byID: map[string]provider.Provider{"a": slow{after: refreshTime - time.Second},
+			"b": slow{after: refreshTime - time.Second}, "c": slow{after: time.Hour}}}
+		l, err := newListings(c, keptListings{}, p, "", discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		done, err := l.Refresh(t.Context(), "")
+		if err != nil || len(done) != 3 || done[0].Models != 1 || done[1].Models != 1 || done[2].Error != "c: no list within 20s" {
+			t.Errorf("%+v, %v", done, err)
+		}
+		if took := time.Since(began); took != refreshTime {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
 // A vendor's list that never comes holds up nobody: not the start, not the list of models, not a turn, and not the
 // client that has waited long enough.
 func TestDeadListing(t *testing.T) {
@@ -365,6 +405,55 @@ func BenchmarkModelsList(b *testing.B) {
 	}
 }
 
+// The short form of a model file is a row of the configuration.
+func TestPlainRows(t *testing.T) {
+	c, err := loadConfig(writeConfig(t, `
+[providers.mine]
+api = "chat"
+base_url = "https://llm.example.com/v1"
+[[providers.mine.models]]
+id = "muse"
+reasoning = true
+[[providers.mine.models]]
+id = "qwen3.6-27b"
+reasoning = true
+[[providers.mine.models]]
+id = "calm"
+reasoning = true
+thinking = { enabled = false }
+[[providers.mine.models]]
+id = "measured"
+reasoning = true
+thinking = { budget_tokens = 6000 }
+[[providers.mine.models]]
+id = "plain"
+reasoning = false
+`), environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := c.catalog(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{
+		"muse":        "medium, by medium as effort",
+		"qwen3.6-27b": "on, by  as on",
+		"calm":        "off, by  as off",
+		"measured":    "medium, by  as budget 6000",
+		"plain":       "off, by  as omit",
+	} {
+		d, err := registry.Resolve(registry.Ask{}, catalog.Model("mine", id))
+		got := fmt.Sprintf("%s, by %s as %s", d.Effective, d.Control.Effort, d.Control.Mode)
+		if d.Control.Budget > 0 {
+			got += fmt.Sprint(" ", d.Control.Budget)
+		}
+		if err != nil || got != want {
+			t.Errorf("%s: %s (%v), want %s", id, got, err, want)
+		}
+	}
+}
+
 // The catalog has rows for all vendors whose models can be known beforehand.
 func TestCatalogIsLarge(t *testing.T) {
 	rows := map[string]int{}
@@ -373,6 +462,11 @@ func TestCatalogIsLarge(t *testing.T) {
 		if m.Provider != simID {
 			rows[m.Provider]++
 			total++
+		}
+	}
+	for _, m := range registry.Default().Models() {
+		if problem := checkDialect(m.API, m.Dialect, nil); checkAPI(m.API) != "" || problem != "" || m.Dialect == "" {
+			t.Errorf("%s is spoken to in %s, dialect %q: %s", m.Ref(), m.API, m.Dialect, problem)
 		}
 	}
 	for _, v := range registry.Vendors() {

@@ -61,3 +61,28 @@ func FuzzReply(f *testing.F) {
 		}
 	})
 }
+
+// Lists in any form are rows with names, or errors.
+func FuzzListings(f *testing.F) {
+	f.Add(`{"data":[{"id":"a","reasoning":{"supported_efforts":["high"],"mandatory":false},"pricing":{"prompt":"NaN","completion":"1"}}]}`)
+	f.Add(`{"data":[{"id":"a","capabilities":{"type":"chat","supports":{"reasoning_effort":["none"],"max_thinking_budget":-1}}}]}`)
+	f.Add(`{"models":[{"key":"a","capabilities":{"reasoning":{"allowed_options":["off",7]}}}],"data":[{"id":""}],"chat_template":"<think>"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, dialect := range []string{"openrouter", "kimi", "copilot", "lmstudio", "llamacpp", "vllm"} {
+			d, err := chat.Named(dialect)
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := chat.New(chat.Config{Provider: "p", Dialect: d, BaseURL: "http://host/v1", Key: provider.NewSecret("sk"),
+				Client: provider.NewClient(constant{"application/json", text})}).Models(t.Context())
+			if err != nil && list != nil {
+				t.Errorf("%s: rows and the error %v", dialect, err)
+			}
+			for _, m := range list {
+				if m.ID == "" || m.Window < 0 || m.MaxOutput < 0 || m.Price != nil && !(m.Price.Input >= 0 && m.Price.Output >= 0) {
+					t.Errorf("%s: %+v", dialect, m)
+				}
+			}
+		}
+	})
+}

@@ -152,7 +152,7 @@ func routed(r gjson.Result) provider.Capability {
 func priced(p gjson.Result) *provider.Price {
 	dollars := func(name string) (float64, bool) {
 		v, err := strconv.ParseFloat(p.Get(name).String(), 64)
-		return v * 1e6, err == nil && v >= 0
+		return v * 1e6, err == nil && v >= 0 && v < 1000 // nobody takes that for a token
 	}
 	input, ok := dollars("prompt")
 	output, too := dollars("completion")
