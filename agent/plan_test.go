@@ -80,7 +80,7 @@ func drawTools(t *rapid.T) plan {
 		}
 		p.calls = append(p.calls, append(list, provider.Stop{Reason: provider.StopToolUse, Usage: provider.Usage{Input: 10, Output: 5}}))
 	}
-	p.acts = append([]act{{kind: "prompt", wait: 20 * time.Millisecond}, {kind: "attach"}}, drawActs(t, 10, 50, []string{"prompt", "steer", "steer",
+	p.acts = append([]act{{kind: "prompt", wait: 20 * time.Millisecond}, {kind: "attach"}}, drawActs(t, 10, 35, []string{"prompt", "steer", "steer",
 		"run", "run", "run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "allow", "deny", "attach", "leave", "come back", "compare",
 		"cancel", "crash", "close", "idle"}, []int{5, 20, 20, 100, 2000, 70_000})...)
 	if rapid.IntRange(0, 2).Draw(t, "wounded") == 0 {
