@@ -49,9 +49,7 @@ func CheckSchema(schema json.RawMessage) error {
 }
 
 // Check holds a call's input against its tool's schema. The error is for the model: it names each member that is wrong.
-// A schema that this build cannot read judges nothing: its host does.
-//
-// A schema can be written so that it takes very long. So Check is for a goroutine that nobody else waits for.
+// A schema that this build cannot read judges nothing: its host does. It takes at most about a second.
 func Check(schema, input json.RawMessage) error {
 	compiled, err := compile(schema)
 	if err != nil {
@@ -61,12 +59,21 @@ func Check(schema, input json.RawMessage) error {
 	if err != nil {
 		return errors.New("not JSON")
 	}
+	if err := tame(value); err != nil {
+		return err
+	}
+	if !affordable(compiled, value) {
+		return errTooComplex
+	}
 	return told(compiled.Validate(value))
 }
 
 func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
 	if err != nil {
+		return nil, err
+	}
+	if err := tame(document); err != nil {
 		return nil, err
 	}
 	const here = "schema:input"

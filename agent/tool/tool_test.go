@@ -64,6 +64,27 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s: %q, want %q", input, got, want)
 		}
 	}
+	// What would take hours or all of the memory is refused at once.
+	deep := strings.Repeat(`{"a":`, 40) + `1` + strings.Repeat(`}`, 40)
+	for _, tt := range [][2]string{
+		{`{"properties":{"a":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}`, deep},
+		{`{"properties":{"a":{"anyOf":[{"$ref":"#/$defs/x"},{"$ref":"#/$defs/y"}]}},"$defs":{"x":{"$ref":"#"},"y":{"$ref":"#"}}}`, deep},
+		{`{"properties":{"a":{"uniqueItems":true}}}`, `{"a":[` + strings.Repeat("[0],", 5000) + `1]}`},
+		{`{"properties":{"n":{"type":"integer"}}}`, `{"n":1e999999999}`},
+		{`{"properties":{"n":{"multipleOf":3}}}`, `{"n":[1,{"x":1E-99999999999999999999}]}`},
+		{`{"$ref":"#"}`, `{}`},
+	} {
+		if err := Check(json.RawMessage(tt[0]), json.RawMessage(tt[1])); err != errTooComplex && err != errNumber {
+			t.Errorf("%s: %v", tt[0], err)
+		}
+	}
+	if err := CheckSchema(json.RawMessage(`{"type":"object","properties":{"n":{"minimum":1e999999999}}}`)); err != errNumber {
+		t.Errorf("a schema with a huge number: %v", err)
+	}
+	large := json.RawMessage(`{"a":[` + strings.Repeat(`{"b":"x"},`, 20_000) + `{}]}`)
+	if err := Check(json.RawMessage(`{"properties":{"a":{"type":"array","items":{"properties":{"b":{"type":"string"}}}}}}`), large); err != nil {
+		t.Errorf("a large input: %v", err)
+	}
 	if err := Check(json.RawMessage(`{"$ref":"#"}`), json.RawMessage(`{}`)); err == nil {
 		t.Error("a schema that is its own reference judged an input")
 	}
