@@ -30,6 +30,9 @@ func (s *state) tellStart() {
 		}
 	}
 	s.tellUnpriced()
+	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
+		s.tell(r.ID, Notice{Info, string(provider.NoticeOverride), r.model.Ref() + " takes no tools, so it is offered none"})
+	}
 	if why := cacheLost(s.before(), r.choice); why != "" {
 		s.tell(r.ID, Notice{Info, noticeCacheLost, why})
 	}

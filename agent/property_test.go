@@ -521,7 +521,7 @@ func (l *life) compare() error {
 func foldDiff(live, replayed *session.View) string {
 	plain := func(v *session.View) string {
 		s := v.Session
-		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.LastSeq})
+		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Allowed, v.LastSeq})
 		if err != nil {
 			return err.Error()
 		}

@@ -27,11 +27,12 @@ var allowed = map[string][]string{
 
 // onlyIn says where a library may be imported.
 var onlyIn = map[string][]string{
-	"github.com/coder/websocket":      {"rpc"},
-	"github.com/sourcegraph/jsonrpc2": {"rpc"},
-	"go.etcd.io/bbolt":                {"session"},
-	"github.com/spf13/cobra":          {"cmd/thinkd"},
-	"golang.org/x/oauth2":             {"provider/login"},
+	"github.com/coder/websocket":            {"rpc"},
+	"github.com/sourcegraph/jsonrpc2":       {"rpc"},
+	"go.etcd.io/bbolt":                      {"session"},
+	"github.com/santhosh-tekuri/jsonschema": {"agent/tool"},
+	"github.com/spf13/cobra":                {"cmd/thinkd"},
+	"golang.org/x/oauth2":                   {"provider/login"},
 }
 
 func TestImportDirections(t *testing.T) {
