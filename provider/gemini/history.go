@@ -207,6 +207,9 @@ func (h *history) responses(calls []pending, results map[string]provider.ToolRes
 func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err error) {
 	for i, b := range list {
 		state := provider.StateOf(b)
+		if c, ok := b.(provider.ToolCall); ok && c.Invalid != "" {
+			state = provider.State{} // the server refuses arguments that are no object, though its model wrote them
+		}
 		if len(state.Data) > 0 && state.Origin.API == wireAPI {
 			own, err := h.own(b, state)
 			if err != nil {
