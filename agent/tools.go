@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -71,11 +72,11 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 		rd.calls = append(rd.calls, c)
 	}
 	r.round = rd
-	names := toolNames(s.view.Session.Tools)
+	names, log := toolNames(s.view.Session.Tools), r.log
 	s.calls.Go(func() { // ends by itself; Close waits
 		faults := make([]string, len(rd.calls))
 		for i, c := range rd.calls {
-			if faults[i] = fault(c.ToolCall, c.tool, names); twice[c.Number] {
+			if faults[i] = guarded(log, c, names); twice[c.Number] {
 				faults[i] = "another call of this reply has the same id, so this one was not run"
 			}
 		}
@@ -98,6 +99,18 @@ func toolNames(tools []tool.Tool) string {
 		names[i] = t.Name
 	}
 	return strings.Join(names, ", ")
+}
+
+// guarded is fault for foreign schemas and arguments: a panic ends the call, and nothing else.
+func guarded(log *slog.Logger, c *toolCall, names string) (why string) {
+	defer func() {
+		if p := recover(); p != nil {
+			ref := rand.Text()[:12]
+			log.Error("panic in the check of a call", "ref", ref, "tool", c.Name, "panic", p, "stack", string(debug.Stack()))
+			why = "the arguments cannot be checked by an internal error " + ref + ", so the tool was not run"
+		}
+	}()
+	return fault(c.ToolCall, c.tool, names)
 }
 
 // fault says in the model's words why a call cannot be run, empty if it can.
