@@ -167,6 +167,7 @@ var sentinels = []struct {
 	{agent.ErrNoAction, &Error{Code: CodeInvalidParams, Message: "action: is none of those that the question has",
 		Data: map[string]any{"field": "action"}}},
 	{agent.ErrNoMessage, &Error{Code: CodeNotFound, Message: "no such message"}},
+	{session.ErrUnfinished, &Error{Code: CodeBusy, Message: "the message is not finished yet"}},
 	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
 	{session.ErrReused, &Error{Code: CodeInvalidParams, Message: "client_id: was used before with other params",
 		Data: map[string]any{"field": "client_id"}}},

@@ -23,7 +23,7 @@ import (
 // again. A full disk makes the store read-only until there is room; a disk that fails twice, for good.
 //
 // The file: bucket meta has the format and the store's id. sessions has a record per id; index has a key of time of
-// change and id for each; open has the running turn of each session that has one; made has what stamped requests made.
+// change and id for each; open has the running turn of each session that has one; made has what stamped requests made; forks has who shares whose log, and the records of sessions that are there for that alone.
 // log has a bucket per session with an entry per position. growth has a bucket per session with what was checkpointed,
 // a piece per key of message, block and offset. Each value begins with a checksum of itself and its key, so that no changed bit is taken for what was said.
 type Bolt struct {
@@ -70,6 +70,7 @@ var (
 	indexBucket   = []byte("index")
 	openBucket    = []byte("open")
 	madeBucket    = []byte("made")
+	forkBucket    = []byte("forks")
 	logBucket     = []byte("log")
 	growthBucket  = []byte("growth")
 

@@ -53,8 +53,10 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 		return nil, err
 	}
 	buckets := 6 // those of readMeta and readSessions: bbolt's check follows whatever it finds
-	if _, there := top[string(madeBucket)]; there {
-		buckets++
+	for _, later := range [][]byte{madeBucket, forkBucket} {
+		if _, there := top[string(later)]; there {
+			buckets++
+		}
 	}
 	if len(top) != buckets {
 		return nil, damagedFile(fmt.Errorf("it has %d buckets", len(top)))
@@ -145,6 +147,13 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 				return fmt.Errorf("a key is damaged")
 			}
 			return nil
+		}},
+		{forkBucket, p.walkForks, func(_ ID, it item) error {
+			if id, n, ok := readGone(it); ok {
+				last[id] = n
+			}
+			_, err := unseal(it.key, it.value)
+			return err
 		}},
 		{openBucket, p.walkValues, func(id ID, it item) error {
 			if _, err := unseal(it.key, it.value); err != nil {
@@ -353,11 +362,7 @@ func (b *Bolt) checkSession(ctx context.Context, id ID) (entries int, err error)
 	if err != nil {
 		return 0, err
 	}
-	view := NewView(record)
-	err = replay(ctx, b, id, func(e Entry) error {
-		entries++
-		return view.Apply(e)
-	})
+	view, err := fold(ctx, b, record, func(*View, Entry) { entries++ })
 	if err != nil {
 		return entries, err
 	}

@@ -19,8 +19,9 @@ const (
 )
 
 // formatVersion counts the layouts of the file. An older build refuses a newer one. 1 had no bucket made: a file of that
-// format gets the bucket and the number with the first that is to be kept there.
-const formatVersion = 2
+// format gets the bucket and the number with the first that is to be kept there. 2 had no bucket forks, which comes with the
+// first fork in the same way.
+const formatVersion = 3
 
 // openPlain opens a regular file of the data directory, readable by its owner only, whatever the umask and whoever made
 // it. A symbolic link is not followed.
@@ -77,7 +78,7 @@ func makeStore(path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, sessionBucket, indexBucket, openBucket, madeBucket, logBucket, growthBucket} {
+		for _, name := range [][]byte{metaBucket, sessionBucket, indexBucket, openBucket, madeBucket, forkBucket, logBucket, growthBucket} {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}

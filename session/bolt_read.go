@@ -56,7 +56,7 @@ func (b *Bolt) vet(id ID) error {
 	var log *bolt.Bucket
 	var damage error
 	err = b.view(func(tx *bolt.Tx) error {
-		r, err := getRecord(tx, id)
+		last, err := getLogged(tx, id)
 		if err != nil {
 			return err
 		}
@@ -66,7 +66,7 @@ func (b *Bolt) vet(id ID) error {
 			p := &pages{file: b.file, size: size, head: head{Count: uint64(tx.Size()) / uint64(size)}}
 			root := item{value: binary.NativeEndian.AppendUint64(nil, uint64(log.Root())), bucket: true}
 			root.value = append(root.value, make([]byte, 8)...) // its sequence, which nobody uses
-			damage = ownTree{id, root, r.last, checkEntry}.walk(p, p.newUse())
+			damage = ownTree{id, root, last, checkEntry}.walk(p, p.newUse())
 		}
 		return nil
 	})
@@ -262,16 +262,15 @@ func (b *Bolt) Entries(ctx context.Context, id ID, after uint64, limit int) ([]E
 
 // readSome copies entries out of one transaction, and tells the position of the log's last.
 func (b *Bolt) readSome(id ID, after uint64, limit int) (values [][]byte, last uint64, err error) {
-	err = b.view(func(tx *bolt.Tx) error {
-		r, err := getRecord(tx, id)
-		if err != nil {
+	err = b.view(func(tx *bolt.Tx) (err error) {
+		if last, err = getLogged(tx, id); err != nil {
 			return err
 		}
 		log := tx.Bucket(logBucket).Bucket([]byte(id))
 		if log == nil {
 			return fmt.Errorf("%w: its log is missing", ErrDamaged)
 		}
-		if last = r.last; after >= last {
+		if after >= last {
 			return nil
 		}
 		c := log.Cursor()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -360,7 +361,7 @@ func TestNewer(t *testing.T) {
 	for _, c := range []struct {
 		format string
 		want   error
-	}{{"3", ErrNewer}, {"1000", ErrNewer}, {"0", ErrDamaged}, {"-1", ErrDamaged}, {"", ErrDamaged}, {"one", ErrDamaged}} {
+	}{{strconv.Itoa(formatVersion + 1), ErrNewer}, {"1000", ErrNewer}, {"0", ErrDamaged}, {"-1", ErrDamaged}, {"", ErrDamaged}, {"one", ErrDamaged}} {
 		dir := t.TempDir()
 		b, err := OpenBolt(dir, BoltOptions{})
 		if err != nil {

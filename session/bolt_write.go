@@ -192,6 +192,9 @@ func (c *createChange) apply(tx *bolt.Tx) error {
 	if sessions.Get(id) != nil {
 		return ErrExists
 	}
+	if err := putShares(tx, c.Session); err != nil {
+		return err
+	}
 	if _, err := tx.Bucket(logBucket).CreateBucket(id); err != nil {
 		return err
 	}
@@ -203,13 +206,20 @@ func (c *createChange) landed(tx *bolt.Tx) (bool, error) {
 	return bytes.Equal(tx.Bucket(sessionBucket).Get([]byte(c.ID)), c.record), nil
 }
 
-type deleteChange struct{ id ID }
+type deleteChange struct {
+	id   ID
+	keep []ID // damaged logs, which stay
+}
 
-// Delete removes a session. One whose log or pages are damaged stays, since its pages cannot be given back.
+// Delete removes a session. One whose log or pages are damaged stays, since its pages cannot be given back. A log that a
+// fork shares stays until the last of these is deleted.
 func (b *Bolt) Delete(ctx context.Context, id ID) error {
 	err := b.vet(id)
 	if err == nil {
-		err = b.submit(ctx, &deleteChange{id})
+		c := &deleteChange{id: id}
+		if c.keep, err = b.damagedShares(ctx, id); err == nil {
+			err = b.submit(ctx, c)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
@@ -229,14 +239,14 @@ func (c *deleteChange) apply(tx *bolt.Tx) error {
 		return err
 	}
 	id := []byte(c.id)
-	for _, name := range [][]byte{logBucket, growthBucket} {
-		if in := tx.Bucket(name); in.Bucket(id) != nil {
-			if err := in.DeleteBucket(id); err != nil {
-				return err
-			}
+	if in := tx.Bucket(growthBucket); in.Bucket(id) != nil {
+		if err := in.DeleteBucket(id); err != nil {
+			return err
 		}
 	}
 	return errors.Join(
+		leaveLog(tx, r),
+		dropShares(tx, r.Session, c.keep),
 		tx.Bucket(sessionBucket).Delete(id),
 		tx.Bucket(indexBucket).Delete(indexKey(r.Updated, c.id)),
 		tx.Bucket(openBucket).Delete(id))

@@ -15,20 +15,24 @@ import (
 type Mem struct {
 	mu       sync.Mutex
 	sessions map[ID]*memSession
-	made     map[string][]byte // JSON of a Made, by the id of its stamp
-	stamps   []string          // the same ids in order
+	gone     map[ID]*memSession // deleted, and kept for the forks that share their logs
+	made     map[string][]byte  // JSON of a Made, by the id of its stamp
+	stamps   []string           // the same ids in order
 	closed   bool
 }
 
 type memSession struct {
 	record  []byte // JSON of a Session
+	shared  []Span // of the record
 	log     [][]byte
 	running TurnID
 	growth  []Growth
 }
 
 // NewMem makes an empty store.
-func NewMem() *Mem { return &Mem{sessions: make(map[ID]*memSession), made: make(map[string][]byte)} }
+func NewMem() *Mem {
+	return &Mem{sessions: make(map[ID]*memSession), gone: make(map[ID]*memSession), made: make(map[string][]byte)}
+}
 
 // with runs f under the lock, with the session if id names one.
 func (m *Mem) with(ctx context.Context, id ID, f func(*memSession) error) error {
@@ -75,7 +79,12 @@ func (m *Mem) createLocked(s Session) error {
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
-	m.sessions[s.ID] = &memSession{record: record}
+	for _, span := range s.Shared {
+		if m.loggedLocked(span.Session) == nil {
+			return fmt.Errorf("session %s: shared session %s: %w", s.ID, span.Session, ErrNotFound)
+		}
+	}
+	m.sessions[s.ID] = &memSession{record: record, shared: s.Shared}
 	return nil
 }
 
@@ -198,8 +207,38 @@ func (m *Mem) Delete(ctx context.Context, id ID) error {
 	if m.closed {
 		return ErrClosed
 	}
+	s := m.sessions[id]
+	if s == nil {
+		return nil
+	}
 	delete(m.sessions, id)
+	if m.sharedLocked(id) {
+		m.gone[id] = s
+	}
+	for _, span := range s.shared {
+		if !m.sharedLocked(span.Session) {
+			delete(m.gone, span.Session)
+		}
+	}
 	return nil
+}
+
+// loggedLocked is a session that is there, or is deleted and shared; nil if it is neither.
+func (m *Mem) loggedLocked(id ID) *memSession {
+	if s := m.sessions[id]; s != nil {
+		return s
+	}
+	return m.gone[id]
+}
+
+// sharedLocked reports whether forks need the log of a session.
+func (m *Mem) sharedLocked(id ID) bool {
+	for _, s := range m.sessions {
+		if slices.ContainsFunc(s.shared, func(span Span) bool { return span.Session == id }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Append adds entries to the log.
@@ -234,21 +273,29 @@ func (m *Mem) Append(ctx context.Context, id ID, entries ...Entry) (last uint64,
 
 // Entries reads the log after a position.
 func (m *Mem) Entries(ctx context.Context, id ID, after uint64, limit int) (entries []Entry, err error) {
-	err = m.with(ctx, id, func(kept *memSession) error {
-		if after >= uint64(len(kept.log)) || limit <= 0 {
-			return nil
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.loggedLocked(id)
+	switch {
+	case m.closed:
+		return nil, ErrClosed
+	case kept == nil:
+		return nil, fmt.Errorf("session %s: %w", id, ErrNotFound)
+	case after >= uint64(len(kept.log)) || limit <= 0:
+		return nil, nil
+	}
+	rest := kept.log[after:]
+	for _, value := range rest[:min(limit, len(rest))] {
+		var e Entry
+		if err := json.Unmarshal(value, &e); err != nil {
+			return nil, fmt.Errorf("session %s: %w", id, err)
 		}
-		rest := kept.log[after:]
-		for _, value := range rest[:min(limit, len(rest))] {
-			var e Entry
-			if err := json.Unmarshal(value, &e); err != nil {
-				return err
-			}
-			entries = append(entries, e)
-		}
-		return nil
-	})
-	return entries, err
+		entries = append(entries, e)
+	}
+	return entries, nil
 }
 
 // Checkpoint tells that an open block grew. Here it is stored at once.

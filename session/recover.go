@@ -26,17 +26,17 @@ func Load(ctx context.Context, store Store, id ID) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	view := NewView(record)
-	if err := replay(ctx, store, id, view.Apply); err != nil {
+	view, err := fold(ctx, store, record, nil)
+	if err != nil {
 		return nil, err
 	}
 	return view, nil
 }
 
-// replay calls f with each entry of a log.
-func replay(ctx context.Context, store Store, id ID, f func(Entry) error) error {
-	for at := uint64(0); ; {
-		entries, err := store.Entries(ctx, id, at, pageSize)
+// replay calls f with each entry of a log up to a position.
+func replay(ctx context.Context, store Store, id ID, upto uint64, f func(Entry) error) error {
+	for at := uint64(0); at < upto; {
+		entries, err := store.Entries(ctx, id, at, int(min(pageSize, upto-at)))
 		if err != nil {
 			return err
 		}
@@ -50,6 +50,7 @@ func replay(ctx context.Context, store Store, id ID, f func(Entry) error) error 
 			}
 		}
 	}
+	return nil
 }
 
 // Recover closes what a crash left open in a session: of each open block what was checkpointed is sealed, the open
@@ -63,23 +64,21 @@ func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	view := NewView(record)
 	var began, seen int64 // Unix milliseconds: when the running turn started, and its last entry
-	err = replay(ctx, store, id, func(e Entry) error {
-		if err := view.Apply(e); err != nil {
-			return err
-		}
+	view, err := fold(ctx, store, record, func(view *View, e Entry) {
 		if _, start := e.Body.(TurnStart); start {
 			began, seen = e.Time, e.Time
 		}
 		if e.Turn == view.running {
 			seen = max(seen, e.Time)
 		}
-		return nil
 	})
-	turn := view.Running()
-	if err != nil || turn == nil {
+	if err != nil {
 		return err
+	}
+	turn := view.Running()
+	if turn == nil {
+		return nil
 	}
 	grown, err := store.Checkpoints(ctx, id)
 	if err != nil {

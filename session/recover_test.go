@@ -47,7 +47,7 @@ func testLoad(t *testing.T, s Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(live, got, cmp.AllowUnexported(View{})); diff != "" {
+	if diff := cmp.Diff(live, got, viewFields); diff != "" {
 		t.Errorf("loaded view differs from the live one (-live +loaded):\n%s", diff)
 	}
 	_, err = Load(t.Context(), s, testID(2))

@@ -101,4 +101,5 @@ type Session struct {
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
 	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, as System is and for the same reason
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // stricter than the operator's, or as strict
+	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what was said before its own log, in order
 }

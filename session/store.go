@@ -10,7 +10,8 @@ import (
 // Store keeps sessions. It is safe for concurrent use. Every method that waits ends with ctx; a write that has begun
 // is not undone by that, so its outcome is unknown then.
 type Store interface {
-	// Create keeps a new session, durable on return. ErrExists if the id is taken.
+	// Create keeps a new session, durable on return. ErrExists if the id is taken, ErrNotFound if it shares a log that is
+	// not there.
 	Create(ctx context.Context, s Session) error
 
 	// CreateOnce is Create for a stamped request. The first with the stamp's id makes the session and keeps m, whose
@@ -32,7 +33,8 @@ type Store interface {
 	// costs by their number, not by the number of sessions.
 	Open(ctx context.Context) ([]ID, error)
 
-	// Delete removes a session and its log. Deleting what is not there is a success.
+	// Delete removes a session and its log. Deleting what is not there is a success. A log that forks share stays for
+	// Entries alone, until the last of these is deleted.
 	Delete(ctx context.Context, id ID) error
 
 	// Append adds entries to the log, all or none, and brings the record up to date in the same commit; durable on

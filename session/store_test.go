@@ -69,6 +69,7 @@ func testStore(t *testing.T, open func(*testing.T) Store) {
 		{"checkpoints", testCheckpoints},
 		{"checkpoint rules", testCheckpointRules},
 		{"delete", testDelete},
+		{"fork", testFork},
 		{"concurrent", testConcurrent},
 		{"recover", testRecover},
 		{"load", testLoad},

@@ -79,7 +79,7 @@ func (t *Turn) Results(reply MessageID) *Message {
 }
 
 // result puts a result into its message, which is made behind the reply that it answers.
-func (t *Turn) result(e ToolEnd) {
+func (t *Turn) result(e ToolEnd) *Message {
 	m := t.Results(e.Reply)
 	if m == nil {
 		m = &Message{ID: e.Message, Turn: t.ID, Role: provider.User, Answers: e.Reply}
@@ -87,6 +87,7 @@ func (t *Turn) result(e ToolEnd) {
 	}
 	at, _ := slices.BinarySearchFunc(m.Parts, e.Number, func(p Part, n int) int { return p.Number - n })
 	m.Parts = slices.Insert(m.Parts, at, Part{e.Number, e.Result()})
+	return m
 }
 
 // What a model is told about calls that have no result, since the daemon went down, or their turn ended.

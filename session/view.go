@@ -22,6 +22,8 @@ type View struct {
 
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
+	span    int    // index in Session.Shared of the log that is read; behind the last: its own
+	at      uint64 // position in it
 
 	stamps  map[string]*Turn // by id, of the prompts in stamped
 	stamped []*Turn          // in order of their prompts; at most MaxStamps
@@ -37,6 +39,8 @@ type Turn struct {
 	End      *TurnEnd       // nil: it is queued or runs
 	Into     TurnID         // the turn that took its prompt in, which has its message now; empty: none did
 	Took     []TurnID       // turns whose prompts this one took in
+
+	ended place // of End
 }
 
 // Queued reports whether the turn waits for its start.
@@ -55,6 +59,8 @@ type Message struct {
 
 	Begun   []int     // numbers of the calls in it that were begun
 	Answers MessageID // the reply whose calls it has the results of; empty: it has none
+
+	place place // of the last entry that has to do with it
 }
 
 // Part is a block with its number.
@@ -127,6 +133,7 @@ func (v *View) Apply(e Entry) error {
 	if err := v.apply(e); err != nil {
 		return fmt.Errorf("entry %s of turn %q: %w", e.Body.kind(), e.Turn, err)
 	}
+	v.at++
 	v.LastSeq = max(v.LastSeq, e.Seq)
 	v.running = v.Session.project(e, v.running)
 	return nil
@@ -137,7 +144,7 @@ func (v *View) apply(e Entry) error {
 		if v.turns[e.Turn] != nil {
 			return fmt.Errorf("the turn has a prompt already")
 		}
-		said := &Message{ID: p.Message, Turn: e.Turn, Role: provider.User}
+		said := &Message{ID: p.Message, Turn: e.Turn, Role: provider.User, place: v.now()}
 		for i, b := range p.Content {
 			said.Parts = append(said.Parts, Part{i, b})
 		}
@@ -168,6 +175,9 @@ func (v *View) apply(e Entry) error {
 		}
 		t.Into = b.Into
 		into.Took = append(into.Took, t.ID)
+		for _, m := range t.Messages {
+			m.place = v.now()
+		}
 		into.Messages, t.Messages = append(into.Messages, t.Messages...), nil
 	case Verdict:
 		if b.Action == AllowSession {
@@ -181,7 +191,7 @@ func (v *View) apply(e Entry) error {
 		if m == nil || !m.has(b.Block) || slices.Contains(m.Begun, b.Block) {
 			return fmt.Errorf("message %s has no call %d, or it was begun before", b.Message, b.Block)
 		}
-		m.Begun = append(m.Begun, b.Block)
+		m.Begun, m.place = append(m.Begun, b.Block), v.now()
 	case ToolEnd:
 		reply := t.Message(b.Reply)
 		if reply == nil || b.Number < 0 || b.Number >= len(reply.Calls()) {
@@ -190,32 +200,33 @@ func (v *View) apply(e Entry) error {
 		if m := t.Results(b.Reply); m != nil && m.has(b.Number) {
 			return fmt.Errorf("call %d of message %s has its result already", b.Number, b.Reply)
 		}
-		t.result(b)
+		t.result(b).place = v.now()
 	case TurnStart:
 		if !t.Queued() {
 			return fmt.Errorf("the turn has started or ended already")
 		}
 		v.advance(t)
-		t.Start = &b
+		t.Start, t.Messages[0].place = &b, v.now()
 	case Sealed:
 		m := t.open(b.Message)
 		if m.has(b.Number) {
 			return fmt.Errorf("block %d is sealed already", b.Number)
 		}
-		m.Parts = append(m.Parts, Part{b.Number, b.Block})
+		m.Parts, m.place = append(m.Parts, Part{b.Number, b.Block}), v.now()
 	case Retry:
 		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
+		m.place = v.now()
 		m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return slices.Contains(b.Discarded, p.Number) })
 	case MessageEnd:
 		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
-		m.End = &b
+		m.End, m.place = &b, v.now()
 	case TurnEnd:
 		if t.End != nil {
 			return fmt.Errorf("the turn has ended already")
 		}
-		t.End = &b
+		t.End, t.ended = &b, v.now()
 		for _, id := range t.Took {
 			v.turns[id].End = &b
 		}

@@ -38,7 +38,7 @@ func TestViewEqualsFold(t *testing.T) {
 		if err != nil {
 			r.Fatalf("after %d refused entries: %v", refused, err)
 		}
-		if diff := cmp.Diff(live, folded, cmp.AllowUnexported(View{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(live, folded, viewFields, cmpopts.EquateEmpty()); diff != "" {
 			r.Fatalf("(-live +folded):\n%s", diff)
 		}
 		kept, err := store.Get(t.Context(), record.ID)
@@ -111,7 +111,7 @@ func TestViewRefuses(t *testing.T) {
 		if err := v.Apply(c.e); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
-		if diff := cmp.Diff(before, v, cmp.AllowUnexported(View{})); diff != "" {
+		if diff := cmp.Diff(before, v, viewFields); diff != "" {
 			t.Errorf("%s changed the view (-before +after):\n%s", c.name, diff)
 		}
 	}

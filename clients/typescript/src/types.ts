@@ -581,6 +581,17 @@ export interface Methods {
 			next_cursor?: string;
 		};
 	};
+	/** Makes a session that goes on from a message of this one, and shares what was said before. */
+	"session/fork": {
+		params: {
+			session_id: string;
+			message_id?: string;
+			client_id?: string;
+		};
+		result: {
+			session_id: string;
+		};
+	};
 	/** Sets the title or metadata. */
 	"session/update": {
 		params: {

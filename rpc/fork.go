@@ -1,0 +1,47 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+type forkParams struct {
+	Session idOf[session.ID]        `json:"session_id"`
+	Message idOf[session.MessageID] `json:"message_id,omitzero"`
+	Client  *clientID               `json:"client_id,omitempty"`
+}
+
+type forkResult struct {
+	Session session.ID `json:"session_id"`
+}
+
+// stamp is that of session/fork. Its digest has the session, so it is none of session/new.
+func (p forkParams) stamp() (*session.Stamp, error) {
+	id := p.Client
+	p.Client = nil
+	return stampOf(id, p)
+}
+
+func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error) {
+	sessions := c.server.config.Sessions
+	stamp, err := p.stamp()
+	if err != nil {
+		return r, err
+	}
+	if stamp == nil {
+		made, err := sessions.Fork(ctx, p.Session.ID, p.Message.ID)
+		return forkResult{made.ID}, err
+	}
+	first, ok, err := sessions.Made(ctx, *stamp) // what was once made is answered, though its parent may be gone today
+	if !ok && err == nil {
+		first, err = sessions.ForkOnce(ctx, p.Session.ID, p.Message.ID, *stamp, func(id session.ID) (json.RawMessage, error) {
+			return json.Marshal(forkResult{id})
+		})
+	}
+	if err != nil {
+		return r, err
+	}
+	return forkResult{first.Session}, nil
+}

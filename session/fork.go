@@ -1,0 +1,179 @@
+package session
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// Span is a part of another session's log, from its beginning, that a fork goes on from. A fork copies no entries: the
+// log is only ever appended to, so what was said before the fork is the same for both for ever. A session that is deleted
+// keeps its log in the store for as long as a fork shares it, and is there for nobody else.
+type Span struct {
+	Session ID        `json:"session_id"`
+	Upto    uint64    `json:"upto"`       // position of the last entry that is read
+	Message MessageID `json:"message_id"` // the last message that is shared: what stands behind it is left out
+}
+
+// ErrUnfinished refuses a fork at a message that is not whole yet, or waits for its turn.
+var ErrUnfinished = errors.New("the message is not finished yet")
+
+// place is where in the logs of a session something was said last.
+type place struct {
+	span int    // index of the log in Session.Shared; behind the last: its own
+	at   uint64 // position
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.span, q.span), cmp.Compare(p.at, q.at))
+}
+
+func later(p, q place) place {
+	if p.compare(q) < 0 {
+		return q
+	}
+	return p
+}
+
+// now is the place of the entry that is being applied.
+func (v *View) now() place { return place{v.span, v.at + 1} }
+
+// Fork is the record of a session that shares all up to and including a message, with the settings as they are now and
+// nothing used; the caller gives it its id. Without a message it shares the turns that have ended. ok is false if there is no
+// such message. Error: ErrUnfinished.
+func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
+	fork = v.Session
+	fork.ID, fork.Usage, fork.Queued, fork.Shared = "", NewView(fork).Session.Usage, 0, nil
+	if message == "" {
+		if message = v.lastEnded(); message == "" {
+			return fork, true, nil
+		}
+	}
+	var last place
+	for _, t := range v.Turns {
+		for i, m := range t.Messages {
+			if last = later(last, m.place); m.ID != message {
+				continue
+			}
+			if t.Queued() || t.End == nil && !t.whole(m) {
+				return fork, true, ErrUnfinished
+			}
+			if t.End != nil && i == len(t.Messages)-1 {
+				last = later(last, t.ended)
+			}
+			fork.Shared = v.spans(last, message)
+			return fork, true, nil
+		}
+		last = later(last, t.ended)
+	}
+	return fork, false, nil
+}
+
+// spans are the logs up to a place.
+func (v *View) spans(last place, message MessageID) []Span {
+	spans := slices.Clone(v.Session.Shared[:min(last.span, len(v.Session.Shared))])
+	id := v.Session.ID
+	if last.span < len(v.Session.Shared) {
+		id = v.Session.Shared[last.span].Session
+	}
+	return append(spans, Span{id, last.at, message})
+}
+
+// lastEnded is the last message of the turns that started and have ended, empty if there is none.
+func (v *View) lastEnded() MessageID {
+	for _, t := range slices.Backward(v.Turns) {
+		if t.Start != nil && t.End != nil && len(t.Messages) > 0 {
+			return t.Messages[len(t.Messages)-1].ID
+		}
+	}
+	return ""
+}
+
+// whole reports whether nothing more comes for a message of a running turn.
+func (t *Turn) whole(m *Message) bool {
+	switch {
+	case m.Answers != "":
+		return len(m.Parts) == len(t.Message(m.Answers).Calls())
+	case m.Role == "assistant":
+		return m.End != nil
+	}
+	return true
+}
+
+// share takes in an entry of a log that the session's own goes on from. It changes what was said and nothing of the record.
+func (v *View) share(e Entry) error {
+	if e.Body == nil {
+		return fmt.Errorf("entry of turn %q has no body", e.Turn)
+	}
+	if err := v.apply(e); err != nil {
+		return fmt.Errorf("entry %s of turn %q: %w", e.Body.kind(), e.Turn, err)
+	}
+	v.at++
+	return nil
+}
+
+// cut ends a span: it leaves out what stands behind its message, and what was between the other session and its people
+// alone. A turn that is cut in the middle is over, as if it had been cancelled there.
+func (v *View) cut(s Span) error {
+	at, found := 0, -1
+	for i, t := range slices.Backward(v.Turns) {
+		if found = slices.IndexFunc(t.Messages, func(m *Message) bool { return m.ID == s.Message }); found >= 0 {
+			at = i
+			break
+		}
+	}
+	if found < 0 {
+		return fmt.Errorf("the shared part of session %s has no message %s", s.Session, s.Message)
+	}
+	for _, t := range v.Turns[at+1:] {
+		delete(v.turns, t.ID)
+	}
+	v.Turns = slices.Clip(v.Turns[:at+1])
+	t := v.Turns[at]
+	t.Messages = slices.Clip(t.Messages[:found+1])
+	t.Took = slices.DeleteFunc(t.Took, func(id TurnID) bool { return v.turns[id] == nil })
+	if t.End == nil {
+		t.End, t.ended = &TurnEnd{StopReason: stopCancelled, Usage: t.Usage}, v.now()
+		for _, id := range t.Took {
+			v.turns[id].End = t.End
+		}
+	}
+	v.Allowed, v.stamps, v.stamped = nil, nil, nil
+	v.span, v.at = v.span+1, 0
+	return nil
+}
+
+// stopCancelled is the protocol's stop_reason.
+const stopCancelled = "cancelled"
+
+// fold reads all that was said in a session, shared or its own; f has its own entries once they are applied, and may be
+// nil. What cannot be folded is ErrDamaged.
+func fold(ctx context.Context, store Store, record Session, f func(*View, Entry)) (*View, error) {
+	v := NewView(record)
+	for _, s := range record.Shared {
+		if err := replay(ctx, store, s.Session, s.Upto, v.share); err != nil {
+			return nil, fmt.Errorf("session %s: %w", record.ID, err)
+		}
+		if v.at != s.Upto {
+			return nil, fmt.Errorf("session %s: %w: the shared log of session %s ends at %d of %d", record.ID, ErrDamaged, s.Session, v.at, s.Upto)
+		}
+		if err := v.cut(s); err != nil {
+			return nil, fmt.Errorf("session %s: %w: %w", record.ID, ErrDamaged, err)
+		}
+	}
+	err := replay(ctx, store, record.ID, wholeLog, func(e Entry) error {
+		if err := v.Apply(e); err != nil {
+			return err
+		}
+		if f != nil {
+			f(v, e)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// wholeLog is a position behind any log's end.
+const wholeLog = ^uint64(0)
