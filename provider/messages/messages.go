@@ -3,7 +3,8 @@
 // A block keeps the vendor's own JSON as its State wherever our kinds do not say all of it: always for thinking,
 // redacted and unknown blocks, for text with citations, for tool calls with more than their name and input. On the next
 // request it goes back as it came if the same vendor made it, whatever the model: the server judges which thinking a
-// model can read (docs: preserved-thinking). What has no signature, or comes from elsewhere, is left out and counted.
+// model can read (docs: preserved-thinking). Thinking that has no signature, comes from elsewhere, or would be the end of a
+// message is left out and counted.
 //
 // A reply is read tolerantly: indexes that come twice or never began, deltas of another kind than their block, events
 // and blocks that this build does not know break nothing and mix nothing; they are counted and logged at debug level.
