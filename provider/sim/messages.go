@@ -192,6 +192,7 @@ func (ex *exchange) serveCreate(account string) {
 	if a.Fault == FaultGzip {
 		defer ex.zipped(p)()
 	}
+	call.cached = ex.server.cache.marked(call.prompt, call.model.cacheable()).of(call.tokens)
 	reply := call.reply(ex.server.sealer, a)
 	if call.stream && a.Fault != FaultWhole {
 		ex.streamReply(reply, p)
@@ -224,6 +225,7 @@ func (ex *exchange) readCall(account string, count bool) (*messagesCall, error) 
 	if err := call.read(v, ex.server.sealer); err != nil {
 		return nil, err
 	}
+	call.prompt = call.prefixes(v)
 	return call, nil
 }
 

@@ -271,8 +271,7 @@ func (r *messagesReply) content(b *messagesPart) any {
 	}
 }
 
-// usage is the usage object at the end of the answer. Nothing is ever cached here: a cache by the vendor's rules would
-// know the context's digest at each mark, and fill in the three counts.
+// usage is the usage object at the end of the answer.
 func (r *messagesReply) usage() map[string]any {
 	u := r.inputUsage()
 	u["output_tokens"] = r.output
@@ -281,14 +280,14 @@ func (r *messagesReply) usage() map[string]any {
 }
 
 func (r *messagesReply) inputUsage() map[string]any {
-	return map[string]any{
-		"input_tokens": r.call.tokens, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
-	}
+	n := r.call.cached
+	return map[string]any{"input_tokens": r.call.tokens - n.read - n.written,
+		"cache_creation_input_tokens": n.written, "cache_read_input_tokens": n.read}
 }
 
 // message is the envelope of an answer; in a stream it comes first, and empty.
 func (r *messagesReply) message(content []any, usage map[string]any) map[string]any {
-	usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 0}
+	usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": r.call.cached.written, "ephemeral_1h_input_tokens": 0}
 	usage["service_tier"] = "standard"
 	usage["inference_geo"] = "not_available"
 	m := map[string]any{

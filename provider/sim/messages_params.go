@@ -27,6 +27,8 @@ type messagesCall struct {
 	turns     []messagesTurn
 
 	tokens  int // input
+	prompt  prefixes
+	cached  cacheCount
 	context digest
 	chain   chain // the thinking that this call sees
 	dropped []transformation

@@ -126,6 +126,7 @@ func (ex *exchange) answerResponses(call *responsesCall, a Answer) {
 	if a.Fault == FaultGzip {
 		defer ex.zipped(p)()
 	}
+	call.cached = ex.server.cache.automatic(call.prompt).of(call.tokens)
 	reply := call.reply(ex.server.sealer, a)
 	if call.stream && a.Fault != FaultWhole {
 		ex.streamResponses(reply, p)
@@ -173,6 +174,7 @@ func (ex *exchange) readResponses(face responsesFace, account string) (*response
 	if err := call.read(v, ex.server.sealer); err != nil {
 		return nil, err
 	}
+	call.prompt = call.prefixes(v)
 	return call, nil
 }
 

@@ -270,10 +270,10 @@ func (r *responsesReply) item(o *responsesOutput, variant int) any {
 	return m
 }
 
-// usage is the usage object. Nothing is ever cached here.
+// usage is the usage object.
 func (r *responsesReply) usage() map[string]any {
 	return map[string]any{
-		"input_tokens": r.call.tokens, "input_tokens_details": map[string]any{"cached_tokens": 0, "cache_write_tokens": 0},
+		"input_tokens": r.call.tokens, "input_tokens_details": map[string]any{"cached_tokens": r.call.cached.read, "cache_write_tokens": r.call.cached.written},
 		"output_tokens": r.output, "output_tokens_details": map[string]any{"reasoning_tokens": r.thought},
 		"total_tokens": r.call.tokens + r.output,
 	}

@@ -28,7 +28,7 @@ func (i responsesItem) output() bool {
 	switch i.kind {
 	case "message":
 		return i.role() == "assistant"
-	case "function_call_output", "custom_tool_call_output":
+	case "function_call_output", "custom_tool_call_output", "configuration_update":
 		return false
 	}
 	return true
@@ -72,6 +72,29 @@ func (c *responsesCall) readInput(v any) error {
 	if len(c.items) == 0 {
 		return unfit("input", "invalid_value", "Invalid 'input': empty array. Expected an array with minimum length 1.")
 	}
+	for i, item := range c.items {
+		if item.kind == "configuration_update" && (i == len(c.items)-1 || c.items[i+1].role() != "user") {
+			return unfit(item.path, "invalid_value", "A 'configuration_update' item must be directly followed by a user message.")
+		}
+	}
+	return nil
+}
+
+// readUpdate checks a change of effort inside of the conversation, which is in force from the next message of the
+// user's on. [docs: latest-model, reasoning]
+func (c *responsesCall) readUpdate(f *fields, path string) error {
+	if !c.model.adapts {
+		return unfit(path+".type", "unsupported_value", "The 'configuration_update' item type is not supported with '%s'.", c.name)
+	}
+	r := objectAt(path+".reasoning", f.need("reasoning"))
+	effort := r.text("effort", true)
+	if err := r.done(); err != nil {
+		return err
+	}
+	if !c.model.takes(effort) {
+		return c.noEffort(path+".reasoning.effort", effort)
+	}
+	c.effort = effort
 	return nil
 }
 
@@ -127,6 +150,10 @@ func (c *responsesCall) readItem(path string, v any) (responsesItem, error) {
 		f.take("action")
 	case "compaction":
 		f.text("encrypted_content", true)
+	case "configuration_update":
+		if err := c.readUpdate(f, path); err != nil {
+			return item, err
+		}
 	case "item_reference":
 		return item, unresolved(item.id)
 	default:

@@ -22,6 +22,7 @@ type responsesModel struct {
 	phases  bool // messages say whether they are commentary
 	recalls bool // sees its reasoning of all turns unless told otherwise, and misses what is not there
 	concise bool // has that summary
+	adapts  bool // takes another effort inside of the conversation
 }
 
 var (
@@ -36,11 +37,11 @@ var (
 
 // responsesModels is the table, newest first. Never written.
 var responsesModels = []responsesModel{
-	{id: "gpt-6.1-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true},
-	{id: "gpt-6.1-terra", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true},
-	{id: "gpt-6-astra", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true},
-	{id: "gpt-6-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true},
-	{id: "gpt-6-luna", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true},
+	{id: "gpt-6.1-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
+	{id: "gpt-6.1-terra", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
+	{id: "gpt-6-astra", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
+	{id: "gpt-6-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true, adapts: true},
+	{id: "gpt-6-luna", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true, adapts: true},
 	{id: "gpt-5.6-sol", alias: "gpt-5.6", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true},
 	{id: "gpt-5.6-terra", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true},
 	{id: "gpt-5.6-luna", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true},

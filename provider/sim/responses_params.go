@@ -27,6 +27,8 @@ type responsesCall struct {
 	items     []responsesItem
 
 	tokens int // input
+	prompt prefixes
+	cached cacheCount
 	ask    ask
 }
 
@@ -146,8 +148,7 @@ func (c *responsesCall) readReasoning(v any) error {
 	case summary != "" && !c.model.reasons():
 		return unsupported("reasoning.summary", c.name)
 	case effort != "" && !c.model.takes(effort):
-		list := "'" + strings.Join(c.model.efforts, "', '") + "'"
-		return unfit("reasoning.effort", "unsupported_value", "Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.", effort, c.name, list)
+		return c.noEffort("reasoning.effort", effort)
 	case summary == "concise" && !c.model.concise:
 		return unfit("reasoning.summary", "unsupported_value", "Unsupported value: 'concise' is not supported with the '%s' model. Supported values are: 'detailed'.", c.name)
 	case c.context == "all_turns" && !c.model.recalls:
@@ -157,6 +158,11 @@ func (c *responsesCall) readReasoning(v any) error {
 		c.effort = effort
 	}
 	return nil
+}
+
+func (c *responsesCall) noEffort(param, effort string) error {
+	list := "'" + strings.Join(c.model.efforts, "', '") + "'"
+	return unfit(param, "unsupported_value", "Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.", effort, c.name, list)
 }
 
 // includes is what may be asked for beside the answer.

@@ -62,6 +62,7 @@ var (
 	editor       = bearer("editor-version", "thinkd/1")
 	picture      = arr{obj{"role": "user", "content": arr{obj{"type": "input_image", "image_url": "data:image/png;base64,iVBORw=="}}}}
 	plainCall    = obj{"type": "function_call", "call_id": "call_1", "name": "read", "arguments": "{}"}
+	update       = obj{"type": "configuration_update", "reasoning": obj{"effort": "low"}}
 	callResult   = obj{"type": "function_call_output", "call_id": "call_1", "output": "package a"}
 	asking       = obj{"role": "user", "content": "Read."}
 )
@@ -85,6 +86,10 @@ var responsesRules = []responsesRule{
 	{name: "no effort for a model that always thinks", keeps: obj{"model": "grok-4.20-reasoning"}, breaks: with(reasoned("effort", "low"), "model", "grok-4.20-reasoning"), code: "unsupported_parameter"},
 	{name: "none on grok", keeps: with(reasoned("effort", "none"), "model", "grok-4.3"), breaks: with(reasoned("effort", "none"), "model", "grok-4.5"), code: "unsupported_value"},
 	{name: "nothing encrypted without thinking", keeps: obj{"model": "gpt-4o", "include": nil}, breaks: obj{"model": "gpt-4o"}, says: "Encrypted content is not supported"},
+	{name: "effort on the way", keeps: obj{"model": "gpt-6-astra", "input": arr{asking, update, asking}}, breaks: obj{"model": "gpt-5.5", "input": arr{asking, update, asking}}, code: "unsupported_value", says: "'configuration_update'"},
+	{name: "effort on the way of the model", keeps: obj{"model": "gpt-6-sol", "input": arr{asking, with(update, "reasoning", obj{"effort": "none"}), asking}}, breaks: obj{"model": "gpt-6-astra", "input": arr{asking, with(update, "reasoning", obj{"effort": "none"}), asking}}, code: "unsupported_value"},
+	{name: "two changes in a row", keeps: obj{"model": "gpt-6-astra", "input": arr{update, asking, update, asking}}, breaks: obj{"model": "gpt-6-astra", "input": arr{asking, update, update, asking}}, says: "directly followed"},
+	{name: "change at the end", keeps: obj{"model": "gpt-6-astra", "input": arr{update, asking}}, breaks: obj{"model": "gpt-6-astra", "input": arr{asking, update}}, says: "directly followed"},
 	{name: "summary words", keeps: reasoned("summary", "concise"), breaks: reasoned("summary", "summarized")},
 	{name: "concise is new", keeps: with(reasoned("summary", "detailed"), "model", "gpt-5"), breaks: with(reasoned("summary", "concise"), "model", "gpt-5"), code: "unsupported_value"},
 	{name: "context", keeps: reasoned("context", "all_turns"), breaks: with(reasoned("context", "all_turns"), "model", "gpt-5.5"), code: "unsupported_parameter"},

@@ -3,9 +3,10 @@
 // A [Server] checks what the vendor checks and answers with the vendor's status, error shape and the stable parts of
 // its texts. It signs thinking with an HMAC over what the vendor's rule binds, so that a changed, re-ordered or
 // misplaced block is refused as the vendor would refuse it. The signature carries all that the check needs: the server
-// remembers no conversation and accepts, after a restart, what it signed before.
+// remembers no conversation and accepts, after a restart, what it signed before. Of Messages and Responses it keeps a
+// prompt cache by the vendors' rules, as digests; of the others' nothing is documented that could be imitated.
 //
-// Answers are composed from the request alone: the same request gets the same answer. What else shall happen is said
+// Answers are composed from the request alone: the same request gets the same answer, but for the counts of its cache. What else shall happen is said
 // by an [Answer]: tests queue them with [Server.Script], clients write a marker into the prompt ([Help]).
 //
 // Faults happen on the real HTTP stack: a cut is a broken connection, a stall is silence. An answer that waits ends as
@@ -49,6 +50,7 @@ type Server struct {
 	sealer  sealer
 	journal journal
 	scripts scripts
+	cache   promptCache
 	count   atomic.Uint64 // requests so far
 }
 

@@ -1,0 +1,70 @@
+package sim
+
+import (
+	"maps"
+	"strconv"
+)
+
+// prefixes is a checked request as the vendor's prompt, part by part: tools, system, the form of thinking and the effort
+// on top, then the messages. How thinking is shown is no part of it, and neither are the marks; an effort that is left
+// out is the default. [docs: prompt-caching, effort]
+//
+// Thinking that the vendor leaves out of a prompt is not left out here.
+func (c *messagesCall) prefixes(v any) prefixes {
+	body, _ := v.(map[string]any)
+	p := keyed("messages", c.account, c.model.id)
+	tools, _ := body["tools"].([]any)
+	p.blocks("tool", tools)
+	p.content("system", body["system"])
+	effort := c.model.effort
+	if top, ok := body["output_config"].(map[string]any); ok {
+		if word, ok := top["effort"].(string); ok {
+			effort = word
+		}
+	}
+	p.add("thinking", map[string]any{"type": c.thinking.kind, "budget": strconv.Itoa(c.thinking.budget), "effort": effort}, false)
+	list, _ := body["messages"].([]any)
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		if change, ok := m["output_config"]; ok {
+			p.add("effort", change, false)
+		}
+		role, _ := m["role"].(string)
+		p.content(role, m["content"])
+	}
+	return p
+}
+
+func (p *prefixes) content(means string, v any) {
+	switch v := v.(type) {
+	case string:
+		p.add(means, map[string]any{"type": "text", "text": v}, false)
+	case []any:
+		p.blocks(means, v)
+	}
+}
+
+func (p *prefixes) blocks(means string, list []any) {
+	for _, e := range list {
+		m, _ := e.(map[string]any)
+		marked := m["cache_control"] != nil
+		if marked {
+			m = maps.Clone(m)
+			delete(m, "cache_control")
+		}
+		p.add(means, m, marked)
+	}
+}
+
+// cacheable is the shortest prefix that is kept, in tokens. [docs: prompt-caching]
+func (m *messagesModel) cacheable() int {
+	switch m.id {
+	case "claude-opus-4-8", "claude-sonnet-5", "claude-sonnet-4-6", "claude-sonnet-4-5-20250929":
+		return 1024
+	case "claude-opus-4-7":
+		return 2048
+	case "claude-opus-4-6", "claude-opus-4-5-20251101", "claude-haiku-4-5-20251001":
+		return 4096
+	}
+	return 512
+}
