@@ -98,11 +98,8 @@ func (s *state) request() *provider.Request { return s.requestFor(s.run.choice) 
 
 // requestFor is the request that a choice would make of what was said so far.
 func (s *state) requestFor(c choice) *provider.Request {
-	req := &provider.Request{Model: c.model, System: s.view.Session.System, Messages: conversation(s.view),
-		Tools: s.offered(c.model), Decision: c.decision}
-	for _, repair := range s.view.Repairs {
-		req.Repairs = append(req.Repairs, repair.Repair)
-	}
+	req := s.asked(c)
+	req.System, req.Tools, req.Messages = s.view.Session.System, s.offered(c.model), conversation(s.view, newCourse(c))
 	return req
 }
 

@@ -17,13 +17,14 @@ const unanswered = "interrupted: this call has no result"
 // Left out are prompts that were never started, refused turns, the message that is being written, and thinking that was
 // cut off before it was sealed. The results of a reply's calls stand directly behind it, in the order of the calls; a call
 // without a result gets one. What else an API does not take, such as thinking at the end of an answer, its adapter leaves
-// out.
-func conversation(v *session.View) []provider.Message {
+// out. Changes of effort are said in front of the turns that made them.
+func conversation(v *session.View, way course) []provider.Message {
 	var messages []provider.Message
 	for _, t := range v.Turns {
-		if t.Start == nil || t.End != nil && t.End.StopReason == string(provider.StopRefusal) {
+		if !spoken(t) {
 			continue
 		}
+		effort := way.turn(*t.Start)
 		for _, m := range t.Messages {
 			if m.Answers != "" {
 				continue // with its reply
@@ -32,7 +33,8 @@ func conversation(v *session.View) []provider.Message {
 			if len(blocks) == 0 {
 				continue
 			}
-			sent := provider.Message{Role: m.Role, Blocks: blocks}
+			sent := provider.Message{Role: m.Role, Blocks: blocks, Effort: effort}
+			effort = ""
 			if m.End != nil {
 				sent.State = m.End.State
 			}
@@ -43,6 +45,11 @@ func conversation(v *session.View) []provider.Message {
 		}
 	}
 	return messages
+}
+
+// spoken reports whether a turn is a part of the conversation.
+func spoken(t *session.Turn) bool {
+	return t.Start != nil && (t.End == nil || t.End.StopReason != string(provider.StopRefusal))
 }
 
 // sendable is what of a message may go to a model.

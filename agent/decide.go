@@ -13,11 +13,22 @@ type choice struct {
 	model    provider.Model
 	provider provider.Provider // nil: no provider of that name is configured
 	decision provider.Decision
+	cache    Cache // with it, after what the session's last model was sent
 }
 
 // decide finds the level for a call, from who says it first: see [registry.Sources].
 func (s *state) decide(set session.Settings, o session.Override) (choice, error) {
-	return s.cfg.decide(set, o)
+	c, err := s.cfg.decide(set, o)
+	if err != nil || c.provider == nil {
+		return c, err
+	}
+	if newCourse(c) != (course{}) { // what came before has a say in where the effort goes
+		if c.decision.Wire, err = c.provider.Wire(s.asked(c)); err != nil {
+			return c, err
+		}
+	}
+	c.cache = s.cached(s.answered(nil), c)
+	return c, nil
 }
 
 func (cfg Config) decide(set session.Settings, o session.Override) (choice, error) {

@@ -44,6 +44,7 @@ type (
 	TurnStart struct {
 		Model     Model             `json:"model"`
 		Reasoning provider.Decision `json:"reasoning"`
+		Cache                       // empty at the first turn
 	}
 	MessageStart struct {
 		Message session.MessageID `json:"message_id"`

@@ -13,6 +13,7 @@ type Explanation struct {
 	Model    provider.Model
 	Decision provider.Decision
 	Earlier  *provider.Conversion // what would become of earlier thinking; nil: the provider cannot tell
+	Cache    Cache
 }
 
 // Explain tells what another model or level would get; nothing changes.
@@ -32,7 +33,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 		c, err := s.decide(set, session.Override{})
 		return asked{c, s.requestFor(c)}, err
 	})
-	e := Explanation{Model: q.model, Decision: q.decision}
+	e := Explanation{Model: q.model, Decision: q.decision, Cache: q.cache}
 	if err != nil {
 		return e, err
 	}

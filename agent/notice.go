@@ -33,40 +33,13 @@ func (s *state) tellStart() {
 	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
 		s.tell(r.ID, Notice{Info, string(provider.NoticeOverride), r.model.Ref() + " takes no tools, so it is offered none"})
 	}
-	if why := cacheLost(s.before(), r.choice); why != "" {
-		s.tell(r.ID, Notice{Info, noticeCacheLost, why})
+	if r.cache.State == provider.CacheLost {
+		s.tell(r.ID, Notice{Info, noticeCacheLost, r.cache.Why})
 	}
 }
 
 // before is the turn before the running one that a model answered, nil if there is none.
-func (s *state) before() *session.Turn {
-	for _, t := range slices.Backward(s.view.Turns) {
-		if t == s.run.Turn || t.Start == nil {
-			continue
-		}
-		for _, m := range t.Messages {
-			if m.Role == provider.Assistant && m.End != nil && m.End.Usage.Input > 0 {
-				return t
-			}
-		}
-	}
-	return nil
-}
-
-// cacheLost says why the vendor's prompt cache of the turn before is of no use, empty if it may be: vendors render
-// the model and the level into the prompt (docs: prompt-caching, effort).
-func cacheLost(before *session.Turn, c choice) string {
-	switch {
-	case before == nil:
-		return ""
-	case before.Start.Model != c.ref():
-		return fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())
-	case before.Start.Reasoning.Effective != c.decision.Effective:
-		return fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache begins anew",
-			before.Start.Reasoning.Effective, c.decision.Effective)
-	}
-	return ""
-}
+func (s *state) before() *session.Turn { return s.answered(s.run.Turn) }
 
 // notice passes on what an adapter says.
 func (s *state) notice(n provider.Notice) {

@@ -87,7 +87,7 @@ func (b *block) soFar() provider.Block {
 
 // start is the fact that a turn begins with this choice.
 func (c choice) start(id session.TurnID) fact {
-	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision}, TurnStart{c.shown(), c.decision}}
+	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision}, TurnStart{c.shown(), c.decision, c.cache}}
 }
 
 func (c choice) ref() session.ModelRef {

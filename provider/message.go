@@ -19,6 +19,10 @@ type Message struct {
 	Role   Role   `json:"role"`
 	Blocks Blocks `json:"content"`
 	State  State  `json:"state,omitzero"` // opaque data that comes per message, not per block
+
+	// Effort is the one that holds from here on, where it changed inside of the conversation; empty: as before. It is
+	// set only in a [Request] with an Opening.
+	Effort Level `json:"-"`
 }
 
 // A Block is a [Text], [Thinking], [ToolCall], [ToolResult], [Media] or [Opaque]. Blocks are values: changing one

@@ -143,6 +143,7 @@ type Capability struct {
 	EffortToo bool          `json:"effort_too,omitempty"` // the level's word goes on the wire beside its budget
 
 	AllTurns bool `json:"all_turns,omitempty"` // the vendor can be told to show the model its thinking of all earlier turns
+	InPlace  bool `json:"in_place,omitempty"`  // the vendor takes a change of effort inside of the conversation
 }
 
 // CanDisable reports whether there is an off, be it only for thinking before the answer.

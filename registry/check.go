@@ -43,6 +43,9 @@ func check(m provider.Model) error {
 	if err := checkLevels(m.Thinking, bad); err != nil {
 		return err
 	}
+	if m.Thinking.InPlace && m.Thinking.Control != provider.ControlEffort {
+		return bad("thinking.in_place", "the control is %s, which has no effort to change", m.Thinking.Control)
+	}
 	return checkBudgets(m.Thinking, bad)
 }
 

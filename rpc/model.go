@@ -217,6 +217,7 @@ type explainParams struct {
 type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Blocks    *wireConversion   `json:"blocks,omitempty"` // absent: the provider cannot tell
+	agent.Cache
 }
 
 // wireConversion is what becomes of earlier thinking, in blocks.
@@ -228,7 +229,7 @@ type wireConversion struct {
 }
 
 func newExplainResult(e agent.Explanation) explainResult {
-	r := explainResult{Reasoning: *newReasoning(e.Decision)}
+	r := explainResult{Reasoning: *newReasoning(e.Decision), Cache: e.Cache}
 	if c := e.Earlier; c != nil {
 		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
 	}

@@ -50,6 +50,10 @@ func (s *scripted) Wire(req *provider.Request) (json.RawMessage, error) {
 	return s.of(req.Model).Wire(req)
 }
 
+func (s *scripted) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
+	return provider.CacheOf(s.of(req.Model), before, req)
+}
+
 func (s *scripted) Convert(req *provider.Request) (provider.Conversion, error) {
 	return s.of(req.Model).Convert(req)
 }

@@ -184,6 +184,15 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrUntold)
 }
 
+var _ provider.Cacher = router(nil)
+
+func (r router) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
+	if api, err := r.of(req.Model); err == nil {
+		return provider.CacheOf(api, before, req)
+	}
+	return provider.CacheUnknown, provider.CacheUntold
+}
+
 // Models is what the host lists, where one of its APIs has a list that tells more than names.
 func (r router) Models(ctx context.Context) ([]provider.Model, error) {
 	for _, way := range slices.SortedFunc(maps.Keys(r), way.compare) {

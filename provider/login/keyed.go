@@ -47,6 +47,16 @@ func (k *Keyed) Wire(req *provider.Request) (json.RawMessage, error) {
 	return adapter.Wire(req)
 }
 
+var _ provider.Cacher = (*Keyed)(nil)
+
+// Cache is as the adapter of the moment says.
+func (k *Keyed) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
+	k.mu.Lock()
+	adapter := k.adapter
+	k.mu.Unlock()
+	return provider.CacheOf(adapter, before, req)
+}
+
 // Stream makes the call, and once more where a new token may help. A refusal for want of a right one comes before
 // anything else, so nothing is told twice.
 func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

@@ -18,7 +18,8 @@ const InvalidArguments = "invalid_arguments"
 
 type message struct {
 	Role    provider.Role `json:"role"`
-	Content []any         `json:"content"` // *block, or json.RawMessage of the vendor's own
+	Content []any         `json:"content"`                 // *block, or json.RawMessage of the vendor's own
+	Output  *outputConfig `json:"output_config,omitempty"` // of a message that changes the effort
 }
 
 // block is a block that we write ourselves.
@@ -58,19 +59,21 @@ const interrupted = "(interrupted)"
 
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
-	vendor string
-	strip  bool
-	manual bool // thinking has a budget
-	closed bool // interrupted was put in
-	calls  provider.CallIDs
-	row    provider.Model
-	unseen int // media that were left out
-	count  provider.Conversion
+	vendor  string
+	strip   bool
+	manual  bool // thinking has a budget
+	inPlace bool // changes of effort go where they were made
+	changes int  // so many did
+	closed  bool // interrupted was put in
+	calls   provider.CallIDs
+	row     provider.Model
+	unseen  int // media that were left out
+	count   provider.Conversion
 }
 
 func (a *API) newHistory(req *provider.Request) *history {
 	return &history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking),
-		manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model, calls: provider.CallIDs{Fits: callID.MatchString}}
+		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model, calls: provider.CallIDs{Fits: callID.MatchString}}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
@@ -84,9 +87,14 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 		if m.Role == provider.Assistant {
 			blocks = h.ended(blocks)
 		}
-		if len(blocks) > 0 {
-			out = append(out, message{m.Role, blocks})
+		if len(blocks) == 0 {
+			continue
 		}
+		if h.inPlace && m.Effort != "" {
+			out = append(out, effortChange(m.Effort))
+			h.changes++
+		}
+		out = append(out, message{Role: m.Role, Content: blocks})
 	}
 	out = h.closeRounds(out)
 	markLast(out)
@@ -105,7 +113,7 @@ func (h *history) closeRounds(list []message) []message {
 		if i > 0 && m.Role == provider.User && !answers(m) && answers(list[i-1]) {
 			h.closed = true
 			text := interrupted
-			out = append(out, message{provider.Assistant, []any{&block{Type: "text", Text: &text}}})
+			out = append(out, message{Role: provider.Assistant, Content: []any{&block{Type: "text", Text: &text}}})
 		}
 		out = append(out, m)
 	}
@@ -134,17 +142,23 @@ func (h *history) ended(blocks []any) []any {
 	return nil
 }
 
-// markLast puts the cache mark on the last block of the user's last message. Blocks of the model's are the vendor's
+// marked is how many of the user's messages carry a cache mark. The last one's is for the next request. The one before
+// it is where the request before had its mark: the vendor looks for what it has only up to 20 blocks before a mark, and
+// an answer may have more (docs: prompt-caching).
+const marked = 2
+
+// markLast puts the cache mark on the last block of the user's last messages. Blocks of the model's are the vendor's
 // own JSON, and thinking could not carry it.
 func markLast(out []message) {
-	for i := len(out) - 1; i >= 0; i-- {
+	left := marked
+	for i := len(out) - 1; i >= 0 && left > 0; i-- {
 		if out[i].Role != provider.User {
 			continue
 		}
+		left--
 		if b, ok := out[i].Content[len(out[i].Content)-1].(*block); ok {
 			b.Cache = ephemeral
 		}
-		return
 	}
 }
 

@@ -94,13 +94,18 @@ func New(cfg Config) *API {
 	return a
 }
 
-// Wire is the `thinking` and `output_config` members of the body, `{}` where neither is sent.
+// Wire is the `thinking` and `output_config` members of the body, `{}` where neither is sent, and of `messages` the one
+// that changed the effort to what it is now.
 func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	c, err := a.control(req)
 	if err != nil {
 		return nil, err
 	}
-	return provider.Encode(c)
+	w := wire{control: c}
+	if now := req.Decision.Control.Effort; inPlace(req) && now != req.Opening {
+		w.Messages = []message{effortChange(now)}
+	}
+	return provider.Encode(w)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -161,6 +166,8 @@ func repairable(err error, call *call, req *provider.Request) error {
 	bound := says("bound to a different conversation") || says("drop_block")
 	edited := says("cannot be modified") || says("Invalid `signature`")
 	switch {
+	case call.changes > 0 && (says("output_config") || says(betaInPlace)):
+		e.Repair = effortOnTop(req.Model)
 	case slices.Contains(req.Repairs, StripThinking):
 	case bound && call.adaptive && !slices.Contains(req.Repairs, DropBlock):
 		e.Repair = DropBlock

@@ -23,6 +23,7 @@ const (
 	betaBinding     = "thinking-binding-controls-2026-08-01"
 	betaTokenCount  = "thinking-token-count-2026-05-13"
 	betaUpdates     = "thinking-display-updates-2026-08-18"
+	betaInPlace     = "mid-conversation-output-config-2026-07-01"
 )
 
 // call is a request in the vendor's words.
@@ -32,6 +33,7 @@ type call struct {
 	body     json.RawMessage
 	notices  []provider.Notice
 	adaptive bool // the form of thinking that can carry block_binding
+	changes  int  // of effort inside of the conversation
 }
 
 type body struct {
@@ -102,7 +104,11 @@ func (a *API) control(req *provider.Request) (control, error) {
 	case provider.ModeOn:
 		return control{Thinking: on}, nil
 	case provider.ModeEffort:
-		return control{Thinking: on, Output: &outputConfig{want.Effort}}, nil
+		effort := want.Effort
+		if inPlace(req) {
+			effort = req.Opening
+		}
+		return control{Thinking: on, Output: &outputConfig{effort}}, nil
 	case provider.ModeBudget:
 		c := control{Thinking: &thinking{Type: "enabled", Budget: want.Budget, Display: on.Display}}
 		if want.Effort != "" {
@@ -144,7 +150,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		}
 		b.Tools = append(b.Tools, tool{t.Name, t.Description, schema})
 	}
-	out := &call{model: req.Model.ID, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive"}
+	out := &call{model: req.Model.ID, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	if left := stripSampling(req, &b); len(left) > 0 {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
@@ -158,7 +164,13 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if out.body, err = provider.Encode(b); err != nil {
 		return nil, err
 	}
-	out.header = a.header(a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0))
+	betas := a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0)
+	if h.changes > 0 {
+		betas = append(betas, betaInPlace)
+		slices.Sort(betas)
+		betas = slices.Compact(betas)
+	}
+	out.header = a.header(betas)
 	return out, nil
 }
 

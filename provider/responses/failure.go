@@ -54,6 +54,10 @@ func refine(err error, call *call) error {
 		e.RetryAfter = again(e.Message)
 	}
 	switch {
+	case call.changes > 0 && e.Status == 400 && strings.Contains(e.Message, "configuration_update"):
+		e.Repair = effortOnTop(call.model)
+	case call.effort != "" && e.Code == "unsupported_value" && learned(call.effort, e.Message) != nil:
+		e.Repair = effortsOf(call.model, learned(call.effort, e.Message))
 	case call.last != "" && unpaired(e):
 		e.Repair = repairUpTo(call.last)
 	case call.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):

@@ -17,8 +17,11 @@ import (
 type history struct {
 	origin     provider.Origin // what a state has to say to go back
 	modelBound bool
-	bare       int // items up to the so-manieth go without reasoning and ids: a repair is in force
-	seen       int // items so far
+	inPlace    bool                        // changes of effort go where they were made
+	effort     func(provider.Level) string // the word for one
+	changes    int                         // so many did
+	bare       int                         // items up to the so-manieth go without reasoning and ids: a repair is in force
+	seen       int                         // items so far
 	calls      provider.CallIDs
 	custom     map[string]bool // names on the wire of calls whose result is of the custom kind
 	count      provider.Conversion
@@ -32,7 +35,8 @@ func (a *API) newHistory(req *provider.Request) *history {
 	h := &history{
 		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: req.Model.ID},
 		modelBound: a.quirks.ModelBound,
-		calls:      provider.CallIDs{Fits: fits}, custom: map[string]bool{},
+		inPlace:    inPlace(req), effort: func(l provider.Level) string { return nearest(string(l), req) },
+		calls: provider.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}
 	h.list, h.unseen = provider.Show(req.Messages, req.Model, "image", "pdf")
@@ -89,7 +93,12 @@ func (h *history) messages() error {
 		if m.Role == provider.Assistant {
 			err = h.assistant(m.Blocks)
 		} else {
+			before := len(h.input)
 			err = h.user(m.Blocks)
+			if h.inPlace && m.Effort != "" && len(h.input) > before {
+				h.input = slices.Insert(h.input, before, any(effortChange(h.effort(m.Effort))))
+				h.changes++
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("message %d: %w", i, err)

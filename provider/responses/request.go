@@ -22,6 +22,8 @@ type call struct {
 	notices []provider.Notice
 	last    string // names the last item of the vendor's own that went with its id; empty: none did
 	summary bool   // a summary was asked for
+	changes int    // of effort inside of the conversation
+	effort  string // that was asked for, where the host may not have it; empty: none
 }
 
 type body struct {
@@ -75,10 +77,13 @@ func (a *API) control(req *provider.Request) (control, error) {
 		if can.Control == provider.ControlNone {
 			return control{}, nil
 		}
-		return control{&reasoning{Effort: "none"}}, nil
+		return control{&reasoning{Effort: nearest("none", req)}}, nil
 	case provider.ModeOn:
 	case provider.ModeEffort:
-		r.Effort = string(want.Effort)
+		r.Effort = nearest(string(want.Effort), req)
+		if inPlace(req) {
+			r.Effort = nearest(string(req.Opening), req)
+		}
 	case provider.ModeBudget:
 		return control{}, fmt.Errorf("decision on thinking: a budget of tokens, and this API has none")
 	default:
@@ -108,7 +113,14 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: req.MaxTokens,
 		Temperature: req.Temperature, TopP: req.TopP, control: c}
-	out := &call{model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != ""}
+	out := &call{model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != "", changes: h.changes}
+	if c.Reasoning != nil {
+		out.effort = c.Reasoning.Effort
+	}
+	if word := wordOf(req.Decision.Control); nearest(word, req) != word {
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
+			Text: fmt.Sprintf("%s has no effort %s: %s was sent, the nearest that it names", req.Model.ID, word, nearest(word, req))})
+	}
 	if req.Model.Thinking.Thinks() || !req.Model.Known {
 		b.Include = []string{"reasoning.encrypted_content"} // refused by models that do not think
 	}

@@ -106,13 +106,18 @@ func organization(headers map[string]string) string {
 	return ""
 }
 
-// Wire is the `reasoning` member of the body, `{}` where it is not sent.
+// Wire is the `reasoning` member of the body, `{}` where it is not sent, and of `input` the item that changed the effort
+// to what it is now.
 func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	c, err := a.control(req)
 	if err != nil {
 		return nil, err
 	}
-	return provider.Encode(c)
+	w := wire{control: c}
+	if now := req.Decision.Control.Effort; inPlace(req) && now != req.Opening {
+		w.Input = []configurationUpdate{effortChange(nearest(string(now), req))}
+	}
+	return provider.Encode(w)
 }
 
 // Convert is what becomes of earlier thinking.

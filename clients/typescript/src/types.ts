@@ -383,6 +383,8 @@ export interface Methods {
 		result: {
 			reasoning: Reasoning;
 			blocks?: Conversion;
+			cache?: string;
+			cache_why?: string;
 		};
 	};
 	/** The configured providers and their defaults. */
@@ -680,6 +682,8 @@ export interface Notifications {
 		turn_id?: string;
 		model: ModelInForce;
 		reasoning: Reasoning;
+		cache?: string;
+		cache_why?: string;
 	};
 	message_start: {
 		session_id: string;

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// course is how the effort went on one model, as the log tells it: each turn's start holds its decision. Where the
+// vendor takes a change of effort inside of the conversation, the first effort stays in its place and the changes are
+// said where they were made, on all later requests to that model. So a prefix is spelt the same each time, whatever
+// came between: other models, turns without an effort, a restart. Turns of those count for nothing here.
+type course struct {
+	model session.ModelRef // zero: no changes are said
+	first provider.Level   // empty: no turn with an effort so far
+	now   provider.Level
+}
+
+// newCourse is for a call with c: none where its model or its decision has no effort that could change in place.
+func newCourse(c choice) course {
+	if !c.model.Thinking.InPlace || c.decision.Control.Mode != provider.ModeEffort {
+		return course{}
+	}
+	return course{model: c.ref()}
+}
+
+// turn goes on to a turn and returns the effort to say in front of it, empty where it is as before.
+func (c *course) turn(start session.TurnStart) provider.Level {
+	effort := start.Reasoning.Effective
+	if c.model == (session.ModelRef{}) || start.Model != c.model || effort.Rank() <= provider.On.Rank() {
+		return ""
+	}
+	switch c.now {
+	case effort:
+		return ""
+	case "":
+		c.first, c.now = effort, effort
+		return ""
+	}
+	c.now = effort
+	return effort
+}
+
+// opening is the effort that stays at the top of a call with c, empty where that is c's own.
+func opening(v *session.View, c choice) provider.Level {
+	way := newCourse(c)
+	if way.model == (session.ModelRef{}) {
+		return ""
+	}
+	for _, t := range v.Turns {
+		if spoken(t) {
+			way.turn(*t.Start)
+		}
+		if way.first != "" {
+			return way.first
+		}
+	}
+	return c.decision.Control.Effort
+}
+
+// Cache is what becomes of the vendor's prompt cache with a call, as far as that depends on what is sent. The zero value
+// is for a conversation of which no vendor has anything yet.
+type Cache struct {
+	State provider.CacheState `json:"cache,omitempty"`
+	Why   string              `json:"cache_why,omitempty"` // for people; empty where it is kept
+}
+
+// cached compares a call with c with that of the turn before it that a model answered, nil if there is none.
+func (s *state) cached(before *session.Turn, c choice) Cache {
+	if before == nil || c.provider == nil {
+		return Cache{}
+	}
+	was, now := before.Start.Reasoning, c.decision
+	if before.Start.Model != c.ref() {
+		return Cache{provider.CacheLost, fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())}
+	}
+	state, why := provider.CacheKept, ""
+	if !bytes.Equal(was.Wire, now.Wire) {
+		state, why = provider.CacheOf(c.provider, was.Wire, s.asked(c))
+	}
+	if state == provider.CacheKept || was.Effective == now.Effective {
+		return Cache{state, why}
+	}
+	verdict := "begins anew"
+	if state == provider.CacheUnknown {
+		verdict = "may begin anew"
+	}
+	return Cache{state, fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
+}
+
+// answered is the newest turn but one that a model answered, nil if there is none.
+func (s *state) answered(but *session.Turn) *session.Turn {
+	for _, t := range slices.Backward(s.view.Turns) {
+		if t == but || t.Start == nil {
+			continue
+		}
+		for _, m := range t.Messages {
+			if m.Role == provider.Assistant && m.End != nil && m.End.Usage.Input > 0 {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// asked is what the decision on thinking depends on of a call with c.
+func (s *state) asked(c choice) *provider.Request {
+	return &provider.Request{Model: c.model, Decision: c.decision, Repairs: repairs(s.view), Opening: opening(s.view, c)}
+}
+
+func repairs(v *session.View) []provider.Repair {
+	var list []provider.Repair
+	for _, r := range v.Repairs {
+		list = append(list, r.Repair)
+	}
+	return list
+}

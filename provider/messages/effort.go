@@ -1,0 +1,73 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// EffortOnTop is the beginning of a repair that says the effort of a model where it is said at first, and no change of
+// it inside of the conversation; the model's id follows.
+const EffortOnTop = "messages/effort_on_top:"
+
+func effortOnTop(m provider.Model) provider.Repair { return provider.Repair(EffortOnTop + m.ID) }
+
+// inPlace reports whether changes of effort go inside of the conversation. They are refused while thinking is off
+// (docs: effort).
+func inPlace(req *provider.Request) bool {
+	return req.Opening != "" && req.Decision.Control.Mode == provider.ModeEffort && !slices.Contains(req.Repairs, effortOnTop(req.Model))
+}
+
+// effortChange is the message from which on another effort is in force (docs: effort).
+func effortChange(effort provider.Level) message {
+	return message{Role: "system", Content: []any{}, Output: &outputConfig{effort}}
+}
+
+// wire is what of a body the decision on thinking puts there.
+type wire struct {
+	control
+	Messages []message `json:"messages,omitempty"`
+}
+
+var _ provider.Cacher = (*API)(nil)
+
+// Cache compares what the vendor renders into the prompt: the form of thinking, its budget, and the effort on top, in
+// front of all messages. How thinking is shown is none of it (docs: prompt-caching, effort).
+func (a *API) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
+	c, err := a.control(req)
+	if err != nil {
+		return provider.CacheUnknown, err.Error()
+	}
+	was := wire{}
+	if err := json.Unmarshal(before, &was); err != nil {
+		return provider.CacheUnknown, "what was sent before is not known"
+	}
+	if len(was.Messages) > 0 && !inPlace(req) && slices.Contains(req.Repairs, effortOnTop(req.Model)) {
+		was.Output = was.Messages[0].Output // that call was made again with the effort on top
+	}
+	then, now := rendered(was.control, req.Model), rendered(c, req.Model)
+	if then == now {
+		return provider.CacheKept, ""
+	}
+	return provider.CacheLost, fmt.Sprintf("the vendor renders thinking into the prompt, and it changed from %s to %s", then, now)
+}
+
+// rendered is what of a control stands in the prompt. An effort that is left out is the model's default (docs: effort).
+func rendered(c control, m provider.Model) string {
+	text := "the vendor's default"
+	if c.Thinking != nil {
+		text = c.Thinking.Type
+		if c.Thinking.Budget > 0 {
+			text += fmt.Sprintf(" with %d tokens", c.Thinking.Budget)
+		}
+	}
+	switch level := m.Thinking.Default; {
+	case c.Output != nil:
+		text += " at effort " + string(c.Output.Effort)
+	case c.Thinking != nil && c.Thinking.Type == "adaptive" && level.Rank() > provider.On.Rank():
+		text += " at effort " + string(level)
+	}
+	return text
+}
