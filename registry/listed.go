@@ -84,7 +84,7 @@ func corrected(c, told provider.Capability) provider.Capability {
 		return c
 	}
 	if told.Control != c.Control {
-		c.Control, c.Levels, c.Default = told.Control, nil, ""
+		c.Control, c.Levels, c.Default, c.InPlace = told.Control, nil, "", false
 		c.BudgetMin, c.BudgetMax, c.Budgets, c.EffortToo = 0, 0, nil, false
 		if c.Off == provider.OffUpFront {
 			c.Off = provider.OffFull
