@@ -28,7 +28,7 @@ type wireAPI struct {
 
 // apis lists them as the documentation does.
 var apis = []wireAPI{
-	{"messages", listed("anthropic"), openMessages, "/v1", always("")},
+	{"messages", listed(messages.Hosts()...), openMessages, "/v1", always("")},
 	{"responses", listed(responses.Hosts()...), openResponses, "", always("/v1")},
 	{"chat", chat.Dialects, openChat, "", func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
 	{"gemini", listed("gemini"), openGemini, "/v1beta", always("")},
@@ -55,9 +55,9 @@ func apiNamed(name string) (wireAPI, bool) {
 	return apis[i], true
 }
 
-func openMessages(e endpoint, _ string) (provider.Provider, error) {
-	return messages.New(messages.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
-		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+func openMessages(e endpoint, dialect string) (provider.Provider, error) {
+	return messages.New(messages.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: messages.HostNamed(dialect),
+		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Client: e.client, Log: e.log}), nil
 }
 
 func openResponses(e endpoint, dialect string) (provider.Provider, error) {

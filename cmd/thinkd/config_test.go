@@ -253,7 +253,7 @@ thinking = { control = "none" }
 			azure.Dialect, azure.BaseURL = "azure", "https://me.openai.azure.com/openai/v1"
 			c.at(t, "xai").API = "chat" // its dialect is one of that API as well
 			messages := c.at(t, "deepseek")
-			messages.API, messages.Dialect, messages.BaseURL = "messages", "", "https://api.deepseek.com/anthropic"
+			messages.API, messages.BaseURL = "messages", "https://api.deepseek.com/anthropic"
 			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
 				providerConfig{ID: "both", Vendor: "copilot", API: "chat", Dialect: "copilot", BaseURL: "https://llm.example.com",
 					Rows: []registry.Row{{ID: "sol", API: "responses", Dialect: "copilot", Control: "none"}}},
@@ -430,11 +430,11 @@ func TestConfigBroken(t *testing.T) {
 		{"wrong API", "[providers.anthropic]\napi = \"soap\"", `FILE:2: providers.anthropic.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama`},
 		{"wrong API of a row", "[[providers.anthropic.models]]\nid = \"a\"\n[[providers.anthropic.models]]\nid = \"m\"\napi = \"soap\"",
 			`FILE:5: providers.anthropic.models.1.api: "soap" is no wire API; this version serves messages, responses, chat, gemini, ollama`},
-		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of messages in this version; known: anthropic`},
+		{"wrong dialect", "[providers.anthropic]\ndialect = \"klingon\"", `FILE:2: providers.anthropic.dialect: "klingon" is not a dialect of messages in this version; known: anthropic, deepseek, minimax, unsigned`},
 		{"a dialect of another API", "[providers.openai]\napi = \"responses\"\ndialect = \"deepseek\"",
 			`FILE:3: providers.openai.dialect: "deepseek" is not a dialect of responses in this version; known: azure, chatgpt, copilot, openai, xai`},
 		{"wrong dialect of a row", "[[providers.xai.models]]\nid = \"grok-4.5\"\napi = \"messages\"\ndialect = \"xai\"",
-			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic`},
+			`FILE:4: providers.xai.models.0.dialect: "xai" is not a dialect of messages in this version; known: anthropic, deepseek, minimax, unsigned`},
 		{"own provider without API", "[providers.mine]\nbase_url = \"http://localhost\"", `FILE:1: providers.mine.api: missing; this version serves messages, responses, chat, gemini, ollama`},
 		{"a login where there is none", "[providers.anthropic]\nlogin = { client_id = \"a\" }", `FILE:2: providers.anthropic.login: there is no login for this provider; it takes a key`},
 		{"a login's client", "[providers.copilot.login]\nclient_id = \"https://a\"", `FILE:2: providers.copilot.login.client_id: wants the id of an application, not an address or a secret`},

@@ -60,6 +60,7 @@ const interrupted = "(interrupted)"
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
 	vendor  string
+	host    Host
 	strip   bool
 	manual  bool // thinking has a budget
 	inPlace bool // changes of effort go where they were made
@@ -72,7 +73,7 @@ type history struct {
 }
 
 func (a *API) newHistory(req *provider.Request) *history {
-	return &history{vendor: a.vendor, strip: slices.Contains(req.Repairs, StripThinking),
+	return &history{vendor: a.vendor, host: a.kind, strip: slices.Contains(req.Repairs, StripThinking),
 		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model, calls: provider.CallIDs{Fits: callID.MatchString}}
 }
 
@@ -85,7 +86,7 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 		if m.Role == provider.Assistant {
-			blocks = h.ended(blocks)
+			blocks = h.echoed(h.ended(blocks), m.Blocks)
 		}
 		if len(blocks) == 0 {
 			continue
@@ -132,14 +133,20 @@ func answers(m message) bool {
 // the end of a run be missing (docs: thinking-troubleshooting, preserved-thinking).
 func (h *history) ended(blocks []any) []any {
 	for n := len(blocks); n > 0; n-- {
-		raw, own := blocks[n-1].(json.RawMessage)
-		if kind := gjson.GetBytes(raw, "type").Str; !own || kind != "thinking" && kind != "redacted_thinking" {
+		if !isThinking(blocks[n-1]) {
 			return blocks[:n]
 		}
 		h.count.Kept--
 		h.count.Drop(1, "an answer must not end in thinking here")
 	}
 	return nil
+}
+
+// isThinking reports whether a written block is thinking, all of which is the vendor's own.
+func isThinking(written any) bool {
+	raw, own := written.(json.RawMessage)
+	kind := gjson.GetBytes(raw, "type").Str
+	return own && (kind == "thinking" || kind == "redacted_thinking")
 }
 
 // marked is how many of the user's messages carry a cache mark. The last one's is for the next request. The one before

@@ -42,6 +42,7 @@ type Config struct {
 	Provider string // the configured provider's id
 	Vendor   string // who makes the models: anthropic
 	BaseURL  string // without /v1, as the vendor's own clients take it
+	Host     Host
 	Key      provider.Secret
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string
@@ -54,6 +55,7 @@ type API struct {
 	vendor string
 	base   string
 	host   string
+	kind   Host
 	keyVar string
 	caller provider.Caller
 	betas  []string // of the configured headers
@@ -71,6 +73,7 @@ func New(cfg Config) *API {
 	a := &API{
 		vendor: cfg.Vendor,
 		base:   strings.TrimRight(cfg.BaseURL, "/"),
+		kind:   cfg.Host,
 		keyVar: cfg.KeyVar,
 		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: map[string]string{}},
 		log:    cfg.Log,

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -83,7 +84,7 @@ type cacheControl struct {
 // control turns the decision into the form that the model takes (docs: thinking, effort).
 func (a *API) control(req *provider.Request) (control, error) {
 	want, can := req.Decision.Control, req.Model.Thinking
-	on := &thinking{Type: "adaptive", Display: want.Display}
+	on := &thinking{Type: cmp.Or(a.kind.On, "adaptive"), Display: want.Display}
 	if on.Display == "" && a.hasDisplay(req.Model) {
 		on.Display = provider.Summarized // left out, it would mean omitted on newer models and not on older ones
 	}
@@ -122,7 +123,7 @@ func (a *API) control(req *provider.Request) (control, error) {
 // hasDisplay reports whether `display` may be sent unasked: the vendor's own models all take it, others only if their
 // row says so.
 func (a *API) hasDisplay(row provider.Model) bool {
-	return a.vendor == "anthropic" || !row.Known || len(row.Thinking.Display) > 0
+	return !a.kind.Plain && (a.vendor == "anthropic" || !row.Known || len(row.Thinking.Display) > 0)
 }
 
 func (a *API) build(req *provider.Request) (*call, error) {
@@ -216,6 +217,9 @@ func stripSampling(req *provider.Request, b *body) []string {
 // well: only so does the server report what it leaves out (docs: preserved-thinking).
 func (a *API) betasFor(c control, tools, replay bool) []string {
 	betas := slices.Clone(a.betas)
+	if a.kind.Plain {
+		return betas
+	}
 	if t := c.Thinking; t != nil {
 		if t.Type == "enabled" && tools {
 			betas = append(betas, betaInterleaved)
@@ -241,7 +245,11 @@ func (a *API) header(betas []string) http.Header {
 	h.Set("Accept", "text/event-stream")
 	h.Set("User-Agent", "thinkd")
 	h.Set("anthropic-version", "2023-06-01")
-	if key := a.caller.Key; !key.IsZero() {
+	switch key := a.caller.Key; {
+	case key.IsZero():
+	case a.kind.Bearer:
+		h.Set("Authorization", "Bearer "+key.Reveal())
+	default:
 		h.Set("x-api-key", key.Reveal())
 	}
 	if len(betas) > 0 {

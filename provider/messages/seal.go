@@ -66,21 +66,24 @@ func (r *reply) sealText(p *part) (provider.Block, error) {
 }
 
 // sealThinking has no state where the signature is missing: max_tokens hit inside the block, and the vendor would not
-// take it back (docs: handling-stop-reasons).
+// take it back (docs: handling-stop-reasons). A host that never signs does.
 func (r *reply) sealThinking(p *part) (provider.Block, error) {
 	b := provider.Thinking{Text: p.text.String(), Kind: r.thinkingKind(p), Tokens: p.estimate, Estimated: p.estimate > 0}
 	if !p.since.IsZero() {
 		b.Duration = time.Since(p.since)
 	}
-	if p.sig == "" {
-		if b.Text == "" {
-			return nil, nil
-		}
+	object := map[string]any{"thinking": b.Text}
+	switch {
+	case p.sig != "":
+		object["signature"] = p.sig
+	case b.Text == "":
+		return nil, nil
+	case !r.api.kind.Unsigned:
 		return b, nil
 	}
 	b.Signed = true
 	var err error
-	b.State, err = r.state(p, map[string]any{"thinking": b.Text, "signature": p.sig})
+	b.State, err = r.state(p, object)
 	return b, err
 }
 

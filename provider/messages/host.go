@@ -1,0 +1,52 @@
+package messages
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Host is what is special about who serves the API. The zero value is Anthropic, or who passes everything on to it.
+type Host struct {
+	Bearer bool   // the key goes as a bearer token, not in x-api-key
+	On     string // the type of `thinking` that switches it on; empty: adaptive
+	Plain  bool   // it has neither betas nor `display`
+
+	// Unsigned is a host that does not sign. Its thinking is the text itself, and is wanted back as it came.
+	Unsigned bool
+
+	// Echo is a host that refuses an answer with tool calls that comes back without thinking, be it empty.
+	Echo bool
+}
+
+var hosts = map[string]Host{
+	"anthropic": {},
+
+	// Thinking has to be on every answer with tool calls, for ever (docs: api-docs.deepseek.com, thinking_mode).
+	"deepseek": {Bearer: true, On: "enabled", Plain: true, Unsigned: true, Echo: true},
+
+	// Thinking between tool calls is lost where it is not sent back, without an error (docs: platform.minimax.io,
+	// text-m2-function-call).
+	"minimax": {Bearer: true, Plain: true, Unsigned: true},
+
+	// A host of which no more is known than that it takes its thinking back without a signature.
+	"unsigned": {Plain: true, Unsigned: true},
+}
+
+// HostNamed is the record for a dialect of the API; a dialect that is not known is a host as Anthropic is.
+func HostNamed(dialect string) Host { return hosts[dialect] }
+
+// Hosts lists the dialects of the API, sorted.
+func Hosts() []string { return slices.Sorted(maps.Keys(hosts)) }
+
+// echoed puts empty thinking before an answer with tool calls that has none, where the host insists on some. What
+// another vendor thought is not made up as this one's.
+func (h *history) echoed(blocks []any, from provider.Blocks) []any {
+	calls := func(b provider.Block) bool { return provider.KindOf(b) == provider.KindToolCall }
+	if !h.host.Echo || !slices.ContainsFunc(from, calls) || slices.ContainsFunc(blocks, isThinking) {
+		return blocks
+	}
+	return slices.Insert(blocks, 0, any(json.RawMessage(`{"type":"thinking","thinking":""}`)))
+}

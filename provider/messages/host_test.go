@@ -1,0 +1,114 @@
+package messages_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/providertest"
+)
+
+func newHost(dialect string, rt http.RoundTripper) *messages.API {
+	return messages.New(messages.Config{
+		Provider: dialect, Vendor: dialect, BaseURL: "https://api.example.com/anthropic", Host: messages.HostNamed(dialect),
+		Key: provider.NewSecret("sk-fixture"), Client: provider.NewClient(rt),
+	})
+}
+
+func TestHostFixtures(t *testing.T) {
+	for _, dialect := range []string{"deepseek", "minimax"} {
+		t.Run(dialect, func(t *testing.T) {
+			providertest.Run(t, providertest.Suite{
+				Glob:   "testdata/" + dialect + "/*.txtar",
+				New:    func(rt http.RoundTripper) provider.Provider { return newHost(dialect, rt) },
+				Type:   "text/event-stream",
+				Split:  providertest.SplitBlankLines,
+				Noise:  []byte(": comment\n\nevent: novelty\ndata: {\"type\":\"novelty\",\"index\":0}\n\n"),
+				Update: *update,
+			})
+		})
+	}
+}
+
+// strict is a host that does not sign: it refuses a signature, Anthropic's own headers and members, and an answer with
+// tool calls without thinking.
+type strict struct{ asked int }
+
+func (s *strict) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	s.asked++
+	respond := func(status int, kind, text string) *http.Response {
+		return &http.Response{StatusCode: status, Request: req, Header: http.Header{"Content-Type": {kind}},
+			Body: io.NopCloser(strings.NewReader(text))}
+	}
+	if why := s.refuses(req, gjson.ParseBytes(body)); why != "" {
+		return respond(http.StatusBadRequest, "application/json", fmt.Sprintf(`{"error":{"message":%q}}`, why)), nil
+	}
+	answer := fmt.Sprintf(`{"type":"message","role":"assistant","model":"m","stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1},`+
+		`"content":[{"type":"thinking","thinking":"Thought %[1]d."},{"type":"tool_use","id":"c%[1]d","name":"read","input":{}}]}`, s.asked)
+	return respond(http.StatusOK, "application/json", answer), nil
+}
+
+func (s *strict) refuses(req *http.Request, body gjson.Result) string {
+	switch {
+	case req.Header.Get("anthropic-beta") != "":
+		return "unknown beta"
+	case body.Get("thinking.display").Exists():
+		return "unknown display"
+	}
+	for _, m := range body.Get("messages").Array() {
+		thought, calls := false, false
+		for _, b := range m.Get("content").Array() {
+			if b.Get("signature").Exists() {
+				return "a signature"
+			}
+			thought = thought || b.Get("type").Str == "thinking"
+			calls = calls || b.Get("type").Str == "tool_use"
+		}
+		if calls && !thought {
+			return "thinking must be passed back"
+		}
+	}
+	return ""
+}
+
+func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
+	row := provider.Model{ID: "m", Known: true, Tools: true, Thinking: provider.Capability{Control: provider.ControlToggle,
+		Levels: []provider.Level{provider.Off, provider.On}, Default: provider.On, Off: provider.OffFull}}
+	for _, dialect := range slices.DeleteFunc(messages.Hosts(), func(d string) bool { return d == "anthropic" }) {
+		t.Run(dialect, func(t *testing.T) {
+			host := &strict{}
+			api := newHost(dialect, host)
+			history := []provider.Message{user("go")}
+			for range 4 {
+				req := &provider.Request{Model: row, Messages: history, Tools: []provider.Tool{{Name: "read", Schema: json.RawMessage(`{"type":"object"}`)}},
+					Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}}}
+				reply := providertest.Check(t, api.Stream(t.Context(), req))
+				if reply.Err != nil {
+					t.Fatal(reply.Err)
+				}
+				thinking, _ := reply.Blocks[0].(provider.Thinking)
+				if want := fmt.Sprintf("Thought %d.", host.asked); thinking.Text != want || thinking.Kind != provider.ThinkingFull || !thinking.Signed {
+					t.Errorf("got %+v, want all of %q, to be sent back", thinking, want)
+				}
+				history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks},
+					provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: fmt.Sprintf("c%d", host.asked)}}})
+			}
+			count, err := api.Convert(&provider.Request{Model: row, Messages: history})
+			if err != nil || count.Kept != 4 || count.Dropped != 0 {
+				t.Errorf("of four blocks of thinking: %+v, %v", count, err)
+			}
+		})
+	}
+}
