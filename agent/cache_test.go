@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"strings"
@@ -132,10 +133,22 @@ type renamed struct {
 	real string
 }
 
-func (r renamed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+func (r renamed) asked(req *provider.Request) *provider.Request {
 	asked := *req
 	asked.Model.ID = r.real
-	return r.Provider.Stream(ctx, &asked)
+	return &asked
+}
+
+func (r renamed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	return r.Provider.Stream(ctx, r.asked(req))
+}
+
+func (r renamed) Wire(req *provider.Request) (json.RawMessage, error) {
+	return r.Provider.Wire(r.asked(req))
+}
+
+func (r renamed) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
+	return provider.CacheOf(r.Provider, before, r.asked(req))
 }
 
 // A model that refuses the form is asked once more without it, and never again with it.
@@ -150,13 +163,20 @@ func TestCacheFormRefused(t *testing.T) {
 		b.start()
 		id := b.session("sim/"+tc.model, provider.Low)
 		var repairs []int
+		var told talked
 		for _, level := range []provider.Level{provider.Low, provider.High, provider.Medium} {
 			if _, err := b.agent(id).Set(t.Context(), Change{Level: &level}); err != nil {
+				t.Fatal(err)
+			}
+			_, sub, err := b.agent(id).Attach(t.Context(), 0)
+			if err != nil {
 				t.Fatal(err)
 			}
 			if e := b.turn(id, "Which date is later?"); e.End.StopReason != "end_turn" {
 				t.Fatalf("%s at %s: %+v", tc.model, level, e.End)
 			}
+			told.read(sub)
+			sub.Close()
 			view, err := session.Load(t.Context(), b.store, id)
 			if err != nil {
 				t.Fatal(err)
@@ -167,6 +187,8 @@ func TestCacheFormRefused(t *testing.T) {
 			t.Errorf("%s: repairs after each turn (-want +got):\n%s", tc.model, diff)
 		}
 		check(t, tc.model+": refusals", len(server.Refusals()), 1)
+		check(t, tc.model+": what turn_start said", fmt.Sprint(told.said), "[ kept lost]")
+		check(t, tc.model+": notices of a lost cache", told.notices, 2)
 		b.close()
 		listener.Close()
 	}

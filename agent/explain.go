@@ -34,6 +34,9 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 		return asked{c, s.requestFor(c)}, err
 	})
 	e := Explanation{Model: q.model, Decision: q.decision, Cache: q.cache}
+	if e.Cache.State == "" { // nothing was said yet, so nothing can be lost
+		e.Cache.State = provider.CacheKept
+	}
 	if err != nil {
 		return e, err
 	}

@@ -53,9 +53,14 @@ func (s *state) repair(pe *provider.Error) bool {
 	facts = append(facts, fact{"", session.Repair{API: pe.API, Repair: pe.Repair}, nil},
 		fact{s.run.ID, nil, Notice{Warning, noticeRepaired,
 			"the provider refused the history; from now on it is sent with the repair " + string(pe.Repair) + ": " + pe.Message}})
-	if s.record(facts...) == nil {
-		s.callAgain()
+	before := s.cached(s.before(), s.run.choice)
+	if s.record(facts...) != nil {
+		return true
 	}
+	if after := s.cached(s.before(), s.run.choice); after.State == provider.CacheLost && before.State != provider.CacheLost {
+		s.tell(s.run.ID, Notice{Info, noticeCacheLost, after.Why})
+	}
+	s.callAgain()
 	return true
 }
 
