@@ -57,6 +57,10 @@ type Config struct {
 	// Hosts lists who runs tools for a session: the operator's hosts, and the session's own. It never waits. Nil: nobody.
 	Hosts func(session.ID) []tool.Host
 
+	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
+	// by itself.
+	CompactAt float64
+
 	// Rules are the operator's for tools.
 	Rules tool.Policy
 
@@ -186,7 +190,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	always := make(chan struct{})
 	close(always)
 	for s.ended == nil {
-		s.busy.Store(s.run != nil)
+		s.busy.Store(s.run != nil || s.compacting != nil)
 		if s.run == nil {
 			s.feed.memory.forget(s.feed.seq)
 		}
@@ -203,6 +207,8 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			s.guard(func() { f(s) })
 		case st, ok := <-s.steps():
 			s.guard(func() { s.step(st, ok) })
+		case sum := <-s.summed():
+			s.guard(func() { s.compacted(sum) })
 		case f := <-s.news():
 			s.guard(f)
 		case <-s.outputGrew():

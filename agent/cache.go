@@ -44,6 +44,19 @@ func (c *course) turn(start session.TurnStart) provider.Level {
 	return effort
 }
 
+// skip goes over turns that a summary stands for, and returns the effort to say in front of that, empty where it is the first.
+func (c *course) skip(turns []*session.Turn) provider.Level {
+	for _, t := range turns {
+		if spoken(t) {
+			c.turn(*t.Start)
+		}
+	}
+	if c.now == c.first {
+		return ""
+	}
+	return c.now
+}
+
 // opening is the effort that stays at the top of a call with c, empty where that is c's own.
 func opening(v *session.View, c choice) provider.Level {
 	way := newCourse(c)
@@ -76,6 +89,9 @@ func (s *state) cached(before *session.Turn, c choice) Cache {
 	was, now := before.Start.Reasoning, c.decision
 	if before.Start.Model != c.ref() {
 		return Cache{provider.CacheLost, fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())}
+	}
+	if s.view.Precompacted(before.Messages[len(before.Messages)-1]) {
+		return Cache{provider.CacheLost, "earlier messages were summarised: the prompt cache begins anew"}
 	}
 	state, why := provider.CacheKept, ""
 	if !bytes.Equal(was.Wire, now.Wire) {

@@ -14,28 +14,44 @@ const unanswered = "interrupted: this call has no result"
 // conversation is what goes to a model of what was said. It is a pure function of the log, so the messages of earlier
 // turns are the same each time: some vendors bind signed thinking to everything before it (docs: preserved-thinking).
 //
+// Where the log has a compaction, its summary stands in the place of all that it is of, and no thinking that was said
+// before it is sent: whatever a vendor wants to have back, it is as if another vendor had said it.
+//
 // Left out are prompts that were never started, refused turns, the message that is being written, and thinking that was
 // cut off before it was sealed. The results of a reply's calls stand directly behind it, in the order of the calls; a call
 // without a result gets one. What else an API does not take, such as thinking at the end of an answer, its adapter leaves
 // out. Changes of effort are said in front of the turns that made them.
 func conversation(v *session.View, way course) []provider.Message {
 	var messages []provider.Message
-	for _, t := range v.Turns {
+	first, from := v.Rest()
+	if c := v.Compaction(); c != nil {
+		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1]),
+			Blocks: provider.Blocks{provider.Text{Text: aboveSummary + c.Summary}}})
+	}
+	for i, t := range v.Turns[first:] {
 		if !spoken(t) {
 			continue
 		}
 		effort := way.turn(*t.Start)
-		for _, m := range t.Messages {
+		list := t.Messages
+		if i == 0 {
+			list = list[min(from, len(list)):]
+		}
+		for _, m := range list {
 			if m.Answers != "" {
 				continue // with its reply
 			}
 			blocks := sendable(m)
+			plain := v.Precompacted(m)
+			if plain {
+				blocks = withoutThinking(blocks)
+			}
 			if len(blocks) == 0 {
 				continue
 			}
 			sent := provider.Message{Role: m.Role, Blocks: blocks, Effort: effort}
 			effort = ""
-			if m.End != nil {
+			if m.End != nil && !plain {
 				sent.State = m.End.State
 			}
 			messages = append(messages, sent)
@@ -50,6 +66,18 @@ func conversation(v *session.View, way course) []provider.Message {
 // spoken reports whether a turn is a part of the conversation.
 func spoken(t *session.Turn) bool {
 	return t.Start != nil && (t.End == nil || t.End.StopReason != string(provider.StopRefusal))
+}
+
+// withoutThinking is what is left of blocks without thinking, and without what vendors sign.
+func withoutThinking(blocks provider.Blocks) (plain provider.Blocks) {
+	for _, b := range blocks {
+		switch b.(type) {
+		case provider.Thinking, provider.Opaque:
+		default:
+			plain = append(plain, provider.WithoutState(b))
+		}
+	}
+	return plain
 }
 
 // sendable is what of a message may go to a model.

@@ -193,6 +193,9 @@ const (
 	noticeBudgetNear    = "budget_near"
 	noticeBudgetReached = "budget_reached"
 	noticePriceUnknown  = "price_unknown"
+	noticeCompacting    = "compacting"
+	noticeCompacted     = "compacted"
+	noticeNotCompacted  = "compaction_failed"
 	noticeStoreReadOnly = "store_readonly"
 )
 

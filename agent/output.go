@@ -145,6 +145,11 @@ func (s *state) fitting(content provider.Blocks) provider.Blocks {
 
 // shortened keeps the beginning and the end of a text that is longer than limit bytes, and says how much it lost.
 func shortened(text string, limit int) string {
+	return abridged(text, limit, "the output is longer than a result may be")
+}
+
+// abridged is shortened with a reason.
+func abridged(text string, limit int, why string) string {
 	if len(text) <= limit {
 		return text
 	}
@@ -155,6 +160,5 @@ func shortened(text string, limit int) string {
 	for tail < len(text) && !utf8.RuneStart(text[tail]) {
 		tail++
 	}
-	return fmt.Sprintf("%s\n[%d of %d bytes were left out here: the output is longer than a result may be]\n%s",
-		text[:head], tail-head, len(text), text[tail:])
+	return fmt.Sprintf("%s\n[%d of %d bytes were left out here: %s]\n%s", text[:head], tail-head, len(text), why, text[tail:])
 }

@@ -81,7 +81,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := takes(c.model, p.Content); err != nil {
 		return Receipt{}, err
 	}
-	busy := s.run != nil || len(s.queue) > 0
+	busy := s.run != nil || s.compacting != nil || len(s.queue) > 0
 	switch {
 	case p.Reject && busy:
 		return Receipt{}, ErrBusy

@@ -29,7 +29,7 @@ func (s *state) failed(err error) {
 	}
 	pe, ok := errors.AsType[*provider.Error](err)
 	if ok && !r.reply.shown {
-		if s.repair(pe) || s.ended != nil {
+		if s.repair(pe) || s.ended != nil || s.compactAfter(pe) {
 			return
 		}
 		if wait, again := r.wait(pe); again {

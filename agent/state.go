@@ -27,6 +27,8 @@ type state struct {
 	held  bool           // queued prompts wait for a word
 	calls sync.WaitGroup // goroutines of model calls
 
+	compacting *compacting // nil: no summary is on its way
+
 	waiters map[session.TurnID][]waiter
 	used    time.Time // when anything happened last
 	told    told
@@ -208,6 +210,7 @@ func (s *state) storeFailed(err error) {
 	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
 	s.stopCall(err)
 	s.dropRound(err)
+	s.dropCompaction(err)
 	s.run = nil
 	s.end(err)
 }
@@ -255,6 +258,7 @@ func (s *state) end(err error) {
 func (s *state) hangUp() {
 	s.stopCall(ErrClosed)
 	s.dropRound(ErrClosed)
+	s.dropCompaction(ErrClosed)
 	s.feed.close(ErrClosed)
 	for id := range s.waiters {
 		s.wakeWaiters(id)
@@ -281,7 +285,7 @@ func (s *state) tick(now time.Time) {
 	}
 	s.feed.prune()
 	s.pruneWaiters()
-	if len(s.feed.subs) > 0 || len(s.waiters) > 0 {
+	if len(s.feed.subs) > 0 || len(s.waiters) > 0 || s.compacting != nil {
 		s.used = now
 	}
 	if now.Sub(s.used) >= s.cfg.Limits.Idle {
@@ -294,7 +298,7 @@ func (s *state) status() session.Status {
 	switch {
 	case s.waitsForPeople():
 		return session.Waiting
-	case s.run != nil || s.mayStart():
+	case s.run != nil || s.compacting != nil || s.mayStart():
 		return session.Running
 	case s.held:
 		return session.Held

@@ -37,9 +37,12 @@ type turn struct {
 
 	limited bool // a 429 that named no time was tried again already
 
-	round *round // nil: no tools run
-	waits bool   // people were told that it waits for them
-	bad   int    // replies in a row of which no call could be run
+	round      *round // nil: no tools run
+	overflowed bool   // earlier turns were summarised since a call was too long
+	unsummed   bool   // earlier turns were not summarised, though that was due
+
+	waits bool // people were told that it waits for them
+	bad   int  // replies in a row of which no call could be run
 }
 
 // reply is the message that the model is writing.
@@ -97,7 +100,9 @@ func (c choice) ref() session.ModelRef {
 func (c choice) shown() Model { return Model{c.model.Provider, c.model.ID, c.decision.Effective} }
 
 // mayStart reports whether a queued turn is to start now.
-func (s *state) mayStart() bool { return s.run == nil && !s.held && s.ended == nil && len(s.queue) > 0 }
+func (s *state) mayStart() bool {
+	return s.run == nil && s.compacting == nil && !s.held && s.ended == nil && len(s.queue) > 0
+}
 
 // startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after whatever
 // happened. It is one turn at a time, since a turn may end as it starts, and a long queue of such must not keep the
@@ -142,7 +147,9 @@ func (s *state) callModel() {
 		s.tell(r.ID, UsageTotal{s.usage()})
 	}
 	r.calls++
-	s.startCall()
+	if !s.compactBefore() {
+		s.startCall()
+	}
 }
 
 // Stop reasons of turns beyond those that a model gives.
@@ -159,6 +166,7 @@ const (
 func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
 	r := s.run
 	s.stopCall(nil)
+	s.dropCompaction(nil)
 	if r.retry != nil {
 		r.retry.Stop()
 	}
@@ -218,14 +226,16 @@ func (s *state) interrupt() {
 	}
 }
 
-// Cancel ends the running turn (an empty id, or its own), or takes a queued one out; it reports whether there was
+// Cancel ends the running turn (an empty id, or its own), or, with an empty id, a compaction that was asked for, or takes a queued one out; it reports whether there was
 // one. What the turn had said stays in the log. The end is on disk when it returns. ErrNoTurn for an id that the
 // session never had.
 func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 	return ask(ctx, a, func(s *state) (bool, error) {
 		if id == "" || s.run != nil && s.run.ID == id {
 			if s.run == nil {
-				return false, nil
+				compacts := s.compacting != nil
+				s.dropCompaction(errNoSummary)
+				return compacts, nil
 			}
 			s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
 			return s.ended == nil, s.ended

@@ -27,6 +27,7 @@ func sessionMethods() []method {
 		define(method{name: "session/state", doc: "Tells what the session is."}, state),
 		define(method{name: "session/list", doc: "A page of sessions, newest first."}, list),
 		define(method{name: "session/fork", doc: "Makes a session that goes on from a message of this one, and shares what was said before."}, fork),
+		defineLate(method{name: "session/compact", doc: "Has a model summarise the earlier turns; answers when that is done."}, compact),
 		define(method{name: "session/update", doc: "Sets the title or metadata."}, updateSession),
 		define(method{name: "session/delete", doc: "Cancels what runs and removes the session."}, deleteSession),
 	}

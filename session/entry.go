@@ -16,8 +16,8 @@ type Entry struct {
 	Body Body
 }
 
-// Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair or
-// TurnEnd.
+// Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
+// Compaction or TurnEnd.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. Its turn starts with the TurnStart of the same turn; until then it is queued.
@@ -142,6 +142,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"retry":       readBody[Retry],
 	"setting":     readBody[Setting],
 	"repair":      readBody[Repair],
+	"compaction":  readBody[Compaction],
 	"turn_end":    readBody[TurnEnd],
 }
 

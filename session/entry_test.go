@@ -39,7 +39,8 @@ func samples() map[string]Body {
 		"retry": Retry{msgA, []int{0, 2}, usage},
 		"setting": Setting{Model: &model, Level: &level, Fallback: &policy, Display: &display, Title: &title,
 			Metadata: map[string]json.RawMessage{"a": json.RawMessage("null"), "b": json.RawMessage(`{"c":[1]}`)}},
-		"repair": Repair{"messages", provider.Repair("drop_block")},
+		"repair":     Repair{"messages", provider.Repair("drop_block")},
+		"compaction": Compaction{Upto: msgA, Summary: "what was said", Model: model, Usage: usage},
 		"turn_end": TurnEnd{StopReason: "limit", Limit: "bytes", Usage: usage, DurationMS: 12,
 			Error: &Failure{Kind: "auth", Message: "no key", Status: 401, RetryAfterMS: 5, RequestID: "r", Ref: "x"}},
 	}

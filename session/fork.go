@@ -117,14 +117,8 @@ func (v *View) share(e Entry) error {
 // cut ends a span: it leaves out what stands behind its message, and what was between the other session and its people
 // alone. A turn that is cut in the middle is over, as if it had been cancelled there.
 func (v *View) cut(s Span) error {
-	at, found := 0, -1
-	for i, t := range slices.Backward(v.Turns) {
-		if found = slices.IndexFunc(t.Messages, func(m *Message) bool { return m.ID == s.Message }); found >= 0 {
-			at = i
-			break
-		}
-	}
-	if found < 0 {
+	at, found, ok := v.find(s.Message)
+	if !ok {
 		return fmt.Errorf("the shared part of session %s has no message %s", s.Session, s.Message)
 	}
 	for _, t := range v.Turns[at+1:] {
@@ -139,6 +133,12 @@ func (v *View) cut(s Span) error {
 		for _, id := range t.Took {
 			v.turns[id].End = t.End
 		}
+	}
+	for c := v.Compaction(); c != nil; c = v.Compaction() {
+		if _, _, ok := v.find(c.Upto); ok {
+			break
+		}
+		v.compactions = v.compactions[:len(v.compactions)-1]
 	}
 	v.Allowed, v.stamps, v.stamped = nil, nil, nil
 	v.span, v.at = v.span+1, 0

@@ -20,6 +20,8 @@ type View struct {
 
 	Allowed map[string]bool // tools that a person allowed for the whole session, by name
 
+	compactions []compacted // in order
+
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
 	span    int    // index in Session.Shared of the log that is read; behind the last: its own
@@ -162,6 +164,8 @@ func (v *View) apply(e Entry) error {
 	case Repair:
 		v.Repairs = append(v.Repairs, b)
 		return nil
+	case Compaction:
+		return v.compact(b)
 	}
 	t := v.turns[e.Turn]
 	if t == nil {
@@ -320,6 +324,8 @@ func (s *Session) Apply(e Entry) {
 		s.Status = Running
 	case TurnEnd:
 		s.Status = Idle
+		s.Usage = s.Usage.Add(b.Usage)
+	case Compaction:
 		s.Usage = s.Usage.Add(b.Usage)
 	case Setting:
 		if b.Model != nil {

@@ -57,7 +57,7 @@ func drawEntry(r *rapid.T, i int) Entry {
 	message := MessageID(word("message", "1", "2")) + MessageID(turn)
 	number := rapid.IntRange(0, 3).Draw(r, "number")
 	e := Entry{Seq: uint64(rapid.IntRange(0, 1000).Draw(r, "seq")), Time: int64(i), Turn: turn}
-	switch word("kind", "prompt", "turn_start", "block", "block", "message_end", "retry", "setting", "repair", "turn_end") {
+	switch word("kind", "prompt", "turn_start", "block", "block", "message_end", "retry", "setting", "repair", "compaction", "turn_end") {
 	case "prompt":
 		p := Prompt{Message: MessageID("P" + turn), Content: provider.Blocks{provider.Text{Text: word("text", "", "one\ntwo", "é")}}}
 		if stamp := word("stamp", "none", "", "a"); stamp != "none" {
@@ -80,6 +80,8 @@ func drawEntry(r *rapid.T, i int) Entry {
 		e.Body = Setting{Title: &title, Level: &level, Metadata: map[string]json.RawMessage{word("member", "a", "b"): json.RawMessage(value)}}
 	case "repair":
 		e.Body = Repair{"messages", "strip"}
+	case "compaction":
+		e.Body = Compaction{Upto: message, Summary: "s", Usage: provider.Usage{Output: i}}
 	case "turn_end":
 		e.Body = TurnEnd{StopReason: "end_turn", Usage: provider.Usage{Output: i}}
 	}

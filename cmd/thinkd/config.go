@@ -63,10 +63,11 @@ type limits struct {
 	MaxToolOutput   int64
 	MaxMessageBytes int64
 	Turn, Session   agent.Budget // zero members bound nothing
+	CompactAt       float64      // share of a model's window; 0: never
 }
 
 var defaultLimits = limits{MaxModelCalls: 50, MaxTurnBytes: 64 << 20, MaxTurnTime: time.Hour, MaxToolTime: 10 * time.Minute,
-	MaxToolOutput: 256 << 10, MaxMessageBytes: 8 << 20}
+	MaxToolOutput: 256 << 10, MaxMessageBytes: 8 << 20, CompactAt: 0.8}
 
 // simID is the provider inside this process. It stands last: it is used when there is nothing better.
 const simID = "sim"
@@ -424,6 +425,11 @@ func (src *source) limits(f fileLimits, l *limits) error {
 	if f.MaxMessageBytes != nil {
 		if l.MaxMessageBytes, err = parseSize(f.MaxMessageBytes); err != nil {
 			return src.errorf("limits.max_message_bytes", "%w", err)
+		}
+	}
+	if f.CompactAt != nil {
+		if l.CompactAt = *f.CompactAt; l.CompactAt != 0 && !(l.CompactAt >= 0.1 && l.CompactAt <= 1) {
+			return src.errorf("limits.compact_at", "wants a share of the context window from 0.1 to 1, or 0 for never")
 		}
 	}
 	for _, b := range []struct {

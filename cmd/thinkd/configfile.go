@@ -121,6 +121,8 @@ type fileLimits struct {
 	MaxTurnCost      *float64 `toml:"max_turn_cost"` // USD
 	MaxSessionTokens *int     `toml:"max_session_tokens"`
 	MaxSessionCost   *float64 `toml:"max_session_cost"`
+
+	CompactAt *float64 `toml:"compact_at"`
 }
 
 func (m fileModel) row() registry.Row {

@@ -84,6 +84,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
+		CompactAt: c.Limits.CompactAt,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
 			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},

@@ -594,6 +594,15 @@ export interface Methods {
 			session_id: string;
 		};
 	};
+	/** Has a model summarise the earlier turns; answers when that is done. */
+	"session/compact": {
+		params: {
+			session_id: string;
+		};
+		result: {
+			compacted: boolean;
+		};
+	};
 	/** Sets the title or metadata. */
 	"session/update": {
 		params: {

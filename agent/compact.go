@@ -1,0 +1,273 @@
+package agent
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// errNoSummary is why a compaction that was stopped came to nothing.
+var errNoSummary = errors.New("the compaction was cancelled")
+
+// compacting is a summary on its way: a call of the session's model that belongs to no turn, without tools and with as little
+// thinking as the model can do with. It is sent what was said as a text: so no vendor's rules for tools and
+// thinking stand in the way, and what is too long for the model can be made to fit.
+type compacting struct {
+	passage
+	model session.ModelRef
+	said  chan summary // buffer 1: the goroutine never waits
+	stop  context.CancelCauseFunc
+	over  func(error) // on the agent's goroutine: it is kept, or came to nothing
+}
+
+// summary is what came of the call.
+type summary struct {
+	text  string
+	usage provider.Usage
+	err   error
+}
+
+// passage is what a compaction is of.
+type passage struct {
+	turn     session.TurnID // that waits for it; empty: none
+	upto     session.MessageID
+	messages int    // that it stands for
+	text     string // what was said in them
+	verbatim string // what follows the summary as it is
+}
+
+// compact begins a compaction; dropCompaction ends it, and Close waits for it.
+func (s *state) compact(p passage, over func(error)) {
+	set := s.view.Session.Settings
+	set.Fallback = provider.Downgrade
+	if s.run != nil {
+		set.Model = s.run.ref()
+	}
+	c, err := s.decide(set, session.Override{Level: provider.Off})
+	if err == nil && c.provider == nil {
+		err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth, Message: "no such provider is configured"}
+	}
+	if err != nil {
+		over(err)
+		return
+	}
+	ctx, stop := context.WithCancelCause(s.ctx)
+	now := &compacting{passage: p, model: c.ref(), said: make(chan summary, 1), stop: stop, over: over}
+	s.compacting = now
+	s.busy.Store(true)
+	s.tell(p.turn, Notice{Info, noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())})
+	req := &provider.Request{Model: c.model, System: askSummary, Decision: c.decision, Messages: []provider.Message{
+		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: p.text}}}}}
+	limits := s.cfg.patient(c.model.Provider)
+	log := s.log
+	s.calls.Go(func() { // ends with ctx at the latest
+		defer stop(nil)
+		var sum summary
+		defer func() {
+			if p := recover(); p != nil {
+				ref := rand.Text()[:12]
+				log.Error("panic in provider", "ref", ref, "panic", p, "stack", string(debug.Stack()))
+				sum.err = &internalError{ref}
+			}
+			now.said <- sum
+		}()
+		sum = summarise(ctx, stop, c, req, limits)
+	})
+}
+
+// summarise makes the call. A call that is silent, or takes too long, is stopped.
+func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req *provider.Request, limits Limits) summary {
+	stalled := func() { stop(errStalled) }
+	quiet := time.AfterFunc(limits.Headers, stalled)
+	defer quiet.Stop()
+	whole := time.AfterFunc(limits.TurnTime, stalled)
+	defer whole.Stop()
+	guess := estimate{sent: len([]rune(req.System)) + characters(req.Messages[0].Blocks)}
+	var text strings.Builder
+	var last *provider.Stop
+	var err error
+	for event, failed := range c.provider.Stream(ctx, req) {
+		quiet.Reset(limits.QuietBytes)
+		switch ev := event.(type) {
+		case provider.Delta:
+			guess.hear(provider.KindText, ev.Text)
+		case provider.End:
+			if said, ok := ev.Block.(provider.Text); ok {
+				text.WriteString(said.Text)
+			}
+		case provider.Stop:
+			last = &ev
+		}
+		if failed != nil {
+			err = failed
+			break
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	if errors.Is(err, errStalled) {
+		err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindStalled, Message: "nothing came of the summary for too long"}
+	}
+	sum := summary{text: strings.TrimSpace(text.String()), err: err}
+	if last != nil {
+		sum.usage = last.Usage
+	}
+	if (last != nil || guess.said > 0) && sum.usage.Input+sum.usage.Output == 0 {
+		sum.usage = guess.usage()
+	}
+	if sum.usage.Cost == nil {
+		sum.usage.Cost = c.model.Price.Cost(sum.usage)
+	}
+	switch {
+	case sum.err != nil:
+	case last == nil:
+		sum.err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindTransport, Message: "the summary ended without an end"}
+	case last.Reason != provider.StopEndTurn || sum.text == "":
+		sum.err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindBadRequest, RequestID: last.RequestID,
+			Message: fmt.Sprintf("the summary is not whole: it ended with %s", last.Reason)}
+	}
+	return sum
+}
+
+// summed is where the summary comes, nil while none is on its way.
+func (s *state) summed() chan summary {
+	if s.compacting == nil {
+		return nil
+	}
+	return s.compacting.said
+}
+
+// compacted keeps a summary. One that came to nothing changes nothing but what was used.
+func (s *state) compacted(sum summary) {
+	c := s.compacting
+	s.compacting = nil
+	entry := session.Compaction{Model: c.model, Usage: sum.usage}
+	usage := UsageTotal{s.usage().Add(sum.usage)}
+	switch {
+	case sum.err == nil:
+		entry.Upto, entry.Summary = c.upto, sum.text+c.verbatim
+		told := Notice{Info, noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is not sent any more, and the prompt cache begins anew",
+			len([]rune(entry.Summary)), c.messages)}
+		if s.record(fact{c.turn, entry, told}, fact{c.turn, nil, usage}) != nil {
+			return
+		}
+	case sum.usage.Input+sum.usage.Output > 0:
+		if s.record(fact{c.turn, entry, usage}) != nil {
+			return
+		}
+	}
+	c.over(sum.err)
+}
+
+// dropCompaction stops a summary that is on its way; nothing changes. Who waits for it hears why, but not a turn: it is
+// the one that ends.
+func (s *state) dropCompaction(cause error) {
+	c := s.compacting
+	if c == nil {
+		return
+	}
+	s.compacting = nil
+	c.stop(cause)
+	if c.turn == "" {
+		c.over(cause)
+	}
+}
+
+// Compact begins to summarise earlier turns, and returns where it is told once how that ended: an error means that nothing has
+// changed. Nil: there is nothing to summarise. Errors: ErrBusy, and those of the store.
+func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
+	return ask(ctx, a, func(s *state) (<-chan error, error) {
+		if err := s.writable(); err != nil {
+			return nil, err
+		}
+		if s.run != nil || s.compacting != nil || s.mayStart() {
+			return nil, ErrBusy
+		}
+		for _, b := range s.cfg.Limits.SessionBudget.bounds("session", spentOf(s.usage()), &s.told.near) {
+			if b.most > 0 && b.used >= b.most {
+				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s is used up", b.words())}
+			}
+		}
+		p, ok := s.planned(keptAsked)
+		if !ok {
+			return nil, nil
+		}
+		over := make(chan error, 1) // for one word, also when nobody waits for it any more
+		s.compact(p, func(err error) { over <- err })
+		return over, nil
+	})
+}
+
+// StopCompaction ends what Compact began, if it is not over.
+func (a *Agent) StopCompaction(ctx context.Context) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		if s.run == nil {
+			s.dropCompaction(errNoSummary)
+		}
+		return struct{}{}, nil
+	})
+	return err
+}
+
+// Cancelled reports whether an error that Compact told means that it was cancelled.
+func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }
+
+// compactBefore summarises earlier turns before the next call of the running one, if that is due; then makes the call. A
+// summary that came to nothing holds nothing up: the conversation still fits.
+func (s *state) compactBefore() bool {
+	r := s.run
+	if s.cfg.CompactAt <= 0 || r.model.Window <= 0 || r.provider == nil || r.unsummed ||
+		float64(s.contextUsed()) < s.cfg.CompactAt*float64(r.model.Window) {
+		return false
+	}
+	p, ok := s.planned(keptDue)
+	if !ok {
+		return false
+	}
+	s.compact(p, func(err error) {
+		if err != nil {
+			r.unsummed = true
+			s.tell(r.ID, Notice{Warning, noticeNotCompacted, "the earlier messages are not summarised: " + s.failure(err).Message})
+		}
+		s.startCall()
+	})
+	return true
+}
+
+// compactAfter summarises earlier turns since a call was refused as too long, once a turn, and makes the call again.
+func (s *state) compactAfter(pe *provider.Error) bool {
+	r := s.run
+	if pe.Kind != provider.KindTooLong || r.reply.shown || r.overflowed {
+		return false
+	}
+	p, ok := s.planned(keptAsked)
+	if !ok {
+		return false
+	}
+	r.overflowed = true
+	facts, void := s.discard()
+	if len(void) > 0 {
+		facts = append(facts, r.retryFact(0, pe, void))
+	}
+	if s.record(facts...) != nil {
+		return true
+	}
+	s.compact(p, func(err error) {
+		if err == nil {
+			s.callAgain()
+			return
+		}
+		end := session.TurnEnd{StopReason: stopError, Error: s.failure(pe)}
+		end.Error.Message += "; and the earlier messages could not be summarised: " + s.failure(err).Message
+		s.endTurn(end, session.Failed)
+	})
+	return true
+}

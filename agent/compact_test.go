@@ -1,0 +1,448 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// small is a model that thinks, with a window of so many tokens.
+func small(window int) sole {
+	m := registry.Default().Model("sim", "claude")
+	m.Window = window
+	return sole{m}
+}
+
+// counted answers and has the vendor count.
+func countedAnswer(input int, said string) script {
+	return events(concat(think("Think."), say(said), []any{provider.Stop{Reason: provider.StopEndTurn, Usage: provider.Usage{Input: input, Output: 10}}})...)
+}
+
+// shape is who says what in a request.
+func shape(req *provider.Request) (list []string) {
+	for _, m := range req.Messages {
+		line := string(m.Role)
+		for _, b := range m.Blocks {
+			switch b := b.(type) {
+			case provider.Text:
+				line += " " + strings.ReplaceAll(b.Text, "\n", " ")
+			case provider.Thinking:
+				line += " (thinks)"
+			case provider.ToolCall:
+				line += " calls"
+				if !b.State.IsZero() {
+					line += " signed"
+				}
+			case provider.ToolResult:
+				line += " result"
+			}
+		}
+		list = append(list, line)
+	}
+	return list
+}
+
+func notices(sub *Subscription) (kinds []string) {
+	for _, line := range methods(sub) {
+		if kind, ok := strings.CutPrefix(line, "notice "); ok {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+func compactBench(t *testing.T, at float64, window int, scripts ...script) (*bench, session.ID) {
+	b := newBench(t, scripts...)
+	b.group.Close()
+	b.cfg.Catalog, b.cfg.CompactAt = small(window), at
+	b.start()
+	return b, b.session("sim/claude", provider.High)
+}
+
+const above = "user The earlier part of this conversation was left out to save room. This is a summary of it:  "
+
+func TestCompact(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 1000)
+		defer b.close()
+		for _, said := range []string{"one", "two", "three"} {
+			b.turn(id, said+strings.Repeat(".", 100))
+		}
+		before := b.turn(id, "four")
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.fake.scripts = []script{answer("", "It was about numbers.")}
+		over, err := b.agent(id).Compact(t.Context())
+		if err != nil || over == nil {
+			t.Fatal(over, err)
+		}
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		check(t, "told", methods(sub), []string{"notice compacting", "notice compacted", "usage"})
+		asked := b.fake.requests[4]
+		check(t, "tools", len(asked.Tools), 0)
+		check(t, "level", asked.Decision.Effective, provider.Off)
+		if got := shape(asked); len(got) != 1 || !strings.Contains(got[0], "[user] three...") || strings.Contains(got[0], "four") || strings.Contains(got[0], "Think.") {
+			t.Errorf("the summary is made from %q", got)
+		}
+		b.turn(id, "five")
+		b.turn(id, "six")
+		check(t, "sent", shape(b.fake.requests[6]), []string{above + "It was about numbers.",
+			"user four", "assistant Say.", "user five", "assistant (thinks) Say.", "user six"})
+		st, err := b.agent(id).State(t.Context())
+		if err != nil || st.Session.Usage.Output == 0 {
+			t.Errorf("%+v, %v", st, err)
+		}
+
+		// After a restart it is the same, all messages are there, and a fork before the summary has all that was said.
+		b.group.Close()
+		b.start()
+		page, _, err := b.agent(id).History(t.Context(), Page{Limit: 100})
+		if err != nil || len(page) != 12 {
+			t.Errorf("%d messages, %v", len(page), err)
+		}
+		b.turn(id, "seven")
+		check(t, "after a restart", shape(b.fake.requests[7])[:3], []string{above + "It was about numbers.", "user four", "assistant Say."})
+		fork, err := b.group.Fork(t.Context(), id, before.Message.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.turn(fork.ID, "other")
+		check(t, "a fork before it", len(shape(b.fake.requests[8])), 9)
+		if fork, err = b.group.Fork(t.Context(), id, ""); err != nil {
+			t.Fatal(err)
+		}
+		b.turn(fork.ID, "other")
+		check(t, "a fork after it", shape(b.fake.requests[9])[:2], []string{above + "It was about numbers.", "user four"})
+
+		// A second one takes the first in.
+		b.fake.scripts = []script{answer("", "More.")}
+		if over, err = b.agent(id).Compact(t.Context()); err != nil || <-over != nil {
+			t.Fatal(err)
+		}
+		if got := shape(b.fake.requests[10]); !strings.Contains(got[0], "[summary of what was before] It was about numbers.") {
+			t.Errorf("the second summary is made from %q", got)
+		}
+	})
+}
+
+// A change of effort that was said in what a summary stands for is said in front of that.
+func TestCompactKeepsTheEffort(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 1000)
+		defer b.close()
+		if row := b.cfg.Catalog.Model("", ""); !row.Thinking.InPlace {
+			t.Fatal("the model takes no changes of effort")
+		}
+		b.turn(id, "one")
+		level := provider.Low
+		if _, err := b.agent(id).Set(t.Context(), Change{Level: &level}); err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "two")
+		over, err := b.agent(id).Compact(t.Context())
+		if err != nil || <-over != nil {
+			t.Fatal(err)
+		}
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "three")
+		req := b.fake.requests[3]
+		check(t, "at the top", req.Opening, provider.High)
+		check(t, "in front of the summary", req.Messages[0].Effort, provider.Low)
+		check(t, "in front of the prompt", req.Messages[1].Effort, provider.Level(""))
+		check(t, "told", notices(sub), []string{noticeCacheLost})
+	})
+}
+
+func TestCompactComesToNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 1000)
+		defer b.close()
+		if over, err := b.agent(id).Compact(t.Context()); over != nil || err != nil {
+			t.Errorf("of nothing: %v, %v", over, err)
+		}
+		b.turn(id, "one")
+		log := func() int {
+			entries, err := b.store.Entries(t.Context(), id, 0, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(entries)
+		}
+		before := log()
+		for _, c := range []struct {
+			name   string
+			script script
+			act    func()
+			want   func(error) bool
+			grows  int
+		}{
+			{"the vendor fails", events(&provider.Error{Kind: provider.KindOverloaded}), nil, func(err error) bool {
+				pe, ok := errors.AsType[*provider.Error](err)
+				return ok && pe.Kind == provider.KindOverloaded
+			}, 0},
+			{"cut off", events(concat(say("half"), []any{provider.Stop{Reason: provider.StopMaxTokens, Usage: provider.Usage{Input: 5, Output: 5}}})...), nil,
+				func(err error) bool { return err != nil && strings.Contains(err.Error(), "not whole") }, 1},
+			{"silent", events(time.Hour), nil, func(err error) bool {
+				pe, ok := errors.AsType[*provider.Error](err)
+				return ok && pe.Kind == provider.KindStalled
+			}, 0},
+			{"cancelled", events(time.Minute), func() {
+				if ok, err := b.agent(id).Cancel(t.Context(), ""); !ok || err != nil {
+					t.Error(ok, err)
+				}
+			}, Cancelled, 0},
+			{"its request cancelled", events(time.Minute), func() {
+				if err := b.agent(id).StopCompaction(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}, Cancelled, 0},
+		} {
+			b.fake.scripts = []script{c.script}
+			over, err := b.agent(id).Compact(t.Context())
+			if err != nil {
+				t.Fatal(c.name, err)
+			}
+			synctest.Wait()
+			if c.act != nil {
+				st, err := b.agent(id).State(t.Context())
+				check(t, c.name+": status", st.Session.Status, session.Running)
+				if _, again := b.agent(id).Compact(t.Context()); !errors.Is(again, ErrBusy) || err != nil {
+					t.Errorf("%s: a second one: %v, %v", c.name, again, err)
+				}
+				c.act()
+			}
+			if err := <-over; !c.want(err) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			check(t, c.name+": entries", log()-before, c.grows)
+			before += c.grows
+		}
+		// Prompts wait meanwhile, and the session's end ends it.
+		b.fake.scripts = []script{events(time.Minute, &provider.Error{Kind: provider.KindTransport})}
+		over, err := b.agent(id).Compact(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := b.agent(id).Prompt(t.Context(), text("two"))
+		if err != nil || r.Disposition != Enqueue {
+			t.Errorf("%+v, %v", r, err)
+		}
+		if err := <-over; err == nil {
+			t.Error("no error")
+		}
+		if e, err := b.agent(id).Wait(t.Context(), r.Turn); err != nil || e.End.StopReason != "end_turn" {
+			t.Errorf("%+v, %v", e.End, err)
+		}
+		b.fake.scripts = []script{events(time.Hour)}
+		if over, err = b.agent(id).Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		b.group.Close()
+		if err := <-over; !errors.Is(err, ErrClosed) {
+			t.Errorf("at the end: %v", err)
+		}
+	})
+}
+
+func TestCompactAtThreshold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0.8, 1000, countedAnswer(100, "a"), countedAnswer(500, "b"), countedAnswer(790, "c"),
+			answer("", "Letters."), countedAnswer(200, "d"), countedAnswer(900, "e"), events(&provider.Error{Kind: provider.KindOverloaded}), countedAnswer(950, "f"))
+		defer b.close()
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			b.turn(id, fmt.Sprint("ask ", i))
+		}
+		check(t, "below it", notices(sub), []string(nil))
+		b.turn(id, "ask 3")
+		check(t, "above it", notices(sub), []string{"compacting", "compacted"})
+		check(t, "sent", shape(b.fake.requests[4]), []string{above + "Letters.", "user ask 3"})
+		b.turn(id, "ask 4")
+		if e := b.turn(id, "ask 5"); e.End.StopReason != "end_turn" {
+			t.Errorf("%+v", e.End)
+		}
+		check(t, "failed", notices(sub), []string{"compacting", "compaction_failed"})
+		check(t, "sent as it was", len(b.fake.requests[len(b.fake.requests)-1].Messages), 6)
+	})
+}
+
+func TestCompactOnOverflow(t *testing.T) {
+	tooLong := events(&provider.Error{Kind: provider.KindTooLong, Message: "prompt is too long"})
+	for _, c := range []struct {
+		name    string
+		scripts []script
+		stop    string
+		notices []string
+		message string
+	}{
+		{"once", []script{tooLong, answer("", "Numbers."), answer("", "on")}, "end_turn", []string{"compacting", "compacted"}, ""},
+		{"twice", []script{tooLong, answer("", "Numbers."), tooLong}, "error", []string{"compacting", "compacted"}, "prompt is too long"},
+		{"no summary", []script{tooLong, tooLong}, "error", []string{"compacting"}, "prompt is too long; and the earlier messages could not be summarised: prompt is too long"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, id := compactBench(t, 0, 0)
+				defer b.close()
+				b.turn(id, "one")
+				b.turn(id, "two")
+				sub, err := b.agent(id).Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				b.fake.scripts = c.scripts
+				e := b.turn(id, "three")
+				check(t, "stop", e.End.StopReason, c.stop)
+				check(t, "notices", notices(sub), c.notices)
+				if c.message != "" && (e.End.Error == nil || e.End.Error.Kind != string(provider.KindTooLong) || e.End.Error.Message != c.message) {
+					t.Errorf("error %+v", e.End.Error)
+				}
+				// What does not fit by itself is not summarised.
+				other := b.session("sim/claude", "")
+				b.fake.scripts = []script{tooLong}
+				if e := b.turn(other, "too much"); e.End.Error == nil || e.End.Error.Message != "prompt is too long" {
+					t.Errorf("a first prompt: %+v", e.End)
+				}
+			})
+		})
+	}
+}
+
+// In the middle of a loop of tools all is summarised but what the user asked, and on each API the loop goes on.
+func TestCompactInALoop(t *testing.T) {
+	t.Parallel()
+	catalog := registry.Default()
+	for _, seat := range seats {
+		t.Run(seat.String(), func(t *testing.T) {
+			t.Parallel()
+			p := seat.place(t, catalog)
+			if !p.row.Tools {
+				t.Skip("takes no tools")
+			}
+			p.row.Window = 4000
+			h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("package a") }}
+			server := sim.New(sim.Config{})
+			b := seated(t, p, server, func(c *Config) {
+				c.CompactAt = 0.001 // a summary is due before each call but the first
+				c.Hosts = func(session.ID) []tool.Host { return []tool.Host{h} }
+			})
+			s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level},
+				Tools: []tool.Tool{{Tool: provider.Tool{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
+					Host: tool.MCP, Source: "files", Effect: tool.Read}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub, err := b.agent(s.ID).Subscribe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			summary := sim.Answer{Parts: []sim.Part{{Kind: sim.Text, Text: "A file was read."}}}
+			server.Script(sim.Answer{Parts: p.twoCalls()}, summary, sim.Answer{Parts: p.twoCalls()}, summary,
+				sim.Answer{Parts: []sim.Part{{Kind: sim.Text, Text: "Both are of package a."}}})
+			e := b.turn(s.ID, "Read the two files and say of which package they are.")
+			check(t, "stop", e.End.StopReason, "end_turn")
+			told := slices.DeleteFunc(notices(sub), func(kind string) bool { return !strings.HasPrefix(kind, "compact") })
+			check(t, "told", told, []string{"compacting", "compacted", "compacting", "compacted"})
+			check(t, "calls that ran", h.runs.Load(), int64(4))
+			for _, refusal := range server.Refusals() {
+				t.Errorf("refused: %+v", refusal)
+			}
+			all := server.Requests()
+			last := string(all[len(all)-1].Body)
+			if !strings.Contains(last, "A file was read.") || !strings.Contains(last, "of which package they are") || strings.Contains(last, "package a\"") {
+				t.Errorf("sent at last: %s", last)
+			}
+		})
+	}
+}
+
+// TestLongConversation is of many turns. What models are sent stays under the window, every message is in the history,
+// and memory does not grow with what was said.
+func TestLongConversation(t *testing.T) {
+	turns := 120
+	if long := os.Getenv("THINKD_LONG"); long != "" {
+		turns = 2000
+	}
+	const window = 8000
+	p := seat{model: "claude", level: provider.High}.place(t, registry.Default())
+	p.row.Window = window
+	store, err := session.OpenBolt(t.TempDir(), session.BoltOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	b := seated(t, p, sim.New(sim.Config{NoJournal: true}), func(c *Config) { c.CompactAt, c.Store = 0.8, store })
+	id := b.session("sim/claude", provider.High)
+	sub, err := b.agent(id).Subscribe(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	compacted, highest := 0, 0
+	var asked []string
+	for i := range turns {
+		words := fmt.Sprintf("Question %d: which date is later?", i)
+		asked = append(asked, words)
+		e := b.turn(id, words)
+		if e.End.StopReason != "end_turn" {
+			t.Fatalf("turn %d: %+v", i, e.End)
+		}
+		if c := e.Message.End.Usage.Context; c.Used > highest {
+			highest = c.Used
+		}
+		for _, kind := range notices(sub) {
+			if kind == "compacted" {
+				compacted++
+			}
+		}
+		if i%(turns/4) == turns/4-1 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			t.Logf("after %d turns: heap %.1f MB, %d compactions, at most %d of %d tokens", i+1, float64(m.HeapAlloc)/1e6, compacted, highest, window)
+		}
+	}
+	if highest > window || compacted == 0 {
+		t.Errorf("at most %d of %d tokens, %d compactions", highest, window, compacted)
+	}
+	var shown []string
+	at := Page{FromStart: true, Limit: 100}
+	for more := true; more; {
+		var page []Message
+		if page, more, err = b.agent(id).History(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range page {
+			switch {
+			case m.Role == provider.User:
+				shown = append(shown, m.Parts[0].Block.(provider.Text).Text)
+			case len(m.Parts) < 2 || provider.StateOf(m.Parts[0].Block).IsZero():
+				t.Fatalf("a reply lost its thinking: %+v", m)
+			}
+			at.After = m.ID
+		}
+	}
+	check(t, "the history's prompts", shown, asked)
+}

@@ -1,0 +1,42 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+
+	"github.com/thinkd/thinkd/agent"
+)
+
+type compactResult struct {
+	Compacted bool `json:"compacted"` // false: there was nothing to summarise, or it was cancelled
+}
+
+// compact begins in order and is answered when the summary is kept. It outlives the connection, but not its request's cancel.
+func compact(ctx context.Context, c *client, p sessionParams) (func(context.Context) (compactResult, error), error) {
+	over, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (compactResult, error) {
+		if over == nil {
+			return compactResult{}, nil
+		}
+		select {
+		case err := <-over:
+			if agent.Cancelled(err) {
+				return compactResult{}, nil
+			}
+			return compactResult{err == nil}, err
+		case <-ctx.Done():
+		}
+		if errors.Is(context.Cause(ctx), errCancelRequest) {
+			_, err := onAgent(context.WithoutCancel(ctx), c, p.Session.ID, func(a *agent.Agent) (nothing, error) {
+				return nothing{}, a.StopCompaction(context.WithoutCancel(ctx))
+			})
+			if err != nil {
+				return compactResult{}, err
+			}
+		}
+		return compactResult{}, context.Cause(ctx)
+	}, nil
+}
