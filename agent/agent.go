@@ -54,8 +54,13 @@ type Config struct {
 	// Simulator is the id of the provider whose answers are made up, so that people are told.
 	Simulator string
 
-	// Hosts lists who runs tools for a session: the operator's hosts, and the session's own. It never waits. Nil: nobody.
-	Hosts func(session.ID) []tool.Host
+	// Hosts lists who runs tools for a session, or for one that has no id yet: the operator's hosts, and the session's
+	// own. It never waits. Nil: nobody.
+	Hosts func(session.Session) []tool.Host
+
+	// Rest hears that a session is let go: nothing of it runs, and it may be loaded again. Deleted hears that there is no
+	// such session any more. Both may be nil. They are called on goroutines that somebody waits for, so they return soon.
+	Rest, Deleted func(session.ID)
 
 	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
 	// by itself.

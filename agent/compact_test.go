@@ -347,7 +347,7 @@ func TestCompactInALoop(t *testing.T) {
 			server := sim.New(sim.Config{})
 			b := seated(t, p, server, func(c *Config) {
 				c.CompactAt = 0.001 // a summary is due before each call but the first
-				c.Hosts = func(session.ID) []tool.Host { return []tool.Host{h} }
+				c.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
 			})
 			s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level},
 				Tools: []tool.Tool{{Tool: provider.Tool{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},

@@ -197,6 +197,7 @@ const (
 	noticeCompacted     = "compacted"
 	noticeNotCompacted  = "compaction_failed"
 	noticeStoreReadOnly = "store_readonly"
+	noticeToolsMissing  = "tools_missing"
 )
 
 // growing is a block that grows; zero for none.

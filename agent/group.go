@@ -140,6 +140,9 @@ func (g *Group) load(id session.ID, l *loading, told uint64) {
 	close(l.ready)
 	if l.err == nil {
 		<-l.agent.done
+		if g.cfg.Rest != nil {
+			g.cfg.Rest(id)
+		}
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -208,9 +211,12 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 	})
 	switch {
 	case errors.Is(err, session.ErrNotFound):
-		return nil
+		err = nil
 	case errors.Is(err, session.ErrDamaged):
-		return g.cfg.Store.Delete(ctx, id)
+		err = g.cfg.Store.Delete(ctx, id)
+	}
+	if err == nil && g.cfg.Deleted != nil {
+		g.cfg.Deleted(id)
 	}
 	return err
 }

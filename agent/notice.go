@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -36,6 +37,15 @@ func (s *state) tellStart() {
 	if r.cache.State == provider.CacheLost {
 		s.tell(r.ID, Notice{Info, noticeCacheLost, r.cache.Why})
 	}
+}
+
+// ToolsMissing tells the session's clients that a host of tools could not be asked, and why.
+func (a *Agent) ToolsMissing(ctx context.Context, why string) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		s.tell("", Notice{Warning, noticeToolsMissing, why})
+		return struct{}{}, nil
+	})
+	return err
 }
 
 // before is the turn before the running one that a model answered, nil if there is none.

@@ -144,7 +144,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 func (l *life) start(catalog *registry.Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
 	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return l.fake },
-		Hosts: func(session.ID) []tool.Host { return []tool.Host{&l.hosted} }, Log: slog.New(slog.DiscardHandler)})
+		Hosts: func(session.Session) []tool.Host { return []tool.Host{&l.hosted} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 

@@ -181,7 +181,7 @@ func (s *state) launch(calls ...*toolCall) {
 		if c.done || c.tool.Host == tool.Client {
 			continue
 		}
-		host := s.cfg.host(s.id, c.tool)
+		host := s.cfg.host(s.view.Session, c.tool)
 		if host == nil {
 			s.finish(c, tool.Failed(c.ID, "the server of this tool is not there any more"))
 			if s.run == nil {
@@ -194,11 +194,11 @@ func (s *state) launch(calls ...*toolCall) {
 }
 
 // host is who runs a tool, nil if nobody does any more.
-func (cfg Config) host(id session.ID, t tool.Tool) tool.Host {
+func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
 	if cfg.Hosts == nil {
 		return nil
 	}
-	for _, h := range cfg.Hosts(id) {
+	for _, h := range cfg.Hosts(of) {
 		if h.Name() == t.Source {
 			return h
 		}

@@ -53,7 +53,7 @@ func calls(prefix string, inputs ...string) script {
 func toolBench(t *testing.T, h *host, scripts ...script) (*bench, session.ID) {
 	t.Helper()
 	b := newBench(t, scripts...)
-	b.cfg.Hosts = func(session.ID) []tool.Host { return []tool.Host{h} }
+	b.cfg.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
 	b.group.Close()
 	b.start()
 	s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
@@ -294,7 +294,7 @@ func TestConfirmRace(t *testing.T) {
 	h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }}
 	b := newBench(t, calls("a", `{}`))
 	defer b.close()
-	b.cfg.Hosts = func(session.ID) []tool.Host { return []tool.Host{h} }
+	b.cfg.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Ask}}
 	b.group.Close()
 	b.start()

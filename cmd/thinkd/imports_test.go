@@ -18,6 +18,8 @@ var allowed = map[string][]string{
 	"provider/login":        {"provider"},
 	"provider/ollama":       {"provider", "provider/sse", "provider/thinktag"},
 	"agent/tool":            {"provider"},
+	"agent/tool/builtin":    {"agent/tool", "provider"},
+	"agent/tool/mcp":        {"agent/tool", "provider"},
 	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
 	"agent":                 {"agent/tool", "provider", "registry", "session"},
 	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
@@ -27,12 +29,13 @@ var allowed = map[string][]string{
 
 // onlyIn says where a library may be imported.
 var onlyIn = map[string][]string{
-	"github.com/coder/websocket":            {"rpc"},
-	"github.com/sourcegraph/jsonrpc2":       {"rpc"},
-	"go.etcd.io/bbolt":                      {"session"},
-	"github.com/santhosh-tekuri/jsonschema": {"agent/tool"},
-	"github.com/spf13/cobra":                {"cmd/thinkd"},
-	"golang.org/x/oauth2":                   {"provider/login"},
+	"github.com/coder/websocket":             {"rpc"},
+	"github.com/sourcegraph/jsonrpc2":        {"rpc"},
+	"go.etcd.io/bbolt":                       {"session"},
+	"github.com/santhosh-tekuri/jsonschema":  {"agent/tool"},
+	"github.com/spf13/cobra":                 {"cmd/thinkd"},
+	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp"},
+	"golang.org/x/oauth2":                    {"provider/login"},
 }
 
 func TestImportDirections(t *testing.T) {

@@ -1,0 +1,100 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Server is where a server of the Model Context Protocol is: a program that is started, or an address.
+type Server struct {
+	Name    string            // the first part of its tools' names
+	Command []string          // the program and its arguments: no shell reads them
+	Env     map[string]string // of the program, over what [Environ] gives
+	CWD     string            // of the program, absolute; empty: the daemon's
+	URL     string            // of a server that speaks streamable HTTP
+	Headers map[string]string // of requests to it
+	Tools   []string          // those that are taken, by the server's names; empty: all
+}
+
+// serverName leaves room for a tool's name behind it.
+var serverName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,31}$`)
+
+// ServerError says which member of a Server is wrong. It never quotes what could be a secret.
+type ServerError struct {
+	Member string // as configs and clients write it
+	Err    error
+}
+
+func (e *ServerError) Error() string { return e.Member + ": " + e.Err.Error() }
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// Check says what is wrong with a server, nil if nothing is. Each error is a *[ServerError].
+func (s Server) Check() error {
+	wrong := func(member, format string, args ...any) error {
+		return &ServerError{member, fmt.Errorf(format, args...)}
+	}
+	address, err := url.Parse(s.URL)
+	switch {
+	case !serverName.MatchString(s.Name):
+		return wrong("name", "a server's name is 1 to 32 letters, digits, _ and -, and begins with a letter or _")
+	case len(s.Command) == 0 && s.URL == "":
+		return wrong("command", "missing; say which program the server is, or its url")
+	case len(s.Command) > 0 && s.URL != "":
+		return wrong("url", "stands beside command; give one of them")
+	case s.URL == "" && s.Command[0] == "":
+		return wrong("command", "names no program")
+	case s.URL == "" && len(s.Headers) > 0:
+		return wrong("headers", "are of a server with a url")
+	case s.URL != "" && (len(s.Env) > 0 || s.CWD != ""):
+		return wrong("url", "has neither env nor cwd: they are a program's")
+	case s.URL != "" && (err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Hostname() == ""):
+		return wrong("url", `wants an address such as "https://tools.example.com/mcp"`)
+	case s.URL != "" && (address.User != nil || address.Fragment != ""):
+		return wrong("url", "has a password or a fragment in it; a key goes into headers")
+	case s.CWD != "" && !filepath.IsAbs(s.CWD):
+		return wrong("cwd", "wants an absolute path")
+	}
+	for _, word := range s.Command {
+		if strings.ContainsRune(word, 0) {
+			return wrong("command", "has a zero character in it")
+		}
+	}
+	for name, value := range s.Env {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(value, 0) {
+			return wrong("env", "has what no environment can hold")
+		}
+	}
+	for name, value := range s.Headers {
+		if err := checkHeader(name, value); err != nil {
+			return &ServerError{"headers", err}
+		}
+	}
+	if slices.Contains(s.Tools, "") {
+		return wrong("tools", "has an empty name")
+	}
+	return nil
+}
+
+var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // RFC 9110, section 5.6.2
+
+// ofTheTransport are headers that the protocol's transport sets itself.
+var ofTheTransport = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id",
+	"Mcp-Method", "Mcp-Name", "Mcp-Protocol-Version", "Mcp-Session-Id", "Te", "Trailer", "Transfer-Encoding", "Upgrade"}
+
+func checkHeader(name, value string) error {
+	switch {
+	case !headerName.MatchString(name):
+		return errors.New("has a name that no header can have")
+	case slices.Contains(ofTheTransport, http.CanonicalHeaderKey(name)):
+		return fmt.Errorf("%s is set by the transport; leave it out", name)
+	case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }):
+		return fmt.Errorf("%s has a control character in its value", name)
+	}
+	return nil
+}
