@@ -1,0 +1,149 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+)
+
+// list asks for the server's tools, and finds names for them.
+func (l *link) list(session *mcp.ClientSession) ([]tool.Tool, map[string]string, error) {
+	server, log := l.host.config.Server, l.host.config.Log
+	var tools []tool.Tool
+	names := make(map[string]string)
+	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+		return nil, names, nil
+	}
+	for t, err := range session.Tools(l.ctx, nil) {
+		if err != nil {
+			return nil, nil, fmt.Errorf("its tools: %w", err)
+		}
+		if len(server.Tools) > 0 && !slices.Contains(server.Tools, t.Name) {
+			continue
+		}
+		ours := nameOf(server.Name, t.Name)
+		if _, twice := names[ours]; twice {
+			log.Warn("a tool of an mcp server is left out: its name is there already", "server", server.Name, "tool", t.Name)
+			continue
+		}
+		made, err := toolOf(ours, l.host.config.Name, t)
+		if err != nil {
+			log.Warn("a tool of an mcp server is left out", "server", server.Name, "tool", t.Name, "err", err)
+			continue
+		}
+		names[ours] = t.Name
+		tools = append(tools, made)
+	}
+	return tools, names, nil
+}
+
+// maxDescription is in bytes: a server's descriptions travel with every call.
+const maxDescription = 16 << 10
+
+func toolOf(name, source string, t *mcp.Tool) (tool.Tool, error) {
+	text, err := json.Marshal(t.InputSchema)
+	if err != nil {
+		return tool.Tool{}, err
+	}
+	if err := tool.CheckSchema(text); err != nil {
+		return tool.Tool{}, fmt.Errorf("its schema %w", err)
+	}
+	var schema bytes.Buffer
+	if err := json.Compact(&schema, text); err != nil {
+		return tool.Tool{}, err
+	}
+	if len(t.Description) > maxDescription {
+		return tool.Tool{}, fmt.Errorf("its description is longer than %d bytes", maxDescription)
+	}
+	made := tool.Tool{Tool: provider.Tool{Name: name, Description: t.Description, Schema: schema.Bytes()},
+		Host: tool.MCP, Source: source, Title: t.Title, Effect: tool.Other}
+	if a := t.Annotations; a != nil {
+		if made.Title == "" {
+			made.Title = a.Title
+		}
+		switch {
+		case a.ReadOnlyHint:
+			made.Effect = tool.Read
+		case a.DestructiveHint != nil || a.IdempotentHint: // meaningful for tools that change something
+			made.Effect = tool.Edit
+		}
+	}
+	return made, nil
+}
+
+var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// maxName is that of [tool.CheckName].
+const maxName = 64
+
+// nameOf is a name that every vendor takes. One that is too long or has other characters gets a mark of its own, so that
+// two of them stay two.
+func nameOf(server, name string) string {
+	whole := server + "__" + name
+	fit := unfit.ReplaceAllString(whole, "_")
+	if fit == whole && len(fit) <= maxName {
+		return fit
+	}
+	sum := sha256.Sum256([]byte(whole))
+	mark := "_" + hex.EncodeToString(sum[:4])
+	return fit[:min(len(fit), maxName-len(mark))] + mark
+}
+
+// resultOf is a server's result in blocks.
+func resultOf(r *mcp.CallToolResult) provider.ToolResult {
+	result := provider.ToolResult{Blocks: provider.Blocks{}, Failed: r.IsError}
+	for _, c := range r.Content {
+		result.Blocks = append(result.Blocks, blockOf(c))
+	}
+	if len(result.Blocks) == 0 && r.StructuredContent != nil { // it should be there as text too; not all servers do that
+		if text, err := json.Marshal(r.StructuredContent); err == nil {
+			result.Blocks = append(result.Blocks, provider.Text{Text: string(text)})
+		}
+	}
+	return result
+}
+
+func blockOf(c mcp.Content) provider.Block {
+	switch c := c.(type) {
+	case *mcp.TextContent:
+		return text("%s", c.Text)
+	case *mcp.ImageContent:
+		return media(c.MIMEType, c.Data)
+	case *mcp.AudioContent:
+		return media(c.MIMEType, c.Data)
+	case *mcp.ResourceLink:
+		return text("[a resource: %s] %s", strings.TrimSpace(c.Name+" "+c.MIMEType), c.URI)
+	case *mcp.EmbeddedResource:
+		switch r := c.Resource; {
+		case r == nil:
+			return text("[a resource without content]")
+		case r.Blob != nil:
+			return media(r.MIMEType, r.Blob)
+		default:
+			return text("[%s]\n%s", r.URI, r.Text)
+		}
+	}
+	return text("[content of a kind that is not known here]")
+}
+
+// media is data as a block; what has no type, nobody can show.
+func media(kind string, data []byte) provider.Block {
+	if kind == "" || len(data) == 0 {
+		return text("[%d bytes of data without a type]", len(data))
+	}
+	return provider.Media{Type: kind, Data: data}
+}
+
+func text(format string, args ...any) provider.Text {
+	return provider.Text{Text: strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD")}
+}

@@ -1,0 +1,178 @@
+// Package mcp runs tools on servers of the Model Context Protocol: programs that speak it on their standard input and
+// output, and addresses that speak it over streamable HTTP.
+//
+// A [Host] is one server. It is started when it is first needed, and again when a call finds that it has ended: once for
+// each call. A call that was under way when the server ended fails and is not repeated. A program is in a process group
+// of its own, which ends with it; what it writes to its standard error goes to the log.
+//
+// The names of a server's tools begin with its own and two underscores. What a server says of itself is taken as it was
+// when a session began: a list that changes later is for later sessions.
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Config is what a [Host] is made of.
+type Config struct {
+	Server  tool.Server // one that Check has nothing against
+	Name    string      // of the host, see [tool.Host]
+	Version string      // of this program
+	PassEnv []string    // further variables of ours that a program gets
+	Log     *slog.Logger
+}
+
+// Host runs the tools of one server. It implements [tool.Host].
+type Host struct {
+	config Config
+	ctx    context.Context // ends with Close
+	stop   context.CancelFunc
+	links  sync.WaitGroup // a goroutine for each link
+
+	mu     sync.Mutex
+	link   *link // the last one; nil: the server was not needed yet
+	closed bool
+}
+
+// New makes a host. Nothing is started.
+func New(c Config) *Host {
+	h := &Host{config: c}
+	h.ctx, h.stop = context.WithCancel(context.Background())
+	return h
+}
+
+// Name is the one that it was made with.
+func (h *Host) Name() string { return h.config.Name }
+
+var errClosed = errors.New("the host is closed")
+
+// connected is a link that is up, a new one if the last has ended.
+func (h *Host) connected(ctx context.Context) (*link, error) {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil, errClosed
+	}
+	l := h.link
+	if l == nil || l.ended() {
+		l = newLink(h)
+		h.link = l
+		h.links.Go(l.run) // ends with the server, with Rest or with Close, which waits
+	}
+	h.mu.Unlock()
+	select {
+	case <-l.ready:
+		return l, l.err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Tools lists the server's tools, as far as they are wanted and every vendor takes them.
+func (h *Host) Tools(ctx context.Context) ([]tool.Tool, error) {
+	l, err := h.connected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.tools, nil
+}
+
+// Run calls a tool of the server.
+func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
+	result, err := h.call(ctx, call, progress)
+	if errors.Is(err, mcp.ErrSessionMissing) { // it does not know us any more, so it has not run the call
+		result, err = h.call(ctx, call, progress)
+	}
+	if err == nil {
+		result.CallID = call.ID
+		return result
+	}
+	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return tool.Failed(call.ID, refused.Message)
+	}
+	if ctx.Err() == nil {
+		h.config.Log.Warn("call of an mcp server", "server", h.config.Server.Name, "tool", call.Name, "err", err)
+	}
+	name := h.config.Server.Name
+	switch {
+	case errors.Is(err, errUnknown):
+		return tool.Failed(call.ID, fmt.Sprintf("the server %s has no such tool any more", name))
+	case errors.Is(err, errBroken):
+		return tool.Failed(call.ID, fmt.Sprintf("the server %s ended while it ran this call, which may have done part of its work or all of it; it is started again for the next call", name))
+	}
+	return tool.Failed(call.ID, fmt.Sprintf("the server %s cannot be reached; the call was not run", name))
+}
+
+var (
+	errDown    = errors.New("is not there")
+	errUnknown = errors.New("the server has no such tool")
+	errBroken  = errors.New("the connection ended in the call")
+)
+
+func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(string)) (provider.ToolResult, error) {
+	l, err := h.connected(ctx)
+	if err != nil {
+		return provider.ToolResult{}, err
+	}
+	name, ok := l.names[call.Name]
+	if !ok {
+		return provider.ToolResult{}, errUnknown
+	}
+	return l.call(ctx, name, call.Input, progress)
+}
+
+// Rest ends the server until it is needed again, and does not wait for that.
+func (h *Host) Rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.link != nil {
+		h.link.stop()
+	}
+}
+
+// Close ends the server.
+func (h *Host) Close() error {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.stop()
+	h.links.Wait()
+	return nil
+}
+
+// Bounds of a server's life.
+const (
+	startTime = 60 * time.Second // until it has told its tools: some are fetched from a registry first
+	endTime   = time.Second      // until it has ended by itself when its input has
+)
+
+// transport is the way to the server, and the program if it is one.
+func (h *Host) transport() (mcp.Transport, *exec.Cmd) {
+	s := h.config.Server
+	if s.URL != "" {
+		return &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
+			Transport: &headers{s.Headers, direct()},
+			CheckRedirect: func(*http.Request, []*http.Request) error {
+				return http.ErrUseLastResponse // another place is not to see our headers
+			},
+		}}, nil
+	}
+	cmd := exec.Command(s.Command[0], s.Command[1:]...)
+	cmd.Dir, cmd.Env = s.CWD, tool.Environ(h.config.PassEnv, s.Env)
+	cmd.Stderr = &lines{tell: func(line string) { h.config.Log.Info("mcp server", "server", s.Name, "stderr", line) }}
+	tool.Group(cmd)
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd
+}

@@ -1,0 +1,320 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv("THINKD_TEST_SERVER") != "" {
+		serveStdio()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// serveStdio is a server of the test's own: it has a tool that ends the server.
+func serveStdio() {
+	server := mcp.NewServer(&mcp.Implementation{Name: "own", Version: "1"}, nil)
+	type in struct {
+		Text string `json:"text"`
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "die", Description: "Ends the server."},
+		func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
+			fmt.Fprintln(os.Stderr, "told to die")
+			os.Exit(3)
+			return nil, nil, nil
+		})
+	mcp.AddTool(server, &mcp.Tool{Name: "environment.of/it", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, Title: "Environment"}},
+		func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}}}, nil, nil
+		})
+	if err := server.Run(context.Background(), &mcp.StdioTransport{}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+}
+
+// noted is a log that remembers.
+type noted struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (n *noted) Write(p []byte) (int, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.Write(p)
+}
+
+func (n *noted) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.text.String()
+}
+
+func open(t *testing.T, s tool.Server) (*Host, *noted) {
+	t.Helper()
+	if err := s.Check(); err != nil {
+		t.Fatal(err)
+	}
+	log := &noted{}
+	h := New(Config{Server: s, Name: "mcp:" + s.Name, Version: "test", Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	t.Cleanup(func() {
+		if err := h.Close(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Log(log)
+		}
+	})
+	return h, log
+}
+
+func own(t *testing.T) (*Host, *noted) {
+	t.Setenv("OPENAI_API_KEY", "sk-not-for-servers")
+	return open(t, tool.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1"}})
+}
+
+func run(t *testing.T, h *Host, name, input string) (string, bool) {
+	t.Helper()
+	r := h.Run(t.Context(), provider.ToolCall{ID: "c1", Name: name, Input: json.RawMessage(input)}, func(string) {})
+	if r.CallID != "c1" {
+		t.Errorf("the result is of call %q", r.CallID)
+	}
+	return words(r), r.Failed
+}
+
+func words(r provider.ToolResult) string {
+	var text []string
+	for _, b := range r.Blocks {
+		switch b := b.(type) {
+		case provider.Text:
+			text = append(text, b.Text)
+		case provider.Media:
+			text = append(text, fmt.Sprintf("<%s %d>", b.Type, len(b.Data)))
+		}
+	}
+	return strings.Join(text, "\n")
+}
+
+// A server that ends in a call fails that call, is not called twice, and is there again for the next.
+func TestServerEnds(t *testing.T) {
+	h, log := own(t)
+	tools, err := h.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Title == "Environment" })
+	if len(tools) != 2 || i < 0 || tools[i].Effect != tool.Read || tool.CheckName(tools[i].Name) != nil {
+		t.Fatalf("%+v", tools)
+	}
+	environment := tools[i].Name
+	if said, failed := run(t, h, "own__die", `{"text":"x"}`); !failed || !strings.Contains(said, "the server own ended while it ran this call") {
+		t.Errorf("the end of the server is told as %q", said)
+	}
+	said, failed := run(t, h, environment, `{"text":"x"}`)
+	if failed || !strings.Contains(said, "THINKD_TEST_SERVER=1") || !strings.Contains(said, "PATH=") {
+		t.Errorf("after a restart: %q", said)
+	}
+	if strings.Contains(said, "sk-not-for-servers") {
+		t.Error("a server has our keys")
+	}
+	if !strings.Contains(log.String(), `stderr="told to die"`) {
+		t.Error("what a server says to its standard error is not in the log")
+	}
+	h.Rest()
+	if said, failed := run(t, h, environment, `{"text":"x"}`); failed {
+		t.Errorf("after a rest: %q", said)
+	}
+	if said, failed := run(t, h, "own__other", `{}`); !failed || said != "the server own has no such tool any more" {
+		t.Errorf("a tool that there is not: %q", said)
+	}
+}
+
+// What does not start says so, without a path of the machine.
+func TestServerMissing(t *testing.T) {
+	for _, s := range []tool.Server{
+		{Name: "none", Command: []string{filepath.Join(t.TempDir(), "none")}},
+		{Name: "none", Command: []string{"go", "version"}},
+		{Name: "none", URL: "http://127.0.0.1:1/mcp"},
+	} {
+		h, _ := open(t, s)
+		if tools, err := h.Tools(t.Context()); err == nil {
+			t.Errorf("%v has the tools %v", s, tools)
+		}
+		if said, failed := run(t, h, "none__x", `{}`); !failed || said != "the server none cannot be reached; the call was not run" {
+			t.Errorf("%v: %q", s, said)
+		}
+	}
+}
+
+// foreign is a server of others, from npm.
+func foreign(t *testing.T, name string) []string {
+	t.Helper()
+	const install = "npm ci --prefix testdata/mcp"
+	dir, err := filepath.Abs("../../../testdata/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, missing := exec.LookPath("node")
+	script := filepath.Join(dir, "node_modules", "@modelcontextprotocol", name, "dist", "index.js")
+	if missing == nil {
+		_, missing = os.Stat(script)
+	}
+	if missing != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: run %s", missing, install)
+		}
+		t.Skipf("no servers of others here: install node, and run %s at the root of the repository", install)
+	}
+	return []string{node, script}
+}
+
+// The reference server over both transports: its list, calls, progress, and a call that is taken back.
+func TestEverything(t *testing.T) {
+	command := foreign(t, "server-everything")
+	t.Run("stdio", func(t *testing.T) {
+		h, _ := open(t, tool.Server{Name: "every", Command: append(slices.Clone(command), "stdio")})
+		everything(t, h)
+		pid := h.link.pid()
+		if err := kill(pid); err != nil {
+			t.Fatal(err)
+		}
+		<-h.link.gone
+		if said, failed := run(t, h, "every__echo", `{"message":"again"}`); failed || said != "Echo: again" {
+			t.Errorf("after it was killed: %q", said)
+		}
+		if h.link.pid() == pid {
+			t.Error("it was not started again")
+		}
+	})
+	t.Run("http", func(t *testing.T) {
+		address, stop := serveHTTP(t, command, "")
+		h, _ := open(t, tool.Server{Name: "every", URL: address + "/mcp", Headers: map[string]string{"X-Team": "a"}})
+		everything(t, h)
+		stop()
+		if said, failed := run(t, h, "every__echo", `{"message":"gone"}`); !failed {
+			t.Errorf("of a server that is gone: %q", said)
+		}
+		serveHTTP(t, command, address)
+		if said, failed := run(t, h, "every__echo", `{"message":"again"}`); failed || said != "Echo: again" {
+			t.Errorf("after it was started again: %q", said)
+		}
+	})
+}
+
+func everything(t *testing.T, h *Host) {
+	t.Helper()
+	tools, err := h.Tools(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range tools {
+		if err := tool.CheckName(tt.Name); err != nil || !strings.HasPrefix(tt.Name, "every__") || tt.Source != h.Name() || tt.Host != tool.MCP {
+			t.Errorf("%+v: %v", tt, err)
+		}
+	}
+	for _, c := range []struct{ name, input, want string }{
+		{"every__echo", `{"message":"hello"}`, "Echo: hello"},
+		{"every__get-sum", `{"a":2,"b":3}`, "5"},
+		{"every__get-tiny-image", `{}`, "<image/png "},
+		{"every__get-resource-links", `{"count":2}`, "[a resource:"},
+		{"every__get-structured-content", `{"location":"Chicago"}`, `"temperature"`},
+	} {
+		if said, failed := run(t, h, c.name, c.input); failed || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q", c.name, said)
+		}
+	}
+	if said, failed := run(t, h, "every__get-sum", `{"a":"x"}`); !failed || said == "" {
+		t.Errorf("wrong arguments: %q", said)
+	}
+
+	var progress strings.Builder
+	long := provider.ToolCall{ID: "c1", Name: "every__trigger-long-running-operation", Input: json.RawMessage(`{"duration":0.4,"steps":4}`)}
+	r := h.Run(t.Context(), long, func(chunk string) { progress.WriteString(chunk) })
+	if r.Failed || !strings.Contains(progress.String(), "1/4\n2/4\n") {
+		t.Errorf("progress %q, result %q", progress.String(), words(r))
+	}
+
+	ctx, cancel := context.WithCancel(t.Context())
+	long.Input = json.RawMessage(`{"duration":60,"steps":600}`)
+	begun := time.Now()
+	h.Run(ctx, long, func(string) { cancel() })
+	if took := time.Since(begun); took > 10*time.Second {
+		t.Errorf("a call that was taken back took %s", took)
+	}
+	if said, failed := run(t, h, "every__echo", `{"message":"on"}`); failed || said != "Echo: on" {
+		t.Errorf("after a call that was taken back: %q", said)
+	}
+}
+
+// A folder is served, and nothing outside of it.
+func TestFilesystem(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := open(t, tool.Server{Name: "files", Command: append(foreign(t, "server-filesystem"), dir), Tools: []string{"write_file", "read_text_file"}})
+	tools, err := h.Tools(t.Context())
+	if err != nil || len(tools) != 2 {
+		t.Fatalf("%+v, %v", tools, err)
+	}
+	for _, tt := range tools {
+		if want := map[string]tool.Effect{"files__write_file": tool.Edit, "files__read_text_file": tool.Read}[tt.Name]; tt.Effect != want {
+			t.Errorf("%s has the effect %s, want %s", tt.Name, tt.Effect, want)
+		}
+	}
+	at := func(path string) string { return fmt.Sprintf(`{"path":%q,"content":"hello"}`, path) }
+	if said, failed := run(t, h, "files__write_file", at(filepath.Join(dir, "a.txt"))); failed {
+		t.Error(said)
+	}
+	if said, failed := run(t, h, "files__read_text_file", at(filepath.Join(dir, "a.txt"))); failed || said != "hello" {
+		t.Errorf("%q", said)
+	}
+	if said, failed := run(t, h, "files__write_file", at(filepath.Join(t.TempDir(), "a.txt"))); !failed {
+		t.Errorf("outside: %q", said)
+	}
+}
+
+func TestNames(t *testing.T) {
+	long := strings.Repeat("x", 80)
+	for name, want := range map[string]string{"read": "s__read", "a.b": "s__a_b_", long: "s__xxx"} {
+		got := nameOf("s", name)
+		if !strings.HasPrefix(got, want) || tool.CheckName(got) != nil || got != nameOf("s", name) {
+			t.Errorf("%s is named %s", name, got)
+		}
+	}
+	if nameOf("s", "a.b") == nameOf("s", "a_b") || nameOf("s", long) == nameOf("s", long+"y") {
+		t.Error("two tools have one name")
+	}
+}
+
+func TestLines(t *testing.T) {
+	var got []string
+	w := &lines{tell: func(line string) { got = append(got, line) }}
+	for _, piece := range []string{"one\ntw", "o\n\n  \n", strings.Repeat("y", maxLine-1), "yyy", "yy\nthree\xff\n", "rest"} {
+		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
+			t.Fatal(n, err)
+		}
+	}
+	if want := []string{"one", "two", strings.Repeat("y", maxLine), "three\uFFFD"}; !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
