@@ -1,0 +1,175 @@
+// Package builtin is the daemon's own tools for work on files: read_file, write_file, edit_file, list, search and run.
+//
+// [Tools] are those of the daemon; [Tools.In] makes the [Host] of a session, which works in a [Place]: the session's
+// folders. No path leads out of them, by whatever links: the system's own calls for rooted access see to that. What is
+// no plain file is refused, and so is what is too large. The command that run starts is not bound to the folders: it is
+// a program of the user's, which is why it has an effect of its own to decide on.
+//
+// An editor can stand in for the disk and for running programs, see [Files] and [Terminal].
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Name is that of the host in every session.
+const Name = "builtin"
+
+// Files is where texts are read and written in place of the disk: the buffers of an editor, which may not be saved yet.
+// Paths are absolute, and below a root of the place. A file that is not there is an fs.ErrNotExist. It is safe for
+// concurrent use.
+type Files interface {
+	Read(ctx context.Context, path string) (string, error)
+	Write(ctx context.Context, path, text string) error
+}
+
+// Terminal runs commands in place of the daemon, where people can watch. It is safe for concurrent use.
+type Terminal interface {
+	// Run runs a command to its end, or ends it with ctx. progress is as [tool.Host] has it.
+	Run(ctx context.Context, c Command, progress func(chunk string)) (Exit, error)
+}
+
+// Command is a line for the system's shell.
+type Command struct {
+	Line string
+	Dir  string // absolute
+}
+
+// Exit is how a command ended.
+type Exit struct {
+	Output string // of both streams, as it came; of a long one its beginning and its end
+	Code   int
+	Signal string // that ended it; empty: none
+}
+
+// Place is where a session works.
+type Place struct {
+	Roots    []string // folders, absolute; relative paths are below the first
+	Files    Files    // nil: the disk
+	Terminal Terminal // nil: the daemon itself
+}
+
+// Tools are the tools of a daemon. They are safe for concurrent use.
+type Tools struct {
+	passEnv []string
+	edits   locks
+}
+
+// New makes the tools. Commands get the daemon's variables that are named in passEnv besides the usual ones.
+func New(passEnv []string) *Tools {
+	return &Tools{passEnv: passEnv, edits: locks{held: make(map[string]*lock)}}
+}
+
+// In is who runs the tools at a place. It holds nothing open.
+func (t *Tools) In(p Place) *Host { return &Host{tools: t, place: p} }
+
+// Host runs the tools at a place. It implements [tool.Host].
+type Host struct {
+	tools *Tools
+	place Place
+}
+
+// Name is [Name].
+func (h *Host) Name() string { return Name }
+
+// Close has nothing to end: what a call started, ends with the call.
+func (h *Host) Close() error { return nil }
+
+// Tools lists the tools. Without a folder to work in there are none, which is the error.
+func (h *Host) Tools(context.Context) ([]tool.Tool, error) {
+	if len(h.place.Roots) == 0 {
+		return nil, fmt.Errorf("the built-in tools need a folder to work in")
+	}
+	for _, root := range h.place.Roots {
+		if !filepath.IsAbs(root) {
+			return nil, fmt.Errorf("the folder of the built-in tools has to be an absolute path")
+		}
+		if info, err := os.Stat(root); err != nil || !info.IsDir() {
+			return nil, fmt.Errorf("the folder of the built-in tools is not there")
+		}
+	}
+	list := make([]tool.Tool, 0, len(table))
+	for _, e := range table {
+		list = append(list, e.Tool)
+	}
+	return list, nil
+}
+
+// Run runs a call.
+func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
+	i := slices.IndexFunc(table, func(e entry) bool { return e.Name == call.Name })
+	if i < 0 {
+		return tool.Failed(call.ID, "there is no such tool any more")
+	}
+	text, failed, err := table[i].run(ctx, h, call.Input, progress)
+	if err != nil {
+		return tool.Failed(call.ID, err.Error())
+	}
+	return provider.ToolResult{CallID: call.ID, Failed: failed, Blocks: provider.Blocks{provider.Text{Text: text}}}
+}
+
+// entry is a tool and what runs it. Its error is for the model; a result that failed has text all the same.
+type entry struct {
+	tool.Tool
+	run func(ctx context.Context, h *Host, input json.RawMessage, progress func(string)) (text string, failed bool, err error)
+}
+
+// define makes an entry whose arguments are decoded.
+func define[P any](name, title string, effect tool.Effect, description, schema string,
+	run func(ctx context.Context, h *Host, p P, progress func(string)) (string, bool, error)) entry {
+	return entry{
+		tool.Tool{Tool: provider.Tool{Name: name, Description: description, Schema: json.RawMessage(schema)},
+			Host: tool.Builtin, Source: Name, Title: title, Effect: effect},
+		func(ctx context.Context, h *Host, input json.RawMessage, progress func(string)) (string, bool, error) {
+			var p P
+			if err := json.Unmarshal(input, &p); err != nil {
+				return "", false, fmt.Errorf("the arguments do not fit: %w", err)
+			}
+			return run(ctx, h, p, progress)
+		},
+	}
+}
+
+// quiet is a tool that tells nothing while it runs, and has a text or an error.
+func quiet[P any](run func(context.Context, *Host, P) (string, error)) func(context.Context, *Host, P, func(string)) (string, bool, error) {
+	return func(ctx context.Context, h *Host, p P, _ func(string)) (string, bool, error) {
+		text, err := run(ctx, h, p)
+		return text, false, err
+	}
+}
+
+// table is all there is. Never written. Its definitions are in the records of sessions: a change is for new ones.
+var table = []entry{
+	define("read_file", "Read a file", tool.Read,
+		"Reads a text file of the project. Long files come in parts: ask for the next by from_line.",
+		`{"type":"object","properties":{"path":{"type":"string","description":"relative to the project's folder"},"from_line":{"type":"integer","minimum":1,"description":"the first line, counted from 1"},"lines":{"type":"integer","minimum":1,"description":"how many lines"}},"required":["path"]}`,
+		quiet(readFile)),
+	define("write_file", "Write a file", tool.Edit,
+		"Writes a whole text file, and its folders if they are missing. What was there is replaced. To change a part of a file use edit_file.",
+		`{"type":"object","properties":{"path":{"type":"string","description":"relative to the project's folder"},"content":{"type":"string"}},"required":["path","content"]}`,
+		quiet(writeFile)),
+	define("edit_file", "Edit a file", tool.Edit,
+		"Replaces parts of a text file. Each old_text has to be in the file exactly once, with all its white space, unless all is true. The edits are made in order, all of them or none. Answers with the difference.",
+		`{"type":"object","properties":{"path":{"type":"string","description":"relative to the project's folder"},"edits":{"type":"array","minItems":1,"items":{"type":"object","properties":{"old_text":{"type":"string","minLength":1},"new_text":{"type":"string"},"all":{"type":"boolean","description":"replace each occurrence"}},"required":["old_text","new_text"]}}},"required":["path","edits"]}`,
+		quiet(editFile)),
+	define("list", "List a folder", tool.Read,
+		"Lists a folder; folders end in /. With deep, all that is below it too, but for what .gitignore names.",
+		`{"type":"object","properties":{"path":{"type":"string","description":"relative to the project's folder; absent: that folder"},"deep":{"type":"boolean"}}}`,
+		quiet(list)),
+	define("search", "Search files", tool.Read,
+		"Finds lines by a regular expression (RE2) in the project's text files, but for those that .gitignore names. Answers with path:line: text.",
+		`{"type":"object","properties":{"pattern":{"type":"string","minLength":1},"path":{"type":"string","description":"a file or folder to search; absent: the project's folder"},"glob":{"type":"string","description":"only files whose path fits, such as **/*.go"},"ignore_case":{"type":"boolean"}},"required":["pattern"]}`,
+		quiet(search)),
+	define("run", "Run a command", tool.Run,
+		"Runs a command line in the system's shell, without input, and answers with its output and exit code. It ends after timeout_seconds, 120 if absent; what it left running in the background ends with it.",
+		`{"type":"object","properties":{"command":{"type":"string","minLength":1},"path":{"type":"string","description":"the folder to run it in; absent: the project's folder"},"timeout_seconds":{"type":"integer","minimum":1,"maximum":3600}},"required":["command"]}`,
+		run),
+}

@@ -1,0 +1,158 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// spot is a path of a place: a name below a root that is open.
+type spot struct {
+	*os.Root
+	name  string // local, in the system's form
+	given string // as the model wrote it
+}
+
+// at finds a path of the model. The caller closes the spot. Relative paths are below the first root.
+func (h *Host) at(path string) (spot, error) {
+	if strings.ContainsRune(path, 0) {
+		return spot{}, fmt.Errorf("a path with a zero character in it")
+	}
+	if len(h.place.Roots) == 0 {
+		return spot{}, fmt.Errorf("the built-in tools need a folder to work in")
+	}
+	given := path
+	path = filepath.FromSlash(path)
+	root := h.place.Roots[0]
+	name := filepath.Clean(path)
+	if filepath.IsAbs(path) {
+		var ok bool
+		if root, name, ok = h.below(path); !ok {
+			return spot{}, outside(given)
+		}
+	}
+	if !filepath.IsLocal(name) {
+		return spot{}, outside(given)
+	}
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return spot{}, fmt.Errorf("the session's folder is not there any more")
+	}
+	return spot{r, name, given}, nil
+}
+
+// below finds the root that an absolute path is in, by the root's name or by that of what it is a link to.
+func (h *Host) below(path string) (root, name string, ok bool) {
+	for _, root := range h.place.Roots {
+		whole, err := filepath.EvalSymlinks(root)
+		if err != nil {
+			whole = root
+		}
+		for _, base := range []string{root, whole} {
+			if name, err := filepath.Rel(base, path); err == nil && filepath.IsLocal(name) {
+				return root, name, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+func outside(path string) error {
+	return fmt.Errorf("%s is outside of the session's folders", path)
+}
+
+// path is the absolute path, for those who do not go through the root.
+func (s spot) path() string { return filepath.Join(s.Root.Name(), s.name) }
+
+// refused is an error of the system in words for a model: without the machine's paths.
+func (s spot) refused(err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%s: there is no such file or folder: %w", s.given, fs.ErrNotExist)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: permission denied", s.given)
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = e.Err
+	}
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		err = e.Err
+	}
+	if strings.Contains(err.Error(), "escapes") { // os.Root has no other sign of it
+		return outside(s.given)
+	}
+	return fmt.Errorf("%s: %w", s.given, err)
+}
+
+// plain looks at a file without opening it, since to open a pipe is to wait for its other end.
+func (s spot) plain() (fs.FileInfo, error) {
+	info, err := s.Stat(s.name)
+	switch {
+	case err != nil:
+		return nil, s.refused(err)
+	case info.IsDir():
+		return nil, fmt.Errorf("%s is a folder", s.given)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no plain file", s.given)
+	}
+	return info, nil
+}
+
+// open opens a plain file for reading. It does not wait, though the file be another one since it was looked at.
+func (s spot) open() (*os.File, error) {
+	if _, err := s.plain(); err != nil {
+		return nil, err
+	}
+	f, err := s.OpenFile(s.name, os.O_RDONLY|nonblocking, 0)
+	if err != nil {
+		return nil, s.refused(err)
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return nil, fmt.Errorf("%s is no plain file", s.given)
+	}
+	return f, nil
+}
+
+// locks let one call at a time change a file.
+type locks struct {
+	mu   sync.Mutex
+	held map[string]*lock
+}
+
+type lock struct {
+	turn  chan struct{} // has a token while nobody holds it
+	users int
+}
+
+// take waits for a file's lock.
+func (l *locks) take(ctx context.Context, path string) (release func(), err error) {
+	l.mu.Lock()
+	k := l.held[path]
+	if k == nil {
+		k = &lock{turn: make(chan struct{}, 1)}
+		k.turn <- struct{}{}
+		l.held[path] = k
+	}
+	k.users++
+	l.mu.Unlock()
+	leave := func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if k.users--; k.users == 0 {
+			delete(l.held, path)
+		}
+	}
+	select {
+	case <-k.turn:
+		return func() { k.turn <- struct{}{}; leave() }, nil
+	case <-ctx.Done():
+		leave()
+		return nil, context.Cause(ctx)
+	}
+}

@@ -1,0 +1,134 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/agent/tool"
+)
+
+// Bounds of a command.
+const (
+	usualTime = 2 * time.Minute
+	maxTime   = time.Hour
+	maxOutput = 128 << 10 // bytes of its output in the result: half of the beginning, half of the end
+)
+
+type runParams struct {
+	Command string `json:"command"`
+	Path    string `json:"path"`
+	Seconds int    `json:"timeout_seconds"`
+}
+
+// errTime is the cause of a command's end when its time is over.
+var errTime = errors.New("its time is over")
+
+func run(ctx context.Context, h *Host, p runParams, progress func(string)) (string, bool, error) {
+	s, err := h.at(p.Path)
+	if err != nil {
+		return "", false, err
+	}
+	defer s.Close()
+	if info, err := s.Stat(s.name); err != nil {
+		return "", false, s.refused(err)
+	} else if !info.IsDir() {
+		return "", false, fmt.Errorf("%s is no folder", p.Path)
+	}
+	limit := usualTime
+	if p.Seconds > 0 {
+		limit = min(time.Duration(p.Seconds)*time.Second, maxTime)
+	}
+	timed, cancel := context.WithTimeoutCause(ctx, limit, errTime)
+	defer cancel()
+	c := Command{Line: p.Command, Dir: s.path()}
+	var exit Exit
+	if h.place.Terminal != nil {
+		exit, err = h.place.Terminal.Run(timed, c, progress)
+	} else {
+		exit, err = h.tools.run(timed, c, progress)
+	}
+	over := context.Cause(timed) == errTime
+	if err != nil && !over {
+		return "", false, err
+	}
+	return exit.told(over, limit), over || exit.Code != 0 || exit.Signal != "", nil
+}
+
+// told is how a command ended, for a model.
+func (e Exit) told(over bool, limit time.Duration) string {
+	text := strings.ToValidUTF8(e.Output, "\uFFFD")
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	switch {
+	case over:
+		return text + fmt.Sprintf("[stopped: it ran for %s]", limit)
+	case e.Signal != "":
+		return text + fmt.Sprintf("[ended by the signal %s]", e.Signal)
+	}
+	return text + fmt.Sprintf("[exit code %d]", e.Code)
+}
+
+// run runs a command in a process group of its own, of which nothing is left when it returns.
+func (t *Tools) run(ctx context.Context, c Command, progress func(string)) (Exit, error) {
+	shell, flag := "/bin/sh", "-c"
+	if runtime.GOOS == "windows" {
+		shell, flag = "cmd", "/C"
+	}
+	cmd := exec.CommandContext(ctx, shell, flag, c.Line)
+	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.passEnv, map[string]string{"TERM": "dumb"})
+	out := &output{progress: progress}
+	cmd.Stdout, cmd.Stderr = out, out // the same one: the library then makes one pipe, which keeps their order
+	tool.Group(cmd)
+	if err := cmd.Start(); err != nil {
+		return Exit{}, errors.New("the system's shell cannot be started")
+	}
+	err := cmd.Wait()
+	left := tool.EndGroup(cmd)
+	exit := Exit{Output: out.text(), Code: cmd.ProcessState.ExitCode(), Signal: signalOf(cmd.ProcessState)}
+	if _, ended := errors.AsType[*exec.ExitError](err); ended || errors.Is(err, exec.ErrWaitDelay) {
+		err = nil // as exit says
+	}
+	return exit, errors.Join(err, left)
+}
+
+// output keeps the beginning and the end of what is written, and tells all of it. The command's one reader writes to it.
+type output struct {
+	progress   func(string)
+	head, tail []byte
+	lost       int
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.progress(string(p))
+	n := min(len(p), maxOutput/2-len(o.head))
+	o.head = append(o.head, p[:n]...)
+	o.tail = append(o.tail, p[n:]...)
+	if len(o.tail) > maxOutput { // now and then, not for each piece
+		o.trim()
+	}
+	return len(p), nil
+}
+
+func (o *output) trim() {
+	cut := max(len(o.tail)-maxOutput/2, 0)
+	for cut > 0 && cut < len(o.tail) && !utf8.RuneStart(o.tail[cut]) {
+		cut++
+	}
+	o.lost += cut
+	o.tail = append(o.tail[:0], o.tail[cut:]...)
+}
+
+func (o *output) text() string {
+	o.trim()
+	if o.lost == 0 {
+		return string(o.head) + string(o.tail)
+	}
+	return fmt.Sprintf("%s\n[%d bytes are left out here]\n%s", o.head, o.lost, o.tail)
+}
