@@ -46,18 +46,26 @@ func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
 
 // attachTo subscribes the client to a session. With a number, the snapshot has what was told since, if that is known.
 func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, limit int) (agent.Snapshot, error) {
-	return onAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
-		var sub *agent.Subscription
+	snap, follow, err := c.attachThen(ctx, id, after, limit)
+	if err == nil {
+		follow()
+	}
+	return snap, err
+}
+
+// attachThen is attachTo but for the updates: they wait until follow is called, which has to be. It is for those who
+// answer late, on a goroutine that nothing keeps from being overtaken.
+func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber, limit int) (snap agent.Snapshot, follow func(), err error) {
+	var sub *agent.Subscription
+	snap, err = onAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
 		if after.given {
 			snap, sub, err = a.AttachAfter(ctx, after.n, limit)
 		} else {
 			snap, sub, err = a.Attach(ctx, limit)
 		}
-		if err == nil {
-			c.subscribe(id, snap.Seq, sub)
-		}
 		return snap, err
 	})
+	return snap, func() { c.subscribe(id, snap.Seq, sub) }, err
 }
 
 type attachParams struct {

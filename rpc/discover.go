@@ -69,6 +69,7 @@ func discover(_ context.Context, c *client, _ nothing) (document, error) {
 func (s *Server) discover() ([]byte, error) {
 	doc := openRPC{OpenRPC: "1.3.2", Info: openRPCInfo{Title: "thinkd", Version: s.config.Version}}
 	doc.Components.Schemas = jsonschema.Definitions{"Block": blockSchema(), "Error": errorSchema()}
+	doc.Components.Schemas["NewTool"] = reflectSchema(reflect.TypeFor[newTool](), doc.Components.Schemas)
 	for _, m := range s.methods {
 		entry := openRPCEntry{Name: m.name, Summary: m.doc, ParamStructure: "by-name",
 			Params: []contentDescriptor{}, Result: contentDescriptor{Name: "result"}}

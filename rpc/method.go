@@ -19,12 +19,12 @@ type method struct {
 	now  func(ctx context.Context, c *client, params json.RawMessage) (any, error)
 	late func(ctx context.Context, c *client, params json.RawMessage) (finish, error)
 
-	patient func(params json.RawMessage) bool // of a method with both: whether this call is a late one
+	patient func(c *client, params json.RawMessage) bool // of a method with both: whether this call is a late one
 }
 
 // waits reports whether a call is answered late.
-func (m method) waits(params json.RawMessage) bool {
-	return m.now == nil || m.patient != nil && m.patient(params)
+func (m method) waits(c *client, params json.RawMessage) bool {
+	return m.now == nil || m.patient != nil && m.patient(c, params)
 }
 
 // finish waits for a late answer. ctx ends when the client cancels the request or goes.
@@ -66,15 +66,15 @@ func defineLate[P, R any](m method, begin func(context.Context, *client, P) (fun
 	return m
 }
 
-// defineBoth completes an entry whose answer takes its time where the params say so.
-func defineBoth[P, R any](m method, patient func(P) bool, run func(context.Context, *client, P) (R, error),
+// defineBoth completes an entry whose answer takes its time where patient says so.
+func defineBoth[P, R any](m method, patient func(*client, P) bool, run func(context.Context, *client, P) (R, error),
 	begin func(context.Context, *client, P) (func(context.Context) (R, error), error)) method {
 	both := define(m, run)
 	both.late = defineLate(m, begin).late
-	both.patient = func(params json.RawMessage) bool {
+	both.patient = func(c *client, params json.RawMessage) bool {
 		var p P
 		fields := fieldsOf(both.params)
-		return decodeParams(params, reflect.ValueOf(&p).Elem(), fields, m.later) == nil && patient(p)
+		return decodeParams(params, reflect.ValueOf(&p).Elem(), fields, m.later) == nil && patient(c, p)
 	}
 	return both
 }

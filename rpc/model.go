@@ -16,7 +16,7 @@ import (
 func modelMethods() []method {
 	return []method{
 		defineBoth(method{name: "models/list", doc: "All models, or those of one provider; late where hosts are asked anew."},
-			func(p modelsParams) bool { return p.Refresh }, models, refreshModels),
+			func(_ *client, p modelsParams) bool { return p.Refresh }, models, refreshModels),
 		define(method{name: "model/set", doc: "The session's model from the next turn on."}, setModel),
 		define(method{name: "thinking/set", doc: "The preferred level from the next turn on."}, setThinking),
 		define(method{name: "thinking/explain", doc: "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes."}, explain),

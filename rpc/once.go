@@ -71,9 +71,13 @@ func (c *client) answerMade(ctx context.Context, made session.Made) (r newResult
 	if c.follows(made.Session) {
 		return r, nil
 	}
-	_, err = c.attachTo(ctx, made.Session, seqNumber{}, 0)
+	_, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0)
 	if errors.Is(err, session.ErrNotFound) { // it was deleted since
-		err = nil
+		return r, nil
 	}
-	return r, err
+	if err != nil {
+		return newResult{}, err
+	}
+	r.follow = follow
+	return r, nil
 }

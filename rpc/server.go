@@ -32,6 +32,8 @@ type Config struct {
 	Settings     *registry.Settings      // what clients set for all sessions
 	DefaultModel func() session.ModelRef // of a session whose client names none
 
+	Tools Tools
+
 	// Refresh asks the hosts of all providers for their lists of models, or of one, and puts what they tell in force. nil:
 	// it cannot.
 	Refresh func(ctx context.Context, provider string) ([]Refreshed, error)
@@ -84,7 +86,7 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 func (s *Server) serve(ctx context.Context, f frames) error { return s.serveClient(ctx, f, nil) }
 
 func (s *Server) serveClient(ctx context.Context, f frames, local *Local) error {
-	c := &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), local: local, pumps: make(map[session.ID]*pump)}
+	c := &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), local: local, sameUser: local != nil, pumps: make(map[session.ID]*pump)}
 	jsonrpc2.NewConn(c.stream.ctx, c.stream, c, jsonrpc2.SetLogger(libraryLog{s.config.Log}))
 	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
 	<-c.stream.done
@@ -183,6 +185,7 @@ type client struct {
 	logins  map[string]*loginRun // the last one to each provider
 
 	local     *Local       // nil: this connection is not the unix socket's
+	sameUser  bool         // it is, or is that of a client behind a door: what it asks for, its user could do without us
 	listening func() error // ends what daemon/listen began; nil: nothing
 
 	pumpsMu sync.Mutex
@@ -199,7 +202,7 @@ func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Re
 	switch {
 	case !ok:
 		c.answer(conn, req.ID, call, nil, errMethodNotFound)
-	case m.now != nil && !m.waits(call.params):
+	case m.now != nil && !m.waits(c, call.params):
 		value, err := guard(func() (any, error) { return m.now(call.ctx, c, call.params) })
 		c.answer(conn, req.ID, call, value, err)
 	case call.batch != nil:
@@ -232,7 +235,14 @@ func (c *client) answer(conn *jsonrpc2.Conn, id jsonrpc2.ID, call *call, value a
 	if err != nil { // the connection has ended: there is nobody to tell
 		c.server.config.Log.Debug("answer not sent", keyMethod, call.method, keyError, err)
 	}
+	if f, ok := value.(follower); ok {
+		f.answered()
+	}
 }
+
+// follower is a result of a late answer that updates follow: answered lets them come, and is called when the answer is
+// on its way, or can no more be.
+type follower interface{ answered() }
 
 // errorOf is what the client is told. What is not meant for it goes to the log under a reference.
 func (c *client) errorOf(call *call, err error) *Error {

@@ -16,8 +16,8 @@ import (
 // sessionMethods are those on a session and its turns.
 func sessionMethods() []method {
 	return []method{
-		define(method{name: "session/new", doc: "Makes a session and subscribes this connection to it.",
-			later: []string{"mcp_servers"}}, newSession),
+		defineBoth(method{name: "session/new", doc: "Makes a session and subscribes this connection to it; late where servers of tools are asked."},
+			(*client).newWaits, newSession, newSessionLate),
 		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered."}, prompt),
 		defineLate(method{name: "turn/wait", doc: "Answers when the turn has ended."}, wait),
 		define(method{name: "session/cancel", doc: "Ends the running turn or takes a queued one out."}, cancel),
@@ -56,7 +56,8 @@ type newParams struct {
 	Agent    string    `json:"agent,omitempty"`
 	CWD      string    `json:"cwd,omitempty"`
 	Title    string    `json:"title,omitempty"`
-	Tools    []newTool `json:"tools,omitempty"`
+	Tools    *newTools `json:"tools,omitempty"`
+	Servers  servers   `json:"mcp_servers,omitempty"`
 	Rules    rules     `json:"tool_policy,omitzero"`
 	Client   *clientID `json:"client_id,omitempty"`
 }
@@ -67,9 +68,31 @@ type newResult struct {
 	Level     provider.Level    `json:"thinking_level"`
 	Preferred *provider.Level   `json:"preferred_thinking_level"`
 	Reasoning provider.Decision `json:"reasoning"`
+
+	follow func() // lets the updates come
+}
+
+// answered makes it a follower.
+func (r newResult) answered() {
+	if r.follow != nil {
+		r.follow()
+	}
 }
 
 func newSession(ctx context.Context, c *client, p newParams) (newResult, error) {
+	r, err := c.newSession(ctx, p)
+	r.answered()
+	r.follow = nil
+	return r, err
+}
+
+// newSessionLate is newSession where servers are asked, which may have to start.
+func newSessionLate(_ context.Context, c *client, p newParams) (func(context.Context) (newResult, error), error) {
+	return func(ctx context.Context) (newResult, error) { return c.newSession(ctx, p) }, nil
+}
+
+// newSession makes a session. Nothing of the client is touched that is not safe on any goroutine.
+func (c *client) newSession(ctx context.Context, p newParams) (newResult, error) {
 	sessions := c.server.config.Sessions
 	stamp, err := p.stamp()
 	if err != nil {
@@ -82,16 +105,21 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 			return c.answerMade(ctx, made)
 		}
 	}
-	record, err := c.newRecord(ctx, p)
+	record, err := c.newRecord(p)
 	if err != nil {
 		return newResult{}, err
 	}
+	equipment, err := c.equip(ctx, p, &record)
+	if err != nil {
+		return newResult{}, err
+	}
+	defer equipment.close()
 	model, decision, err := sessions.Config().Decide(record.Settings, session.Override{})
 	if err != nil {
 		return newResult{}, err
 	}
 	shown := wireModelOf(model, decision)
-	result := newResult{"", shown, shown.Level, preferred(record.Settings), *newReasoning(decision)}
+	result := newResult{Model: shown, Level: shown.Level, Preferred: preferred(record.Settings), Reasoning: *newReasoning(decision)}
 	if stamp != nil {
 		made, err := sessions.CreateOnce(ctx, record, *stamp, func(id session.ID) (json.RawMessage, error) {
 			result.Session = id
@@ -100,18 +128,28 @@ func newSession(ctx context.Context, c *client, p newParams) (newResult, error) 
 		if err != nil {
 			return newResult{}, err
 		}
-		return c.answerMade(ctx, made)
+		if result.Session == made.Session { // it is the first
+			equipment.adopt(c, made.Session)
+		}
+		r, err := c.answerMade(ctx, made)
+		if err == nil {
+			err = equipment.tell(ctx, c, made.Session)
+		}
+		return r, err
 	}
 	if record, err = sessions.Create(ctx, record); err != nil {
 		return newResult{}, err
 	}
 	result.Session = record.ID
-	_, err = c.attachTo(ctx, record.ID, seqNumber{}, 0)
-	return result, err
+	equipment.adopt(c, record.ID)
+	if _, result.follow, err = c.attachThen(ctx, record.ID, seqNumber{}, 0); err != nil {
+		return newResult{}, err
+	}
+	return result, equipment.tell(ctx, c, record.ID)
 }
 
-// newRecord is what a new session begins with.
-func (c *client) newRecord(ctx context.Context, p newParams) (session.Session, error) {
+// newRecord is what a new session begins with, but for its tools.
+func (c *client) newRecord(p newParams) (session.Session, error) {
 	named, err := c.agentOf(p.Agent)
 	if err != nil {
 		return session.Session{}, err
@@ -139,8 +177,7 @@ func (c *client) newRecord(ctx context.Context, p newParams) (session.Session, e
 	if len(p.CWD) > maxCWD {
 		return session.Session{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
-	tools, err := c.tools(ctx, p.Tools)
-	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Tools: tools, Rules: p.Rules.policy()}, err
+	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules.policy()}, nil
 }
 
 type stateResult struct {

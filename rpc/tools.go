@@ -1,11 +1,9 @@
 package rpc
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/invopop/jsonschema"
 
@@ -89,63 +87,6 @@ func (r rules) policy() (p tool.Policy) {
 		p.Effects[effect] = rule.Rule
 	}
 	return p
-}
-
-// Bounds of a session's tools: they travel with every call, and are in the session's record.
-const (
-	maxTools      = 128
-	maxToolsBytes = 256 << 10
-)
-
-// tools are those that a new session is made with: the client's own, and those of the daemon's hosts.
-func (c *client) tools(ctx context.Context, own []newTool) ([]tool.Tool, error) {
-	var tools []tool.Tool
-	names := map[string]bool{}
-	for i, t := range own {
-		at := func(member string) string { return fmt.Sprintf("tools.%d.%s", i, member) }
-		if err := tool.CheckName(t.Name); err != nil {
-			return nil, invalidParams(at("name"), "%v", err)
-		}
-		if names[t.Name] {
-			return nil, invalidParams(at("name"), "%s is there twice", t.Name)
-		}
-		names[t.Name] = true
-		if len(t.Schema.RawMessage) == 0 {
-			t.Schema.RawMessage = json.RawMessage(`{"type":"object","properties":{}}`)
-		}
-		if err := tool.CheckSchema(t.Schema.RawMessage); err != nil {
-			return nil, invalidParams(at("input_schema"), "%v", err)
-		}
-		var schema bytes.Buffer
-		if err := json.Compact(&schema, t.Schema.RawMessage); err != nil {
-			return nil, invalidParams(at("input_schema"), "%v", err)
-		}
-		tools = append(tools, tool.Tool{Tool: provider.Tool{Name: t.Name, Description: t.Description, Schema: schema.Bytes()},
-			Host: tool.Client, Title: t.Title, Effect: t.Effect.Effect})
-	}
-	if hosts := c.server.config.Sessions.Config().Hosts; hosts != nil {
-		for _, h := range hosts("") {
-			hosted, err := h.Tools(ctx)
-			if err != nil { // the session is of use without them
-				c.server.config.Log.Warn("a host of tools cannot be asked", "host", h.Name(), "err", err)
-			}
-			for _, t := range hosted {
-				if names[t.Name] {
-					return nil, invalidParams("tools", "%s is a tool of %s already", t.Name, h.Name())
-				}
-				names[t.Name] = true
-				tools = append(tools, t)
-			}
-		}
-	}
-	size := 0
-	for _, t := range tools {
-		size += len(t.Name) + len(t.Title) + len(t.Description) + len(t.Schema)
-	}
-	if len(tools) > maxTools || size > maxToolsBytes {
-		return nil, invalidParams("tools", "are %d of %d bytes; a session has at most %d of %d bytes", len(tools), size, maxTools, maxToolsBytes)
-	}
-	return tools, nil
 }
 
 type toolResultParams struct {

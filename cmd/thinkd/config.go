@@ -18,6 +18,7 @@ import (
 	"unicode"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -35,6 +36,7 @@ type config struct {
 	ModelsDev     string      // where models.dev's database is asked for at a refresh; empty: it is not
 	Limits        limits
 	Tools         toolsConfig
+	Servers       []tool.Server // of the Model Context Protocol, by name
 }
 
 // providerConfig is a model API at one address with one key. Both come from the operator alone.
@@ -111,6 +113,9 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 	if c.Tools, err = src.tools(f.Tools); err != nil {
 		return config{}, err
 	}
+	if c.Servers, err = src.servers(f.Servers); err != nil {
+		return config{}, err
+	}
 	if c.Serve, err = src.serve(f.Serve); err != nil {
 		return config{}, err
 	}
@@ -159,6 +164,16 @@ func (c config) fingerprint() (string, error) {
 		p.Headers = maps.Clone(p.Headers)
 		for name := range p.Headers {
 			p.Headers[name] = ""
+		}
+	}
+	c.Servers = slices.Clone(c.Servers)
+	for i := range c.Servers {
+		s := &c.Servers[i]
+		s.Env, s.Headers = maps.Clone(s.Env), maps.Clone(s.Headers)
+		for _, values := range []map[string]string{s.Env, s.Headers} {
+			for name := range values {
+				values[name] = ""
+			}
 		}
 	}
 	text, err := json.Marshal(c)

@@ -312,6 +312,30 @@ run = "deny"
 				Names:   map[string]tool.Rule{"read_file": tool.Allow, "bash": tool.Ask},
 				Effects: map[tool.Effect]tool.Rule{tool.Run: tool.Deny}}}
 		}},
+		{"servers of tools", `
+[tools]
+builtin = true
+pass_env = ["GOFLAGS"]
+
+[serve]
+mcp_from_clients = true
+
+[mcp_servers.files]
+command = ["server", "--all"]
+env = { LOG = "quiet" }
+cwd = "tools"
+tools = ["read"]
+
+[mcp_servers.all]
+url = "https://tools.example.com/mcp"
+headers = { "x-team" = "a" }
+`, func(c *config) {
+			c.Tools = toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: true, PassEnv: []string{"GOFLAGS"}}
+			c.Serve = serveConfig{MCPFromClients: true}
+			c.Servers = []tool.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
+				{Name: "files", Command: []string{"server", "--all"}, Env: map[string]string{"LOG": "quiet"},
+					CWD: filepath.Join(filepath.Dir(c.Path), "tools"), Tools: []string{"read"}}}
+		}},
 		{"serve", `
 [serve]
 hosts = ["thinkd.example.com", "box.lan:7717", "[fd00::1]:80"]
@@ -396,7 +420,7 @@ func TestConfigBroken(t *testing.T) {
 		{"no TOML", "model", `FILE:1: expected '=' after key`},
 		{"open string", "\nmodel = \"a\nb\"", `FILE:2: basic strings cannot have new lines`},
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
-		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, models_dev, agents, serve, limits, tools`},
+		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, models_dev, agents, serve, limits, tools, mcp_servers`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
 			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at\n" +
 				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at"},
@@ -416,8 +440,13 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:3: agents.reviewer.reasoning.effort: unknown thinking level "wild"; known: off, auto, on, minimal, low, medium, high, xhigh, max`},
 		{"agent's mode", "[agents.reviewer.reasoning]\noverride_mode = \"mine\"", `FILE:2: agents.reviewer.reasoning.override_mode: unknown mode "mine"; known: inherit, custom`},
 		{"agent's member", "[agents.reviewer]\nprompt = \"x\"", `FILE:2: agents.reviewer.prompt: unknown; here are known: model, system_prompt, thinking_level, reasoning`},
-		{"later: MCP", "[mcp_servers.files]\ncommand = [\"x\"]", `FILE:1: mcp_servers.files: this version does not serve this yet; leave it out`},
-		{"later: MCP from clients", "[serve]\nmcp_from_clients = true", `FILE:2: serve.mcp_from_clients: this version does not serve this yet; leave it out`},
+		{"server's name", "[mcp_servers.\"a b\"]\ncommand = [\"x\"]", `FILE:1: mcp_servers.a b: a server's name is 1 to 32 letters, digits, _ and -, and begins with a letter or _`},
+		{"server without a place", "[mcp_servers.files]\ntools = [\"x\"]", `FILE:1: mcp_servers.files.command: missing; say which program the server is, or its url`},
+		{"server with two places", "[mcp_servers.files]\ncommand = [\"x\"]\nurl = \"http://127.0.0.1:1\"", `FILE:3: mcp_servers.files.url: stands beside command; give one of them`},
+		{"server's url", "[mcp_servers.files]\nurl = \"files\"", `FILE:2: mcp_servers.files.url: wants an address such as "https://tools.example.com/mcp"`},
+		{"server's header", "[mcp_servers.files]\nurl = \"http://127.0.0.1:1\"\nheaders = { host = \"x\" }", `FILE:3: mcp_servers.files.headers: host is set by the transport; leave it out`},
+		{"server's member", "[mcp_servers.files]\ncommand = [\"x\"]\nargs = [\"y\"]", `FILE:3: mcp_servers.files.args: unknown; here are known: command, env, cwd, url, headers, tools`},
+		{"variables to pass", "[tools]\npass_env = [\"GO=1\"]", `FILE:2: tools.pass_env: wants names of environment variables`},
 		{"a host that is an address", "\n[serve]\nhosts = [\"a.example.com\", \"https://b.example.com\"]",
 			`FILE:3: serve.hosts: "https://b.example.com": wants names such as "thinkd.example.com" or "box.lan:7717"`},
 		{"a host for all", "serve.hosts = [\"*\"]", `FILE:1: serve.hosts: "*": wants names such as "thinkd.example.com" or "box.lan:7717"`},

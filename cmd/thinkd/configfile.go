@@ -23,6 +23,7 @@ type file struct {
 	Serve         fileServe               `toml:"serve"`
 	Limits        fileLimits              `toml:"limits"`
 	Tools         fileTools               `toml:"tools"`
+	Servers       map[string]fileServer   `toml:"mcp_servers"`
 }
 
 type fileProvider struct {
@@ -107,6 +108,8 @@ type fileServe struct {
 	TLSCert     string   `toml:"tls_cert"`
 	TLSKey      string   `toml:"tls_key"`
 	BehindProxy bool     `toml:"behind_proxy"`
+
+	MCPFromClients bool `toml:"mcp_from_clients"`
 }
 
 type fileLimits struct {

@@ -18,6 +18,8 @@ type serveConfig struct {
 	TLSCert     string   // with TLSKey, or neither
 	TLSKey      string
 	BehindProxy bool
+
+	MCPFromClients bool // servers of tools are taken from clients who come over the network
 }
 
 func (src *source) serve(f fileServe) (serveConfig, error) {
@@ -39,7 +41,7 @@ func (src *source) serve(f fileServe) (serveConfig, error) {
 		return serveConfig{}, src.errorf("serve."+key, "tls_cert and tls_key go together")
 	}
 	return serveConfig{Hosts: f.Hosts, Origins: f.Origins, TLSCert: src.beside(f.TLSCert), TLSKey: src.beside(f.TLSKey),
-		BehindProxy: f.BehindProxy}, nil
+		BehindProxy: f.BehindProxy, MCPFromClients: f.MCPFromClients}, nil
 }
 
 // beside is a path as seen from the file: the daemon's working directory is nobody's business.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -12,17 +13,26 @@ import (
 type toolsConfig struct {
 	Rules       tool.Policy
 	ConfirmTime time.Duration // until silence is a no
+	Builtin     bool          // the built-in ones are in sessions whose clients name none
+	PassEnv     []string      // variables that programs of tools get besides the usual ones
 }
 
 // fileTools is [tools] as written.
 type fileTools struct {
+	Builtin     bool              `toml:"builtin"`
+	PassEnv     []string          `toml:"pass_env"`
 	ConfirmTime any               `toml:"confirm_time"` // see parseTime
 	Names       map[string]string `toml:"names"`
 	Effects     map[string]string `toml:"effects"`
 }
 
 func (src *source) tools(f fileTools) (toolsConfig, error) {
-	c := toolsConfig{ConfirmTime: 5 * time.Minute}
+	c := toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: f.Builtin, PassEnv: f.PassEnv}
+	for _, name := range f.PassEnv {
+		if name == "" || !variableName.MatchString(name) {
+			return c, src.errorf("tools.pass_env", "wants names of environment variables")
+		}
+	}
 	if f.ConfirmTime != nil {
 		var err error
 		if c.ConfirmTime, err = parseTime(f.ConfirmTime); err != nil {
@@ -57,4 +67,31 @@ func (src *source) tools(f fileTools) (toolsConfig, error) {
 		c.Rules.Effects[e] = r
 	}
 	return c, nil
+}
+
+// fileServer is a server of tools as written.
+type fileServer struct {
+	Command []string          `toml:"command"`
+	Env     map[string]string `toml:"env"`
+	CWD     string            `toml:"cwd"`
+	URL     string            `toml:"url"`
+	Headers map[string]string `toml:"headers"`
+	Tools   []string          `toml:"tools"`
+}
+
+// servers are those of [mcp_servers], by name.
+func (src *source) servers(f map[string]fileServer) (list []tool.Server, err error) {
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		w := f[name]
+		s := tool.Server{Name: name, Command: w.Command, Env: w.Env, CWD: src.beside(w.CWD), URL: w.URL, Headers: w.Headers, Tools: w.Tools}
+		if wrong, ok := errors.AsType[*tool.ServerError](s.Check()); ok {
+			key := "mcp_servers." + name
+			if wrong.Member != "name" {
+				key += "." + wrong.Member
+			}
+			return nil, src.errorf(key, "%w", wrong.Err)
+		}
+		list = append(list, s)
+	}
+	return list, nil
 }

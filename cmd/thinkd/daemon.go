@@ -24,6 +24,7 @@ type daemon struct {
 	store     session.Store
 	providers *providers
 	lists     *listings
+	hosts     *toolHosts
 	agents    *agent.Group
 	server    *rpc.Server
 
@@ -80,6 +81,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
+	d.hosts = openToolHosts(c, log)
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
 		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
@@ -88,7 +90,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
 			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
-		Rules: c.Tools.Rules,
+		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
@@ -98,6 +100,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
 		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
 		Refresh:      d.lists.Refresh,
+		Tools:        d.hosts.tools(c),
 		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
 	})
 	return d, nil
@@ -142,7 +145,7 @@ func (d *daemon) close() error {
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())
 	}
-	return errors.Join(append(errs, d.providers.close(), d.store.Close())...)
+	return errors.Join(append(errs, d.hosts.close(), d.providers.close(), d.store.Close())...)
 }
 
 // providers are the configured model APIs.

@@ -181,20 +181,8 @@ func (w *keyWalk) value(k written, node *unstable.Node) {
 	}
 }
 
-// laterTables are parts of the configuration that this version does not serve, by key without names and numbers.
-var laterTables = []string{"mcp_servers", "serve.mcp_from_clients"}
-
 func unknownKey(key toml.Key) string {
-	general := slices.Clone(key)
-	if len(general) > 1 && general[0] == "providers" {
-		general[1] = "*"
-	}
-	for _, later := range laterTables {
-		if path := strings.Join(general, "."); path == later || strings.HasPrefix(path, later+".") {
-			return "this version does not serve this yet; leave it out"
-		}
-	}
-	if last := key[len(key)-1]; len(key) == 3 && general[0] == "providers" && (last == "api_key" || last == "key") {
+	if last := key[len(key)-1]; len(key) == 3 && key[0] == "providers" && (last == "api_key" || last == "key") {
 		return "keys have no place in this file; put the key in the environment and name the variable in api_key_env"
 	}
 	known := typeAt(key[:len(key)-1])

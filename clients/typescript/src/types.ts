@@ -203,6 +203,16 @@ export type NewTool = {
 	effect?: "read" | "edit" | "run" | "other";
 };
 
+export type OfferedServer = {
+	name: string;
+	command?: string[];
+	env?: Record<string, string>;
+	cwd?: string;
+	url?: string;
+	headers?: Record<string, string>;
+	tools?: string[];
+};
+
 export type OpenTool = {
 	message_id: string;
 	block: number;
@@ -275,6 +285,8 @@ export type ServerInfo = {
 	name: string;
 	version: string;
 };
+
+export type Servers = OfferedServer[];
 
 export type Session = {
 	session_id: string;
@@ -455,7 +467,7 @@ export interface Methods {
 			state: string;
 		};
 	};
-	/** Makes a session and subscribes this connection to it. */
+	/** Makes a session and subscribes this connection to it; late where servers of tools are asked. */
 	"session/new": {
 		params: {
 			model_id?: string;
@@ -466,7 +478,8 @@ export interface Methods {
 			agent?: string;
 			cwd?: string;
 			title?: string;
-			tools?: NewTool[];
+			tools?: "builtin" | ("builtin" | NewTool)[];
+			mcp_servers?: Servers;
 			tool_policy?: Rules;
 			client_id?: string;
 		};
