@@ -401,6 +401,7 @@ func TestLongConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	compacted, highest := 0, 0
+	var heap []uint64
 	var asked []string
 	for i := range turns {
 		words := fmt.Sprintf("Question %d: which date is later?", i)
@@ -419,13 +420,19 @@ func TestLongConversation(t *testing.T) {
 		}
 		if i%(turns/4) == turns/4-1 {
 			runtime.GC()
+			runtime.GC() // what a pool held goes with the second
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			t.Logf("after %d turns: heap %.1f MB, %d compactions, at most %d of %d tokens", i+1, float64(m.HeapAlloc)/1e6, compacted, highest, window)
+			heap = append(heap, m.HeapAlloc)
 		}
 	}
 	if highest > window || compacted == 0 {
 		t.Errorf("at most %d of %d tokens, %d compactions", highest, window, compacted)
+	}
+	const perTurn = 4 << 10 // a turn holds twice as much before it is let go of
+	if grown := int64(heap[3]) - int64(heap[0]); grown > int64(turns/4*3*perTurn) {
+		t.Errorf("the heap grew by %d bytes in %d turns", grown, turns/4*3)
 	}
 	var shown []string
 	at := Page{FromStart: true, Limit: 100}
@@ -445,4 +452,28 @@ func TestLongConversation(t *testing.T) {
 		}
 	}
 	check(t, "the history's prompts", shown, asked)
+
+	// A fork of what was let go of, and the end of an old turn.
+	page, _, err := b.agent(id).History(t.Context(), Page{FromStart: true, Limit: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fork, err := b.group.Fork(t.Context(), id, page[5].ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := b.agent(fork.ID).History(t.Context(), Page{Limit: 100})
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := func(list []Message) (all []string) {
+		for _, m := range list {
+			all = append(all, string(m.ID)+fmt.Sprint(m.Parts))
+		}
+		return all
+	}
+	check(t, "the fork's history", texts(again), texts(page))
+	if e, err := b.agent(id).Wait(t.Context(), page[0].Turn); err != nil || e.End.Usage.Output == 0 || e.Message.ID != page[1].ID {
+		t.Errorf("the end of an old turn: %+v, %v", e, err)
+	}
 }

@@ -49,11 +49,9 @@ func (s *state) page(p Page) (page []Message, more bool, err error) {
 		}
 	}
 	if p.After != "" || p.FromStart {
-		page, more = s.oldest(first, end, p.Limit)
-		return page, more, nil
+		return s.oldest(first, end, p.Limit)
 	}
-	page, more = s.newest(first, end, p.Limit, func(*session.Turn) bool { return true })
-	return page, more, nil
+	return s.newest(first, end, p.Limit, func(*session.Turn) bool { return true })
 }
 
 // find is the place of a message that is not before from.
@@ -73,25 +71,32 @@ func (s *state) find(id session.MessageID, from place) (place, error) {
 }
 
 // oldest copies at most limit messages from first on to before end, and tells whether there are more.
-func (s *state) oldest(first, end place, limit int) ([]Message, bool) {
+func (s *state) oldest(first, end place, limit int) ([]Message, bool, error) {
 	page := []Message{}
 	for i := first.turn; i <= end.turn && i < len(s.view.Turns) && len(page) <= limit; i++ {
-		page = append(page, s.part(i, first, end)...)
+		part, err := s.part(i, first, end)
+		if err != nil {
+			return nil, false, err
+		}
+		page = append(page, part...)
 	}
 	if len(page) > limit {
-		return page[:limit], true
+		return page[:limit], true, nil
 	}
-	return page, false
+	return page, false, nil
 }
 
 // newest copies the last messages from first on to before end, at most limit, of turns that are wanted, and tells
 // whether there are more.
-func (s *state) newest(first, end place, limit int, wanted func(*session.Turn) bool) ([]Message, bool) {
+func (s *state) newest(first, end place, limit int, wanted func(*session.Turn) bool) ([]Message, bool, error) {
 	var turns [][]Message
 	count := 0
 	for i := min(end.turn, len(s.view.Turns)-1); i >= first.turn && count <= limit; i-- {
 		if wanted(s.view.Turns[i]) {
-			part := s.part(i, first, end)
+			part, err := s.part(i, first, end)
+			if err != nil {
+				return nil, false, err
+			}
 			turns = append(turns, part)
 			count += len(part)
 		}
@@ -99,21 +104,25 @@ func (s *state) newest(first, end place, limit int, wanted func(*session.Turn) b
 	slices.Reverse(turns)
 	page := slices.Concat(turns...)
 	if len(page) > limit {
-		return page[len(page)-limit:], true
+		return page[len(page)-limit:], true, nil
 	}
-	return page, false
+	return page, false, nil
 }
 
 // part copies those messages of a turn that stand from first on to before end.
-func (s *state) part(turn int, first, end place) []Message {
-	list := s.messages(s.view.Turns[turn])
+func (s *state) part(turn int, first, end place) ([]Message, error) {
+	t, err := s.view.Whole(s.ctx, s.cfg.Store, s.view.Turns[turn])
+	if err != nil {
+		return nil, err
+	}
+	list := s.messages(t)
 	if turn == end.turn {
 		list = list[:min(end.message, len(list))]
 	}
 	if turn == first.turn {
 		list = list[min(first.message, len(list)):]
 	}
-	return list
+	return list, nil
 }
 
 // messages copies a turn's messages; those of the running turn have their open blocks.

@@ -93,7 +93,11 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
 		}
-		snap.Messages, snap.More = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() })
+		var err error
+		snap.Messages, snap.More, err = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() })
+		if err != nil {
+			return snap, err
+		}
 		s.feed.add(sub)
 		return snap, nil
 	})
@@ -132,10 +136,14 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 				s.waiters[id] = append(s.waiters[id], waiter{ended, ctx.Done()})
 				return nil, nil
 			}
-			e := &Ended{Turn: id, End: *t.End}
 			if t.Into != "" {
 				t = s.view.Turn(t.Into)
 			}
+			t, err := s.view.Whole(s.ctx, s.cfg.Store, t)
+			if err != nil {
+				return nil, err
+			}
+			e := &Ended{Turn: id, End: *t.End}
 			e.Start = t.Start
 			for _, m := range s.messages(t) {
 				if m.Role == provider.Assistant {

@@ -34,6 +34,11 @@ func (v *View) compact(c Compaction) error {
 	if _, _, ok := v.find(c.Upto); !ok {
 		return fmt.Errorf("there is no message %s", c.Upto)
 	}
+	if own := v.span == len(v.Session.Shared); own { // what is shared may be cut before it
+		v.compactions = append(v.compactions[:0], compacted{c, v.now()})
+		v.release()
+		return nil
+	}
 	v.compactions = append(v.compactions, compacted{c, v.now()})
 	return nil
 }

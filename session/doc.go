@@ -11,5 +11,7 @@
 //   - what Append has returned for is on disk, whole and in order;
 //   - the growth of an open block is on disk soon after Checkpoint, and gone when the block is sealed;
 //   - of the requests that bear one stamp ([Stamp]), one makes a session, and the others get its answer;
+//   - a fork shares the log of another session up to a message, and outlives it;
+//   - of what a [Compaction] stands for, a view holds no content: [View.Whole] reads it again;
 //   - a store whose file is damaged, of a newer format, or not the one that was opened is never written to.
 package session

@@ -129,6 +129,7 @@ func (v *View) cut(s Span) error {
 	t.Messages = slices.Clip(t.Messages[:found+1])
 	t.Took = slices.DeleteFunc(t.Took, func(id TurnID) bool { return v.turns[id] == nil })
 	if t.End == nil {
+		t.cut = true
 		t.End, t.ended = &TurnEnd{StopReason: stopCancelled, Usage: t.Usage}, v.now()
 		for _, id := range t.Took {
 			v.turns[id].End = t.End
@@ -142,6 +143,7 @@ func (v *View) cut(s Span) error {
 	}
 	v.Allowed, v.stamps, v.stamped = nil, nil, nil
 	v.span, v.at = v.span+1, 0
+	v.release()
 	return nil
 }
 

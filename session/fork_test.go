@@ -15,7 +15,7 @@ import (
 )
 
 // viewFields has all of a view compared.
-var viewFields = cmp.AllowUnexported(View{}, Turn{}, Message{}, place{}, compacted{})
+var viewFields = cmp.AllowUnexported(View{}, Turn{}, Message{}, place{}, compacted{}, slimmed{})
 
 // words is what a view shows, a line for each message.
 func words(v *View) (list []string) {

@@ -20,7 +20,8 @@ type View struct {
 
 	Allowed map[string]bool // tools that a person allowed for the whole session, by name
 
-	compactions []compacted // in order
+	compactions []compacted // in order; of those in the session's own log the newest alone
+	slimmed     slimmed
 
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
@@ -42,7 +43,12 @@ type Turn struct {
 	Into     TurnID         // the turn that took its prompt in, which has its message now; empty: none did
 	Took     []TurnID       // turns whose prompts this one took in
 
-	ended place // of End
+	// Released says that a summary stands for the turn, and what it holds is in the log alone: see View.Whole. Ids, roles,
+	// the model, the level in force and the stop reason are there.
+	Released bool
+
+	said, began, ended place // of its prompt, Start and End
+	cut                bool  // in a fork: it goes on in the log that is shared
 }
 
 // Queued reports whether the turn waits for its start.
@@ -150,7 +156,7 @@ func (v *View) apply(e Entry) error {
 		for i, b := range p.Content {
 			said.Parts = append(said.Parts, Part{i, b})
 		}
-		t := &Turn{ID: e.Turn, Prompt: p, Messages: []*Message{said}}
+		t := &Turn{ID: e.Turn, Prompt: p, Messages: []*Message{said}, said: v.now()}
 		v.Turns = append(v.Turns, t)
 		v.turns[e.Turn] = t
 		if p.Stamp != nil {
@@ -210,7 +216,7 @@ func (v *View) apply(e Entry) error {
 			return fmt.Errorf("the turn has started or ended already")
 		}
 		v.advance(t)
-		t.Start, t.Messages[0].place = &b, v.now()
+		t.Start, t.began, t.Messages[0].place = &b, v.now(), v.now()
 	case Sealed:
 		m := t.open(b.Message)
 		if m.has(b.Number) {
