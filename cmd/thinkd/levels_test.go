@@ -256,6 +256,8 @@ type conversation struct {
 	t         *testing.T
 	link      *rpc.Link
 	id        string
+	model     string // without its provider
+	first     string // the effort of the first turn that had one
 	preferred string // the level that was accepted last
 	starts    []json.RawMessage
 	ended     string // the turn that ended last
@@ -263,7 +265,7 @@ type conversation struct {
 
 func newConversation(t *testing.T, link *rpc.Link, model string) *conversation {
 	t.Helper()
-	s := &conversation{t: t, link: link}
+	s := &conversation{t: t, link: link, model: model[strings.Index(model, "/")+1:]}
 	var made struct {
 		ID string `json:"session_id"`
 	}
@@ -363,6 +365,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 		asked = "off"
 	}
 	s.preferred = asked
+	effort, form := s.inPlace(&want)
 	decision := reasoning{"session", asked, want.level, policy, want.reason, want.wire}
 	if diff := cmp.Diff(levelAnswer{want.level, asked, decision}, got); diff != "" {
 		t.Errorf("%s: thinking/set (-want +got):\n%s", name, diff)
@@ -389,6 +392,12 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 			sent[member] = v
 		}
 	}
+	if form != nil {
+		want.wire = form
+		if got := effortInForce(body); got != effort {
+			t.Errorf("%s: the effort in force on the wire is %q, want %q", name, got, effort)
+		}
+	}
 	if diff := cmp.Diff(want.wire, any(sent)); diff != "" {
 		t.Errorf("%s: on the wire (-want +got):\n%s", name, diff)
 	}
@@ -396,6 +405,46 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	if most := body["max_tokens"].(float64); (want.level == "xhigh" || want.level == "max") && most < 64000 {
 		t.Errorf("%s: max_tokens is %v", name, most)
 	}
+}
+
+// takesChanges are the models that take another effort inside of the conversation (docs: effort).
+const takesChanges = "claude-fable-5-1 claude-mythos-5-1 claude-opus-5-5 claude-opus-5 claude-sonnet-5-5 claude-haiku-5-5"
+
+// inPlace is what a decision with an effort is on those models: the session's first effort stays at the top, and a change
+// goes in front of the prompt. It returns the effort, and what of the top of the body is to be sent; nil if nothing is
+// special.
+func (s *conversation) inPlace(want *expected) (effort string, top map[string]any) {
+	output, ok := want.wire.(map[string]any)["output_config"].(map[string]any)
+	if !ok || !slices.Contains(strings.Fields(takesChanges), s.model) {
+		return "", nil
+	}
+	effort = output["effort"].(string)
+	if s.first == "" {
+		s.first = effort
+	}
+	top = maps.Clone(want.wire.(map[string]any))
+	top["output_config"] = map[string]any{"effort": s.first}
+	if want.wire = any(top); effort != s.first {
+		wire := maps.Clone(top)
+		wire["messages"] = []any{map[string]any{"role": "system", "content": []any{}, "output_config": map[string]any{"effort": effort}}}
+		want.wire = wire
+	}
+	return effort, top
+}
+
+// effortInForce is the last that a body says: at its top, or in front of a message.
+func effortInForce(body map[string]any) string {
+	say := func(in map[string]any, was string) string {
+		if output, ok := in["output_config"].(map[string]any); ok {
+			return output["effort"].(string)
+		}
+		return was
+	}
+	effort := say(body, "")
+	for _, m := range body["messages"].([]any) {
+		effort = say(m.(map[string]any), effort)
+	}
+	return effort
 }
 
 func bodyOf(t *testing.T, r sim.Request) map[string]any {

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/tidwall/gjson"
@@ -29,6 +30,8 @@ import (
 //	readonly DIR          makes a directory unwritable, for root as well; skips where that cannot be done
 //	newer FILE            gives a store the format version of a later build
 //	asked TEXT MEMBER V   compares a member of the one call in which $OLLAMA was asked something
+//	until REGEXP CMD ...  runs a command until its standard output matches: a server counts as there if it answers in
+//	                      200 ms, and on a busy machine that may take a few looks
 //	damage FILE           overwrites a page of a file in its middle
 func TestScripts(t *testing.T) {
 	keyless := sim.New(sim.Config{})
@@ -94,6 +97,18 @@ func TestScripts(t *testing.T) {
 				}
 				if !slices.Equal(got, args[2:]) {
 					ts.Fatalf("the calls with %q have the %s %v", args[0], args[1], got)
+				}
+			},
+			"until": func(ts *testscript.TestScript, neg bool, args []string) {
+				want := regexp.MustCompile(args[0])
+				for begun := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+					ts.Check(ts.Exec(args[1], args[2:]...))
+					switch {
+					case want.MatchString(ts.ReadFile("stdout")):
+						return
+					case time.Since(begun) > patience:
+						ts.Fatalf("standard output never had %q", args[0])
+					}
 				}
 			},
 			"damage": func(ts *testscript.TestScript, neg bool, args []string) {

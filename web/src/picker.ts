@@ -4,7 +4,7 @@ import { bars, option, type Model } from "./levels.js";
 import { closePopover, show } from "./popover.js";
 import { count, short } from "./words.js";
 
-type Explained = Methods["thinking/explain"]["result"] & { cache?: string | { state?: string; why?: string } };
+type Explained = Methods["thinking/explain"]["result"];
 
 /** What is chosen for the session, or for the next turn only. */
 export interface Choice {
@@ -204,7 +204,7 @@ export class Picker {
 		const act = (label: string, kind: string, run: () => Promise<void>) => button(label, kind, () => void this.done(run));
 		this.loss.replaceChildren(
 			h("h2", {}, "The prompt cache would be lost"),
-			h("p", {}, [typeof answer.cache === "object" ? answer.cache.why : "", "The next turn reads the whole conversation anew.", consequence(answer)].filter(Boolean).join(" ")),
+			h("p", {}, [answer.cache_why ? sentence(answer.cache_why) : "", "The next turn reads the whole conversation anew.", consequence(answer)].filter(Boolean).join(" ")),
 			h("div", { class: "acts" },
 				act("Switch", "main", () => this.chooser.apply(choice, false)),
 				act("Next turn only", "", () => this.chooser.apply(choice, true)),
@@ -255,7 +255,12 @@ export function full(m: { provider: string; id: string }): string {
 }
 
 function cacheOf(e: Explained): string {
-	return (typeof e.cache === "object" ? e.cache.state : e.cache) ?? "unknown";
+	return e.cache ?? "unknown";
+}
+
+/** A clause of the daemon's as a sentence. */
+function sentence(clause: string): string {
+	return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
 /** What becomes of earlier thoughts. */

@@ -16,7 +16,11 @@ const turn = await session.prompt("Count the letters. [[sim: thinking=200 text=2
 for await (const { method, params } of turn) {
 	if (method === "snapshot") {
 		for (const message of params.open?.messages ?? []) {
-			for (const b of message.content) if ("text" in b) watched.set(`${message.id} ${b.block}`, b.text);
+			for (const b of message.content) {
+				if (!("text" in b)) continue;
+				watched.set(`${message.id} ${b.block}`, b.text);
+				if (!b.open) ended.set(`${message.id} ${b.block}`, b.text); // its end was told while the line was down
+			}
 		}
 		continue;
 	}
