@@ -37,7 +37,7 @@ func (s *state) question(c *toolCall) fact {
 	if effect != "" {
 		message = fmt.Sprintf("The model wants to %s with %s.", effect, c.tool.Label())
 	}
-	c.asked = &question{Confirm{ID: session.NewConfirmID(), CallID: c.ID, Name: c.Name, Arguments: arguments, Title: c.tool.Label(),
+	c.asked = &question{Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments, Title: c.tool.Label(),
 		Message: message, Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny},
 		Until: time.Now().Add(s.cfg.Limits.ConfirmTime).UnixMilli()}}
 	return fact{s.run.ID, nil, c.asked.Confirm}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -109,6 +110,7 @@ type (
 		Model     *Model                     `json:"model,omitempty"`
 		Level     provider.Level             `json:"thinking_level,omitempty"`
 		Preferred provider.Level             `json:"preferred_thinking_level,omitempty"`
+		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`

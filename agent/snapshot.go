@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -37,6 +38,7 @@ type Snapshot struct {
 	More     bool      // there are older ones
 	Turn     *OpenTurn // nil: none runs
 	Queue    QueueUpdate
+	Waiting  []Message // of the turns in Queue
 
 	// Since is all that was told after the update that AttachAfter was asked for, up to Seq; growth may be merged. Nil:
 	// that is not known any more, and the client begins anew with the rest. With it, the client needs none of the rest.
@@ -93,6 +95,9 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
 		}
+		for _, t := range s.view.Queue() {
+			snap.Waiting = append(snap.Waiting, s.messages(t)...)
+		}
 		var err error
 		snap.Messages, snap.More, err = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() })
 		if err != nil {
@@ -112,6 +117,29 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 func (a *Agent) Subscribe(ctx context.Context) (*Subscription, error) {
 	_, sub, err := a.Attach(ctx, 0)
 	return sub, err
+}
+
+// Leave is for a client that goes for good, after its subscription was closed: where nobody else is left, its turns are
+// cancelled, those that wait too. Turns that have ended are left as they are.
+func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		if s.feed.prune(); len(s.feed.subs) > 0 {
+			return struct{}{}, nil
+		}
+		for _, id := range turns {
+			if s.run != nil && s.run.ID == id {
+				continue
+			}
+			if _, err := s.dequeue(id); err != nil {
+				return struct{}{}, err
+			}
+		}
+		if s.run != nil && slices.Contains(turns, s.run.ID) {
+			s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
+		}
+		return struct{}{}, s.ended
+	})
+	return err
 }
 
 // Ended is a turn that has ended, with the model's last message.
@@ -186,6 +214,9 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if c.Model != nil || c.Level != nil || c.Fallback != nil || c.Display != nil {
 			model := next.shown()
 			told.Model, told.Level, told.Preferred = &model, next.decision.Effective, after.Level
+		}
+		if c.Mode != nil {
+			told.Mode = *c.Mode
 		}
 		if err := s.record(fact{"", c, told}); err != nil {
 			return State{}, err

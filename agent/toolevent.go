@@ -37,14 +37,16 @@ type (
 
 	// Confirm asks whether a call may run.
 	Confirm struct {
-		ID        string           `json:"confirm_id"`
-		CallID    string           `json:"call_id"`
-		Name      string           `json:"name"`
-		Arguments json.RawMessage  `json:"arguments"`
-		Title     string           `json:"title"`
-		Message   string           `json:"message"`
-		Actions   []session.Action `json:"actions"`
-		Until     int64            `json:"until"` // Unix milliseconds: silence is a no from then on
+		ID        string            `json:"confirm_id"`
+		Reply     session.MessageID `json:"message_id"` // the message that has the call
+		Block     int               `json:"block"`
+		CallID    string            `json:"call_id"`
+		Name      string            `json:"name"`
+		Arguments json.RawMessage   `json:"arguments"`
+		Title     string            `json:"title"`
+		Message   string            `json:"message"`
+		Actions   []session.Action  `json:"actions"`
+		Until     int64             `json:"until"` // Unix milliseconds: silence is a no from then on
 	}
 	ConfirmResolved struct {
 		ID     string         `json:"confirm_id"`

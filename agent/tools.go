@@ -145,6 +145,7 @@ func (s *state) judge(faults []string) {
 		if rule == tool.Ask && s.view.Allowed[c.Name] {
 			rule = tool.Allow
 		}
+		rule = s.view.Session.Mode.Rule(c.tool, rule)
 		switch {
 		case faults[i] != "":
 			bad++

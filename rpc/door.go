@@ -19,6 +19,10 @@ type Door struct {
 	// Client is the pipe. Closing it must end a Read and a Write under way; Run closes it.
 	Client io.ReadWriteCloser
 
+	// ACP says that the client speaks the Agent Client Protocol. Its initialize is said again as well, and each session that
+	// it had open is resumed; it hears of no stale.
+	ACP bool
+
 	// Dial finds the daemon or starts one. It gives up by itself, or when ctx ends.
 	Dial func(ctx context.Context) (*Link, error)
 }
@@ -34,9 +38,13 @@ func (d Door) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, d.Client.Close())
 	}
-	link.becomeDoor() // one that goes meanwhile is found gone below
+	limit, words := link.Status.MessageBytes, nativeWords
+	if d.ACP {
+		limit, words = max(limit, acpMessageBytes), acpWords
+	}
+	link.becomeDoor(words.protocol) // one that goes meanwhile is found gone below
 	c := &crossing{
-		door: d, client: newByteFrames(d.Client, link.Status.MessageBytes), owed: newLedger(),
+		door: d, client: newByteFrames(d.Client, limit), owed: newLedger(words),
 		in: newQueue(), out: newQueue(), left: make(chan struct{}),
 	}
 	ctx, c.end = context.WithCancelCause(ctx)
@@ -258,11 +266,11 @@ func (c *crossing) next(ctx context.Context) (*Link, error) {
 	case err != nil:
 		return nil, err
 	}
-	if !c.introduce(link) {
+	if !c.introduce(ctx, link) {
 		link.Close()
 		return link, nil // join finds it closed, and counts it
 	}
-	for _, message := range c.owed.stale() {
+	for _, message := range c.owed.words.stale(c.owed) {
 		if err := c.out.put(ctx, update, message); err != nil {
 			link.Close()
 			return nil, err
@@ -272,12 +280,18 @@ func (c *crossing) next(ctx context.Context) (*Link, error) {
 }
 
 // introduce says the client's initialize again, and is false if this daemon went as well.
-func (c *crossing) introduce(link *Link) bool {
-	if !link.becomeDoor() {
+func (c *crossing) introduce(ctx context.Context, link *Link) bool {
+	if !link.becomeDoor(c.owed.words.protocol) {
 		return false
 	}
-	params := c.owed.introduction()
-	return params == nil || link.tell("initialize", params)
+	link.Notify = func(n Notification) error { return c.out.put(ctx, update, bytes.Clone(n.Raw)) }
+	defer func() { link.Notify = nil }()
+	for _, said := range c.owed.introduction() {
+		if !link.tell(said.method, said.params) {
+			return false
+		}
+	}
+	return true
 }
 
 // answerOwed gives every request in flight its answer.

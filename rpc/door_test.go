@@ -403,16 +403,16 @@ func TestPrivateMethods(t *testing.T) {
 }
 
 func BenchmarkDoorDelta(b *testing.B) {
-	l := newLedger()
-	var seq uint64
-	l.followed["01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E"] = &seq
+	l := newLedger(nativeWords)
+	f := new(follow)
+	l.followed["01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E"] = f
 	frame := []byte(`{"jsonrpc":"2.0","method":"thinking_delta","params":{"session_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","seq":123,"ts":1790000000000,"turn_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","message_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","block":0,"delta":" some words of thinking"}}`)
 	b.ReportAllocs()
 	for b.Loop() {
 		l.hears(frame)
 	}
-	if seq != 123 {
-		b.Error(seq)
+	if f.seq != 123 {
+		b.Error(f.seq)
 	}
 }
 

@@ -19,7 +19,7 @@ func page(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
 }
 
-// shake is a WebSocket handshake from a peer on loopback, which every route but /rpc takes for a read.
+// shake is a WebSocket handshake from a peer on loopback, which every route but /rpc and /acp takes for a read.
 func shake(path, host string, headers ...string) *http.Request {
 	r := httptest.NewRequest("GET", path, nil)
 	r.Host, r.RemoteAddr = host, "127.0.0.1:50000"
@@ -110,7 +110,7 @@ func TestRouteWalk(t *testing.T) {
 					case route.public:
 					case !good(token):
 						want = http.StatusUnauthorized
-					case route.path == "/rpc":
+					case route.path == "/rpc", route.path == "/acp":
 						want = http.StatusSwitchingProtocols
 					default:
 						want = http.StatusNotFound

@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"crypto/rand"
 	"io"
 	"net/http"
 	"slices"
@@ -27,7 +28,7 @@ type HTTPConfig struct {
 	Pages map[string]http.Handler // by path; they hold nothing secret and take no token
 }
 
-// HTTP serves a [Server]'s clients on the network: WebSockets at /rpc, /healthz, and pages. One gate stands in front of
+// HTTP serves a [Server]'s clients on the network: WebSockets at /rpc, and of editors at /acp, /healthz, and pages. One gate stands in front of
 // every route; its rules are in protocol.md, "Transport". No header lets another origin read anything.
 //
 // It is an http.Handler. Connections outlive their requests; Close ends them.
@@ -54,6 +55,7 @@ func (s *Server) HTTP(c HTTPConfig) *HTTP {
 	h.gate.setToken(c.Token)
 	h.routes = []route{
 		{"/rpc", false, h.webSocket},
+		{"/acp", false, h.editors},
 		{"/healthz", true, health},
 	}
 	for path, page := range c.Pages {
@@ -150,8 +152,24 @@ func reads(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// webSocket upgrades and leaves the connection to a goroutine of its own, so that nothing of the request is kept.
 func (h *HTTP) webSocket(w http.ResponseWriter, r *http.Request, bearer context.Context) {
+	h.upgrade(w, r, h.server.config.MessageBytes, func(f frames) *client { return h.server.newClient(bearer, f) })
+}
+
+// editors is webSocket for clients that speak ACP. Its draft of this transport has the header, and no subprotocol: ours is
+// for those who show the token in another.
+func (h *HTTP) editors(w http.ResponseWriter, r *http.Request, bearer context.Context) {
+	w.Header().Set("Acp-Connection-Id", rand.Text())
+	limit := max(h.server.config.MessageBytes, acpMessageBytes)
+	h.upgrade(w, r, limit, func(f frames) *client {
+		c := h.server.newClient(bearer, f)
+		c.beEditor(false)
+		return c
+	})
+}
+
+// upgrade leaves the connection to a goroutine of its own, so that nothing of the request is kept.
+func (h *HTTP) upgrade(w http.ResponseWriter, r *http.Request, limit int, newClient func(frames) *client) {
 	offered := offeredProtocols(r)
 	ours := func(p string) bool { return strings.EqualFold(p, subprotocol) }
 	if len(offered) > 0 && !slices.ContainsFunc(offered, ours) { // one that offers none takes what there is
@@ -166,7 +184,7 @@ func (h *HTTP) webSocket(w http.ResponseWriter, r *http.Request, bearer context.
 	}
 	h.running.Add(1)
 	h.mu.Unlock()
-	f, err := acceptWebSocket(w, r, h.server.config.MessageBytes)
+	f, err := acceptWebSocket(w, r, limit)
 	if err != nil {
 		h.running.Done()
 		h.server.config.Log.Debug("WebSocket handshake", keyError, err)
@@ -174,6 +192,6 @@ func (h *HTTP) webSocket(w http.ResponseWriter, r *http.Request, bearer context.
 	}
 	go func() { // ends with the client or the bearer's context; Close waits
 		defer h.running.Done()
-		_ = h.server.serve(bearer, f) // how it ended is in the log
+		_ = newClient(f).serve() // how it ended is in the log
 	}()
 }

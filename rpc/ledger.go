@@ -19,21 +19,99 @@ type ledger struct {
 	mu       sync.Mutex
 	alone    map[string][]asked // requests in flight by id, as sent; more than one where the client uses an id twice
 	batches  [][]asked          // in flight, in the order sent, which is the order of their answers
+	words    *doorWords
 	hello    json.RawMessage    // params of the initialize that was answered
-	followed map[string]*uint64 // by session: the last seq that passed
+	followed map[string]*follow // by session
+}
+
+// follow is what is known of a session that the client follows.
+type follow struct {
+	seq uint64          // natively: the last that passed
+	dir json.RawMessage // in ACP: where the session is
 }
 
 // asked is a request as far as its answer matters.
 type asked struct {
 	id      string // as sent; empty: it cannot be read, and is answered with null
 	method  string
-	params  json.RawMessage // of an initialize
+	params  json.RawMessage // of a method whose params matter
 	session string          // that the params name
 	refused *Error          // what the daemon will answer whatever happens
 }
 
-func newLedger() *ledger {
-	return &ledger{alone: make(map[string][]asked), followed: make(map[string]*uint64)}
+func newLedger(words *doorWords) *ledger {
+	return &ledger{words: words, alone: make(map[string][]asked), followed: make(map[string]*follow)}
+}
+
+// doorWords are what a door has to understand of a protocol.
+type doorWords struct {
+	protocol string // as the daemon is told
+	session  string // the member that names one
+	refusal  func(*Error) *Error
+	asks     func(a *asked, params json.RawMessage)   // keeps of a request what matters
+	answered func(l *ledger, a asked, r gjson.Result) // a request went well
+	again    func(l *ledger) []introduced             // what a new daemon is told besides initialize
+	stale    func(l *ledger) [][]byte                 // what the client is told of a new daemon
+}
+
+type introduced struct {
+	method string
+	params any
+}
+
+var nativeWords = &doorWords{
+	session: "session_id",
+	refusal: func(e *Error) *Error { return e },
+	asks: func(a *asked, params json.RawMessage) {
+		switch a.method {
+		case "session/attach", "session/detach", "session/delete":
+			a.session = gjson.GetBytes(params, "session_id").String()
+		}
+	},
+	answered: func(l *ledger, a asked, r gjson.Result) {
+		switch a.method {
+		case "session/new":
+			l.followed[r.Get("session_id").String()] = new(follow)
+		case "session/attach":
+			l.followed[a.session] = &follow{seq: r.Get("seq").Uint()}
+		case "session/detach", "session/delete":
+			delete(l.followed, a.session)
+		}
+	},
+	again: func(*ledger) []introduced { return nil },
+	stale: func(l *ledger) [][]byte { return l.stale() },
+}
+
+// acpWords has clients on the sessions that they had. What was said while there was no daemon is nothing.
+var acpWords = &doorWords{
+	protocol: protocolACP,
+	session:  "sessionId",
+	refusal:  acpError,
+	asks: func(a *asked, params json.RawMessage) {
+		switch a.method {
+		case "session/new", "session/load", "session/resume", "session/close", "session/delete":
+			a.session = gjson.GetBytes(params, "sessionId").String()
+			a.params = json.RawMessage(gjson.GetBytes(params, "cwd").Raw)
+		}
+	},
+	answered: func(l *ledger, a asked, r gjson.Result) {
+		switch a.method {
+		case "session/new":
+			l.followed[r.Get("sessionId").String()] = &follow{dir: a.params}
+		case "session/load", "session/resume":
+			l.followed[a.session] = &follow{dir: a.params}
+		case "session/close", "session/delete":
+			delete(l.followed, a.session)
+		}
+	},
+	again: func(l *ledger) []introduced {
+		var list []introduced
+		for _, id := range slices.Sorted(maps.Keys(l.followed)) {
+			list = append(list, introduced{"session/resume", map[string]any{"sessionId": id, "cwd": l.followed[id].dir}})
+		}
+		return list
+	},
+	stale: func(*ledger) [][]byte { return nil },
 }
 
 // asks enters a message of the client.
@@ -45,7 +123,7 @@ func (l *ledger) asks(frame []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !isBatch {
-		if a, ok := newAsked(frame); ok && a.id != "" {
+		if a, ok := l.newAsked(frame); ok && a.id != "" {
 			l.alone[a.id] = append(l.alone[a.id], a)
 		}
 		return
@@ -56,7 +134,7 @@ func (l *ledger) asks(frame []byte) {
 	}
 	var all []asked
 	for _, element := range b.elements {
-		if a, ok := newAsked(element); ok {
+		if a, ok := l.newAsked(element); ok {
 			all = append(all, a)
 		}
 	}
@@ -66,19 +144,18 @@ func (l *ledger) asks(frame []byte) {
 }
 
 // newAsked is false for what gets no answer.
-func newAsked(value []byte) (asked, bool) {
+func (l *ledger) newAsked(value []byte) (asked, bool) {
 	m, refused := readMessage(value)
 	a := asked{id: m.id, method: m.method, refused: refused}
 	if refused != nil {
 		return a, true
 	}
-	switch m.method {
-	case "initialize":
+	if m.method == "initialize" {
 		if a.params = bytes.Clone(m.params); a.params == nil {
 			a.params = json.RawMessage("{}")
 		}
-	case "session/attach", "session/detach", "session/delete":
-		a.session = gjson.GetBytes(m.params, "session_id").String()
+	} else {
+		l.words.asks(&a, m.params)
 	}
 	return a, m.id != ""
 }
@@ -129,30 +206,24 @@ func (l *ledger) answered(a asked, result gjson.Result) {
 	if !result.Exists() {
 		return
 	}
-	switch a.method {
-	case "initialize":
+	if a.method == "initialize" {
 		l.hello = a.params
-	case "session/new":
-		l.followed[result.Get("session_id").String()] = new(uint64)
-	case "session/attach":
-		seq := result.Get("seq").Uint()
-		l.followed[a.session] = &seq
-	case "session/detach", "session/delete":
-		delete(l.followed, a.session)
+		return
 	}
+	l.words.answered(l, a, result)
 }
 
 // notified counts a notification. After stale the session stays: if the daemon goes before the client has attached
 // again, it has to hear it again.
 func (l *ledger) notified(frame []byte) {
 	params := gjson.GetBytes(frame, "params")
-	id := params.Get("session_id").String()
-	seq, ok := l.followed[id]
+	id := params.Get(l.words.session).String()
+	f, ok := l.followed[id]
 	if !ok {
 		return
 	}
 	if n := params.Get("seq"); n.Exists() {
-		*seq = n.Uint()
+		f.seq = n.Uint()
 	}
 	if bytes.HasPrefix(frame[len(notificationStart):], []byte(`session_update"`)) && params.Get("deleted").Bool() {
 		delete(l.followed, id)
@@ -169,7 +240,7 @@ func (l *ledger) settle() ([][]byte, error) {
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.alone)) {
 		for _, a := range l.alone[id] {
-			m, err := encodeFailure(id, a.lost())
+			m, err := encodeFailure(id, l.words.refusal(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -182,7 +253,7 @@ func (l *ledger) settle() ([][]byte, error) {
 			if i > 0 {
 				array = append(array, ',')
 			}
-			m, err := encodeFailure(a.id, a.lost())
+			m, err := encodeFailure(a.id, l.words.refusal(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -203,11 +274,14 @@ func (a asked) lost() *Error {
 	return errDaemonGone
 }
 
-// introduction is the params of the client's initialize, nil if there was none.
-func (l *ledger) introduction() json.RawMessage {
+// introduction is what a new daemon has to be told of this client.
+func (l *ledger) introduction() (said []introduced) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.hello
+	if l.hello != nil {
+		said = append(said, introduced{"initialize", l.hello})
+	}
+	return append(said, l.words.again(l)...)
 }
 
 // stale is a notification for each session that the client follows.
@@ -216,7 +290,7 @@ func (l *ledger) stale() [][]byte {
 	defer l.mu.Unlock()
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.followed)) {
-		messages = append(messages, encodeStale(session.ID(id), *l.followed[id]))
+		messages = append(messages, encodeStale(session.ID(id), l.followed[id].seq))
 	}
 	return messages
 }

@@ -63,7 +63,7 @@ func (l *Link) bounded(f func() error) error {
 }
 
 // becomeDoor leaves the link to a door's client, and is false if the daemon has gone.
-func (l *Link) becomeDoor() bool { return l.tell(methodDoor, nothing{}) }
+func (l *Link) becomeDoor(protocol string) bool { return l.tell(methodDoor, doorParams{protocol}) }
 
 // tell is false if the daemon has gone. A refusal is that of another version, and for the client to find out about.
 func (l *Link) tell(method string, params any) bool {

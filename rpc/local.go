@@ -33,7 +33,9 @@ type Status struct {
 
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
 func (s *Server) ServeLocal(ctx context.Context, conn io.ReadWriteCloser, local *Local) error {
-	return s.serveClient(ctx, newByteFrames(conn, s.config.MessageBytes), local)
+	c := s.newClient(ctx, newByteFrames(conn, s.config.MessageBytes))
+	c.local, c.sameUser = local, local != nil
+	return c.serve()
 }
 
 // The private methods.
@@ -63,8 +65,19 @@ func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {
 	return nothing{}, c.local.Leave(ctx)
 }
 
+type doorParams struct {
+	Protocol string `json:"protocol,omitempty"` // empty: the native one
+}
+
 // beDoor leaves the connection to a client of a door, who has none of these methods.
-func beDoor(_ context.Context, c *client, _ nothing) (nothing, error) {
+func beDoor(_ context.Context, c *client, p doorParams) (nothing, error) {
+	switch p.Protocol {
+	case "":
+	case protocolACP:
+		c.beEditor(true)
+	default:
+		return nothing{}, invalidParams("protocol", "%q is none of this version's", p.Protocol)
+	}
 	c.local = nil
 	return nothing{}, nil
 }

@@ -20,7 +20,14 @@ type method struct {
 	late func(ctx context.Context, c *client, params json.RawMessage) (finish, error)
 
 	patient func(c *client, params json.RawMessage) bool // of a method with both: whether this call is a late one
+
+	// own is set instead of both, by defineOwn.
+	own func(ctx context.Context, c *client, params json.RawMessage, reply reply) error
 }
+
+// reply gives a request its answer: once, from any goroutine. What the same goroutine writes before and after it is
+// written before and after it.
+type reply func(value any, err error)
 
 // waits reports whether a call is answered late.
 func (m method) waits(c *client, params json.RawMessage) bool {
@@ -77,6 +84,21 @@ func defineBoth[P, R any](m method, patient func(*client, P) bool, run func(cont
 		return decodeParams(params, reflect.ValueOf(&p).Elem(), fields, m.later) == nil && patient(c, p)
 	}
 	return both
+}
+
+// defineOwn completes an entry whose answer has its place among the updates of a session. begin is called as define's run
+// is; without an error it sees to it that reply is called, by the pump that writes those updates.
+func defineOwn[P, R any](m method, begin func(ctx context.Context, c *client, p P, reply reply) error) method {
+	m.params, m.result = reflect.TypeFor[P](), reflect.TypeFor[R]()
+	fields := fieldsOf(m.params)
+	m.own = func(ctx context.Context, c *client, params json.RawMessage, reply reply) error {
+		var p P
+		if err := decodeParams(params, reflect.ValueOf(&p).Elem(), fields, m.later); err != nil {
+			return err
+		}
+		return begin(ctx, c, p, reply)
+	}
+	return m
 }
 
 // coreMethods are those of the connection itself.

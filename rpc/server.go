@@ -54,6 +54,7 @@ type Server struct {
 	methods []method
 	byName  map[string]method
 	private map[string]method // of the unix socket alone
+	acp     map[string]method // of the Agent Client Protocol, in place of all others
 	busy    busy
 }
 
@@ -71,6 +72,7 @@ func newServer(config Config, methods []method) *Server {
 	for _, m := range localMethods() {
 		s.private[m.name] = m
 	}
+	s.acp = acpTable(s.byName)
 	return s
 }
 
@@ -83,10 +85,17 @@ func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
 	return s.serve(ctx, newByteFrames(conn, s.config.MessageBytes))
 }
 
-func (s *Server) serve(ctx context.Context, f frames) error { return s.serveClient(ctx, f, nil) }
+func (s *Server) serve(ctx context.Context, f frames) error {
+	return s.newClient(ctx, f).serve()
+}
 
-func (s *Server) serveClient(ctx context.Context, f frames, local *Local) error {
-	c := &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), local: local, sameUser: local != nil, pumps: make(map[session.ID]*pump)}
+func (s *Server) newClient(ctx context.Context, f frames) *client {
+	return &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), pumps: make(map[session.ID]*pump)}
+}
+
+// serve is the connection's life.
+func (c *client) serve() error {
+	s := c.server
 	jsonrpc2.NewConn(c.stream.ctx, c.stream, c, jsonrpc2.SetLogger(libraryLog{s.config.Log}))
 	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
 	<-c.stream.done
@@ -188,20 +197,36 @@ type client struct {
 	sameUser  bool         // it is, or is that of a client behind a door: what it asks for, its user could do without us
 	listening func() error // ends what daemon/listen began; nil: nothing
 
+	editor *editor // nil: the client speaks the native protocol
+
 	pumpsMu sync.Mutex
 	pumps   map[session.ID]*pump
+}
+
+// method finds what answers a request.
+func (c *client) method(name string) (m method, ok bool) {
+	if c.editor != nil {
+		m, ok = c.server.acp[name]
+		return m, ok
+	}
+	if m, ok = c.server.byName[name]; !ok && c.local != nil {
+		m, ok = c.server.private[name]
+	}
+	return m, ok
 }
 
 // Handle runs one request. The library calls it by turns with the stream's ReadObject.
 func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	call := c.stream.call(req.ID.Num)
-	m, ok := c.server.byName[call.method]
-	if !ok && c.local != nil {
-		m, ok = c.server.private[call.method]
-	}
+	m, ok := c.method(call.method)
 	switch {
 	case !ok:
 		c.answer(conn, req.ID, call, nil, errMethodNotFound)
+	case m.own != nil:
+		reply := func(value any, err error) { c.answer(conn, req.ID, call, value, err) }
+		if _, err := guard(func() (any, error) { return nil, m.own(call.ctx, c, call.params, reply) }); err != nil {
+			reply(nil, err)
+		}
 	case m.now != nil && !m.waits(c, call.params):
 		value, err := guard(func() (any, error) { return m.now(call.ctx, c, call.params) })
 		c.answer(conn, req.ID, call, value, err)
@@ -226,7 +251,11 @@ func (c *client) answer(conn *jsonrpc2.Conn, id jsonrpc2.ID, call *call, value a
 		call.answer, err = guard(func() ([]byte, error) { return c.stream.result(call.id, value) })
 	}
 	if err != nil {
-		call.answer, err = c.stream.failure(call.id, c.errorOf(call, err))
+		refused := c.errorOf(call, err)
+		if c.editor != nil {
+			refused = acpError(refused)
+		}
+		call.answer, err = c.stream.failure(call.id, refused)
 	}
 	if err == nil {
 		null := json.RawMessage("null")

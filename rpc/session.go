@@ -28,7 +28,7 @@ func sessionMethods() []method {
 		define(method{name: "session/list", doc: "A page of sessions, newest first."}, list),
 		define(method{name: "session/fork", doc: "Makes a session that goes on from a message of this one, and shares what was said before."}, fork),
 		defineLate(method{name: "session/compact", doc: "Has a model summarise the earlier turns; answers when that is done."}, compact),
-		define(method{name: "session/update", doc: "Sets the title or metadata."}, updateSession),
+		define(method{name: "session/update", doc: "Sets the title, metadata, or what becomes of calls of tools."}, updateSession),
 		define(method{name: "session/delete", doc: "Cancels what runs and removes the session."}, deleteSession),
 	}
 }
@@ -241,13 +241,17 @@ type updateParams struct {
 	Session  idOf[session.ID]           `json:"session_id"`
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Mode     toolMode                   `json:"tool_mode,omitzero"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 {
-		return nothing{}, invalidParams("title", "is missing; give title or metadata")
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode.IsZero() {
+		return nothing{}, invalidParams("title", "is missing; give title, metadata or tool_mode")
 	}
 	change := agent.Change{Metadata: p.Metadata}
+	if !p.Mode.IsZero() {
+		change.Mode = &p.Mode.Mode
+	}
 	if p.Title != nil {
 		title, err := readTitle(*p.Title)
 		if err != nil {

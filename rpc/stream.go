@@ -34,11 +34,12 @@ type Stream struct {
 	out    *queue
 	ctx    context.Context // of this connection: ends with it
 	end    context.CancelCauseFunc
+	habits habits // set before anything is read that depends on them
 
 	// What follows belongs to the reading goroutine.
 	batch     *batch
 	malformed int           // in a row
-	responses int           // dropped: we ask nothing
+	responses int           // dropped: we asked nothing
 	done      chan struct{} // closed by ReadObject with its error, after which the library calls it no more
 
 	mu      sync.Mutex
@@ -48,6 +49,15 @@ type Stream struct {
 	drain   *time.Timer // bounds what is written after the end
 	written bool        // nothing more is
 }
+
+// habits is where the protocols on a Stream differ.
+type habits struct {
+	cancel, member string             // the notification that cancels a request, and its member with the id
+	single         bool               // batches are refused
+	response       func(frame []byte) // takes the answers to what we ask; nil: we ask nothing. It does not wait.
+}
+
+var nativeHabits = habits{cancel: "$/cancelRequest", member: "id"}
 
 // call is a request from its admission to its answer.
 type call struct {
@@ -63,7 +73,7 @@ type call struct {
 
 // newStream begins a connection that ends with ctx. The caller hands the stream to the library and runs write.
 func newStream(ctx context.Context, f frames, limit int) *Stream {
-	s := &Stream{frames: f, limit: limit, out: newQueue(), done: make(chan struct{}),
+	s := &Stream{frames: f, limit: limit, habits: nativeHabits, out: newQueue(), done: make(chan struct{}),
 		calls: make(map[uint64]*call), ids: make(map[string]uint64)}
 	s.ctx, s.end = context.WithCancelCause(ctx)
 	return s
@@ -119,6 +129,9 @@ func (s *Stream) next() ([]byte, error) {
 // readFrame is the request in a frame; nil: there is none, or there is a batch now.
 func (s *Stream) readFrame(frame []byte) ([]byte, error) {
 	isBatch, refused := readFrame(frame)
+	if isBatch && refused == nil && s.habits.single {
+		refused = refuse("this protocol has no batches")
+	}
 	if isBatch && refused == nil {
 		s.batch, refused = newBatch(frame)
 	}
@@ -135,6 +148,10 @@ func (s *Stream) readFrame(frame []byte) ([]byte, error) {
 		return nil, s.answerRefused(m.id, refused)
 	}
 	s.malformed = 0
+	if m.response && s.habits.response != nil {
+		s.habits.response(frame)
+		return nil, nil
+	}
 	object, refused := s.admit(m, nil, 0)
 	if refused != nil {
 		return nil, s.answerRefused(m.id, refused)
@@ -148,7 +165,7 @@ func (s *Stream) admit(m message, b *batch, place int) ([]byte, *Error) {
 		s.responses++
 		return nil, nil
 	}
-	if m.id == "" && m.method == "$/cancelRequest" {
+	if m.id == "" && m.method == s.habits.cancel {
 		s.cancel(m.params)
 		return nil, nil
 	}
@@ -184,7 +201,7 @@ func (s *Stream) cancel(params json.RawMessage) {
 		return
 	}
 	for name, value := range members(params) {
-		if name != "id" {
+		if name != s.habits.member {
 			continue
 		}
 		s.mu.Lock()

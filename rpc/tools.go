@@ -66,6 +66,19 @@ type rules struct {
 	Effects map[tool.Effect]rule `json:"effects,omitempty"`
 }
 
+type toolMode struct{ tool.Mode }
+
+// MarshalText writes the word alone.
+func (m toolMode) MarshalText() ([]byte, error) { return []byte(m.Mode), nil }
+
+// IsZero reports whether none was set.
+func (m toolMode) IsZero() bool { return m.Mode == "" }
+
+// JSONSchema is what rpc.discover tells of it.
+func (toolMode) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "string", Enum: []any{tool.ModeAsk, tool.ModeEdit, tool.ModeRead}}
+}
+
 type rule struct{ tool.Rule }
 
 // JSONSchema is what rpc.discover tells of it.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -87,6 +88,7 @@ type Setting struct {
 	Level    *provider.Level            `json:"thinking_level,omitempty"`
 	Fallback *provider.Policy           `json:"fallback,omitempty"`
 	Display  *provider.Display          `json:"display,omitempty"`
+	Mode     *tool.Mode                 `json:"tool_mode,omitempty"`
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
 }

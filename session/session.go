@@ -69,6 +69,7 @@ type Settings struct {
 	Fallback provider.Policy  `json:"fallback,omitempty"`                 // empty: downgrade
 	Display  provider.Display `json:"display,omitempty"`                  // empty: summarized
 	Agent    AgentChoice      `json:"agent,omitzero"`
+	Mode     tool.Mode        `json:"tool_mode,omitempty"` // empty: ask
 }
 
 // AgentChoice is the agent that a session was made for, with what it said then: it is fixed, as the system prompt is.

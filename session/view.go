@@ -346,6 +346,9 @@ func (s *Session) Apply(e Entry) {
 		if b.Display != nil {
 			s.Display = *b.Display
 		}
+		if b.Mode != nil {
+			s.Mode = *b.Mode
+		}
 		if b.Title != nil {
 			s.Title = *b.Title
 		}

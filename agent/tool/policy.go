@@ -62,3 +62,33 @@ func stricter(a, b Rule) Rule {
 	}
 	return Allow
 }
+
+// Mode is a person's standing word on the calls of a session, which a client of the session gives as it answers questions.
+type Mode string
+
+const (
+	ModeAsk  Mode = "ask"  // as the rules say; the zero Mode is the same
+	ModeEdit Mode = "edit" // what changes data runs where the rules would ask
+	ModeRead Mode = "read" // what does not only read is refused
+)
+
+// UnmarshalText reads a mode as clients write it.
+func (m *Mode) UnmarshalText(text []byte) error {
+	switch word := Mode(text); word {
+	case ModeAsk, ModeEdit, ModeRead:
+		*m = word
+		return nil
+	}
+	return fmt.Errorf("%q is not one of ask, edit, read", text)
+}
+
+// Rule is what the mode makes of a rule. What the rules deny stays denied.
+func (m Mode) Rule(t Tool, rule Rule) Rule {
+	switch {
+	case m == ModeRead && t.Effect != Read:
+		return Deny
+	case m == ModeEdit && t.Effect == Edit && rule == Ask:
+		return Allow
+	}
+	return rule
+}

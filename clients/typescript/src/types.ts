@@ -96,6 +96,8 @@ export type ClientInfo = {
 
 export type Confirm = {
 	confirm_id: string;
+	message_id: string;
+	block: number;
 	call_id: string;
 	name: string;
 	arguments: unknown;
@@ -296,6 +298,7 @@ export type Session = {
 	thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 	preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
 	agent?: string;
+	tool_mode?: "ask" | "edit" | "read";
 	cwd: string;
 	created: number;
 	updated: number;
@@ -616,12 +619,13 @@ export interface Methods {
 			compacted: boolean;
 		};
 	};
-	/** Sets the title or metadata. */
+	/** Sets the title, metadata, or what becomes of calls of tools. */
 	"session/update": {
 		params: {
 			session_id: string;
 			title?: string;
 			metadata?: Record<string, unknown>;
+			tool_mode?: "ask" | "edit" | "read";
 		};
 		result: Record<string, unknown>;
 	};
@@ -834,6 +838,7 @@ export interface Notifications {
 		model?: ModelInForce;
 		thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 		preferred_thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+		tool_mode?: string;
 		status?: string;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
@@ -905,6 +910,8 @@ export interface Notifications {
 		ts: number;
 		turn_id?: string;
 		confirm_id: string;
+		message_id: string;
+		block: number;
 		call_id: string;
 		name: string;
 		arguments: unknown;

@@ -1,0 +1,236 @@
+package rpc
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+type acpPromptParams struct {
+	Session acpSessionID     `json:"sessionId"`
+	Prompt  []acpPromptBlock `json:"prompt"`
+}
+
+// acpPromptBlock is a ContentBlock of any type.
+type acpPromptBlock struct {
+	Type     string `json:"type"`
+	Text     string `json:"text"`
+	Data     string `json:"data"`
+	MIME     string `json:"mimeType"`
+	URI      string `json:"uri"`
+	Name     string `json:"name"`
+	Resource struct {
+		URI  string  `json:"uri"`
+		Text *string `json:"text"`
+		Blob string  `json:"blob"`
+		MIME string  `json:"mimeType"`
+	} `json:"resource"`
+}
+
+type acpPromptResult struct {
+	Stop string `json:"stopReason"`
+	Meta meta   `json:"_meta,omitempty"`
+}
+
+// stopCancelled is both protocols' word.
+const stopCancelled = "cancelled"
+
+// acpPrompt says something. The answer comes behind the last update of its turn; one that comes while a turn runs waits
+// for its own.
+func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply reply) error {
+	th, said, err := c.says(ctx, p)
+	if err != nil {
+		return err
+	}
+	// The turn may be over before the agent's answer is here: the pump waits for the lock.
+	th.mu.Lock()
+	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	if err == nil {
+		th.prompts[r.Turn], th.mine[r.Turn] = reply, true
+	}
+	th.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, func() { // at the latest with the connection; run waits where it has work
+		if errors.Is(context.Cause(ctx), errCancelRequest) {
+			c.run(func() { th.cancel(c.stream.ctx, r.Turn) })
+		}
+	})
+	return nil
+}
+
+// says is what a prompt amounts to, and the thread that its answer will be written by.
+func (c *client) says(ctx context.Context, p acpPromptParams) (th *thread, said agent.Prompt, err error) {
+	if err := p.Session.check(); err != nil {
+		return nil, said, err
+	}
+	if said, err = readACPPrompt(p.Prompt); err != nil {
+		return nil, said, err
+	}
+	if th = c.editor.thread(p.Session.ID); th != nil && c.follows(p.Session.ID) {
+		return th, said, nil
+	}
+	if _, err = c.editor.follow(ctx, p.Session.ID); err != nil {
+		return nil, said, err
+	}
+	return c.editor.thread(p.Session.ID), said, nil
+}
+
+// readACPPrompt makes a prompt of content blocks. What is no text and no image becomes text that says what it is.
+func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
+	for i, b := range blocks {
+		at := fmt.Sprintf("prompt.%d", i)
+		switch b.Type {
+		case "text":
+			if strings.TrimSpace(b.Text) != "" {
+				said.Content = append(said.Content, provider.Text{Text: b.Text})
+			}
+		case "image":
+			data, err := base64.StdEncoding.DecodeString(b.Data)
+			if err != nil || len(data) == 0 {
+				return said, invalidParams(at+".data", "is no base64, or empty")
+			}
+			said.Content = append(said.Content, provider.Media{Type: b.MIME, Data: data})
+		case "resource_link":
+			said.Content = append(said.Content, provider.Text{Text: fmt.Sprintf("[%s](%s)", b.Name, b.URI)})
+		case "resource":
+			r := b.Resource
+			switch {
+			case r.Text != nil:
+				said.Content = append(said.Content, provider.Text{Text: fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *r.Text)})
+			case strings.HasPrefix(r.MIME, "image/"):
+				data, err := base64.StdEncoding.DecodeString(r.Blob)
+				if err != nil || len(data) == 0 {
+					return said, invalidParams(at+".resource.blob", "is no base64, or empty")
+				}
+				said.Content = append(said.Content, provider.Media{Type: r.MIME, Data: data})
+			default:
+				return said, invalidParams(at+".resource", "a blob of type %q is nothing that a prompt can hold", characters(r.MIME, 100))
+			}
+		default:
+			return said, invalidParams(at+".type", "%q is none of text, image, resource_link, resource", characters(b.Type, 100))
+		}
+	}
+	if len(said.Content) == 0 {
+		return said, invalidParams("prompt", "is empty")
+	}
+	return said, readCommand(&said)
+}
+
+// commandThink is what a prompt begins with that gets another level than the session's.
+const commandThink = "think"
+
+// acpCommands are those that a prompt may begin with.
+func acpCommands() []acpWord {
+	return []acpWord{{Name: commandThink, Description: "Ask with another level of thinking, this time only",
+		Input: &acpHint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}}}
+}
+
+// readCommand takes a command off the first text of a prompt.
+func readCommand(said *agent.Prompt) error {
+	text, ok := said.Content[0].(provider.Text)
+	if !ok {
+		return nil
+	}
+	rest, ok := strings.CutPrefix(text.Text, "/"+commandThink+" ")
+	if !ok {
+		return nil
+	}
+	word, rest, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	level, err := provider.ParseLevel(word)
+	if err != nil {
+		return err
+	}
+	said.Override.Level = level
+	if rest = strings.TrimSpace(rest); rest != "" {
+		said.Content[0] = provider.Text{Text: rest}
+		return nil
+	}
+	if said.Content = said.Content[1:]; len(said.Content) == 0 {
+		return invalidParams("prompt", "says nothing behind the level")
+	}
+	return nil
+}
+
+// acpCancel ends the turn that runs and takes out what this client has waiting: an editor's stop means all of it.
+func acpCancel(ctx context.Context, c *client, p acpSessionParams) (nothing, error) {
+	if err := p.Session.check(); err != nil {
+		return nothing{}, err
+	}
+	var waiting []session.TurnID
+	if th := c.editor.thread(p.Session.ID); th != nil {
+		th.mu.Lock()
+		waiting = slices.Sorted(maps.Keys(th.prompts)) // ids grow with time
+		th.mu.Unlock()
+	}
+	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (struct{}, error) {
+		for _, turn := range slices.Backward(waiting) {
+			if err := a.Dequeue(ctx, turn); err != nil {
+				return struct{}{}, err
+			}
+		}
+		_, err := a.Cancel(ctx, "")
+		return struct{}{}, err
+	})
+	return nothing{}, err
+}
+
+// cancel ends one turn, running or queued. The answer to its prompt comes from the pump.
+func (th *thread) cancel(ctx context.Context, turn session.TurnID) {
+	c := th.e.c
+	_, err := onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
+	if err != nil && ctx.Err() == nil {
+		c.server.config.Log.Warn("a cancelled prompt goes on", "session", th.id, "turn", turn, keyError, err)
+	}
+}
+
+type acpSteerParams struct {
+	acpPromptParams
+	Meta struct {
+		Steering struct {
+			WhenIdle string `json:"idleBehavior"`
+		} `json:"steering"`
+	} `json:"_meta,omitzero"`
+}
+
+type acpSteerResult struct {
+	Outcome string `json:"outcome"`
+}
+
+// acpSteer has the turn that runs take a prompt in. It is an extension that several agents and clients share, and no part
+// of ACP: the client shows the prompt itself, and a turn that begins since none ran has no request that would be answered.
+func acpSteer(ctx context.Context, c *client, p acpSteerParams) (acpSteerResult, error) {
+	th, said, err := c.says(ctx, p.acpPromptParams)
+	if err != nil {
+		return acpSteerResult{}, err
+	}
+	said.Steer = true
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (acpSteerResult, error) {
+		if p.Meta.Steering.WhenIdle == "promptRequired" {
+			st, err := a.State(ctx)
+			if err != nil || !st.Running {
+				return acpSteerResult{"promptRequired"}, err
+			}
+		}
+		r, err := a.Prompt(ctx, said)
+		if err != nil {
+			return acpSteerResult{}, err
+		}
+		th.mine[r.Turn] = true
+		if r.Disposition == agent.Steer {
+			return acpSteerResult{"injected"}, nil
+		}
+		return acpSteerResult{"startedNewTurn"}, nil
+	})
+}

@@ -1,0 +1,100 @@
+package rpc
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// replay tells a session up to the snapshot: what was said and thought, calls with how they ended, and what the running
+// turn has so far.
+func (th *thread) replay(ctx context.Context, snap agent.Snapshot) error {
+	messages := snap.Messages
+	if snap.Turn != nil {
+		messages = slices.Concat(messages, snap.Turn.Messages)
+	}
+	messages = slices.Concat(messages, snap.Waiting)
+	results := make(map[session.MessageID]agent.Message)
+	for _, m := range messages {
+		if m.Answers != "" {
+			results[m.Answers] = m
+		}
+	}
+	for _, m := range messages {
+		var err error
+		switch {
+		case m.Answers != "":
+		case m.Role == provider.User:
+			var said provider.Blocks
+			for _, p := range m.Parts {
+				said = append(said, p.Block)
+			}
+			err = th.says(ctx, nil, string(m.ID), "user_message_chunk", said)
+		default:
+			err = th.replayReply(ctx, m, results[m.ID])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayReply tells a message of the model, with the results of its calls.
+func (th *thread) replayReply(ctx context.Context, m, results agent.Message) error {
+	calls := 0
+	tell := func(number int, b provider.Block) error {
+		id := blockID(m.ID, number)
+		switch b := b.(type) {
+		case provider.Text:
+			return th.grow(ctx, nil, "agent_message_chunk", id, b.Text)
+		case provider.Thinking:
+			return th.grow(ctx, nil, "agent_thought_chunk", id, b.Text)
+		case provider.ToolCall:
+			calls++
+			return th.replayCall(ctx, m, number, b, results, calls-1)
+		}
+		return nil
+	}
+	for _, p := range m.Parts {
+		if err := tell(p.Number, p.Block); err != nil {
+			return err
+		}
+		if t, ok := p.Block.(provider.Thinking); ok {
+			end := agent.ThinkingEnd{Message: m.ID, Block: p.Number, Kind: t.Kind, Signed: t.Signed, Tokens: t.Tokens,
+				DurationMS: t.Duration.Milliseconds()}
+			if err := th.later(&agent.Update{Session: th.id, Time: time.Now().UnixMilli(), Turn: m.Turn, Event: end}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, o := range m.Open {
+		if err := tell(o.Number, o.Block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replayCall tells a call with its final state, as far as it has one. index is its place among the calls of the message.
+func (th *thread) replayCall(ctx context.Context, m agent.Message, number int, call provider.ToolCall, results agent.Message, index int) error {
+	id := blockID(m.ID, number)
+	up := th.toolCall(id, call.Name, "", call.Input, "pending")
+	for _, p := range results.Parts {
+		if r, ok := p.Block.(provider.ToolResult); ok && p.Number == index {
+			up.Status, up.Content = resultStatus(r.Failed), resultContent(r.Blocks)
+			return th.send(ctx, nil, up)
+		}
+	}
+	if th.known(m.ID, number, call.ID) { // it runs
+		up.Status = "in_progress"
+		if output := th.call(m.ID, number, call.ID).output; output != "" {
+			up.Content = textContent(output)
+		}
+	}
+	return th.send(ctx, nil, up)
+}

@@ -1,0 +1,241 @@
+package rpc
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
+)
+
+// desk is an editor on a stage.
+type desk struct {
+	*stage
+	conn   net.Conn
+	served chan error
+	read   chan struct{}
+	last   int
+
+	mu    sync.Mutex
+	heard []string
+}
+
+// sit connects an editor that has said initialize with these capabilities.
+func (s *stage) sit(capabilities string) *desk {
+	s.Helper()
+	ours, theirs := net.Pipe()
+	d := &desk{stage: s, conn: ours, served: make(chan error, 1), read: make(chan struct{})}
+	c := s.server.newClient(s.Context(), newByteFrames(theirs, 8<<20))
+	c.beEditor(true)
+	go func() { d.served <- c.serve() }() // stand waits
+	go func() {                           // ends with the connection; stand waits
+		defer close(d.read)
+		in := bufio.NewReader(ours)
+		for {
+			line, err := in.ReadString('\n')
+			if err != nil {
+				return
+			}
+			d.mu.Lock()
+			d.heard = append(d.heard, strings.TrimSuffix(line, "\n"))
+			d.mu.Unlock()
+		}
+	}()
+	d.result("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"desk","version":"1"}}`)
+	return d
+}
+
+// stand ends the connection. What the editor was told has to be as the schema has it, where that is installed.
+func (d *desk) stand() {
+	d.Helper()
+	d.conn.Close()
+	<-d.served
+	<-d.read
+	checkACP(d.T, d.heard)
+}
+
+func (d *desk) say(text string) {
+	d.Helper()
+	if _, err := d.conn.Write([]byte(text + "\n")); err != nil {
+		d.Fatal(err)
+	}
+}
+
+// ask sends a request and does not wait for its answer.
+func (d *desk) ask(method, params string) (id string) {
+	d.Helper()
+	d.last++
+	id = fmt.Sprint(d.last)
+	d.say(request(id, method, params))
+	synctest.Wait()
+	return id
+}
+
+// got is all that was heard, once all is quiet.
+func (d *desk) got() []gjson.Result {
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []gjson.Result
+	for _, line := range d.heard {
+		list = append(list, gjson.Parse(line))
+	}
+	return list
+}
+
+// answer is that to a request, and its place among all that was heard; zero if there is none yet.
+func (d *desk) answer(id string) (gjson.Result, int) {
+	for i, m := range d.got() {
+		if !m.Get("method").Exists() && m.Get("id").Raw == id {
+			return m, i
+		}
+	}
+	return gjson.Result{}, -1
+}
+
+// result is a request's answer, which has to be there at once and no error.
+func (d *desk) result(method, params string) gjson.Result {
+	d.Helper()
+	a, _ := d.answer(d.ask(method, params))
+	if !a.Get("result").Exists() {
+		d.Fatalf("%s: %s", method, a.Raw)
+	}
+	return a.Get("result")
+}
+
+func (d *desk) refused(method, params string) gjson.Result {
+	d.Helper()
+	a, _ := d.answer(d.ask(method, params))
+	if !a.Get("error").Exists() {
+		d.Fatalf("%s: %s", method, a.Raw)
+	}
+	return a.Get("error")
+}
+
+func (d *desk) newSession() string {
+	d.Helper()
+	return d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`).Get("sessionId").String()
+}
+
+func (d *desk) prompt(session, text string) (id string) {
+	d.Helper()
+	return d.ask("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}`, session, text))
+}
+
+// story is what an editor shows from one message on: updates and answers in a line each.
+func (d *desk) story(from int) (lines []string) {
+	for _, m := range d.got()[from:] {
+		up := m.Get("params.update")
+		switch kind := up.Get("sessionUpdate").String(); {
+		case strings.HasSuffix(kind, "_chunk"):
+			lines = append(lines, kind+" "+up.Get("content.text").String())
+		case strings.HasPrefix(kind, "tool_call"):
+			lines = append(lines, strings.TrimSpace(kind+" "+up.Get("status").String()+" "+up.Get("content.#.content.text").String()))
+		case kind == "config_option_update":
+			lines = append(lines, kind+" "+currentOptions(up))
+		case kind != "":
+			lines = append(lines, kind)
+		case m.Get("method").Exists():
+			lines = append(lines, m.Get("method").String())
+		case m.Get("result.stopReason").Exists():
+			lines = append(lines, m.Get("result.stopReason").String())
+		case m.Get("error").Exists():
+			lines = append(lines, fmt.Sprint("error ", m.Get("error.code")))
+		default:
+			lines = append(lines, "result")
+		}
+	}
+	return lines
+}
+
+func currentOptions(list gjson.Result) string {
+	return strings.Join(strings.Fields(strings.Trim(list.Get("configOptions.#.currentValue").Raw, "[]")), "")
+}
+
+func (d *desk) tells(from int, want ...string) {
+	d.Helper()
+	if diff := cmp.Diff(want, d.story(from)); diff != "" {
+		d.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestACPTurn(t *testing.T) {
+	onStage(t, "think Compare| both.\nthink Again.\nsay The| second.", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		made := d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`)
+		if got, want := currentOptions(made), `"sim/claude","ask","high"`; got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+		id := made.Get("sessionId").String()
+		d.result("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","value":"mirror/claude-opus-5-5"}`, id))
+		from := len(d.got())
+		d.prompt(id, "Which?")
+		time.Sleep(time.Second)
+		d.tells(from, "agent_thought_chunk Compare", "agent_thought_chunk  both.", "agent_thought_chunk Again.",
+			"agent_message_chunk The", "agent_message_chunk  second.", "usage_update", "session_info_update", "end_turn")
+
+		var ids []string
+		for _, m := range d.got()[from:] {
+			if id := m.Get("params.update.messageId").String(); id != "" && !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+		if len(ids) != 3 || strings.TrimSuffix(ids[0], "0") != strings.TrimSuffix(ids[1], "1") {
+			t.Errorf("each block has an id of its own: %q", ids)
+		}
+		var told []string
+		for _, m := range d.got()[from:] {
+			for _, path := range []string{"params.update._meta.thinkd\\.dev/events", "result._meta.thinkd\\.dev/events"} {
+				for _, e := range m.Get(path).Array() {
+					told = append(told, strings.TrimSpace(e.Get("method").String()+" "+e.Get("params.kind").String()))
+				}
+			}
+		}
+		want := []string{"turn_start", "thinking_end summary", "thinking_end summary", "turn_end"}
+		if diff := cmp.Diff(want, told); diff != "" {
+			t.Errorf("what rides along (-want +got)\n%s", diff)
+		}
+
+		// The whole of it again, thoughts too, before the answer.
+		other := s.sit(`{}`)
+		defer other.stand()
+		from = len(other.got())
+		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[]}`, id))
+		other.tells(from, "user_message_chunk Which?", "agent_thought_chunk Compare both.", "agent_thought_chunk Again.",
+			"agent_message_chunk The second.", "result", "available_commands_update")
+		var again []string
+		for _, m := range other.got()[from:] {
+			if id := m.Get("params.update.messageId").String(); id != "" {
+				again = append(again, id)
+			}
+		}
+		if diff := cmp.Diff(ids, again[1:]); diff != "" {
+			t.Errorf("ids after a load (-live +loaded)\n%s", diff)
+		}
+
+		// And nothing of it.
+		third := s.sit(`{}`)
+		defer third.stand()
+		from = len(third.got())
+		third.ask("session/resume", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app"}`, id))
+		third.tells(from, "result", "available_commands_update")
+	})
+}
+
+func mustJSON(t *testing.T, value any) string {
+	t.Helper()
+	out, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}

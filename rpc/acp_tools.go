@@ -1,0 +1,267 @@
+package rpc
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// acpCall is a call that the client has been told of and that has no result yet.
+type acpCall struct {
+	id     string // a vendor's own id comes again in another turn; this one does not
+	output string // the end of what it has told so far
+}
+
+// call is the call of an id, made if it is new. Where a reply has an id twice, the second call is over before anything
+// else is told of the first.
+func (th *thread) call(message session.MessageID, block int, callID string) *acpCall {
+	id := blockID(message, block)
+	for _, c := range th.calls[callID] {
+		if c.id == id {
+			return c
+		}
+	}
+	c := &acpCall{id: id}
+	th.calls[callID] = append(th.calls[callID], c)
+	return c
+}
+
+func (th *thread) known(message session.MessageID, block int, callID string) bool {
+	for _, c := range th.calls[callID] {
+		if c.id == blockID(message, block) {
+			return true
+		}
+	}
+	return false
+}
+
+// last is the call that an update without a place is about, nil if there is none.
+func (th *thread) last(callID string) *acpCall {
+	if list := th.calls[callID]; len(list) > 0 {
+		return list[len(list)-1]
+	}
+	return nil
+}
+
+// tellTool tells of a call. What an update has of content replaces what was told before, so it is all there is.
+func (th *thread) tellTool(ctx context.Context, u *agent.Update) error {
+	switch e := u.Event.(type) {
+	case agent.ToolStart:
+		if th.known(e.Message, e.Block, e.CallID) {
+			if e.Host == "" { // nobody runs it, and its end comes next
+				return nil
+			}
+			return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: blockID(e.Message, e.Block), Status: "in_progress"})
+		}
+		c := th.call(e.Message, e.Block, e.CallID)
+		return th.send(ctx, u, th.toolCall(c.id, e.Name, e.Title, e.Arguments, "in_progress"))
+	case agent.ToolOutput:
+		c := th.last(e.CallID)
+		if c == nil {
+			return nil
+		}
+		c.output = tail(c.output+e.Chunk, maxChunk)
+		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: "in_progress", Content: textContent(c.output)})
+	case agent.ToolEnd:
+		c := th.last(e.CallID)
+		if c == nil {
+			return nil
+		}
+		if list := th.calls[e.CallID]; len(list) > 1 {
+			th.calls[e.CallID] = list[:len(list)-1]
+		} else {
+			delete(th.calls, e.CallID)
+		}
+		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: resultContent(e.Content)})
+	}
+	return nil
+}
+
+// toolCall is a new call as the client is told of it.
+func (th *thread) toolCall(id, name, title string, arguments json.RawMessage, status string) acpUpdate {
+	t := th.tools[name]
+	up := acpUpdate{Kind: "tool_call", Call: id, Title: cmp.Or(title, t.Title, name), ToolKind: acpToolKind(t), Status: status}
+	if len(arguments) > 0 {
+		up.Input = arguments
+	}
+	return up
+}
+
+// acpToolKind is one of ACP's words, of which the list is closed.
+func acpToolKind(t tool.Tool) string {
+	switch {
+	case t.Host == tool.Builtin && (t.Name == "list" || t.Name == "search"):
+		return "search"
+	case t.Effect == tool.Read:
+		return "read"
+	case t.Effect == tool.Edit:
+		return "edit"
+	case t.Effect == tool.Run:
+		return "execute"
+	}
+	return "other"
+}
+
+func resultStatus(failed bool) string {
+	if failed {
+		return "failed"
+	}
+	return "completed"
+}
+
+func textContent(text string) []acpToolContent {
+	return []acpToolContent{{Type: "content", Content: &acpContent{Type: "text", Text: text}}}
+}
+
+// resultContent shows a result; long text has its beginning, since people read it, and the whole is in the history.
+func resultContent(content provider.Blocks) []acpToolContent {
+	list := []acpToolContent{}
+	for _, b := range content {
+		switch b := b.(type) {
+		case provider.Text:
+			for piece := range chunksOf(b.Text) {
+				if len(piece) < len(b.Text) {
+					piece += fmt.Sprintf("\n[%d bytes in all]", len(b.Text))
+				}
+				list = append(list, textContent(piece)...)
+				break
+			}
+		case provider.Media:
+			shown := acpMedia(b)
+			list = append(list, acpToolContent{Type: "content", Content: &shown})
+		}
+	}
+	return list
+}
+
+// acpMedia is an image, or a line that says what is not shown.
+func acpMedia(b provider.Media) acpContent {
+	if size := base64.StdEncoding.EncodedLen(len(b.Data)); b.Kind() != "image" || size > acpMessageBytes/2 {
+		return acpContent{Type: "text", Text: fmt.Sprintf("[%s, %d bytes]", b.Type, len(b.Data))}
+	}
+	return acpContent{Type: "image", MIME: b.Type, Data: base64.StdEncoding.EncodeToString(b.Data)}
+}
+
+// tail is the end of a text, of whole characters.
+func tail(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[len(text)-limit:], "")
+}
+
+// acpPermission asks whether a call may run.
+type acpPermission struct {
+	Session session.ID      `json:"sessionId"`
+	Call    acpPermitted    `json:"toolCall"`
+	Options []acpPermitWord `json:"options"`
+	Meta    meta            `json:"_meta,omitempty"`
+}
+
+type acpPermitted struct {
+	ID     string          `json:"toolCallId"`
+	Title  string          `json:"title,omitempty"`
+	Kind   string          `json:"kind,omitempty"`
+	Status string          `json:"status"`
+	Input  json.RawMessage `json:"rawInput,omitempty"`
+}
+
+type acpPermitWord struct {
+	ID   string `json:"optionId"`
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+}
+
+// permitWords are the actions of a question in ACP's words.
+var permitWords = map[session.Action]acpPermitWord{
+	session.AllowOnce:    {string(session.AllowOnce), "Allow", "allow_once"},
+	session.AllowSession: {string(session.AllowSession), "Allow for this session", "allow_always"},
+	session.Deny:         {string(session.Deny), "Refuse", "reject_once"},
+}
+
+// question asks the client what the session asks. It may have an answer of somebody else at any time, and the request is
+// taken back then. u is nil where the question was open before.
+func (th *thread) question(ctx context.Context, u *agent.Update, q agent.Confirm) error {
+	if th.questions[q.ID] != nil {
+		return nil
+	}
+	c := th.call(q.Reply, q.Block, q.CallID)
+	call := th.toolCall(c.id, q.Name, q.Title, q.Arguments, "pending")
+	if err := th.send(ctx, u, call); err != nil {
+		return err
+	}
+	p := acpPermission{Session: th.id, Call: acpPermitted{c.id, call.Title, call.ToolKind, "pending", q.Arguments},
+		Meta: meta{metaKey + "/confirm": map[string]any{"confirmId": q.ID, "message": q.Message, "until": q.Until}}}
+	for _, action := range q.Actions {
+		if word, ok := permitWords[action]; ok {
+			p.Options = append(p.Options, word)
+		}
+	}
+	r, err := th.e.ask(ctx, "session/request_permission", p)
+	if err != nil {
+		return err
+	}
+	asking, cancel := context.WithCancel(th.e.c.stream.ctx)
+	th.questions[q.ID] = &acpQuestion{r, cancel}
+	th.e.c.run(func() { // ends with the answer, by cancel, or with the connection; serve waits
+		defer cancel()
+		th.permit(asking, r, q)
+	})
+	return nil
+}
+
+// permit hands on the client's answer. A client that cannot ask says nothing: another may, and silence is a no.
+func (th *thread) permit(ctx context.Context, r *acpAsked, q agent.Confirm) {
+	c := th.e.c
+	result, err := r.wait(ctx)
+	if err != nil {
+		if !errors.Is(err, errUnasked) && !errors.Is(err, errGone) {
+			c.server.config.Log.Info("an editor does not answer a question", "session", th.id, keyError, err)
+		}
+		return
+	}
+	action := session.Deny
+	if gjson.GetBytes(result, "outcome.outcome").String() == "selected" {
+		action = session.Action(gjson.GetBytes(result, "outcome.optionId").String())
+	}
+	_, err = onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Answer(ctx, q.ID, action, c.name) })
+	if err != nil && ctx.Err() == nil {
+		c.server.config.Log.Info("an editor's answer is of no use", "session", th.id, keyError, err)
+	}
+}
+
+// acpQuestion is a question that the client has before it.
+type acpQuestion struct {
+	asked  *acpAsked
+	cancel context.CancelFunc // ends who waits for the answer
+}
+
+// resolved takes a question back that is over.
+func (th *thread) resolved(ctx context.Context, id string) error {
+	q := th.questions[id]
+	if q == nil {
+		return nil
+	}
+	delete(th.questions, id)
+	defer q.cancel()
+	return q.asked.takeBack(ctx)
+}
+
+// unask takes all questions back; they stay open in the session.
+func (th *thread) unask() {
+	for id, q := range th.questions {
+		q.cancel()
+		delete(th.questions, id)
+	}
+}
