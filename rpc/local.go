@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/thinkd/thinkd/session"
 )
 
 // Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
@@ -18,6 +20,11 @@ type Local struct {
 	// Listen serves clients at a TCP address until close is called, and answers where a browser finds it. Its errors
 	// reach the caller as they are. nil: this daemon cannot.
 	Listen func(address string) (url string, close func() error, err error)
+
+	// Backup copies the store to a new file and checks the copy; Check makes a copy for that alone. Their errors reach
+	// the caller as they are. nil: the store of this daemon is no file.
+	Backup func(ctx context.Context, path string) (session.Report, error)
+	Check  func(ctx context.Context) (session.Report, error)
 }
 
 // Status is a daemon as its own commands see it.
@@ -44,6 +51,8 @@ const (
 	methodLeave  = "daemon/leave"
 	methodListen = "daemon/listen"
 	methodDoor   = "daemon/door"
+	methodBackup = "daemon/backup"
+	methodCheck  = "daemon/check"
 )
 
 func localMethods() []method {
@@ -52,6 +61,8 @@ func localMethods() []method {
 		define(method{name: methodLeave}, leave),
 		define(method{name: methodListen}, listen),
 		define(method{name: methodDoor}, beDoor),
+		defineLate(method{name: methodBackup}, backup),
+		defineLate(method{name: methodCheck}, check),
 	}
 }
 

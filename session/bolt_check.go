@@ -21,6 +21,8 @@ import (
 type inventory struct {
 	store   string       // the store's id
 	tx      uint64       // the number of the last commit
+	size    int64        // in bytes, of all pages
+	free    int64        // and of those that nothing uses
 	damaged map[ID]error // sessions that cannot be read; the others can
 	whole   bool         // the logs have been walked too
 }
@@ -71,6 +73,7 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	if err := p.readSessions(top, taken, inv); err != nil {
 		return nil, damagedFile(err)
 	}
+	inv.size, inv.free = int64(p.head.Count)*int64(p.size), int64(len(free))*int64(p.size)
 	inUse := taken.count()
 	for _, id := range free {
 		if taken.has(id) {
@@ -257,6 +260,8 @@ type Report struct {
 	Store    string // the store's id
 	Sessions int
 	Entries  int
+	Size     int64    // of the file, in bytes
+	Free     int64    // of Size: pages without use, which later writes take before the file grows
 	Damaged  []Damage // in order of ID
 }
 
@@ -288,7 +293,12 @@ func CheckFile(ctx context.Context, path string) (Report, error) {
 	if !there {
 		return Report{}, fmt.Errorf("%s: %w", filepath.Base(path), os.ErrNotExist)
 	}
-	b := &Bolt{path: path, store: m.store}
+	return checkFile(ctx, path, m.store)
+}
+
+// checkFile is CheckFile for a file that nobody else writes to. An empty store is any.
+func checkFile(ctx context.Context, path, store string) (Report, error) {
+	b := &Bolt{path: path, store: store}
 	inv, err := b.openFile(true, readOnly)
 	if err != nil {
 		return Report{}, err
@@ -300,7 +310,7 @@ func CheckFile(ctx context.Context, path string) (Report, error) {
 			return Report{}, err
 		}
 	}
-	r := Report{Store: inv.store}
+	r := Report{Store: inv.store, Size: inv.size, Free: inv.free}
 	err = b.eachSession(func(id ID) error {
 		r.Sessions++
 		n, err := b.checkSession(ctx, id)

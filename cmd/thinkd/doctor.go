@@ -11,24 +11,36 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
-	return &cobra.Command{
+	var check, compact bool
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the config, which keys are there, and the store",
-		Args:  cobra.NoArgs,
+		Long: `Check the config, which keys are there, and the store: every page, record and entry.
+A store that is in use is left alone, or checked in a copy that is made for that.
+A store that is damaged is never changed.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if compact {
+				return p.compactStore(cmd.Context())
+			}
 			well := p.checkConfig()
 			well = p.checkSettings() && well
-			well = p.checkStore(cmd.Context()) && well
+			well = p.checkStore(cmd.Context(), check) && well
 			if !well {
 				return errSaid
 			}
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&check, "check", false, "check the store also while a daemon has it; needs room for a copy")
+	cmd.Flags().BoolVar(&compact, "compact", false, "write the store anew without its free space; no daemon may have it, and there must be room for both")
+	cmd.MarkFlagsMutuallyExclusive("check", "compact")
+	return cmd
 }
 
 // finding prints one line of the report.
@@ -96,15 +108,18 @@ func (p *program) checkSettings() bool {
 	return p.finding("settings", err, path)
 }
 
-func (p *program) checkStore(ctx context.Context) bool {
+func (p *program) checkStore(ctx context.Context, inUse bool) bool {
 	dir, err := p.data()
 	if err != nil {
 		return p.finding("store", err, "")
 	}
 	if link, err := greet(ctx, dir); err == nil {
+		if inUse {
+			return p.checkInUse(ctx, dir, link)
+		}
 		s := link.Status
 		return p.finding("daemon", link.Close(), fmt.Sprintf(
-			"process %d, version %s, serves %s: %d other clients, %d turns running; end it to have the store checked",
+			"process %d, version %s, serves %s: %d other clients, %d turns running; doctor --check checks the store as well",
 			s.PID, s.Version, dir, s.Clients-1, s.Running))
 	}
 	path := filepath.Join(dir, "thinkd.db")
@@ -115,9 +130,35 @@ func (p *program) checkStore(ctx context.Context) bool {
 	if locked, ok := errors.AsType[*session.LockedError](err); ok {
 		return p.finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to have it checked", path, locked))
 	}
-	well := p.finding("store", err, fmt.Sprintf("%s: %d sessions, %d entries", path, report.Sessions, report.Entries))
-	for _, d := range report.Damaged {
-		well = p.finding("session "+string(d.ID), d.Err, "") && well
+	if err != nil {
+		return p.finding("store", err, "")
 	}
-	return well
+	return p.storeFinding("store", path, rpc.NewStoreReport(report))
+}
+
+// checkInUse has the daemon check its own store.
+func (p *program) checkInUse(ctx context.Context, dir string, link *rpc.Link) bool {
+	stop := context.AfterFunc(ctx, func() { link.Close() })
+	report, err := link.Check()
+	if !stop() {
+		err = errInterrupted
+	}
+	if err := errors.Join(err, link.Close()); err != nil {
+		return p.finding("store", err, "")
+	}
+	return p.storeFinding("store", filepath.Join(dir, "thinkd.db"), report)
+}
+
+func (p *program) compactStore(ctx context.Context) error {
+	dir, err := p.data()
+	if err != nil {
+		return err
+	}
+	before, after, err := session.Compact(ctx, filepath.Join(dir, "thinkd.db"))
+	if err != nil {
+		return err
+	}
+	p.finding("store", nil, fmt.Sprintf("written anew: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
+		before.Size>>10, before.Free>>10, after.Size>>10, after.Sessions, after.Entries))
+	return nil
 }

@@ -160,10 +160,19 @@ func (h *host) accept() {
 		}
 		h.connections.Go(func() { // ends with the client or with h.serving; run waits
 			defer h.leave(conn)
-			err := h.daemon.server.ServeLocal(h.serving, conn, &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen})
+			err := h.daemon.server.ServeLocal(h.serving, conn, h.local())
 			h.log.Debug("a client has gone", "err", err)
 		})
 	}
+}
+
+// local is what commands of the same user may ask.
+func (h *host) local() *rpc.Local {
+	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen}
+	if store, ok := h.daemon.store.(*session.Bolt); ok {
+		local.Backup, local.Check = store.Backup, store.Check
+	}
+	return local
 }
 
 func (h *host) enter(conn net.Conn) bool {

@@ -14,8 +14,9 @@ import (
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "sessions", Short: "List, show, export and delete sessions"}
-	cmd.AddCommand(p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(), p.sessionsDeleteCommand())
+	cmd := &cobra.Command{Use: "sessions", Short: "List, show, export, delete and back up sessions"}
+	cmd.AddCommand(p.sessionsListCommand(), p.sessionsShowCommand(), p.sessionsExportCommand(), p.sessionsDeleteCommand(),
+		p.sessionsBackupCommand())
 	return cmd
 }
 
