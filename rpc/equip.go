@@ -44,7 +44,7 @@ func (t *newTools) UnmarshalJSON(data []byte) error {
 	if json.Unmarshal(data, &word) == nil {
 		t.builtin = word == builtinWord
 		if !t.builtin {
-			return fmt.Errorf("%q is none of builtin", word)
+			return fmt.Errorf("%q is not the word builtin", word)
 		}
 		return nil
 	}
