@@ -17,6 +17,7 @@ type course struct {
 	model session.ModelRef // zero: no changes are said
 	first provider.Level   // empty: no turn with an effort so far
 	now   provider.Level
+	said  bool // a change was said
 }
 
 // newCourse is for a call with c: none where its model or its decision has no effort that could change in place.
@@ -29,18 +30,21 @@ func newCourse(c choice) course {
 
 // turn goes on to a turn and returns the effort to say in front of it, empty where it is as before.
 func (c *course) turn(start session.TurnStart) provider.Level {
-	effort := start.Reasoning.Effective
-	if c.model == (session.ModelRef{}) || start.Model != c.model || effort.Rank() <= provider.On.Rank() {
+	if c.model == (session.ModelRef{}) || start.Model != c.model {
 		return ""
 	}
-	switch c.now {
-	case effort:
+	return c.to(start.Reasoning.Effective)
+}
+
+func (c *course) to(effort provider.Level) provider.Level {
+	switch {
+	case effort.Rank() <= provider.On.Rank() || effort == c.now:
 		return ""
-	case "":
+	case c.now == "":
 		c.first, c.now = effort, effort
 		return ""
 	}
-	c.now = effort
+	c.now, c.said = effort, true
 	return effort
 }
 
@@ -51,27 +55,30 @@ func (c *course) skip(turns []*session.Turn) provider.Level {
 			c.turn(*t.Start)
 		}
 	}
-	if c.now == c.first {
+	if c.said = c.now != c.first; !c.said {
 		return ""
 	}
 	return c.now
 }
 
-// opening is the effort that stays at the top of a call with c, empty where that is c's own.
-func opening(v *session.View, c choice) provider.Level {
+// upTo is how it went in all that was said, up to a call with c.
+func upTo(v *session.View, c choice) course {
 	way := newCourse(c)
 	if way.model == (session.ModelRef{}) {
-		return ""
+		return way
 	}
-	for _, t := range v.Turns {
+	first := 0
+	if v.Compaction() != nil {
+		first, _ = v.Rest()
+		way.skip(v.Turns[:first+1])
+	}
+	for _, t := range v.Turns[first:] {
 		if spoken(t) {
 			way.turn(*t.Start)
 		}
-		if way.first != "" {
-			return way.first
-		}
 	}
-	return c.decision.Control.Effort
+	way.to(c.decision.Control.Effort)
+	return way
 }
 
 // Cache is what becomes of the vendor's prompt cache with a call, as far as that depends on what is sent. The zero value
@@ -124,7 +131,8 @@ func (s *state) answered(but *session.Turn) *session.Turn {
 
 // asked is what the decision on thinking depends on of a call with c.
 func (s *state) asked(c choice) *provider.Request {
-	return &provider.Request{Model: c.model, Decision: c.decision, Repairs: repairs(s.view), Opening: opening(s.view, c)}
+	way := upTo(s.view, c)
+	return &provider.Request{Model: c.model, Decision: c.decision, Repairs: repairs(s.view), Opening: way.first, Changed: way.said}
 }
 
 func repairs(v *session.View) []provider.Repair {

@@ -30,8 +30,10 @@ type Request struct {
 	// Opening is the effort that the conversation began with on this model, if the model takes changes of it inside of
 	// the conversation ([Capability.InPlace]) and the decision names an effort. It stays where the decision's effort
 	// would go, and each change is said in front of the message that has it as its Effort: so the vendor's cache of all
-	// before is of use. Empty: the decision's effort goes where it always does.
+	// before is of use. Empty: the decision's effort goes where it always does. Changed says that there is such a change,
+	// the last of which is to the decision's effort.
 	Opening Level
+	Changed bool
 
 	MaxTokens   int // 0: what the adapter's API and the row suggest
 	Temperature *float64

@@ -258,6 +258,7 @@ type conversation struct {
 	id        string
 	model     string // without its provider
 	first     string // the effort of the first turn that had one
+	changed   bool   // a later one had another
 	preferred string // the level that was accepted last
 	starts    []json.RawMessage
 	ended     string // the turn that ended last
@@ -424,7 +425,8 @@ func (s *conversation) inPlace(want *expected) (effort string, top map[string]an
 	}
 	top = maps.Clone(want.wire.(map[string]any))
 	top["output_config"] = map[string]any{"effort": s.first}
-	if want.wire = any(top); effort != s.first {
+	s.changed = s.changed || effort != s.first
+	if want.wire = any(top); s.changed {
 		wire := maps.Clone(top)
 		wire["messages"] = []any{map[string]any{"role": "system", "content": []any{}, "output_config": map[string]any{"effort": effort}}}
 		want.wire = wire

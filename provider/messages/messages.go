@@ -105,7 +105,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 		return nil, err
 	}
 	w := wire{control: c}
-	if now := req.Decision.Control.Effort; inPlace(req) && now != req.Opening {
+	if now := req.Decision.Control.Effort; inPlace(req) && req.Changed {
 		w.Messages = []message{effortChange(now)}
 	}
 	return provider.Encode(w)
