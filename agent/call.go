@@ -54,7 +54,7 @@ func (s *state) startCall() {
 	now := time.Now()
 	c := &call{steps: make(chan step, stepsAhead), stop: stop, begun: now, content: now}
 	r.call = c
-	api := r.provider
+	api, cfg := r.provider, s.cfg
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
 		defer close(c.steps)
@@ -73,6 +73,11 @@ func (s *state) startCall() {
 				send(step{err: &internalError{ref}})
 			}
 		}()
+		for _, missing := range cfg.load(req) {
+			if !send(step{event: missing}) {
+				return
+			}
+		}
 		for event, err := range api.Stream(ctx, req) {
 			if !send(step{event, err}) || err != nil {
 				return

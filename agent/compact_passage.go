@@ -161,7 +161,7 @@ func writeSaid(b *strings.Builder, m *session.Message) {
 		case provider.Text:
 			fmt.Fprintf(b, "[%s]\n%s\n\n", who, block.Text)
 		case provider.Media:
-			fmt.Fprintf(b, "[%s: %s of %d bytes]\n\n", who, block.Type, len(block.Data))
+			fmt.Fprintf(b, "[%s: %s of %d bytes]\n\n", who, block.Type, max(len(block.Data), block.Size))
 		case provider.ToolCall:
 			fmt.Fprintf(b, "[assistant calls %s]\n%s\n\n", block.Name, abridged(string(block.Input)+block.Invalid, maxResultSummed, tooLongToSum))
 		case provider.ToolResult:
@@ -175,7 +175,7 @@ func writeSaid(b *strings.Builder, m *session.Message) {
 				case provider.Text:
 					fmt.Fprintln(b, abridged(inner.Text, maxResultSummed, tooLongToSum))
 				case provider.Media:
-					fmt.Fprintf(b, "%s of %d bytes\n", inner.Type, len(inner.Data))
+					fmt.Fprintf(b, "%s of %d bytes\n", inner.Type, max(len(inner.Data), inner.Size))
 				}
 			}
 			b.WriteString("\n")

@@ -182,7 +182,7 @@ const (
 	Warning Severity = "warning"
 )
 
-// Kinds of notice that the agent gives itself; adapters give theirs as a provider.NoticeKind.
+// Kinds of notice that the agent gives itself (see also noticeMissing); adapters give theirs as a provider.NoticeKind.
 const (
 	noticeSimulator     = "simulator"
 	noticeClamped       = "level_clamped"

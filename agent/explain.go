@@ -21,6 +21,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 	type asked struct {
 		choice
 		req *provider.Request
+		cfg Config
 	}
 	q, err := ask(ctx, a, func(s *state) (asked, error) {
 		set := s.view.Session.Settings
@@ -31,7 +32,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 			set.Level = o.Level
 		}
 		c, err := s.decide(set, session.Override{})
-		return asked{c, s.requestFor(c)}, err
+		return asked{c, s.requestFor(c), s.cfg}, err
 	})
 	e := Explanation{Model: q.model, Decision: q.decision, Cache: q.cache}
 	if e.Cache.State == "" { // nothing was said yet, so nothing can be lost
@@ -41,6 +42,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 		return e, err
 	}
 	if p, ok := q.provider.(provider.Converter); ok { // here, since it may take a while, and the session goes on
+		q.cfg.load(q.req) // what is missing is told where it is sent
 		c, err := p.Convert(q.req)
 		switch {
 		case err == nil:

@@ -199,6 +199,11 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 			if s.ended != nil {
 				return struct{}{}, s.ended
 			}
+			if s.cfg.Blobs != nil { // first: after a crash they may be looked for in vain, but not forgotten
+				if err := s.cfg.Blobs.Due(); err != nil {
+					s.log.Warn("media of deleted sessions stay until another one is deleted", "err", err)
+				}
+			}
 			if err := s.cfg.Store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {
 				s.storeFailed(err) // it may be gone all the same
 				return struct{}{}, err

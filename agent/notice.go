@@ -73,6 +73,15 @@ func (s *state) notice(n provider.Notice) {
 		return
 	}
 	severity := Info
+	if n.Kind == noticeMissing {
+		if s.told.missing[n.Text] {
+			return
+		}
+		if s.told.missing == nil {
+			s.told.missing = make(map[string]bool)
+		}
+		s.told.missing[n.Text], severity = true, Warning
+	}
 	if n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
 		severity = Warning
 	}

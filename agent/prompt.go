@@ -99,8 +99,12 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	case busy:
 		r.Disposition = Enqueue
 	}
-	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: p.Content, Override: p.Override, Stamp: p.Stamp,
-		Queued: busy, Steer: into != ""}, PromptStored{r.Message, p.Content, r.Disposition, into}}
+	content, err := s.cfg.stored(p.Content)
+	if err != nil {
+		return Receipt{}, err
+	}
+	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: content, Override: p.Override, Stamp: p.Stamp,
+		Queued: busy, Steer: into != ""}, PromptStored{r.Message, content, r.Disposition, into}}
 	if r.Disposition == Started {
 		if err := s.record(stored, c.start(r.Turn)); err != nil {
 			return Receipt{}, err

@@ -256,7 +256,7 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 		facts = append(facts, fact{s.run.ID, nil, ToolOutput{c.ID, rest}})
 	}
 	end := session.ToolEnd{Message: rd.results, Number: c.index, Reply: rd.reply, CallID: c.ID,
-		Content: s.fitting(result.Blocks), Failed: result.Failed}
+		Content: s.result(s.fitting(result.Blocks)), Failed: result.Failed}
 	if !c.begun.IsZero() {
 		end.DurationMS = time.Since(c.begun).Milliseconds()
 	}

@@ -88,10 +88,12 @@ type ToolResult struct {
 	Failed bool
 }
 
-// Media is an image or a document.
+// Media is an image or a document. What is kept elsewhere has no Data, but a Hash and a Size; adapters get it with Data.
 type Media struct {
 	Type string // MIME type
 	Data []byte
+	Hash string // SHA-256 of the data, in hexadecimal digits; empty: it is here
+	Size int    // bytes, where Hash is given
 }
 
 // Opaque is a block that this build does not know. It is never shown, and its vendor gets it back as it was.
@@ -140,6 +142,8 @@ type wireBlock struct {
 
 	MimeType string `json:"mime_type,omitempty"` // media
 	Data     []byte `json:"data,omitempty"`
+	Hash     string `json:"hash,omitempty"` // in logs alone
+	Size     int    `json:"size,omitempty"`
 
 	State *State `json:"state,omitempty"`
 }
@@ -170,7 +174,7 @@ func (b ToolResult) wire() wireBlock {
 }
 
 func (b Media) wire() wireBlock {
-	return wireBlock{Type: KindMedia, MimeType: b.Type, Data: b.Data}
+	return wireBlock{Type: KindMedia, MimeType: b.Type, Data: b.Data, Hash: b.Hash, Size: b.Size}
 }
 
 func (b Opaque) wire() wireBlock {
@@ -227,7 +231,7 @@ func (w wireBlock) block() (Block, error) {
 		if w.MimeType == "" {
 			return nil, fmt.Errorf("mime_type: missing")
 		}
-		return Media{Type: w.MimeType, Data: w.Data}, nil
+		return Media{Type: w.MimeType, Data: w.Data, Hash: w.Hash, Size: w.Size}, nil
 	case KindOpaque:
 		return Opaque{State: state}, nil
 	}

@@ -124,6 +124,9 @@ func speaker(m agent.Message) string {
 // writeMarkdown writes a block, thinking as a quotation. It gives back what is left of the room.
 func writeMarkdown(out *strings.Builder, b provider.Block, room int) int {
 	before := out.Len()
+	if media, ok := b.(provider.Media); ok { // its data is not shown, so it needs no room
+		b = provider.Media{Type: media.Type}
+	}
 	b, whole := cut(b, room)
 	switch b := b.(type) {
 	case provider.Text:

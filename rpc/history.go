@@ -101,7 +101,7 @@ func (s *Server) newest(list []agent.Message, room, least int) ([]wireMessage, e
 func (s *Server) fit(list iter.Seq[agent.Message], room, least int) ([]wireMessage, error) {
 	shown := []wireMessage{}
 	for m := range list {
-		w, err := newWireMessage(m, s.messageRoom())
+		w, err := s.messageOf(m, s.messageRoom())
 		if err != nil {
 			return nil, err
 		}

@@ -118,10 +118,11 @@ func toolResult(ctx context.Context, c *client, p toolResultParams) (nothing, er
 			if len(b.Data) == 0 {
 				return nothing{}, invalidParams("content", "block %d has no data", i)
 			}
+			p.Content[i] = provider.Media{Type: b.Type, Data: b.Data} // as in a prompt
 		default:
 			return nothing{}, invalidParams("content", "block %d is a %s; a result has text and media", i, provider.KindOf(b))
 		}
-		content = append(content, provider.WithoutState(b))
+		content = append(content, provider.WithoutState(p.Content[i]))
 	}
 	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (nothing, error) {
 		return nothing{}, a.ToolResult(ctx, p.Call, content, p.Failed)

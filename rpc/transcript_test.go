@@ -147,7 +147,11 @@ func newStage(t *testing.T, script string, messageBytes int) *stage {
 		api = newScripted(script, map[string]adapter{"messages": keyless,
 			"responses": responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "https://keyless.invalid"})})
 	}
-	s.config = agent.Config{Store: s.store, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
+	blobs, err := session.OpenBlobs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.config = agent.Config{Store: s.store, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
 		Provider: func(string) provider.Provider { return api }}
 	s.gate <- struct{}{}
 	s.connect()

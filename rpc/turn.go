@@ -110,10 +110,11 @@ func (p promptParams) content() (provider.Blocks, error) {
 			if len(b.Data) == 0 {
 				return nil, invalidParams("content", "block %d has no data", i)
 			}
+			p.Content[i] = provider.Media{Type: b.Type, Data: b.Data} // nobody but the log refers to what is kept
 		default:
 			return nil, invalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
 		}
-		content = append(content, provider.WithoutState(b))
+		content = append(content, provider.WithoutState(p.Content[i]))
 	}
 	return content, nil
 }
@@ -144,7 +145,7 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 			r.Reasoning = newReasoning(e.Start.Reasoning)
 		}
 		if e.Message != nil {
-			m, err := newWireMessage(*e.Message, c.server.messageRoom())
+			m, err := c.server.messageOf(*e.Message, c.server.messageRoom())
 			if err != nil {
 				return waitResult{}, err
 			}

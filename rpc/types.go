@@ -193,6 +193,9 @@ func cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 		t.Blocks = blocks
 		return t, whole
 	case provider.Media:
+		if t.Hash != "" { // it is kept elsewhere, and was not fetched
+			return provider.Media{Type: t.Type}, false
+		}
 		if base64.StdEncoding.EncodedLen(len(t.Data)) > limit {
 			t.Data = nil
 			return t, false

@@ -39,7 +39,7 @@ func (s *Server) encodeUpdate(u *agent.Update) []byte {
 	case agent.MessageDelta:
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
 	default:
-		if members := eventMembers(u.Event, s.messageRoom()); len(members) > len(`{}`) {
+		if members := eventMembers(s.eventOf(u.Event, s.messageRoom()), s.messageRoom()); len(members) > len(`{}`) {
 			out = append(out, ',')
 			out = append(out, members[1:len(members)-1]...)
 		}

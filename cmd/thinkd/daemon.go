@@ -31,6 +31,7 @@ type daemon struct {
 	serve       serveConfig
 	url         atomic.Value // string: where browsers are served; empty: nowhere
 	fingerprint string       // of the config
+	stopSweep   func()       // nil: none runs
 	lost        chan error   // one fits: the store's file is not ours any more, and the daemon is to end
 }
 
@@ -53,12 +54,16 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, err
 	}
 	var dir string // empty: nothing is kept
+	var blobs *session.Blobs
 	if store == nil {
 		if dir, err = p.data(); err != nil {
 			return nil, err
 		}
 		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: d.storeState}); err != nil {
 			return nil, dataError(err)
+		}
+		if blobs, err = session.OpenBlobs(dir); err != nil {
+			return nil, errors.Join(dataError(err), store.Close())
 		}
 		if keys, err = openKeys(dir); err != nil { // by the store's lock it is ours
 			return nil, errors.Join(err, store.Close())
@@ -83,7 +88,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	}
 	d.hosts = openToolHosts(c, log)
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
-		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Blobs: blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
 		CompactAt: c.Limits.CompactAt,
@@ -103,7 +108,28 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Tools:        d.hosts.tools(c),
 		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
 	})
+	if blobs != nil {
+		d.sweep(blobs)
+	}
 	return d, nil
+}
+
+// sweep removes media that no session has any more, while the daemon works; close ends it and waits.
+func (d *daemon) sweep(blobs *session.Blobs) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	d.stopSweep = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		removed, err := blobs.Sweep(ctx, d.store)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			d.log.Warn("media that no session has stay for now", "err", err)
+		case removed > 0:
+			d.log.Info("media that no session has were removed", "files", removed)
+		}
+	}()
 }
 
 // dataError says what to do about a directory that the system refuses. The store's own errors say so themselves.
@@ -142,6 +168,9 @@ func (p *program) data() (string, error) {
 // close interrupts what runs, waits for it, and closes the store.
 func (d *daemon) close() error {
 	var errs []error
+	if d.stopSweep != nil {
+		d.stopSweep()
+	}
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())
 	}

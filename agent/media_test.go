@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Media are kept once, beside the log; the session holds none, and a request has them. One that is lost is told.
+func TestMediaAreKeptOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		image := bytes.Repeat([]byte("picture "), 10_000)
+		scan := bytes.Repeat([]byte("scan "), 10_000)
+		h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult {
+			return provider.ToolResult{Blocks: provider.Blocks{provider.Text{Text: "seen"}, provider.Media{Type: "image/png", Data: scan}}}
+		}}
+		b, id := toolBench(t, h)
+		defer b.close()
+		dir := t.TempDir()
+		blobs, err := session.OpenBlobs(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.group.Close()
+		b.cfg.Blobs = blobs
+		b.start()
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		say := func(content ...provider.Block) Ended {
+			t.Helper()
+			r, err := b.agent(id).Prompt(t.Context(), Prompt{Content: content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := b.agent(id).Wait(t.Context(), r.Turn)
+			if err != nil || e.End.StopReason != "end_turn" {
+				t.Fatalf("%+v, %v", e.End, err)
+			}
+			return e
+		}
+		// A hash that somebody else gives names nothing.
+		shown := provider.Media{Type: "image/png", Data: image, Hash: strings.Repeat("0", 64)}
+		b.fake.scripts = []script{calls("a", `{}`)}
+		say(provider.Text{Text: "What is this?"}, shown)
+		say(provider.Media{Type: "image/png", Data: image})
+		files, err := os.ReadDir(filepath.Join(dir, "blobs"))
+		if err != nil || len(files) != 2 {
+			t.Errorf("%d files, %v", len(files), err)
+		}
+		entries, err := b.store.Entries(t.Context(), id, 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := json.Marshal(entries)
+		if err != nil || len(log) > 20_000 || !bytes.Contains(log, []byte(`"hash":"`)) {
+			t.Errorf("the log has %d bytes, %v", len(log), err)
+		}
+		media := func(n int) (list []string) {
+			for _, m := range b.fake.requests[n].Messages {
+				for _, block := range m.Blocks {
+					inner := provider.Blocks{block}
+					if r, ok := block.(provider.ToolResult); ok {
+						inner = r.Blocks
+					}
+					for _, b := range inner {
+						switch b := b.(type) {
+						case provider.Media:
+							list = append(list, string(b.Data[:4])+b.Hash)
+						case provider.Text:
+							if strings.Contains(b.Text, "missing") {
+								list = append(list, b.Text)
+							}
+						}
+					}
+				}
+			}
+			return list
+		}
+		check(t, "sent", media(2), []string{"pict", "scan", "pict"})
+		check(t, "told", notices(sub), []string(nil))
+		for _, m := range b.said(id) {
+			for _, p := range m.Parts {
+				if media, ok := p.Block.(provider.Media); ok && (len(media.Data) > 0 || media.Size != len(image)) {
+					t.Errorf("the session holds %d bytes of %d", len(media.Data), media.Size)
+				}
+			}
+		}
+
+		// After a restart, with one damaged.
+		b.group.Close()
+		b.start()
+		if sub, err = b.agent(id).Subscribe(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			path := filepath.Join(dir, "blobs", f.Name())
+			if data, err := os.ReadFile(path); err == nil && bytes.HasPrefix(data, []byte("scan")) {
+				if err := os.WriteFile(path, data[1:], 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		say(provider.Text{Text: "And now?"})
+		say(provider.Text{Text: "And now?"})
+		check(t, "sent with one lost", media(3), []string{"pict", "[image/png that is missing]", "pict"})
+		check(t, "told once", notices(sub), []string{noticeMissing})
+
+		// Nowhere to keep it: nothing is said.
+		if err := os.RemoveAll(filepath.Join(dir, "blobs")); err != nil {
+			t.Fatal(err)
+		}
+		before := len(b.said(id))
+		if _, err := b.agent(id).Prompt(t.Context(), Prompt{Content: provider.Blocks{provider.Media{Type: "image/png", Data: image}}}); err == nil {
+			t.Error("a prompt whose picture cannot be kept was taken")
+		}
+		check(t, "messages", len(b.said(id)), before)
+	})
+}
+
+func (b *bench) said(id session.ID) []Message {
+	b.Helper()
+	page, _, err := b.agent(id).History(b.Context(), Page{Limit: 1000})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return page
+}

@@ -1,0 +1,206 @@
+package session
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Blobs keeps images and documents beside the store, each once, in a file that is named by the SHA-256 of what is in it. The
+// log has their names. It is safe for concurrent use; one process has the directory, as it has the store.
+//
+// What nothing refers to is removed by Sweep, which looks only where a session was deleted since the last one.
+type Blobs struct {
+	dir string
+
+	mu sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
+}
+
+// ErrBlob says that a blob is missing or damaged.
+var ErrBlob = errors.New("an image or a document is missing or damaged")
+
+const (
+	blobsName = "blobs"
+	sweepName = "sweep" // in the directory: a session was deleted, so something may be there for nothing
+
+	// youngest is how old a file has to be when a sweep begins, to be removed by it: one that was just kept is in no log yet.
+	youngest = time.Minute
+)
+
+// OpenBlobs opens the blobs of a data directory.
+func OpenBlobs(dataDir string) (*Blobs, error) {
+	b := &Blobs{dir: filepath.Join(dataDir, blobsName)}
+	return b, makeDir(b.dir)
+}
+
+// Keep makes sure that data is there, durably, and returns its name. An error is ErrReadOnly.
+func (b *Blobs) Keep(data []byte) (hash string, err error) {
+	sum := sha256.Sum256(data)
+	hash = hex.EncodeToString(sum[:])
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.Read(hash); err == nil {
+		now := time.Now()
+		if os.Chtimes(b.path(hash), now, now) == nil { // a sweep that has begun leaves it
+			return hash, nil
+		}
+	}
+	if err := b.write(hash, data); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	return hash, nil
+}
+
+func (b *Blobs) write(name string, data []byte) error {
+	fresh := b.path(name) + ".new"
+	f, err := openPlain(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(fresh))
+	}
+	return publish(fresh, b.path(name))
+}
+
+func (b *Blobs) path(hash string) string { return filepath.Join(b.dir, hash) }
+
+// Read is what was kept under a name. An error is ErrBlob.
+func (b *Blobs) Read(hash string) ([]byte, error) {
+	if !isHash(hash) {
+		return nil, fmt.Errorf("%w: its name is no hash", ErrBlob)
+	}
+	data, err := os.ReadFile(b.path(hash))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBlob, err)
+	}
+	if sum := sha256.Sum256(data); hex.EncodeToString(sum[:]) != hash {
+		return nil, fmt.Errorf("%w: it is not what was kept", ErrBlob)
+	}
+	return data, nil
+}
+
+func isHash(name string) bool {
+	raw, err := hex.DecodeString(name)
+	return err == nil && len(raw) == sha256.Size && strings.ToLower(name) == name
+}
+
+// Due tells that a session was deleted, so that the next Sweep looks.
+func (b *Blobs) Due() error { return b.write(sweepName, nil) }
+
+// Sweep removes what no log of a store refers to, if one may have been removed since the last time. It reads all logs, so it
+// may take a while; sessions may be made, said something in and deleted meanwhile. Where one cannot be read nothing is removed.
+func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error) {
+	if _, err := os.Stat(b.path(sweepName)); errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	begun := time.Now()
+	files, err := os.ReadDir(b.dir)
+	if err != nil {
+		return 0, err
+	}
+	if err := os.Remove(b.path(sweepName)); err != nil { // first: a session that is deleted from here on makes it anew
+		return 0, err
+	}
+	used, err := references(ctx, store)
+	if err != nil {
+		return 0, errors.Join(err, b.Due())
+	}
+	left := false
+	for _, f := range files {
+		name := f.Name()
+		if used[name] || !isHash(strings.TrimSuffix(name, ".new")) {
+			continue
+		}
+		gone, err := b.remove(name, begun.Add(-youngest))
+		if err != nil {
+			return removed, errors.Join(err, b.Due())
+		}
+		if gone {
+			removed++
+		} else {
+			left = true
+		}
+	}
+	if left {
+		return removed, b.Due()
+	}
+	return removed, nil
+}
+
+// remove removes a file that is older.
+func (b *Blobs) remove(name string, than time.Time) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	info, err := os.Stat(b.path(name))
+	if err != nil || info.ModTime().After(than) {
+		return false, err
+	}
+	return true, os.Remove(b.path(name))
+}
+
+// references lists the blobs that logs refer to, those too that are kept for forks alone.
+func references(ctx context.Context, store Store) (map[string]bool, error) {
+	used, read := make(map[string]bool), make(map[ID]bool)
+	take := func(id ID) error {
+		if read[id] {
+			return nil
+		}
+		read[id] = true
+		return replay(ctx, store, id, wholeLog, func(e Entry) error {
+			switch b := e.Body.(type) {
+			case Prompt:
+				refer(b.Content, used)
+			case ToolEnd:
+				refer(b.Content, used)
+			case Sealed:
+				refer(provider.Blocks{b.Block}, used)
+			}
+			return nil
+		})
+	}
+	for q := (Query{Limit: 1000}); ; {
+		page, next, err := store.List(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range page {
+			if s.Status == Damaged {
+				return nil, fmt.Errorf("session %s: %w", s.ID, ErrDamaged)
+			}
+			for _, span := range s.Shared {
+				if err := take(span.Session); err != nil {
+					return nil, err
+				}
+			}
+			if err := take(s.ID); err != nil {
+				return nil, err
+			}
+		}
+		if q.Cursor = next; next == "" {
+			return used, nil
+		}
+	}
+}
+
+func refer(content provider.Blocks, used map[string]bool) {
+	for _, b := range content {
+		switch b := b.(type) {
+		case provider.Media:
+			used[b.Hash] = true
+		case provider.ToolResult:
+			refer(b.Blocks, used)
+		}
+	}
+}

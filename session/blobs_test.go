@@ -1,0 +1,153 @@
+package session
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+func openBlobs(t *testing.T) *Blobs {
+	t.Helper()
+	b, err := OpenBlobs(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func keep(t *testing.T, b *Blobs, text string) string {
+	t.Helper()
+	hash, err := b.Keep([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hash
+}
+
+// age makes files older than a sweep spares.
+func age(t *testing.T, b *Blobs) {
+	t.Helper()
+	then := time.Now().Add(-2 * youngest)
+	for _, name := range kept(t, b) {
+		if err := os.Chtimes(b.path(name), then, then); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func kept(t *testing.T, b *Blobs) (names []string) {
+	t.Helper()
+	files, err := os.ReadDir(b.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+func TestBlobs(t *testing.T) {
+	b := openBlobs(t)
+	hash := keep(t, b, "picture")
+	equal(t, "the same again", keep(t, b, "picture"), hash)
+	keep(t, b, "")
+	equal(t, "files", len(kept(t, b)), 2)
+	data, err := b.Read(hash)
+	if err != nil || string(data) != "picture" {
+		t.Errorf("%q, %v", data, err)
+	}
+	info, err := os.Stat(b.path(hash))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, name := range []string{"", "..", "../thinkd.db", strings.Repeat("0", 64), strings.ToUpper(hash)} {
+		if _, err := b.Read(name); !errors.Is(err, ErrBlob) {
+			t.Errorf("read of %q: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(b.path(hash), []byte("pictura"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Read(hash); !errors.Is(err, ErrBlob) {
+		t.Errorf("a damaged one: %v", err)
+	}
+	keep(t, b, "picture")
+	if data, err = b.Read(hash); err != nil || string(data) != "picture" {
+		t.Errorf("kept again: %q, %v", data, err)
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Keep([]byte("x")); !errors.Is(err, ErrReadOnly) {
+		t.Errorf("without a directory: %v", err)
+	}
+}
+
+func TestSweep(t *testing.T) {
+	b, s := openBlobs(t), NewMem()
+	media := func(hash string) provider.Blocks {
+		return provider.Blocks{provider.Media{Type: "image/png", Hash: hash, Size: 1}}
+	}
+	prompt := func(turn TurnID, hash string) Entry {
+		return Entry{Turn: turn, Body: Prompt{Message: MessageID("U" + turn), Content: media(hash)}}
+	}
+	parent, child, other := testID(0), testID(1), testID(2)
+	shared, later, of, result, lost := keep(t, b, "shared"), keep(t, b, "later"), keep(t, b, "of"), keep(t, b, "result"), keep(t, b, "lost")
+	create(t, s, Session{ID: parent})
+	add(t, s, parent, prompt(turnA, shared), started(turnA), ended(turnA), prompt(turnB, later), started(turnB), ended(turnB))
+	v, err := Load(t.Context(), s, parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, _, err := v.Fork(MessageID("U" + turnA))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.ID = child
+	create(t, s, record)
+	create(t, s, Session{ID: other})
+	add(t, s, other, prompt(turnA, of), started(turnA), Entry{Turn: turnA, Body: Sealed{msgA, 0, provider.ToolCall{ID: "c", Name: "n"}}},
+		messageEnded(turnA, msgA, 1), Entry{Turn: turnA, Body: ToolEnd{Message: "R", Reply: msgA, CallID: "c", Content: media(result)}})
+	sweep := func(want int) {
+		t.Helper()
+		if n, err := b.Sweep(t.Context(), s); n != want || err != nil {
+			t.Errorf("%d were removed, want %d; %v", n, want, err)
+		}
+	}
+	age(t, b)
+	sweep(0) // nothing was deleted
+	remove := func(id ID) {
+		t.Helper()
+		if err := errors.Join(b.Due(), s.Delete(t.Context(), id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	remove(parent)
+	young := keep(t, b, "young")
+	sweep(1) // lost; all of the parent's log stays for its fork
+	for _, hash := range []string{shared, later, of, result, young} {
+		if _, err := b.Read(hash); err != nil {
+			t.Errorf("%.8s: %v", hash, err)
+		}
+	}
+	if _, err := b.Read(lost); err == nil {
+		t.Error("what nobody had is there")
+	}
+	remove(child)
+	age(t, b)
+	sweep(3) // shared, later, young
+	sweep(0)
+	remove(other)
+	if err := os.WriteFile(filepath.Join(b.dir, "notes.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	age(t, b)
+	sweep(2)
+	equal(t, "what is left", kept(t, b), []string{"notes.txt"})
+}
