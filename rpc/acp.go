@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -181,6 +183,16 @@ func (e *editor) thread(id session.ID) *thread {
 	return e.threads[id]
 }
 
+// leave ends what other clients' turns see of this one.
+func (e *editor) leave() {
+	e.mu.Lock()
+	followed := slices.Collect(maps.Keys(e.threads))
+	e.mu.Unlock()
+	for _, id := range followed {
+		e.c.server.editors.leave(id, e)
+	}
+}
+
 // acpTable is the methods that editors have. native are ours: some of them are there under a name of their own, for
 // clients that know both protocols.
 func acpTable(native map[string]method) map[string]method {
@@ -215,6 +227,12 @@ func acpExtensions() []string {
 		"session/state", "session/history", "session/queue", "turn/wait"}
 }
 
+// Codes that ACP has beside those of JSON-RPC.
+const (
+	acpLogIn    Code = -32000
+	acpNotFound Code = -32002
+)
+
 // acpError is an error as ACP has it: its own codes, and in data what a client can act on. Some show nothing but
 // data.error, so the text is there once more.
 func acpError(e *Error) *Error {
@@ -230,9 +248,9 @@ func acpError(e *Error) *Error {
 	}
 	switch {
 	case e.Code == CodeNotFound:
-		out.Code = -32002
+		out.Code = acpNotFound
 	case e.Code == CodeProvider && e.kind() == "auth":
-		out.Code = -32000
+		out.Code = acpLogIn
 	case e.Code == CodeNoModel, e.Code == CodeLevel:
 		out.Code = CodeInvalidParams
 	case e.Code > 0:

@@ -55,6 +55,7 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply reply) e
 	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	if err == nil {
 		th.prompts[r.Turn], th.mine[r.Turn] = reply, true
+		th.waits.Store(true)
 	}
 	th.mu.Unlock()
 	if err != nil {

@@ -82,18 +82,22 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 
 // replayCall tells a call with its final state, as far as it has one. index is its place among the calls of the message.
 func (th *thread) replayCall(ctx context.Context, m agent.Message, number int, call provider.ToolCall, results agent.Message, index int) error {
-	id := blockID(m.ID, number)
-	up := th.toolCall(id, call.Name, "", call.Input, "pending")
+	known := th.known(m.ID, number, call.ID)
+	c := &acpCall{id: blockID(m.ID, number)}
+	if known {
+		c = th.call(m.ID, number, call.ID)
+	}
+	up := th.toolCall(c, call.Name, "", call.Input, "pending")
 	for _, p := range results.Parts {
 		if r, ok := p.Block.(provider.ToolResult); ok && p.Number == index {
-			up.Status, up.Content = resultStatus(r.Failed), resultContent(r.Blocks)
+			up.Status, up.Content = resultStatus(r.Failed), c.result(r.Blocks, r.Failed)
 			return th.send(ctx, nil, up)
 		}
 	}
-	if th.known(m.ID, number, call.ID) { // it runs
+	if known { // it runs
 		up.Status = "in_progress"
-		if output := th.call(m.ID, number, call.ID).output; output != "" {
-			up.Content = textContent(output)
+		if c.output != "" {
+			up.Content = textContent(c.output)
 		}
 	}
 	return th.send(ctx, nil, up)

@@ -318,11 +318,13 @@ func (e *editor) replace(id session.ID) *thread {
 	before := e.threads[id]
 	e.threads[id] = th
 	e.mu.Unlock()
+	e.c.server.editors.enter(id, e)
 	if before != nil {
 		before.mu.Lock()
 		defer before.mu.Unlock()
 		maps.Copy(th.prompts, before.prompts)
 		maps.Copy(th.mine, before.mine)
+		th.waits.Store(len(th.prompts) > 0)
 		clear(before.prompts)
 	}
 	return th
@@ -331,6 +333,7 @@ func (e *editor) replace(id session.ID) *thread {
 // forget ends what the client follows, and is the thread that it was.
 func (e *editor) forget(id session.ID) *thread {
 	e.c.unfollow(id)
+	e.c.server.editors.leave(id, e)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	th := e.threads[id]

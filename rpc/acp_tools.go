@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -21,6 +22,7 @@ import (
 type acpCall struct {
 	id     string // a vendor's own id comes again in another turn; this one does not
 	output string // the end of what it has told so far
+	diffs  []acpToolContent
 }
 
 // call is the call of an id, made if it is new. Where a reply has an id twice, the second call is over before anything
@@ -65,7 +67,7 @@ func (th *thread) tellTool(ctx context.Context, u *agent.Update) error {
 			return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: blockID(e.Message, e.Block), Status: "in_progress"})
 		}
 		c := th.call(e.Message, e.Block, e.CallID)
-		return th.send(ctx, u, th.toolCall(c.id, e.Name, e.Title, e.Arguments, "in_progress"))
+		return th.send(ctx, u, th.toolCall(c, e.Name, e.Title, e.Arguments, "in_progress"))
 	case agent.ToolOutput:
 		c := th.last(e.CallID)
 		if c == nil {
@@ -83,19 +85,71 @@ func (th *thread) tellTool(ctx context.Context, u *agent.Update) error {
 		} else {
 			delete(th.calls, e.CallID)
 		}
-		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: resultContent(e.Content)})
+		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: c.result(e.Content, e.Failed)})
 	}
 	return nil
 }
 
 // toolCall is a new call as the client is told of it.
-func (th *thread) toolCall(id, name, title string, arguments json.RawMessage, status string) acpUpdate {
+func (th *thread) toolCall(c *acpCall, name, title string, arguments json.RawMessage, status string) acpUpdate {
 	t := th.tools[name]
-	up := acpUpdate{Kind: "tool_call", Call: id, Title: cmp.Or(title, t.Title, name), ToolKind: acpToolKind(t), Status: status}
+	up := acpUpdate{Kind: "tool_call", Call: c.id, Title: cmp.Or(title, t.Title, name), ToolKind: acpToolKind(t), Status: status}
 	if len(arguments) > 0 {
 		up.Input = arguments
 	}
+	if t.Host == tool.Builtin {
+		th.showBuiltin(c, &up, t.Name, arguments)
+	}
 	return up
+}
+
+// showBuiltin says more of a call of our own tools: where it works, and what it changes.
+func (th *thread) showBuiltin(c *acpCall, up *acpUpdate, name string, arguments json.RawMessage) {
+	var p struct {
+		Path    string  `json:"path"`
+		Command string  `json:"command"`
+		Line    int     `json:"from_line"`
+		Content *string `json:"content"`
+		Edits   []struct {
+			Old string `json:"old_text"`
+			New string `json:"new_text"`
+		} `json:"edits"`
+	}
+	if json.Unmarshal(arguments, &p) != nil {
+		return // which is why it will not run
+	}
+	if p.Command != "" {
+		up.Title = p.Command
+	}
+	if p.Path == "" {
+		return
+	}
+	path := p.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(th.dir, path)
+	}
+	if p.Command == "" {
+		up.Title += " " + p.Path
+	}
+	up.Locations = []acpPlace{{path, p.Line}}
+	c.diffs = nil
+	if name == "write_file" && p.Content != nil {
+		c.diffs = append(c.diffs, acpToolContent{Type: "diff", Path: path, New: p.Content})
+	}
+	for _, e := range p.Edits {
+		c.diffs = append(c.diffs, acpToolContent{Type: "diff", Path: path, Old: &e.Old, New: &e.New})
+	}
+	if len(c.diffs) > 0 {
+		up.Content = c.diffs
+	}
+}
+
+// result is the content of a call that has ended: for one that changed a file, what it changed.
+func (c *acpCall) result(content provider.Blocks, failed bool) []acpToolContent {
+	if len(c.diffs) > 0 && !failed {
+		return c.diffs
+	}
+	return resultContent(content)
 }
 
 // acpToolKind is one of ACP's words, of which the list is closed.
@@ -197,7 +251,7 @@ func (th *thread) question(ctx context.Context, u *agent.Update, q agent.Confirm
 		return nil
 	}
 	c := th.call(q.Reply, q.Block, q.CallID)
-	call := th.toolCall(c.id, q.Name, q.Title, q.Arguments, "pending")
+	call := th.toolCall(c, q.Name, q.Title, q.Arguments, "pending")
 	if err := th.send(ctx, u, call); err != nil {
 		return err
 	}

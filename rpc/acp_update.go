@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
@@ -25,8 +26,11 @@ type thread struct {
 	mine    map[session.TurnID]bool  // turns that this client asked for: it shows their prompts itself
 	shown   string                   // the options that it was told last
 
+	waits atomic.Bool // some prompt is open
+
 	// What follows belongs to the pump; begin fills it before.
 	tools     map[string]tool.Tool
+	dir       string            // of the session
 	pending   []json.RawMessage // notifications without a form, for the next update
 	calls     map[string][]*acpCall
 	questions map[string]*acpQuestion // by confirm id
@@ -54,6 +58,7 @@ func (th *thread) toldLocked(list []acpOption) bool {
 
 // begin is the thread at a snapshot. Prompts of an earlier thread whose turns have ended since are answered.
 func (th *thread) begin(snap agent.Snapshot) {
+	th.dir = snap.Session.CWD
 	th.tools = make(map[string]tool.Tool)
 	for _, t := range snap.Session.Tools {
 		th.tools[t.Name] = t
@@ -336,6 +341,7 @@ func (th *thread) answer(turn session.TurnID, end *agent.TurnEnd, err error) {
 	reply := th.prompts[turn]
 	delete(th.prompts, turn)
 	delete(th.mine, turn)
+	th.waits.Store(len(th.prompts) > 0)
 	th.mu.Unlock()
 	if reply == nil {
 		return

@@ -56,6 +56,7 @@ type Server struct {
 	private map[string]method // of the unix socket alone
 	acp     map[string]method // of the Agent Client Protocol, in place of all others
 	busy    busy
+	editors editors
 }
 
 // NewServer makes a server of the native protocol.
@@ -101,6 +102,9 @@ func (c *client) serve() error {
 	<-c.stream.done
 	c.running.Wait()
 	c.stopListening()
+	if c.editor != nil {
+		c.editor.leave()
+	}
 
 	cause := context.Cause(c.stream.ctx)
 	s.config.Log.Debug("client gone", keyCause, cause, "dropped_responses", c.stream.responses)

@@ -86,7 +86,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
-	d.hosts = openToolHosts(c, log)
+	d.hosts = openToolHosts(c, log, d.editors)
 	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
 		Store: store, Blobs: blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,

@@ -19,14 +19,15 @@ type toolHosts struct {
 	passEnv []string
 	builtin *builtin.Tools
 	shared  []tool.Host
+	editors func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
 
 	mu      sync.Mutex
 	offered map[session.ID][]tool.Host
 	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config, log *slog.Logger) *toolHosts {
-	t := &toolHosts{log: log, passEnv: c.Tools.PassEnv, builtin: builtin.New(c.Tools.PassEnv), offered: make(map[session.ID][]tool.Host)}
+func openToolHosts(c config, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
+	t := &toolHosts{log: log, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(c.Tools.PassEnv), offered: make(map[session.ID][]tool.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}
@@ -45,6 +46,9 @@ func (t *toolHosts) of(s session.Session) []tool.Host {
 	var place builtin.Place
 	if s.CWD != "" {
 		place.Roots = []string{s.CWD}
+	}
+	if s.ID != "" {
+		place.Files, place.Terminal = t.editors(s.ID)
 	}
 	list := append([]tool.Host{t.builtin.In(place)}, t.shared...)
 	t.mu.Lock()

@@ -75,13 +75,18 @@ func (e Exit) told(over bool, limit time.Duration) string {
 	return text + fmt.Sprintf("[exit code %d]", e.Code)
 }
 
+// Shell is the program that runs a command line, with its arguments.
+func Shell(line string) []string {
+	if runtime.GOOS == "windows" {
+		return []string{"cmd", "/C", line}
+	}
+	return []string{"/bin/sh", "-c", line}
+}
+
 // run runs a command in a process group of its own, of which nothing is left when it returns.
 func (t *Tools) run(ctx context.Context, c Command, progress func(string)) (Exit, error) {
-	shell, flag := "/bin/sh", "-c"
-	if runtime.GOOS == "windows" {
-		shell, flag = "cmd", "/C"
-	}
-	cmd := exec.CommandContext(ctx, shell, flag, c.Line)
+	program := Shell(c.Line)
+	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.passEnv, map[string]string{"TERM": "dumb"})
 	out := &output{progress: progress}
 	cmd.Stdout, cmd.Stderr = out, out // the same one: the library then makes one pipe, which keeps their order
