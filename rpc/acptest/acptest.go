@@ -1,0 +1,99 @@
+// Package acptest holds what is sent to editors against the schema of the Agent Client Protocol, version 1, as its SDK has
+// it. The SDK is not part of the project: where it is not installed, nothing can be checked.
+package acptest
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/tidwall/gjson"
+)
+
+// Install says what to do where there is no schema.
+const Install = "npm ci --prefix testdata/acp"
+
+// Schema are the definitions of what an agent sends.
+type Schema struct{ definitions map[string]*jsonschema.Schema }
+
+// Open reads the schema of the SDK in the repository that root leads to. fs.ErrNotExist: it is not installed.
+func Open(root string) (*Schema, error) {
+	f, err := os.Open(filepath.Join(root, "testdata/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json"))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	document, err := jsonschema.UnmarshalJSON(f)
+	if err != nil {
+		return nil, err
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("acp", document); err != nil {
+		return nil, err
+	}
+	s := &Schema{make(map[string]*jsonschema.Schema)}
+	for _, name := range definitions {
+		if s.definitions[name], err = c.Compile("acp#/$defs/" + name); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// Missing reports whether err of [Open] says that the SDK is not installed.
+func Missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// definitions are the names in the schema: of params by the method that is sent, of results by the members that they
+// have.
+var definitions = map[string]string{
+	"session/update": "SessionNotification", "session/request_permission": "RequestPermissionRequest",
+	"fs/read_text_file": "ReadTextFileRequest", "fs/write_text_file": "WriteTextFileRequest", "terminal/create": "CreateTerminalRequest",
+	"terminal/output": "TerminalOutputRequest", "terminal/wait_for_exit": "WaitForTerminalExitRequest",
+	"terminal/kill": "KillTerminalRequest", "terminal/release": "ReleaseTerminalRequest", "$/cancel_request": "CancelRequestNotification",
+	"result.agentCapabilities": "InitializeResponse", "result.sessionId": "NewSessionResponse", "result.modes": "LoadSessionResponse",
+	"result.sessions": "ListSessionsResponse", "result.stopReason": "PromptResponse", "result.configOptions": "SetSessionConfigOptionResponse",
+	"error": "Error",
+}
+
+// definitionOf finds the schema of a message, "" for those that are extensions or empty.
+func definitionOf(m gjson.Result) (name string, part gjson.Result) {
+	if method := m.Get("method").String(); method != "" {
+		return definitions[method], m.Get("params")
+	}
+	for _, member := range []string{"agentCapabilities", "sessionId", "modes", "sessions", "stopReason", "configOptions"} {
+		if m.Get("result." + member).Exists() {
+			return definitions["result."+member], m.Get("result")
+		}
+	}
+	if m.Get("error").Exists() {
+		return definitions["error"], m.Get("error")
+	}
+	return "", gjson.Result{}
+}
+
+// Check says what is wrong with a message that an agent has sent, nil if nothing is.
+func (s *Schema) Check(message string) error {
+	m := gjson.Parse(message)
+	if m.Get("jsonrpc").String() != "2.0" {
+		return fmt.Errorf("no message of JSON-RPC: %s", message)
+	}
+	name, part := definitionOf(m)
+	if name == "" {
+		if m.Get("method").Exists() {
+			return fmt.Errorf("the schema has no such method: %s", message)
+		}
+		return nil // the empty answer, or that of an extension
+	}
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(part.Raw))
+	if err == nil {
+		err = s.definitions[name].Validate(value)
+	}
+	if err != nil {
+		return fmt.Errorf("%s is no %s: %w", message, name, err)
+	}
+	return nil
+}
