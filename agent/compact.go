@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -225,6 +226,7 @@ func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }
 func (s *state) compactBefore() bool {
 	r := s.run
 	if s.cfg.CompactAt <= 0 || r.model.Window <= 0 || r.provider == nil || r.unsummed ||
+		slices.ContainsFunc(s.bounds(), func(b bound) bool { return b.used >= b.most }) || // the call will not be made
 		float64(s.contextUsed()) < s.cfg.CompactAt*float64(r.model.Window) {
 		return false
 	}

@@ -290,6 +290,62 @@ func TestCompactAtThreshold(t *testing.T) {
 	})
 }
 
+// A turn that ends while earlier ones are summarised ends that too, and nothing is left of it.
+func TestTurnEndsInCompaction(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		end  func(*bench, session.ID)
+		stop string
+	}{
+		{"cancelled", func(b *bench, id session.ID) {
+			if ok, err := b.agent(id).Cancel(b.Context(), ""); !ok || err != nil {
+				b.Error(ok, err)
+			}
+		}, stopCancelled},
+		{"out of time", func(*bench, session.ID) { time.Sleep(61 * time.Minute) }, stopLimit},
+		{"interrupted", func(b *bench, id session.ID) { b.group.Close(); b.start() }, stopInterrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var slow []any // a summary that is never at its end, and never silent
+				for range 200 {
+					slow = append(slow, time.Minute, provider.Alive{})
+				}
+				b, id := compactBench(t, 0.8, 1000, countedAnswer(900, "a"), events(slow...), answer("", "Letters."), countedAnswer(100, "b"))
+				defer b.close()
+				b.turn(id, "one")
+				r, err := b.agent(id).Prompt(t.Context(), text("two"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				steered, err := b.agent(id).Prompt(t.Context(), Prompt{Content: text("three").Content, Steer: true})
+				if err != nil || steered.Disposition != Steer {
+					t.Errorf("%+v, %v", steered, err)
+				}
+				if _, err := b.agent(id).Compact(t.Context()); !errors.Is(err, ErrBusy) {
+					t.Errorf("another one: %v", err)
+				}
+				c.end(b, id)
+				e, err := b.agent(id).Wait(t.Context(), r.Turn)
+				if err != nil || e.End.StopReason != c.stop {
+					t.Errorf("%+v, %v", e.End, err)
+				}
+				if err := b.agent(id).Resume(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if e, err = b.agent(id).Wait(t.Context(), steered.Turn); err != nil || e.End.StopReason != "end_turn" {
+					t.Errorf("what was to steer it: %+v, %v", e.End, err)
+				}
+				view, err := session.Load(t.Context(), b.store, id)
+				if err != nil || view.Running() != nil || view.Compaction() == nil || view.Compaction().Summary != "Letters." {
+					t.Errorf("%+v, %v", view.Compaction(), err)
+				}
+			})
+		})
+	}
+}
+
 func TestCompactOnOverflow(t *testing.T) {
 	tooLong := events(&provider.Error{Kind: provider.KindTooLong, Message: "prompt is too long"})
 	for _, c := range []struct {
