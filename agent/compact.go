@@ -255,6 +255,8 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 		return false
 	}
 	r.overflowed = true
+	// The window may be smaller than the row says, or not be known: half of what was too long fits rather.
+	p.text = abridged(p.text, max(s.estimateOf(s.request()).sent/2, maxResultSummed), tooLongToSum)
 	facts, void := s.discard()
 	if len(void) > 0 {
 		facts = append(facts, r.retryFact(0, pe, void))

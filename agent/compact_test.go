@@ -363,7 +363,7 @@ func TestCompactOnOverflow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, id := compactBench(t, 0, 0)
 				defer b.close()
-				b.turn(id, "one")
+				b.turn(id, "one "+strings.Repeat("x", 100_000))
 				b.turn(id, "two")
 				sub, err := b.agent(id).Subscribe(t.Context())
 				if err != nil {
@@ -373,6 +373,9 @@ func TestCompactOnOverflow(t *testing.T) {
 				e := b.turn(id, "three")
 				check(t, "stop", e.End.StopReason, c.stop)
 				check(t, "notices", notices(sub), c.notices)
+				if from := shape(b.fake.requests[3])[0]; len(from) > 51_000 || len(from) < 49_000 {
+					t.Errorf("the summary is made from %d bytes", len(from))
+				}
 				if c.message != "" && (e.End.Error == nil || e.End.Error.Kind != string(provider.KindTooLong) || e.End.Error.Message != c.message) {
 					t.Errorf("error %+v", e.End.Error)
 				}
@@ -531,5 +534,42 @@ func TestLongConversation(t *testing.T) {
 	check(t, "the fork's history", texts(again), texts(page))
 	if e, err := b.agent(id).Wait(t.Context(), page[0].Turn); err != nil || e.End.Usage.Output == 0 || e.Message.ID != page[1].ID {
 		t.Errorf("the end of an old turn: %+v, %v", e, err)
+	}
+}
+
+// On each API the vendor's own words for a conversation that does not fit lead to a summary, and the turn goes on.
+func TestOverflowOfEachAPI(t *testing.T) {
+	if testing.Short() {
+		t.Skip("sends megabytes")
+	}
+	t.Parallel()
+	catalog := registry.Default()
+	for _, model := range []seat{{model: "claude-budget", level: provider.Medium}, {model: "gpt", level: provider.High}, {model: "gemini", level: provider.High},
+		{model: "ollama", level: provider.On}, {model: "deepseek", level: provider.Max}} {
+		t.Run(model.String(), func(t *testing.T) {
+			t.Parallel()
+			p := model.place(t, catalog)
+			if p.row.API == "ollama" { // its window is what the adapter asks for, the row's at most
+				p.row.Window = 16_384
+			}
+			server := sim.New(sim.Config{})
+			b := seated(t, p, server, nil)
+			id := b.session(sole{p.row}.ref().String(), p.level)
+			sub, err := b.agent(id).Subscribe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := strings.Repeat("word ", p.row.Window*perToken*6/10/len("word "))
+			for i := range 2 {
+				brief := 20
+				server.Script(sim.Answer{Text: &brief})
+				if e := b.turn(id, fmt.Sprint("Part ", i, " ", half)); e.End.StopReason != "end_turn" {
+					t.Fatalf("part %d: %s %+v", i, e.End.StopReason, e.End.Error)
+				}
+			}
+			told := slices.DeleteFunc(notices(sub), func(kind string) bool { return !strings.HasPrefix(kind, "compact") })
+			check(t, "told", told, []string{"compacting", "compacted"})
+			check(t, "refusals", len(server.Refusals()), 1)
+		})
 	}
 }

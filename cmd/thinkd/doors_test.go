@@ -568,10 +568,12 @@ func TestModes(t *testing.T) {
 			want := os.FileMode(0o600)
 			if f.Name() == socketName {
 				want |= os.ModeSocket
+			} else if f.IsDir() {
+				want = os.ModeDir | 0o700
 			}
 			checkMode(t, filepath.Join(data, f.Name()), want)
 		}
-		if want := []string{"thinkd.db", "thinkd.lock", logName, "thinkd.mark", socketName}; !slices.Equal(names, want) {
+		if want := []string{"blobs", "thinkd.db", "thinkd.lock", logName, "thinkd.mark", socketName}; !slices.Equal(names, want) {
 			t.Errorf("the data directory has %v, want %v", names, want)
 		}
 	}
