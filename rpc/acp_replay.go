@@ -90,7 +90,7 @@ func (th *thread) replayCall(ctx context.Context, m agent.Message, number int, c
 	up := th.toolCall(c, call.Name, "", call.Input, "pending")
 	for _, p := range results.Parts {
 		if r, ok := p.Block.(provider.ToolResult); ok && p.Number == index {
-			up.Status, up.Content = resultStatus(r.Failed), c.result(r.Blocks, r.Failed)
+			up.Status, up.Content = resultStatus(r.Failed), c.result(th.fetched(r.Blocks), r.Failed)
 			return th.send(ctx, nil, up)
 		}
 	}

@@ -85,7 +85,7 @@ func (th *thread) tellTool(ctx context.Context, u *agent.Update) error {
 		} else {
 			delete(th.calls, e.CallID)
 		}
-		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: c.result(e.Content, e.Failed)})
+		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: c.result(th.fetched(e.Content), e.Failed)})
 	}
 	return nil
 }
@@ -199,10 +199,20 @@ func resultContent(content provider.Blocks) []acpToolContent {
 	return list
 }
 
+// fetched is content with its media, as far as there is room.
+func (th *thread) fetched(content provider.Blocks) provider.Blocks {
+	blobs, room := th.e.c.server.blobs(), acpMessageBytes/2
+	if blobs == nil {
+		return content
+	}
+	return allWithMedia(blobs, content, &room)
+}
+
 // acpMedia is an image, or a line that says what is not shown.
 func acpMedia(b provider.Media) acpContent {
-	if size := base64.StdEncoding.EncodedLen(len(b.Data)); b.Kind() != "image" || size > acpMessageBytes/2 {
-		return acpContent{Type: "text", Text: fmt.Sprintf("[%s, %d bytes]", b.Type, len(b.Data))}
+	size := max(b.Size, len(b.Data))
+	if b.Kind() != "image" || len(b.Data) == 0 || base64.StdEncoding.EncodedLen(size) > acpMessageBytes/2 {
+		return acpContent{Type: "text", Text: fmt.Sprintf("[%s, %d bytes]", b.Type, size)}
 	}
 	return acpContent{Type: "image", MIME: b.Type, Data: base64.StdEncoding.EncodeToString(b.Data)}
 }

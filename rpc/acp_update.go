@@ -267,7 +267,7 @@ func chunksOf(text string) iter.Seq[string] {
 
 // says tells a whole message of a user.
 func (th *thread) says(ctx context.Context, u *agent.Update, id, kind string, content provider.Blocks) error {
-	for _, b := range content {
+	for _, b := range th.fetched(content) {
 		var err error
 		switch b := b.(type) {
 		case provider.Text:
