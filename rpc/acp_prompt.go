@@ -50,6 +50,9 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply reply) e
 	if err != nil {
 		return err
 	}
+	if text, ok := said.Content[0].(provider.Text); ok && strings.TrimSpace(text.Text) == "/"+commandCompact {
+		return th.compact(ctx, reply)
+	}
 	// The turn may be over before the agent's answer is here: the pump waits for the lock.
 	th.mu.Lock()
 	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
@@ -127,13 +130,16 @@ func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
 	return said, readCommand(&said)
 }
 
-// commandThink is what a prompt begins with that gets another level than the session's.
-const commandThink = "think"
+const (
+	commandThink   = "think"   // begins a prompt that gets another level than the session's
+	commandCompact = "compact" // stands alone
+)
 
 // acpCommands are those that a prompt may begin with.
 func acpCommands() []acpWord {
 	return []acpWord{{Name: commandThink, Description: "Ask with another level of thinking, this time only",
-		Input: &acpHint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}}}
+		Input: &acpHint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}},
+		{Name: commandCompact, Description: "Have the model summarise the earlier turns"}}
 }
 
 // readCommand takes a command off the first text of a prompt.
@@ -180,7 +186,7 @@ func acpCancel(ctx context.Context, c *client, p acpSessionParams) (nothing, err
 			}
 		}
 		_, err := a.Cancel(ctx, "")
-		return struct{}{}, err
+		return struct{}{}, errors.Join(err, a.StopCompaction(ctx))
 	})
 	return nothing{}, err
 }

@@ -326,6 +326,10 @@ func (e *editor) replace(id session.ID) *thread {
 		maps.Copy(th.mine, before.mine)
 		th.waits.Store(len(th.prompts) > 0)
 		clear(before.prompts)
+		if reply := before.compacted; reply != nil { // what becomes of the summary is told
+			before.compacted = nil
+			reply(acpPromptResult{Stop: "end_turn"}, nil)
+		}
 	}
 	return th
 }
@@ -403,6 +407,7 @@ func acpClose(ctx context.Context, c *client, p acpSessionParams) (nothing, erro
 	if th == nil {
 		return nothing{}, nil
 	}
+	th.answerCompact(acpPromptResult{Stop: stopCancelled}, nil)
 	th.mu.Lock()
 	open := maps.Clone(th.prompts)
 	clear(th.prompts)

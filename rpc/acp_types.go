@@ -104,25 +104,27 @@ func (c acpContent) MarshalJSON() ([]byte, error) {
 
 // acpUpdate is a session/update: which members are there is the kind's business.
 type acpUpdate struct {
-	Kind      string      `json:"sessionUpdate"`
-	MessageID string      `json:"messageId,omitempty"`
-	Content   any         `json:"content,omitempty"` // acpContent of a chunk, []acpToolContent of a call
-	Call      string      `json:"toolCallId,omitempty"`
-	Title     string      `json:"title,omitempty"`
-	Name      string      `json:"name,omitempty"`
-	ToolKind  string      `json:"kind,omitempty"`
-	Status    string      `json:"status,omitempty"`
-	Input     any         `json:"rawInput,omitempty"`
-	Locations []acpPlace  `json:"locations,omitempty"`
-	Options   []acpOption `json:"configOptions,omitempty"`
-	Mode      string      `json:"currentModeId,omitempty"`
-	Used      *int        `json:"used,omitempty"`
-	Size      *int        `json:"size,omitempty"`
-	Cost      *acpCost    `json:"cost,omitempty"`
-	Severity  string      `json:"severity,omitempty"`
-	Commands  []acpWord   `json:"availableCommands,omitempty"`
-	UpdatedAt string      `json:"updatedAt,omitempty"`
-	Meta      meta        `json:"_meta,omitempty"`
+	Kind       string       `json:"sessionUpdate"`
+	MessageID  string       `json:"messageId,omitempty"`
+	Content    any          `json:"content,omitempty"` // acpContent of a chunk, []acpToolContent of a call
+	Call       string       `json:"toolCallId,omitempty"`
+	Title      string       `json:"title,omitempty"`
+	Name       string       `json:"name,omitempty"`
+	ToolKind   string       `json:"kind,omitempty"`
+	Status     string       `json:"status,omitempty"`
+	Input      any          `json:"rawInput,omitempty"`
+	Locations  []acpPlace   `json:"locations,omitempty"`
+	Options    []acpOption  `json:"configOptions,omitempty"`
+	Mode       string       `json:"currentModeId,omitempty"`
+	Used       *int         `json:"used,omitempty"`
+	Size       *int         `json:"size,omitempty"`
+	Cost       *acpCost     `json:"cost,omitempty"`
+	Severity   string       `json:"severity,omitempty"`
+	Commands   []acpWord    `json:"availableCommands,omitempty"`
+	Compaction string       `json:"compactionId,omitempty"`
+	Summary    []acpContent `json:"summary,omitempty"`
+	UpdatedAt  string       `json:"updatedAt,omitempty"`
+	Meta       meta         `json:"_meta,omitempty"`
 }
 
 type acpCost struct {

@@ -26,6 +26,8 @@ type thread struct {
 	mine    map[session.TurnID]bool  // turns that this client asked for: it shows their prompts itself
 	shown   string                   // the options that it was told last
 
+	compacted reply // of a request for a summary; nil: none is open
+
 	waits atomic.Bool // some prompt is open
 
 	// What follows belongs to the pump; begin fills it before.
@@ -35,6 +37,7 @@ type thread struct {
 	calls     map[string][]*acpCall
 	questions map[string]*acpQuestion // by confirm id
 	provider  string                  // of the turn that runs
+	summary   string                  // the id of a compaction that was told and is not over
 }
 
 const (
@@ -141,6 +144,7 @@ func (th *thread) fail(err error) {
 	for _, turn := range open {
 		th.answer(turn, nil, err)
 	}
+	th.answerCompact(nil, err)
 }
 
 // tell tells an update in the forms that ACP has; the rest waits for the next that has one.
@@ -174,10 +178,16 @@ func (th *thread) tell(ctx context.Context, u *agent.Update) error {
 	case agent.ThinkingConverted:
 		return th.notice(ctx, u, "info", "Earlier thinking of "+e.From+" is not all of use to "+e.To)
 	case agent.Notice:
+		if e.Kind == noticeCompacting || e.Kind == noticeCompacted || e.Kind == noticeNotCompacted {
+			return th.tellCompaction(ctx, u, e)
+		}
 		return th.notice(ctx, u, string(e.Severity), e.Message)
 	case agent.SessionUpdate:
 		return th.changed(ctx, u, e)
 	case agent.TurnStart:
+		if err := th.endCompaction(ctx, u); err != nil {
+			return err
+		}
 		th.provider = e.Model.Provider
 		return th.later(u)
 	case agent.QueueUpdate:

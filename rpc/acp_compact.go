@@ -1,0 +1,111 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/thinkd/thinkd/agent"
+)
+
+// Kinds of notice that tell of a summary on its way.
+const (
+	noticeCompacting   = "compacting"
+	noticeCompacted    = "compacted"
+	noticeNotCompacted = "compaction_failed"
+)
+
+// compact has the earlier turns summarised. The pump answers where that is told; a failure is told by nothing else than the
+// answer.
+func (th *thread) compact(ctx context.Context, reply reply) error {
+	c := th.e.c
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	if th.compacted != nil {
+		return agent.ErrBusy
+	}
+	over, err := onAgent(ctx, c, th.id, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
+	if err != nil {
+		return err
+	}
+	if over == nil { // there is nothing to summarise
+		reply(acpPromptResult{Stop: "end_turn"}, nil)
+		return nil
+	}
+	th.compacted = reply
+	c.run(func() { // ends with the summary, the agent or the connection; serve waits
+		select {
+		case err := <-over:
+			switch {
+			case agent.Cancelled(err):
+				th.answerCompact(acpPromptResult{Stop: stopCancelled}, nil)
+			case err != nil:
+				th.answerCompact(nil, err)
+			}
+		case <-ctx.Done():
+			if !errors.Is(context.Cause(ctx), errCancelRequest) {
+				return // it was answered, or there is nobody left
+			}
+			late := c.stream.ctx
+			_, err := onAgent(late, c, th.id, func(a *agent.Agent) (nothing, error) { return nothing{}, a.StopCompaction(late) })
+			th.answerCompact(acpPromptResult{Stop: stopCancelled}, err)
+		}
+	})
+	return nil
+}
+
+// answerCompact answers the request, if it is open.
+func (th *thread) answerCompact(value any, err error) {
+	th.mu.Lock()
+	reply := th.compacted
+	th.compacted = nil
+	th.mu.Unlock()
+	if reply != nil {
+		reply(value, err)
+	}
+}
+
+// tellCompaction tells those who can show it of a summary, the others by a notice. Until it is there, it may come to
+// nothing without a word: the next turn says so.
+func (th *thread) tellCompaction(ctx context.Context, u *agent.Update, e agent.Notice) error {
+	if !th.e.can.Session.Compaction {
+		if err := th.notice(ctx, u, string(e.Severity), e.Message); err != nil {
+			return err
+		}
+	} else if err := th.compaction(ctx, u, e); err != nil {
+		return err
+	}
+	if e.Kind == noticeCompacted {
+		th.answerCompact(acpPromptResult{Stop: "end_turn", Meta: th.ride(nil)}, nil)
+	}
+	return nil
+}
+
+func (th *thread) compaction(ctx context.Context, u *agent.Update, e agent.Notice) error {
+	if e.Kind == noticeCompacting || th.summary == "" {
+		if err := th.endCompaction(ctx, u); err != nil {
+			return err
+		}
+		th.summary = string(th.id) + "." + strconv.FormatUint(u.Seq, 10)
+	}
+	up := acpUpdate{Kind: "compaction_update", Compaction: th.summary, Status: "in_progress"}
+	switch e.Kind {
+	case noticeCompacted:
+		up.Status, up.Summary = "completed", []acpContent{{Type: "text", Text: e.Message}}
+		th.summary = ""
+	case noticeNotCompacted:
+		up.Status = "failed"
+		th.summary = ""
+	}
+	return th.send(ctx, u, up)
+}
+
+// endCompaction tells that a summary came to nothing, if one was on its way.
+func (th *thread) endCompaction(ctx context.Context, u *agent.Update) error {
+	if th.summary == "" {
+		return nil
+	}
+	up := acpUpdate{Kind: "compaction_update", Compaction: th.summary, Status: "failed"}
+	th.summary = ""
+	return th.send(ctx, u, up)
+}

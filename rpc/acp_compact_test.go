@@ -1,0 +1,72 @@
+package rpc
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A summary is asked for by a command, and told to those who can show it; for others there is the answer.
+func TestACPCompact(t *testing.T) {
+	long := strings.Repeat("word ", 400)
+	onStage(t, strings.Repeat("say "+long+"\n\n", 4)+"say All of it in short.", 0, func(s *stage) {
+		d, plain := s.sit(`{"session":{"compaction":{}}}`), s.sit(`{}`)
+		defer d.stand()
+		defer plain.stand()
+		id := d.newSession()
+		d.result("session/set_config_option", fmt.Sprintf(onOpus, id))
+		resume(plain, id)
+		if got, _ := d.answer(d.prompt(id, "/compact")); got.Get("result.stopReason").String() != "end_turn" {
+			t.Errorf("of nothing: %s", got)
+		}
+		for range 4 {
+			d.prompt(id, "say")
+			time.Sleep(time.Second)
+		}
+		from, other := len(d.got()), len(plain.got())
+		d.prompt(id, "/compact")
+		time.Sleep(time.Second)
+		got := d.story(from)
+		if len(got) < 3 || strings.Join(got[:3], " ") != "compaction_update compaction_update end_turn" {
+			t.Errorf("%q", got)
+		}
+		if first, last := d.got()[from].Get("params.update"), d.got()[from+1].Get("params.update"); first.Get("status").String() != "in_progress" ||
+			last.Get("status").String() != "completed" || first.Get("compactionId").String() != last.Get("compactionId").String() {
+			t.Errorf("%s %s", first, last)
+		}
+		for _, line := range plain.story(other) {
+			if strings.HasPrefix(line, "compaction") || line == "notice" {
+				t.Errorf("%s to one that cannot show it", line)
+			}
+		}
+	})
+}
+
+// A summary that is stopped is no failure.
+func TestACPCompactStopped(t *testing.T) {
+	long := strings.Repeat("word ", 400)
+	onStage(t, strings.Repeat("say "+long+"\n\n", 4)+"wait 1h\n\nsay done", 0, func(s *stage) {
+		d := s.sit(`{"session":{"compaction":{}}}`)
+		defer d.stand()
+		id := d.newSession()
+		d.result("session/set_config_option", fmt.Sprintf(onOpus, id))
+		for range 4 {
+			d.prompt(id, "say")
+			time.Sleep(time.Second)
+		}
+		compact := d.prompt(id, "/compact")
+		time.Sleep(time.Second)
+		d.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, id))
+		time.Sleep(time.Second)
+		if got, _ := d.answer(compact); got.Get("result.stopReason").String() != "cancelled" {
+			t.Errorf("%s", got)
+		}
+		from := len(d.got())
+		d.prompt(id, "go on")
+		time.Sleep(time.Second)
+		if got := d.got()[from].Get("params.update"); got.Get("status").String() != "failed" {
+			t.Errorf("what came of it is told as %s", got)
+		}
+	})
+}
