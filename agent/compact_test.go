@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -438,13 +438,12 @@ func TestCompactInALoop(t *testing.T) {
 	}
 }
 
+var longTurns = flag.Int("turns", 120, "turns of the long conversation")
+
 // TestLongConversation is of many turns. What models are sent stays under the window, every message is in the history,
 // and memory does not grow with what was said.
 func TestLongConversation(t *testing.T) {
-	turns := 120
-	if long := os.Getenv("THINKD_LONG"); long != "" {
-		turns = 2000
-	}
+	turns := *longTurns
 	const window = 8000
 	p := seat{model: "claude", level: provider.High}.place(t, registry.Default())
 	p.row.Window = window
