@@ -135,6 +135,29 @@ func (l *Link) Next() (Notification, error) {
 	}
 }
 
+// Answer is the daemon's to the request that [Link.Send] gave the ID to. Either there is an Error, or a Result.
+type Answer struct {
+	ID     int
+	Result json.RawMessage
+	Error  *Error
+}
+
+// Receive is the next message, in the order of the daemon: a notification, or an answer, which is nil then. It is for
+// commands that ask while they watch: an answer stands before what it caused. Its parts are valid until the next read.
+func (l *Link) Receive() (Notification, *Answer, error) {
+	for {
+		m, err := l.read()
+		switch {
+		case err != nil:
+			return Notification{}, nil, err
+		case m.Method != "":
+			return Notification{m.Method, m.Params, m.raw}, nil, nil
+		case m.ID != nil:
+			return Notification{}, &Answer{*m.ID, m.Result, m.Error}, nil
+		}
+	}
+}
+
 func (l *Link) notify(m received) error {
 	if l.Notify == nil {
 		return nil

@@ -74,7 +74,7 @@ func (p *program) command() *cobra.Command {
 	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
 	flags.StringVar(&p.logLevel, "log-level", defaultLogLevel, "debug, info, warn or error; logs go to standard error, the daemon's to thinkd.log")
 	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
-	root.AddCommand(p.stdioCommand(), p.acpCommand(), p.serveCommand(), p.promptCommand(), p.modelsCommand(), p.sessionsCommand(), p.authCommand(), p.simCommand(),
+	root.AddCommand(p.stdioCommand(), p.acpCommand(), p.serveCommand(), p.promptCommand(), p.chatCommand(), p.modelsCommand(), p.sessionsCommand(), p.authCommand(), p.simCommand(),
 		p.doctorCommand(), p.versionCommand(), p.daemonCommand())
 	return root
 }

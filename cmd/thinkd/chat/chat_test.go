@@ -1,0 +1,235 @@
+package chat
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+var plain = look{plain: true}
+
+// told is a conversation after some notifications, each a method and its params.
+func told(t *testing.T, pairs ...string) *conversation {
+	t.Helper()
+	c := newConversation()
+	for i := 0; i < len(pairs); i += 2 {
+		u, err := decode(pairs[i], json.RawMessage(pairs[i+1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.apply(u, time.Time{})
+	}
+	return c
+}
+
+func TestScrollback(t *testing.T) {
+	long := strings.Repeat("one two three four\\n", 12)
+	for name, test := range map[string]struct {
+		updates []string
+		want    []string // printed
+		live    []string // still being written
+	}{
+		"an answer goes line by line": {
+			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"first\nsec"}`},
+			[]string{"", "first"}, []string{"sec"},
+		},
+		"the end of a block prints the rest": {
+			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"first\nsec"}`, "text_end", `{"message_id":"m","block":1,"text":"first\nsecond"}`},
+			[]string{"", "first", "second"}, nil,
+		},
+		"thinking waits for its end": {
+			[]string{"thinking_start", `{"message_id":"m","block":0}`, "thinking_delta", `{"message_id":"m","block":0,"delta":"Hm, "}`},
+			nil, []string{"Hm, "},
+		},
+		"thinking is cut to eight rows": {
+			[]string{"thinking_end", `{"message_id":"m","block":0,"kind":"summary","duration_ms":1200,"tokens":48,"text":"` + long + `"}`},
+			append(append([]string{"", "∴ thought for 1.2 s · 48 tokens · summary"}, repeat("one two three four", 8)...), "… 4 more rows (Ctrl+O)"), nil,
+		},
+		"the answer waits for the thinking before it": {
+			[]string{"thinking_start", `{"message_id":"m","block":0}`, "message_delta", `{"message_id":"m","block":1,"delta":"a\n"}`},
+			nil, []string{"a", ""},
+		},
+		"a tool's output": {
+			[]string{"tool_start", `{"call_id":"c","name":"read","arguments":{"path":"a.go"}}`, "tool_output", `{"call_id":"c","chunk":"half"}`},
+			[]string{"", `→ read {"path":"a.go"}`}, []string{"half"},
+		},
+		"a tool's result takes the place of its output": {
+			[]string{"tool_start", `{"call_id":"c","name":"read"}`, "tool_output", `{"call_id":"c","chunk":"half"}`,
+				"tool_end", `{"call_id":"c","content":[{"type":"text","text":"all"}],"is_error":true}`},
+			[]string{"", "→ read", "error: all"}, nil,
+		},
+		"a queued prompt is told when its turn begins": {
+			[]string{"prompt", `{"turn_id":"t","disposition":"queued","content":[{"type":"text","text":"later"}]}`},
+			nil, nil,
+		},
+		"and then it is": {
+			[]string{"prompt", `{"turn_id":"t","disposition":"queued","content":[{"type":"text","text":"later"}]}`, "turn_start", `{"turn_id":"t"}`},
+			[]string{"", "> later"}, nil,
+		},
+		"an end without an end of its blocks": {
+			[]string{"turn_start", `{"turn_id":"t"}`, "message_delta", `{"message_id":"m","delta":"cut"}`, "turn_end", `{"turn_id":"t","stop_reason":"limit","limit":"time"}`},
+			[]string{"", "cut", "", "error: the turn ended: limit", "(time)"}, nil,
+		},
+		"orders to the terminal are not obeyed": {
+			[]string{"text_end", `{"message_id":"m","text":"a\u001b]0;title\u0007b\tc\u202ed"}`},
+			[]string{"", "a\uFFFD]0;title\uFFFDb    c\uFFFDd"}, nil,
+		},
+		"prose is folded between words, code is not": {
+			[]string{"text_end", `{"message_id":"m","text":"one two three four five six seven eight\n` + "```" + `\none two three four five six seven eight\n` + "```" + `"}`},
+			[]string{"", "one two three four five six", "seven eight", "```", "one two three four five six seven eight", "```"}, nil,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := told(t, test.updates...)
+			if diff := cmp.Diff(test.want, c.ready(30, plain)); diff != "" {
+				t.Errorf("printed (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(test.live, c.live(30, 20, plain)); diff != "" {
+				t.Errorf("live (-want +got):\n%s", diff)
+			}
+			if again := c.ready(30, plain); again != nil {
+				t.Errorf("printed twice: %q", again)
+			}
+		})
+	}
+}
+
+func repeat(s string, n int) []string {
+	var out []string
+	for range n {
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestFold(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                            {""},
+		"short":                       {"short"},
+		"exactly ten":                 {"exactly", "ten"},
+		"a verylongwordthatdoesntfit": {"a", "verylongwordthatdoesntfit"},
+		"verylongwordthatdoesntfit a": {"verylongwordthatdoesntfit", "a"},
+		"  - item of a list":          {"  - item", "of a list"},
+		"日本語 日本語 日本":                  {"日本語", "日本語", "日本"},
+	} {
+		if diff := cmp.Diff(want, fold(text, 10)); diff != "" {
+			t.Errorf("fold(%q) (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+// What is printed above the view takes as many rows as bubbletea counts, and never ends in the last column.
+func TestPrintable(t *testing.T) {
+	for _, text := range []string{"", "ab", strings.Repeat("x", 10), strings.Repeat("x", 25), strings.Repeat("x", 30),
+		"123456789日本", strings.Repeat("日", 12), look{}.thinking(strings.Repeat("y", 20))} {
+		var all strings.Builder
+		for _, l := range printable(text, 10) {
+			w := ansi.StringWidth(l)
+			if w > 0 && w%10 == 0 {
+				t.Errorf("%q ends in the last column", l)
+			}
+			if folded := len(rows(l, 10)); folded != w/10+1 {
+				t.Errorf("%q takes %d rows, and is counted as %d", l, folded, w/10+1)
+			}
+			all.WriteString(strings.TrimSuffix(l, " "))
+		}
+		if all.String() != text {
+			t.Errorf("%q became %q", text, all.String())
+		}
+	}
+}
+
+func TestPicker(t *testing.T) {
+	p := &picker{title: "model", rows: []row{{label: "sim/claude"}, {label: "sim/gpt", disabled: true}, {label: "sim/gemini"}}}
+	p.move(-1)
+	if p.at != 0 {
+		t.Errorf("above the first row is %d", p.at)
+	}
+	p.narrow("SIM g")
+	if got := p.left(); !cmp.Equal(got, []int{1, 2}) || p.at != 1 {
+		t.Errorf("narrowed to %v, at %d", got, p.at)
+	}
+	p.move(5)
+	if p.at != 2 {
+		t.Errorf("below the last row is %d", p.at)
+	}
+	p.narrow("nothing such")
+	if v := p.view(40, 5, plain); len(v) != 2 {
+		t.Errorf("an empty picker is %q", v)
+	}
+	for height := 3; height < 9; height++ {
+		p.narrow("")
+		if v := p.view(40, height, plain); len(v) > max(height, 3) {
+			t.Errorf("in %d rows the picker takes %d", height, len(v))
+		}
+	}
+}
+
+// recorded is a daemon that takes requests and says nothing.
+type recorded struct{ asked []string }
+
+func (d *recorded) Send(method string, params any) (int, error) {
+	text, err := json.Marshal(params)
+	d.asked = append(d.asked, method+" "+string(text))
+	return len(d.asked), err
+}
+
+func (d *recorded) Receive() (rpc.Notification, *rpc.Answer, error) {
+	return rpc.Notification{}, nil, io.EOF
+}
+func (d *recorded) Close() error { return nil }
+
+func TestEnter(t *testing.T) {
+	for text, want := range map[string]string{
+		"hello":            `session/prompt {"session_id":"S","text":"hello"}`,
+		"//help":           `session/prompt {"session_id":"S","text":"/help"}`,
+		"/etc/passwd, eh?": `session/prompt {"session_id":"S","text":"/etc/passwd, eh?"}`,
+		"/steer left":      `session/prompt {"session_id":"S","text":"left","when_busy":"steer"}`,
+		"/thinking high":   `thinking/set {"level":"high","session_id":"S"}`,
+		"/models":          `models/list null`,
+		"/sessions dates":  `session/list {"limit":200,"query":"dates"}`,
+		"/fork":            `session/fork {"session_id":"S"}`,
+		"/resume":          `session/queue {"resume":true,"session_id":"S"}`,
+		"/nothing":         "",
+		"  ":               "",
+	} {
+		d := &recorded{}
+		k := newTalk(time.Now, nil)
+		k.connected(d)
+		k.id, d.asked = "S", nil
+		k.enter(text, false)
+		if got := strings.Join(d.asked, "; "); got != want {
+			t.Errorf("%q asks %q, want %q", text, got, want)
+		}
+	}
+}
+
+// An answer that the daemon never gives, a refusal and a write that fails are not lost.
+func TestRefusal(t *testing.T) {
+	k := newTalk(time.Now, nil)
+	d := &recorded{}
+	k.connected(d)
+	k.id = "S"
+	k.setLevel("huge")
+	k.answered(rpc.Answer{ID: len(d.asked), Error: &rpc.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
+	if diff := cmp.Diff([]string{"", "error: no such level (low, high)"}, k.ready(40, plain)); diff != "" {
+		t.Error(diff)
+	}
+	k.daemon = &broken{}
+	k.say("x", false)
+	if k.broken == nil {
+		t.Error("a write that failed is forgotten")
+	}
+}
+
+type broken struct{ recorded }
+
+func (*broken) Send(string, any) (int, error) { return 0, errors.New("broken pipe") }

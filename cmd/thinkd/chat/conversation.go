@@ -1,0 +1,263 @@
+package chat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// conversation is a session as its notifications tell it.
+type conversation struct {
+	id    string
+	title string
+	model model
+	level provider.Level
+	usage provider.Usage // of all turns that have ended; its context is that of the last call
+	seq   uint64         // of the last notification
+
+	items     []*item
+	next      int              // the first item that is not all in the scrollback
+	open      map[string]*item // those that are being written, by key
+	turn      string           // that runs; empty: none
+	began     time.Time
+	asked     map[string]string // what the prompts that wait say, by turn
+	queue     []waiting
+	held      bool
+	questions []update // the open ones
+}
+
+func newConversation() *conversation {
+	return &conversation{open: make(map[string]*item), asked: make(map[string]string)}
+}
+
+// add appends an item that is whole.
+func (c *conversation) add(k kind, head, text string) *item {
+	it := &item{kind: k, head: clean(head), done: true}
+	it.set(text)
+	c.items = append(c.items, it)
+	return it
+}
+
+func (c *conversation) note(format string, args ...any) {
+	c.add(note, "", fmt.Sprintf(format, args...))
+}
+
+// part is the item of a key, a new one if there is none.
+func (c *conversation) part(k kind, key string) *item {
+	it := c.open[key]
+	if it == nil {
+		it = &item{kind: k, key: key}
+		c.items = append(c.items, it)
+		c.open[key] = it
+	}
+	return it
+}
+
+// end closes an item. It has what was told, unless the end tells more.
+func (c *conversation) end(it *item, text string) {
+	if text = clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
+		it.body.Reset()
+		it.body.WriteString(text)
+	}
+	it.done = true
+	delete(c.open, it.key)
+}
+
+func blockKey(message string, block int) string { return fmt.Sprintf("%s/%d", message, block) }
+
+// apply is what a notification changes. now is for what nobody tells: how long the turn has been running here.
+func (c *conversation) apply(u update, now time.Time) {
+	if u.Seq > 0 {
+		c.seq = u.Seq
+	}
+	switch u.Method {
+	case "prompt":
+		c.prompted(u)
+	case "turn_start":
+		c.turn, c.began = u.Turn, now
+		if text, ok := c.asked[u.Turn]; ok {
+			c.add(said, "", text)
+			delete(c.asked, u.Turn)
+		}
+	case "turn_end":
+		c.turnEnded(u)
+	case "thinking_start":
+		c.part(thinking, blockKey(u.MessageID, u.Block))
+	case "thinking_delta":
+		c.part(thinking, blockKey(u.MessageID, u.Block)).grow(u.Delta)
+	case "thinking_end":
+		it := c.part(thinking, blockKey(u.MessageID, u.Block))
+		it.head = thought(u.Kind, u.Duration, u.Tokens, u.Estimated)
+		c.end(it, u.Text)
+	case "message_delta":
+		c.part(answer, blockKey(u.MessageID, u.Block)).grow(u.Delta)
+	case "text_end":
+		c.end(c.part(answer, blockKey(u.MessageID, u.Block)), u.Text)
+	case "tool_start":
+		c.add(call, "", called(u.Name, u.Arguments))
+		c.part(output, u.CallID)
+	case "tool_output":
+		c.part(output, u.CallID).grow(u.Chunk)
+	case "tool_end":
+		it := c.part(output, u.CallID)
+		it.bad = u.IsError
+		it.set(words(u.Content))
+		c.end(it, it.text())
+	case "confirm":
+		c.questions = append(c.questions, u)
+	case "confirm_resolved":
+		c.resolved(u)
+	case "usage":
+		if u.Usage != nil && u.Usage.Context != nil {
+			c.usage.Context = u.Usage.Context
+		}
+	case "retry":
+		c.note("trying again in %s: %s", seconds(time.Duration(u.AfterMS)*time.Millisecond), u.Message)
+	case "thinking_converted":
+		c.note("earlier thinking, from %s to %s: %d kept, %d as text, %d dropped", u.From, u.To, u.Kept, u.AsText, u.Dropped)
+	case "notice":
+		c.note("%s", u.Message)
+	case "queue_update":
+		c.queue, c.held = u.Queue, u.Held
+	case "session_update":
+		c.updated(u)
+	}
+}
+
+func (c *conversation) prompted(u update) {
+	switch text := words(u.Content); u.Placed {
+	case "queued":
+		c.asked[u.Turn] = text
+	case "steered":
+		c.add(said, "steers", text)
+	default:
+		c.add(said, "", text)
+	}
+}
+
+func (c *conversation) turnEnded(u update) {
+	if text, ok := c.asked[u.Turn]; ok { // it never started
+		delete(c.asked, u.Turn)
+		c.note("taken out of the queue: %s", line(text, 60))
+	}
+	if u.Usage != nil {
+		full := c.usage.Context
+		c.usage = c.usage.Add(*u.Usage)
+		c.usage.Context = cmp.Or(u.Usage.Context, full)
+	}
+	if u.Turn != c.turn {
+		return
+	}
+	c.turn = ""
+	c.close()
+	switch {
+	case u.Error != nil:
+		c.add(failure, "", u.Error.Message)
+	case u.Limit != "":
+		c.add(failure, "", fmt.Sprintf("the turn ended: %s (%s)", u.Stop, u.Limit))
+	case u.Stop == "cancelled":
+		c.note("cancelled")
+	case u.Stop != "end_turn":
+		c.add(failure, "", "the turn ended: "+u.Stop)
+	}
+}
+
+// close ends what is being written: nothing more is told of it.
+func (c *conversation) close() {
+	for key, it := range c.open {
+		it.done = true
+		delete(c.open, key)
+	}
+}
+
+func (c *conversation) resolved(u update) {
+	for i, q := range c.questions {
+		if q.Confirm == u.Confirm {
+			by := map[string]string{"client": cmp.Or(u.Client, "a client"), "timeout": "nobody in time", "turn_end": "the end of the turn"}[u.By]
+			c.note("%s: %s (%s)", cmp.Or(q.Title, q.Name), u.Action, by)
+			c.questions = slices.Delete(c.questions, i, i+1)
+			return
+		}
+	}
+}
+
+func (c *conversation) updated(u update) {
+	c.title = cmp.Or(clean(u.Title), c.title)
+	if u.Model != nil {
+		c.model = *u.Model
+	}
+	c.level = cmp.Or(u.Level, c.level)
+	if u.Deleted {
+		c.add(failure, "", "the session was deleted; /new begins another")
+	}
+}
+
+// attach begins from the answer of session/attach: what has ended as it was said, what runs as far as it is.
+func (c *conversation) attach(a attached, now time.Time) error {
+	c.id, c.title, c.model, c.level, c.usage = a.Session.ID, clean(a.Session.Title), a.Session.Model, a.Session.Level, a.Session.Usage
+	for _, u := range a.Updates {
+		told, err := decode(u.Method, u.Params)
+		if err != nil {
+			return err
+		}
+		c.apply(told, now)
+	}
+	c.seq = a.Seq
+	if a.Updates != nil {
+		return nil
+	}
+	if a.More && len(a.Messages) > 0 {
+		c.note("there is more before this: thinkd sessions show %s", c.id)
+	}
+	for _, m := range a.Messages {
+		c.history(m)
+	}
+	if a.Open == nil {
+		return nil
+	}
+	c.turn, c.began, c.queue, c.held = a.Open.Turn, now, a.Open.Queue, a.Open.Held
+	c.questions = a.Open.Confirms
+	for _, w := range a.Open.Queue {
+		c.asked[w.Turn] = w.Text
+	}
+	for _, m := range a.Open.Messages {
+		c.history(m)
+	}
+	return nil
+}
+
+// history tells a message of the log.
+func (c *conversation) history(m message) {
+	switch {
+	case m.Queued:
+		c.asked[m.Turn] = words(m.Content)
+		return
+	case m.Role == "user" && (len(m.Content) == 0 || m.Content[0].Type != "tool_result"):
+		c.add(said, "", words(m.Content))
+		return
+	}
+	for _, b := range m.Content {
+		switch b.Type {
+		case "thinking", "text":
+			it := c.part(answer, blockKey(m.ID, b.Number))
+			if b.Type == "thinking" {
+				it.kind, it.head = thinking, thought(b.Kind, b.Duration, b.Tokens, b.Estimated)
+			}
+			it.grow(b.Text)
+			if !b.Open {
+				c.end(it, it.text())
+			}
+		case "tool_call":
+			c.add(call, "", called(b.Name, b.Arguments))
+		case "tool_result":
+			c.add(output, "", words(b.Content)).bad = b.IsError
+		}
+	}
+	if m.Incomplete != "" {
+		c.note("the message is not whole: %s", m.Incomplete)
+	}
+}

@@ -1,0 +1,135 @@
+package chat
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// press takes a key: the reader's, the picker's, the question's, or the input's.
+func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	if name == "ctrl+o" {
+		s.toggle()
+		return nil
+	}
+	switch {
+	case s.reader != nil:
+		s.read(name)
+		return nil
+	case s.picker != nil:
+		s.pick(name, k.Text)
+		return nil
+	case s.asking && s.verdict(name):
+		return nil
+	}
+	switch name {
+	case "enter", "ctrl+s":
+		s.send(name == "ctrl+s")
+		return nil
+	case "tab":
+		s.asking = len(s.questions) > 0
+		return nil
+	case "esc":
+		s.cancel()
+		return nil
+	case "ctrl+c":
+		s.interrupt()
+		return nil
+	case "ctrl+d":
+		if s.input.Value() == "" {
+			s.quit()
+			return nil
+		}
+	case "up", "down":
+		if s.recalled(name) {
+			return nil
+		}
+	}
+	var cmd tea.Cmd
+	s.input, cmd = s.input.Update(k)
+	return cmd
+}
+
+func (s *screen) send(steer bool) {
+	text := s.input.Value()
+	s.input.Reset()
+	if strings.TrimSpace(text) == "" || s.lost {
+		s.input.SetValue(text) // it stays until it can be sent
+		return
+	}
+	s.history = append(s.history, text)
+	s.recall = len(s.history)
+	s.enter(text, steer)
+}
+
+// interrupt does the first of these that there is to do: end the turn, clear the input, leave.
+func (s *screen) interrupt() {
+	switch {
+	case s.cancel():
+	case s.input.Value() != "":
+		s.input.Reset()
+	default:
+		s.quit()
+	}
+}
+
+// recalled goes through what was typed, unless the cursor has a line of the input to go to.
+func (s *screen) recalled(name string) bool {
+	switch {
+	case name == "up" && s.input.Line() == 0 && s.recall > 0:
+		s.recall--
+	case name == "down" && s.input.Line() == s.input.LineCount()-1 && s.recall < len(s.history):
+		s.recall++
+	default:
+		return false
+	}
+	s.input.SetValue("")
+	if s.recall < len(s.history) {
+		s.input.SetValue(s.history[s.recall])
+	}
+	return true
+}
+
+// verdict is false for keys that answer nothing. Until there is an answer they do nothing else either, but for those
+// that end the turn.
+func (s *screen) verdict(name string) bool {
+	for _, c := range choices(s.questions[0].Actions) {
+		if name == c.key || name == c.letter {
+			s.answer(c.action)
+			return true
+		}
+	}
+	return name != "esc" && name != "ctrl+c"
+}
+
+func (s *screen) pick(name, text string) {
+	p := s.picker
+	switch name {
+	case "esc", "ctrl+c":
+		s.picker = nil
+	case "up", "ctrl+p":
+		p.move(-1)
+	case "down", "ctrl+n":
+		p.move(1)
+	case "pgup":
+		p.move(-10)
+	case "pgdown":
+		p.move(10)
+	case "home":
+		p.move(-len(p.rows))
+	case "end":
+		p.move(len(p.rows))
+	case "backspace":
+		_, n := utf8.DecodeLastRuneInString(p.filter)
+		p.narrow(p.filter[:len(p.filter)-n])
+	case "enter":
+		if left := p.left(); len(left) > 0 && !p.rows[p.at].disabled {
+			s.picker = nil
+			p.choose(p.at)
+		}
+	default:
+		p.narrow(p.filter + text)
+	}
+}

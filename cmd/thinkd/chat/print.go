@@ -1,0 +1,188 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// foldedRows is how much of thinking and of a tool's output stands in the history.
+const foldedRows = 8
+
+// ready are the lines that go to the scrollback now, and counts them as printed. A line has no newline, and the
+// terminal folds it.
+func (c *conversation) ready(width int, l look) []string {
+	var lines []string
+	for c.next < len(c.items) {
+		it := c.items[c.next]
+		lines = append(lines, it.ready(width, l)...)
+		if !it.done {
+			break
+		}
+		c.next++
+	}
+	return lines
+}
+
+func (it *item) ready(width int, l look) []string {
+	if it.kind == answer {
+		return it.spoken(width)
+	}
+	if !it.done {
+		return nil
+	}
+	switch text := strings.TrimRight(it.text(), "\n"); it.kind {
+	case said:
+		head := ""
+		if it.head != "" {
+			head = " " + l.dim("("+it.head+")")
+		}
+		return append([]string{""}, strings.Split(l.bold("> "+text)+head, "\n")...)
+	case thinking:
+		return append([]string{"", l.dim("∴ " + it.head)}, folded(text, width, l, l.thinking)...)
+	case call:
+		return []string{"", line("→ "+text, width-1)}
+	case output:
+		if it.bad {
+			return folded("error: "+text, width, l, l.failure)
+		}
+		return folded(text, width, l, l.dim)
+	case failure:
+		return append([]string{""}, styled(foldAll("error: "+text, width-1), l.failure)...)
+	default:
+		return styled(foldAll("· "+text, width-1), l.dim)
+	}
+}
+
+func styled(rows []string, style func(string) string) []string {
+	for i, row := range rows {
+		rows[i] = style(row)
+	}
+	return rows
+}
+
+// folded are the first rows of a text, as rows: they are for reading.
+func folded(text string, width int, l look, style func(string) string) []string {
+	if text == "" {
+		return nil
+	}
+	all := foldAll(text, width-1)
+	out := styled(all[:min(len(all), foldedRows)], style)
+	if more := len(all) - len(out); more > 0 {
+		out = append(out, l.dim(line(fmt.Sprintf("… %d more rows (Ctrl+O)", more), width-1)))
+	}
+	return out
+}
+
+// spoken are the lines of an answer that nothing can change any more.
+func (it *item) spoken(width int) []string {
+	rest := it.text()[it.printed:]
+	if !it.done {
+		rest = rest[:strings.LastIndexByte(rest, '\n')+1]
+	}
+	if rest == "" {
+		return nil
+	}
+	it.printed += len(rest)
+	var lines []string
+	if !it.begun {
+		it.begun = true
+		lines = []string{""}
+	}
+	for one := range strings.SplitSeq(strings.TrimSuffix(rest, "\n"), "\n") {
+		lines = append(lines, it.folded(one, width)...)
+		if strings.HasPrefix(strings.TrimSpace(one), "```") {
+			it.fenced = !it.fenced
+		}
+	}
+	return lines
+}
+
+// folded is a line of an answer as it is printed. In prose a line break means no more than a blank, so that it can be
+// folded between words. Code and tables stay in one piece: the terminal folds them, and what is copied is as it was said.
+func (it *item) folded(one string, width int) []string {
+	if it.fenced || strings.HasPrefix(one, "    ") || strings.HasPrefix(one, "|") {
+		return []string{one}
+	}
+	return fold(one, width-1)
+}
+
+// live are the last n rows of what is being written.
+func (c *conversation) live(width, n int, l look) []string {
+	var out []string
+	for _, it := range c.items[c.next:] {
+		if it.done {
+			continue
+		}
+		switch it.kind {
+		case answer:
+			if rest := it.text()[it.printed:]; rest != "" {
+				for _, one := range it.folded(rest, width) {
+					out = append(out, last(rows(one, width), n)...)
+				}
+			}
+		case thinking:
+			if it.body.Len() == 0 {
+				continue
+			}
+			for _, row := range last(foldAll(tail(it.text(), width, n), width-1), foldedRows) {
+				out = append(out, l.thinking(row))
+			}
+		default:
+			if it.body.Len() == 0 {
+				continue
+			}
+			for _, row := range last(rows(tail(strings.TrimRight(it.text(), "\n"), width, n), width), foldedRows) {
+				out = append(out, l.dim(row))
+			}
+		}
+	}
+	return last(out, n)
+}
+
+// whole is the conversation with all of its thinking and output, folded at words: it is for reading.
+func (c *conversation) whole(width int, l look) []string {
+	var out []string
+	put := func(style func(string) string, text string) {
+		for _, row := range strings.Split(ansi.Wrap(text, max(width, 1), ""), "\n") {
+			out = append(out, style(row))
+		}
+	}
+	asIs := func(s string) string { return s }
+	for _, it := range c.items {
+		text := strings.TrimRight(it.text(), "\n")
+		if it.kind != note && it.kind != output {
+			out = append(out, "")
+		}
+		switch it.kind {
+		case said:
+			put(l.bold, "> "+text)
+		case thinking:
+			head := it.head
+			if !it.done {
+				head = "thinking"
+			}
+			put(l.dim, "∴ "+head)
+			if text != "" {
+				put(l.thinking, text)
+			}
+		case call:
+			put(asIs, "→ "+text)
+		case output:
+			switch {
+			case it.bad:
+				put(l.failure, "error: "+text)
+			case text != "":
+				put(l.dim, text)
+			}
+		case failure:
+			put(l.failure, "error: "+text)
+		case note:
+			put(l.dim, "· "+text)
+		default:
+			put(asIs, text)
+		}
+	}
+	return out
+}

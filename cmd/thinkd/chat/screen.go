@@ -1,0 +1,346 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+// screen is the face for a terminal that can move its cursor. It is a tea.Model: Update alone changes it.
+type screen struct {
+	*talk
+	look          look
+	width, height int
+	input         textarea.Model
+	history       []string // what was typed, oldest first
+	recall        int      // where in it the input is; len(history): a new one
+
+	reader *reader // nil: closed
+	asking bool    // the keyboard belongs to the question
+
+	waitingToPrint []string
+	printing       bool // a print is under way, or will be in a moment
+	tallest        int  // rows of the tallest view since the print was decided on
+
+	dial func() // looks for the daemon again; its outcome comes as a connection or as an end
+	lost bool   // the daemon has gone
+	err  error  // why the chat ended
+}
+
+// What comes to Update beside keys.
+type (
+	received struct {
+		update update
+		answer *rpc.Answer
+	}
+	connection struct {
+		daemon Daemon
+		words  string // what is to be said about it
+	}
+	gone   struct{ err error } // the connection broke
+	ended  struct{ err error } // and there is no other
+	due    struct{}            // the print that was decided on
+	shown  struct{}            // what was to be printed has been
+	second time.Time
+)
+
+// maxInputRows is how high the input grows before it scrolls.
+const maxInputRows = 6
+
+func newScreen(t *talk, l look) *screen {
+	in := textarea.New()
+	in.Prompt = "> "
+	in.ShowLineNumbers = false
+	in.EndOfBufferCharacter = ' '
+	in.DynamicHeight, in.MinHeight, in.MaxHeight, in.CharLimit = true, 1, maxInputRows, 0
+	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "shift+enter", "alt+enter"))
+	in.SetStyles(textarea.Styles{}) // plain: the text is the person's
+	in.SetVirtualCursor(false)
+	in.SetHeight(1)
+	in.Focus()
+	return &screen{talk: t, look: l, width: 80, height: 24, input: in}
+}
+
+func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return second(t) }) }
+
+// Init is part of tea.Model.
+func (s *screen) Init() tea.Cmd { return tick() }
+
+// Update is part of tea.Model.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.width, s.height = max(msg.Width, 4), max(msg.Height, 2)
+		s.input.MaxHeight = min(maxInputRows, max(s.height-4, 1))
+		s.input.SetWidth(s.width - 1)
+	case received:
+		if msg.answer != nil {
+			s.answered(*msg.answer)
+		} else {
+			s.told(msg.update)
+		}
+	case connection:
+		s.lost = false
+		s.connected(msg.daemon)
+		if msg.words != "" {
+			s.note("%s", msg.words)
+		}
+		if s.id == "" {
+			s.start()
+		}
+	case gone:
+		if s.leaving {
+			return s, tea.Quit
+		}
+		s.lost = true
+		s.dial()
+	case ended:
+		s.err = msg.err
+		return s, tea.Quit
+	case due:
+		return s, s.print()
+	case shown:
+		s.printing = false
+	case second:
+		cmd = tick()
+	case tea.KeyPressMsg:
+		cmd = s.press(msg)
+	case tea.PasteMsg:
+		if s.picker == nil && s.reader == nil && !s.asking {
+			s.input, cmd = s.input.Update(msg)
+		}
+	default:
+		s.input, cmd = s.input.Update(msg)
+	}
+	if len(s.questions) == 0 {
+		s.asking = false
+	} else if !s.asking && strings.TrimSpace(s.input.Value()) == "" {
+		s.asking = true
+	}
+	return s, tea.Batch(cmd, s.decide())
+}
+
+// frame is longer than bubbletea takes to draw a view.
+const frame = 25 * time.Millisecond
+
+// decide has what is ready printed, one print at a time: commands of bubbletea overtake each other. It waits for a
+// frame, so that what stands on the screen then is a view from in between. While the reader covers the screen nothing is
+// printed.
+func (s *screen) decide() tea.Cmd {
+	s.tallest = max(s.tallest, s.rows())
+	if s.reader != nil || s.printing {
+		return nil
+	}
+	for _, l := range s.ready(s.width, s.look) {
+		s.waitingToPrint = append(s.waitingToPrint, printable(l, s.width)...)
+	}
+	switch {
+	case len(s.waitingToPrint) > 0:
+		s.printing, s.tallest = true, s.rows()
+		return tea.Tick(frame, func(time.Time) tea.Msg { return due{} })
+	case s.over:
+		return tea.Quit
+	}
+	return nil
+}
+
+// print gives to the scrollback what has room above the view: of more, bubbletea would send blank rows there as well.
+func (s *screen) print() tea.Cmd {
+	room := s.height - s.tallest - 1
+	var text []string
+	for _, l := range s.waitingToPrint {
+		if room -= 1 + ansi.StringWidth(l)/s.width; room < 0 && len(text) > 0 {
+			break
+		}
+		text = append(text, l)
+	}
+	if s.reader != nil { // it was opened meanwhile
+		text = nil
+	}
+	s.waitingToPrint = s.waitingToPrint[len(text):]
+	if len(text) == 1 && text[0] == "" {
+		text[0] = " " // an empty print is none
+	}
+	return tea.Sequence(tea.Println(strings.Join(text, "\n")), func() tea.Msg { return shown{} })
+}
+
+// rows is the height of the view.
+func (s *screen) rows() int { return 1 + strings.Count(s.content(), "\n") }
+
+// View is part of tea.Model.
+func (s *screen) View() tea.View {
+	if s.reader != nil {
+		v := tea.NewView(s.reader.view(s.conversation, s.width, s.height, s.look))
+		v.AltScreen = true
+		return v
+	}
+	v := tea.NewView(s.content())
+	if s.picker == nil && !s.asking && !s.over {
+		if c := s.input.Cursor(); c != nil {
+			c.Y += strings.Count(s.above(), "\n")
+			v.Cursor = c
+		}
+	}
+	return v
+}
+
+// content is the lower end of the screen.
+func (s *screen) content() string {
+	if s.over {
+		return ""
+	}
+	if s.picker != nil {
+		return strings.Join(s.picker.view(s.width-1, min(s.height-1, 16), s.look), "\n")
+	}
+	return s.above() + s.input.View() + "\n" + s.foot()
+}
+
+// above is what stands above the input, each line with its end.
+func (s *screen) above() string {
+	var lines []string
+	fixed := s.input.Height() + 3
+	if s.lost {
+		lines = append(lines, s.look.failure(line("the daemon has gone; looking for it", s.width-1)))
+	}
+	for i, w := range s.queue {
+		if i == 3 {
+			lines = append(lines, s.look.dim(fmt.Sprintf("  and %d more", len(s.queue)-i)))
+			break
+		}
+		word := "waits: "
+		if s.held {
+			word = "held (/resume): "
+		}
+		lines = append(lines, s.look.dim(line(word+w.Text, s.width-1)))
+	}
+	if len(s.questions) > 0 {
+		lines = append(lines, s.question()...)
+	}
+	if s.turn != "" {
+		lines = append(lines, s.look.dim(line(s.state(), s.width-1)))
+	}
+	live := s.live(s.width, max(s.height-fixed-len(lines)-1, 1), s.look)
+	if len(live) > 0 {
+		lines = append(append([]string{""}, live...), lines...)
+	}
+	lines = append(lines, "")
+	if over := len(lines) + s.input.Height() + 1 - s.height; over > 0 {
+		lines = lines[min(over, len(lines)):]
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// state says what runs, and which keys act on it.
+func (s *screen) state() string {
+	word := "working"
+	for _, it := range s.open {
+		switch it.kind {
+		case thinking:
+			word = "thinking"
+		case answer:
+			word = "answering"
+		}
+	}
+	if len(s.questions) > 0 {
+		word = "waiting for you"
+	}
+	return fmt.Sprintf("%s · %s · Esc ends it · Ctrl+O shows all · Ctrl+S steers", word, s.now().Sub(s.began).Round(time.Second))
+}
+
+func (s *screen) question() []string {
+	q := s.questions[0]
+	var keys []string
+	for _, c := range choices(q.Actions) {
+		keys = append(keys, fmt.Sprintf("%s %s", cmp.Or(c.letter, c.key), c.words))
+	}
+	text := strings.Join(keys, " · ")
+	if !s.asking {
+		text = "Tab: answer"
+	}
+	lines := []string{"", s.look.bold(line(cmp.Or(q.Message, q.Title, q.Name), s.width-1)), line("→ "+called(q.Name, q.Arguments), s.width-1)}
+	return append(lines, rows(ansi.Wrap(text, s.width-1, ""), s.width-1)...)
+}
+
+// foot is the last line: what the next turn gets, and what was used.
+func (s *screen) foot() string {
+	words := []string{s.model.String(), "thinking " + string(s.level)}
+	if s.id == "" {
+		words = []string{"no session"}
+	}
+	if c := s.usage.Context; c != nil && c.Window > 0 {
+		words = append(words, thousands(c.Used)+" of "+thousands(c.Window))
+	}
+	if c := s.usage.Cost; c != nil && c.Amount > 0 {
+		words = append(words, c.String())
+	}
+	return s.look.dim(line(strings.Join(append(words, "/help"), " · "), s.width-1))
+}
+
+// receive reads a connection to its end, in order. It runs beside the program until the connection is closed.
+func receive(d Daemon, send func(tea.Msg)) error {
+	for {
+		n, a, err := d.Receive()
+		if err != nil {
+			return err
+		}
+		m := received{answer: a}
+		if a != nil {
+			a.Result = append([]byte(nil), a.Result...) // valid until the next read
+		} else if m.update, err = decode(n.Method, n.Params); err != nil {
+			return err
+		}
+		send(m)
+	}
+}
+
+// run runs the program on a terminal until the person leaves.
+func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) error {
+	p := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler())
+	quit, stop := context.WithCancel(ctx)
+	readers := make(chan struct{}, 1) // held by the one goroutine that reads
+	listen := func(d Daemon, words string) {
+		readers <- struct{}{}
+		go func() { // ends with the connection, which run closes; the last one is awaited below
+			defer func() { <-readers }()
+			p.Send(connection{d, words})
+			err := receive(d, p.Send)
+			p.Send(gone{err})
+		}()
+	}
+	s.dial = func() {
+		go func() { // ends with quit, or with what it has found
+			d, words, err := c.Dial(quit)
+			switch {
+			case err != nil:
+				p.Send(ended{err})
+			default:
+				listen(d, words)
+			}
+		}()
+	}
+	listen(d, words)
+	_, err := p.Run()
+	stop()
+	var left error
+	if s.daemon != nil {
+		left = s.daemon.Close()
+	}
+	readers <- struct{}{}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return cmp.Or(s.err, err, left)
+}

@@ -1,0 +1,237 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc"
+)
+
+// talk is the state of a chat. Who owns it gives it, in their order, what the daemon tells ([talk.told],
+// [talk.answered]) and what the person wants ([talk.say], [talk.answer], [talk.cancel] and what they pick).
+type talk struct {
+	*conversation
+	daemon Daemon
+	now    func() time.Time
+	begin  map[string]any // params of session/new
+	start  func()         // begins or attaches, on the first connection
+
+	answers map[int]func(json.RawMessage) error // what to do with the answers that are awaited
+	picker  *picker                             // nil: nothing is to be picked
+	fresh   bool                                // the session is ours, and nothing was said in it
+	leaving bool                                // the person wants to go
+	over    bool                                // and can
+	broken  error                               // the connection cannot be written to
+}
+
+func newTalk(now func() time.Time, begin map[string]any) *talk {
+	return &talk{conversation: newConversation(), now: now, begin: begin}
+}
+
+// connected takes a connection. What was asked of an earlier one has no answer. Where there is a session it goes on.
+func (t *talk) connected(d Daemon) {
+	t.daemon, t.broken, t.answers = d, nil, make(map[int]func(json.RawMessage) error)
+	t.ask("initialize", map[string]any{"protocol_version": 1, "client": map[string]any{"name": "thinkd chat"},
+		"capabilities": map[string]any{"confirm": true}}, nil)
+	if t.id != "" {
+		t.follow(t.id, t.seq)
+	}
+}
+
+// ask sends a request; then gets its result. A refusal is told to the person.
+func (t *talk) ask(method string, params any, then func(json.RawMessage) error) {
+	id, err := t.daemon.Send(method, params)
+	if err != nil {
+		t.broken = err
+		t.add(failure, "", "not sent: "+err.Error())
+		return
+	}
+	t.answers[id] = then
+}
+
+// result decodes an answer for the function that it is for.
+func result[T any](then func(T)) func(json.RawMessage) error {
+	return func(answer json.RawMessage) error {
+		var r T
+		if err := json.Unmarshal(answer, &r); err != nil {
+			return err
+		}
+		then(r)
+		return nil
+	}
+}
+
+// answered takes an answer.
+func (t *talk) answered(a rpc.Answer) {
+	then := t.answers[a.ID]
+	delete(t.answers, a.ID)
+	switch {
+	case a.Error != nil:
+		t.add(failure, "", refusal(a.Error))
+	case then != nil:
+		if err := then(a.Result); err != nil {
+			t.add(failure, "", "answer of the daemon: "+err.Error())
+		}
+	}
+}
+
+// refusal is an error with what it offers.
+func refusal(e *rpc.Error) string {
+	text := e.Message
+	if list, ok := e.Data["candidates"].([]any); ok && len(list) > 0 {
+		var words []string
+		for _, w := range list {
+			words = append(words, fmt.Sprint(w))
+		}
+		text += " (" + strings.Join(words, ", ") + ")"
+	}
+	return text
+}
+
+// told takes a notification. Those of sessions that were left are late, and nobody's.
+func (t *talk) told(u update) {
+	switch {
+	case u.Session != t.id:
+	case u.Method == "stale":
+		t.follow(t.id, t.seq)
+	default:
+		t.apply(u, t.now())
+	}
+}
+
+// create begins a session.
+func (t *talk) create() {
+	t.ask("session/new", t.begin, result(func(s settled) {
+		t.leave()
+		t.conversation, t.fresh = newConversation(), true
+		t.id, t.level = s.Session, s.Level
+		if s.Model != nil {
+			t.model = *s.Model
+		}
+	}))
+}
+
+// leave is before another session takes the place. One in which nothing was said is of no use to anybody.
+func (t *talk) leave() {
+	if t.id == "" {
+		return
+	}
+	if t.fresh {
+		t.ask("session/delete", map[string]any{"session_id": t.id}, nil)
+	} else {
+		t.ask("session/detach", map[string]any{"session_id": t.id}, nil)
+	}
+	t.fresh = false
+}
+
+// historyMessages is how much of a session is shown when it is opened; resumedMessages when a connection was lost.
+const (
+	historyMessages = 50
+	resumedMessages = 2
+)
+
+// follow attaches to a session: to one of which everything up to a notification is known, or from the beginning.
+func (t *talk) follow(id string, after uint64) {
+	params := map[string]any{"session_id": id, "limit": historyMessages}
+	if id == t.id {
+		params["after_seq"], params["limit"] = after, resumedMessages
+	}
+	t.ask("session/attach", params, result(func(a attached) {
+		switch {
+		case id == t.id && a.Updates == nil: // what was held of an open turn is void
+			t.conversation = newConversation()
+			t.note("attached anew")
+		case id != t.id:
+			t.leave()
+			t.conversation = newConversation()
+			t.note("session %s · %s", id, a.Session.Title)
+		}
+		if err := t.attach(a, t.now()); err != nil {
+			t.add(failure, "", err.Error())
+		}
+	}))
+}
+
+// say sends a prompt. While a turn runs it waits, or steers that turn.
+func (t *talk) say(text string, steer bool) {
+	if t.id == "" {
+		t.add(failure, "", "there is no session; /new begins one")
+		return
+	}
+	params := map[string]any{"session_id": t.id, "text": text}
+	if steer {
+		params["when_busy"] = "steer"
+	}
+	t.fresh = false
+	t.ask("session/prompt", params, result(func(r struct {
+		Turn   string `json:"turn_id"`
+		Placed string `json:"disposition"`
+	}) {
+		if r.Placed == "started" {
+			t.turn, t.began = r.Turn, t.now()
+		}
+	}))
+}
+
+// cancel ends the running turn; false if none runs.
+func (t *talk) cancel() bool {
+	if t.turn == "" {
+		return false
+	}
+	t.ask("session/cancel", map[string]any{"session_id": t.id, "turn_id": t.turn}, nil)
+	return true
+}
+
+// answer answers the oldest open question.
+func (t *talk) answer(action string) {
+	if len(t.questions) == 0 || !slices.Contains(t.questions[0].Actions, action) {
+		return
+	}
+	t.ask("confirm/answer", map[string]any{"session_id": t.id, "confirm_id": t.questions[0].Confirm, "action": action}, nil)
+}
+
+// settle takes the answer of model/set and thinking/set.
+func (t *talk) settle(s settled) {
+	if s.Model != nil {
+		t.model = *s.Model
+	}
+	t.level = s.Level
+	text := fmt.Sprintf("%s, thinking %s", t.model, s.Level)
+	if s.Reasoning.Requested != s.Level && s.Reasoning.Requested != "" {
+		text += fmt.Sprintf(" (asked for %s: %s)", s.Reasoning.Requested, strings.ReplaceAll(s.Reasoning.Reason, "_", " "))
+	}
+	if s.Applies == "next_turn" {
+		text += ", from the next turn on"
+	}
+	t.note("%s", text)
+}
+
+func (t *talk) setModel(m model, level provider.Level) {
+	params := map[string]any{"session_id": t.id, "model_id": m.ID, "provider": m.Provider}
+	if level != "" {
+		params["thinking_level"] = level
+	}
+	t.ask("model/set", params, result(t.settle))
+}
+
+func (t *talk) setLevel(level string) {
+	t.ask("thinking/set", map[string]any{"session_id": t.id, "level": level}, result(t.settle))
+}
+
+// quit ends the chat. A session in which nothing was said goes with it: the end waits for that.
+func (t *talk) quit() {
+	t.leaving = true
+	if !t.fresh || t.daemon == nil {
+		t.over = true
+		return
+	}
+	t.ask("session/delete", map[string]any{"session_id": t.id}, func(json.RawMessage) error {
+		t.over = true
+		return nil
+	})
+	t.over = t.broken != nil
+}

@@ -1,0 +1,156 @@
+package chat
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// clean is text of others for the terminal: tabs are blanks, and what a terminal would obey is shown as a mark. That is
+// control characters, the C1 range too, and the marks of direction, with which a line can be made to read as another.
+func clean(text string) string {
+	var b strings.Builder
+	column := 0
+	for _, r := range text {
+		switch {
+		case r == '\n':
+			column = 0
+			b.WriteByte('\n')
+			continue
+		case r == '\t':
+			n := 8 - column%8
+			b.WriteString("        "[:n])
+			column += n
+			continue
+		case r == '\r':
+			continue
+		case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
+			r = '\uFFFD'
+		}
+		b.WriteRune(r)
+		column++
+	}
+	return b.String()
+}
+
+// line is the text in one line of at most width columns.
+func line(text string, width int) string {
+	return ansi.Truncate(strings.Join(strings.Fields(clean(text)), " "), max(width, 1), "…")
+}
+
+// rows folds text as the terminal does: at the margin, without a word about words.
+func rows(text string, width int) []string {
+	return strings.Split(ansi.Hardwrap(text, max(width, 1), true), "\n")
+}
+
+// fold breaks a line between words, and nowhere else: a word that is longer than a row, an address or a command, is left
+// to the terminal.
+func fold(text string, width int) []string {
+	if ansi.StringWidth(text) <= width {
+		return []string{text}
+	}
+	var out []string
+	start, column := 0, 0 // of the row; within it, where the next word begins
+	for at := 0; at < len(text); {
+		end := at + strings.IndexByte(text[at:]+" ", ' ')
+		for end < len(text) && end == at && text[end] == ' ' { // blanks belong to the word behind them
+			at, column = at+1, column+1
+			end = at + strings.IndexByte(text[at:]+" ", ' ')
+		}
+		w := ansi.StringWidth(text[at:end])
+		if column+w > width && at > start && strings.TrimSpace(text[start:at]) != "" {
+			out = append(out, strings.TrimRight(text[start:at], " "))
+			start, column = at, 0
+		}
+		column += w
+		at = end
+	}
+	return append(out, text[start:])
+}
+
+// foldAll folds each line of a text.
+func foldAll(text string, width int) []string {
+	var out []string
+	for one := range strings.SplitSeq(text, "\n") {
+		out = append(out, fold(one, width)...)
+	}
+	return out
+}
+
+// tail is the end of a text, of at least n rows if it has them: of a long one that grows no more is looked at.
+func tail(text string, width, n int) string {
+	at := len(text) - 4*n*max(width, 1)
+	if at <= 0 {
+		return text
+	}
+	if _, rest, ok := strings.Cut(text[at:], "\n"); ok {
+		return rest
+	}
+	return strings.ToValidUTF8(text[at:], "")
+}
+
+func last(rows []string, n int) []string { return rows[max(len(rows)-n, 0):] }
+
+// printable is a line such that the terminal and the renderer agree on how many rows it takes. The renderer counts
+// width/columns+1, and erases to the right of what it wrote, which takes the last cell of a row that is just full.
+func printable(text string, width int) []string {
+	if width < 2 {
+		return []string{text}
+	}
+	w := ansi.StringWidth(text)
+	switch {
+	case w == 0 || w < width:
+		return []string{text}
+	case w%width == 0:
+		text += " "
+		w++
+	}
+	if folded := rows(text, width); len(folded) == w/width+1 {
+		return []string{text}
+	}
+	return rows(text, width-1) // a wide character stands at the margin
+}
+
+// look is how the parts of the page are told apart. Without colour the rest of it stays.
+type look struct{ plain, colour bool }
+
+func (l look) thinking(s string) string { return l.with("\x1b[2;3m", s) }
+func (l look) dim(s string) string      { return l.with("\x1b[2m", s) }
+func (l look) bold(s string) string     { return l.with("\x1b[1m", s) }
+func (l look) mark(s string) string     { return l.with("\x1b[7m", s) }
+
+func (l look) failure(s string) string {
+	if !l.colour {
+		return l.bold(s)
+	}
+	return l.with("\x1b[31m", s)
+}
+
+// with sets the style anew on each line: the terminal prints them one by one.
+func (l look) with(style, s string) string {
+	if l.plain || s == "" {
+		return s
+	}
+	lines := strings.Split(s, "\n")
+	for i, one := range lines {
+		if one != "" {
+			lines[i] = style + one + "\x1b[m"
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// thousands is a number of tokens in few characters.
+func thousands(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprint(n)
+	case n < 100_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1000)
+	case n < 1_000_000:
+		return fmt.Sprintf("%dk", n/1000)
+	}
+	return fmt.Sprintf("%.1fM", float64(n)/1_000_000)
+}

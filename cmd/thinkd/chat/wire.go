@@ -1,0 +1,168 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc"
+)
+
+// A Daemon is a connection to one. One goroutine sends, one receives, any may close.
+type Daemon interface {
+	Send(method string, params any) (id int, err error)
+	Receive() (rpc.Notification, *rpc.Answer, error)
+	Close() error
+}
+
+// What follows is as protocol.md has it, as far as it is shown.
+
+type model struct {
+	Provider string         `json:"provider"`
+	ID       string         `json:"id"`
+	Level    provider.Level `json:"thinking_level"`
+}
+
+func (m model) String() string { return m.Provider + "/" + m.ID }
+
+// modelRow is a model of models/list.
+type modelRow struct {
+	model
+	Name      string           `json:"name"`
+	Levels    []provider.Level `json:"thinking_levels"`
+	Default   provider.Level   `json:"default_thinking_level"`
+	Thinks    bool             `json:"supports_thinking"`
+	Available bool             `json:"available"`
+	Why       string           `json:"why"`
+}
+
+type reasoning struct {
+	Requested provider.Level `json:"requested_effort"`
+	Effective provider.Level `json:"effective_effort"`
+	Reason    string         `json:"reason"`
+}
+
+// settled is the answer of session/new, model/set and thinking/set.
+type settled struct {
+	Session   string         `json:"session_id"`
+	Model     *model         `json:"model"`
+	Level     provider.Level `json:"thinking_level"`
+	Reasoning reasoning      `json:"reasoning"`
+	Applies   string         `json:"applies"`
+}
+
+type summary struct {
+	ID      string         `json:"session_id"`
+	Title   string         `json:"title"`
+	Status  string         `json:"status"`
+	Model   model          `json:"model"`
+	Level   provider.Level `json:"thinking_level"`
+	Updated int64          `json:"updated"`
+	Usage   provider.Usage `json:"usage"`
+}
+
+type block struct {
+	Number    int             `json:"block"`
+	Type      string          `json:"type"`
+	Text      string          `json:"text"`
+	Kind      string          `json:"kind"`
+	Tokens    *int            `json:"tokens"`
+	Estimated bool            `json:"estimated"`
+	Duration  int64           `json:"duration_ms"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Content   []block         `json:"content"`
+	IsError   bool            `json:"is_error"`
+	MIME      string          `json:"mime_type"`
+	Open      bool            `json:"open"`
+}
+
+type message struct {
+	ID         string  `json:"id"`
+	Turn       string  `json:"turn_id"`
+	Role       string  `json:"role"`
+	Content    []block `json:"content"`
+	Incomplete string  `json:"incomplete"`
+	Queued     bool    `json:"queued"`
+}
+
+// attached is the answer of session/attach.
+type attached struct {
+	Session summary `json:"session"`
+	Seq     uint64  `json:"seq"`
+	Updates []struct {
+		Method string          `json:"method"`
+		Params json.RawMessage `json:"params"`
+	} `json:"updates"`
+	Messages []message `json:"messages"`
+	More     bool      `json:"more"`
+	Open     *struct {
+		Turn     string    `json:"turn_id"`
+		Messages []message `json:"messages"`
+		Confirms []update  `json:"confirms"`
+		Queue    []waiting `json:"queue"`
+		Held     bool      `json:"held"`
+	} `json:"open"`
+}
+
+// waiting is a prompt in the queue.
+type waiting struct {
+	Turn string `json:"turn_id"`
+	Text string `json:"text"`
+}
+
+// update is a notification, with the members of all that are shown.
+type update struct {
+	Method    string          `json:"-"`
+	Session   string          `json:"session_id"`
+	Seq       uint64          `json:"seq"`
+	Turn      string          `json:"turn_id"`
+	MessageID string          `json:"message_id"`
+	Block     int             `json:"block"`
+	Delta     string          `json:"delta"`
+	Text      string          `json:"text"`
+	Truncated bool            `json:"truncated"`
+	Kind      string          `json:"kind"`
+	Tokens    *int            `json:"tokens"`
+	Estimated bool            `json:"estimated"`
+	Duration  int64           `json:"duration_ms"`
+	Content   []block         `json:"content"`
+	Into      string          `json:"into"`
+	Placed    string          `json:"disposition"`
+	Model     *model          `json:"model"`
+	Level     provider.Level  `json:"thinking_level"`
+	Title     string          `json:"title"`
+	Deleted   bool            `json:"deleted"`
+	Stop      string          `json:"stop_reason"`
+	Limit     string          `json:"limit"`
+	Error     *rpc.Error      `json:"error"`
+	Usage     *provider.Usage `json:"usage"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Chunk     string          `json:"chunk"`
+	IsError   bool            `json:"is_error"`
+	Confirm   string          `json:"confirm_id"`
+	Actions   []string        `json:"actions"`
+	Action    string          `json:"action"`
+	By        string          `json:"by"`
+	Client    string          `json:"client"`
+	Message   string          `json:"message"`
+	AfterMS   int             `json:"after_ms"`
+	From      string          `json:"from"`
+	To        string          `json:"to"`
+	Kept      int             `json:"kept"`
+	Dropped   int             `json:"dropped"`
+	AsText    int             `json:"as_text"`
+	Queue     []waiting       `json:"queue"`
+	Held      bool            `json:"held"`
+}
+
+func decode(method string, params json.RawMessage) (update, error) {
+	u := update{Method: method}
+	if err := json.Unmarshal(params, &u); err != nil {
+		return u, fmt.Errorf("%s: %w", method, err)
+	}
+	return u, nil
+}

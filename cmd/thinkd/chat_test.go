@@ -1,0 +1,325 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pane is a terminal of tmux, in which the chat runs.
+type pane struct {
+	t    testing.TB
+	tmux []string
+}
+
+// chatIn runs `thinkd chat` in a terminal of so many columns and rows. Behind it, its status stands there.
+func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed: nobody can look at the terminal")
+	}
+	dir, err := os.MkdirTemp("", "tmux") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pane{t, []string{"tmux", "-S", dir + "/s", "-f", "/dev/null"}}
+	t.Cleanup(func() {
+		exec.Command(p.tmux[0], append(p.tmux[1:], "kill-server")...).Run() // there is none left where the chat has ended
+		os.RemoveAll(dir)
+	})
+	chat := command(t, append(append([]string{"TERM=tmux-256color", "LANG=C.UTF-8"}, nobodyHere...), env...), append([]string{"--data", data, "chat"}, args...)...)
+	width, height, _ := strings.Cut(size, "x")
+	// tmux gives TERM to what it starts.
+	start := append(p.tmux[1:], "-u", "new-session", "-d", "-x", width, "-y", height, "env")
+	start = append(append(start, chat.Env...), "sh", "-c", `"$@"; echo "[status $?]"; exec cat`, "sh")
+	start = append(append(start, chat.Path), chat.Args[1:]...)
+	run := exec.Command("tmux", start...)
+	run.Env = chat.Env
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("tmux: %v: %s", err, out)
+	}
+	return p
+}
+
+func (p *pane) do(args ...string) string {
+	p.t.Helper()
+	out, err := exec.Command(p.tmux[0], append(p.tmux[1:], args...)...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen is what can be seen; text is all, with the scrollback, as it would be copied.
+func (p *pane) screen() string { return p.do("capture-pane", "-p") }
+func (p *pane) text() string   { return p.do("capture-pane", "-p", "-J", "-S", "-") }
+
+func (p *pane) press(keys ...string) { p.do(append([]string{"send-keys"}, keys...)...) }
+
+// say types a text and sends it.
+func (p *pane) say(text string) {
+	p.do("send-keys", "-l", text)
+	p.press("Enter")
+}
+
+// until waits until look shows what the expression says, and until it does not if the expression begins with !.
+func (p *pane) until(look func() string, expression string) string {
+	p.t.Helper()
+	pattern, absent := strings.CutPrefix(expression, "!")
+	re := regexp.MustCompile("(?m)" + pattern)
+	for deadline := time.Now().Add(patience); ; moment(20 * time.Millisecond) {
+		got := look()
+		if re.MatchString(got) != absent {
+			return got
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the terminal never shows %q:\n%s", expression, got)
+		}
+	}
+}
+
+func (p *pane) shows(expression string) string { p.t.Helper(); return p.until(p.screen, expression) }
+func (p *pane) holds(expression string) string { p.t.Helper(); return p.until(p.text, expression) }
+
+// ends waits for the end of the chat, which is one in order.
+func (p *pane) ends() { p.t.Helper(); p.holds(`^\[status 0\]$`) }
+
+const idleFoot = `^sim/\S+ · thinking \w+ · .*/help`
+
+func TestChatKeys(t *testing.T) {
+	t.Parallel()
+	data := dataDir(t)
+	p := chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+
+	// Thinking is there while it comes, dim and italic. Escape ends the turn.
+	p.say("Which date is later? [[sim: thinking=4000 text=20 pace=30]]")
+	p.shows(`^thinking · \d+s · Esc ends it`)
+	styled := p.until(func() string { return p.do("capture-pane", "-p", "-e") }, `(?:\x1b\[2m\x1b\[3m|\x1b\[2;3m)\w`)
+	if strings.Contains(styled, "│") || strings.Contains(styled, "─") {
+		t.Errorf("something stands around the text:\n%s", styled)
+	}
+	// Another prompt waits; one more is for the turn that runs.
+	p.say("And then?  [[sim: thinking=0 text=5 pace=0]]")
+	p.shows(`^waits: And then\?`)
+	p.do("send-keys", "-l", "Rather the first. [[sim: thinking=0 text=5 pace=0]]")
+	p.press("C-s")
+	p.holds(`^> Rather the first\. .* \(steers\)`)
+	p.shows(`^waits: Rather the first`)
+	p.press("Escape")
+	p.holds(`(?s)^· cancelled.*^> And then\?`)
+	p.shows(`!Esc ends it`)
+
+	// Of long thinking eight rows stay. Control-O shows all, and hides it; the scrollback is as it was.
+	p.say("Think. [[sim: thinking=300 text=10 pace=0]]")
+	p.holds(`(?s)^> Think\..*^∴ thought.*^… \d+ more rows \(Ctrl\+O\)$`)
+	p.shows(`!Esc ends it`)
+	before := p.text()
+	if rows := thoughtRows(before); rows != 8 {
+		t.Errorf("of the thinking there are %d rows:\n%s", rows, before)
+	}
+	p.press("C-o")
+	p.shows(`rows \d+ to \d+ of \d+ .* Ctrl\+O goes back`)
+	if strings.Contains(p.screen(), "more rows") {
+		t.Errorf("not all is shown:\n%s", p.screen())
+	}
+	p.press("Home")
+	p.shows(`rows 1 to 23 of`)
+	p.press("C-o")
+	p.shows(idleFoot)
+	if after := p.text(); after != before {
+		t.Errorf("the screen was\n%s\nand is\n%s", before, after)
+	}
+
+	// Two steps to another model; one to another level.
+	p.say("/models")
+	p.shows(`^\* sim/claude`)
+	p.do("send-keys", "-l", "sim gpt-alw")
+	p.shows(`^1 of 1 `)
+	p.press("Enter")
+	p.shows(`^level of sim/gpt-always`)
+	p.press("Home", "Enter")
+	p.holds(`^· sim/gpt-always, thinking low$`)
+	p.shows(`^sim/gpt-always · thinking low`)
+	p.say("/thinking")
+	p.shows(`^\* low`)
+	p.press("Down", "Enter")
+	p.holds(`^· sim/gpt-always, thinking medium$`)
+	p.say("/thinking huge")
+	p.holds(`^error: .*level`)
+
+	// A fork is another session; the first is in the list.
+	p.say("/fork")
+	p.holds(`^· this is session \w{26}, a fork$`)
+	p.say("In the fork. [[sim: thinking=0 text=5 pace=0]]")
+	p.holds(`^> In the fork`)
+	p.shows(`!Esc ends it`)
+	p.say("/new")
+	p.shows(`^sim/claude · thinking high · /help`)
+	p.say("/sessions")
+	p.shows(`^  Which date is later\?.*\n(?s:.*)1 of 3`)
+	p.press("End")
+	p.shows(`^3 of 3`)
+	p.press("Enter")
+	p.holds(`^· session \w{26} · Which date is later`)
+
+	// What was typed comes back; Control-C clears it, and leaves.
+	p.press("Up")
+	p.shows(`^> /sessions`)
+	p.press("C-c")
+	p.shows(`!^> /sessions$`)
+	p.press("C-c")
+	p.ends()
+	if list := listedSessions(t, data); strings.Count(list, "\n") != 2 {
+		t.Errorf("a session in which nothing was said stays:\n%s", list)
+	}
+}
+
+// thoughtRows counts the rows between the last head of thinking and the sign that there are more.
+func thoughtRows(text string) int {
+	at := strings.LastIndex(text, "\n∴")
+	body, _, _ := strings.Cut(text[at+1:], "\n… ")
+	return strings.Count(body, "\n")
+}
+
+func listedSessions(t *testing.T, data string) string {
+	t.Helper()
+	out, err := command(t, nobodyHere, "--data", data, "sessions", "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// A question is answered by a key, and waits while something is being typed.
+func TestChatQuestion(t *testing.T) {
+	t.Parallel()
+	data := dataDir(t)
+	tool := door(t, data, nil)
+	var s struct {
+		ID string `json:"session_id"`
+	}
+	tool.must("session/new", map[string]any{"model_id": "sim/claude", "tools": []any{map[string]any{"name": "work", "title": "Work hard"}},
+		"tool_policy": map[string]any{"names": map[string]any{"work": "ask"}}}, &s)
+	p := chatIn(t, data, "80x24", nil, "--session", s.ID)
+	p.shows(idleFoot)
+	for _, test := range []struct{ key, want string }{{"n", "deny"}, {"1", "allow"}, {"a", "allow_session"}} {
+		p.say("Use it. [[sim: tool=work thinking=0 text=3 pace=0]]")
+		p.shows(`^y allow · a always, in this session · n deny`)
+		tool.forget()
+		p.press("x", test.key)
+		resolved := tool.wait("the verdict", func(u update) bool { return u.Method == "confirm_resolved" })
+		if !strings.Contains(string(resolved.Raw), `"action":"`+test.want+`"`) {
+			t.Errorf("%s means %s", test.key, resolved.Raw)
+		}
+		if test.key != "n" {
+			started := tool.wait("the call", func(u update) bool { return u.Method == "tool_start" })
+			call := regexp.MustCompile(`"call_id":"([^"]+)"`).FindSubmatch(started.Raw)[1]
+			tool.must("tool/result", map[string]any{"session_id": s.ID, "call_id": string(call), "content": []any{map[string]any{"type": "text", "text": "done by " + test.key}}}, nil)
+			p.holds(`^done by ` + test.key)
+		}
+		p.shows(`!Esc ends it`)
+	}
+}
+
+func TestChatSizes(t *testing.T) {
+	t.Parallel()
+	p := chatIn(t, dataDir(t), "40x12", nil)
+	p.shows(idleFoot)
+	p.say("Say it. [[sim: thinking=60 text=90 pace=0]]")
+	p.holds(`(?s)^> Say it.*^∴ thought.*^## .*^sim/claude`)
+	p.shows(`!Esc ends it`)
+	for row := range strings.Lines(p.do("capture-pane", "-p", "-S", "-")) {
+		if row != strings.TrimRight(row, " \n")+"\n" {
+			t.Errorf("a blank at the end of %q", row)
+		}
+	}
+	for _, size := range []string{"100x30", "23x8", "80x24"} {
+		width, height, _ := strings.Cut(size, "x")
+		p.do("resize-window", "-x", width, "-y", height)
+		p.do("send-keys", "-l", size+" [[sim: thinking=0 text=5 pace=0]]")
+		if width == "23" { // the input says that the chat knows
+			p.shows(`^> 23x8 \[\[sim: *$`)
+		} else {
+			p.shows(`^> ` + size + ` .*pace=0\]\]$`)
+		}
+		p.press("Enter")
+		p.holds(`^> ` + size + ` .*pace=0\]\]\n\n[A-Z0-9]`)
+		p.shows(`!Esc ends it`)
+		if got := p.screen(); strings.Count(got, "sim/claude · th") != 1 {
+			t.Errorf("at %s the foot stands there more than once, or not at all:\n%s", size, got)
+		}
+	}
+}
+
+// Without colour, what is dim and what is italic stays so.
+func TestChatColour(t *testing.T) {
+	t.Parallel()
+	data := dataDir(t)
+	for _, test := range []struct {
+		env   []string
+		wants bool
+	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}} {
+		p := chatIn(t, data, "80x24", test.env)
+		p.shows(idleFoot)
+		p.say("/nothing")
+		p.holds(`^error: there is no /nothing`)
+		styled := p.do("capture-pane", "-p", "-e")
+		if red := regexp.MustCompile(`\x1b\[[0-9;]*[34][1-7]m`).MatchString(styled); red != test.wants {
+			t.Errorf("with %v there is colour: %v\n%q", test.env, red, styled)
+		}
+		if !strings.Contains(styled, "\x1b[2m") {
+			t.Errorf("with %v nothing is dim", test.env)
+		}
+		p.press("C-d")
+		p.ends()
+	}
+}
+
+// A terminal that cannot move its cursor gets lines, and no sequences.
+func TestChatDumb(t *testing.T) {
+	t.Parallel()
+	p := chatIn(t, dataDir(t), "60x24", []string{"TERM=dumb"})
+	p.say("Hello. [[sim: thinking=10 text=10 pace=0]]")
+	p.holds(`(?s)^\[thinking\]\n.*^\[thought`)
+	p.say("/thinking")
+	p.holds(`^level of thinking: a number, or nothing$`)
+	p.holds(`^  2  low`)
+	p.say("2")
+	p.holds(`^\[sim/claude, thinking low\]$`)
+	p.say("Again. [[sim: thinking=2000 text=10 pace=100]]")
+	p.holds(`(?s)Again.*^\[thinking\]\n`)
+	p.say("/cancel")
+	p.holds(`^\[cancelled\]$`)
+	if styled := p.do("capture-pane", "-p", "-e"); strings.Contains(styled, "\x1b") {
+		t.Errorf("a style on a dumb terminal: %q", styled)
+	}
+	p.say("/quit")
+	p.ends()
+}
+
+// The daemon may die under a chat: the next one takes over, and what was said stays.
+func TestChatOutlivesDaemon(t *testing.T) {
+	t.Parallel()
+	data := dataDir(t)
+	h := open(t, data, nobodyHere)
+	h.ready()
+	p := chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+	p.say("Long. [[sim: thinking=4000 text=20 pace=100]]")
+	p.shows(`^thinking · [2-9]s`) // what came a second ago is on disk
+	h.kill()
+	p.holds(`^· attached anew`)
+	p.holds(`^· the message is not whole: interrupted`)
+	p.say("On. [[sim: thinking=0 text=10 pace=0]]")
+	p.holds(`(?s)^> On\..*^\S`)
+	p.shows(`!Esc ends it`)
+	p.press("C-d")
+	p.ends()
+	if err := quit(data); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/chat"
+)
+
+func (p *program) chatCommand() *cobra.Command {
+	var model, thinking, session, agent string
+	var plain bool
+	cmd := &cobra.Command{
+		Use:   "chat",
+		Short: "Talk to a model in the terminal",
+		Long: `Talk to a model in the terminal. What was said stays in the terminal's own
+scrollback. On a terminal that cannot move its cursor (TERM=dumb), and in a pipe,
+it is plain lines. /help in it lists the commands and the keys.
+
+To leave ends no turn: thinkd chat --session ID goes on with it.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			in, inFile := p.in.(*os.File)
+			out, outFile := p.out.(*os.File)
+			if !inFile || !outFile {
+				return errors.New("chat needs files as its standard input and output")
+			}
+			params := present("model_id", model, "thinking_level", thinking, "agent", agent)
+			if dir, err := os.Getwd(); err == nil { // else the session just has none
+				params["cwd"] = dir
+			}
+			term := p.getenv("TERM")
+			screen := terminal(in) && terminal(out) && term != "dumb" && (term != "" || os.PathSeparator == '\\')
+			return chat.Run(cmd.Context(), chat.Config{
+				In: in, Out: out, Env: os.Environ(), Session: session, New: params,
+				Plain: plain || !screen, Echo: terminal(in), Colour: p.getenv("NO_COLOR") == "",
+				Dial: p.dialQuietly,
+			})
+		},
+	}
+	cmd.Flags().StringVar(&model, "model", "", "begin with the model of this `ID`, as provider/id")
+	cmd.Flags().StringVar(&thinking, "thinking", "", "begin with this `LEVEL` of thinking")
+	cmd.Flags().StringVar(&agent, "agent", "", "begin with the agent of this `NAME`")
+	cmd.Flags().StringVar(&session, "session", "", "go on with the session of this `ID`")
+	cmd.Flags().BoolVar(&plain, "plain", false, "plain lines, as on a terminal that cannot move its cursor")
+	for _, flag := range []string{"model", "thinking", "agent"} { // a session has its own
+		cmd.MarkFlagsMutuallyExclusive("session", flag)
+	}
+	return cmd
+}
+
+// dialQuietly connects, and has what there is to say about it as words: standard error is in the midst of the screen.
+func (p *program) dialQuietly(ctx context.Context) (chat.Daemon, string, error) {
+	var said bytes.Buffer
+	quiet := *p
+	quiet.errOut = &said
+	link, err := quiet.connect(ctx)
+	words := strings.TrimPrefix(strings.TrimSpace(said.String()), "thinkd: ")
+	if err != nil {
+		return nil, "", err
+	}
+	return link, words, nil
+}
