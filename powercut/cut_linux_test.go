@@ -2,6 +2,7 @@ package powercut
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
@@ -200,6 +201,11 @@ func (l *lane) talk(d *daemon, n int, rng *rand.Rand) {
 	for number := 0; ; number++ {
 		pace := []int{0, 0, 500}[rng.IntN(3)]
 		p := &prompt{text: fmt.Sprintf("Prompt %d %x. [[sim: thinking=%d text=%d pace=%d]]", number, rng.Uint64(), 5+rng.IntN(40), 5+rng.IntN(40), pace)}
+		content := []map[string]any{{"type": "text", "text": p.text}}
+		if rng.IntN(3) == 0 {
+			p.image = image(rng)
+			content = append(content, map[string]any{"type": "media", "mime_type": "image/png", "data": p.image})
+		}
 		title := fmt.Sprintf("title %d %x", number, rng.Uint64())
 		l.known.mu.Lock()
 		c.prompts = append(c.prompts, p)
@@ -207,7 +213,7 @@ func (l *lane) talk(d *daemon, n int, rng *rand.Rand) {
 		var receipt struct {
 			Turn string `json:"turn_id"`
 		}
-		if d.call("session/prompt", map[string]any{"session_id": c.id, "text": p.text}, &receipt) != nil {
+		if d.call("session/prompt", map[string]any{"session_id": c.id, "content": content}, &receipt) != nil {
 			return // the cut; whatever else it is, what follows is missing
 		}
 		l.known.mu.Lock()
@@ -223,6 +229,15 @@ func (l *lane) talk(d *daemon, n int, rng *rand.Rand) {
 			return
 		}
 	}
+}
+
+// image is one that no other prompt has.
+func image(rng *rand.Rand) string {
+	data := []byte("\x89PNG\r\n\x1a\n")
+	for range 100 + rng.IntN(5000) {
+		data = append(data, byte(rng.Uint32()))
+	}
+	return base64.StdEncoding.EncodeToString(data)
 }
 
 // look starts a daemon on a disk that was left. If the lane goes on with this one, what it has is what is known from

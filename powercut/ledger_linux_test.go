@@ -23,8 +23,9 @@ type conversation struct {
 }
 
 type prompt struct {
-	text string
-	turn string // empty: it was not acknowledged
+	text  string
+	image string // base64; empty: none
+	turn  string // empty: it was not acknowledged
 }
 
 type place struct {
@@ -82,7 +83,16 @@ type spoken struct {
 	Content []struct {
 		Block int    `json:"block"`
 		Text  string `json:"text"`
+		Data  string `json:"data"`
 	} `json:"content"`
+}
+
+// image is that of a prompt, empty if it has none.
+func (s spoken) image() string {
+	if len(s.Content) < 2 {
+		return ""
+	}
+	return s.Content[1].Data
 }
 
 // check compares what a daemon has with the ledger. The first difference is the error.
@@ -112,7 +122,7 @@ func (l *ledger) adopt(d *daemon) error {
 		c.prompts = nil
 		for _, m := range messages {
 			if m.Role == "user" {
-				c.prompts = append(c.prompts, &prompt{m.Content[0].Text, m.Turn})
+				c.prompts = append(c.prompts, &prompt{m.Content[0].Text, m.image(), m.Turn})
 			}
 		}
 	}
@@ -170,6 +180,8 @@ func (c *conversation) checkPrompts(users []spoken) error {
 	for _, p := range c.prompts {
 		there := at < len(users) && len(users[at].Content) > 0 && users[at].Content[0].Text == p.text
 		switch {
+		case there && p.image != users[at].image():
+			return fmt.Errorf("the image of the prompt %q is not what it was", p.text)
 		case there && (p.turn == "" || p.turn == users[at].Turn):
 			at++
 		case p.turn != "":

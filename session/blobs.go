@@ -40,7 +40,10 @@ const (
 // OpenBlobs opens the blobs of a data directory.
 func OpenBlobs(dataDir string) (*Blobs, error) {
 	b := &Blobs{dir: filepath.Join(dataDir, blobsName)}
-	return b, makeDir(b.dir)
+	if err := makeDir(b.dir); err != nil {
+		return nil, err
+	}
+	return b, syncDir(dataDir) // a file in a directory that is lost is lost, however well it was synced (fsync(2))
 }
 
 // Keep makes sure that data is there, durably, and returns its name. An error is ErrReadOnly.
