@@ -31,7 +31,7 @@ var apis = []wireAPI{
 	{"messages", listed(messages.Hosts()...), openMessages, "/v1", always("")},
 	{"responses", listed(responses.Hosts()...), openResponses, "", always("/v1")},
 	{"chat", chat.Dialects, openChat, "", func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
-	{"gemini", listed("gemini"), openGemini, "/v1beta", always("")},
+	{"gemini", listed("cloud", "gemini"), openGemini, "/v1beta", always("")},
 	{"ollama", listed("ollama"), openOllama, "/api", always("")},
 }
 
@@ -77,9 +77,9 @@ func openChat(e endpoint, dialect string) (provider.Provider, error) {
 		Headers: e.Headers, Client: e.client, Log: e.log}), nil
 }
 
-func openGemini(e endpoint, _ string) (provider.Provider, error) {
-	return gemini.New(gemini.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
-		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+func openGemini(e endpoint, dialect string) (provider.Provider, error) {
+	return gemini.New(gemini.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Cloud: dialect == "cloud", Key: e.Key,
+		KeyVar: e.KeyEnv, Headers: e.Headers, Client: e.client, Log: e.log}), nil
 }
 
 func openOllama(e endpoint, _ string) (provider.Provider, error) {

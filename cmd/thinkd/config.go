@@ -307,10 +307,10 @@ func (src *source) numCtx(key string, tokens int, api string) (int, error) {
 }
 
 // makerOf is who made the models of a provider that is no vendor's own: a gateway that speaks a vendor's API in its
-// dialect has its models, and the catalog's rows of them.
+// dialect has its models, and the catalog's rows of them. Whoever serves Google's API has Google's models.
 func makerOf(p providerConfig) string {
 	for _, v := range registry.Vendors() {
-		if v.ID != simID && v.API == p.API && v.Dialect == p.Dialect {
+		if v.ID != simID && v.API == p.API && (v.Dialect == p.Dialect || p.API == "gemini") {
 			return v.ID
 		}
 	}

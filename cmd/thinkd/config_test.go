@@ -239,6 +239,11 @@ base_url = "https://router.example.com/v1"
 [providers.here]
 api = "chat"
 base_url = "http://localhost:8000/v1"
+[providers.cloud]
+api = "gemini"
+dialect = "cloud"
+base_url = "https://aiplatform.googleapis.com/v1/projects/p/locations/global"
+api_key_env = "GOOGLE_TOKEN"
 [providers.both]
 api = "chat"
 dialect = "copilot"
@@ -257,6 +262,8 @@ thinking = { control = "none" }
 			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
 				providerConfig{ID: "both", Vendor: "copilot", API: "chat", Dialect: "copilot", BaseURL: "https://llm.example.com",
 					Rows: []registry.Row{{ID: "sol", API: "responses", Dialect: "copilot", Control: "none"}}},
+				providerConfig{ID: "cloud", Vendor: "gemini", API: "gemini", Dialect: "cloud", KeyEnv: "GOOGLE_TOKEN",
+					BaseURL: "https://aiplatform.googleapis.com/v1/projects/p/locations/global"},
 				providerConfig{ID: "here", Vendor: "here", API: "chat", BaseURL: "http://localhost:8000/v1"},
 				providerConfig{ID: "router", Vendor: "openrouter", API: "chat", Dialect: "openrouter", BaseURL: "https://router.example.com/v1"})
 		}},

@@ -38,7 +38,8 @@ const BypassSignature provider.Repair = "gemini/bypass_signature"
 type Config struct {
 	Provider string // the configured provider's id
 	Vendor   string // who makes the models: google
-	BaseURL  string // without /v1beta, as the vendor's own clients take it
+	BaseURL  string // without /v1beta, as the vendor's own clients take it; of Cloud: up to the location
+	Cloud    bool   // Google Cloud serves it, once called Vertex AI: other addresses, and a bearer token for the key
 	Key      provider.Secret
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string
@@ -51,6 +52,7 @@ type API struct {
 	vendor string
 	base   string
 	host   string
+	cloud  bool
 	keyVar string
 	caller provider.Caller
 	log    *slog.Logger
@@ -67,6 +69,7 @@ func New(cfg Config) *API {
 	a := &API{
 		vendor: cfg.Vendor,
 		base:   strings.TrimRight(cfg.BaseURL, "/"),
+		cloud:  cfg.Cloud,
 		keyVar: cfg.KeyVar,
 		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
 		log:    cfg.Log,
@@ -132,5 +135,9 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 
 // address is where a model answers. Names from the vendor's list begin with "models/".
 func (a *API) address(model string) string {
-	return a.base + "/v1beta/models/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
+	models := "/v1beta/models/"
+	if a.cloud {
+		models = "/publishers/google/models/"
+	}
+	return a.base + models + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
 }

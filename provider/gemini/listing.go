@@ -12,8 +12,12 @@ import (
 // mostPages bounds a list whose pages do not end.
 const mostPages = 20
 
-// Models lists what the vendor has (docs: models.list). Of thinking it tells whether there is any.
+// Models lists what the vendor has (docs: models.list). Of thinking it tells whether there is any. Cloud's list says
+// nothing of it.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
+	if a.cloud {
+		return nil, provider.ErrTellsNothing
+	}
 	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
 		return nil, err
 	}

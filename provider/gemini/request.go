@@ -222,8 +222,12 @@ func (a *API) header() http.Header {
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream")
 	h.Set("User-Agent", "thinkd")
-	if key := a.caller.Key; !key.IsZero() {
-		h.Set("x-goog-api-key", key.Reveal()) // never in the address, which is logged
+	switch key := a.caller.Key; { // never in the address, which is logged
+	case key.IsZero():
+	case a.cloud:
+		h.Set("Authorization", "Bearer "+key.Reveal())
+	default:
+		h.Set("x-goog-api-key", key.Reveal())
 	}
 	return h
 }

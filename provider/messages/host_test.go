@@ -2,6 +2,7 @@ package messages_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -104,6 +105,9 @@ func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 				}
 				history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks},
 					provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: fmt.Sprintf("c%d", host.asked)}}})
+			}
+			if _, err := api.Models(t.Context()); !errors.Is(err, provider.ErrTellsNothing) {
+				t.Errorf("its list: %v", err)
 			}
 			count, err := api.Convert(&provider.Request{Model: row, Messages: history})
 			if err != nil || count.Kept != 4 || count.Dropped != 0 {

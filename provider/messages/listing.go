@@ -14,8 +14,11 @@ import (
 const mostPages = 20
 
 // Models lists what the vendor has (docs: models API). The list tells which efforts and forms of thinking a model takes;
-// not its default, nor how it shows thinking.
+// not its default, nor how it shows thinking. Other hosts' lists tell names.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
+	if a.kind.Plain {
+		return nil, provider.ErrTellsNothing
+	}
 	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
 		return nil, err
 	}
