@@ -15,6 +15,10 @@ type StoreReport struct {
 	Size     int64         `json:"size"` // of the file, in bytes
 	Free     int64         `json:"free"` // of size: what later writes take before the file grows
 	Damaged  []StoreDamage `json:"damaged"`
+
+	// Of images and documents that a backup has copied as well.
+	Blobs     int `json:"blobs,omitempty"`
+	LostBlobs int `json:"lost_blobs,omitempty"` // damaged, so that there is no copy
 }
 
 // StoreDamage is what is wrong with a session.
@@ -54,7 +58,7 @@ func backup(_ context.Context, c *client, p backupParams) (func(context.Context)
 	case !filepath.IsAbs(p.Path):
 		return nil, invalidParams("path", "%q is not absolute", p.Path)
 	}
-	return reporting(func(ctx context.Context) (session.Report, error) { return run(ctx, p.Path) }), nil
+	return reporting(func(ctx context.Context) (StoreReport, error) { return run(ctx, p.Path) }), nil
 }
 
 func check(_ context.Context, c *client, _ nothing) (func(context.Context) (StoreReport, error), error) {
@@ -65,12 +69,12 @@ func check(_ context.Context, c *client, _ nothing) (func(context.Context) (Stor
 }
 
 // reporting tells why there is no report: whoever asks is the store's owner.
-func reporting(run func(context.Context) (session.Report, error)) func(context.Context) (StoreReport, error) {
+func reporting(run func(context.Context) (StoreReport, error)) func(context.Context) (StoreReport, error) {
 	return func(ctx context.Context) (StoreReport, error) {
 		r, err := run(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
 			return StoreReport{}, &Error{Code: CodeInternal, Message: err.Error()}
 		}
-		return NewStoreReport(r), err
+		return r, err
 	}
 }

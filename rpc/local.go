@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-
-	"github.com/thinkd/thinkd/session"
 )
 
 // Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
@@ -23,8 +21,8 @@ type Local struct {
 
 	// Backup copies the store to a new file and checks the copy; Check makes a copy for that alone. Their errors reach
 	// the caller as they are. nil: the store of this daemon is no file.
-	Backup func(ctx context.Context, path string) (session.Report, error)
-	Check  func(ctx context.Context) (session.Report, error)
+	Backup func(ctx context.Context, path string) (StoreReport, error)
+	Check  func(ctx context.Context) (StoreReport, error)
 }
 
 // Status is a daemon as its own commands see it.

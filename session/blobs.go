@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -101,6 +102,41 @@ func isHash(name string) bool {
 
 // Due tells that a session was deleted, so that the next Sweep looks.
 func (b *Blobs) Due() error { return b.write(sweepName, nil) }
+
+// Copy writes all that is kept to a new directory, durably, each file held against its name. Nothing there is no
+// directory. Of what is lost or damaged there is no copy; damaged counts it.
+func (b *Blobs) Copy(ctx context.Context, dir string) (copied, damaged int, err error) {
+	files, err := os.ReadDir(b.dir)
+	if err != nil {
+		return 0, 0, err
+	}
+	files = slices.DeleteFunc(files, func(f fs.DirEntry) bool { return !isHash(f.Name()) })
+	if len(files) == 0 {
+		return 0, 0, nil
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return 0, 0, err
+	}
+	to := &Blobs{dir: dir}
+	for _, f := range files {
+		if err := context.Cause(ctx); err != nil {
+			return copied, damaged, err
+		}
+		data, err := b.Read(f.Name())
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // swept meanwhile: nothing refers to it
+			continue
+		case err != nil:
+			damaged++
+			continue
+		}
+		if err := to.write(f.Name(), data); err != nil {
+			return copied, damaged, err
+		}
+		copied++
+	}
+	return copied, damaged, syncDir(filepath.Dir(dir))
+}
 
 // Sweep removes what no log of a store refers to, if one may have been removed since the last time. It reads all logs, so it
 // may take a while; sessions may be made, said something in and deleted meanwhile. Where one cannot be read nothing is removed.

@@ -151,3 +151,27 @@ func TestSweep(t *testing.T) {
 	sweep(2)
 	equal(t, "what is left", kept(t, b), []string{"notes.txt"})
 }
+
+func TestBlobsCopy(t *testing.T) {
+	t.Parallel()
+	b := openBlobs(t)
+	to := filepath.Join(t.TempDir(), "copy")
+	if copied, damaged, err := b.Copy(t.Context(), to); copied+damaged != 0 || err != nil || exists(to) {
+		t.Errorf("of nothing: %d, %d, %v", copied, damaged, err)
+	}
+	hash, bad := keep(t, b, "picture"), keep(t, b, "another")
+	if err := os.WriteFile(b.path(bad), []byte("changed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if copied, damaged, err := b.Copy(t.Context(), to); copied != 1 || damaged != 1 || err != nil {
+		t.Errorf("of one whole and one damaged: %d, %d, %v", copied, damaged, err)
+	}
+	equal(t, "files", names(t, to), []string{hash})
+	_, _, err := b.Copy(t.Context(), to)
+	wantErr(t, "over a copy", err, os.ErrExist)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}

@@ -170,7 +170,11 @@ func (h *host) accept() {
 func (h *host) local() *rpc.Local {
 	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen}
 	if store, ok := h.daemon.store.(*session.Bolt); ok {
-		local.Backup, local.Check = store.Backup, store.Check
+		local.Backup = func(ctx context.Context, path string) (rpc.StoreReport, error) { return h.backup(ctx, store, path) }
+		local.Check = func(ctx context.Context) (rpc.StoreReport, error) {
+			report, err := store.Check(ctx)
+			return rpc.NewStoreReport(report), err
+		}
 	}
 	return local
 }
