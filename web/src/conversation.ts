@@ -44,6 +44,10 @@ export class Conversation {
 		const onScroll = () => this.scrolled();
 		this.scroll.addEventListener("scroll", onScroll, { passive: true });
 		this.leaving.push(() => this.scroll.removeEventListener("scroll", onScroll));
+		// What the reader unfolds stays where it is.
+		this.list.addEventListener("click", (event) => {
+			if ((event.target as Element).closest("summary")) this.following = false;
+		});
 		const sizes = new ResizeObserver(() => this.follow());
 		sizes.observe(this.list);
 		this.leaving.push(() => sizes.disconnect());
@@ -90,6 +94,7 @@ export class Conversation {
 	/** What the session is now. What is here already stays as it is. */
 	private snapshot(a: Attached): void {
 		const fresh = this.turns.size === 0;
+		this.running_ = a.open?.turn_id ?? "";
 		if (a.messages && fresh) {
 			this.oldest = a.more ? a.messages[0]?.id : undefined;
 			this.older(a.messages, false);
@@ -112,7 +117,6 @@ export class Conversation {
 		} else {
 			void this.client.call("session/queue", { session_id: this.session.id }).then((q) => this.watcher.queue(q.queue, q.held));
 		}
-		this.running_ = open?.turn_id ?? "";
 		this.watcher.session(a.session);
 		this.watcher.usage(a.session.usage);
 		this.watcher.asks(this.questions.size);

@@ -5,7 +5,6 @@ import { Composer } from "./composer.js";
 import { attach, Conversation } from "./conversation.js";
 import { demoTool } from "./demo.js";
 import { button, byId, h, say } from "./dom.js";
-import { canFork, fork } from "./fork.js";
 import { twiceASecond } from "./frames.js";
 import { Keys } from "./keys.js";
 import { bars } from "./levels.js";
@@ -33,7 +32,6 @@ class App {
 	private nextOnly: Choice | undefined;
 	private lastPrompt = "";
 	private running = false;
-	private forks = false;
 	private opened = 0; // a session that took long to open does not replace a later one
 
 	constructor(token: string) {
@@ -71,8 +69,7 @@ class App {
 
 	async begin(): Promise<void> {
 		await this.client.open();
-		await Promise.all([this.picker.load(), this.keys.count(), canFork(this.client).then((can) => (this.forks = can))]);
-		document.documentElement.classList.toggle("forks", this.forks);
+		await Promise.all([this.picker.load(), this.keys.count()]);
 		await this.route();
 		window.addEventListener("hashchange", () => void this.route());
 	}
@@ -228,8 +225,10 @@ class App {
 	}
 
 	private async fork(message?: string): Promise<void> {
-		const id = this.conversation?.session.id;
-		if (id) this.go(await fork(this.client, id, message));
+		const session_id = this.conversation?.session.id;
+		if (!session_id) return;
+		const made = await this.client.call("session/fork", { session_id, ...(message && { message_id: message }) });
+		this.go(made.session_id);
 	}
 
 	// Model and level

@@ -20,6 +20,12 @@ export class Thought {
 	private follow = true;
 	private began = Date.now();
 	private over = false;
+	private signed = false;
+
+	/** It was ended without what the vendor seals it with. */
+	get loose(): boolean {
+		return this.over && !this.signed;
+	}
 
 	get done(): boolean {
 		return this.over;
@@ -82,6 +88,7 @@ export class Thought {
 		const wasLive = this.window !== undefined && !this.over;
 		this.text = end.text;
 		this.over = true;
+		this.signed = end.signed;
 		const { el, name } = this.step;
 		el.classList.remove("live");
 		const hidden = !end.text && (end.kind === "redacted" || end.kind === "omitted");
@@ -111,7 +118,7 @@ export class Thought {
 
 	/** It was cut off: nothing goes back to the model. */
 	cut(): void {
-		this.end({ text: this.text, kind: "full", signed: false });
+		if (!this.over) this.end({ text: this.text, kind: "full", signed: false });
 		this.step.name.replaceChildren("Thought, cut off");
 		this.step.tell(["kept here only", "kind"]);
 		this.step.el.classList.add("sealed");

@@ -185,6 +185,9 @@ export class Turn {
 		this.over = true;
 		for (const t of this.tools.values()) t.cut();
 		for (const v of this.views.values()) if (v instanceof Thought && !v.done) v.cut();
+		// Where a turn breaks off in a thought, that is the last that there is of it.
+		const last = [...this.views.values()].at(-1);
+		if (["cancelled", "error", "interrupted"].includes(p.stop_reason) && last instanceof Thought && last.loose) last.cut();
 		if (this.el.hidden && p.stop_reason === "cancelled") return false; // it was taken out of the queue
 		this.el.hidden = false;
 		if (p.error) this.rail().append(troubleCard(p.error, this.model?.provider ?? "", this.content, this.acts));
