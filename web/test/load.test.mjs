@@ -1,0 +1,133 @@
+// A long thought, a long answer, a long session: the page stays quick and small. The figures are printed.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { browser, open, serve, vendor } from "./harness.mjs";
+
+const deltas = 50_000;
+const turns = 1000; // two messages each
+
+let chrome;
+let daemon;
+let model;
+before(async () => {
+	const half = (word) => Array.from({ length: deltas / 2 }, (_, i) => `${word}${i}${i % 40 === 39 ? "\n\n" : " "}`);
+	model = await vendor((prompt) => (prompt.includes("fifty thousand")
+		? { thinking: half("t"), text: half("a"), every: 100, pause: 16 }
+		: { thinking: ["Hm."], text: ["It is *so*."] }));
+	[chrome, daemon] = await Promise.all([browser(), serve({ env: model.env })]);
+});
+after(async () => {
+	await chrome.close();
+	await daemon.close();
+	await model.close();
+});
+
+async function measures(page) {
+	const session = await page.context().newCDPSession(page);
+	await session.send("HeapProfiler.collectGarbage");
+	await session.send("Performance.enable");
+	const { metrics } = await session.send("Performance.getMetrics");
+	const of = (name) => metrics.find((m) => m.name === name).value;
+	return { heap: of("JSHeapUsedSize") / (1 << 20), nodes: of("Nodes") };
+}
+
+/** Frames a second over two seconds: the best of three, since other tests run beside this one. */
+async function frames(page) {
+	let best = 0;
+	for (let i = 0; i < 3 && best <= 55; i++) best = Math.max(best, await framesOnce(page));
+	return best;
+}
+
+const framesOnce = (page) => page.evaluate(() => new Promise((resolve) => {
+	let n = 0;
+	const begin = performance.now();
+	const count = (now) => {
+		n++;
+		if (now - begin < 2000) requestAnimationFrame(count);
+		else resolve((1000 * (n - 1)) / (now - begin));
+	};
+	requestAnimationFrame(count);
+}));
+
+/** From a key to the next paint, as the browser has it, while keys are pressed: the slowest, and the share above 100 ms. */
+async function typing(page, done) {
+	await page.evaluate(() => {
+		window.slow = { slowest: 0, above: 0, tasks: 0 };
+		new PerformanceObserver((list) => {
+			for (const e of list.getEntries()) window.slow.tasks = Math.max(window.slow.tasks, e.duration);
+		}).observe({ type: "longtask" });
+		new PerformanceObserver((list) => {
+			for (const e of list.getEntries()) {
+				if (!/^key|^input/.test(e.name)) continue;
+				window.slow.slowest = Math.max(window.slow.slowest, e.duration);
+				if (e.name === "keydown" && e.duration >= 100) window.slow.above++;
+			}
+		}).observe({ type: "event", durationThreshold: 16, buffered: false });
+	});
+	await page.focus("#in");
+	let keys = 0;
+	while (!(await done())) {
+		await page.keyboard.type("what ");
+		keys += 5;
+		await page.waitForTimeout(40);
+	}
+	await page.fill("#in", "");
+	const { slowest, above, tasks } = await page.evaluate(() => window.slow);
+	return { share: above / keys, text: `${keys} keys, key to paint at most ${slowest} ms, ${above} above 100 ms, longest task ${tasks} ms` };
+}
+
+test("50,000 deltas in one turn", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.fill("#in", "Say fifty thousand words");
+	const before = await measures(page);
+	const began = Date.now();
+	await page.press("#in", "Enter");
+	await page.locator(".step.think.live").waitFor();
+	const keys = await typing(page, () => page.locator(".foot:visible").count());
+	const seconds = (Date.now() - began) / 1000;
+	const after = await measures(page);
+	const text = await page.evaluate(() => [...document.querySelectorAll(".answer")].map((a) => a.textContent).join(""));
+	assert.ok(text.includes(`a${deltas / 2 - 1}`), "the answer is whole");
+	const rate = await frames(page);
+	console.log(`${deltas} deltas in ${seconds.toFixed(1)} s: ${keys.text}; heap ${before.heap.toFixed(1)} to ${after.heap.toFixed(1)} MiB, ${before.nodes} to ${after.nodes} nodes; idle ${rate.toFixed(0)} frames a second`);
+	// One in twenty may meet the rest of the machine: other tests run beside this one.
+	assert.ok(keys.share < 0.05, keys.text);
+	assert.ok(rate > 55, `${rate} frames a second`);
+	assert.ok(after.heap < 64, `${after.heap} MiB of heap`);
+	page.check();
+	await page.context().close();
+});
+
+test("a session of 2,000 messages", async () => {
+	const rpc = await daemon.rpc();
+	const { session_id } = await rpc.call("session/new", { title: "A long session" });
+	for (let i = 0; i < turns; i++) {
+		const { turn_id } = await rpc.call("session/prompt", { session_id, text: `Question ${i}` });
+		await rpc.call("turn/wait", { session_id, turn_id });
+	}
+	await rpc.close();
+	const page = await open(chrome, daemon.url);
+	const began = Date.now();
+	await page.locator("#sessions a.row", { hasText: "A long session" }).click();
+	await page.locator(".said", { hasText: `Question ${turns - 1}` }).waitFor();
+	const shown = Date.now() - began;
+	const first = await measures(page);
+	// Up to the very first question, as a reader would go.
+	await page.waitForFunction((turns) => {
+		document.getElementById("scroll").scrollTop = 0;
+		return document.querySelectorAll(".turn").length >= turns;
+	}, turns, { timeout: 60_000, polling: 20 });
+	const all = await measures(page);
+	const order = await page.evaluate(() => [...document.querySelectorAll(".said p")].map((p) => Number(p.textContent.split(" ")[1])));
+	assert.deepEqual(order, Array.from({ length: turns }, (_, i) => i), "every question once, in order");
+	const rate = await frames(page);
+	let strokes = 0;
+	const keys = await typing(page, async () => strokes++ > 10);
+	console.log(`${2 * turns} messages: shown after ${shown} ms; heap ${first.heap.toFixed(1)} MiB for the newest, ${all.heap.toFixed(1)} for all, ${all.nodes} nodes; idle ${rate.toFixed(0)} frames a second; ${keys.text}`);
+	assert.ok(rate > 55, `${rate} frames a second`);
+	assert.ok(keys.share < 0.05, keys.text);
+	assert.ok(all.heap < 96, `${all.heap} MiB of heap`);
+	page.check();
+	await page.context().close();
+});

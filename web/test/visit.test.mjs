@@ -1,0 +1,197 @@
+// A first visit: no key, the simulator answers.
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+
+import { ask, browser, open, serve, shot } from "./harness.mjs";
+
+let chrome;
+let daemon;
+before(async () => {
+	[chrome, daemon] = await Promise.all([browser(), serve()]);
+});
+after(async () => {
+	await chrome.close();
+	await daemon.close();
+});
+
+const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+/** Nothing that axe finds serious or critical. */
+async function accessible(page, what) {
+	// The page's policy lets no script in from outside, so that axe comes in by the debugger.
+	await page.evaluate(axe);
+	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+	const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+	assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target + " " + n.failureSummary).join("; ")}`), [], what);
+}
+
+const looks = [["1280", "light"], ["1280", "dark"], ["390", "light"], ["390", "dark"]];
+
+/** Looks at the page in all sizes and colours. */
+async function look(page, name) {
+	for (const [width, colorScheme] of looks) {
+		await page.setViewportSize({ width: Number(width), height: width === "390" ? 844 : 800 });
+		await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+		await page.waitForTimeout(100);
+		await shot(page, `${name}-${width}-${colorScheme}`);
+		await accessible(page, `${name} ${width} ${colorScheme}`);
+		const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+		assert.equal(sideways, false, `${name}: nothing scrolls sideways at ${width}`);
+	}
+	await page.setViewportSize({ width: 1280, height: 800 });
+	await page.emulateMedia({ colorScheme: "light", reducedMotion: null });
+}
+
+test("a first visit: thinking unfolds and folds", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.getByText("Watch a model think").waitFor();
+	assert.equal(new URL(page.url()).hash, "#/", "the token has left the address bar");
+	await look(page, "first");
+
+	await page.click("#try-think");
+	const live = page.locator(".step.think.live");
+	await live.waitFor();
+	assert.equal(await live.evaluate((e) => e.open), true, "a thought opens as it begins");
+	await page.locator(".window .line").first().waitFor();
+	await shot(page, "live");
+	await page.locator(".foot:visible").waitFor();
+	const thought = page.locator(".step.think").first();
+	await page.waitForFunction(() => !document.querySelector(".step.think").open);
+	assert.match(await thought.locator(".facts").innerText(), /\d+ (ms|s)[\s\S]*(full|summary)/, "its facts: time and kind");
+	assert.equal(await thought.locator(".body .line").count(), 0, "a folded thought holds no nodes");
+	await thought.locator("summary").click();
+	await thought.locator(".thought .line", { hasText: "Lisbon" }).first().waitFor(); // it unfolds by hand
+	await thought.locator("summary").click();
+	assert.equal(await thought.evaluate((e) => e.open), false, "and folds");
+	await look(page, "answer");
+	page.check();
+	await page.context().close();
+});
+
+test("model and level: the model's own list, the effective level, for a session and for a turn", async () => {
+	const page = await open(chrome, daemon.url);
+	await ask(page, "Which is later, March or May? [[sim: pace=0]]");
+	await page.click("#pick-model");
+	await page.fill("#find-model", "budget");
+	await page.locator("#models [role=option]", { hasText: "Simulated Claude with a thinking budget" }).click();
+	const levels = await page.locator("#levels [role=radio]").allInnerTexts();
+	assert.ok(levels.some((l) => l.includes("off")) && !levels.some((l) => l.includes("xhigh")), `its own levels: ${levels}`);
+	await look(page, "picker");
+	await page.locator("#levels [role=radio][data-level=low]").click();
+	// Another model reads the conversation anew: that is said before it is done.
+	await page.getByText("The prompt cache would be lost").waitFor();
+	await look(page, "cache");
+	await page.getByRole("button", { name: "Switch" }).click();
+	await page.locator("#picker").waitFor({ state: "hidden" });
+	assert.match(await page.innerText("#level-now"), /low/);
+	await ask(page, "And July? [[sim: pace=0]]");
+	const chips = page.locator(".chip");
+	assert.match(await chips.nth(1).innerText(), /low/, "the level in force is on the turn");
+
+	// A model that does not think has no levels to choose, and says why.
+	await page.click("#pick-model");
+	await page.locator("#models [data-id='sim/gpt-silent']").click();
+	assert.equal(await page.locator("#levels [role=radio]").count(), 0);
+	assert.match(await page.innerText("#levels .why"), /does not think/);
+	await page.keyboard.press("Escape");
+
+	// For the next turn only, from the keyboard.
+	await page.keyboard.press("Control+/");
+	await page.keyboard.type("claude that always");
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowRight");
+	await page.click("text=Next turn only");
+	await page.locator("#levels [role=radio][data-level=max]").click();
+	assert.match(await page.innerText("#model-now"), /Next turn/);
+	await ask(page, "And one turn of it? [[sim: pace=0]]");
+	assert.match(await chips.nth(2).innerText(), /max/);
+	assert.match(await page.innerText("#model-now"), /budget/, "the session's model is as it was");
+
+	// A fork has what is before, and goes its own way.
+	await page.getByRole("button", { name: "Fork from here" }).first().click();
+	await page.waitForFunction(() => document.querySelectorAll(".turn").length === 1);
+	await ask(page, "Another way? [[sim: pace=0]]");
+
+	// A clamp is shown, with what was asked, what was got, why, and what is sent.
+	await page.click("#new");
+	await page.click("#try-clamp");
+	const clamp = page.locator(".chip.clamp");
+	await clamp.waitFor();
+	assert.match((await clamp.textContent()) ?? "", /Asked max got high/);
+	await page.locator(".foot:visible").waitFor();
+	await clamp.click();
+	assert.match(await page.innerText(".pop[role=dialog]:visible"), /level_not_supported[\s\S]*budget_tokens/);
+	await look(page, "clamp");
+	page.check();
+	await page.context().close();
+});
+
+test("a tool asks, and is told", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.click("#try-tool");
+	await page.locator(".card.warn").waitFor();
+	await page.waitForFunction(() => document.title.startsWith("Asks you: "));
+	assert.match(await page.innerText("#say"), /Asks you: Look at the clock/);
+	await look(page, "confirm");
+	await page.getByRole("button", { name: "Allow", exact: true }).click();
+	await page.locator(".foot:visible").waitFor();
+	const tool = page.locator(".step.tool");
+	assert.match(await tool.locator(".facts").innerText(), /done/);
+	if (!(await tool.evaluate((e) => e.open))) await tool.locator("summary").click();
+	assert.match(await tool.innerText(), new RegExp(String(new Date().getFullYear())), "its output is the time here");
+	await look(page, "tool");
+	page.check();
+	await page.context().close();
+});
+
+test("queue, steer, stop, raw updates, search, keys", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.fill("#in", "Count slowly. [[sim: thinking=4000 pace=20]]");
+	await page.press("#in", "Enter");
+	await page.locator(".step.think.live").waitFor();
+	await page.fill("#in", "Then this waits");
+	await page.press("#in", "Enter");
+	await page.locator("#queue li").waitFor();
+	assert.match(await page.innerText("#queue"), /Then this waits/);
+	await look(page, "queue");
+	await page.getByRole("button", { name: "Remove from the queue" }).click();
+	await page.locator("#queue").waitFor({ state: "hidden" });
+
+	await page.click("#raw-toggle");
+	await page.locator("#rawlist summary", { hasText: "thinking_delta" }).first().waitFor();
+	await page.locator("#rawlist summary", { hasText: "turn_start" }).click();
+	assert.match(await page.innerText("#rawlist pre"), /"method": "turn_start"/);
+	await look(page, "raw");
+	await page.click("#raw-close");
+
+	await page.focus("#in");
+	await page.keyboard.press("Escape");
+	await page.locator(".foot .end", { hasText: "cancelled" }).waitFor();
+	assert.match(await page.innerText(".step.think .name"), /cut off/, "a thought that was cut off says so");
+
+	await page.keyboard.press("Control+k");
+	await page.keyboard.type("count slow");
+	await page.locator("#sessions mark").first().waitFor();
+	assert.match(await page.innerText("#found"), /1 found/);
+	await page.fill("#find", "");
+	await page.locator("#sessions a.row").nth(1).waitFor();
+	await page.focus("#find");
+	await page.keyboard.press("ArrowDown");
+	await page.keyboard.press("ArrowDown");
+	const there = await page.evaluate(() => document.activeElement.dataset.id);
+	await page.keyboard.press("Enter");
+	await page.waitForFunction((id) => location.hash === `#/${id}`, there);
+	await page.locator(".turn:visible").first().waitFor();
+
+	// The drawer of a phone.
+	await page.setViewportSize({ width: 390, height: 844 });
+	await page.click("#menu");
+	await page.waitForTimeout(300);
+	await shot(page, "drawer-390-light");
+	await accessible(page, "drawer");
+	await page.keyboard.press("Escape");
+	assert.equal(await page.evaluate(() => document.activeElement.id), "menu", "focus goes back");
+	page.check();
+	await page.context().close();
+});
