@@ -2,14 +2,13 @@ package sim
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 )
 
 // prefixes is a checked request as the vendor's prompt, part by part: tools, system, the form of thinking and the effort
 // on top, then the messages. How thinking is shown is no part of it, and neither are the marks; an effort that is left
-// out is the default. [docs: prompt-caching, effort]
-//
-// Thinking that the vendor leaves out of a prompt is not left out here.
+// out is the default. Thinking that the vendor leaves out of a prompt is no part of it. [docs: prompt-caching, effort]
 func (c *messagesCall) prefixes(v any) prefixes {
 	body, _ := v.(map[string]any)
 	p := keyed("messages", c.account, c.model.id)
@@ -24,15 +23,44 @@ func (c *messagesCall) prefixes(v any) prefixes {
 	}
 	p.add("thinking", map[string]any{"type": c.thinking.kind, "budget": strconv.Itoa(c.thinking.budget), "effort": effort}, false)
 	list, _ := body["messages"].([]any)
-	for _, e := range list {
+	forgets := 0 // messages up to here are shown without their thinking
+	if !c.model.keepsAll {
+		forgets = lastPrompt(list)
+	}
+	for i, e := range list {
 		m, _ := e.(map[string]any)
 		if change, ok := m["output_config"]; ok {
 			p.add("effort", change, false)
 		}
 		role, _ := m["role"].(string)
-		p.content(role, m["content"])
+		content := m["content"]
+		if blocks, ok := content.([]any); ok && i < forgets {
+			content = slices.DeleteFunc(slices.Clone(blocks), func(b any) bool {
+				kind := kindOf(b)
+				return kind == "thinking" || kind == "redacted_thinking"
+			})
+		}
+		p.content(role, content)
 	}
 	return p
+}
+
+// lastPrompt is the index of the last message in which the user says something besides tool results.
+func lastPrompt(list []any) int {
+	for i, e := range slices.Backward(list) {
+		m, _ := e.(map[string]any)
+		blocks, many := m["content"].([]any)
+		if m["role"] == "user" && (!many || slices.ContainsFunc(blocks, func(b any) bool { return kindOf(b) != "tool_result" })) {
+			return i
+		}
+	}
+	return 0
+}
+
+func kindOf(block any) string {
+	m, _ := block.(map[string]any)
+	kind, _ := m["type"].(string)
+	return kind
 }
 
 func (p *prefixes) content(means string, v any) {
