@@ -169,8 +169,8 @@ export async function vendor(say) {
 
 /** What a session's conversation says, as text. */
 export const said = (page) => page.evaluate(() => [...document.querySelectorAll(".turn:not([hidden])")].map((t) => ({
-	said: t.querySelector(".said")?.innerText ?? "",
-	answer: [...t.querySelectorAll(".answer")].map((a) => a.innerText).join("\n"),
+	said: t.querySelector(".said")?.textContent ?? "",
+	answer: [...t.querySelectorAll(".answer")].map((a) => a.textContent).join("\n"),
 })));
 
 /** Takes a screenshot where that is wanted. */

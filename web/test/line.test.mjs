@@ -70,7 +70,7 @@ test("two windows see the same, and the one that is loaded in mid-thought too", 
 	await second.fill("#in", "From the other window");
 	await second.press("#in", "Enter");
 	await first.locator(".said", { hasText: "From the other window" }).waitFor();
-	await first.locator(".foot:visible").nth(1).waitFor();
+	for (const page of [first, second]) await page.locator(".turn:nth-child(2) .answer", { hasText: "Yes." }).waitFor();
 	assert.deepEqual(await said(first), await said(second));
 	first.check();
 	second.check();
