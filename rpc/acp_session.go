@@ -209,8 +209,7 @@ func (c *client) make(ctx context.Context, p newParams, record session.Session, 
 	if err != nil {
 		return err
 	}
-	reply(acpNewResult{record.ID, c.opened(snap.State)}, nil)
-	c.editor.run(snap, sub)
+	c.editor.run(snap, sub, func() { reply(acpNewResult{record.ID, c.opened(snap.State)}, nil) })
 	if err := equipment.tell(c.stream.ctx, c, record.ID); err != nil && c.stream.ctx.Err() == nil {
 		c.server.config.Log.Warn("nobody is told of tools that are missing", "session", record.ID, keyError, err)
 	}
@@ -286,14 +285,16 @@ func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (sn
 	return snap, sub, err
 }
 
-// run tells the client what happens in a session after a snapshot.
-func (e *editor) run(snap agent.Snapshot, sub *agent.Subscription) {
+// run tells the client what happens in a session after a snapshot. The pump calls first before all else: a client that has
+// its answer finds the thread.
+func (e *editor) run(snap agent.Snapshot, sub *agent.Subscription, first func()) {
 	id := snap.Session.ID
 	th := e.replace(id)
 	th.begin(snap)
 	th.told(e.c.options(snap.State))
 	e.c.follow(id, func(ctx context.Context) error {
 		defer sub.Close()
+		first()
 		return th.run(ctx, snap, sub)
 	})
 }
@@ -304,7 +305,7 @@ func (e *editor) follow(ctx context.Context, id session.ID) (agent.State, error)
 	if err != nil {
 		return agent.State{}, err
 	}
-	e.run(snap, sub)
+	e.run(snap, sub, func() {})
 	return snap.State, nil
 }
 
