@@ -102,15 +102,19 @@ func TestChatKeys(t *testing.T) {
 	if strings.Contains(styled, "│") || strings.Contains(styled, "─") {
 		t.Errorf("something stands around the text:\n%s", styled)
 	}
-	// Another prompt waits; one more is for the turn that runs.
-	p.say("And then?  [[sim: thinking=0 text=5 pace=0]]")
+	// Another prompt waits.
+	p.say("And then? [[sim: thinking=0 text=5 pace=0]]")
 	p.shows(`^waits: And then\?`)
+	p.press("Escape")
+	p.holds(`(?s)^· cancelled.*^> And then\?.*pace=0\]\]\n\n[A-Z]`)
+	p.shows(`!Esc ends it`)
+
+	// One is for the turn that runs, and waits until that takes it in.
+	p.say("Count. [[sim: thinking=0 text=60 pace=30]]")
+	p.shows(`^answering · `)
 	p.do("send-keys", "-l", "Rather the first. [[sim: thinking=0 text=5 pace=0]]")
 	p.press("C-s")
 	p.holds(`^> Rather the first\. .* \(steers\)`)
-	p.shows(`^waits: Rather the first`)
-	p.press("Escape")
-	p.holds(`(?s)^· cancelled.*^> And then\?`)
 	p.shows(`!Esc ends it`)
 
 	// Of long thinking eight rows stay. Control-O shows all, and hides it; the scrollback is as it was.
@@ -159,6 +163,12 @@ func TestChatKeys(t *testing.T) {
 	p.shows(`!Esc ends it`)
 	p.say("/new")
 	p.shows(`^sim/claude · thinking high · /help`)
+	p.say("One. [[sim: thinking=0 text=200 pace=0]]")
+	p.holds(`^> One\.`)
+	p.shows(`!Esc ends it`)
+	p.say("/compact")
+	p.holds(`^· .*summar`)
+	p.shows(`!Esc ends it`)
 	p.say("/sessions")
 	p.shows(`^  Which date is later\?.*\n(?s:.*)1 of 3`)
 	p.press("End")
@@ -170,10 +180,14 @@ func TestChatKeys(t *testing.T) {
 	p.press("Up")
 	p.shows(`^> /sessions`)
 	p.press("C-c")
-	p.shows(`!^> /sessions$`)
+	p.shows(`!^> /sessions`)
 	p.press("C-c")
 	p.ends()
-	if list := listedSessions(t, data); strings.Count(list, "\n") != 2 {
+	p = chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+	p.press("C-d")
+	p.ends()
+	if list := listedSessions(t, data); strings.Count(list, "\n") != 3 {
 		t.Errorf("a session in which nothing was said stays:\n%s", list)
 	}
 }

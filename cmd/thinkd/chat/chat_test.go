@@ -197,6 +197,7 @@ func TestEnter(t *testing.T) {
 		"/models":          `models/list null`,
 		"/sessions dates":  `session/list {"limit":200,"query":"dates"}`,
 		"/fork":            `session/fork {"session_id":"S"}`,
+		"/compact":         `session/compact {"session_id":"S"}`,
 		"/resume":          `session/queue {"resume":true,"session_id":"S"}`,
 		"/nothing":         "",
 		"  ":               "",

@@ -27,6 +27,7 @@ func commands() []command {
 		}},
 		{"/sessions", "[TEXT]", "go to another session", func(t *talk, text string) { t.pickSession(text) }},
 		{"/fork", "", "go on in a copy of this session", func(t *talk, _ string) { t.fork() }},
+		{"/compact", "", "have the earlier turns summarised", func(t *talk, _ string) { t.compact() }},
 		{"/new", "", "begin a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "tell the running turn something", func(t *talk, text string) { t.say(text, true) }},
 		{"/unqueue", "", "take the last waiting prompt out", func(t *talk, _ string) { t.unqueue() }},
@@ -211,6 +212,17 @@ func (t *talk) fork() {
 			}
 			t.note("this is session %s, a fork", t.id)
 		}))
+	}))
+}
+
+// compact is answered when the summary is there. Prompts wait that long.
+func (t *talk) compact() {
+	t.compaction = t.ask("session/compact", map[string]any{"session_id": t.id}, result(func(r struct {
+		Compacted bool `json:"compacted"`
+	}) {
+		if !r.Compacted {
+			t.note("nothing was summarised")
+		}
 	}))
 }
 

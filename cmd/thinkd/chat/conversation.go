@@ -28,6 +28,8 @@ type conversation struct {
 	queue     []waiting
 	held      bool
 	questions []update // the open ones
+
+	compacting bool // earlier turns are being summarised
 }
 
 func newConversation() *conversation {
@@ -120,6 +122,7 @@ func (c *conversation) apply(u update, now time.Time) {
 	case "thinking_converted":
 		c.note("earlier thinking, from %s to %s: %d kept, %d as text, %d dropped", u.From, u.To, u.Kept, u.AsText, u.Dropped)
 	case "notice":
+		c.compacting = u.Kind == "compacting" || c.compacting && u.Kind != "compacted" && u.Kind != "compaction_failed"
 		c.note("%s", u.Message)
 	case "queue_update":
 		c.queue, c.held = u.Queue, u.Held

@@ -226,7 +226,7 @@ func (s *screen) above() string {
 	if len(s.questions) > 0 {
 		lines = append(lines, s.question()...)
 	}
-	if s.turn != "" {
+	if s.turn != "" || s.compacting {
 		lines = append(lines, s.look.dim(line(s.state(), s.width-1)))
 	}
 	live := s.live(s.width, max(s.height-fixed-len(lines)-1, 1), s.look)
@@ -245,6 +245,9 @@ func (s *screen) above() string {
 
 // state says what runs, and which keys act on it.
 func (s *screen) state() string {
+	if s.turn == "" {
+		return "summarising · Esc ends it"
+	}
 	word := "working"
 	for _, it := range s.open {
 		switch it.kind {

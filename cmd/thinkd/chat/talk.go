@@ -20,12 +20,13 @@ type talk struct {
 	begin  map[string]any // params of session/new
 	start  func()         // begins or attaches, on the first connection
 
-	answers map[int]func(json.RawMessage) error // what to do with the answers that are awaited
-	picker  *picker                             // nil: nothing is to be picked
-	fresh   bool                                // the session is ours, and nothing was said in it
-	leaving bool                                // the person wants to go
-	over    bool                                // and can
-	broken  error                               // the connection cannot be written to
+	answers    map[int]func(json.RawMessage) error // what to do with the answers that are awaited
+	picker     *picker                             // nil: nothing is to be picked
+	compaction int                                 // id of the request for one
+	fresh      bool                                // the session is ours, and nothing was said in it
+	leaving    bool                                // the person wants to go
+	over       bool                                // and can
+	broken     error                               // the connection cannot be written to
 }
 
 func newTalk(now func() time.Time, begin map[string]any) *talk {
@@ -42,15 +43,16 @@ func (t *talk) connected(d Daemon) {
 	}
 }
 
-// ask sends a request; then gets its result. A refusal is told to the person.
-func (t *talk) ask(method string, params any, then func(json.RawMessage) error) {
+// ask sends a request, and tells its id; then gets its result. A refusal is told to the person.
+func (t *talk) ask(method string, params any, then func(json.RawMessage) error) (id int) {
 	id, err := t.daemon.Send(method, params)
 	if err != nil {
 		t.broken = err
 		t.add(failure, "", "not sent: "+err.Error())
-		return
+		return 0
 	}
 	t.answers[id] = then
+	return id
 }
 
 // result decodes an answer for the function that it is for.
@@ -69,6 +71,9 @@ func result[T any](then func(T)) func(json.RawMessage) error {
 func (t *talk) answered(a rpc.Answer) {
 	then := t.answers[a.ID]
 	delete(t.answers, a.ID)
+	if a.ID == t.compaction {
+		t.compacting = false
+	}
 	switch {
 	case a.Error != nil:
 		t.add(failure, "", refusal(a.Error))
@@ -177,12 +182,16 @@ func (t *talk) say(text string, steer bool) {
 	}))
 }
 
-// cancel ends the running turn; false if none runs.
+// cancel ends the running turn, or the compaction that runs without one; false if there is neither.
 func (t *talk) cancel() bool {
-	if t.turn == "" {
+	params := map[string]any{"session_id": t.id}
+	switch {
+	case t.turn != "":
+		params["turn_id"] = t.turn
+	case !t.compacting:
 		return false
 	}
-	t.ask("session/cancel", map[string]any{"session_id": t.id, "turn_id": t.turn}, nil)
+	t.ask("session/cancel", params, nil)
 	return true
 }
 
