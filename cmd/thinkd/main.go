@@ -37,10 +37,28 @@ func run() int {
 	case err == nil:
 		return 0
 	case errors.Is(err, errSaid):
-		return 1
+		return statusFailed
 	}
 	fmt.Fprintln(os.Stderr, "thinkd: "+err.Error())
-	return 1
+	return status(err)
+}
+
+// What the process ends with.
+const (
+	statusFailed      = 1   // and whatever else goes wrong
+	statusShort       = 2   // a turn ended, but not by itself: a limit, or the vendor's refusal
+	statusInterrupted = 130 // as a shell has it of an interrupt: 128+SIGINT
+)
+
+func status(err error) int {
+	short, isShort := errors.AsType[*shortError](err)
+	switch {
+	case errors.Is(err, errInterrupted), isShort && short.reason == "cancelled":
+		return statusInterrupted
+	case isShort:
+		return statusShort
+	}
+	return statusFailed
 }
 
 // errSaid ends a command whose failure the user has read already.

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,19 +29,32 @@ func (p *program) promptCommand() *cobra.Command {
 		Use:   "prompt TEXT",
 		Short: "Ask once: thinking goes to standard error, the answer to standard output",
 		Long: `Ask once: thinking goes to standard error, the answer to standard output.
-Several words are one text; a single - reads it from standard input.`,
+Several words are one text; a single - reads it from standard input. What comes
+through a pipe or from a file beside a text stands below that, as what it is about;
+with < /dev/null nothing is waited for.
+
+On a terminal thinking is dim, and a line says how long nothing has come. Elsewhere
+there is no style and no such line. With --json the notifications are on standard
+output as protocol.md has them, and standard error has failures alone.
+
+The status is
+  0    when the turn ended by itself
+  1    when it failed: no daemon, no such model, no key, an error of the provider
+  2    when it ended before it was whole: max_tokens, a limit, a refusal
+  130  when it was interrupted or cancelled`,
 		Example: `  thinkd prompt "Which date is later, 2026-03-01 or 2026-02-28?"
   thinkd prompt --thinking high --model anthropic/claude-opus-5-5 "Prove it."
-  git diff | thinkd prompt -`,
+  git diff | thinkd prompt "Is this right?"
+  thinkd prompt - < question.txt`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args, " ")
-			if text == "-" {
+			if text == "-" || piped(p.in) {
 				all, err := io.ReadAll(p.in)
 				if err != nil {
 					return fmt.Errorf("standard input: %w", err)
 				}
-				text = string(all)
+				text = about(text, string(all))
 			}
 			link, err := p.connect(cmd.Context())
 			if err != nil {
@@ -59,10 +72,36 @@ Several words are one text; a single - reads it from standard input.`,
 	return cmd
 }
 
+// piped is true for an input that ends by itself. A terminal does not, and who starts us in the background may have given
+// us a device or a socket that never says anything.
+func piped(in io.Reader) bool {
+	f, ok := in.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && (info.Mode().IsRegular() || info.Mode()&os.ModeNamedPipe != 0)
+}
+
+// about is a text with what it is about.
+func about(text, context string) string {
+	switch {
+	case text == "-":
+		return context
+	case strings.TrimSpace(context) == "":
+		return text
+	}
+	return text + "\n\n" + context
+}
+
 // prompt asks and shows what comes until the turn ends. An interrupt cancels the turn, which would go on without us.
 func (p *program) prompt(ctx context.Context, link *rpc.Link, f promptFlags, text string) error {
 	hangUp := context.AfterFunc(ctx, func() { link.Close() })
 	w := &watch{out: p.out, errOut: p.errOut, json: f.json}
+	w.clean = terminal(p.out)
+	if w.style = !f.json && terminal(p.errOut) && p.getenv("TERM") != "dumb"; w.style {
+		defer w.tellSilence()()
+	}
 	id, err := p.ask(link, w, f, text)
 	if !hangUp() {
 		return errInterrupted
@@ -121,69 +160,4 @@ func present(words ...string) map[string]any {
 		}
 	}
 	return m
-}
-
-// watch shows a turn to a person.
-type watch struct {
-	out, errOut io.Writer
-	json        bool // write the notifications as they are
-	asked       struct {
-		Turn session.TurnID `json:"turn_id"`
-	}
-	ended  bool
-	failed error
-}
-
-func (w *watch) update(m rpc.Notification) error {
-	var u struct {
-		Turn       session.TurnID `json:"turn_id"`
-		Delta      string         `json:"delta"`
-		Message    string         `json:"message"`
-		StopReason string         `json:"stop_reason"`
-		Limit      string         `json:"limit"`
-		Error      *rpc.Error     `json:"error"`
-		AfterMS    int            `json:"after_ms"`
-	}
-	if err := json.Unmarshal(m.Params, &u); err != nil {
-		return fmt.Errorf("%s: %w", m.Method, err)
-	}
-	if m.Method == "turn_end" && u.Turn == w.asked.Turn {
-		w.ended = true
-		w.failed = outcome(u.StopReason, u.Limit, u.Error)
-	}
-	if w.json {
-		_, err := fmt.Fprintf(w.out, "%s\n", m.Raw)
-		return err
-	}
-	var err error
-	switch m.Method {
-	case "thinking_delta":
-		_, err = io.WriteString(w.errOut, u.Delta)
-	case "thinking_end":
-		_, err = io.WriteString(w.errOut, "\n\n")
-	case "message_delta":
-		_, err = io.WriteString(w.out, u.Delta)
-	case "text_end":
-		_, err = io.WriteString(w.out, "\n")
-	case "notice":
-		_, err = fmt.Fprintf(w.errOut, "thinkd: %s\n", u.Message)
-	case "retry":
-		_, err = fmt.Fprintf(w.errOut, "thinkd: trying again in %.1f s: %s\n", float64(u.AfterMS)/1000, u.Message)
-	case "stale":
-		return errors.New("the session was closed")
-	}
-	return err
-}
-
-// outcome is nil for a turn that ended well.
-func outcome(reason, limit string, failure *rpc.Error) error {
-	switch {
-	case failure != nil:
-		return failure
-	case reason == "end_turn":
-		return nil
-	case limit != "":
-		return fmt.Errorf("the turn ended: %s (%s)", reason, limit)
-	}
-	return fmt.Errorf("the turn ended: %s", reason)
 }

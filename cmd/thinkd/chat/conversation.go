@@ -38,7 +38,7 @@ func newConversation() *conversation {
 
 // add appends an item that is whole.
 func (c *conversation) add(k kind, head, text string) *item {
-	it := &item{kind: k, head: clean(head), done: true}
+	it := &item{kind: k, head: Clean(head), done: true}
 	it.set(text)
 	c.items = append(c.items, it)
 	return it
@@ -61,7 +61,7 @@ func (c *conversation) part(k kind, key string) *item {
 
 // end closes an item. It has what was told, unless the end tells more.
 func (c *conversation) end(it *item, text string) {
-	if text = clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
+	if text = Clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
 		it.body.Reset()
 		it.body.WriteString(text)
 	}
@@ -189,7 +189,7 @@ func (c *conversation) resolved(u update) {
 }
 
 func (c *conversation) updated(u update) {
-	c.title = cmp.Or(clean(u.Title), c.title)
+	c.title = cmp.Or(Clean(u.Title), c.title)
 	if u.Model != nil {
 		c.model = *u.Model
 	}
@@ -201,7 +201,7 @@ func (c *conversation) updated(u update) {
 
 // attach begins from the answer of session/attach: what has ended as it was said, what runs as far as it is.
 func (c *conversation) attach(a attached, now time.Time) error {
-	c.id, c.title, c.model, c.level, c.usage = a.Session.ID, clean(a.Session.Title), a.Session.Model, a.Session.Level, a.Session.Usage
+	c.id, c.title, c.model, c.level, c.usage = a.Session.ID, Clean(a.Session.Title), a.Session.Model, a.Session.Level, a.Session.Usage
 	for _, u := range a.Updates {
 		told, err := decode(u.Method, u.Params)
 		if err != nil {

@@ -40,11 +40,11 @@ func (it *item) text() string { return it.body.String() }
 
 func (it *item) set(text string) {
 	it.body.Reset()
-	it.body.WriteString(clean(text))
+	it.body.WriteString(Clean(text))
 }
 
 // grow adds what came. A tab stands where it would in a line of its own: the column is not known.
-func (it *item) grow(text string) { it.body.WriteString(clean(text)) }
+func (it *item) grow(text string) { it.body.WriteString(Clean(text)) }
 
 // thought is the head of a block of thinking that has ended.
 func thought(kind string, ms int64, tokens *int, estimated bool) string {

@@ -90,14 +90,14 @@ func (f *lines) offer() {
 	switch {
 	case len(f.questions) > 0:
 		q := f.questions[0]
-		fmt.Fprintf(&text, "\n%s\n%s\n", clean(cmp.Or(q.Message, q.Title, q.Name)), line(called(q.Name, q.Arguments), 200))
+		fmt.Fprintf(&text, "\n%s\n%s\n", Clean(cmp.Or(q.Message, q.Title, q.Name)), line(called(q.Name, q.Arguments), 200))
 		for _, c := range choices(q.Actions) {
 			fmt.Fprintf(&text, "  %s  %s\n", cmp.Or(c.letter, c.key), c.words)
 		}
 	case f.picker != nil:
 		fmt.Fprintf(&text, "\n%s: a number, or nothing\n", f.picker.title)
 		for i, r := range f.picker.rows {
-			fmt.Fprintf(&text, "%s\n", strings.TrimRight(fmt.Sprintf("%3d  %s  %s", i+1, clean(r.label), clean(r.detail)), " "))
+			fmt.Fprintf(&text, "%s\n", strings.TrimRight(fmt.Sprintf("%3d  %s  %s", i+1, Clean(r.label), Clean(r.detail)), " "))
 		}
 	}
 	if s := text.String(); s != f.offered {

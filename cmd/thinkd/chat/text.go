@@ -8,9 +8,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// clean is text of others for the terminal: tabs are blanks, and what a terminal would obey is shown as a mark. That is
+// Clean is text of others for the terminal: tabs are blanks, and what a terminal would obey is shown as a mark. That is
 // control characters, the C1 range too, and the marks of direction, with which a line can be made to read as another.
-func clean(text string) string {
+func Clean(text string) string {
 	var b strings.Builder
 	column := 0
 	for _, r := range text {
@@ -37,7 +37,7 @@ func clean(text string) string {
 
 // line is the text in one line of at most width columns.
 func line(text string, width int) string {
-	return ansi.Truncate(strings.Join(strings.Fields(clean(text)), " "), max(width, 1), "…")
+	return ansi.Truncate(strings.Join(strings.Fields(Clean(text)), " "), max(width, 1), "…")
 }
 
 // rows folds text as the terminal does: at the margin, without a word about words.

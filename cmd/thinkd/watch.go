@@ -1,0 +1,166 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/chat"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
+)
+
+// watch shows a turn to a person.
+type watch struct {
+	out, errOut io.Writer
+	json        bool // write the notifications as they are
+	clean       bool // the answer goes to a terminal, which would obey its control characters
+	style       bool // standard error is a terminal: thinking is dim, and silence is told
+	asked       struct {
+		Turn session.TurnID `json:"turn_id"`
+	}
+	ended  bool
+	failed error
+
+	mu    sync.Mutex // over what is written, and over:
+	heard time.Time  // when something came
+	begun bool       // a line is not yet whole
+	told  bool       // the line about silence stands there
+}
+
+// quiet is how long nothing comes before that is told, and how often it is told anew.
+const quiet = time.Second
+
+const eraseLine = "\r\x1b[K"
+
+// tellSilence has a line say how long nothing has come, unless a line of the model's would be lost by it. The function
+// that it returns ends that.
+func (w *watch) tellSilence() (stop func()) {
+	w.heard = time.Now()
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() { // until stop, which waits
+		defer close(done)
+		tick := time.NewTicker(quiet)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				w.silence()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+		w.eraseSilence()
+	}
+}
+
+func (w *watch) silence() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if since := time.Since(w.heard); since >= quiet && !w.begun {
+		fmt.Fprintf(w.errOut, "%sthinkd: waiting for %s", eraseLine, since.Truncate(time.Second)) // a person's comfort: what cannot be written is not missed
+		w.told = true
+	}
+}
+
+func (w *watch) eraseSilence() {
+	if w.told {
+		io.WriteString(w.errOut, eraseLine)
+		w.told = false
+	}
+}
+
+func (w *watch) update(m rpc.Notification) error {
+	var u struct {
+		Turn       session.TurnID `json:"turn_id"`
+		Delta      string         `json:"delta"`
+		Message    string         `json:"message"`
+		StopReason string         `json:"stop_reason"`
+		Limit      string         `json:"limit"`
+		Error      *rpc.Error     `json:"error"`
+		AfterMS    int            `json:"after_ms"`
+	}
+	if err := json.Unmarshal(m.Params, &u); err != nil {
+		return fmt.Errorf("%s: %w", m.Method, err)
+	}
+	if m.Method == "turn_end" && u.Turn == w.asked.Turn {
+		w.ended = true
+		w.failed = outcome(u.StopReason, u.Limit, u.Error)
+	}
+	if w.json {
+		_, err := fmt.Fprintf(w.out, "%s\n", m.Raw)
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.eraseSilence()
+	w.heard = time.Now()
+	var err error
+	switch m.Method {
+	case "thinking_delta":
+		_, err = io.WriteString(w.errOut, w.thinking(u.Delta))
+		w.begun = true
+	case "thinking_end":
+		_, err = io.WriteString(w.errOut, "\n\n")
+		w.begun = false
+	case "message_delta":
+		if w.clean {
+			u.Delta = chat.Clean(u.Delta)
+		}
+		_, err = io.WriteString(w.out, u.Delta)
+		w.begun = true
+	case "text_end":
+		_, err = io.WriteString(w.out, "\n")
+		w.begun = false
+	case "notice":
+		_, err = fmt.Fprintf(w.errOut, "thinkd: %s\n", u.Message)
+	case "retry":
+		_, err = fmt.Fprintf(w.errOut, "thinkd: trying again in %.1f s: %s\n", float64(u.AfterMS)/1000, u.Message)
+	case "stale":
+		return errors.New("the session was closed")
+	}
+	return err
+}
+
+// thinking is a piece of thinking for standard error: dim on a terminal, and then without what that would obey.
+func (w *watch) thinking(text string) string {
+	if !w.style {
+		return text
+	}
+	return "\x1b[2m" + strings.ReplaceAll(chat.Clean(text), "\n", "\x1b[m\n\x1b[2m") + "\x1b[m"
+}
+
+// shortError is a turn that ended, but not by itself.
+type shortError struct {
+	reason, limit string
+	failure       *rpc.Error // what the vendor said, if anything
+}
+
+func (e *shortError) Error() string {
+	switch {
+	case e.failure != nil:
+		return e.failure.Error()
+	case e.limit != "":
+		return fmt.Sprintf("the turn ended: %s (%s)", e.reason, e.limit)
+	}
+	return "the turn ended: " + e.reason
+}
+
+// outcome is nil for a turn that ended well.
+func outcome(reason, limit string, failure *rpc.Error) error {
+	switch {
+	case reason == "end_turn":
+		return nil
+	case failure != nil && reason != "refusal":
+		return failure
+	}
+	return &shortError{reason, limit, failure}
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/rpc"
+)
+
+// While nothing comes a line says so; it goes before what comes, and never stands in a line of the model's.
+func TestSilenceIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out, errOut strings.Builder
+		w := &watch{out: &out, errOut: &errOut, style: true, clean: true}
+		stop := w.tellSilence()
+		update := func(method, params string) {
+			if err := w.update(rpc.Notification{Method: method, Params: json.RawMessage(params)}); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(2500 * time.Millisecond)
+		synctest.Wait()
+		update("thinking_delta", `{"delta":"a\u001b[2J"}`)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		update("thinking_end", `{}`)
+		update("message_delta", `{"delta":"b\u0007"}`)
+		update("text_end", `{}`)
+		stop()
+		want := eraseLine + "thinkd: waiting for 1s" + eraseLine + "thinkd: waiting for 2s" + eraseLine + "\x1b[2ma\uFFFD[2J\x1b[m\n\n"
+		if errOut.String() != want {
+			t.Errorf("standard error has %q, want %q", errOut.String(), want)
+		}
+		if out.String() != "b\uFFFD\n" {
+			t.Errorf("standard output has %q", out.String())
+		}
+	})
+}
+
+func TestPromptStatus(t *testing.T) {
+	failure := &rpc.Error{Message: "overloaded"}
+	for _, test := range []struct {
+		err  error
+		want int
+	}{
+		{outcome("error", "", failure), 1},
+		{outcome("refusal", "", failure), 2},
+		{outcome("max_tokens", "", nil), 2},
+		{outcome("limit", "cost", nil), 2},
+		{outcome("cancelled", "", nil), 130},
+		{errInterrupted, 130},
+	} {
+		if got := status(test.err); got != test.want {
+			t.Errorf("%v: status %d, want %d", test.err, got, test.want)
+		}
+	}
+	if err := outcome("end_turn", "", nil); err != nil {
+		t.Errorf("a turn that ended well: %v", err)
+	}
+}
