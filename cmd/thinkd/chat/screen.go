@@ -311,6 +311,10 @@ func receive(d Daemon, send func(tea.Msg)) error {
 
 // run runs the program on a terminal until the person leaves.
 func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) error {
+	// The view never stands in the first row: what is erased from there on, tmux and others keep in the scrollback.
+	if _, err := fmt.Fprintln(c.Out, s.look.dim(line("thinkd chat · /help lists the commands and the keys", 78))); err != nil {
+		return err
+	}
 	p := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler())
 	quit, stop := context.WithCancel(ctx)
 	readers := make(chan struct{}, 1) // held by the one goroutine that reads
