@@ -119,7 +119,7 @@ func TestChatKeys(t *testing.T) {
 
 	// Of long thinking eight rows stay. Control-O shows all, and hides it; the scrollback is as it was.
 	p.say("Think. [[sim: thinking=300 text=10 pace=0]]")
-	p.holds(`(?s)^> Think\..*^∴ thought.*^… \d+ more rows \(Ctrl\+O\)$`)
+	p.holds(`(?s)^> Think\..*^∴ thought.*^… \d+ more rows \(Ctrl\+O\)\n\n[A-Z].*^>`)
 	p.shows(`!Esc ends it`)
 	before := p.text()
 	if rows := thoughtRows(before); rows != 8 {
