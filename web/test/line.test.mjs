@@ -27,7 +27,8 @@ const cutLine = /WebSocket connection|ERR_CONNECTION/; // what the browser itsel
 
 async function whole(page) {
 	await page.locator(".foot:visible").last().waitFor({ timeout: 30_000 });
-	if (!(await page.locator(".step.think").last().evaluate((e) => e.open))) await page.locator(".step.think summary").last().click();
+	await page.waitForFunction(() => ![...document.querySelectorAll(".step.think")].at(-1).open); // it folds a moment after its end
+	await page.locator(".step.think summary").last().click();
 	await page.waitForFunction(() => document.querySelector(".step.think:last-of-type .thought")?.textContent.includes("t399"));
 	const thought = await page.evaluate(() => [...document.querySelectorAll(".thought")].at(-1).textContent);
 	assert.equal(thought.trim(), words(400, "t").join("").trim(), "the thought is whole, nothing twice");
