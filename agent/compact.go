@@ -64,7 +64,7 @@ func (s *state) compact(p passage, over func(error)) {
 	s.compacting = now
 	s.busy.Store(true)
 	s.tell(p.turn, Notice{Info, noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())})
-	req := &provider.Request{Model: c.model, System: askSummary, Decision: c.decision, Messages: []provider.Message{
+	req := &provider.Request{Model: c.model, System: askSummary, Decision: c.decision, Whole: true, Messages: []provider.Message{
 		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: p.text}}}}}
 	limits := s.cfg.patient(c.model.Provider)
 	log := s.log

@@ -281,6 +281,7 @@ func TestCompactAtThreshold(t *testing.T) {
 		b.turn(id, "ask 3")
 		check(t, "above it", notices(sub), []string{"compacting", "compacted"})
 		check(t, "sent", shape(b.fake.requests[4]), []string{above + "Letters.", "user ask 3"})
+		check(t, "the vendor leaves what is summarised whole, and only that", []bool{b.fake.requests[3].Whole, b.fake.requests[4].Whole}, []bool{true, false})
 		b.turn(id, "ask 4")
 		if e := b.turn(id, "ask 5"); e.End.StopReason != "end_turn" {
 			t.Errorf("%+v", e.End)

@@ -39,6 +39,9 @@ const (
 	NoticeNonStreaming NoticeKind = "non_streaming"
 	// NoticeHidden says that thinking was billed of which nothing can be shown.
 	NoticeHidden NoticeKind = "hidden_thinking"
+	// NoticeEdited says that the vendor shortened the context that we sent, as the operator has it do; Data is its own
+	// list of edits.
+	NoticeEdited NoticeKind = "context_edited"
 	// NoticeOverride says that something asked for was left off the wire since the vendor refuses it.
 	NoticeOverride NoticeKind = "provider_override"
 )

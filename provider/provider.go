@@ -35,6 +35,8 @@ type Request struct {
 	Opening Level
 	Changed bool
 
+	Whole bool // the vendor is not to shorten what it is sent, whatever the operator has it do: a summary is of all of it
+
 	MaxTokens   int // 0: what the adapter's API and the row suggest
 	Temperature *float64
 	TopP        *float64

@@ -57,12 +57,12 @@ func apiNamed(name string) (wireAPI, bool) {
 
 func openMessages(e endpoint, dialect string) (provider.Provider, error) {
 	return messages.New(messages.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: messages.HostNamed(dialect),
-		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Client: e.client, Log: e.log}), nil
+		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Context: e.contextFor("messages"), Client: e.client, Log: e.log}), nil
 }
 
 func openResponses(e endpoint, dialect string) (provider.Provider, error) {
 	return responses.New(responses.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: responses.HostNamed(dialect),
-		Key: e.Key, KeyVar: e.KeyEnv, Account: e.account, Headers: e.Headers, Client: e.client, Log: e.log}), nil
+		Key: e.Key, KeyVar: e.KeyEnv, Account: e.account, Headers: e.Headers, Context: e.contextFor("responses"), Client: e.client, Log: e.log}), nil
 }
 
 func openChat(e endpoint, dialect string) (provider.Provider, error) {

@@ -51,9 +51,10 @@ type providerConfig struct {
 	Login        *loginConfig // nil: there are keys alone
 	Headers      map[string]string
 	Defaults     registry.Defaults
-	DefaultModel string         // empty: none
-	NumCtx       int            // tokens of the window to ask an Ollama for; 0: as its adapter does
-	Rows         []registry.Row // corrections and additions to the catalog
+	DefaultModel string          // empty: none
+	NumCtx       int             // tokens of the window to ask an Ollama for; 0: as its adapter does
+	Context      json.RawMessage // how the vendor is to keep contexts short, in its own words; nil: not at all
+	Rows         []registry.Row  // corrections and additions to the catalog
 }
 
 // limits guard a turn and a connection.
@@ -254,6 +255,9 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 		return providerConfig{}, err
 	}
 	if p.NumCtx, err = src.numCtx(key, f.NumCtx, p.API); err != nil {
+		return providerConfig{}, err
+	}
+	if p.Context, err = src.managed(key+".context_management", f.Context, p.API); err != nil {
 		return providerConfig{}, err
 	}
 	if !variableName.MatchString(p.KeyEnv) {

@@ -35,6 +35,7 @@ type fileProvider struct {
 	Login    *fileLogin        `toml:"login"`
 	Defaults fileDefaults      `toml:"reasoning_defaults"`
 	NumCtx   int               `toml:"num_ctx"`
+	Context  any               `toml:"context_management"` // see managed
 	Models   []fileModel       `toml:"models"`
 }
 

@@ -59,17 +59,18 @@ const interrupted = "(interrupted)"
 
 // history writes earlier messages and counts what becomes of their thinking.
 type history struct {
-	vendor  string
-	host    Host
-	strip   bool
-	manual  bool // thinking has a budget
-	inPlace bool // changes of effort go where they were made
-	changes int  // so many did
-	closed  bool // interrupted was put in
-	calls   provider.CallIDs
-	row     provider.Model
-	unseen  int // media that were left out
-	count   provider.Conversion
+	vendor    string
+	host      Host
+	strip     bool
+	manual    bool // thinking has a budget
+	inPlace   bool // changes of effort go where they were made
+	changes   int  // so many did
+	closed    bool // interrupted was put in
+	compacted bool // blocks of the server's compaction go back
+	calls     provider.CallIDs
+	row       provider.Model
+	unseen    int // media that were left out
+	count     provider.Conversion
 }
 
 func (a *API) newHistory(req *provider.Request) *history {
@@ -207,6 +208,7 @@ func (h *history) block(b provider.Block) (any, error) {
 		if !own {
 			return nil, nil
 		}
+		h.compacted = h.compacted || gjson.GetBytes(b.State.Data, "type").Str == "compaction"
 		return b.State.Data, nil
 	case provider.Text:
 		switch {

@@ -46,8 +46,9 @@ type Config struct {
 	Key      provider.Secret
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string
-	Client   *http.Client // nil: a new one
-	Log      *slog.Logger // nil: nothing is logged
+	Context  json.RawMessage // sent word for word as context_management; nil: not sent
+	Client   *http.Client    // nil: a new one
+	Log      *slog.Logger    // nil: nothing is logged
 }
 
 // API is the Messages API at one address with one key.
@@ -59,6 +60,7 @@ type API struct {
 	keyVar string
 	caller provider.Caller
 	betas  []string // of the configured headers
+	manage json.RawMessage
 	log    *slog.Logger
 }
 
@@ -76,6 +78,7 @@ func New(cfg Config) *API {
 		kind:   cfg.Host,
 		keyVar: cfg.KeyVar,
 		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: map[string]string{}},
+		manage: cfg.Context,
 		log:    cfg.Log,
 	}
 	for name, value := range cfg.Headers {

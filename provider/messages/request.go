@@ -38,15 +38,16 @@ type call struct {
 }
 
 type body struct {
-	Model       string    `json:"model"`
-	MaxTokens   int       `json:"max_tokens"`
-	Stream      bool      `json:"stream"`
-	Temperature *float64  `json:"temperature,omitempty"`
-	TopP        *float64  `json:"top_p,omitempty"`
-	TopK        *int      `json:"top_k,omitempty"`
-	System      []block   `json:"system,omitempty"`
-	Tools       []tool    `json:"tools,omitempty"`
-	Messages    []message `json:"messages"`
+	Model       string          `json:"model"`
+	MaxTokens   int             `json:"max_tokens"`
+	Stream      bool            `json:"stream"`
+	Temperature *float64        `json:"temperature,omitempty"`
+	TopP        *float64        `json:"top_p,omitempty"`
+	TopK        *int            `json:"top_k,omitempty"`
+	System      []block         `json:"system,omitempty"`
+	Tools       []tool          `json:"tools,omitempty"`
+	Messages    []message       `json:"messages"`
+	Context     json.RawMessage `json:"context_management,omitempty"`
 	control
 }
 
@@ -139,7 +140,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	b := body{
 		Model: req.Model.ID, MaxTokens: maxTokens(req), Stream: true,
 		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
-		Messages: msgs, control: c,
+		Messages: msgs, Context: a.managed(req), control: c,
 	}
 	if req.System != "" {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: ephemeral}}
@@ -168,9 +169,12 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	betas := a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0)
 	if h.changes > 0 {
 		betas = append(betas, betaInPlace)
-		slices.Sort(betas)
-		betas = slices.Compact(betas)
 	}
+	if !a.kind.Plain {
+		betas = append(betas, managing(b.Context, h.compacted)...)
+	}
+	slices.Sort(betas)
+	betas = slices.Compact(betas)
 	out.header = a.header(betas)
 	return out, nil
 }

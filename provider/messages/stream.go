@@ -97,6 +97,9 @@ func (r *reply) event(data []byte) error {
 		return r.begin(gjson.GetBytes(data, "message"))
 	case "message_delta":
 		r.ending(gjson.GetBytes(data, "delta"), gjson.GetBytes(data, "usage"))
+		if err := r.edited(gjson.GetBytes(data, "context_management")); err != nil {
+			return err
+		}
 		return r.Alive()
 	case "message_stop":
 		return errStopped
@@ -171,7 +174,7 @@ func stopReason(raw string) provider.StopReason {
 		return provider.StopToolUse
 	case "refusal":
 		return provider.StopRefusal
-	case "pause_turn":
+	case "pause_turn", "compaction": // the latter after a block that stands for all before it, and before the answer
 		return provider.StopPause
 	}
 	return provider.StopEndTurn // end_turn, stop_sequence, and words that this build does not know

@@ -52,6 +52,9 @@ func (r *reply) message(root gjson.Result) error {
 			return err
 		}
 	}
+	if err := r.edited(root.Get("context_management")); err != nil {
+		return err
+	}
 	r.ending(root, gjson.Result{})
 	return errStopped
 }

@@ -35,7 +35,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 	h := &history{
 		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: req.Model.ID},
 		modelBound: a.quirks.ModelBound,
-		inPlace:    inPlace(req), effort: func(l provider.Level) string { return nearest(string(l), req) },
+		inPlace:    a.inPlace(req), effort: func(l provider.Level) string { return nearest(string(l), req) },
 		calls: provider.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}

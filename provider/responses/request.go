@@ -27,18 +27,19 @@ type call struct {
 }
 
 type body struct {
-	Model        string         `json:"model"`
-	Instructions string         `json:"instructions,omitempty"`
-	Input        []any          `json:"input"`
-	Tools        []tool         `json:"tools,omitempty"`
-	Include      []string       `json:"include,omitempty"`
-	Store        bool           `json:"store"`
-	Stream       bool           `json:"stream"`
-	Options      *streamOptions `json:"stream_options,omitempty"`
-	MaxOutput    int            `json:"max_output_tokens,omitempty"`
-	Temperature  *float64       `json:"temperature,omitempty"`
-	TopP         *float64       `json:"top_p,omitempty"`
-	CacheKey     string         `json:"prompt_cache_key,omitempty"`
+	Model        string          `json:"model"`
+	Instructions string          `json:"instructions,omitempty"`
+	Input        []any           `json:"input"`
+	Tools        []tool          `json:"tools,omitempty"`
+	Include      []string        `json:"include,omitempty"`
+	Store        bool            `json:"store"`
+	Stream       bool            `json:"stream"`
+	Options      *streamOptions  `json:"stream_options,omitempty"`
+	MaxOutput    int             `json:"max_output_tokens,omitempty"`
+	Temperature  *float64        `json:"temperature,omitempty"`
+	TopP         *float64        `json:"top_p,omitempty"`
+	CacheKey     string          `json:"prompt_cache_key,omitempty"`
+	Context      json.RawMessage `json:"context_management,omitempty"`
 	control
 }
 
@@ -81,7 +82,7 @@ func (a *API) control(req *provider.Request) (control, error) {
 	case provider.ModeOn:
 	case provider.ModeEffort:
 		r.Effort = nearest(string(want.Effort), req)
-		if inPlace(req) {
+		if a.inPlace(req) {
 			r.Effort = nearest(string(req.Opening), req)
 		}
 	case provider.ModeBudget:
@@ -112,7 +113,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		return nil, err
 	}
 	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: req.MaxTokens,
-		Temperature: req.Temperature, TopP: req.TopP, control: c}
+		Temperature: req.Temperature, TopP: req.TopP, Context: a.manage, control: c}
+	if req.Whole {
+		b.Context = nil
+	}
 	out := &call{model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != "", changes: h.changes}
 	if c.Reasoning != nil {
 		out.effort = c.Reasoning.Effort

@@ -42,8 +42,9 @@ type Config struct {
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Account  string // the organisation or plan that the key is of; empty: the key stands for itself
 	Headers  map[string]string
-	Client   *http.Client // nil: a new one
-	Log      *slog.Logger // nil: nothing is logged
+	Context  json.RawMessage // sent word for word as context_management; nil: not sent
+	Client   *http.Client    // nil: a new one
+	Log      *slog.Logger    // nil: nothing is logged
 }
 
 // API is the Responses API at one address with one key.
@@ -56,6 +57,7 @@ type API struct {
 	plan    string // Config.Account
 	keyVar  string
 	caller  provider.Caller
+	manage  json.RawMessage
 	log     *slog.Logger
 }
 
@@ -75,6 +77,7 @@ func New(cfg Config) *API {
 		plan:    cfg.Account,
 		keyVar:  cfg.KeyVar,
 		caller:  provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
+		manage:  cfg.Context,
 		log:     cfg.Log,
 	}
 	if a.account == "" {
@@ -114,7 +117,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 		return nil, err
 	}
 	w := wire{control: c}
-	if now := req.Decision.Control.Effort; inPlace(req) && req.Changed {
+	if now := req.Decision.Control.Effort; a.inPlace(req) && req.Changed {
 		w.Input = []configurationUpdate{effortChange(nearest(string(now), req))}
 	}
 	return provider.Encode(w)

@@ -126,7 +126,7 @@ const (
 // until proven otherwise, and is refused. [docs: api/beta-headers]
 var betasKnown = []string{
 	betaInterleaved, betaBinding, betaTurnEffort, betaTokenCount, betaUpdates,
-	"oauth-2025-04-20", "context-management-2025-06-27", "compact-2026-01-12", "compact-2026-09-04",
+	"oauth-2025-04-20", betaEdits, betaCompact, betaCompactLater,
 	"server-side-fallback-2026-06-01", "server-side-fallback-2026-07-01",
 	"mid-conversation-system-clear-at-2026-08-21", "mid-conversation-tool-changes-2026-07-01",
 	"inline-tools-2026-09-15", "task-budgets-2026-03-13", "fast-mode-2026-02-01", "fallback-credit-2026-06-01",

@@ -46,6 +46,12 @@ func (c *messagesCall) reply(s sealer, a Answer) *messagesReply {
 		parts = append(parts[:len(parts):len(parts)], Part{Kind: ServerCall, Name: "web_search", Input: json.RawMessage(`{"query":"the simulator"}`)})
 	}
 	r.stop = "end_turn"
+	if c.edits.due {
+		block := []Part{c.compaction(s)}
+		if parts = append(block, parts...); c.edits.pauses {
+			parts, r.stop = block, "compaction"
+		}
+	}
 	rng := newRand(seed)
 	for i, p := range parts {
 		m := messagesPart{Part: p}

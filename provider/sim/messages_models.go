@@ -181,10 +181,11 @@ func (m *messagesModel) listing() map[string]any {
 			"image_input":        supported(true),
 			"pdf_input":          supported(true),
 			"structured_outputs": supported(false), // the simulator's own limit, as the next ones
-			"context_management": supported(false),
-			"batch":              supported(false),
-			"citations":          supported(false),
-			"code_execution":     supported(false),
+			"context_management": map[string]any{"supported": true, "clear_thinking_20251015": supported(true),
+				"clear_tool_uses_20250919": supported(false), "compact_20260112": supported(true)},
+			"batch":          supported(false),
+			"citations":      supported(false),
+			"code_execution": supported(false),
 		},
 	}
 }

@@ -32,6 +32,7 @@ type messagesCall struct {
 	context digest
 	chain   chain // the thinking that this call sees
 	dropped []transformation
+	edits   messagesEdits
 	ask     ask
 }
 
@@ -62,7 +63,7 @@ func (c *messagesCall) thinks(inLoop bool) bool {
 
 // notImitated are members of the API that this server knows and does not have. Better a plain word than an answer
 // that leaves them out.
-var notImitated = []string{"container", "mcp_servers", "context_management", "diagnostics", "speed", "fallbacks", "output_format"}
+var notImitated = []string{"container", "mcp_servers", "diagnostics", "speed", "fallbacks", "output_format"}
 
 // read checks the whole request.
 func (c *messagesCall) read(v any, s sealer) error {
@@ -77,10 +78,13 @@ func (c *messagesCall) read(v any, s sealer) error {
 		if f.m[name] == nil {
 			continue
 		}
-		if name == "context_management" && !c.betas["context-management-2025-06-27"] || name == "speed" && !c.betas["fast-mode-2026-02-01"] {
+		if name == "speed" && !c.betas["fast-mode-2026-02-01"] {
 			return invalid("%s: Extra inputs are not permitted", name)
 		}
 		return invalid("%s: the simulator does not imitate this", name)
+	}
+	if err := c.readContext(f.take("context_management")); err != nil {
+		return err
 	}
 	if err := c.readLimits(f); err != nil {
 		return err

@@ -79,6 +79,7 @@ func (c *messagesCall) replay(s sealer) error {
 	for _, b := range c.system {
 		c.see("system", b)
 	}
+	base := c.tokens
 	latest := -1
 	for i, t := range c.turns {
 		if t.role == "assistant" {
@@ -90,6 +91,14 @@ func (c *messagesCall) replay(s sealer) error {
 	for i, t := range c.turns {
 		var last latestMessage
 		for _, b := range t.blocks {
+			if b.kind == "compaction" {
+				if err := c.resume(s, t.role, b, base); err != nil {
+					return err
+				}
+				last.previous = nil
+				continue
+			}
+			c.edits.news = true
 			if !b.thinking() {
 				c.see(t.role, b)
 				last.previous = nil
@@ -124,6 +133,7 @@ func (c *messagesCall) replay(s sealer) error {
 			c.chain.add(l)
 			if c.model.keepsAll || i > start {
 				c.tokens += l.Tokens
+				c.edits.thought(i, l.Tokens)
 			}
 		}
 	}
@@ -246,6 +256,7 @@ func (c *messagesCall) fits(l link) bool {
 
 // finish draws the sum: how long the input is, and what there is to answer.
 func (c *messagesCall) finish() error {
+	c.manage()
 	if !c.count && c.tokens > c.model.window {
 		return invalid("prompt is too long: %d tokens > %d maximum", c.tokens, c.model.window)
 	}

@@ -57,7 +57,9 @@ func (s *messagesStream) run() error {
 	if err := s.end(); err != nil {
 		return err
 	}
-	if err := s.event("message_delta", map[string]any{"type": "message_delta", "delta": s.reply.ending(), "usage": s.reply.usage()}); err != nil {
+	delta := map[string]any{"type": "message_delta", "delta": s.reply.ending(), "usage": s.reply.usage()}
+	s.reply.tellEdits(delta)
+	if err := s.event("message_delta", delta); err != nil {
 		return err
 	}
 	return s.event("message_stop", map[string]any{"type": "message_stop"})
@@ -86,6 +88,11 @@ func (s *messagesStream) block(i int, b *messagesPart) error {
 	if b.Kind == Call && len(b.pieces) == 0 {
 		// A call without arguments sends an empty piece.
 		if err := s.delta(i, "input_json_delta", "partial_json", ""); err != nil {
+			return err
+		}
+	}
+	if b.compacted() {
+		if err := s.delta(i, "compaction_delta", "content", b.Text); err != nil {
 			return err
 		}
 	}
@@ -121,6 +128,10 @@ func (r *messagesReply) opening(b *messagesPart) any {
 		m["input"] = map[string]any{}
 		return m
 	default:
+		if m, ok := r.content(b).(map[string]any); ok && b.compacted() {
+			m["content"] = ""
+			return m
+		}
 		return r.content(b)
 	}
 }
@@ -235,6 +246,7 @@ func (ex *exchange) wholeReply(r *messagesReply, p *player) {
 	for k, v := range r.ending() {
 		m[k] = v
 	}
+	r.tellEdits(m)
 	ex.w.Header().Set("Content-Type", "application/json")
 	body, err := json.Marshal(m)
 	if err != nil {

@@ -97,17 +97,18 @@ func (t messagesTurn) answers(calls []string) error {
 }
 
 // checkPrefill judges a conversation that ends with the assistant. What ends with a call of the vendor's own tool is
-// no prefill but the continuation after pause_turn. [docs: handling-stop-reasons]
+// no prefill but the continuation after pause_turn, and so is what ends with a compaction. [docs: handling-stop-reasons]
 func (c *messagesCall) checkPrefill(last messagesTurn) error {
-	if last.role != "assistant" || last.blocks[len(last.blocks)-1].kind == "server_tool_use" {
+	end := last.blocks[len(last.blocks)-1]
+	if last.role != "assistant" || end.kind == "server_tool_use" || end.kind == "compaction" {
 		return nil
 	}
-	switch end, _ := last.blocks[len(last.blocks)-1].m["text"].(string); {
+	switch said, _ := end.m["text"].(string); {
 	case c.model.noPrefill:
 		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
 	case c.thinks(false):
 		return invalid("Assistant message prefill is not supported when thinking is enabled.")
-	case end != strings.TrimRight(end, " \t\r\n"):
+	case said != strings.TrimRight(said, " \t\r\n"):
 		return invalid("messages: final assistant content cannot end with trailing whitespace")
 	}
 	return nil
@@ -127,7 +128,11 @@ func (c *messagesCall) checkOpening() error {
 		if t.role != "assistant" {
 			continue
 		}
-		if b := t.blocks[0]; !b.thinking() {
+		b := t.blocks[0]
+		if b.kind == "compaction" && len(t.blocks) > 1 {
+			b = t.blocks[1]
+		}
+		if !b.thinking() {
 			return invalid("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", b.path, b.kind)
 		}
 		return nil

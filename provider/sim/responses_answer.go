@@ -48,6 +48,9 @@ func (c *responsesCall) reply(s sealer, a Answer) *responsesReply {
 	if parts == nil {
 		parts = a.compose(c.ask)
 	}
+	if c.due {
+		parts = append([]Part{c.compaction(s, r.seed)}, parts...)
+	}
 	rng := newRand(r.seed)
 	for i, p := range parts {
 		switch p.Kind {

@@ -83,6 +83,9 @@ func (c *responsesCall) readInput(v any) error {
 // readUpdate checks a change of effort inside of the conversation, which is in force from the next message of the
 // user's on. [docs: latest-model, reasoning]
 func (c *responsesCall) readUpdate(f *fields, path string) error {
+	if c.trigger > 0 {
+		return unfit(path+".type", "unsupported_value", "The 'configuration_update' item type is not supported with automatic compaction.")
+	}
 	if !c.model.adapts {
 		return unfit(path+".type", "unsupported_value", "The 'configuration_update' item type is not supported with '%s'.", c.name)
 	}

@@ -26,6 +26,10 @@ type responsesCall struct {
 	force     string // a tool that must be called; "*": any
 	items     []responsesItem
 
+	trigger int  // tokens from which on there is a compaction; 0: never
+	news    bool // something stands after the last compaction
+	due     bool // this answer begins with a compaction
+
 	tokens int // input
 	prompt prefixes
 	cached cacheCount
@@ -33,7 +37,7 @@ type responsesCall struct {
 }
 
 // responsesUnimitated are members of the API that this server knows and does not have.
-var responsesUnimitated = []string{"conversation", "context_management", "prompt", "moderation", "multi_agent"}
+var responsesUnimitated = []string{"conversation", "prompt", "moderation", "multi_agent"}
 
 // responsesIgnored are members that have no effect here.
 var responsesIgnored = []string{"metadata", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
@@ -111,6 +115,9 @@ func (c *responsesCall) checkMembers(f *fields) error {
 	}
 	if f.m["max_tokens"] != nil {
 		return unfit("max_tokens", "unsupported_parameter", "Unsupported parameter: 'max_tokens'. In the Responses API, this parameter has moved to 'max_output_tokens'.")
+	}
+	if err := c.readContext(f); err != nil {
+		return err
 	}
 	if f.flag("background") {
 		return unfit("background", "", "the simulator does not imitate 'background'")

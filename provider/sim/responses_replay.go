@@ -19,6 +19,7 @@ var ledBy = regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})[0-9]{2}r([0-9]{2})$`)
 func (c *responsesCall) replay(s sealer) error {
 	ids, calls := map[string]bool{}, map[string]responsesItem{}
 	answered := map[string]bool{}
+	base := c.tokens
 	for n, item := range c.items {
 		if item.id != "" {
 			if ids[item.id] {
@@ -28,6 +29,11 @@ func (c *responsesCall) replay(s sealer) error {
 		}
 		var err error
 		switch {
+		case item.kind == "compaction":
+			if err := c.resume(s, item, base); err != nil {
+				return err
+			}
+			continue
 		case item.kind == "reasoning":
 			err = c.replayReasoning(s, n)
 		case item.answers():
@@ -38,6 +44,7 @@ func (c *responsesCall) replay(s sealer) error {
 		if err != nil {
 			return err
 		}
+		c.news = true
 		if item.called() {
 			calls[item.text("call_id")] = item
 		}
@@ -157,6 +164,7 @@ func (c *responsesCall) finish(instructions string) error {
 	if c.tokens > c.model.window {
 		return unfit("input", "context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")
 	}
+	c.due = c.trigger > 0 && c.news && c.tokens >= c.trigger
 	seed := digest{}.with([]byte(c.model.id), []byte(c.effort), []byte(instructions))
 	start := 0
 	for i, item := range c.items {

@@ -104,6 +104,11 @@ var responsesRules = []responsesRule{
 	{name: "strict is the default", keeps: obj{"tools": arr{readFunction}}, breaks: obj{"tools": arr{with(readFunction, "strict", nil)}}, says: "additionalProperties"},
 	{name: "tool choice", keeps: obj{"tools": arr{readFunction}, "tool_choice": obj{"type": "function", "name": "read"}}, breaks: obj{"tools": arr{readFunction}, "tool_choice": obj{"type": "function", "name": "write"}}, says: "not found in 'tools'"},
 
+	{name: "compaction's threshold", keeps: obj{"context_management": arr{obj{"type": "compaction", "compact_threshold": 1000}}}, breaks: obj{"context_management": arr{obj{"type": "compaction", "compact_threshold": 0}}}, says: "compact_threshold"},
+	{name: "no change of effort beside compaction", keeps: obj{"model": "gpt-6-astra", "input": arr{update, asking}},
+		breaks: obj{"model": "gpt-6-astra", "input": arr{update, asking}, "context_management": arr{obj{"type": "compaction", "compact_threshold": 1000}}}, says: "not supported with automatic compaction"},
+	{name: "compaction of somebody's", keeps: obj{}, breaks: obj{"input": arr{obj{"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAA"}, asking}}, code: "invalid_encrypted_content"},
+
 	{name: "input is there", keeps: obj{}, breaks: obj{"input": nil}, code: "missing_required_parameter"},
 	{name: "input is not empty", keeps: obj{"input": arr{asking}}, breaks: obj{"input": arr{}}, code: "invalid_value"},
 	{name: "what a model said is output", keeps: obj{"input": arr{asking, obj{"role": "assistant", "content": arr{obj{"type": "output_text", "text": "t"}}}, asking}},

@@ -27,6 +27,9 @@ func thinking(kind string, more ...any) obj {
 	return t
 }
 
+// managed asks for edits of the context.
+func managed(edits ...any) obj { return obj{"context_management": obj{"edits": arr(edits)}} }
+
 func effort(e string) obj { return obj{"effort": e} }
 
 // merged is a with b's members.
@@ -63,6 +66,16 @@ var rules = []rule{
 	{name: "model is there", keeps: obj{}, breaks: obj{"model": nil}, says: "model: Field required"},
 	{name: "unknown member", keeps: obj{}, breaks: obj{"reasoning": obj{}}, says: "reasoning: Extra inputs are not permitted"},
 	{name: "member without its beta", keeps: obj{}, breaks: obj{"context_management": obj{}}, says: "context_management: Extra inputs are not permitted"},
+	{name: "clearing of thinking needs its beta", with: header("anthropic-beta", betaEdits), keeps: managed(obj{"type": "clear_thinking_20251015", "keep": "all"}),
+		breaks: managed(obj{"type": "clear_thinking_20251015", "keep": "all"}), wrong: header("anthropic-beta", betaCompact), says: "Input tag 'clear_thinking_20251015'"},
+	{name: "clearing of thinking comes first", with: header("anthropic-beta", betaEdits+","+betaCompact), keeps: managed(obj{"type": "clear_thinking_20251015"}, obj{"type": "compact_20260112"}),
+		breaks: managed(obj{"type": "compact_20260112"}, obj{"type": "clear_thinking_20251015"}), says: "must be the first entry of `edits`"},
+	{name: "turns to keep", with: header("anthropic-beta", betaEdits), keeps: managed(obj{"type": "clear_thinking_20251015", "keep": obj{"type": "thinking_turns", "value": 1}}),
+		breaks: managed(obj{"type": "clear_thinking_20251015", "keep": obj{"type": "thinking_turns", "value": 0}}), says: "keep.value: Input should be greater"},
+	{name: "compaction needs its beta", with: header("anthropic-beta", betaCompact), keeps: managed(obj{"type": "compact_20260112"}),
+		breaks: managed(obj{"type": "compact_20260112"}), wrong: header("anthropic-beta", betaEdits), says: "Input tag 'compact_20260112'"},
+	{name: "later compaction needs the later beta", with: header("anthropic-beta", betaCompactLater), keeps: managed(obj{"type": "compact_20260904"}),
+		breaks: managed(obj{"type": "compact_20260904"}), wrong: header("anthropic-beta", betaCompact), says: "Input tag 'compact_20260904'"},
 	{name: "not imitated", keeps: obj{}, breaks: obj{"container": "c"}, says: "does not imitate"},
 	{name: "max_tokens is there", keeps: obj{"max_tokens": 10}, breaks: obj{"max_tokens": nil}, says: "max_tokens: Field required"},
 	{name: "max_tokens is a number", keeps: obj{"max_tokens": 10.0}, breaks: obj{"max_tokens": 1.5}, says: "max_tokens: Input should be a valid integer"},

@@ -171,6 +171,8 @@ func folded(t *testing.T, all []event) obj {
 				b["text"] = get[string](b, "text") + get[string](d, "text")
 			case "thinking_delta":
 				b["thinking"] = get[string](b, "thinking") + get[string](d, "thinking")
+			case "compaction_delta":
+				b["content"] = get[string](b, "content") + get[string](d, "content")
 			case "signature_delta":
 				b["signature"] = d["signature"]
 			case "input_json_delta":

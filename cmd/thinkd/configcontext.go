@@ -1,0 +1,51 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// managed is what the file says of the vendor's own management of contexts, as JSON: a table with edits for the
+// Messages API (docs: context-editing), an array of entries for Responses (docs: conversation-state). What they say
+// beside their type is the vendor's to judge: it goes there word for word.
+func (src *source) managed(key string, said any, api string) (json.RawMessage, error) {
+	if said == nil {
+		return nil, nil
+	}
+	var entries any
+	switch api {
+	case "messages":
+		table, ok := said.(map[string]any)
+		if !ok || table["edits"] == nil {
+			return nil, src.errorf(key, `the Messages API wants a table such as { edits = [{ type = "clear_thinking_20251015" }] }`)
+		}
+		entries = table["edits"]
+	case "responses":
+		entries = said
+	default:
+		return nil, src.errorf(key, "only the APIs messages and responses have it, and this is %s", api)
+	}
+	list, ok := entries.([]any)
+	for i, e := range list {
+		entry, _ := e.(map[string]any)
+		if kind, _ := entry["type"].(string); kind == "" {
+			return nil, src.errorf(key, "entry %d has no type", i)
+		}
+	}
+	if !ok || len(list) == 0 {
+		return nil, src.errorf(key, `wants an array of tables such as { type = "..." }`)
+	}
+	text, err := json.Marshal(said)
+	if err != nil { // a number that JSON has no word for
+		return nil, src.errorf(key, "%w", fmt.Errorf("has no form in JSON: %w", err))
+	}
+	return text, nil
+}
+
+// contextFor is what goes to models that are spoken to in an API: of a provider with several, its usual one's alone.
+func (e endpoint) contextFor(api string) json.RawMessage {
+	if e.API != api {
+		return nil
+	}
+	return e.Context
+}

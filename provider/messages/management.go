@@ -1,0 +1,62 @@
+package messages
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Betas of the server's own changes of a context (docs: api/beta-headers, context-editing, compaction).
+const (
+	betaEdits        = "context-management-2025-06-27"
+	betaCompact      = "compact-2026-01-12"
+	betaCompactLater = "compact-2026-09-04"
+)
+
+// managed is the context_management of a request; nil: none.
+func (a *API) managed(req *provider.Request) json.RawMessage {
+	if req.Whole {
+		return nil
+	}
+	return a.manage
+}
+
+// managing lists the betas that the edits of a context_management need. Blocks of compaction that go back need one of
+// them as well, whether more are asked for or not.
+func managing(management json.RawMessage, replayed bool) []string {
+	var betas []string
+	for _, edit := range gjson.GetBytes(management, "edits.#.type").Array() {
+		switch kind := edit.Str; {
+		case kind == "compact_20260112":
+			betas = append(betas, betaCompact)
+		case strings.HasPrefix(kind, "compact_"):
+			betas = append(betas, betaCompactLater)
+		default:
+			betas = append(betas, betaEdits)
+		}
+	}
+	if replayed && !slices.Contains(betas, betaCompact) && !slices.Contains(betas, betaCompactLater) {
+		betas = append(betas, betaCompact)
+	}
+	return betas
+}
+
+// edited passes on what the server left out of the context that it was sent. It stays in ours, and is sent again each
+// time: the server's edits are none of ours (docs: preserved-thinking).
+func (r *reply) edited(management gjson.Result) error {
+	edits := management.Get("applied_edits")
+	var said []string
+	for _, e := range edits.Array() {
+		said = append(said, fmt.Sprintf("%s (%d tokens)", r.api.caller.Text(e.Get("type").Str), e.Get("cleared_input_tokens").Int()))
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return r.Emit(provider.Notice{Kind: provider.NoticeEdited,
+		Text: "the provider shortened what it was sent: " + strings.Join(said, ", "), Data: json.RawMessage(edits.Raw)})
+}

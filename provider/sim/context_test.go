@@ -1,0 +1,69 @@
+package sim
+
+import "testing"
+
+// The server leaves out the thinking of older turns and says so; the conversation goes on as it was.
+func TestClearThinking(t *testing.T) {
+	c := four(t, "claude-opus-5-5")
+	whole := create(t, c.s, header(), merged(c.body(), obj{"messages": append(arr{}, append(c.said, say("user", "go on"))...)}))
+	c.h = []string{"anthropic-beta", betaEdits}
+	c.members = merged(c.members, managed(obj{"type": "clear_thinking_20251015", "keep": obj{"type": "thinking_turns", "value": 1}}))
+	got := c.asks()
+	if got.status != 200 {
+		t.Fatalf("refused: %s", got.body)
+	}
+	edits := get[arr](got.json(), "context_management", "applied_edits")
+	if len(edits) != 1 || get[float64](edits, 0, "cleared_thinking_turns") < 1 {
+		t.Fatalf("edits: %v", edits)
+	}
+	saved := get[float64](whole.json(), "usage", "input_tokens") - get[float64](got.json(), "usage", "input_tokens")
+	if freed := get[float64](edits, 0, "cleared_input_tokens"); freed < 1 || freed != saved {
+		t.Errorf("%v tokens are said to be cleared, and the input is %v shorter", freed, saved)
+	}
+}
+
+// A compaction stands for what was before it, once it comes back, and only as it was.
+func TestCompaction(t *testing.T) {
+	for kind, stop := range map[string]string{"compact_20260112": "end_turn", "compact_20260904": "compaction"} {
+		t.Run(kind, func(t *testing.T) {
+			c := four(t, "claude-opus-5-5")
+			c.h = []string{"anthropic-beta", betaCompactLater}
+			c.members = merged(c.members, managed(obj{"type": kind, "trigger": obj{"type": "input_tokens", "value": 400}}))
+			m := c.say("go on")
+			if got := get[string](m, "content", 0, "type"); got != "compaction" || m["stop_reason"] != stop {
+				t.Fatalf("begins with %s, stops for %v", got, m["stop_reason"])
+			}
+			before := get[float64](m, "usage", "input_tokens")
+			if stop == "compaction" { // it goes on without a word of ours
+				m = stream(t, c.s, header(c.h...), c.body())
+				if got := get[string](m, "content", 0, "type"); got == "compaction" || m["stop_reason"] != "end_turn" {
+					t.Fatalf("goes on with %s, stops for %v", got, m["stop_reason"])
+				}
+				c.said = append(c.said, say("assistant", m["content"]))
+			}
+			got := c.asks()
+			if got.status != 200 {
+				t.Fatalf("refused: %s", got.body)
+			}
+			if after := get[float64](got.json(), "usage", "input_tokens"); after >= before {
+				t.Errorf("input of %v tokens before and %v after", before, after)
+			}
+			changed := c.edited(func(c *talk) {
+				for _, m := range c.said {
+					for _, b := range get[arr](m, "content") {
+						if block, ok := b.(obj); ok && block["type"] == "compaction" {
+							block["content"] = "Something else was said."
+						}
+					}
+				}
+			})
+			if got := changed.asks(); got.status != 400 || got.errorText() == "" {
+				t.Errorf("a changed compaction is answered with %d %s", got.status, got.body)
+			}
+			plain := c.edited(func(c *talk) { c.h = nil; delete(c.members, "context_management") })
+			if got := plain.asks(); got.status != 400 {
+				t.Errorf("a compaction without its beta is answered with %d", got.status)
+			}
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package sim
+
+import "fmt"
+
+// Betas of context_management. [docs: api/beta-headers]
+const (
+	betaEdits        = "context-management-2025-06-27"
+	betaCompact      = "compact-2026-01-12"
+	betaCompactLater = "compact-2026-09-04"
+)
+
+// messagesEdits is what a request has the server do to the context before the model sees it.
+type messagesEdits struct {
+	asked   bool
+	clears  bool
+	keep    int  // turns whose thinking stays, of those that have any; negative: all
+	trigger int  // input tokens from which on there is a compaction; 0: never
+	pauses  bool // the answer ends with the block of compaction, and the next request goes on
+
+	spent   map[int]int // tokens of thinking by turn, since the last compaction
+	news    bool        // something stands after the last compaction
+	applied []any       // what is told of it
+	due     bool        // this answer begins with a compaction
+}
+
+// compactTrigger is in force where none is named. [docs: compaction]
+const compactTrigger = 150_000
+
+// readContext checks context_management: each edit needs its beta. The name of the second kind of compaction is made of
+// its beta's; the documentation that this server follows has none. [docs: context-editing, compaction]
+func (c *messagesCall) readContext(v any) error {
+	e := &c.edits
+	if v == nil {
+		return nil
+	}
+	if !c.betas[betaEdits] && !c.betas[betaCompact] && !c.betas[betaCompactLater] {
+		return invalid("context_management: Extra inputs are not permitted")
+	}
+	e.asked = true
+	f := objectAt("context_management", v)
+	for i, entry := range f.list("edits") {
+		edit := objectAt(fmt.Sprintf("context_management.edits.%d", i), entry)
+		kind := edit.text("type", true)
+		if edit.err != nil {
+			return edit.err
+		}
+		switch {
+		case kind == "clear_tool_uses_20250919" && c.betas[betaEdits]:
+			return invalid("%s: the simulator does not imitate this", edit.path)
+		case kind == "clear_thinking_20251015" && c.betas[betaEdits]:
+			if i > 0 {
+				return invalid("%s: `clear_thinking_20251015` must be the first entry of `edits`", edit.path)
+			}
+			e.clears = true
+			e.readKeep(edit)
+		case kind == "compact_20260112" && (c.betas[betaCompact] || c.betas[betaCompactLater]), kind == "compact_20260904" && c.betas[betaCompactLater]:
+			e.pauses = kind == "compact_20260904"
+			e.readTrigger(edit)
+		default:
+			return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", edit.path, kind)
+		}
+		if err := edit.done(); err != nil {
+			return err
+		}
+	}
+	return f.done()
+}
+
+func (e *messagesEdits) readKeep(f *fields) {
+	e.keep = 1
+	switch keep := f.take("keep").(type) {
+	case nil:
+	case string:
+		e.keep = -1
+		if keep != "all" {
+			f.fail("keep", "Input should be 'all' or an object")
+		}
+	default:
+		k := objectAt(f.at("keep"), keep)
+		k.word("type", true, "thinking_turns")
+		if e.keep, _ = k.integer("value", true); e.keep < 1 {
+			k.fail("value", "Input should be greater than or equal to 1")
+		}
+		if err := k.done(); f.err == nil {
+			f.err = err
+		}
+	}
+}
+
+func (e *messagesEdits) readTrigger(f *fields) {
+	e.trigger = compactTrigger
+	f.text("instructions", false)
+	if v := f.take("trigger"); v != nil {
+		t := objectAt(f.at("trigger"), v)
+		t.word("type", true, "input_tokens")
+		if e.trigger, _ = t.integer("value", true); e.trigger < 1 {
+			t.fail("value", "Input should be greater than or equal to 1")
+		}
+		if err := t.done(); f.err == nil {
+			f.err = err
+		}
+	}
+}
+
+// resume judges a block of compaction that came back. The model sees it in place of all that stands before it, which
+// stays in the context that thinking is bound to: the server's own edits are none. [docs: compaction, preserved-thinking]
+func (c *messagesCall) resume(s sealer, role string, b messagesBlock, base int) error {
+	if !c.betas[betaCompact] && !c.betas[betaCompactLater] {
+		return invalid("%s: Input tag 'compaction' found using 'type' does not match any of the expected tags", b.path)
+	}
+	content, _ := b.m["content"].(string)
+	signature, _ := b.m["signature"].(string)
+	if v, _, ok := s.open(signature); !ok || v.Kind != "compaction" || v.Text != digestOf(content) {
+		return invalid("%s: `compaction` blocks cannot be modified", b.path)
+	}
+	c.context = c.context.with([]byte(role), canonicalBlock(b.m))
+	c.tokens = base + tokens(content)
+	c.edits.spent, c.edits.news = nil, false
+	return nil
+}
+
+// thought counts the thinking of a turn.
+func (e *messagesEdits) thought(turn, tokens int) {
+	if e.spent == nil {
+		e.spent = map[int]int{}
+	}
+	e.spent[turn] += tokens
+}
+
+// manage does what was asked for, once the whole conversation was read.
+func (c *messagesCall) manage() {
+	e := &c.edits
+	if e.clears && e.keep >= 0 {
+		turns, freed, kept := 0, 0, 0
+		for i := len(c.turns) - 1; i >= 0; i-- {
+			n, thinks := e.spent[i]
+			if !thinks {
+				continue
+			}
+			if kept++; kept > e.keep {
+				turns, freed = turns+1, freed+n
+			}
+		}
+		if turns > 0 {
+			c.tokens -= freed
+			e.applied = append(e.applied, map[string]any{"type": "clear_thinking_20251015", "cleared_thinking_turns": turns, "cleared_input_tokens": freed})
+		}
+	}
+	e.due = !c.count && e.trigger > 0 && e.news && c.tokens >= e.trigger
+}
+
+// compaction is the block that stands for all before it from now on. The vendor's is not documented to be signed; this
+// one is, so that a change of it shows.
+func (c *messagesCall) compaction(s sealer) Part {
+	content := fmt.Sprintf("What was said in %d turns.", len(c.turns))
+	signature, _ := s.close(seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: digestOf(content)})
+	raw := canonical(nil, map[string]any{"type": "compaction", "content": content, "signature": signature})
+	return Part{Kind: Raw, Text: content, Raw: raw}
+}
+
+// compacted reports whether a part is a block of compaction, whose content comes as a delta: no script has both.
+func (p Part) compacted() bool { return p.Kind == Raw && p.Text != "" }
+
+// tellEdits adds what was done to the context to the end of an answer.
+func (r *messagesReply) tellEdits(to map[string]any) {
+	if e := r.call.edits; e.asked {
+		to["context_management"] = map[string]any{"applied_edits": append([]any{}, e.applied...)}
+	}
+}
