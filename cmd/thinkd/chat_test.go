@@ -134,9 +134,7 @@ func TestChatKeys(t *testing.T) {
 	p.shows(`rows 1 to 23 of`)
 	p.press("C-o")
 	p.shows(idleFoot)
-	if after := p.text(); after != before {
-		t.Errorf("the screen was\n%s\nand is\n%s", before, after)
-	}
+	p.until(p.text, `\A`+regexp.QuoteMeta(before)+`\z`)
 
 	// Two steps to another model; one to another level.
 	p.say("/models")
