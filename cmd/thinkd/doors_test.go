@@ -348,7 +348,7 @@ func TestDaemonEndsInOrder(t *testing.T) {
 		p := h.client(env)
 		p.house = nil
 		w := work{p: p, id: p.newSession("model_id", vendorModel, "thinking_level", "medium")}
-		w.turn = p.say(w.id, recital{Tag: fmt.Sprint("cut", i), Thinking: 3000, Blocks: 1, Words: 10, Pace: 300}.prompt())
+		w.turn = p.say(w.id, recital{Tag: fmt.Sprint("cut", i), Thinking: 20_000, Blocks: 1, Words: 10, Pace: 300}.prompt())
 		w.queued = p.say(w.id, recital{Tag: fmt.Sprint("queued", i), Thinking: 3, Blocks: 1, Words: 10}.prompt())
 		p.wait("thinking", func(u update) bool { return u.Method == "thinking_delta" })
 		all = append(all, w)

@@ -15,8 +15,9 @@ const ended = new Map();
 const turn = await session.prompt("Count the letters. [[sim: thinking=200 text=200 pace=300]]");
 for await (const { method, params } of turn) {
 	if (method === "snapshot") {
-		for (const message of params.open?.messages ?? []) {
-			for (const b of message.content) {
+		// The turn may have ended while the line was down: then it is among the older ones.
+		for (const message of [...(params.messages ?? []), ...(params.open?.messages ?? [])]) {
+			for (const b of message.role === "assistant" ? message.content : []) {
 				if (!("text" in b)) continue;
 				watched.set(`${message.id} ${b.block}`, b.text);
 				if (!b.open) ended.set(`${message.id} ${b.block}`, b.text); // its end was told while the line was down
