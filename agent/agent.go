@@ -63,6 +63,10 @@ type Config struct {
 	// such session any more. Both may be nil. They are called on goroutines that somebody waits for, so they return soon.
 	Rest, Deleted func(session.ID)
 
+	// Ended hears of each turn that had started and is over, once its end is on disk. It is called on the agents'
+	// goroutines, of several at the same time, and must return soon. May be nil.
+	Ended func(Report)
+
 	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
 	// by itself.
 	CompactAt float64

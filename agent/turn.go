@@ -183,6 +183,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	if s.record(facts...) != nil {
 		return
 	}
+	s.report(end)
 	s.run = nil
 	s.wakeWaiters(r.ID)
 	for _, steered := range r.Took {

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -88,7 +89,7 @@ func TestRouteWalk(t *testing.T) {
 		"foreign, wildcard": "0.0.0.0:7717", "foreign, suffix": "localhost:7717.evil.example", "foreign, none": "",
 	}
 	config := HTTPConfig{Token: provider.NewSecret(testToken), Port: 7717, Hosts: []string{other}, Origins: []string{"https://app.example.com"},
-		Pages: map[string]http.Handler{"/": page("page"), "/protocol.md": page("protocol")}}
+		Pages: map[string]http.Handler{"/": page("page"), "/protocol.md": page("protocol")}, Metrics: page("metrics")}
 	s := testServer(t, Config{})
 	var routes []route
 	func() {
@@ -112,6 +113,7 @@ func TestRouteWalk(t *testing.T) {
 						want = http.StatusUnauthorized
 					case route.path == "/rpc", route.path == "/acp":
 						want = http.StatusSwitchingProtocols
+					case route.path == "/readyz", route.path == "/metrics":
 					default:
 						want = http.StatusNotFound
 					}
@@ -309,6 +311,33 @@ func TestPeer(t *testing.T) {
 		}
 		if got := (&gate{behindProxy: tt.proxy}).peer(r).String(); got != tt.want {
 			t.Errorf("%+v: got %s", tt, got)
+		}
+	}
+}
+
+// Who may know is told why clients are not to be sent here; everybody else is told nothing.
+func TestReadiness(t *testing.T) {
+	var why error
+	h := testHTTP(t, testServer(t, Config{}), HTTPConfig{Port: 7717, Ready: func() error { return why }})
+	for _, tt := range []struct {
+		why    error
+		method string
+		token  string
+		status int
+		body   string
+	}{
+		{nil, "GET", testToken, http.StatusOK, "ready"},
+		{errors.New("the store is full"), "GET", testToken, http.StatusServiceUnavailable, "the store is full\n"},
+		{errors.New("the store is full"), "GET", "x", http.StatusUnauthorized, "the token is missing or wrong; the file token in the daemon's data directory has it\n"},
+		{nil, "POST", testToken, http.StatusMethodNotAllowed, "this is for reading\n"},
+	} {
+		why = tt.why
+		r := httptest.NewRequest(tt.method, "http://localhost:7717/readyz", nil)
+		r.Header.Set("Authorization", "Bearer "+tt.token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if w.Code != tt.status || w.Body.String() != tt.body {
+			t.Errorf("%v, %s: %d %q", tt.why, tt.method, w.Code, w.Body)
 		}
 	}
 }

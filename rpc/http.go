@@ -26,10 +26,15 @@ type HTTPConfig struct {
 	Origins     []string // of pages that may connect, beside our own: scheme://host[:port]
 
 	Pages map[string]http.Handler // by path; they hold nothing secret and take no token
+
+	// Ready is why a client that came now would not be served well, in words for the operator; nil: it would. A Ready
+	// that is nil is always so. Metrics answers reads of /metrics; nil: there is no such route. Both take the token.
+	Ready   func() error
+	Metrics http.Handler
 }
 
-// HTTP serves a [Server]'s clients on the network: WebSockets at /rpc, and of editors at /acp, /healthz, and pages. One gate stands in front of
-// every route; its rules are in protocol.md, "Transport". No header lets another origin read anything.
+// HTTP serves a [Server]'s clients on the network: WebSockets at /rpc, and of editors at /acp, /healthz, /readyz,
+// /metrics, and pages. One gate stands in front of every route; its rules are in protocol.md, "Transport". No header lets another origin read anything.
 //
 // It is an http.Handler. Connections outlive their requests; Close ends them.
 type HTTP struct {
@@ -57,13 +62,13 @@ func (s *Server) HTTP(c HTTPConfig) *HTTP {
 		{"/rpc", false, h.webSocket},
 		{"/acp", false, h.editors},
 		{"/healthz", true, health},
+		{"/readyz", false, readiness(c.Ready)},
+	}
+	if c.Metrics != nil {
+		h.routes = append(h.routes, route{"/metrics", false, reading(c.Metrics)})
 	}
 	for path, page := range c.Pages {
-		h.routes = append(h.routes, route{path, true, func(w http.ResponseWriter, r *http.Request, _ context.Context) {
-			if reads(w, r) {
-				page.ServeHTTP(w, r)
-			}
-		}})
+		h.routes = append(h.routes, route{path, true, reading(page)})
 	}
 	return h
 }
@@ -140,6 +145,29 @@ func health(w http.ResponseWriter, r *http.Request, _ context.Context) {
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	io.WriteString(w, "ok") // an error is the client's: it has gone
+}
+
+// readiness answers who asks whether to send clients here. Why not is for bearers of the token alone.
+func readiness(ready func() error) func(http.ResponseWriter, *http.Request, context.Context) {
+	return reading(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if ready != nil {
+			if err := ready(); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+		}
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, "ready") // an error is the client's: it has gone
+	}))
+}
+
+// reading lets reads alone through to a handler.
+func reading(handler http.Handler) func(http.ResponseWriter, *http.Request, context.Context) {
+	return func(w http.ResponseWriter, r *http.Request, _ context.Context) {
+		if reads(w, r) {
+			handler.ServeHTTP(w, r)
+		}
+	}
 }
 
 // reads refuses what is not a read.

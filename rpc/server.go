@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/sourcegraph/jsonrpc2"
 
@@ -56,6 +57,7 @@ type Server struct {
 	private map[string]method // of the unix socket alone
 	acp     map[string]method // of the Agent Client Protocol, in place of all others
 	busy    busy
+	clients atomic.Int64 // connected
 	editors editors
 }
 
@@ -97,6 +99,8 @@ func (s *Server) newClient(ctx context.Context, f frames) *client {
 // serve is the connection's life.
 func (c *client) serve() error {
 	s := c.server
+	s.clients.Add(1)
+	defer s.clients.Add(-1)
 	jsonrpc2.NewConn(c.stream.ctx, c.stream, c, jsonrpc2.SetLogger(libraryLog{s.config.Log}))
 	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
 	<-c.stream.done
@@ -116,6 +120,9 @@ func (c *client) serve() error {
 	}
 	return cause
 }
+
+// Clients counts the connections that are served now, whichever way they came.
+func (s *Server) Clients() int { return int(s.clients.Load()) }
 
 // Drain returns when all clients have been given what their sessions had to say and no answer is late any more, or with
 // the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends

@@ -31,8 +31,10 @@ type daemon struct {
 	serve       serveConfig
 	url         atomic.Value // string: where browsers are served; empty: nowhere
 	fingerprint string       // of the config
-	stopSweep   func()       // nil: none runs
-	lost        chan error   // one fits: the store's file is not ours any more, and the daemon is to end
+	metrics     *metrics
+	readOnly    atomic.Bool // the store takes nothing at the moment
+	stopSweep   func()      // nil: none runs
+	lost        chan error  // one fits: the store's file is not ours any more, and the daemon is to end
 }
 
 // open reads the config and makes what runs. A store that is nil is the one in the data directory.
@@ -46,6 +48,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, err
 	}
 	d := &daemon{log: log, serve: c.Serve, lost: make(chan error, 1)}
+	d.metrics = newMetrics(d)
 	if d.fingerprint, err = c.fingerprint(); err != nil {
 		return nil, err
 	}
@@ -96,6 +99,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
+		Ended: d.metrics.ended,
 	})
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
@@ -142,6 +146,7 @@ func dataError(err error) error {
 
 // storeState hears how the store is.
 func (d *daemon) storeState(readOnly bool, why error) {
+	d.readOnly.Store(readOnly)
 	d.log.Warn("store", "read_only", readOnly, "err", why)
 	if errors.Is(why, session.ErrReplaced) {
 		select {
@@ -149,6 +154,16 @@ func (d *daemon) storeState(readOnly bool, why error) {
 		default:
 		}
 	}
+}
+
+var errReadOnly = errors.New("the store cannot be written; the daemon's log says why")
+
+// ready is why a client that came now could read, and do nothing else; nil: it could.
+func (d *daemon) ready() error {
+	if d.readOnly.Load() {
+		return errReadOnly
+	}
+	return nil
 }
 
 // listening is where browsers find the page, without the token; empty: nowhere.

@@ -237,7 +237,8 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 	if h.ending {
 		return "", nil, session.ErrClosed
 	}
-	l, err := openListener(h.daemon.serve, h.dir, address, h.daemon.server, h.log)
+	l, err := openListener(h.daemon.serve, h.dir, address, h.daemon.server,
+		lookout{h.daemon.ready, h.daemon.metrics.handler()}, h.log)
 	if err != nil {
 		return "", nil, err
 	}

@@ -36,6 +36,7 @@ var onlyIn = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp"},
 	"golang.org/x/oauth2":                    {"provider/login"},
+	"github.com/prometheus":                  {"cmd/thinkd"},
 	"charm.land/":                            {"cmd/thinkd/chat"},
 }
 

@@ -29,8 +29,14 @@ type listener struct {
 	failed  chan error     // has the error of an accept loop that ended by itself
 }
 
+// lookout is what a listener tells of the daemon to those who look after it.
+type lookout struct {
+	ready   func() error
+	metrics http.Handler // nil: no /metrics
+}
+
 // openListener listens on addr. An address beyond loopback needs TLS, or the word that a proxy has it.
-func openListener(c serveConfig, dir, addr string, server *rpc.Server, log *slog.Logger) (*listener, error) {
+func openListener(c serveConfig, dir, addr string, server *rpc.Server, look lookout, log *slog.Logger) (*listener, error) {
 	// Resolved once: the address that is checked is the one that is used.
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -59,6 +65,7 @@ func openListener(c serveConfig, dir, addr string, server *rpc.Server, log *slog
 	handler := server.HTTP(rpc.HTTPConfig{
 		Token: token, Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
 		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
+		Ready: look.ready, Metrics: look.metrics,
 	})
 	ctx, stop := context.WithCancel(context.Background())
 	ours := &listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}

@@ -118,7 +118,7 @@ func TestOpenListener(t *testing.T) {
 			if err := token.make(filepath.Join(dir, "token")); err != nil {
 				t.Fatal(err)
 			}
-			l, err := openListener(tt.config, dir, tt.addr, server, discard)
+			l, err := openListener(tt.config, dir, tt.addr, server, lookout{}, discard)
 			if err == nil {
 				if tt.url == "" || token.why != "" || !strings.HasPrefix(l.URL(), tt.url) || !strings.Contains(l.URL(), "/#token=") {
 					t.Errorf("%s, %+v, token %s: %s", tt.addr, tt.config, name, strings.Split(l.URL(), "#")[0])
@@ -141,7 +141,7 @@ func TestOpenListener(t *testing.T) {
 
 func TestListenerTLS(t *testing.T) {
 	cert, key, trust := selfSigned(t)
-	l, err := openListener(serveConfig{TLSCert: cert, TLSKey: key}, t.TempDir(), "127.0.0.1:0", emptyServer(t), discard)
+	l, err := openListener(serveConfig{TLSCert: cert, TLSKey: key}, t.TempDir(), "127.0.0.1:0", emptyServer(t), lookout{}, discard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -366,7 +366,7 @@ func TestServeRotateToken(t *testing.T) {
 func TestServeAgain(t *testing.T) {
 	data := t.TempDir()
 	s := startServe(t, command(t, nil, serveArgs(data)...))
-	for path, want := range map[string]int{"": 200, "healthz": 200, "app.js": 200, "style.css": 200, "protocol.md": 200, "rpc": 401, "favicon.ico": 401} {
+	for path, want := range map[string]int{"": 200, "healthz": 200, "readyz": 401, "metrics": 401, "app.js": 200, "style.css": 200, "protocol.md": 200, "rpc": 401, "favicon.ico": 401} {
 		if got := s.status(path, ""); got != want {
 			t.Errorf("/%s: %d, want %d", path, got, want)
 		}
