@@ -149,6 +149,9 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(path, bad, 0o600); err != nil { // the loop may have ended with either
+		t.Fatal(err)
+	}
 	if _, _, err := Compact(t.Context(), path); slices.Equal(file, bad) || err == nil {
 		t.Errorf("a damaged store is written anew: %v", err)
 	}
