@@ -346,6 +346,7 @@ func (s *state) stopped(stop provider.Stop) {
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete},
 			MessageEnd{m.id, string(stop.Reason), usage}})
+	m.paused = stop.Reason == provider.StopPause
 	facts = append(facts, r.check(*m, usage)...)
 	said := *m
 	r.reply = reply{}

@@ -115,7 +115,7 @@ func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind s
 		return "", "", ""
 	case counted(usage) && !m.visible && c.decision.Control.Display != provider.Omitted:
 		return noticeHidden, Info, fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
-	case level != provider.Auto && c.model.Known && !c.model.Thinking.CanDisable() && !thinks && !thought && len(m.calls) == 0:
+	case level != provider.Auto && c.model.Known && !c.model.Thinking.CanDisable() && !thinks && !thought && len(m.calls) == 0 && !m.paused:
 		return noticeNotHonoured, Info, fmt.Sprintf("%s was asked to think, and showed no thinking", c.model.Ref())
 	}
 	return "", "", ""

@@ -107,6 +107,8 @@ func TestCheckControlOverCalls(t *testing.T) {
 	}{
 		{"thinks first", []reply{{thinking: true, visible: true}, {}}, 0},
 		{"thinks after the tool", []reply{calls, {thinking: true, visible: true}}, 0},
+		{"thinks after a pause", []reply{{paused: true}, {thinking: true, visible: true}}, 0},
+		{"pauses, and never thinks", []reply{{paused: true}, {}}, 1},
 		{"never thinks", []reply{calls, calls, {}}, 1},
 		{"never thinks, and says so twice", []reply{{}, {}}, 1},
 	} {

@@ -55,6 +55,7 @@ type reply struct {
 	shown    bool              // text or a tool call was shown: the call is not made again
 	thinking bool              // thinking was seen
 	visible  bool              // thinking with text was seen
+	paused   bool              // the next one goes on with it
 	calls    map[string]bool   // ids of the tool calls sealed
 	twice    map[int]bool      // numbers of those whose id another one had
 }
