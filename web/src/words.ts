@@ -87,4 +87,12 @@ export const notices: Record<string, string> = {
 	budget_near: "Budget near",
 	provider_override: "Provider override",
 	store_readonly: "Store is read-only",
+	budget_reached: "Budget used up",
+	price_unknown: "Price unknown",
+	compacting: "Summarising",
+	compacted: "Summarised",
+	compaction_failed: "Not summarised",
+	context_edited: "Context shortened",
+	tools_missing: "Tools missing",
+	media_missing: "Media missing",
 };
