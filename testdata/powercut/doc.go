@@ -7,5 +7,5 @@
 //
 // It is a module of its own, since nothing else needs a FUSE library:
 //
-//	go test -C powercut -v . -cuts 100
+//	go test -C testdata/powercut -v . -cuts 100
 package powercut

@@ -1,4 +1,4 @@
-module github.com/thinkd/thinkd/powercut
+module github.com/thinkd/thinkd/testdata/powercut
 
 go 1.26
 

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 	if err == nil {
 		program = filepath.Join(dir, "thinkd")
 		build := exec.Command("go", "build", "-o", program, "./cmd/thinkd")
-		build.Dir, build.Stderr = "..", os.Stderr
+		build.Dir, build.Stderr = "../..", os.Stderr
 		err = build.Run()
 	}
 	if err != nil {
