@@ -12,7 +12,7 @@ const words = (n, word) => Array.from({ length: n }, (_, i) => `${word}${i} `);
 before(async () => {
 	cable = await wire();
 	model = await vendor((prompt) => (prompt.includes("long")
-		? { thinking: words(400, "t"), text: words(400, "a"), every: 4, pause: 10 }
+		? { thinking: words(400, "t"), text: words(400, "a"), every: 4, pause: prompt.includes("slow") ? 80 : 10 }
 		: { thinking: ["Hm."], text: ["Yes."] }));
 	[chrome, daemon] = await Promise.all([browser(), serve({ config: `[serve]\nhosts = ["${cable.host}"]\n`, env: model.env })]);
 });
@@ -60,7 +60,7 @@ test("the socket is cut in mid-thought, and nothing is lost or doubled", async (
 test("two windows see the same, and the one that is loaded in mid-thought too", async () => {
 	const first = await open(chrome, daemon.url);
 	const context = first.context();
-	await first.fill("#in", "Another long one");
+	await first.fill("#in", "Another long one, slowly");
 	await first.press("#in", "Enter");
 	await first.locator(".step.think.live .line").first().waitFor();
 	const token = new URLSearchParams(new URL(daemon.url).hash.slice(1)).get("token");
@@ -80,7 +80,7 @@ test("two windows see the same, and the one that is loaded in mid-thought too", 
 
 test("the daemon is killed in mid-answer: what was sealed is there, the turn is interrupted, the page goes on", async () => {
 	const page = await open(chrome, daemon.url);
-	await page.fill("#in", "A long one to kill");
+	await page.fill("#in", "A long one to kill, slowly");
 	await page.press("#in", "Enter");
 	await page.locator(".answer").waitFor();
 	await daemon.restart();
