@@ -23,6 +23,9 @@ after(async () => {
 	await model.close();
 });
 
+// What takes time is printed, and judged only where nothing runs beside it: ALONE=1.
+const alone = process.env.ALONE === "1";
+
 async function measures(page) {
 	const session = await page.context().newCDPSession(page);
 	await session.send("HeapProfiler.collectGarbage");
@@ -91,9 +94,8 @@ test("50,000 deltas in one turn", async () => {
 	assert.ok(text.includes(`a${deltas / 2 - 1}`), "the answer is whole");
 	const rate = await frames(page);
 	console.log(`${deltas} deltas in ${seconds.toFixed(1)} s: ${keys.text}; heap ${before.heap.toFixed(1)} to ${after.heap.toFixed(1)} MiB, ${before.nodes} to ${after.nodes} nodes; idle ${rate.toFixed(0)} frames a second`);
-	// One in twenty may meet the rest of the machine: other tests run beside this one.
-	assert.ok(keys.share < 0.05, keys.text);
-	assert.ok(rate > 55, `${rate} frames a second`);
+	if (alone) assert.equal(keys.share, 0, keys.text);
+	if (alone) assert.ok(rate > 55, `${rate} frames a second`);
 	assert.ok(after.heap < 64, `${after.heap} MiB of heap`);
 	page.check();
 	await page.context().close();
@@ -125,8 +127,8 @@ test("a session of 2,000 messages", async () => {
 	let strokes = 0;
 	const keys = await typing(page, async () => strokes++ > 10);
 	console.log(`${2 * turns} messages: shown after ${shown} ms; heap ${first.heap.toFixed(1)} MiB for the newest, ${all.heap.toFixed(1)} for all, ${all.nodes} nodes; idle ${rate.toFixed(0)} frames a second; ${keys.text}`);
-	assert.ok(rate > 55, `${rate} frames a second`);
-	assert.ok(keys.share < 0.05, keys.text);
+	if (alone) assert.ok(rate > 55, `${rate} frames a second`);
+	if (alone) assert.equal(keys.share, 0, keys.text);
 	assert.ok(all.heap < 96, `${all.heap} MiB of heap`);
 	page.check();
 	await page.context().close();
