@@ -482,7 +482,7 @@ func (l *life) compare() error {
 	return l.do(func(a *Agent) error {
 		diff, err := ask(l.ctx, a, func(s *state) (string, error) {
 			replayed, err := session.Load(l.ctx, l.mem, l.id)
-			if err != nil || !s.unsaved.IsZero() {
+			if err != nil || s.unsaved != nil {
 				return "", err
 			}
 			return foldDiff(s.view, replayed), nil

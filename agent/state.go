@@ -32,7 +32,7 @@ type state struct {
 	waiters map[session.TurnID][]waiter
 	used    time.Time // when anything happened last
 	told    told
-	unsaved time.Time // set: a crash's open turn is closed in the view as of then, and not yet in the store
+	unsaved []session.Entry // these close a crash's open turn in the view, and not yet in the store
 
 	resolved map[string]bool // questions that are over, by id
 
@@ -88,39 +88,24 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 }
 
 func (s *state) recover(now time.Time) (*session.View, error) {
-	err := session.Recover(s.ctx, s.cfg.Store, s.id, now)
-	if err == nil {
-		return session.Load(s.ctx, s.cfg.Store, s.id)
-	}
-	if !errors.Is(err, session.ErrReadOnly) {
+	ends, err := session.LeftOpen(s.ctx, s.cfg.Store, s.id, now)
+	if err != nil {
 		return nil, err
 	}
-	s.unsaved = now
-	closed := &unwritten{Store: s.cfg.Store}
-	if err := session.Recover(s.ctx, closed, s.id, now); err != nil {
+	if _, err = s.cfg.Store.Append(s.ctx, s.id, ends...); err != nil && !errors.Is(err, session.ErrReadOnly) {
 		return nil, err
 	}
-	view, err := session.Load(s.ctx, s.cfg.Store, s.id)
-	if err != nil || view.Running() == nil { // the failed write is there after all
-		return view, err
+	view, loadErr := session.Load(s.ctx, s.cfg.Store, s.id)
+	if err == nil || loadErr != nil || view.Running() == nil { // a failed write may be there after all
+		return view, loadErr
 	}
-	for _, e := range closed.entries {
+	s.unsaved = ends
+	for _, e := range ends {
 		if err := view.Apply(e); err != nil {
 			return nil, err
 		}
 	}
 	return view, nil
-}
-
-// unwritten is a store that keeps to itself what is appended.
-type unwritten struct {
-	session.Store
-	entries []session.Entry
-}
-
-func (u *unwritten) Append(_ context.Context, _ session.ID, entries ...session.Entry) (uint64, error) {
-	u.entries = append(u.entries, entries...)
-	return 0, nil
 }
 
 // firstSeq is where the numbering begins: at 0 for a session that has told nothing yet, else above all that was told.
@@ -235,16 +220,25 @@ func (s *state) tell(turn session.TurnID, e Event) {
 // writable closes in the store what a crash left open, if that could not be done at load. The entries are those that
 // the view has. While the store takes no writes the session stays as it is.
 func (s *state) writable() error {
-	if s.unsaved.IsZero() {
+	if s.unsaved == nil {
 		return nil
 	}
-	err := session.Recover(context.WithoutCancel(s.ctx), s.cfg.Store, s.id, s.unsaved)
+	err := s.save(context.WithoutCancel(s.ctx))
 	switch {
 	case err == nil:
-		s.unsaved = time.Time{}
+		s.unsaved = nil
 	case !errors.Is(err, session.ErrReadOnly):
 		s.storeFailed(err)
 	}
+	return err
+}
+
+func (s *state) save(ctx context.Context) error {
+	open, err := session.LeftOpen(ctx, s.cfg.Store, s.id, time.Now())
+	if err != nil || len(open) == 0 { // an earlier write is there after all
+		return err
+	}
+	_, err = s.cfg.Store.Append(ctx, s.id, s.unsaved...)
 	return err
 }
 

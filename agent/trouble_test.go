@@ -154,6 +154,47 @@ func (b *bench) queuedTurn(id session.ID) session.TurnID {
 	return q.Queue[0].Turn
 }
 
+func ids(page []Message) (ids []session.MessageID) {
+	for _, m := range page {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}
+
+// What is shown of a turn that a crash left open is what the store gets, be it later: ids too.
+func TestReadOnlyStoreAtLoadKeepsWhatItShowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hangs := func(ctx context.Context, _ provider.ToolCall, _ func(string)) provider.ToolResult {
+			<-ctx.Done()
+			return said("ended")
+		}
+		b, id := toolBench(t, &host{run: hangs}, calls("t", `{}`, `{}`))
+		defer b.close()
+		store := &wounded{Store: b.store}
+		b.over(store)
+		if _, err := b.agent(id).Prompt(t.Context(), text("one")); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		store.kill()
+
+		store = &wounded{Store: b.store, wounds: map[int]wound{1: readOnly, 2: readOnly}}
+		b.over(store)
+		shown := b.history(id)
+		if last := shown[len(shown)-1]; last.Role != provider.User || len(last.Parts) != 2 {
+			t.Fatalf("the calls have no results: %+v", last)
+		}
+		store.heal()
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if open, err := b.store.Open(t.Context()); err != nil || len(open) != 0 {
+			t.Fatal("open in the store:", open, err)
+		}
+		b.over(b.store)
+		check(t, "after another start", ids(b.history(id)), ids(shown))
+	})
+}
+
 func TestReadOnlyStoreAtLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, events(append(think("a"), append(say("half")[:2], time.Hour)...)...))

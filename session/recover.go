@@ -53,16 +53,31 @@ func replay(ctx context.Context, store Store, id ID, upto uint64, f func(Entry) 
 	return nil
 }
 
-// Recover closes what a crash left open in a session: of each open block what was checkpointed is sealed, the open
-// message and the running turn end as interrupted, and calls without a result get one that says so, all in one Append. Thinking that was cut off is unsigned and has no
-// State, so that it is shown and never sent back; of an unfinished tool call nothing is kept. Queued turns stay queued.
-// Where no turn runs it does nothing. now is the time that the new entries bear.
+// Recover closes what a crash left open in a session: it appends what LeftOpen makes, and does nothing where no turn
+// runs. now is the time that the new entries bear.
 //
 // Only the session's owner may call it, before it appends anything itself.
 func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
+	ends, err := LeftOpen(ctx, store, id, now)
+	if err != nil || len(ends) == 0 {
+		return err
+	}
+	if _, err := store.Append(ctx, id, ends...); err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	return nil
+}
+
+// LeftOpen makes the entries that close what a crash left open, for one Append: of each open block what was checkpointed
+// is sealed, the open message and the running turn end as interrupted, and calls without a result get one that says so.
+// Thinking that was cut off is unsigned and has no State, so that it is shown and never sent back; of an unfinished tool
+// call nothing is kept. Queued turns stay queued. Where no turn runs there are none.
+//
+// The results stand in a message with a new id, so the entries that were shown to anybody are those to append.
+func LeftOpen(ctx context.Context, store Store, id ID, now time.Time) ([]Entry, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var began, seen int64 // Unix milliseconds: when the running turn started, and its last entry
 	view, err := fold(ctx, store, record, func(view *View, e Entry) {
@@ -74,15 +89,15 @@ func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
 		}
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	turn := view.Running()
 	if turn == nil {
-		return nil
+		return nil, nil
 	}
 	grown, err := store.Checkpoints(ctx, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	ends := interrupted(turn, grown, max(seen-began, 0))
 	for i := range ends {
@@ -90,10 +105,7 @@ func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
 		ends[i].Time = now.UnixMilli()
 		ends[i].Turn = turn.ID
 	}
-	if _, err := store.Append(ctx, id, ends...); err != nil {
-		return fmt.Errorf("recover: %w", err)
-	}
-	return nil
+	return ends, nil
 }
 
 // interrupted makes the entries that close a turn, without number and time.
