@@ -22,7 +22,7 @@ func (s *state) decide(set session.Settings, o session.Override) (choice, error)
 	if err != nil || c.provider == nil {
 		return c, err
 	}
-	if newCourse(c) != (course{}) { // what came before has a say in where the effort goes
+	if newCourse(c) != (course{}) || len(s.view.Repairs) > 0 { // what came before has a say in what is sent
 		if c.decision.Wire, err = c.provider.Wire(s.asked(c)); err != nil {
 			return c, err
 		}
