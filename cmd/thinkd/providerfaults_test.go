@@ -62,7 +62,7 @@ func exchange(t *testing.T, api wireAPI, to http.RoundTripper) (text string, sto
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &provider.Request{Model: provider.Model{Provider: "p", ID: simulatedModel[api.name]},
+	req := &provider.Request{Model: provider.Model{Provider: "p", ID: simulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
 		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}
 	for event, e := range p.Stream(t.Context(), req) {
 		if err = e; e != nil {
@@ -81,10 +81,22 @@ func exchange(t *testing.T, api wireAPI, to http.RoundTripper) (text string, sto
 // recorded is a whole answer of the simulator.
 func recorded(t *testing.T, api wireAPI) (header http.Header, body []byte) {
 	t.Helper()
-	l := sim.New(sim.Config{}).Listen()
+	header, body, stops, err := played(t, api)
+	if err != nil || stops != 1 || len(body) == 0 {
+		t.Fatalf("%s: the whole answer of %d bytes: %d stops, %v", api.name, len(body), stops, err)
+	}
+	return header, body
+}
+
+// played is an answer of the simulator as its bytes, by a script or as it likes, and what an adapter makes of it.
+func played(t *testing.T, api wireAPI, script ...sim.Answer) (header http.Header, body []byte, stops int, err error) {
+	t.Helper()
+	s := sim.New(sim.Config{})
+	s.Script(script...)
+	l := s.Listen()
 	defer l.Close()
 	through := l.Transport()
-	_, stops, err := exchange(t, api, passing{func(r *http.Request) (*http.Response, error) {
+	_, stops, err = exchange(t, api, passing{func(r *http.Request) (*http.Response, error) {
 		answer, err := through.RoundTrip(r)
 		if err != nil {
 			return nil, err
@@ -97,10 +109,7 @@ func recorded(t *testing.T, api wireAPI) (header http.Header, body []byte) {
 		answer.Body = io.NopCloser(bytes.NewReader(body))
 		return answer, nil
 	}})
-	if err != nil || stops != 1 || len(body) == 0 {
-		t.Fatalf("%s: the whole answer of %d bytes: %d stops, %v", api.name, len(body), stops, err)
-	}
-	return header, body
+	return header, body, stops, err
 }
 
 // passing is a way to a host.

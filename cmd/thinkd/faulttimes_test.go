@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// answerer is how a host answers a request.
+type answerer func(*http.Request) (*http.Response, error)
+
+// reply is an answer with this body, and after it an orderly end.
+func reply(status int, header http.Header, body []byte) answerer {
+	return answered(status, header, body, nil).answer
+}
+
+// clockwork is a daemon's agents over one wire API, with a fake clock, and a host that answers by a list and knows when
+// it was called. Make it in a bubble.
+type clockwork struct {
+	t       *testing.T
+	group   *agent.Group
+	session session.ID
+	script  []answerer // the last one answers whatever follows
+	called  []time.Time
+	updates *agent.Subscription
+}
+
+func newClockwork(t *testing.T, api wireAPI, patience time.Duration, script ...answerer) *clockwork {
+	t.Helper()
+	c := &clockwork{t: t, script: script}
+	host := answering{func(r *http.Request) (*http.Response, error) { // one call at a time: no lock
+		c.called = append(c.called, time.Now())
+		return c.script[min(len(c.called), len(c.script))-1](r)
+	}}
+	dialect := ""
+	p, err := api.open(endpoint{providerConfig: providerConfig{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
+		client: provider.NewClient(host), log: discard}, dialect)
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := registry.New([]registry.Provider{{ID: "p", API: api.name}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.group, err = agent.NewGroup(t.Context(), agent.Config{Store: session.NewMem(), Catalog: catalog, Log: discard,
+		Provider: func(string) provider.Provider { return p }, Patience: func(string) time.Duration { return patience }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: simulatedModel[api.name]}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.session = s.ID
+	return c
+}
+
+// turn is a prompt with its end.
+func (c *clockwork) turn() (end agent.Ended) {
+	c.t.Helper()
+	err := c.group.Do(c.t.Context(), c.session, func(a *agent.Agent) (err error) {
+		if c.updates, err = a.Subscribe(c.t.Context()); err != nil {
+			return err
+		}
+		r, err := a.Prompt(c.t.Context(), agent.Prompt{Content: provider.Blocks{provider.Text{Text: "Which date is later?"}}})
+		if err == nil {
+			end, err = a.Wait(c.t.Context(), r.Turn)
+		}
+		return err
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return end
+}
+
+// told is what clients were told meanwhile: the waits that were announced, and the kinds of notices.
+func (c *clockwork) told() (waits []time.Duration, notices []string) {
+	for {
+		u, err := c.updates.TryNext()
+		if u == nil || err != nil {
+			return waits, notices
+		}
+		switch e := u.Event.(type) {
+		case agent.Retry:
+			waits = append(waits, time.Duration(e.AfterMS)*time.Millisecond)
+		case agent.Notice:
+			notices = append(notices, e.Kind)
+		}
+	}
+}
+
+// howEnded is the word for how a turn ended.
+func howEnded(e agent.Ended) string {
+	if e.End.Error != nil {
+		return e.End.Error.Kind
+	}
+	return e.End.StopReason
+}
+
+// retried is a row of the table of TestRetryTimes.
+type retried struct {
+	name    string
+	script  []answerer
+	below   []time.Duration // each wait is less than this; negative: exactly this
+	outcome string
+}
+
+// retryTable is what calls are made again for, and when (docs of the vendors: errors, rate-limits). whole is an answer.
+func retryTable(t *testing.T, api wireAPI, stream http.Header, whole []byte) (rows []retried) {
+	const s = time.Second
+	said := []byte(`{"error":{"message":"no"}}`)
+	status := func(n int, header ...string) answerer {
+		h := http.Header{"Content-Type": {"application/json"}}
+		for i := 0; i < len(header); i += 2 {
+			h.Set(header[i], header[i+1])
+		}
+		return reply(n, h, said)
+	}
+	ok := reply(200, stream, whole)
+	add := func(name, outcome string, below []time.Duration, script ...answerer) {
+		rows = append(rows, retried{name, script, below, outcome})
+	}
+	doubled, load := []time.Duration{s, 2 * s, 4 * s, 8 * s}, []time.Duration{4 * s, 8 * s, 16 * s, 32 * s}
+	for _, row := range []struct {
+		status int
+		below  []time.Duration
+		kind   string
+	}{
+		{408, doubled, "transport"}, {409, doubled, "transport"}, {500, doubled, "transport"}, {502, doubled, "transport"},
+		{504, doubled, "transport"}, {503, load, "overloaded"}, {529, load, "overloaded"},
+	} {
+		add(fmt.Sprint(row.status, " for ever"), row.kind, row.below, status(row.status))
+		add(fmt.Sprint(row.status, " once"), "end_turn", row.below[:1], status(row.status), ok)
+	}
+	broken := func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
+	add("no connection for ever", "transport", doubled, broken)
+	add("no connection once", "end_turn", doubled[:1], broken, ok)
+	add("cut before content, once", "end_turn", doubled[:1], answered(200, stream, whole[:1], errors.New("connection reset by peer")).answer, ok)
+
+	exactly := func(d time.Duration, n int) []time.Duration { return slices.Repeat([]time.Duration{-d}, n) }
+	for _, n := range []int{429, 503, 529} {
+		kind := map[int]string{429: "rate_limit"}[n]
+		if kind == "" {
+			kind = "overloaded"
+		}
+		add(fmt.Sprint(n, ", Retry-After: 20, for ever"), kind, exactly(20*s, 4), status(n, "Retry-After", "20"))
+		add(fmt.Sprint(n, ", Retry-After: 60, once"), "end_turn", exactly(60*s, 1), status(n, "Retry-After", "60"), ok)
+		add(fmt.Sprint(n, ", Retry-After: 61"), kind, nil, status(n, "Retry-After", "61"))
+		add(fmt.Sprint(n, ", Retry-After a date in 20 s"), "end_turn", exactly(20*s, 1), func(r *http.Request) (*http.Response, error) {
+			return status(n, "Retry-After", time.Now().Add(20*s).UTC().Format(http.TimeFormat))(r)
+		}, ok)
+		add(fmt.Sprint(n, ", Retry-After a date in 10 min"), kind, nil, func(r *http.Request) (*http.Response, error) {
+			return status(n, "Retry-After", time.Now().Add(600*s).UTC().Format(http.TimeFormat))(r)
+		})
+	}
+	add("429 without a time, for ever", "rate_limit", doubled[:1], status(429))
+	add("429 without a time, once", "end_turn", doubled[:1], status(429), ok)
+	add("429 without a time, 503, for ever", "overloaded", []time.Duration{s, 8 * s, 16 * s, 32 * s}, status(429), status(503))
+	for _, row := range []struct {
+		status int
+		kind   string
+	}{{400, "bad_request"}, {401, "auth"}, {402, "quota"}, {403, "auth"}, {404, "bad_request"}, {405, "bad_request"},
+		{410, "bad_request"}, {413, "context_too_long"}, {415, "bad_request"}, {418, "bad_request"}, {422, "bad_request"}, {451, "bad_request"}} {
+		add(fmt.Sprint(row.status), row.kind, nil, status(row.status, "Retry-After", "1"))
+	}
+
+	// An overload inside an answer with status 200.
+	for _, row := range []struct {
+		name    string
+		after   int
+		parts   []sim.Part
+		outcome string
+	}{
+		{"overload in a 200, before content", 0, []sim.Part{{Kind: sim.Thinking, Text: "Both dates."}}, "end_turn"},
+		{"overload in a 200, in thinking", 2, []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Compare both dates. ", 40)}}, "end_turn"},
+		{"overload in a 200, after text", 2, []sim.Part{{Kind: sim.Text, Text: strings.Repeat("The second. ", 40)}}, "overloaded"},
+	} {
+		header, body, stops, err := played(t, api, sim.Answer{Parts: append(row.parts, sim.Part{Kind: sim.Text, Text: "The second."}),
+			Fault: sim.FaultOverloaded, After: sim.After(row.after)})
+		if e, ok := errors.AsType[*provider.Error](err); !ok || stops > 0 || e.Kind != provider.KindOverloaded {
+			t.Errorf("%s: %d stops, %v", row.name, stops, err)
+		}
+		var below []time.Duration
+		if row.outcome == "end_turn" {
+			below = load[:1]
+		}
+		add(row.name, row.outcome, below, reply(200, header, body), ok)
+	}
+	return rows
+}
+
+// Which failures make a call again, how often, and after exactly how long: over each wire API, on a fake clock. With -v
+// the table is printed.
+func TestRetryTimes(t *testing.T) {
+	for _, api := range apis {
+		t.Run(api.name, func(t *testing.T) {
+			t.Parallel()
+			stream, whole := recorded(t, api)
+			for _, row := range retryTable(t, api, stream, whole) {
+				synctest.Test(t, func(t *testing.T) {
+					c := newClockwork(t, api, 0, row.script...)
+					defer c.group.Close()
+					e := c.turn()
+					announced, _ := c.told()
+					var waits []string
+					good := howEnded(e) == row.outcome && len(c.called) == len(row.below)+1 && len(announced) == len(row.below)
+					for i := 0; good && i < len(row.below); i++ {
+						waited := c.called[i+1].Sub(c.called[i])
+						good = waited.Truncate(time.Millisecond) == announced[i] && (waited < row.below[i] || waited == -row.below[i])
+						waits = append(waits, waited.Round(time.Millisecond).String())
+					}
+					verdict := "ok  "
+					if !good {
+						verdict = "FAIL"
+						t.Errorf("%s: %d calls, announced %v, %s; want waits below %v (negative: exactly), %s", row.name, len(c.called), announced, howEnded(e), row.below, row.outcome)
+					}
+					t.Logf("%s %-10s %-38s calls %d  %-12s waits %s", verdict, api.name, row.name, len(c.called), howEnded(e), strings.Join(waits, " "))
+				})
+			}
+		})
+	}
+}
+
+// quietBody is the body of an answer that goes on with beat each period, for ever or until the request ends.
+type quietBody struct {
+	ctx    context.Context
+	before io.Reader
+	beat   []byte // nil: none
+	period time.Duration
+}
+
+func (s *quietBody) Read(p []byte) (int, error) {
+	if n, err := s.before.Read(p); n > 0 || err != io.EOF {
+		return n, err
+	}
+	if s.beat == nil {
+		<-s.ctx.Done()
+		return 0, context.Cause(s.ctx)
+	}
+	select {
+	case <-time.After(s.period):
+		return copy(p, s.beat), nil
+	case <-s.ctx.Done():
+		return 0, context.Cause(s.ctx)
+	}
+}
+
+// A vendor that falls silent is noticed in each phase of its answer, people are told in time, and nothing hangs: over
+// each wire API, on a fake clock. With -v the table is printed.
+func TestStallTimes(t *testing.T) {
+	const s = time.Second
+	for _, api := range apis {
+		t.Run(api.name, func(t *testing.T) {
+			t.Parallel()
+			header, body, _, err := played(t, api, sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Compare both dates. ", 40)},
+				{Kind: sim.Text, Text: "The second."}}, Fault: sim.FaultEnd, After: sim.After(3)})
+			if e, ok := errors.AsType[*provider.Error](err); !ok || e.Kind != provider.KindTransport {
+				t.Fatalf("half an answer: %v", err)
+			}
+			comment := []byte(": keep-alive\n\n")
+			if api.name == "ollama" { // lines of JSON, which have no comments
+				comment = []byte("\n")
+			}
+			stalled := func(before, beat []byte) answerer {
+				return func(r *http.Request) (*http.Response, error) {
+					return &http.Response{StatusCode: 200, ProtoMajor: 1, ProtoMinor: 1, Header: header.Clone(), ContentLength: -1,
+						Body: io.NopCloser(&quietBody{r.Context(), bytes.NewReader(before), beat, 15 * s})}, nil
+				}
+			}
+			nothing := func(r *http.Request) (*http.Response, error) {
+				<-r.Context().Done()
+				return nil, context.Cause(r.Context())
+			}
+			for _, row := range []struct {
+				name     string
+				patience time.Duration // of the provider's row
+				script   answerer
+				limit    time.Duration
+				told     bool
+			}{
+				{"no header", 0, nothing, 120 * s, true},
+				{"no header, a server that loads models", 600 * s, nothing, 600 * s, true},
+				{"a header and no byte", 0, stalled(nil, nil), 300 * s, true},
+				{"silence in mid-thinking", 0, stalled(body, nil), 300 * s, true},
+				{"silence in mid-thinking, patient", 600 * s, stalled(body, nil), 600 * s, true},
+				{"keep-alives and nothing else", 0, stalled(nil, comment), 600 * s, false},
+				{"keep-alives from mid-thinking on", 0, stalled(body, comment), 600 * s, false},
+				{"an event that does not end", 0, stalled(body, []byte("x")), 600 * s, false},
+			} {
+				synctest.Test(t, func(t *testing.T) {
+					c := newClockwork(t, api, row.patience, row.script)
+					defer c.group.Close()
+					begun := time.Now()
+					e := c.turn()
+					took := time.Since(begun)
+					_, notices := c.told()
+					told := slices.Contains(notices, "stalled")
+					verdict := "ok  "
+					if howEnded(e) != "stalled" || took < row.limit || took > row.limit+s || told != row.told || len(c.called) != 1 {
+						verdict = "FAIL"
+						t.Errorf("%s: %s after %v, people were told %v, %d calls; want stalled after %v", row.name, howEnded(e), took, told, len(c.called), row.limit)
+					}
+					t.Logf("%s %-10s %-38s %-12s after %v, told before: %v", verdict, api.name, row.name, howEnded(e), took, told)
+				})
+			}
+		})
+	}
+}
