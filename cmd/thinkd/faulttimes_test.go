@@ -46,9 +46,7 @@ func newClockwork(t *testing.T, api wireAPI, patience time.Duration, script ...a
 		c.called = append(c.called, time.Now())
 		return c.script[min(len(c.called), len(c.script))-1](r)
 	}}
-	dialect := ""
-	p, err := api.open(endpoint{providerConfig: providerConfig{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
-		client: provider.NewClient(host), log: discard}, dialect)
+	p, _, err := caller(api, host)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,17 +53,22 @@ func (e ending) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 var simulatedModel = map[string]string{"messages": "claude-opus-4-6", "responses": "gpt-6.1-sol", "chat": "generic",
 	"gemini": "gemini-3.8-flash", "ollama": "gpt-oss:20b"}
 
-// exchange is what an adapter makes of an answer: how many Stops and which error.
-func exchange(t *testing.T, api wireAPI, to http.RoundTripper) (text string, stops int, err error) {
-	t.Helper()
+// caller is an adapter of a wire API with a host, and a request for it.
+func caller(api wireAPI, to http.RoundTripper) (provider.Provider, *provider.Request, error) {
 	dialect := ""
 	p, err := api.open(endpoint{providerConfig: providerConfig{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
 		client: provider.NewClient(to), log: discard}, dialect)
+	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: simulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
+		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}, err
+}
+
+// exchange is what an adapter makes of an answer: how many Stops and which error.
+func exchange(t *testing.T, api wireAPI, to http.RoundTripper) (text string, stops int, err error) {
+	t.Helper()
+	p, req, err := caller(api, to)
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := &provider.Request{Model: provider.Model{Provider: "p", ID: simulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
-		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}
 	for event, e := range p.Stream(t.Context(), req) {
 		if err = e; e != nil {
 			continue // a second error, or anything behind it, would be one too many
