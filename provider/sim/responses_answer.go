@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"strings"
 )
 
 // responsesReply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
@@ -33,13 +34,7 @@ type responsesOutput struct {
 	sealed  [2]string // encrypted content, as it is at the item's end and once more in the last event
 }
 
-func (o *responsesOutput) text(part int) string {
-	s := ""
-	for _, piece := range o.parts[part] {
-		s += piece
-	}
-	return s
-}
+func (o *responsesOutput) text(part int) string { return strings.Join(o.parts[part], "") }
 
 // reply makes the answer to a call.
 func (c *responsesCall) reply(s sealer, a Answer) *responsesReply {
