@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
@@ -28,24 +29,28 @@ func reply(status int, header http.Header, body []byte) answerer {
 	return answered(status, header, body, nil).answer
 }
 
-// clockwork is a daemon's agents over one wire API, with a fake clock, and a host that answers by a list and knows when
-// it was called. Make it in a bubble.
+// listing is a host that answers by a list and knows when it was called, one call at a time.
+type listing struct {
+	script []answerer // the last one answers whatever follows
+	called []time.Time
+}
+
+func (l *listing) RoundTrip(r *http.Request) (*http.Response, error) {
+	l.called = append(l.called, time.Now())
+	return answering{l.script[min(len(l.called), len(l.script))-1]}.RoundTrip(r)
+}
+
+// clockwork is a session of a daemon's agents over one wire API. Make it in a bubble: there its clock is a fake.
 type clockwork struct {
 	t       *testing.T
 	group   *agent.Group
 	session session.ID
-	script  []answerer // the last one answers whatever follows
-	called  []time.Time
 	updates *agent.Subscription
 }
 
-func newClockwork(t *testing.T, api wireAPI, patience time.Duration, script ...answerer) *clockwork {
+// newClockwork has the provider "p" at a host, which is silent for up to patience.
+func newClockwork(t *testing.T, api wireAPI, host http.RoundTripper, patience time.Duration, tools ...tool.Host) *clockwork {
 	t.Helper()
-	c := &clockwork{t: t, script: script}
-	host := answering{func(r *http.Request) (*http.Response, error) { // one call at a time: no lock
-		c.called = append(c.called, time.Now())
-		return c.script[min(len(c.called), len(c.script))-1](r)
-	}}
 	p, _, err := caller(api, host)
 	if err != nil {
 		t.Fatal(err)
@@ -54,17 +59,24 @@ func newClockwork(t *testing.T, api wireAPI, patience time.Duration, script ...a
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.group, err = agent.NewGroup(t.Context(), agent.Config{Store: session.NewMem(), Catalog: catalog, Log: discard,
-		Provider: func(string) provider.Provider { return p }, Patience: func(string) time.Duration { return patience }})
+	group, err := agent.NewGroup(t.Context(), agent.Config{Store: session.NewMem(), Catalog: catalog, Log: discard,
+		Provider: func(string) provider.Provider { return p }, Patience: func(string) time.Duration { return patience },
+		Hosts: func(session.Session) []tool.Host { return tools }, Rules: tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Allow}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := c.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: simulatedModel[api.name]}}})
-	if err != nil {
+	of := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: simulatedModel[api.name]}}}
+	for _, h := range tools {
+		more, err := h.Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		of.Tools = append(of.Tools, more...)
+	}
+	if of, err = group.Create(t.Context(), of); err != nil {
 		t.Fatal(err)
 	}
-	c.session = s.ID
-	return c
+	return &clockwork{t: t, group: group, session: of.ID}
 }
 
 // turn is a prompt with its end.
@@ -211,23 +223,24 @@ func TestRetryTimes(t *testing.T) {
 			stream, whole := recorded(t, api)
 			for _, row := range retryTable(t, api, stream, whole) {
 				synctest.Test(t, func(t *testing.T) {
-					c := newClockwork(t, api, 0, row.script...)
+					host := &listing{script: row.script}
+					c := newClockwork(t, api, host, 0)
 					defer c.group.Close()
 					e := c.turn()
 					announced, _ := c.told()
 					var waits []string
-					good := howEnded(e) == row.outcome && len(c.called) == len(row.below)+1 && len(announced) == len(row.below)
+					good := howEnded(e) == row.outcome && len(host.called) == len(row.below)+1 && len(announced) == len(row.below)
 					for i := 0; good && i < len(row.below); i++ {
-						waited := c.called[i+1].Sub(c.called[i])
+						waited := host.called[i+1].Sub(host.called[i])
 						good = waited.Truncate(time.Millisecond) == announced[i] && (waited < row.below[i] || waited == -row.below[i])
 						waits = append(waits, waited.Round(time.Millisecond).String())
 					}
 					verdict := "ok  "
 					if !good {
 						verdict = "FAIL"
-						t.Errorf("%s: %d calls, announced %v, %s; want waits below %v (negative: exactly), %s", row.name, len(c.called), announced, howEnded(e), row.below, row.outcome)
+						t.Errorf("%s: %d calls, announced %v, %s; want waits below %v (negative: exactly), %s", row.name, len(host.called), announced, howEnded(e), row.below, row.outcome)
 					}
-					t.Logf("%s %-10s %-38s calls %d  %-12s waits %s", verdict, api.name, row.name, len(c.called), howEnded(e), strings.Join(waits, " "))
+					t.Logf("%s %-10s %-38s calls %d  %-12s waits %s", verdict, api.name, row.name, len(host.called), howEnded(e), strings.Join(waits, " "))
 				})
 			}
 		})
@@ -301,7 +314,8 @@ func TestStallTimes(t *testing.T) {
 				{"an event that does not end", 0, stalled(body, []byte("x")), 600 * s, false},
 			} {
 				synctest.Test(t, func(t *testing.T) {
-					c := newClockwork(t, api, row.patience, row.script)
+					host := &listing{script: []answerer{row.script}}
+					c := newClockwork(t, api, host, row.patience)
 					defer c.group.Close()
 					begun := time.Now()
 					e := c.turn()
@@ -309,9 +323,9 @@ func TestStallTimes(t *testing.T) {
 					_, notices := c.told()
 					told := slices.Contains(notices, "stalled")
 					verdict := "ok  "
-					if howEnded(e) != "stalled" || took < row.limit || took > row.limit+s || told != row.told || len(c.called) != 1 {
+					if howEnded(e) != "stalled" || took < row.limit || took > row.limit+s || told != row.told || len(host.called) != 1 {
 						verdict = "FAIL"
-						t.Errorf("%s: %s after %v, people were told %v, %d calls; want stalled after %v", row.name, howEnded(e), took, told, len(c.called), row.limit)
+						t.Errorf("%s: %s after %v, people were told %v, %d calls; want stalled after %v", row.name, howEnded(e), took, told, len(host.called), row.limit)
 					}
 					t.Logf("%s %-10s %-38s %-12s after %v, told before: %v", verdict, api.name, row.name, howEnded(e), took, told)
 				})
