@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 )
 
 // MaxEvent is the largest event in bytes, its field names and line ends included.
@@ -137,6 +138,10 @@ func (d *decoder) line() (whole bool, err error) {
 	d.cr = whole && chunk[len(text)] == '\r'
 	if len(d.buf)+len(text) > MaxEvent {
 		return false, ErrTooLong
+	}
+	if n := len(d.buf); n+len(text) > cap(d.buf) && n >= keep {
+		// Twice as much: append's own steps of a quarter leave five times a long event for the collector.
+		d.buf = slices.Grow(d.buf, min(n, MaxEvent-n)+1) // and its last line end
 	}
 	d.buf = append(d.buf, text...)
 	_, err = d.in.Discard(skip)
