@@ -12,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -388,7 +387,7 @@ func TestModelsListIsQuick(t *testing.T) {
 	}
 	t.Logf("the list took %v", best)
 	limit := 5 * time.Millisecond
-	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+	if raced() {
 		limit *= 10 // the race detector's share is not the daemon's
 	}
 	if best > limit {

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"runtime/debug"
+	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -22,6 +24,12 @@ func TestMain(m *testing.M) {
 
 // versionVariable makes the program another version of itself.
 const versionVariable = "THINKD_TEST_VERSION"
+
+// raced reports whether the tests, and with them the program, run with the race detector, which takes time and memory.
+func raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}
 
 // leakChecked fails tests that leave a goroutine behind.
 type leakChecked struct{ m *testing.M }
