@@ -32,7 +32,7 @@ func run() int {
 	context.AfterFunc(ctx, stop)
 
 	p := &program{in: os.Stdin, out: stdout, errOut: os.Stderr, getenv: os.Getenv}
-	err := p.command().ExecuteContext(ctx)
+	err := p.execute(ctx)
 	switch {
 	case err == nil:
 		return 0
@@ -41,6 +41,24 @@ func run() int {
 	}
 	fmt.Fprintln(os.Stderr, "thinkd: "+err.Error())
 	return status(err)
+}
+
+// execute runs the command that the arguments name.
+func (p *program) execute(ctx context.Context) error {
+	root := p.command()
+	dir := p.getenv(profileVariable)
+	if dir == "" {
+		return root.ExecuteContext(ctx)
+	}
+	name := root.Name()
+	if cmd, _, err := root.Find(os.Args[1:]); err == nil {
+		name = cmd.Name()
+	}
+	end, err := profile(dir, name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(root.ExecuteContext(ctx), end())
 }
 
 // What the process ends with.

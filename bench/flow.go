@@ -1,0 +1,162 @@
+package main
+
+import (
+	"errors"
+	"time"
+)
+
+const (
+	us  = float64(time.Microsecond)
+	mib = float64(1 << 20)
+)
+
+// flowed is what it took to pass on a number of deltas.
+type flowed struct {
+	deltas int
+	took   time.Duration // from the first to the end
+	cpu    time.Duration
+}
+
+func (f flowed) perSecond() float64 { return float64(f.deltas) / f.took.Seconds() }
+func (f flowed) cpuEach() float64   { return float64(f.cpu) / us / float64(f.deltas) }
+
+// flow has some sessions, one turn in each at the same time, and reads all of it.
+func (i *instance) flow(sessions []string, o order) (flowed, error) {
+	i.reset()
+	before, err := i.cpu()
+	if err != nil {
+		return flowed{}, err
+	}
+	for _, id := range sessions {
+		if _, err := i.send("session/prompt", promptParams(id, o)); err != nil {
+			return flowed{}, err
+		}
+	}
+	if err := i.until(len(sessions)); err != nil {
+		return flowed{}, err
+	}
+	took := time.Since(i.first)
+	after, err := i.cpu()
+	if err == nil && i.deltas() != len(sessions)*o.deltas {
+		err = errors.New("deltas are missing")
+	}
+	return flowed{i.deltas(), took, after - before}, err
+}
+
+// newSessions makes some.
+func (i *instance) newSessions(n int, model string) ([]string, error) {
+	ids := make([]string, n)
+	for k := range ids {
+		var err error
+		if ids[k], err = i.session(model); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// with runs f with a subject on a new data directory and some sessions in it, in each of which a short turn has been.
+func (b *bench) with(s subject, sessions int, model string, f func(i *instance, ids []string) error) error {
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	i, err := b.start(s, data)
+	if err != nil {
+		return err
+	}
+	ids, err := i.newSessions(sessions, model)
+	if err == nil {
+		_, err = i.flow(ids, order{deltas: 100, thoughts: 1})
+	}
+	if err == nil {
+		err = f(i, ids)
+	}
+	return errors.Join(err, i.end())
+}
+
+// measureLatency is what a program adds between the sending of a delta and its reading, at a pace that models have.
+func (b *bench) measureLatency(s subject) error {
+	const pace = 100
+	return b.with(s, 1, "", func(i *instance, ids []string) error {
+		i.stamped = true
+		f, err := i.flow(ids, order{deltas: pace * b.scale.latencySeconds, thoughts: 1, pace: pace})
+		if err != nil {
+			return err
+		}
+		late := milliseconds(i.late)
+		b.add("latency at 100 deltas/s, p50", "ms", goal{ratio: 1.3}, s.name, quantile(late, 0.5))
+		b.add("latency at 100 deltas/s, p99", "ms", goal{ratio: 2}, s.name, quantile(late, 0.99))
+		b.add("CPU per delta at 100 deltas/s", "µs", goal{}, s.name, f.cpuEach())
+		return nil
+	})
+}
+
+func milliseconds(list []time.Duration) []float64 {
+	out := make([]float64, len(list))
+	for i, d := range list {
+		out[i] = float64(d) / ms
+	}
+	return out
+}
+
+// measureFlow is how many deltas pass in one session, as fast as they can.
+func (b *bench) measureFlow(s subject) error {
+	return b.with(s, 1, "", func(i *instance, ids []string) error {
+		f, err := i.flow(ids, order{deltas: b.scale.deltas, thoughts: b.scale.thoughts})
+		if err != nil {
+			return err
+		}
+		b.add("deltas/s, one session", "1/s", goal{least: 200_000}, s.name, f.perSecond())
+		b.add("CPU per delta, one session", "µs", goal{most: 5}, s.name, f.cpuEach())
+		held, err := i.memory()
+		b.add("memory behind it", "MiB", goal{}, s.name, held/mib)
+		return err
+	})
+}
+
+// measureMany is the same over 64 sessions.
+func (b *bench) measureMany(s subject) error {
+	const sessions = 64
+	return b.with(s, sessions, "", func(i *instance, ids []string) error {
+		f, err := i.flow(ids, order{deltas: max(b.scale.deltas*2/sessions, 1), thoughts: 1})
+		if err != nil {
+			return err
+		}
+		b.add("deltas/s, 64 sessions", "1/s", goal{share: 0.5}, s.name, f.perSecond())
+		b.add("CPU per delta, 64 sessions", "µs", goal{}, s.name, f.cpuEach())
+		return nil
+	})
+}
+
+// measureMemory is what a program holds when its sessions rest.
+func (b *bench) measureMemory(s subject) error {
+	for _, row := range []struct {
+		name     string
+		sessions int
+		goal     goal
+	}{{"memory, one session", 1, goal{most: 25}}, {"memory, 64 sessions", 64, goal{most: 40}}} {
+		err := b.with(s, row.sessions, "", func(i *instance, _ []string) error {
+			held, err := i.memory()
+			b.add(row.name, "MiB", row.goal, s.name, held/mib)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureAPI is the flow over one of the wire APIs.
+func (b *bench) measureAPI(t *table, a api) error {
+	return b.with(stdio, 1, a.model, func(i *instance, ids []string) error {
+		f, err := i.flow(ids, order{deltas: b.scale.deltas / 4, thoughts: 1})
+		if err != nil {
+			return err
+		}
+		t.add("deltas/s", "1/s", goal{ofBest: 1.5, higher: true}, a.name, f.perSecond())
+		t.add("CPU per delta", "µs", goal{ofBest: 1.5}, a.name, f.cpuEach())
+		return nil
+	})
+}

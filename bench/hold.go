@@ -1,0 +1,251 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// measureStored is what many stored sessions cost a daemon at its start, and attached ones when nothing happens in them.
+func (b *bench) measureStored(s subject) error {
+	if s.name != stdio.name {
+		return nil
+	}
+	empty, err := b.data()
+	if err != nil {
+		return err
+	}
+	if err := b.ready(s, empty, "empty store", goal{}, goal{}); err != nil {
+		return err
+	}
+	n := b.scale.stored
+	full, ids, err := b.stored(n)
+	if err != nil {
+		return err
+	}
+	name := grouped(n) + " stored sessions"
+	if err := b.ready(s, full, name, goal{ratio: 1.2, than: "daemon ready, empty store"}, goal{ratio: 1.1, than: "memory, empty store"}); err != nil {
+		return err
+	}
+	return b.attached(s, full, ids)
+}
+
+// stored is a directory with so many sessions, made once.
+func (b *bench) stored(n int) (dir string, ids []session.ID, err error) {
+	if b.full != "" {
+		return b.full, b.fullIDs, nil
+	}
+	c, err := b.converse()
+	if err != nil {
+		return "", nil, err
+	}
+	if dir, err = b.data(); err != nil {
+		return "", nil, err
+	}
+	ids, err = c.keep(b.ctx, dir, n, 1)
+	b.full, b.fullIDs = dir, ids
+	return dir, ids, err
+}
+
+// ready times a daemon's start on a directory that has been used before, and weighs it.
+func (b *bench) ready(s subject, data, name string, time, memory goal) error {
+	first, err := b.daemon(data)
+	if err != nil {
+		return err
+	}
+	if err := first.stop(); err != nil {
+		return err
+	}
+	took, held, err := b.daemonStart(data)
+	if err != nil {
+		return err
+	}
+	b.add("daemon ready, "+name, "ms", time, s.name, float64(took)/ms)
+	b.add("memory, "+name, "MiB", memory, s.name, held/mib)
+	return nil
+}
+
+// daemonStart times a daemon's start and weighs it with a client that has asked for a page of sessions.
+func (h *house) daemonStart(data string) (took time.Duration, held float64, err error) {
+	began := time.Now()
+	daemon, err := h.daemon(data)
+	if err != nil {
+		return 0, 0, err
+	}
+	took = time.Since(began)
+	door, err := h.thinkd(data, "stdio")
+	if err != nil {
+		return 0, 0, errors.Join(err, daemon.stop())
+	}
+	i := &instance{client: speak(door), processes: []*process{door, daemon}}
+	_, err = i.call("session/list", `{"limit":100}`)
+	if err == nil {
+		held, err = i.memory()
+	}
+	return took, held, errors.Join(err, i.end())
+}
+
+// attached weighs a daemon whose client follows all of its sessions.
+func (b *bench) attached(s subject, data string, ids []session.ID) error {
+	i, err := b.start(s, data)
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	for _, id := range ids {
+		if _, err := i.call("session/attach", fmt.Sprintf(`{"session_id":%q,"limit":10}`, id)); err != nil {
+			return errors.Join(err, i.end())
+		}
+	}
+	took := time.Since(begun)
+	held, err := i.memory()
+	b.add(fmt.Sprintf("memory, %s attached sessions", grouped(len(ids))), "MiB", goal{most: 450}, s.name, held/mib)
+	b.add("attach to one of them", "ms", goal{}, s.name, float64(took)/ms/float64(len(ids)))
+	return errors.Join(err, i.end())
+}
+
+// measureCrowd is what many sessions cost in which models think at their pace. Latency is told beside it: a daemon that
+// cannot keep up uses no more than there is.
+func (b *bench) measureCrowd(s subject) error {
+	if s.name != stdio.name {
+		return nil
+	}
+	const pace, warm = 50, 4
+	n, seconds := b.scale.crowd, b.scale.crowdSeconds
+	c, err := b.converse()
+	if err != nil {
+		return err
+	}
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	ids, err := c.keep(b.ctx, data, n, 1)
+	if err != nil {
+		return err
+	}
+	i, err := b.start(s, data)
+	if err != nil {
+		return err
+	}
+	i.stamped = true
+	seen, err := i.crowd(ids, order{deltas: pace * (warm + seconds + 30), thoughts: 1, pace: pace}, warm*time.Second, time.Duration(seconds)*time.Second)
+	if err == nil {
+		name := fmt.Sprintf("%s sessions at %d deltas/s", grouped(n), pace)
+		b.add(name, "cores", goal{most: 1.5}, s.name, seen.cpu.Seconds()/seen.took.Seconds())
+		b.add(name+": delivered", "deltas/s", goal{least: 0.98 * float64(n*pace)}, s.name, seen.perSecond())
+		b.add(name+": latency p99", "ms", goal{}, s.name, quantile(milliseconds(i.late), 0.99))
+	}
+	for _, p := range i.processes { // in mid-thinking: to end in order would mean to wait for all of it
+		p.cmd.Process.Kill()
+		p.cmd.Wait() // its status is the kill's
+	}
+	return errors.Join(err, os.RemoveAll(data))
+}
+
+// crowd starts a turn in each session and measures for a time, after all have begun and another time.
+func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (flowed, error) {
+	answered := 0
+	for _, id := range ids {
+		if _, err := i.send("session/attach", fmt.Sprintf(`{"session_id":%q,"limit":1}`, id)); err != nil {
+			return flowed{}, err
+		}
+		if _, err := i.send("session/prompt", promptParams(string(id), o)); err != nil {
+			return flowed{}, err
+		}
+		for answered < len(ids)*2 { // some requests are under way, but not all of them
+			if i.calls-answered < 64 {
+				break
+			}
+			m, err := i.read()
+			if err != nil {
+				return flowed{}, err
+			}
+			if m != nil {
+				answered++
+			}
+		}
+	}
+	for begun := time.Now(); time.Since(begun) < warm; {
+		if _, err := i.read(); err != nil {
+			return flowed{}, err
+		}
+	}
+	i.reset()
+	before, err := i.cpu()
+	begun := time.Now()
+	for err == nil && time.Since(begun) < long {
+		_, err = i.read()
+	}
+	took := time.Since(begun)
+	if err != nil {
+		return flowed{}, err
+	}
+	after, err := i.cpu()
+	return flowed{i.deltas(), took, after - before}, err
+}
+
+// measureCrash kills a daemon in mid-thinking and asks the next one what it has: how long before the kill the youngest
+// delta was read that is kept.
+func (b *bench) measureCrash(s subject) error {
+	if s.floor {
+		return nil
+	}
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	i, err := b.start(s, data)
+	if err != nil {
+		return err
+	}
+	i.stamped = true
+	id, err := i.session("")
+	if err == nil {
+		err = i.prompt(id, order{deltas: 10_000, thoughts: 1, pace: 100})
+	}
+	var read []time.Time // when each delta was
+	for begun := time.Now(); err == nil && time.Since(begun) < time.Duration(b.scale.crashMS)*time.Millisecond; {
+		_, err = i.read()
+		for len(read) < i.deltas() {
+			read = append(read, i.last)
+		}
+	}
+	killed := time.Now()
+	for k := range i.processes {
+		p := i.processes[len(i.processes)-1-k] // the daemon first, or its door would look for the next one
+		p.cmd.Process.Kill()
+		p.cmd.Wait() // its status is the kill's
+	}
+	if i.conn != nil {
+		i.conn.Close()
+	}
+	if err != nil {
+		return err
+	}
+	again, err := b.start(stdio, data)
+	if err != nil {
+		return err
+	}
+	r, err := again.call("session/history", fmt.Sprintf(`{"session_id":%q}`, id))
+	if err := errors.Join(err, again.end()); err != nil {
+		return err
+	}
+	kept := 0
+	for _, m := range r.Get("messages").Array() {
+		for _, block := range m.Get("content").Array() {
+			if block.Get("type").Str == "thinking" {
+				kept += len(block.Get("text").Str) / deltaSize
+			}
+		}
+	}
+	youngest := i.first
+	if n := min(kept, len(read)); n > 0 {
+		youngest = read[n-1]
+	}
+	b.add("thinking lost by kill -9", "ms", goal{most: 1000}, s.name, float64(killed.Sub(youngest))/ms)
+	return nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cpuTime is what a process has used so far, of all its threads and to the nanosecond: the ticks of /proc/PID/stat are as
+// long as a thousand deltas. The clock of a process is named by its id (clock_getcpuclockid(3); in the kernel:
+// posix-timers.h, CPUCLOCK_SCHED).
+func cpuTime(pid int) (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^pid<<3|2), &t); err != nil {
+		return 0, fmt.Errorf("CPU time of process %d: %w", pid, err)
+	}
+	return time.Duration(t.Nano()), nil
+}
+
+// memory is a process's proportional share, in bytes: what it has alone, and of the pages that it shares a part, so that
+// the sum over some processes has each page once (proc_pid_smaps(5)).
+func memory(pid int) (float64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	if err != nil {
+		return 0, err
+	}
+	_, rest, ok := bytes.Cut(text, []byte("\nPss:"))
+	if !ok {
+		return 0, fmt.Errorf("process %d: smaps_rollup has no Pss", pid)
+	}
+	kib, err := strconv.ParseFloat(string(bytes.Fields(rest)[0]), 64)
+	return kib * 1024, err
+}
+
+// machine is where the figures are from.
+func machine() string {
+	var u unix.Utsname
+	kernel := "Linux"
+	if unix.Uname(&u) == nil {
+		kernel += " " + unix.ByteSliceToString(u.Release[:])
+	}
+	load, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		load = []byte("? ")
+	}
+	return fmt.Sprintf("%s, %s, load %s", processor(), kernel, bytes.Fields(load)[0])
+}
+
+func processor() string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return "a processor of no name"
+	}
+	_, rest, _ := bytes.Cut(text, []byte("model name\t: "))
+	name, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(name)
+}

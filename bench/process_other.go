@@ -1,0 +1,15 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"runtime"
+	"time"
+)
+
+var errOnlyLinux = errors.New("what a process uses is only known on Linux here")
+
+func cpuTime(int) (time.Duration, error) { return 0, errOnlyLinux }
+func memory(int) (float64, error)        { return 0, errOnlyLinux }
+func machine() string                    { return runtime.GOOS }

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// conversation is a session with one turn, as a daemon has left it: the mould of those that a measurement wants many of.
+type conversation struct {
+	record  session.Session
+	entries []session.Entry
+}
+
+// converse has a daemon hold a short conversation, and reads it back.
+func (h *house) converse() (*conversation, error) {
+	data, err := h.data()
+	if err != nil {
+		return nil, err
+	}
+	i, err := h.start(stdio, data)
+	if err != nil {
+		return nil, err
+	}
+	id, err := i.session("")
+	if err == nil {
+		err = i.prompt(id, order{deltas: 20, thoughts: 1})
+	}
+	if err == nil {
+		err = i.until(1)
+	}
+	if err := errors.Join(err, i.end()); err != nil {
+		return nil, err
+	}
+	store, err := session.OpenBolt(data, session.BoltOptions{})
+	if err != nil {
+		return nil, err
+	}
+	c := &conversation{}
+	if c.record, err = store.Get(h.ctx, session.ID(id)); err == nil {
+		c.entries, err = store.Entries(h.ctx, session.ID(id), 0, 1000)
+	}
+	return c, errors.Join(err, store.Close())
+}
+
+// keep makes sessions with a number of turns each, and is their ids. Many at once, so that they share commits.
+func (c *conversation) keep(ctx context.Context, data string, sessions, turns int) (ids []session.ID, err error) {
+	store, err := session.OpenBolt(data, session.BoltOptions{})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	ids = make([]session.ID, sessions)
+	const writers = 256
+	failed := make([]error, writers)
+	var making sync.WaitGroup
+	for w := range writers {
+		making.Go(func() {
+			for i := w; i < sessions && failed[w] == nil; i += writers {
+				ids[i] = session.NewID()
+				failed[w] = c.keepOne(ctx, store, ids[i], turns)
+			}
+		})
+	}
+	making.Wait()
+	return ids, errors.Join(failed...)
+}
+
+// keepOne makes one session. It appends some hundred turns at a time: an append is one transaction.
+func (c *conversation) keepOne(ctx context.Context, store session.Store, id session.ID, turns int) error {
+	s := c.record
+	s.ID, s.Created, s.Title = id, time.Now().UnixMilli(), ""
+	if err := store.Create(ctx, s); err != nil {
+		return err
+	}
+	var entries []session.Entry
+	for turn := range turns {
+		again, err := c.again(turn)
+		if err != nil {
+			return err
+		}
+		entries = append(entries, again...)
+		if turn == turns-1 || len(entries) > 1000 {
+			if _, err := store.Append(ctx, id, entries...); err != nil {
+				return err
+			}
+			entries = entries[:0]
+		}
+	}
+	return nil
+}
+
+// again is the turn with ids of its own, as the nth of a session.
+func (c *conversation) again(n int) ([]session.Entry, error) {
+	turn := session.NewTurnID()
+	messages := make(map[session.MessageID]session.MessageID)
+	own := func(id session.MessageID) session.MessageID {
+		if messages[id] == "" {
+			messages[id] = session.NewMessageID()
+		}
+		return messages[id]
+	}
+	entries := make([]session.Entry, 0, len(c.entries))
+	for _, e := range c.entries {
+		e.Turn = turn
+		if e.Seq != 0 {
+			e.Seq += uint64(n) * 1000
+		}
+		switch b := e.Body.(type) {
+		case session.Prompt:
+			b.Message = own(b.Message)
+			e.Body = b
+		case session.Sealed:
+			b.Message = own(b.Message)
+			e.Body = b
+		case session.MessageEnd:
+			b.Message = own(b.Message)
+			e.Body = b
+		case session.TurnStart, session.TurnEnd:
+		default:
+			return nil, fmt.Errorf("a conversation with an entry of %T", b)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider/sim"
+)
+
+// deltaSize is the length of a delta's text, in bytes that JSON does not escape.
+const deltaSize = 17
+
+// A stream is what a wire API sends for an answer of one or more thoughts, each of one delta, as the simulator sends
+// it: parts that are as they are, and deltas, of which there can be any number.
+type stream struct {
+	header http.Header
+	parts  []part
+}
+
+// part is some events that stay as they are, but for the whole text of the thoughts before it, or one delta.
+type part struct {
+	text    [][]byte // around the places where the text of thoughts goes
+	thought []int    // whose, at each place
+	delta   bool     // of the next thought
+}
+
+// thoughtText is what the simulator is told to think, as a mark. No word that it says by itself looks like it.
+func thoughtText(n int) string { return fmt.Sprintf("thoughtnumber%04d", n) }
+
+var (
+	thoughtPattern  = regexp.MustCompile(`thoughtnumber(\d{4})`)
+	sequencePattern = regexp.MustCompile(`("sequence_number":)\d+`)
+)
+
+// record has the simulator answer a call with a number of thoughts, and takes the answer apart.
+func (c call) record(thoughts int) (*stream, error) {
+	answer := sim.Answer{}
+	for n := range thoughts {
+		answer.Parts = append(answer.Parts, sim.Part{Kind: sim.Thinking, Text: thoughtText(n)})
+	}
+	answer.Parts = append(answer.Parts, sim.Part{Kind: sim.Text, Text: "Done."})
+	server := sim.New(sim.Config{NoJournal: true})
+	server.Script(answer)
+	r := c.request.Clone(context.Background())
+	r.Body = io.NopCloser(bytes.NewReader(c.body))
+	w := httptest.NewRecorder()
+	server.ServeHTTP(w, r)
+	if w.Code != http.StatusOK {
+		return nil, fmt.Errorf("the simulator answers %s with %d: %s", r.URL.Path, w.Code, w.Body)
+	}
+	s := &stream{header: w.Header()}
+	s.header.Del("Content-Length")
+	end := []byte("\n\n")
+	if strings.Contains(w.Header().Get("Content-Type"), "ndjson") {
+		end = end[:1]
+	}
+	seen := 0
+	for _, event := range bytes.SplitAfter(w.Body.Bytes(), end) {
+		p := newPart(event)
+		// The first event with a thought is its delta; later ones repeat what it was.
+		if len(p.thought) == 1 && p.thought[0] == seen {
+			p.delta = true
+			seen++
+		}
+		s.parts = append(s.parts, p)
+	}
+	if seen != thoughts {
+		return nil, fmt.Errorf("the simulator's answer has %d thoughts, not %d", seen, thoughts)
+	}
+	return s, nil
+}
+
+func newPart(event []byte) part {
+	var p part
+	at := 0
+	for _, m := range thoughtPattern.FindAllSubmatchIndex(event, -1) {
+		n, err := strconv.Atoi(string(event[m[2]:m[3]]))
+		if err != nil {
+			panic(err) // four digits
+		}
+		p.text, p.thought = append(p.text, event[at:m[0]]), append(p.thought, n)
+		at = m[1]
+	}
+	p.text = append(p.text, event[at:])
+	return p
+}
+
+// append adds the part with these texts in their places, and the next number where events are numbered.
+func (p part) append(out []byte, texts func(thought int) []byte, sequence *int) []byte {
+	from := len(out)
+	for i, t := range p.text {
+		out = append(out, t...)
+		if i < len(p.thought) {
+			out = append(out, texts(p.thought[i])...)
+		}
+	}
+	if m := sequencePattern.FindSubmatchIndex(out[from:]); m != nil {
+		rest := append([]byte(nil), out[from+m[1]:]...)
+		out = strconv.AppendInt(out[:from+m[3]], int64(*sequence), 10)
+		out = append(out, rest...)
+		*sequence++
+	}
+	return out
+}
+
+// whole is the stream with a number of deltas in all, spread over its thoughts.
+func (s *stream) whole(deltas int) []byte {
+	var out []byte
+	var texts [][]byte
+	sequence, said := 0, 0
+	for _, p := range s.parts {
+		if !p.delta {
+			out = p.append(out, func(n int) []byte { return texts[n] }, &sequence)
+			continue
+		}
+		var text []byte
+		for range s.share(len(texts), deltas) {
+			said++
+			piece := fmt.Appendf(nil, "thought %09d", said)
+			text = append(text, piece...)
+			out = p.append(out, func(int) []byte { return piece }, &sequence)
+		}
+		texts = append(texts, text)
+	}
+	return out
+}
+
+// share is how many of the deltas belong to a thought.
+func (s *stream) share(thought, deltas int) int {
+	thoughts := 0
+	for _, p := range s.parts {
+		if p.delta {
+			thoughts++
+		}
+	}
+	share := deltas / thoughts
+	if thought < deltas%thoughts {
+		share++
+	}
+	return share
+}

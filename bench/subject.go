@@ -1,0 +1,320 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// A subject is one of the programs that are compared.
+type subject struct {
+	name  string
+	args  []string // of the floor
+	door  string   // of thinkd: stdio or ws; empty: it is a floor
+	floor bool
+}
+
+// subjects are the columns of the table. The first is what ratios are to.
+var subjects = []subject{
+	{name: "floor", floor: true},
+	{name: "floor, a write per delta", floor: true, args: []string{"-each"}},
+	{name: "floor, encoding/json", floor: true, args: []string{"-json"}},
+	{name: "thinkd stdio", door: "stdio"},
+	{name: "thinkd ws", door: "ws"},
+}
+
+func subjectNames() (columns []column) {
+	for _, s := range subjects {
+		columns = append(columns, column{s.name, !s.floor})
+	}
+	return columns
+}
+
+// house is what all measurements have in common: where the programs lie, who answers them, and a directory that goes at
+// the end.
+type house struct {
+	ctx      context.Context
+	dir      string
+	upstream string // the address
+	config   string // the file
+	env      []string
+	child    *child
+	made     int // data directories
+}
+
+// openHouse builds the programs and starts the upstream. profiles is a directory for those of thinkd; empty: none.
+func openHouse(ctx context.Context, profiles string) (*house, error) {
+	dir, err := os.MkdirTemp("", "thinkd-bench-")
+	if err != nil {
+		return nil, err
+	}
+	h := &house{ctx: ctx, dir: dir}
+	if err := h.open(profiles); err != nil {
+		return nil, errors.Join(err, h.Close())
+	}
+	return h, nil
+}
+
+func (h *house) open(profiles string) error {
+	for _, name := range []string{"cmd/thinkd", "bench", "bench/floor"} {
+		build := exec.CommandContext(h.ctx, "go", "build", "-o", h.program(filepath.Base(name)), "github.com/thinkd/thinkd/"+name)
+		if out, err := build.CombinedOutput(); err != nil {
+			return fmt.Errorf("building %s: %w\n%s", name, err, out)
+		}
+	}
+	var err error
+	if h.child, err = startChild(h.ctx, h.program("bench"), "upstream"); err != nil {
+		return err
+	}
+	h.upstream = h.child.said
+	h.config = filepath.Join(h.dir, "config.toml")
+	if err := os.WriteFile(h.config, []byte(config(h.upstream)), 0o600); err != nil {
+		return err
+	}
+	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "THINKD_IDLE=100ms", // of a daemon that a door has started
+		"ANTHROPIC_API_KEY=" + benchKey,
+		"OPENAI_API_KEY=" + benchKey, "DEEPSEEK_API_KEY=" + benchKey, "GEMINI_API_KEY=" + benchKey}
+	if profiles != "" {
+		if profiles, err = filepath.Abs(profiles); err != nil {
+			return err
+		}
+		if err := os.MkdirAll(profiles, 0o755); err != nil {
+			return err
+		}
+		h.env = append(h.env, "THINKD_PROFILE="+profiles)
+	}
+	return nil
+}
+
+// Close ends the upstream and removes what was written.
+func (h *house) Close() error {
+	var err error
+	if h.child != nil {
+		err = h.child.Close()
+	}
+	return errors.Join(err, os.RemoveAll(h.dir))
+}
+
+func (h *house) program(name string) string { return filepath.Join(h.dir, name) }
+
+// data makes a new data directory.
+func (h *house) data() (string, error) {
+	h.made++
+	dir := filepath.Join(h.dir, fmt.Sprintf("data%d", h.made))
+	return dir, os.Mkdir(dir, 0o700)
+}
+
+const benchKey = "sk-of-the-bench"
+
+// api is a wire API and the model that stands for it.
+type api struct{ name, model string }
+
+var apis = []api{
+	{"messages", "anthropic/claude-opus-4-6"},
+	{"responses", "openai/gpt-5.6"},
+	{"chat", "deepseek/deepseek-v4-pro"},
+	{"gemini", "gemini/gemini-3.8-flash"},
+	{"ollama", "ollama/qwen3.5:9b"},
+}
+
+// config has all vendors at the upstream. Limits are on, but wide enough for a thought of 10 MB.
+func config(upstream string) string {
+	return fmt.Sprintf(`model = %q
+thinking_level = "high"
+[providers.anthropic]
+base_url = "%[2]s"
+[providers.openai]
+base_url = "%[2]s/v1"
+[providers.deepseek]
+base_url = "%[2]s/deepseek"
+[providers.gemini]
+base_url = "%[2]s"
+[providers.ollama]
+base_url = "%[2]s"
+[limits]
+max_turn_bytes = "1GiB"
+max_message_bytes = "64MiB"
+`, apis[0].model, upstream)
+}
+
+// instance is a subject that runs, and its client.
+type instance struct {
+	*client
+	processes []*process // whose costs count
+	conn      io.Closer  // of the client
+}
+
+// process is one that runs. Its standard input is open as long as it is to live.
+type process struct {
+	cmd    *exec.Cmd
+	stdin  io.WriteCloser
+	stdout io.Reader
+}
+
+// spawn starts one of the programs.
+func (h *house) spawn(name string, args ...string) (*process, error) {
+	cmd := exec.CommandContext(h.ctx, h.program(name), args...)
+	cmd.Env = h.env
+	cmd.Stderr = os.Stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &process{cmd, stdin, stdout}, cmd.Start()
+}
+
+// end lets the process end by itself, and kills it if it does not.
+func (p *process) end() error {
+	p.stdin.Close()
+	late := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
+	defer late.Stop()
+	io.Copy(io.Discard, p.stdout)
+	return p.cmd.Wait()
+}
+
+// stop asks the process to end, and waits.
+func (p *process) stop() error {
+	return errors.Join(p.cmd.Process.Signal(syscall.SIGTERM), p.end())
+}
+
+// thinkd starts a command of it on a data directory.
+func (h *house) thinkd(data string, command ...string) (*process, error) {
+	return h.spawn("thinkd", append([]string{"--config", h.config, "--data", data}, command...)...)
+}
+
+// daemon starts one and waits until it listens.
+func (h *house) daemon(data string) (*process, error) {
+	p, err := h.thinkd(data, "daemon", "--idle", "60s")
+	if err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(p.stdout).ReadString('\n')
+	if err == nil && line != "ready\n" {
+		err = fmt.Errorf("the daemon says %q", line)
+	}
+	if err != nil {
+		return nil, errors.Join(err, p.end())
+	}
+	return p, nil
+}
+
+// speak is a client on a process's standard input and output.
+func speak(p *process) *client {
+	return &client{in: newLines(p.stdout), out: func(m []byte) error {
+		_, err := p.stdin.Write(append(m, '\n'))
+		return err
+	}}
+}
+
+// start is a subject on a data directory, ready to be asked: it has answered initialize.
+func (h *house) start(s subject, data string) (*instance, error) {
+	i, err := h.launch(s, data)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.initialize(); err != nil {
+		return nil, errors.Join(err, i.end())
+	}
+	return i, nil
+}
+
+// launch starts a subject, with its daemon if it has one, and asks nothing of it.
+func (h *house) launch(s subject, data string) (*instance, error) {
+	switch s.door {
+	case "":
+		p, err := h.spawn("floor", append([]string{"-upstream", h.upstream}, s.args...)...)
+		if err != nil {
+			return nil, err
+		}
+		return &instance{client: speak(p), processes: []*process{p}}, nil
+	case "stdio":
+		daemon, err := h.daemon(data)
+		if err != nil {
+			return nil, err
+		}
+		door, err := h.thinkd(data, "stdio")
+		if err != nil {
+			return nil, errors.Join(err, daemon.stop())
+		}
+		return &instance{client: speak(door), processes: []*process{door, daemon}}, nil
+	}
+	daemon, page, err := h.serve(data)
+	if err != nil {
+		return nil, err
+	}
+	w, err := dialWebSocket(page)
+	if err != nil {
+		return nil, errors.Join(err, daemon.stop())
+	}
+	return &instance{client: w.client(), processes: []*process{daemon}, conn: w.conn}, nil
+}
+
+// serve starts a daemon that listens for WebSockets, and is its page's address.
+func (h *house) serve(data string) (*process, string, error) {
+	daemon, err := h.thinkd(data, "serve", "--listen", "127.0.0.1:0")
+	if err != nil {
+		return nil, "", err
+	}
+	page, err := bufio.NewReader(daemon.stdout).ReadString('\n')
+	if err != nil {
+		return nil, "", errors.Join(fmt.Errorf("thinkd serve says nothing: %w", err), daemon.end())
+	}
+	return daemon, strings.TrimSpace(page), nil
+}
+
+// client speaks over the connection.
+func (w *webSocket) client() *client {
+	return &client{in: w, out: func(m []byte) error { return w.write(opText, m) }}
+}
+
+// end ends the client, and then the processes in their order: a door first, so that it looks for no other daemon.
+func (i *instance) end() error {
+	if i.conn != nil {
+		i.conn.Close()
+	}
+	var errs []error
+	for n, p := range i.processes {
+		if n == 0 && i.conn == nil {
+			errs = append(errs, p.end())
+		} else {
+			errs = append(errs, p.stop())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// cpu is what the processes have used so far.
+func (i *instance) cpu() (sum time.Duration, err error) {
+	for _, p := range i.processes {
+		t, err := cpuTime(p.cmd.Process.Pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += t
+	}
+	return sum, nil
+}
+
+// memory is what the processes hold, each page once.
+func (i *instance) memory() (sum float64, err error) {
+	for _, p := range i.processes {
+		m, err := memory(p.cmd.Process.Pid)
+		if err != nil {
+			return 0, err
+		}
+		sum += m
+	}
+	return sum, nil
+}
