@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -35,7 +36,7 @@ type Provider struct {
 // Catalog is what is known about the models of all configured providers.
 type Catalog struct {
 	providers []string
-	stocks    map[string]*stock // by provider
+	stocks    map[string]func() *stock // by provider; made when somebody wants it
 	skipped   []error
 }
 
@@ -46,7 +47,7 @@ type spoken struct{ api, dialect string }
 // listings and by the configuration. An inconsistent row of the configuration is a *[RowError]; of a listing it is left
 // out, see [Catalog.Skipped].
 func New(providers []Provider) (*Catalog, error) {
-	c := &Catalog{stocks: map[string]*stock{}}
+	c := &Catalog{stocks: map[string]func() *stock{}}
 	for _, p := range providers {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -85,18 +86,16 @@ func (c *Catalog) add(p Provider) error {
 			return fmt.Errorf("provider %s: no vendor is named %q", p.ID, p.Vendor)
 		}
 	}
-	s := newStock(p, vendor)
-	c.skipped = append(c.skipped, s.list(p.Refreshed, s.tell)...)
-	c.skipped = append(c.skipped, s.list(p.Noted, s.note)...)
-	s.base = s.index()
-	for _, r := range p.Rows {
-		if err := s.put(r); err != nil {
-			return err
+	stock := sync.OnceValue(func() *stock { return newStock(p, vendor) })
+	if len(p.Rows)+len(p.Refreshed)+len(p.Noted) > 0 { // what may be wrong is looked at now
+		s := stock()
+		if s.wrong != nil {
+			return s.wrong
 		}
+		c.skipped = append(c.skipped, s.skipped...)
 	}
-	s.byID = s.index()
 	c.providers = append(c.providers, p.ID)
-	c.stocks[p.ID] = s
+	c.stocks[p.ID] = stock
 	return nil
 }
 
@@ -113,12 +112,14 @@ type stock struct {
 	base     map[string]provider.Model // without the configuration; aliases included
 	byID     map[string]provider.Model // with it
 	live     func() []provider.Model   // nil: the server cannot be asked
+	skipped  []error                   // why rows of listings were left out
+	wrong    error                     // a row of the configuration is; nil: none
 }
 
 func newStock(p Provider, v vendorRows) *stock {
 	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, live: p.Live}
 	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
-	for _, row := range v.Models {
+	for _, row := range v.rows() {
 		m := row.Model
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
 		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
@@ -127,6 +128,14 @@ func newStock(p Provider, v vendorRows) *stock {
 			s.aliases[alias] = m.ID
 		}
 	}
+	s.skipped = append(s.list(p.Refreshed, s.tell), s.list(p.Noted, s.note)...)
+	s.base = s.index()
+	for _, r := range p.Rows {
+		if s.wrong = s.put(r); s.wrong != nil {
+			return s
+		}
+	}
+	s.byID = s.index()
 	return s
 }
 
@@ -217,10 +226,11 @@ func (s *stock) index() map[string]provider.Model {
 // Model is a provider's model by its id, compared exactly. One without a row has Known == false and no facts but those
 // that somebody told; it is spoken to as the provider's models usually are.
 func (c *Catalog) Model(providerID, name string) provider.Model {
-	s := c.stocks[providerID]
-	if s == nil {
+	stock := c.stocks[providerID]
+	if stock == nil {
 		return provider.Model{Provider: providerID, ID: name, Name: name, Source: provider.FromNobody}
 	}
+	s := stock()
 	if m, ok := s.row(name); ok {
 		return m
 	}
@@ -236,9 +246,18 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 func (c *Catalog) Models() []provider.Model {
 	var list []provider.Model
 	for _, id := range c.providers {
-		list = append(list, c.stocks[id].models()...)
+		list = append(list, c.ModelsOf(id)...)
 	}
 	return list
+}
+
+// ModelsOf lists those of one provider.
+func (c *Catalog) ModelsOf(providerID string) []provider.Model {
+	stock := c.stocks[providerID]
+	if stock == nil {
+		return nil
+	}
+	return stock().models()
 }
 
 // Providers lists the providers' ids in catalog order.
@@ -256,7 +275,7 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	}
 	var found []provider.Model
 	for _, id := range c.providers {
-		if m, ok := c.stocks[id].row(modelID); ok {
+		if m, ok := c.stocks[id]().row(modelID); ok {
 			found = append(found, m)
 		}
 	}
@@ -278,5 +297,5 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 
 // firstHand are the models of those that do not resell them.
 func (c *Catalog) firstHand(list []provider.Model) []provider.Model {
-	return slices.DeleteFunc(slices.Clone(list), func(m provider.Model) bool { return c.stocks[m.Provider].resells })
+	return slices.DeleteFunc(slices.Clone(list), func(m provider.Model) bool { return c.stocks[m.Provider]().resells })
 }

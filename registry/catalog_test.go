@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"encoding/json"
 	"errors"
 	"maps"
 	"math"
@@ -15,6 +16,9 @@ import (
 )
 
 func TestCatalogFile(t *testing.T) {
+	if !json.Valid([]byte(catalogJSON)) {
+		t.Fatal("catalog.json is not JSON")
+	}
 	var ids []string
 	date := regexp.MustCompile(`^20\d\d-\d\d-\d\d$`)
 	for _, v := range embedded() {
@@ -23,7 +27,7 @@ func TestCatalogFile(t *testing.T) {
 			t.Errorf("vendor %s lacks a member: %+v", v.ID, v.Vendor)
 		}
 		seen := map[string]bool{}
-		for _, row := range v.Models {
+		for _, row := range v.rows() {
 			for _, id := range append([]string{row.ID}, row.Aliases...) {
 				if seen[id] {
 					t.Errorf("%s/%s is there twice", v.ID, id)
@@ -83,7 +87,7 @@ func TestCatalogOrder(t *testing.T) {
 		t.Fatal("no simulator")
 	}
 	var want []string
-	for _, row := range sim.Models {
+	for _, row := range sim.rows() {
 		want = append(want, "b/"+row.ID)
 	}
 	if want = append(want, "b/new", "a/z"); want[0] != "b/claude" {

@@ -103,7 +103,7 @@ func TestListings(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, m)
 		}
 		for _, had := range before.Models() {
-			if _, ok := c.stocks["p"].byID[had.ID]; !ok {
+			if _, ok := c.stocks["p"]().byID[had.ID]; !ok {
 				t.Errorf("%s: %s is gone", tt.name, had.ID)
 			}
 		}

@@ -4,8 +4,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"sync"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -36,12 +37,25 @@ func Vendors() []Vendor {
 	return list
 }
 
+// VendorNamed finds a vendor by its id.
+func VendorNamed(id string) (Vendor, bool) {
+	v, ok := embeddedVendor(id)
+	return v.Vendor, ok
+}
+
 //go:embed catalog.json
-var catalogJSON []byte
+var catalogJSON string
 
 type vendorRows struct {
 	Vendor
-	Models []catalogRow `json:"models"`
+	models func() []catalogRow // decoded when somebody wants them: most vendors are not used
+}
+
+func (v vendorRows) rows() []catalogRow {
+	if v.models == nil {
+		return nil
+	}
+	return v.models()
 }
 
 // catalogRow is a model's row in the file. Its source is the document that states the facts, not a RowSource.
@@ -51,22 +65,52 @@ type catalogRow struct {
 	Source  string   `json:"source"`
 }
 
-// embedded decodes the file once. A file that is broken is a broken build, which the package's tests refuse.
+// embedded reads the file once: what it says of the vendors, not their rows. A file that is broken is a broken build, which
+// the package's tests refuse.
 var embedded = sync.OnceValue(func() []vendorRows {
-	var file struct {
-		Vendors []vendorRows `json:"vendors"`
-	}
-	if err := json.Unmarshal(catalogJSON, &file); err != nil {
+	var list []vendorRows
+	gjson.Get(catalogJSON, "vendors").ForEach(func(_, vendor gjson.Result) bool {
+		var v vendorRows
+		head := []byte{'{'}
+		vendor.ForEach(func(key, value gjson.Result) bool {
+			if key.Str == "models" {
+				v.models = sync.OnceValue(func() (rows []catalogRow) {
+					decodeCatalog([]byte(value.Raw), &rows)
+					return rows
+				})
+				return true
+			}
+			if len(head) > 1 {
+				head = append(head, ',')
+			}
+			head = append(append(append(head, key.Raw...), ':'), value.Raw...)
+			return true
+		})
+		decodeCatalog(append(head, '}'), &v.Vendor)
+		list = append(list, v)
+		return true
+	})
+	return list
+})
+
+func decodeCatalog(text []byte, v any) {
+	if err := json.Unmarshal(text, v); err != nil {
 		panic(fmt.Sprintf("registry: catalog.json: %v", err))
 	}
-	return file.Vendors
+}
+
+var vendorPlaces = sync.OnceValue(func() map[string]int {
+	places := make(map[string]int)
+	for i, v := range embedded() {
+		places[v.ID] = i
+	}
+	return places
 })
 
 func embeddedVendor(id string) (vendorRows, bool) {
-	list := embedded()
-	i := slices.IndexFunc(list, func(v vendorRows) bool { return v.ID == id })
-	if i < 0 {
+	i, ok := vendorPlaces()[id]
+	if !ok {
 		return vendorRows{}, false
 	}
-	return list[i], true
+	return embedded()[i], true
 }

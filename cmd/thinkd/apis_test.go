@@ -43,10 +43,7 @@ thinking = { control = "effort", levels = ["low"], default = "low" }
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openProviders(c, noKeys(t), catalog, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProviders(c, noKeys(t), catalog, discard)
 	defer p.close()
 	both := p.find("both")
 	low := provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.Low}}

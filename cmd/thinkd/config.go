@@ -195,7 +195,7 @@ func (c config) catalog(has func(id string) []provider.Model) (*registry.Catalog
 func (c config) catalogOf(has func(id string) []provider.Model, kept keptListings) (*registry.Catalog, error) {
 	var list []registry.Provider
 	for _, p := range c.Providers {
-		vendor, _ := vendorNamed(p.Vendor) // one that the catalog does not know has no rows there
+		vendor, _ := registry.VendorNamed(p.Vendor) // one that the catalog does not know has no rows there
 		r := registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows}
 		if p.tells() {
 			r.Live = func() []provider.Model {
@@ -233,7 +233,7 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 	if !providerID.MatchString(id) {
 		return providerConfig{}, src.errorf(key, "a provider's name has letters, digits, dots, dashes and underscores")
 	}
-	vendor, known := vendorNamed(id)
+	vendor, known := registry.VendorNamed(id)
 	p := providerConfig{
 		ID: id, Vendor: id, API: cmp.Or(f.API, vendor.API), Dialect: f.Dialect,
 		KeyEnv: cmp.Or(f.KeyEnv, vendor.KeyEnv), Headers: f.Headers, DefaultModel: vendor.DefaultModel,
@@ -319,15 +319,6 @@ func makerOf(p providerConfig) string {
 		}
 	}
 	return cmp.Or(p.Dialect, p.ID)
-}
-
-func vendorNamed(id string) (registry.Vendor, bool) {
-	list := registry.Vendors()
-	i := slices.IndexFunc(list, func(v registry.Vendor) bool { return v.ID == id })
-	if i < 0 {
-		return registry.Vendor{}, false
-	}
-	return list[i], true
 }
 
 // baseURL is the file's, else the environment's, else the vendor's: the file is about this daemon, the variable about

@@ -7,12 +7,14 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -82,9 +84,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	if d.providers, err = openProviders(c, keys, catalog, log); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
+	d.providers = openProviders(c, keys, catalog, log)
 	d.lists, err = newListings(c, kept, d.providers, dir, log)
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
@@ -194,16 +194,23 @@ func (d *daemon) close() error {
 
 // providers are the configured model APIs.
 type providers struct {
-	list []providerConfig
-	byID map[string]provider.Provider
-	here map[string]*presence // of servers that may not run, by provider
+	list     []providerConfig
+	adapters map[string]func() provider.Provider // by provider; made at the first call
+	sources  map[string]*login.Source            // of keys, by provider
+	log      *slog.Logger
 
-	sources map[string]*login.Source // of keys, by provider
-
-	close func() error
+	mu   sync.Mutex           // guards what follows
+	here map[string]*presence // of servers that may not run, by provider; nil: nobody has asked yet
+	sim  *sim.Listener        // nil: nobody has called the simulator yet
 }
 
-func (p *providers) find(id string) provider.Provider { return p.byID[id] }
+// find is a provider by its id, nil if there is none.
+func (p *providers) find(id string) provider.Provider {
+	if adapter := p.adapters[id]; adapter != nil {
+		return adapter()
+	}
+	return nil
+}
 
 func (p *providers) patience(id string) time.Duration {
 	for _, c := range p.list {

@@ -43,10 +43,7 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openProviders(c, keys, catalog, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProviders(c, keys, catalog, discard)
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {
 			t.Error(err)
@@ -278,8 +275,11 @@ func TestRefreshTakesItsTime(t *testing.T) {
 			return providerConfig{ID: id, Vendor: "anthropic", BaseURL: "https://llm.example.com"}
 		}
 		c := config{Providers: []providerConfig{at("a"), at("b"), at("c")}}
-		p := &providers{list: c.Providers, byID: map[string]provider.Provider{"a": slow{after: refreshTime - time.Second},
-			"b": slow{after: refreshTime - time.Second}, "c": slow{after: time.Hour}}}
+		after := func(d time.Duration) func() provider.Provider {
+			return func() provider.Provider { return slow{after: d} }
+		}
+		p := &providers{list: c.Providers, adapters: map[string]func() provider.Provider{"a": after(refreshTime - time.Second),
+			"b": after(refreshTime - time.Second), "c": after(time.Hour)}}
 		l, err := newListings(c, keptListings{}, p, "", discard)
 		if err != nil {
 			t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -35,7 +36,7 @@ var clientID = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
 
 // login is the one of a vendor, or of a provider of its models whose table says so: a gateway has none by itself.
 func (src *source) login(key string, f *fileLogin, vendor string, own bool) (*loginConfig, error) {
-	v, _ := vendorNamed(vendor)
+	v, _ := registry.VendorNamed(vendor)
 	if f == nil {
 		if v.Login == "" || !own {
 			return nil, nil
@@ -91,7 +92,7 @@ func (c providerConfig) source(keys *login.Keys, client *http.Client, log *slog.
 // credential names, nor are headers changed.
 func (e endpoint) with(c login.Credential) endpoint {
 	e.Key, e.account = c.Key, c.Account
-	if v, _ := vendorNamed(e.Vendor); c.BaseURL != "" && e.BaseURL == v.BaseURL {
+	if v, _ := registry.VendorNamed(e.Vendor); c.BaseURL != "" && e.BaseURL == v.BaseURL {
 		e.BaseURL = c.BaseURL
 	}
 	if len(c.Headers) > 0 {

@@ -310,10 +310,7 @@ func TestAzure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := openProviders(c, noKeys(t), catalog, discard)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := openProviders(c, noKeys(t), catalog, discard)
 		m, err := catalog.Find("azure/mine") // as its deployment is called
 		if err != nil {
 			t.Fatal(err)

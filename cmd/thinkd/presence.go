@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 )
 
 const (
@@ -161,13 +162,13 @@ func (c providerConfig) local() bool {
 
 // tells reports whether the server tells what models it has.
 func (c providerConfig) tells() bool {
-	v, _ := vendorNamed(c.Vendor)
+	v, _ := registry.VendorNamed(c.Vendor)
 	return v.Live && c.local()
 }
 
 // assumed reports whether the address is only where such a server usually is, a port that any other may have.
 func (c providerConfig) assumed() bool {
-	v, _ := vendorNamed(c.Vendor)
+	v, _ := registry.VendorNamed(c.Vendor)
 	return v.API == "chat" && c.BaseURL == v.BaseURL
 }
 
@@ -176,7 +177,7 @@ const localPatience = 10 * time.Minute
 
 // patience is for how long the provider may be silent; 0: no longer than others.
 func (c providerConfig) patience() time.Duration {
-	v, _ := vendorNamed(c.Vendor)
+	v, _ := registry.VendorNamed(c.Vendor)
 	if v.Patience == 0 && c.local() {
 		return localPatience
 	}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
@@ -26,49 +27,91 @@ const goos = runtime.GOOS
 // demoPace is how fast the simulator inside the daemon writes, in deltas a second: as fast as one reads.
 const demoPace = 40
 
-// openProviders makes the adapters that each configured provider's models need, with or without a key: a call without
-// one says so. The simulator is served in memory, through the same HTTP as the others.
-func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) (*providers, error) {
-	simulator := sim.New(sim.Config{Pace: demoPace, NoJournal: true, Log: log}).Listen()
-	p := &providers{list: c.Providers, byID: make(map[string]provider.Provider), here: make(map[string]*presence), sources: make(map[string]*login.Source)}
-	p.close = func() error {
-		for _, source := range p.sources {
-			source.Close()
-		}
-		for _, here := range p.here {
-			here.close()
-		}
-		return simulator.Close()
-	}
+// openProviders knows the configured providers. Their adapters are made when they are first called, with or without a key:
+// a call without one says so. The simulator is served in memory, through the same HTTP as the others.
+func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *providers {
+	p := &providers{list: c.Providers, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), log: log}
 	for _, pc := range c.Providers {
 		e := endpoint{providerConfig: pc, own: c.Dialects, client: provider.NewClient(nil), log: log}
-		if pc.BaseURL == "" && pc.ID == simID {
-			e.simulated, e.Key = true, provider.NewSecret("simulator")
-			e.client = provider.NewClient(simulator.Transport())
-		}
-		var err error
-		switch {
-		case e.simulated || !pc.needsKey():
-			p.byID[pc.ID], err = e.open(catalog)
-		default:
-			source := pc.source(keys, e.client, log)
+		e.simulated = pc.BaseURL == "" && pc.ID == simID
+		var source *login.Source
+		if !e.simulated && pc.needsKey() {
+			source = pc.source(keys, e.client, log)
 			p.sources[pc.ID] = source
-			p.byID[pc.ID], err = login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) { return e.with(c).open(catalog) })
 		}
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("provider %s: %w", pc.ID, err), p.close())
-		}
+		p.adapters[pc.ID] = sync.OnceValue(func() provider.Provider {
+			adapter, err := p.open(e, source, catalog)
+			if err != nil { // a list of models that was kept names what this build does not speak
+				log.Error("a provider cannot be called", "provider", e.ID, "err", err)
+				return unusable{router{}, e.ID, err.Error()}
+			}
+			return adapter
+		})
 	}
-	for _, pc := range c.Providers {
-		if pc.local() {
+	return p
+}
+
+// open makes a provider's adapters; without a source it needs no key.
+func (p *providers) open(e endpoint, source *login.Source, catalog *registry.Catalog) (provider.Provider, error) {
+	if source != nil {
+		return login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) { return e.with(c).open(catalog) })
+	}
+	if e.simulated {
+		e.Key = provider.NewSecret("simulator")
+		e.client = provider.NewClient(p.simulator())
+	}
+	return e.open(catalog)
+}
+
+// simulator is the way to the simulator, which is there from the first call on.
+func (p *providers) simulator() http.RoundTripper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sim == nil {
+		p.sim = sim.New(sim.Config{Pace: demoPace, NoJournal: true, Log: p.log}).Listen()
+	}
+	return p.sim.Transport()
+}
+
+// presence is that of a server that may not run; nil: it is none of these. The first to ask has all of them asked, so that
+// whoever waits for several waits once.
+func (p *providers) presence(c providerConfig) *presence {
+	if !c.local() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.here == nil {
+		p.here = make(map[string]*presence)
+		for _, pc := range p.list {
+			if !pc.local() {
+				continue
+			}
 			var lister provider.Lister
 			if pc.tells() {
-				lister, _ = p.byID[pc.ID].(provider.Lister)
+				lister, _ = p.find(pc.ID).(provider.Lister) // not the simulator, which would want the lock
 			}
-			p.here[pc.ID] = seek(pc.BaseURL, lister, pc.assumed(), log)
+			p.here[pc.ID] = seek(pc.BaseURL, lister, pc.assumed(), p.log)
 		}
 	}
-	return p, nil
+	return p.here[c.ID]
+}
+
+// close ends what was begun. Nobody calls a provider any more.
+func (p *providers) close() error {
+	for _, source := range p.sources {
+		source.Close()
+	}
+	p.mu.Lock()
+	here, simulator := p.here, p.sim
+	p.mu.Unlock()
+	for _, server := range here {
+		server.close()
+	}
+	if simulator == nil {
+		return nil
+	}
+	return simulator.Close()
 }
 
 // endpoint is a provider's address, as an adapter needs to know it.
@@ -103,16 +146,13 @@ func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
 	if err := add(way{e.API, e.Dialect}); err != nil {
 		return nil, err
 	}
-	for _, m := range catalog.Models() {
-		if m.Provider != e.ID {
-			continue
-		}
+	for _, m := range catalog.ModelsOf(e.ID) {
 		if err := add(wayOf(m)); err != nil {
 			return nil, err
 		}
 	}
 	if e.BaseURL == "" && !e.simulated {
-		return unaddressed{all, e.ID, noAddress(e.providerConfig)}, nil
+		return unusable{all, e.ID, noAddress(e.providerConfig)}, nil
 	}
 	if len(all) == 1 {
 		return all[way{e.API, e.Dialect}], nil
@@ -120,21 +160,22 @@ func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
 	return all, nil
 }
 
-// unaddressed is a provider of which nobody has said where it is: each customer's place has its own name.
-type unaddressed struct {
+// unusable is a provider that cannot be called: of most nobody has said where it is, since each customer's place has its
+// own name.
+type unusable struct {
 	router
-	id, advice string
+	id, why string
 }
 
-func (u unaddressed) Stream(context.Context, *provider.Request) iter.Seq2[provider.Event, error] {
+func (u unusable) Stream(context.Context, *provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
-		yield(nil, &provider.Error{Provider: u.id, Kind: provider.KindBadRequest, Message: u.advice})
+		yield(nil, &provider.Error{Provider: u.id, Kind: provider.KindBadRequest, Message: u.why})
 	}
 }
 
 func noAddress(c providerConfig) string {
 	advice := "no address: set base_url under [providers." + c.ID + "] in the config"
-	if v, _ := vendorNamed(c.ID); v.BaseURLEnv != "" {
+	if v, _ := registry.VendorNamed(c.ID); v.BaseURLEnv != "" {
 		advice += ", or " + v.BaseURLEnv
 	}
 	return advice
@@ -217,13 +258,17 @@ func (r router) of(m provider.Model) (provider.Provider, error) {
 // defaultModel is what a new session gets if its client names none: the config's, which [loadConfig] has found, else
 // that of the first provider that is there: the catalog's, or the first that its server lists. The simulator always is.
 func (p *providers) defaultModel(c config, catalog agent.Catalog) session.ModelRef {
-	if m, err := catalog.Find(c.Model); err == nil {
-		return session.ModelRef{Provider: m.Provider, ID: m.ID}
+	if c.Model != "" {
+		if m, err := catalog.Find(c.Model); err == nil {
+			return session.ModelRef{Provider: m.Provider, ID: m.ID}
+		}
 	}
 	for _, pc := range c.Providers {
 		model := pc.DefaultModel
-		if list := p.has(pc.ID); model == "" && len(list) > 0 {
-			model = list[0].ID
+		if model == "" {
+			if list := p.has(pc.ID); len(list) > 0 {
+				model = list[0].ID
+			}
 		}
 		if available, _ := p.available(pc); available && model != "" {
 			return session.ModelRef{Provider: pc.ID, ID: model}
@@ -234,8 +279,12 @@ func (p *providers) defaultModel(c config, catalog agent.Catalog) session.ModelR
 
 // has is what models a provider's server has, as far as it tells.
 func (p *providers) has(id string) []provider.Model {
-	if here := p.here[id]; here != nil {
-		return here.has()
+	for _, c := range p.list {
+		if c.ID == id {
+			if here := p.presence(c); here != nil {
+				return here.has()
+			}
+		}
 	}
 	return nil
 }
@@ -250,7 +299,7 @@ func (p *providers) available(c providerConfig) (bool, string) {
 			return false, source.Advice()
 		}
 	}
-	if here := p.here[c.ID]; here != nil && !here.here() {
+	if here := p.presence(c); here != nil && !here.here() {
 		return false, "nothing answers at " + c.BaseURL
 	}
 	return true, ""

@@ -306,10 +306,7 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := openProviders(c, noKeys(t), catalog, discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := openProviders(c, noKeys(t), catalog, discard)
 	t.Cleanup(func() {
 		if err := p.close(); err != nil {
 			t.Error(err)
