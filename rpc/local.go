@@ -30,6 +30,8 @@ type Status struct {
 	Version      string `json:"version"`
 	PID          int    `json:"pid"`
 	Config       string `json:"config"`        // a fingerprint: equal ones are equal configs, keys and header values aside
+	Inputs       string `json:"inputs"`        // a sum of what the config is made of: where it is equal nothing else need be looked at
+	Variables    string `json:"variables"`     // the names of the environment's variables among that, apart by spaces
 	Running      int    `json:"running"`       // sessions in which a turn runs
 	Clients      int    `json:"clients"`       // this one included
 	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere

@@ -132,14 +132,28 @@ func (p *program) tellDifference(s rpc.Status) {
 	if s.Version != version {
 		what = append(what, fmt.Sprintf("version %s, not %s", s.Version, version))
 	}
-	c, err := loadConfig(p.configPath, p.getenv)
-	if err != nil {
-		what = append(what, "a config that was in order: "+strings.ReplaceAll(err.Error(), "\n", "; "))
-	} else if mine, err := c.fingerprint(); err != nil || mine != s.Config {
-		what = append(what, "another config or other keys")
+	if difference := p.otherConfig(s); difference != "" {
+		what = append(what, difference)
 	}
 	if len(what) > 0 {
 		fmt.Fprintf(p.errOut, "thinkd: the daemon (process %d) runs with %s; that is in force until it ends\n",
 			s.PID, strings.Join(what, ", and with "))
 	}
+}
+
+// otherConfig is what a user is told of a daemon with another config, empty if it has this one. Most have: only where the
+// config is made of something else is it looked into.
+func (p *program) otherConfig(s rpc.Status) string {
+	doc, _, err := readConfig(p.configPath)
+	if err == nil && sumOf(doc, strings.Fields(s.Variables), p.getenv) == s.Inputs {
+		return ""
+	}
+	c, err := loadConfig(p.configPath, p.getenv)
+	if err != nil {
+		return "a config that was in order: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	if mine, err := c.fingerprint(); err != nil || mine != s.Config {
+		return "another config or other keys"
+	}
+	return ""
 }

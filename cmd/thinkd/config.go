@@ -7,10 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -27,6 +25,7 @@ import (
 // that nothing starts half.
 type config struct {
 	Path          string           // the file that was read; empty: there is none
+	Inputs        inputs
 	Model         string           // for new sessions; empty: the default model of the first provider that is there
 	ThinkingLevel provider.Level   // empty: nobody said
 	Providers     []providerConfig // in catalog order: the catalog's vendors, the operator's own by name, the simulator
@@ -78,27 +77,19 @@ const simID = "sim"
 // loadConfig reads the file at path; with no path the default one, which may be missing. An error names file, line and
 // key, and never a value that could be a secret.
 func loadConfig(path string, getenv func(string) string) (config, error) {
-	given := path != ""
-	if !given {
-		path = defaultConfigPath()
-	}
-	var doc []byte
-	if path != "" {
-		var err error
-		doc, err = os.ReadFile(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && !given:
-			path = ""
-		case err != nil:
-			return config{}, fmt.Errorf("config: %w", err)
-		}
+	doc, path, err := readConfig(path)
+	if err != nil {
+		return config{}, err
 	}
 	src := &source{path: path, doc: doc}
 	f, err := src.decode()
 	if err != nil {
 		return config{}, err
 	}
-	return src.config(f, getenv)
+	env := &recorder{getenv: getenv}
+	c, err := src.config(f, env.get)
+	c.Inputs = env.inputs(doc)
+	return c, err
 }
 
 // config settles what the file says, together with the environment.
@@ -154,7 +145,7 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 // fingerprint is equal for equal configs, whatever file they are from. Of keys and of the values of headers it has only
 // whether they are there.
 func (c config) fingerprint() (string, error) {
-	c.Path = ""
+	c.Path, c.Inputs = "", inputs{}
 	c.Providers = slices.Clone(c.Providers)
 	for i := range c.Providers {
 		p := &c.Providers[i]

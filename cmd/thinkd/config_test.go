@@ -96,6 +96,7 @@ func TestConfigWithoutFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := builtIn()
+	want.Inputs = got.Inputs
 	anthropic := want.at(t, "anthropic")
 	anthropic.Key, anthropic.BaseURL = provider.NewSecret("sk-canary"), "http://127.0.0.1:9000"
 	if diff := cmp.Diff(want, got, byValue); diff != "" {
@@ -366,7 +367,7 @@ behind_proxy = true
 			continue
 		}
 		want := builtIn()
-		want.Path = path
+		want.Path, want.Inputs = path, got.Inputs
 		tt.want(&want)
 		if diff := cmp.Diff(want, got, byValue); diff != "" {
 			t.Errorf("%s: (-want +got)\n%s", tt.name, diff)

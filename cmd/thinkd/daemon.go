@@ -33,6 +33,7 @@ type daemon struct {
 	serve       serveConfig
 	url         atomic.Value // string: where browsers are served; empty: nowhere
 	fingerprint string       // of the config
+	inputs      inputs       // of the config
 	metrics     *metrics
 	readOnly    atomic.Bool // the store takes nothing at the moment
 	stopSweep   func()      // nil: none runs
@@ -49,7 +50,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{log: log, serve: c.Serve, lost: make(chan error, 1)}
+	d := &daemon{log: log, serve: c.Serve, inputs: c.Inputs, lost: make(chan error, 1)}
 	d.metrics = newMetrics(d)
 	if d.fingerprint, err = c.fingerprint(); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -208,7 +209,8 @@ func (h *host) hangUp() {
 func (h *host) status(context.Context) (rpc.Status, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Running: h.daemon.agents.Running(),
+	return rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint,
+		Inputs: h.daemon.inputs.Sum, Variables: strings.Join(h.daemon.inputs.Variables, " "), Running: h.daemon.agents.Running(),
 		Clients: len(h.clients), Listen: h.daemon.listening()}, nil
 }
 

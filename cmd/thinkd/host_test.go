@@ -50,7 +50,8 @@ func TestListenForACommand(t *testing.T) {
 		t.Errorf("a second listener: %v", err)
 	}
 	c := greeted()
-	if want := (rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Clients: 3, Listen: page, MessageBytes: 8 << 20}); c.Status != want {
+	if want := (rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Inputs: h.daemon.inputs.Sum,
+		Variables: strings.Join(h.daemon.inputs.Variables, " "), Clients: 3, Listen: page, MessageBytes: 8 << 20}); c.Status != want {
 		t.Errorf("the status is %+v, want %+v", c.Status, want)
 	}
 	if !healthy(page) {

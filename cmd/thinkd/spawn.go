@@ -31,10 +31,6 @@ func (e *heldError) Error() string { return e.reason }
 
 // start starts a detached daemon and returns when it listens. It is a *heldError if there is another one.
 func (p *program) start(ctx context.Context, dir string) error {
-	// The daemon would say the same, but of paths that the user did not write.
-	if _, err := loadConfig(p.configPath, p.getenv); err != nil {
-		return err
-	}
 	if _, err := p.logger(); err != nil {
 		return err
 	}
@@ -75,6 +71,10 @@ func (p *program) start(ctx context.Context, dir string) error {
 	case first == saidHeld+"\n":
 		return &heldError{strings.TrimSpace(string(rest))}
 	case reason != "":
+		// The daemon says the same of a config, but of paths that the user did not write.
+		if _, err := loadConfig(p.configPath, p.getenv); err != nil {
+			return err
+		}
 		return errors.New(reason)
 	}
 	return fmt.Errorf("the daemon ended before it was ready (%v); %s may say why", <-ended, filepath.Join(dir, logName))

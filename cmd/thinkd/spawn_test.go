@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/thinkd/thinkd/rpc"
 )
 
 func TestOlder(t *testing.T) {
@@ -62,6 +64,45 @@ func TestFingerprint(t *testing.T) {
 	}
 	if len(seen) != len(same)+5 {
 		t.Errorf("different configs have equal fingerprints: %v", seen)
+	}
+}
+
+// What a config is made of is told apart by the file's bytes and the variables that were looked at, and no others.
+func TestOtherConfig(t *testing.T) {
+	const doc = "thinking_level = \"low\"\n"
+	env := []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=1"}
+	c, err := loadConfig(writeConfig(t, doc), environment(env...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	print, err := c.fingerprint()
+	if err != nil {
+		t.Fatal(err)
+	}
+	daemon := rpc.Status{Config: print, Inputs: c.Inputs.Sum, Variables: strings.Join(c.Inputs.Variables, " ")}
+	const other = "another config or other keys"
+	for _, tt := range []struct {
+		name, doc string
+		env       []string
+		same      bool   // it is not looked into
+		want      string // what is told
+	}{
+		{"the same", doc, env, true, ""},
+		{"another variable", doc, []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=2"}, true, ""},
+		{"a comment", doc + "# nothing", env, false, ""},
+		{"another key", doc, []string{"ANTHROPIC_API_KEY=sk-b"}, false, ""},
+		{"no key", doc, nil, false, other},
+		{"another address", doc, append(env, "ANTHROPIC_BASE_URL=http://127.0.0.1:1"), false, other},
+		{"another level", "thinking_level = \"high\"\n", env, false, other},
+		{"a wrong one", "thinking_level = \"lots\"\n", env, false, "a config that was in order: "},
+	} {
+		p := &program{configPath: writeConfig(t, tt.doc), getenv: environment(tt.env...)}
+		if sum := sumOf([]byte(tt.doc), c.Inputs.Variables, p.getenv); (sum == c.Inputs.Sum) != tt.same {
+			t.Errorf("%s: its sum is %s, and was %s", tt.name, sum, c.Inputs.Sum)
+		}
+		if got := p.otherConfig(daemon); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
