@@ -130,13 +130,13 @@ var ErrSettingsFull = errors.New("the settings would be larger than a megabyte")
 
 // CheckAgentName says what is wrong with a word as the name of an agent, nil if nothing is.
 func CheckAgentName(word string) error {
-	if len(word) > 64 || !agentName.MatchString(word) {
+	if len(word) > 64 || !agentName().MatchString(word) {
 		return errors.New("an agent's name has letters, digits, dots, dashes and underscores, at most 64")
 	}
 	return nil
 }
 
-var agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var agentName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 
 func (s *Settings) change(change func(given) error) error {
 	s.changeMu.Lock()

@@ -206,11 +206,15 @@ func position(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 // entryKey names an entry in all the store: its position alone would fit an entry of another session.
 func entryKey(id ID, at uint64) []byte { return append([]byte(id), position(at)...) }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum is made with a table that comes with its first use.
+func checksum(key, value []byte) uint32 {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+}
 
 // seal puts a checksum of key and value before the value.
 func seal(key, value []byte) []byte {
-	sum := crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+	sum := checksum(key, value)
 	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(value)), sum), value...)
 }
 
@@ -220,7 +224,7 @@ func unseal(key, sealed []byte) ([]byte, error) {
 		return nil, fmt.Errorf("checksum is missing")
 	}
 	value := sealed[4:]
-	if binary.BigEndian.Uint32(sealed) != crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value) {
+	if binary.BigEndian.Uint32(sealed) != checksum(key, value) {
 		return nil, fmt.Errorf("checksum is wrong")
 	}
 	return value, nil

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"golang.org/x/text/language"
@@ -16,11 +17,11 @@ import (
 
 // names is what all vendors take: Anthropic has 128 characters, OpenAI 64, and Gemini wants no digit or dash in front
 // (docs: tool use; function calling).
-var names = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
 
 // CheckName says what is wrong with a tool's name, nil if nothing is.
 func CheckName(name string) error {
-	if !names.MatchString(name) {
+	if !names().MatchString(name) {
 		return errors.New("a tool's name is 1 to 64 letters, digits, _ and -, and begins with a letter or _")
 	}
 	return nil

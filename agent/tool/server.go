@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Server is where a server of the Model Context Protocol is: a program that is started, or an address.
@@ -23,7 +24,7 @@ type Server struct {
 }
 
 // serverName leaves room for a tool's name behind it.
-var serverName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,31}$`)
+var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,31}$`) })
 
 // ServerError says which member of a Server is wrong. It never quotes what could be a secret.
 type ServerError struct {
@@ -41,7 +42,7 @@ func (s Server) Check() error {
 	}
 	address, err := url.Parse(s.URL)
 	switch {
-	case !serverName.MatchString(s.Name):
+	case !serverName().MatchString(s.Name):
 		return wrong("name", "a server's name is 1 to 32 letters, digits, _ and -, and begins with a letter or _")
 	case len(s.Command) == 0 && s.URL == "":
 		return wrong("command", "missing; say which program the server is, or its url")
@@ -81,7 +82,8 @@ func (s Server) Check() error {
 	return nil
 }
 
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // RFC 9110, section 5.6.2
+// RFC 9110, section 5.6.2
+var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") })
 
 // ofTheTransport are headers that the protocol's transport sets itself.
 var ofTheTransport = []string{"Accept", "Connection", "Content-Length", "Content-Type", "Host", "Last-Event-Id",
@@ -89,7 +91,7 @@ var ofTheTransport = []string{"Accept", "Connection", "Content-Length", "Content
 
 func checkHeader(name, value string) error {
 	switch {
-	case !headerName.MatchString(name):
+	case !headerName().MatchString(name):
 		return errors.New("has a name that no header can have")
 	case slices.Contains(ofTheTransport, http.CanonicalHeaderKey(name)):
 		return fmt.Errorf("%s is set by the transport; leave it out", name)

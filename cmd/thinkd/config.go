@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -24,7 +25,7 @@ import (
 // config is what the operator wants: the file, then the environment, then the catalog. It is checked as a whole, so
 // that nothing starts half.
 type config struct {
-	Path          string           // the file that was read; empty: there is none
+	Path          string // the file that was read; empty: there is none
 	Inputs        inputs
 	Model         string           // for new sessions; empty: the default model of the first provider that is there
 	ThinkingLevel provider.Level   // empty: nobody said
@@ -217,11 +218,11 @@ func providerIDs(f file) []string {
 	return slices.Concat(known[:last], own, known[last:])
 }
 
-var providerID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+var providerID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`) })
 
 func (src *source) provider(id string, f fileProvider, own ownDialects, getenv func(string) string) (providerConfig, error) {
 	key := "providers." + id
-	if !providerID.MatchString(id) {
+	if !providerID().MatchString(id) {
 		return providerConfig{}, src.errorf(key, "a provider's name has letters, digits, dots, dashes and underscores")
 	}
 	vendor, known := registry.VendorNamed(id)
@@ -251,7 +252,7 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 	if p.Context, err = src.managed(key+".context_management", f.Context, p.API); err != nil {
 		return providerConfig{}, err
 	}
-	if !variableName.MatchString(p.KeyEnv) {
+	if !variableName().MatchString(p.KeyEnv) {
 		return providerConfig{}, src.errorf(key+".api_key_env", "wants the name of an environment variable, not a key")
 	}
 	p.Key = provider.NewSecret(variable(getenv, p.KeyEnv))
@@ -338,7 +339,7 @@ func (src *source) baseURL(key, stated, api string, v registry.Vendor, getenv fu
 }
 
 // variableName takes the empty word, for a provider that needs no key.
-var variableName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)?$`) })
 
 func variable(getenv func(string) string, name string) string {
 	if name == "" {
@@ -374,7 +375,8 @@ func checkBaseURL(text, api string) string {
 	return ""
 }
 
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") // RFC 9110, section 5.6.2
+// RFC 9110, section 5.6.2
+var headerName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$") })
 
 var (
 	keyHeaders = []string{"authorization", "proxy-authorization", "x-api-key", "cookie"}
@@ -386,7 +388,7 @@ var (
 func checkHeader(name, value string) string {
 	lower := strings.ToLower(name)
 	switch {
-	case !headerName.MatchString(name):
+	case !headerName().MatchString(name):
 		return "is not a header's name"
 	case slices.Contains(keyHeaders, lower):
 		return "carries a key; name the variable with the key in api_key_env"

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -162,7 +163,7 @@ func spelled(levels []provider.Level) []provider.Level {
 	return list
 }
 
-var sizePattern = regexp.MustCompile(`^(\d{1,18})(B|KiB|MiB|GiB)?$`)
+var sizePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,18})(B|KiB|MiB|GiB)?$`) })
 
 // parseSize reads a number of bytes: "64MiB", "512KiB", or a bare number. It takes what the decoder found, since the
 // decoder tells no place for what a type of ours refuses.
@@ -171,7 +172,7 @@ func parseSize(v any) (int64, error) {
 		return n, nil
 	}
 	text, _ := v.(string)
-	parts := sizePattern.FindStringSubmatch(text)
+	parts := sizePattern().FindStringSubmatch(text)
 	if parts == nil {
 		return 0, errors.New(`wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`)
 	}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // serveConfig says how the network comes in. Paths are absolute, or as the working directory has them where there is no
@@ -52,18 +53,18 @@ func (src *source) beside(path string) string {
 	return filepath.Join(filepath.Dir(src.path), path)
 }
 
-var hostName = regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
+var hostName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$`) })
 
 // isHost takes what a Host header may be: a name or an address, and maybe a port.
 func isHost(text string) bool {
 	if host, port, err := net.SplitHostPort(text); err == nil {
-		return isPort(port) && (hostName.MatchString(host) || strings.Contains(host, ":") && net.ParseIP(host) != nil)
+		return isPort(port) && (hostName().MatchString(host) || strings.Contains(host, ":") && net.ParseIP(host) != nil)
 	}
 	if inner, ok := strings.CutPrefix(text, "["); ok {
 		inner, ok = strings.CutSuffix(inner, "]")
 		return ok && net.ParseIP(inner) != nil
 	}
-	return hostName.MatchString(text)
+	return hostName().MatchString(text)
 }
 
 func isPort(text string) bool {

@@ -29,7 +29,7 @@ type fileTools struct {
 func (src *source) tools(f fileTools) (toolsConfig, error) {
 	c := toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: f.Builtin, PassEnv: f.PassEnv}
 	for _, name := range f.PassEnv {
-		if name == "" || !variableName.MatchString(name) {
+		if name == "" || !variableName().MatchString(name) {
 			return c, src.errorf("tools.pass_env", "wants names of environment variables")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
@@ -32,7 +33,7 @@ type loginConfig struct {
 }
 
 // clientID is a word without anything that an address gives a meaning to.
-var clientID = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
+var clientID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._-]*$`) })
 
 // login is the one of a vendor, or of a provider of its models whose table says so: a gateway has none by itself.
 func (src *source) login(key string, f *fileLogin, vendor string, own bool) (*loginConfig, error) {
@@ -46,7 +47,7 @@ func (src *source) login(key string, f *fileLogin, vendor string, own bool) (*lo
 	switch {
 	case v.Login == "":
 		return nil, src.errorf(key+".login", "there is no login for this provider; it takes a key")
-	case !clientID.MatchString(f.ClientID):
+	case !clientID().MatchString(f.ClientID):
 		return nil, src.errorf(key+".login.client_id", "wants the id of an application, not an address or a secret")
 	case f.Port < 0 || f.Port > 65535:
 		return nil, src.errorf(key+".login.port", "%d is not a port", f.Port)

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // chatWindow is every model's window in tokens.
@@ -178,7 +179,7 @@ func (c *chatCall) readTools(f *fields) error {
 			return t.err
 		case function.err != nil:
 			return function.err
-		case !toolName.MatchString(name) || c.tools[name] != nil:
+		case !toolName().MatchString(name) || c.tools[name] != nil:
 			return chatInvalid("%s: the name %q is wrong or comes twice", t.path, name)
 		}
 		c.tools[name] = schema
@@ -306,7 +307,7 @@ func (c *chatCall) takesPart(role, kind string) bool {
 	return false
 }
 
-var nineAlphanumerics = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+var nineAlphanumerics = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]{9}$`) })
 
 func (c *chatCall) readCalls(t *chatTurn, f *fields) error {
 	list := f.list("tool_calls")
@@ -325,7 +326,7 @@ func (c *chatCall) readCalls(t *chatTurn, f *fields) error {
 			return o.err
 		case function.err != nil:
 			return function.err
-		case c.host.ids9 && !nineAlphanumerics.MatchString(id):
+		case c.host.ids9 && !nineAlphanumerics().MatchString(id):
 			return chatInvalid("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id)
 		case id == "":
 			return chatInvalid("%s.id: it is empty", o.path)

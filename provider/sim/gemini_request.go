@@ -200,7 +200,7 @@ func (c *geminiCall) readGeminiTools(list []any, choice any) error {
 		for j, v := range functions {
 			f := objectAt(fmt.Sprintf("tools[%d].function_declarations[%d]", i, j), v)
 			name := f.text("name", true)
-			if f.err == nil && !toolName.MatchString(name) {
+			if f.err == nil && !toolName().MatchString(name) {
 				f.fail("name", "Invalid function name. Must start with a letter or an underscore.")
 			}
 			if f.err == nil && c.tools[name] != nil {

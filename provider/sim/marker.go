@@ -99,7 +99,7 @@ var words = []word{
 		set: func(a *Answer, _ string) error { a.Redacted = true; return nil }},
 	{name: "tool", usage: "tool=NAME", help: "call this tool, offered or not",
 		set: func(a *Answer, v string) error {
-			if !toolName.MatchString(v) {
+			if !toolName().MatchString(v) {
 				return fmt.Errorf("a tool's name consists of letters, digits, _ and -")
 			}
 			a.Tool = v

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -175,7 +176,7 @@ var blockRoles = map[string]string{
 	"mcp_tool_use": "assistant", "mcp_tool_result": "assistant", "compaction": "assistant",
 }
 
-var toolID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var toolID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
 
 // readBlock checks a block by itself.
 func readBlock(path, role string, v any) (messagesBlock, error) {
@@ -207,11 +208,11 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 		f.text("data", true)
 		return b, f.done()
 	case "tool_use":
-		if id := f.text("id", true); f.err == nil && !toolID.MatchString(id) {
-			f.fail("id", "String should match pattern '"+toolID.String()+"'")
+		if id := f.text("id", true); f.err == nil && !toolID().MatchString(id) {
+			f.fail("id", "String should match pattern '"+toolID().String()+"'")
 		}
-		if name := f.text("name", true); f.err == nil && !toolName.MatchString(name) {
-			f.fail("name", "String should match pattern '"+toolName.String()+"'")
+		if name := f.text("name", true); f.err == nil && !toolName().MatchString(name) {
+			f.fail("name", "String should match pattern '"+toolName().String()+"'")
 		}
 		if _, ok := f.need("input").(map[string]any); !ok {
 			f.fail("input", "Input should be an object")

@@ -6,9 +6,10 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"sync"
 )
 
-var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`) })
 
 // readTools checks tools and tool_choice and puts the tools into the context: their order and every word of them are
 // part of what thinking is bound to, but for those whose loading is deferred. [docs: preserved-thinking, tool use]
@@ -57,7 +58,7 @@ func (c *messagesCall) readTools(f *fields) error {
 }
 
 // serverTool matches the types of tools that the vendor runs or defines: they end in a date.
-var serverTool = regexp.MustCompile(`^[a-z_]+_20\d{6}$`)
+var serverTool = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z_]+_20\d{6}$`) })
 
 func (c *messagesCall) readTool(path string, v any) error {
 	f := objectAt(path, v)
@@ -66,8 +67,8 @@ func (c *messagesCall) readTool(path string, v any) error {
 	if f.err != nil {
 		return f.err
 	}
-	if !toolName.MatchString(name) {
-		return invalid("%s.name: String should match pattern '%s'", path, toolName)
+	if !toolName().MatchString(name) {
+		return invalid("%s.name: String should match pattern '%s'", path, toolName())
 	}
 	if c.tools[name] != nil {
 		return invalid("tools: Tool names must be unique.")
@@ -89,7 +90,7 @@ func (c *messagesCall) readTool(path string, v any) error {
 		if err := f.done(); err != nil {
 			return err
 		}
-	} else if !serverTool.MatchString(kind) {
+	} else if !serverTool().MatchString(kind) {
 		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
 	}
 	c.tools[name] = schema

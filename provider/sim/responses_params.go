@@ -262,7 +262,7 @@ func (c *responsesCall) readTools(f *fields) error {
 			return err
 		}
 		switch {
-		case !toolName.MatchString(name) || len(name) > 64:
+		case !toolName().MatchString(name) || len(name) > 64:
 			return unfit(path+".name", "invalid_value", "Invalid '%s.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
 		case schema["type"] != "object":
 			return unfit(path+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.", name, schema["type"])

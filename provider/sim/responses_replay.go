@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // sealedPrefix is how encrypted content looks.
@@ -12,7 +13,7 @@ const sealedPrefix = "gAAAAA"
 
 // ledBy matches the id of an item that reasoning led to; the second group is the reasoning's own id without its prefix.
 // The ids of one answer share its core, so that the server need not remember which item belongs to which.
-var ledBy = regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})[0-9]{2}r([0-9]{2})$`)
+var ledBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})[0-9]{2}r([0-9]{2})$`) })
 
 // replay judges what comes back of earlier answers: encrypted content, and items that need each other.
 // [docs: reasoning, conversation-state]
@@ -74,7 +75,7 @@ func answer(item responsesItem, calls map[string]responsesItem, answered map[str
 // led is the rule of models that see their reasoning again: what it led to does not come without it. An item without
 // an id asks for nothing.
 func (c *responsesCall) led(item responsesItem, ids map[string]bool) error {
-	found := ledBy.FindStringSubmatch(item.id)
+	found := ledBy().FindStringSubmatch(item.id)
 	if found == nil || !c.model.recalls {
 		return nil
 	}

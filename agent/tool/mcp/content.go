@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -81,7 +82,7 @@ func toolOf(name, source string, t *mcp.Tool) (tool.Tool, error) {
 	return made, nil
 }
 
-var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
 
 // maxName is that of [tool.CheckName].
 const maxName = 64
@@ -90,7 +91,7 @@ const maxName = 64
 // two of them stay two.
 func nameOf(server, name string) string {
 	whole := server + "__" + name
-	fit := unfit.ReplaceAllString(whole, "_")
+	fit := unfit().ReplaceAllString(whole, "_")
 	if fit == whole && len(fit) <= maxName {
 		return fit
 	}
