@@ -67,6 +67,11 @@ type Config struct {
 	// goroutines, of several at the same time, and must return soon. May be nil.
 	Ended func(Report)
 
+	// Called hears of each exchange with a model that is over, and Ran of each tool that ran; else they are like Ended, but
+	// for what is on disk. Where they are nil nothing is made for them.
+	Called func(CallReport)
+	Ran    func(ToolReport)
+
 	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
 	// by itself.
 	CompactAt float64

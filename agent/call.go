@@ -23,6 +23,7 @@ type call struct {
 	stop  context.CancelCauseFunc
 
 	begun   time.Time
+	heard   time.Time // the first event that is more than a sign of life
 	byteAt  time.Time // the last sign of life, zero before the first
 	content time.Time // the last content
 	told    bool      // people know that it is quiet
@@ -86,12 +87,14 @@ func (s *state) startCall() {
 	})
 }
 
-func (s *state) stopCall(cause error) {
+// stopCall ends the running exchange, if there is one; end is what came of it.
+func (s *state) stopCall(cause error, end callEnd) {
 	if s.run == nil || s.run.call == nil {
 		return
 	}
 	c := s.run.call
 	c.stop(cause)
+	s.called(c, end)
 	if c.odd > 0 {
 		s.run.log.Warn("events that fit nothing were left out", "provider", s.run.model.Provider, "count", c.odd)
 	}
@@ -121,9 +124,13 @@ func (s *state) step(st step, ok bool) {
 	}
 	c := s.run.call
 	c.byteAt, c.told = time.Now(), false
-	switch ev := st.event.(type) {
-	case provider.Alive:
+	if _, alive := st.event.(provider.Alive); alive {
 		return
+	}
+	if c.heard.IsZero() {
+		c.heard = c.byteAt
+	}
+	switch ev := st.event.(type) {
 	case provider.Begin:
 		s.begin(ev)
 	case provider.Delta:
@@ -327,9 +334,9 @@ func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fac
 // stopped takes in the end of a reply.
 func (s *state) stopped(stop provider.Stop) {
 	r := s.run
-	s.stopCall(nil)
-	m := s.openMessage()
 	usage := r.metered(stop.Usage)
+	s.stopCall(nil, callEnd{stop: stop, usage: usage})
+	m := s.openMessage()
 	s.tellNear()
 
 	var incomplete session.Incomplete
@@ -420,7 +427,7 @@ func (s *state) watch(now time.Time) {
 }
 
 func (s *state) stalled(format string, quiet time.Duration) {
-	s.stopCall(errStalled)
+	s.stopCall(errStalled, callEnd{fault: string(provider.KindStalled)})
 	s.failed(&provider.Error{Provider: s.run.model.Provider, Kind: provider.KindStalled,
 		Message: fmt.Sprintf(format, quiet.Round(time.Second))})
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -22,7 +23,8 @@ var errNoSummary = errors.New("the compaction was cancelled")
 // thinking stand in the way, and what is too long for the model can be made to fit.
 type compacting struct {
 	passage
-	model session.ModelRef
+	choice
+	begun time.Time
 	said  chan summary // buffer 1: the goroutine never waits
 	stop  context.CancelCauseFunc
 	over  func(error) // on the agent's goroutine: it is kept, or came to nothing
@@ -60,7 +62,7 @@ func (s *state) compact(p passage, over func(error)) {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{passage: p, model: c.ref(), said: make(chan summary, 1), stop: stop, over: over}
+	now := &compacting{passage: p, choice: c, begun: time.Now(), said: make(chan summary, 1), stop: stop, over: over}
 	s.compacting = now
 	s.busy.Store(true)
 	s.tell(p.turn, Notice{Info, noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())})
@@ -150,7 +152,8 @@ func (s *state) summed() chan summary {
 func (s *state) compacted(sum summary) {
 	c := s.compacting
 	s.compacting = nil
-	entry := session.Compaction{Model: c.model, Usage: sum.usage}
+	s.summarised(c, sum, sum.err)
+	entry := session.Compaction{Model: c.ref(), Usage: sum.usage}
 	usage := UsageTotal{s.usage().Add(sum.usage)}
 	switch {
 	case sum.err == nil:
@@ -176,6 +179,7 @@ func (s *state) dropCompaction(cause error) {
 		return
 	}
 	s.compacting = nil
+	s.summarised(c, summary{}, cmp.Or(cause, errNoSummary))
 	c.stop(cause)
 	if c.turn == "" {
 		c.over(cause)

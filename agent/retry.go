@@ -22,7 +22,7 @@ const (
 // failed decides what a failed call means: a repair and another call, a wait and another call, or the turn's end.
 func (s *state) failed(err error) {
 	r := s.run
-	s.stopCall(err)
+	s.stopCall(err, callEnd{fault: s.faultOf(err)})
 	if s.ctx.Err() != nil { // the agent is to end, and that is what ended the call
 		s.interrupt()
 		return

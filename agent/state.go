@@ -194,7 +194,7 @@ func (s *state) storeFailed(err error) {
 	s.log.Error("session cannot be written", "err", err)
 	s.failedToKeep = true
 	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
-	s.stopCall(err)
+	s.stopCall(err, callEnd{fault: "store"})
 	s.dropRound(err)
 	s.dropCompaction(err)
 	s.run = nil
@@ -251,7 +251,7 @@ func (s *state) end(err error) {
 
 // hangUp lets go of everyone who waits.
 func (s *state) hangUp() {
-	s.stopCall(ErrClosed)
+	s.stopCall(ErrClosed, callEnd{fault: stopInterrupted})
 	s.dropRound(ErrClosed)
 	s.dropCompaction(ErrClosed)
 	s.feed.close(ErrClosed)

@@ -242,6 +242,11 @@ func (s *state) finish(c *toolCall, result provider.ToolResult) {
 // answer is what is kept and told of a call's result.
 func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 	rd := s.run.round
+	fault := ""
+	if result.Failed {
+		fault = ToolFailed
+	}
+	s.ran(c, fault)
 	c.done = true
 	rd.left--
 	if c.stop != nil {
@@ -316,6 +321,7 @@ func (s *state) leftOver() (facts []fact) {
 			if rest := calls[end.Number].output.take(); rest != "" {
 				facts = append(facts, fact{r.ID, nil, ToolOutput{end.CallID, rest}})
 			}
+			s.ran(calls[end.Number], ToolNoResult)
 			if begun := calls[end.Number].begun; !begun.IsZero() {
 				end.DurationMS = time.Since(begun).Milliseconds()
 			}

@@ -166,7 +166,7 @@ const (
 // that belong there too.
 func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
 	r := s.run
-	s.stopCall(nil)
+	s.stopCall(nil, callEnd{fault: end.StopReason})
 	s.dropCompaction(nil)
 	if r.retry != nil {
 		r.retry.Stop()
