@@ -20,6 +20,7 @@ var allowed = map[string][]string{
 	"agent/tool":            {"provider"},
 	"agent/tool/builtin":    {"agent/tool", "provider"},
 	"agent/tool/mcp":        {"agent/tool", "provider"},
+	"otlp":                  {"provider"},
 	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
 	"agent":                 {"agent/tool", "provider", "registry", "session"},
 	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
@@ -38,7 +39,7 @@ var onlyIn = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp"},
 	"golang.org/x/oauth2":                    {"provider/login"},
-	"github.com/prometheus":                  {"cmd/thinkd"},
+	"github.com/prometheus":                  {"cmd/thinkd", "otlp"},
 	"charm.land/":                            {"cmd/thinkd/chat"},
 }
 
