@@ -35,6 +35,7 @@ type daemon struct {
 	fingerprint string       // of the config
 	inputs      inputs       // of the config
 	metrics     *metrics
+	telemetry   *telemetry  // nil: nobody asked for it
 	readOnly    atomic.Bool // the store takes nothing at the moment
 	stopSweep   func()      // nil: none runs
 	lost        chan error  // one fits: the store's file is not ours any more, and the daemon is to end
@@ -91,7 +92,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.hosts = openToolHosts(c, log, d.editors)
-	d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), agent.Config{
+	ac := agent.Config{
 		Store: store, Blobs: blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
@@ -101,9 +102,13 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.metrics.ended,
-	})
-	if err != nil {
-		return nil, errors.Join(err, d.providers.close(), store.Close())
+	}
+	if d.telemetry = openTelemetry(d, p.getenv); d.telemetry != nil {
+		ac.Called, ac.Ran = d.telemetry.call, d.telemetry.tool
+		ac.Ended = func(r agent.Report) { d.metrics.ended(r); d.telemetry.turn(r) }
+	}
+	if d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), ac); err != nil {
+		return nil, errors.Join(err, d.close())
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
@@ -189,6 +194,9 @@ func (d *daemon) close() error {
 	}
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())
+	}
+	if d.telemetry != nil {
+		d.telemetry.close()
 	}
 	return errors.Join(append(errs, d.hosts.close(), d.providers.close(), d.store.Close())...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/otlp"
 )
 
 // metrics counts what the daemon does, in the words of Prometheus. Labels have words of the config and of this program
@@ -56,6 +57,14 @@ func newMetrics(d *daemon) *metrics {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	return m
+}
+
+// exported adds a count of what was sent to a collector, and of what was not.
+func (m *metrics) exported() *prometheus.CounterVec {
+	items := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "thinkd_telemetry_items_total",
+		Help: "Spans and data points for the collector of telemetry, by what became of them."}, []string{otlp.LabelSignal, otlp.LabelOutcome})
+	m.registry.MustRegister(items)
+	return items
 }
 
 // handler answers scrapes.
