@@ -27,9 +27,10 @@ require (
 	golang.org/x/oauth2 v0.37.0
 	golang.org/x/sys v0.48.0
 	golang.org/x/term v0.43.0
-	golang.org/x/text v0.43.0
 	pgregory.net/rapid v1.3.0
 )
+
+require golang.org/x/text v0.43.0 // indirect
 
 require (
 	charm.land/lipgloss/v2 v2.0.2 // indirect
@@ -45,7 +46,7 @@ require (
 	github.com/charmbracelet/x/windows v0.2.2 // indirect
 	github.com/clipperhouse/displaywidth v0.11.0 // indirect
 	github.com/clipperhouse/uax29/v2 v2.7.0 // indirect
-	github.com/google/jsonschema-go v0.4.3 // indirect
+	github.com/google/jsonschema-go v0.4.3
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/lucasb-eyer/go-colorful v1.4.0 // indirect
 	github.com/mattn/go-runewidth v0.0.23 // indirect; v0.0.24 and later make tables at the start: 30 ms for every command

@@ -1,18 +1,17 @@
 package tool
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	"github.com/google/jsonschema-go/jsonschema"
 )
 
 // names is what all vendors take: Anthropic has 128 characters, OpenAI 64, and Gemini wants no digit or dash in front
@@ -43,78 +42,177 @@ func CheckSchema(schema json.RawMessage) error {
 		return errors.New(`must be the schema of an object, with "type": "object"`)
 	}
 	_, err := compile(schema)
-	if invalid, ok := errors.AsType[*jsonschema.SchemaValidationError](err); ok {
-		return told(invalid.Err)
+	if errors.Is(err, errUntold) {
+		return nil
 	}
-	return told(err)
+	return err
 }
 
 // Check holds a call's input against its tool's schema. The error is for the model: it names each member that is wrong.
 // A schema that this build cannot read judges nothing: its host does. It takes at most about a second.
 func Check(schema, input json.RawMessage) error {
-	compiled, err := compile(schema)
+	s, err := compile(schema)
 	if err != nil {
 		return nil
 	}
-	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(input))
-	if err != nil {
+	var value any
+	if err := json.Unmarshal(input, &value); err != nil {
+		if _, number := errors.AsType[*json.UnmarshalTypeError](err); number {
+			return errNumber
+		}
 		return errors.New("not JSON")
 	}
-	if err := tame(value); err != nil {
-		return err
-	}
-	if !affordable(compiled, value) {
+	if !s.affordable(value) {
 		return errTooComplex
 	}
-	return told(compiled.Validate(value))
+	err = s.validate(value)
+	if err == nil {
+		return nil
+	}
+	if faults := s.faults(value); len(faults) > 0 {
+		return errors.New(strings.Join(faults, "; "))
+	}
+	return errors.New(plain(err))
 }
 
-func compile(schema json.RawMessage) (*jsonschema.Schema, error) {
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
+// compiled is a schema that inputs can be held against.
+type compiled struct {
+	document any // as it was written
+	schema   *jsonschema.Schema
+	resolved *jsonschema.Resolved
+}
+
+var (
+	// errUntold is a schema of which the library reads less than there is.
+	errUntold = errors.New("is not judged here")
+
+	errDeep = fmt.Errorf("is nested deeper than %d", maxDepth)
+)
+
+// The drafts that the library knows.
+const (
+	draft7    = "http://json-schema.org/draft-07/schema#"
+	draft2020 = "https://json-schema.org/draft/2020-12/schema"
+)
+
+func compile(schema json.RawMessage) (*compiled, error) {
+	c := &compiled{schema: &jsonschema.Schema{}}
+	if err := json.Unmarshal(schema, &c.document); err != nil {
+		if _, number := errors.AsType[*json.UnmarshalTypeError](err); number {
+			return nil, errNumber
+		}
 		return nil, err
 	}
-	if err := tame(document); err != nil {
-		return nil, err
+	if deeper(c.document, maxDepth) { // the library reads a level once for each that is around it
+		return nil, errDeep
 	}
-	const here = "schema:input"
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nil) // neither files nor the network
-	if err := c.AddResource(here, document); err != nil {
-		return nil, err
+	err := json.Unmarshal(schema, c.schema)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return nil, fmt.Errorf("%s: a %s does not belong there", wrong.Field, wrong.Value)
 	}
-	return c.Compile(here)
+	switch {
+	case err != nil:
+		return nil, err
+	case c.schema.Defs != nil && c.schema.Definitions != nil, c.schema.Vocabulary != nil:
+		return nil, errUntold
+	case strings.Contains(c.schema.Schema, "/draft-0"):
+		c.schema.Schema = draft7 // which has what those before it had
+	default:
+		c.schema.Schema = draft2020
+	}
+	c.resolved, err = c.schema.Resolve(&jsonschema.ResolveOptions{Loader: func(uri *url.URL) (*jsonschema.Schema, error) {
+		return nil, fmt.Errorf("refers to another document, %s", uri)
+	}})
+	return c, err
+}
+
+func deeper(value any, than int) bool {
+	if than == 0 {
+		return true
+	}
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if deeper(inner, than-1) {
+				return true
+			}
+		}
+	case []any:
+		for _, inner := range v {
+			if deeper(inner, than-1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// validate calls the library, which panics where a schema is not as it thought.
+func (c *compiled) validate(value any) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = nil // as a schema that cannot be read
+		}
+	}()
+	return c.resolved.Validate(value)
 }
 
 // maxTold is how many faults are told at once.
 const maxTold = 10
 
-// told is the library's error in a line: the innermost faults, without the places in the schema.
-func told(err error) error {
-	invalid, ok := errors.AsType[*jsonschema.ValidationError](err)
+// faults are those that can be told by the members of the input: the library stops at the first, in no order. Nil: they lie
+// elsewhere.
+func (c *compiled) faults(value any) (told []string) {
+	object, ok := value.(map[string]any)
 	if !ok {
-		return err
+		return nil
 	}
-	var faults []string
-	printer := message.NewPrinter(language.English)
-	var walk func(*jsonschema.ValidationError)
-	walk = func(e *jsonschema.ValidationError) {
-		if len(e.Causes) == 0 {
-			what := e.ErrorKind.LocalizedString(printer)
-			if len(e.InstanceLocation) > 0 {
-				what = strings.Join(e.InstanceLocation, "/") + ": " + what
-			}
-			faults = append(faults, what)
-		}
-		for _, cause := range e.Causes {
-			walk(cause)
+	for _, name := range c.schema.Required {
+		if _, ok := object[name]; !ok {
+			told = append(told, fmt.Sprintf("%s is missing", name))
 		}
 	}
-	walk(invalid)
-	slices.Sort(faults)
-	faults = slices.Compact(faults)
-	if n := len(faults) - maxTold; n > 0 {
-		faults = append(faults[:maxTold], fmt.Sprintf("and %d more", n))
+	for _, name := range slices.Sorted(maps.Keys(c.schema.Properties)) {
+		member, ok := object[name]
+		if !ok {
+			continue
+		}
+		alone := &compiled{schema: &jsonschema.Schema{Schema: c.schema.Schema, Defs: c.schema.Defs, Definitions: c.schema.Definitions,
+			Properties: map[string]*jsonschema.Schema{name: c.schema.Properties[name]}}}
+		var err error
+		if alone.resolved, err = alone.schema.Resolve(nil); err != nil {
+			continue // it refers to what is not with it
+		}
+		if err := alone.validate(map[string]any{name: member}); err != nil {
+			told = append(told, plain(err))
+		}
 	}
-	return errors.New(strings.Join(faults, "; "))
+	if n := len(told) - maxTold; n > 0 {
+		told = append(told[:maxTold], fmt.Sprintf("and %d more", n))
+	}
+	return told
+}
+
+// maxFault is in bytes: the library quotes what is wrong.
+const maxFault = 300
+
+// plain is the library's error in a line, with the innermost place in the schema for the places on the way there.
+func plain(err error) string {
+	text, place := err.Error(), ""
+	for strings.HasPrefix(text, "validating ") {
+		at, rest, ok := strings.Cut(text[len("validating "):], ": ")
+		if !ok {
+			break
+		}
+		place, text = at, rest
+	}
+	text = strings.ReplaceAll(text, "<invalid reflect.Value>", "null") // how fmt has it
+	text = strings.ReplaceAll(text, "\n", "; ")
+	if len(text) > maxFault {
+		text = strings.ToValidUTF8(text[:maxFault], "") + "…"
+	}
+	if place == "" || place == "root" {
+		return text
+	}
+	return strings.TrimPrefix(strings.ReplaceAll(place, "/properties/", "/"), "/") + ": " + text
 }

@@ -1,125 +1,156 @@
 package tool
 
 import (
-	"encoding/json"
 	"errors"
-	"slices"
+	"net/url"
 	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // The library has no limits of its own. A schema that refers to itself twice takes twice the time for each level of the
-// input, and a number such as 1e999999999 is written out in full. Both can come from a model that meant no harm.
+// input, one that refers to itself for nothing never ends, and each fault is told with what was wrong and written out anew
+// for each level around it. Both can come from a model that meant no harm.
 
 var (
 	errTooComplex = errors.New("too deep or too large to be held against the schema")
-	errNumber     = errors.New("has a number with an exponent beyond 400")
+	errNumber     = errors.New("has a number that is too large")
 )
 
 // Bounds of a check.
 const (
-	maxVisits   = 300_000 // of a part of the schema to a part of the input: below a second
-	maxDepth    = 1000    // visits inside one another
-	maxExponent = 400     // beyond what float64 has
+	maxWork  = 2_000_000 // of visits and of what is visited: about a second
+	maxDepth = 200       // of a schema, and of visits inside one another
 )
 
-// tame looks for numbers that nobody should calculate with.
-func tame(value any) error {
-	switch v := value.(type) {
-	case json.Number:
-		if at := strings.IndexAny(string(v), "eE"); at >= 0 {
-			if exponent, err := strconv.Atoi(string(v[at+1:])); err != nil || exponent > maxExponent || exponent < -maxExponent {
-				return errNumber
-			}
-		}
-	case map[string]any:
-		for _, inner := range v {
-			if err := tame(inner); err != nil {
-				return err
-			}
-		}
-	case []any:
-		for _, inner := range v {
-			if err := tame(inner); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// visits counts down what a check would do, and ends when there is nothing left.
+type visits struct {
+	schema      any
+	left, depth int
 }
 
-// visits counts down what a check would do, and ends when there is nothing left.
-type visits struct{ left, depth int }
-
 // affordable reports whether a value can be held against a schema in a bounded time.
-func affordable(s *jsonschema.Schema, value any) bool {
-	v := visits{left: maxVisits}
-	v.visit(s, value)
+func (c *compiled) affordable(value any) bool {
+	v := visits{schema: c.document, left: maxWork}
+	v.visit(c.document, value)
 	return v.left > 0
 }
 
-func (v *visits) visit(s *jsonschema.Schema, value any) {
-	if s == nil || v.left <= 0 {
+// Words of a schema behind which schemas stand, by what is held against them: the value itself, its items, its members.
+var (
+	forItself  = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
+	forItems   = []string{"items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"}
+	forMembers = []string{"additionalProperties", "unevaluatedProperties"}
+)
+
+// visit goes where the library goes, and to what it would leave out as well.
+func (v *visits) visit(schema, value any) {
+	s, ok := schema.(map[string]any)
+	if !ok || v.left <= 0 {
 		return
 	}
 	if v.depth == maxDepth {
 		v.left = 0
 		return
 	}
-	v.left--
 	v.depth++
 	defer func() { v.depth-- }()
-	for _, inner := range slices.Concat(s.AllOf, s.AnyOf, s.OneOf,
-		[]*jsonschema.Schema{s.Ref, s.RecursiveRef, s.Not, s.If, s.Then, s.Else}) {
-		v.visit(inner, value)
+	v.left -= 1 + v.depth*v.depth/16
+	v.weigh(value)
+	for _, word := range []string{"$ref", "$dynamicRef"} {
+		if to, ok := s[word].(string); ok {
+			v.visit(v.find(to), value)
+		}
 	}
-	if s.DynamicRef != nil {
-		v.visit(s.DynamicRef.Ref, value)
+	for _, word := range forItself {
+		v.all(s[word], value)
 	}
-	for _, inner := range s.DependentSchemas {
-		v.visit(inner, value)
-	}
-	for _, inner := range s.Dependencies {
-		v.either(inner, value)
-	}
+	v.named(s["dependentSchemas"], value)
+	v.named(s["dependencies"], value)
 	switch value := value.(type) {
 	case map[string]any:
+		properties, _ := s["properties"].(map[string]any)
 		for name, member := range value {
-			v.visit(s.PropertyNames, name)
-			v.visit(s.Properties[name], member)
-			for _, inner := range s.PatternProperties {
-				v.visit(inner, member)
+			v.visit(s["propertyNames"], name)
+			v.visit(properties[name], member)
+			v.named(s["patternProperties"], member)
+			for _, word := range forMembers {
+				v.visit(s[word], member)
 			}
-			v.either(s.AdditionalProperties, member)
-			v.visit(s.UnevaluatedProperties, member)
 		}
 	case []any:
-		if s.UniqueItems {
-			v.left -= len(value) * len(value) / 2 // each with each
-		}
 		for _, item := range value {
-			v.visit(s.Contains, item)
-			v.either(s.Items, item)
-			v.either(s.AdditionalItems, item)
-			for _, inner := range s.PrefixItems {
-				v.visit(inner, item)
+			for _, word := range forItems {
+				v.all(s[word], item)
 			}
-			v.visit(s.Items2020, item)
-			v.visit(s.UnevaluatedItems, item)
 		}
 	}
 }
 
-// either visits what the library keeps in an any: a schema, or a list of them.
-func (v *visits) either(inner, value any) {
-	switch inner := inner.(type) {
-	case *jsonschema.Schema:
-		v.visit(inner, value)
-	case []*jsonschema.Schema:
-		for _, s := range inner {
-			v.visit(s, value)
+// all visits a schema, or a list of them.
+func (v *visits) all(schemas, value any) {
+	if list, ok := schemas.([]any); ok {
+		for _, schema := range list {
+			v.visit(schema, value)
+		}
+		return
+	}
+	v.visit(schemas, value)
+}
+
+// named visits schemas that have names.
+func (v *visits) named(schemas, value any) {
+	byName, _ := schemas.(map[string]any)
+	for _, schema := range byName {
+		v.visit(schema, value)
+	}
+}
+
+// weigh counts a value and what is in it: a fault is told with it.
+func (v *visits) weigh(value any) {
+	v.left--
+	switch value := value.(type) {
+	case string:
+		v.left -= len(value) / 64
+	case []any:
+		for _, item := range value {
+			if v.left > 0 {
+				v.weigh(item)
+			}
+		}
+	case map[string]any:
+		for name, member := range value {
+			if v.left > 0 {
+				v.weigh(name)
+				v.weigh(member)
+			}
 		}
 	}
+}
+
+// find is what a reference leads to. One by another way than a place in the document may lead to the whole of it.
+func (v *visits) find(reference string) any {
+	path, ok := strings.CutPrefix(reference, "#")
+	if !ok || path != "" && path[0] != '/' {
+		return v.schema
+	}
+	at := v.schema
+	for _, part := range strings.Split(path, "/")[1:] {
+		if plain, err := url.PathUnescape(part); err == nil {
+			part = plain
+		}
+		part = strings.ReplaceAll(strings.ReplaceAll(part, "~1", "/"), "~0", "~")
+		switch inner := at.(type) {
+		case map[string]any:
+			at = inner[part]
+		case []any:
+			i, err := strconv.Atoi(part)
+			if err != nil || i < 0 || i >= len(inner) {
+				return nil
+			}
+			at = inner[i]
+		default:
+			return nil
+		}
+	}
+	return at
 }
