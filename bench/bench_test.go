@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -33,6 +37,56 @@ func TestSmall(t *testing.T) {
 		}
 	}
 	t.Log("\n" + out.String())
+}
+
+// TestSmallPlots draws what grows, hardly.
+func TestSmallPlots(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what a process uses is only known on Linux")
+	}
+	dir := t.TempDir()
+	page := filepath.Join(dir, "page.md")
+	if err := os.WriteFile(page, []byte("Before.\n<!-- growth -->\nlast time\n<!-- end of growth -->\nAfter.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run([]string{"plots", "-small", "-pictures", dir, "-page", page}, &out); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "Before.\n<!-- growth -->\n" + out.String() + "<!-- end of growth -->\nAfter.\n"; string(written) != want {
+		t.Errorf("the page is\n%s\nand has to be\n%s", written, want)
+	}
+	for _, g := range growths() {
+		picture, err := os.ReadFile(filepath.Join(dir, "growth-"+g.name+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := xml.Unmarshal(picture, new(any)); err != nil {
+			t.Errorf("%s: %v", g.name, err)
+		}
+		if !strings.Contains(out.String(), "| "+g.size+" |") {
+			t.Errorf("the table has nothing of %s", g.size)
+		}
+	}
+	t.Log("\n" + out.String())
+}
+
+func TestExponent(t *testing.T) {
+	for _, want := range []float64{0, 0.5, 1, 2} {
+		c := &curve{}
+		for _, x := range steps(1, 10_000, 2) {
+			for _, noise := range []float64{0.5, 1, 3} { // the median has none
+				c.x, c.y = append(c.x, x), append(c.y, 1e-9+math.Pow(x, want)*noise)
+			}
+		}
+		if got := c.exponent(); math.Abs(got-want) > 0.01 {
+			t.Errorf("the exponent is %g, want %g", got, want)
+		}
+	}
 }
 
 // TestStream takes the simulator's answer apart and puts it together with more deltas.
