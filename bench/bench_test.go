@@ -89,32 +89,59 @@ func TestExponent(t *testing.T) {
 	}
 }
 
-// TestStream takes the simulator's answer apart and puts it together with more deltas.
+// TestStream takes the simulator's answers apart and puts them together with more deltas.
 func TestStream(t *testing.T) {
-	body := `{"model":"gpt-5.6","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"input":"hi"}`
-	r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
-	r.Header.Set("Authorization", "Bearer "+benchKey)
-	s, err := call{r, []byte(body)}.record(2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole := string(s.whole(5))
-	deltas := strings.Count(whole, `"type":"response.reasoning_summary_text.delta"`)
-	if deltas != 5 {
-		t.Errorf("%d deltas, want 5", deltas)
-	}
-	for _, text := range []string{"thought 000000001thought 000000002thought 000000003", "thought 000000004thought 000000005"} {
-		if !strings.Contains(whole, `"text":"`+text+`"`) {
-			t.Errorf("no thought is %q as a whole", text)
+	const first, second = "thought 000000001thought 000000002thought 000000003", "thought 000000004thought 000000005"
+	for _, test := range []struct {
+		path, body string
+		delta      string   // what each has
+		texts      []string // how the stream tells thoughts as a whole
+	}{
+		{"/v1/messages", `{"model":"claude-opus-4-6","max_tokens":4096,"stream":true,"thinking":{"type":"adaptive"},"messages":[{"role":"user","content":"hi"}]}`,
+			`"thinking":"thought `, nil},
+		{"/v1/responses", `{"model":"gpt-5.6","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"input":"hi"}`,
+			`"delta":"thought `, []string{`"text":"` + first + `"`, `"text":"` + second + `"`}},
+		{"/deepseek/chat/completions", `{"model":"deepseek-v4-pro","stream":true,"thinking":{"type":"enabled"},"messages":[{"role":"user","content":"hi"}]}`,
+			`"reasoning_content":"thought `, nil},
+		{"/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`,
+			`"text":"thought `, nil},
+		{"/api/chat", `{"model":"qwen3.5:9b","think":true,"stream":true,"messages":[{"role":"user","content":"hi"}]}`, `"thinking":"thought `, nil},
+	} {
+		r := httptest.NewRequest(http.MethodPost, test.path, nil)
+		r.Header = http.Header{"Content-Type": {"application/json"}}
+		switch test.path {
+		case "/v1/messages":
+			r.Header.Set("Anthropic-Version", "2023-06-01")
+			r.Header.Set("X-Api-Key", benchKey)
+		default:
+			r.Header.Set("Authorization", "Bearer "+benchKey)
+			r.Header.Set("X-Goog-Api-Key", benchKey)
 		}
-	}
-	for n := range strings.Count(whole, "sequence_number") {
-		if !strings.Contains(whole, fmt.Sprintf(`"sequence_number":%d`, n)) {
-			t.Errorf("no event has the number %d", n)
+		s, err := call{r, []byte(test.body)}.record(2)
+		if err != nil {
+			t.Errorf("%s: %v", test.path, err)
+			continue
 		}
-	}
-	if thoughtPattern.MatchString(whole) {
-		t.Error("a mark is left")
+		few, whole := string(s.whole(2)), string(s.whole(5))
+		if got := strings.Count(whole, test.delta); got != 5 {
+			t.Errorf("%s: %d deltas, want 5", test.path, got)
+		}
+		for _, text := range test.texts {
+			if !strings.Contains(whole, text) {
+				t.Errorf("%s: nothing has %s", test.path, text)
+			}
+		}
+		for n := range strings.Count(whole, "sequence_number") {
+			if !strings.Contains(whole, fmt.Sprintf(`"sequence_number":%d`, n)) {
+				t.Errorf("%s: no event has the number %d", test.path, n)
+			}
+		}
+		if text := "Done."; strings.Count(whole, text) != strings.Count(few, text) {
+			t.Errorf("%s: more than deltas is there more often", test.path)
+		}
+		if thoughtPattern.MatchString(whole) {
+			t.Errorf("%s: a mark is left", test.path)
+		}
 	}
 }
 

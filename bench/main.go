@@ -65,8 +65,9 @@ type bench struct {
 	began time.Time
 	where string // on what machine, and when
 	scale scale
-	again int // so often is everything measured
-	only  *regexp.Regexp
+	again int            // so often is everything measured
+	only  *regexp.Regexp // of groups and growths
+	apis  *regexp.Regexp
 
 	held    *conversation
 	full    string // the directory of stored
@@ -99,6 +100,7 @@ func run(args []string, out io.Writer) error {
 	again := flags.Int("n", 5, "measure everything so often; the table has medians")
 	only := flags.String("only", "", "a `REGEXP`: measure only what it fits of start, latency, flow, many, memory, stored, crowd, crash, apis; of plots: messages, sessions, subscribers, thinking")
 	who := flags.String("subject", "", "a `REGEXP`: measure only these columns")
+	which := flags.String("api", "", "a `REGEXP`: compare only these wire APIs")
 	tiny := flags.Bool("small", false, "measure hardly anything: to see that all of it works")
 	pictures := flags.String("pictures", "docs", "plots: the `DIR` of the pictures")
 	page := flags.String("page", "", "put the results into this `FILE` too, in place of the last ones")
@@ -125,6 +127,9 @@ func run(args []string, out io.Writer) error {
 	}
 	chosen, err := regexp.Compile(*who)
 	if err != nil {
+		return err
+	}
+	if b.apis, err = regexp.Compile(*which); err != nil {
 		return err
 	}
 	if b.house, err = openHouse(ctx, *profiles); err != nil {
@@ -199,6 +204,9 @@ func (b *bench) measure(chosen func(subject) bool) (string, error) {
 	}
 	for n := range b.again {
 		for _, a := range apis {
+			if !b.apis.MatchString(a.name) {
+				continue
+			}
 			began := time.Now()
 			if err := b.measureAPI(t, a); err != nil {
 				return "", fmt.Errorf("the wire API %s: %w", a.name, err)
