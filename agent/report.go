@@ -108,15 +108,15 @@ func (s *state) ran(c *toolCall, fault string) {
 		Begun: c.begun, Ended: time.Now(), Fault: fault})
 }
 
-// faultOf is an error in one word.
+// faultOf is an error in one word. What ends with the agent ends by it, whatever it says.
 func (s *state) faultOf(err error) string {
+	if s.ctx.Err() != nil {
+		return stopInterrupted
+	}
 	if pe, ok := errors.AsType[*provider.Error](err); ok {
 		return string(pe.Kind)
 	}
-	switch {
-	case s.ctx.Err() != nil:
-		return stopInterrupted
-	case errors.Is(err, errNoSummary):
+	if errors.Is(err, errNoSummary) {
 		return stopCancelled
 	}
 	return "internal"
