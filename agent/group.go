@@ -226,6 +226,33 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 	return err
 }
 
+// TellReadOnly tells the clients of all sessions that the store takes no writes for now. A session that has something to
+// write hears it from the store; one that is watched, or whose model thinks for long, would not. It returns when all have been
+// told, or ctx ends.
+func (g *Group) TellReadOnly(ctx context.Context) {
+	for _, a := range g.running() {
+		// One that has ended meanwhile has told it, or nobody listens.
+		_, _ = ask(ctx, a, func(s *state) (struct{}, error) {
+			if len(s.feed.subs) > 0 {
+				s.tellReadOnly(session.ErrReadOnly)
+			}
+			return struct{}{}, nil
+		})
+	}
+}
+
+// running is all agents that are there at the moment.
+func (g *Group) running() (agents []*Agent) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, l := range g.agents {
+		if l.loaded() {
+			agents = append(agents, l.agent)
+		}
+	}
+	return agents
+}
+
 // Running counts the sessions in which a turn runs.
 func (g *Group) Running() int {
 	g.mu.Lock()

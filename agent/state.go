@@ -192,13 +192,18 @@ func (s *state) apply(e session.Entry) error {
 // storeFailed tells people that nothing can be kept, and ends the agent: what the log holds now, only the log knows.
 func (s *state) storeFailed(err error) {
 	s.log.Error("session cannot be written", "err", err)
-	s.failedToKeep = true
-	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
+	s.tellReadOnly(err)
 	s.stopCall(err, callEnd{fault: "store"})
 	s.dropRound(err)
 	s.dropCompaction(err)
 	s.run = nil
 	s.end(err)
+}
+
+// tellReadOnly tells people that nothing can be kept, under a number that the log may never know of.
+func (s *state) tellReadOnly(err error) {
+	s.failedToKeep = true
+	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
 }
 
 // storeTrouble is why the store failed, without a path of the machine.

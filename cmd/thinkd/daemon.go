@@ -35,10 +35,12 @@ type daemon struct {
 	fingerprint string       // of the config
 	inputs      inputs       // of the config
 	metrics     *metrics
-	telemetry   *telemetry  // nil: nobody asked for it
-	readOnly    atomic.Bool // the store takes nothing at the moment
-	stopSweep   func()      // nil: none runs
-	lost        chan error  // one fits: the store's file is not ours any more, and the daemon is to end
+	telemetry   *telemetry    // nil: nobody asked for it
+	readOnly    atomic.Bool   // the store takes nothing at the moment
+	refuses     chan struct{} // has a token when it has just become so
+	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
+	stopSweep   func()        // nil: none runs
+	lost        chan error    // one fits: the store's file is not ours any more, and the daemon is to end
 }
 
 // open reads the config and makes what runs. A store that is nil is the one in the data directory.
@@ -51,7 +53,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
-	d := &daemon{log: log, serve: c.Serve, inputs: c.Inputs, lost: make(chan error, 1)}
+	d := &daemon{log: log, serve: c.Serve, inputs: c.Inputs, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
 	d.metrics = newMetrics(d)
 	if d.fingerprint, err = c.fingerprint(); err != nil {
 		return nil, err
@@ -121,7 +123,27 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if blobs != nil {
 		d.sweep(blobs)
 	}
+	d.tellTrouble()
 	return d, nil
+}
+
+// tellTrouble lets all clients know when the store takes nothing any more; close ends it and waits. It has a goroutine
+// of its own, since the store's writer must not wait for sessions, which may be waiting for it.
+func (d *daemon) tellTrouble() {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	d.stopTelling = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-d.refuses:
+				d.agents.TellReadOnly(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
 }
 
 // sweep removes media that no session has any more, while the daemon works; close ends it and waits.
@@ -154,6 +176,12 @@ func dataError(err error) error {
 func (d *daemon) storeState(readOnly bool, why error) {
 	d.readOnly.Store(readOnly)
 	d.log.Warn("store", "read_only", readOnly, "err", why)
+	if readOnly {
+		select {
+		case d.refuses <- struct{}{}:
+		default: // it is about to be told
+		}
+	}
 	if errors.Is(why, session.ErrReplaced) {
 		select {
 		case d.lost <- why:
@@ -191,6 +219,9 @@ func (d *daemon) close() error {
 	var errs []error
 	if d.stopSweep != nil {
 		d.stopSweep()
+	}
+	if d.stopTelling != nil {
+		d.stopTelling()
 	}
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())

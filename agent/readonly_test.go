@@ -1,0 +1,50 @@
+package agent
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// TestTellReadOnly has a store that takes nothing any more: who only watches a session is told, and nobody else is disturbed.
+func TestTellReadOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		watched, alone := b.session("sim/claude", ""), b.session("sim/claude", "")
+		_, sub, err := b.agent(watched).Attach(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.agent(alone) // loaded, and nobody is there
+		b.group.TellReadOnly(t.Context())
+		u, err := sub.TryNext()
+		if err != nil || u == nil {
+			t.Fatalf("nothing was told: %v", err)
+		}
+		want := Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + session.ErrReadOnly.Error()}
+		if diff := cmp.Diff(Event(want), u.Event); diff != "" {
+			t.Errorf("told (-want +got):\n%s", diff)
+		}
+		if s, err := b.agent(alone).State(t.Context()); err != nil || s.Running {
+			t.Errorf("the session that nobody watches: %+v, %v", s, err)
+		}
+		if _, sub, err := b.agent(alone).Attach(t.Context(), 0); err != nil {
+			t.Error(err)
+		} else if u, err := sub.TryNext(); u != nil || err != nil {
+			t.Errorf("the session that nobody watched was told %v, %v", u, err)
+		}
+		// The log knows nothing of that number: whoever loads the session again must not use it.
+		a := b.agent(watched)
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		view, _, err := b.agent(watched).Attach(t.Context(), 0)
+		if err != nil || view.Seq <= u.Seq {
+			t.Errorf("loaded again it stands at %d, %v; %d was told", view.Seq, err, u.Seq)
+		}
+	})
+}
