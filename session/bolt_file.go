@@ -147,7 +147,10 @@ func prepare(dir string, m mark) error {
 	if err != nil || there {
 		return err
 	}
-	return makeStore(path)
+	if err := makeStore(path); err != nil {
+		return fmt.Errorf("making %s: %w", fileName, err)
+	}
+	return nil
 }
 
 // present reports whether there is a store to open. One that the mark tells of and that is not there is ErrDamaged.
