@@ -18,6 +18,10 @@ func TestMain(m *testing.M) {
 		if v := os.Getenv(versionVariable); v != "" {
 			version = v
 		}
+		if err := offerCalls(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		main()
 	}})
 }

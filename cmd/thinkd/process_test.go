@@ -119,7 +119,12 @@ func command(t testing.TB, env []string, args ...string) *exec.Cmd {
 // open runs a daemon on a data directory. It is killed at the end of the test if it still runs.
 func open(t testing.TB, data string, env []string, flags ...string) *house {
 	t.Helper()
-	cmd := command(t, env, append([]string{"--data", data, "daemon"}, flags...)...)
+	return openCommand(t, command(t, env, append([]string{"--data", data, "daemon"}, flags...)...))
+}
+
+// openCommand is open for a command that runs a daemon.
+func openCommand(t testing.TB, cmd *exec.Cmd) *house {
+	t.Helper()
 	h := &house{t: t, cmd: cmd, lines: make(chan string, 100)}
 	cmd.Stderr = &h.stderr
 	stdout, err := cmd.StdoutPipe()

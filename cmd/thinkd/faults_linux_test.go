@@ -1,0 +1,456 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/session"
+)
+
+var faultsWanted = flag.Int("faults", 0, "TestFaults: every call from the first to this one fails; 0: some")
+
+const (
+	// saysWithin is how soon clients hear that nothing can be stored, and resumesWithin how soon writing goes on when
+	// it can.
+	saysWithin    = time.Second
+	resumesWithin = 5 * time.Second
+
+	faultLanes = 6 // side by side
+)
+
+// TestFaults makes single calls of the daemon fail, the first to the two hundredth of each kind, while clients write:
+// once, for a while, for ever, or half done. Whatever fails, nothing is acknowledged that is not there when the daemon
+// has been killed and started on a disk that works; reading works all the time; and who waits for it is told.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	vendor, env := simulator(t, sim.Config{})
+	vendor.ScriptFunc(recite)
+	var all []harm
+	for nth := range max(*faultsWanted, 40) {
+		if *faultsWanted == 0 && !slices.Contains([]int{1, 7, 40}, nth+1) {
+			continue
+		}
+		for _, call := range []string{"pwrite64", "fdatasync", "ftruncate", "fsync"} {
+			all = append(all,
+				harm{call: call, nth: nth + 1, errno: unix.EIO},
+				harm{call: call, nth: nth + 1, errno: unix.EIO, lasts: -1},
+				harm{call: call, nth: nth + 1, errno: unix.ENOSPC, lasts: 300 * time.Millisecond})
+		}
+		all = append(all, harm{call: "pwrite64", nth: nth + 1, errno: unix.EIO, half: true})
+	}
+	var beginnings []harm
+	for nth := range 4 { // making a store takes hardly more calls of a kind
+		for _, h := range all[:3*len(callNumbers)] {
+			h.nth = nth + 1
+			beginnings = append(beginnings, h)
+		}
+	}
+	var sum faultTally
+	t.Cleanup(func() { t.Log(&sum) })
+	var next atomic.Int64
+	for lane := range faultLanes {
+		t.Run(fmt.Sprint(lane), func(t *testing.T) {
+			t.Parallel()
+			for n := int(next.Add(1)) - 1; n < len(all) && !t.Failed(); n = int(next.Add(1)) - 1 {
+				l := &hardship{t: t, harm: all[n], env: env, sum: &sum}
+				l.prepare()
+				l.live()
+				if t.Failed() {
+					t.Logf("it was: %v", all[n])
+				}
+			}
+		})
+	}
+	t.Run("beginning", func(t *testing.T) {
+		t.Parallel()
+		for _, h := range beginnings {
+			l := &hardship{t: t, harm: h, env: env, sum: &sum, data: t.TempDir(), made: map[string]string{}}
+			if l.begin(); t.Failed() {
+				t.Fatalf("it was: %v", h)
+			}
+		}
+	})
+}
+
+// faultTally is what the faults came to.
+type faultTally struct {
+	mu                    sync.Mutex
+	lives, starting, once int
+	said, resumed         time.Duration // the longest
+	acknowledged          int
+}
+
+func (s *faultTally) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("%d lives with faults: in %d the daemon did not start, %d single faults were borne by those that did; %d acknowledgements held; trouble told within %v, writing again within %v",
+		s.lives, s.starting, s.once, s.acknowledged, s.said.Round(time.Millisecond), s.resumed.Round(time.Millisecond))
+}
+
+// hardship is the life of a daemon to which harm comes, and what its clients know.
+type hardship struct {
+	t    *testing.T
+	harm harm
+	env  []string
+	sum  *faultTally
+	data string
+
+	p       *process
+	talk    *told         // prompted over and over
+	quiet   string        // a session that is only watched
+	over    chan struct{} // closed when it is enough
+	writers [2]writer
+	made    map[string]string // title by session, of what was acknowledged
+}
+
+// writer is one of those who write, and what it was answered.
+type writer struct {
+	mu              sync.Mutex
+	acks            int
+	asked, answered time.Time // of what was acknowledged last
+	refusal         time.Time // the first
+}
+
+// prepare makes a store with two sessions, on a disk that works.
+func (l *hardship) prepare() {
+	l.data, l.made = l.t.TempDir(), make(map[string]string)
+	l.p = start(l.t, l.data, l.env)
+	l.quiet, l.talk = l.make(0), newTold(l.make(0))
+	l.p.end()
+}
+
+// live is the life of a daemon that harm comes to while it starts or while clients write.
+func (l *hardship) live() {
+	v := openVictim(l.t, l.data, l.env, l.harm)
+	l.over = make(chan struct{})
+	l.count(func(s *faultTally) { s.lives++ })
+	if l.start(v) {
+		l.p = v.client(l.env)
+		l.work(v)
+		l.p.kill()
+	} else {
+		v.kill()
+		l.count(func(s *faultTally) { s.starting++ })
+	}
+	l.look()
+}
+
+// begin is the life of a daemon that has no store yet.
+func (l *hardship) begin() {
+	v := openVictim(l.t, l.data, l.env, l.harm)
+	l.count(func(s *faultTally) { s.lives++ })
+	if l.start(v) {
+		l.p = v.client(l.env)
+		l.make(0)
+		l.p.kill()
+	} else {
+		v.kill()
+		l.count(func(s *faultTally) { s.starting++ })
+	}
+	l.look()
+}
+
+func (l *hardship) count(f func(*faultTally)) {
+	l.sum.mu.Lock()
+	defer l.sum.mu.Unlock()
+	f(l.sum)
+}
+
+// start waits for the daemon to be ready, false if it says in place of that why it is not, and ends.
+func (l *hardship) start(v *victim) bool {
+	select {
+	case line, ok := <-v.lines:
+		switch {
+		case !ok:
+			l.t.Errorf("the daemon ends without a word\n%s", v.stderr.String())
+		case line != saidReady:
+			for range v.lines { // until it has ended
+			}
+		}
+		return line == saidReady
+	case <-time.After(patience):
+		l.t.Fatal("the daemon neither starts nor ends")
+	}
+	return false
+}
+
+// work writes until the harm has come and has been borne.
+func (l *hardship) work(v *victim) {
+	for _, id := range []string{l.quiet, l.talk.id} {
+		if err := l.p.call("session/attach", map[string]any{"session_id": id}, nil); err != nil {
+			l.t.Errorf("session/attach: %v", err)
+		}
+	}
+	v.watch()
+	begun := time.Now()
+	var load sync.WaitGroup
+	load.Go(l.prompts) // these end by over
+	load.Go(l.makes)
+	for {
+		moment(5 * time.Millisecond)
+		if first, seen := v.hit(); !first.IsZero() && l.borne(first, seen, begun) {
+			break
+		}
+		if time.Since(begun) > patience {
+			l.t.Errorf("it does not come to an end\n%s", v.stderr.String())
+			break
+		}
+	}
+	if l.harm.lasts < 0 {
+		l.reads()
+	}
+	close(l.over)
+	load.Wait()
+}
+
+// borne reports whether all that has to follow the harm has followed: that it was told if there was anything to tell, and,
+// where calls succeed again, that everybody writes again. What comes too late is an error.
+func (l *hardship) borne(first, seen, begun time.Time) bool {
+	told := true
+	if l.harm.lasts != 0 && !seen.IsZero() {
+		var late bool
+		if told, late = l.saidSo(seen); late {
+			return true
+		}
+	}
+	if l.harm.lasts < 0 {
+		return told && !seen.IsZero()
+	}
+	again := first.Add(l.harm.lasts)
+	if begun.After(again) {
+		again = begun
+	}
+	resumed := l.resumed(again)
+	if resumed < 0 {
+		if time.Since(again) > resumesWithin {
+			l.t.Errorf("nothing was written %v after that was possible again\n%s", resumesWithin, l.p.house.stderr.String())
+			return true
+		}
+		return false
+	}
+	l.count(func(s *faultTally) {
+		s.resumed = max(s.resumed, resumed)
+		if l.harm.lasts == 0 {
+			s.once++
+		}
+	})
+	return told
+}
+
+// resumed is how long it took until every writer was acknowledged something that was asked for after a moment; less than
+// 0: it has not come to that.
+func (l *hardship) resumed(again time.Time) (longest time.Duration) {
+	for i := range l.writers {
+		w := &l.writers[i]
+		w.mu.Lock()
+		asked, answered := w.asked, w.answered
+		w.mu.Unlock()
+		if asked.Before(again) {
+			return -1
+		}
+		longest = max(longest, answered.Sub(again))
+	}
+	return longest
+}
+
+// saidSo reports whether it was told that nothing can be stored, to who writes and to who only watches.
+func (l *hardship) saidSo(seen time.Time) (told, late bool) {
+	var refused time.Time
+	for i := range l.writers {
+		w := &l.writers[i]
+		w.mu.Lock()
+		if !w.refusal.IsZero() && (refused.IsZero() || w.refusal.Before(refused)) {
+			refused = w.refusal
+		}
+		w.mu.Unlock()
+	}
+	l.p.mu.Lock()
+	at := slices.IndexFunc(l.p.updates, func(u update) bool {
+		return u.Method == "notice" && u.Kind == "store_readonly" && u.Session == l.quiet
+	})
+	took := refused.Sub(seen)
+	if at >= 0 {
+		took = max(took, time.UnixMilli(l.p.updates[at].TS).Sub(seen))
+	}
+	l.p.mu.Unlock()
+	told = !refused.IsZero() && at >= 0
+	if !told {
+		took = time.Since(seen)
+	}
+	if took > saysWithin {
+		l.t.Errorf("%v after the fault: a write was refused: %v; a watcher was told: %v\n%s", took, !refused.IsZero(), at >= 0, l.p.house.stderr.String())
+		return told, true
+	}
+	if told {
+		l.count(func(s *faultTally) { s.said = max(s.said, took) })
+	}
+	return told, false
+}
+
+// prompts prompts one session over and over.
+func (l *hardship) prompts() {
+	w, s := &l.writers[0], l.talk
+	for n := 0; !l.enough(); n++ {
+		order := recital{Tag: fmt.Sprint("f", n), Thinking: 30, Blocks: 1, Words: 40, Pace: -1}
+		prompt := &said{text: order.prompt(), order: order}
+		s.prompts = append(s.prompts, prompt)
+		var receipt struct {
+			Turn string `json:"turn_id"`
+		}
+		if !l.ask(w, "session/prompt", map[string]any{"session_id": s.id, "text": prompt.text}, &receipt) {
+			continue
+		}
+		prompt.turn = receipt.Turn
+		var end struct {
+			Stop string `json:"stop_reason"`
+		}
+		err := l.p.call("turn/wait", map[string]any{"session_id": s.id, "turn_id": receipt.Turn}, &end)
+		if err != nil || end.Stop == "interrupted" { // its session was closed: who watches it attaches anew
+			l.p.call("session/attach", map[string]any{"session_id": s.id}, nil) // if it cannot, the next round does
+		}
+	}
+}
+
+// makes makes sessions, one after the other: large ones where the file has to grow for the harm to come.
+func (l *hardship) makes() {
+	size := 2 << 10
+	if l.harm.call == "ftruncate" || l.harm.call == "fsync" {
+		size = 900 << 10
+	}
+	for !l.enough() {
+		l.make(size)
+	}
+}
+
+// make makes a session with a system prompt of a size, and returns its id if that is acknowledged.
+func (l *hardship) make(size int) string {
+	title := session.NewID()
+	var s struct {
+		ID string `json:"session_id"`
+	}
+	if l.ask(&l.writers[1], "session/new", map[string]any{"model_id": "anthropic/claude-opus-5-5", "thinking_level": "medium", "title": title,
+		"system_prompt": strings.Repeat("x", size)}, &s) {
+		l.made[s.ID] = string(title)
+	}
+	return s.ID
+}
+
+func (l *hardship) enough() bool {
+	select {
+	case <-l.over:
+		return true
+	case <-l.p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask is a call that writes. One that is refused because of the store may be tried again.
+func (l *hardship) ask(w *writer, method string, params, result any) bool {
+	from := time.Now()
+	err := l.p.call(method, params, result)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err == nil {
+		w.acks++
+		w.asked, w.answered = from, time.Now()
+		return true
+	}
+	e, ok := errors.AsType[*callError](err)
+	var data struct{ Kind string }
+	if !ok || json.Unmarshal(e.Data, &data) != nil || data.Kind != "store_readonly" {
+		l.t.Errorf("%s: %v (%+v)", method, err, e)
+	}
+	if w.refusal.IsZero() {
+		w.refusal = time.Now()
+	}
+	moment(10 * time.Millisecond)
+	return false
+}
+
+// reads wants reading to work, whatever the disk does.
+func (l *hardship) reads() {
+	messages, err := l.p.history(l.talk.id)
+	if err != nil {
+		l.t.Errorf("history while the disk fails: %v", err)
+	}
+	acked := 0
+	for _, m := range messages {
+		if m.Role == "user" {
+			acked++
+		}
+	}
+	l.writers[0].mu.Lock()
+	defer l.writers[0].mu.Unlock()
+	if acked < l.writers[0].acks {
+		l.t.Errorf("the history has %d prompts while the disk fails, %d were acknowledged", acked, l.writers[0].acks)
+	}
+	if err := l.p.call("session/list", map[string]any{"limit": 10}, nil); err != nil {
+		l.t.Errorf("list while the disk fails: %v", err)
+	}
+}
+
+// look starts a daemon on the same directory and compares what it has with what was acknowledged.
+func (l *hardship) look() {
+	p := start(l.t, l.data, l.env)
+	for id, title := range l.made {
+		var state struct{ Session struct{ Title string } }
+		if err := p.call("session/state", map[string]any{"session_id": id}, &state); err != nil || state.Session.Title != title {
+			l.t.Errorf("session %s was acknowledged as %q and is %q, %v", id, title, state.Session.Title, err)
+		}
+	}
+	if l.talk != nil {
+		l.remember()
+		check := &lane{t: l.t, sessions: []*told{l.talk}}
+		check.check(p, func(*told) bool { return true })
+		l.count(func(s *faultTally) { s.acknowledged += l.writers[0].acks + len(l.talk.sealed) })
+	}
+	p.end()
+	if l.talk != nil {
+		l.talk.checkLog(l.t, l.data)
+	}
+	l.count(func(s *faultTally) { s.acknowledged += len(l.made) })
+	report, err := session.CheckFile(l.t.Context(), filepath.Join(l.data, "thinkd.db"))
+	if err != nil || len(report.Damaged) > 0 {
+		l.t.Errorf("the store is not sound: %+v, %v", report, err)
+	}
+}
+
+// remember takes in what was told of the session that was prompted.
+func (l *hardship) remember() {
+	s := l.talk
+	for _, u := range l.p.seen() {
+		if u.Session != s.id || u.Method == "stale" {
+			continue
+		}
+		if method, twice := s.numbers[u.Seq]; twice {
+			l.t.Errorf("number %d was told as %s and as %s", u.Seq, method, u.Method)
+		}
+		s.numbers[u.Seq] = u.Method
+		if u.Method != "notice" { // of which the log knows nothing
+			s.seq = max(s.seq, u.Seq)
+		}
+		switch u.Method {
+		case "turn_start":
+			s.unended[u.Turn] = true
+		case "turn_end":
+			s.ends[u.Turn] = u.Stop
+			delete(s.unended, u.Turn)
+		case "thinking_end", "text_end":
+			s.sealed[place{u.Message, u.Block}] = sealed{u.Turn, u.Text, u.Method == "thinking_end", u.Signed}
+		}
+	}
+}
