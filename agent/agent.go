@@ -220,8 +220,8 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		select {
 		case f := <-a.inbox:
 			s.guard(func() { f(s) })
-		case st, ok := <-s.steps():
-			s.guard(func() { s.step(st, ok) })
+		case <-s.stepped():
+			s.guard(s.step)
 		case sum := <-s.summed():
 			s.guard(func() { s.compacted(sum) })
 		case f := <-s.news():

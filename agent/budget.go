@@ -13,6 +13,8 @@ type Budget struct {
 	Cost   provider.Money // USD; calls of models without a known price cost nothing here
 }
 
+func (l Limits) budgeted() bool { return l.TurnBudget != (Budget{}) || l.SessionBudget != (Budget{}) }
+
 // spent is what budgets are about.
 type spent struct {
 	tokens int
@@ -64,7 +66,7 @@ func (b bound) words() string {
 // bounds are those in force, with what is used; what the running call has used is estimated.
 func (s *state) bounds() []bound {
 	r, l := s.run, s.cfg.Limits
-	if l.TurnBudget == (Budget{}) && l.SessionBudget == (Budget{}) {
+	if !l.budgeted() {
 		return nil
 	}
 	now := r.estimate.usage()

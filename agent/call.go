@@ -14,12 +14,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// stepsAhead lets the network be read while the store commits.
-const stepsAhead = 64
-
 // call is one exchange with a model: a goroutine that sends what arrives.
 type call struct {
-	steps chan step // closed by the goroutine, after a Stop or an error or when it was stopped
+	steps *steps // closed by the goroutine, after a Stop or an error or when it was stopped
 	stop  context.CancelCauseFunc
 
 	begun   time.Time
@@ -28,19 +25,17 @@ type call struct {
 	content time.Time // the last content
 	told    bool      // people know that it is quiet
 	odd     int       // events that fit nothing
+
+	text []byte // of growth that is taken in at once
+	ends []int  // of its pieces
 }
 
-type step struct {
-	event provider.Event
-	err   error
-}
-
-// steps is the running call's channel, nil between calls.
-func (s *state) steps() chan step {
+// stepped has a token when the running call sent something, nil between calls.
+func (s *state) stepped() chan struct{} {
 	if s.run == nil || s.run.call == nil {
 		return nil
 	}
-	return s.run.call.steps
+	return s.run.call.steps.ready
 }
 
 // startCall begins an exchange, if that can be paid; stopCall ends it, and Close waits for it.
@@ -53,34 +48,26 @@ func (s *state) startCall() {
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := time.Now()
-	c := &call{steps: make(chan step, stepsAhead), stop: stop, begun: now, content: now}
+	c := &call{steps: newSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	api, cfg := r.provider, s.cfg
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
-		defer close(c.steps)
-		send := func(st step) bool {
-			select {
-			case c.steps <- st:
-				return true
-			case <-ctx.Done():
-				return false
-			}
-		}
+		defer c.steps.close()
 		defer func() {
 			if p := recover(); p != nil {
 				ref := rand.Text()[:12]
 				r.log.Error("panic in provider", "ref", ref, "panic", p, "stack", string(debug.Stack()))
-				send(step{err: &internalError{ref}})
+				c.steps.put(ctx, step{err: &internalError{ref}})
 			}
 		}()
 		for _, missing := range cfg.load(req) {
-			if !send(step{event: missing}) {
+			if !c.steps.put(ctx, step{event: missing}) {
 				return
 			}
 		}
 		for event, err := range api.Stream(ctx, req) {
-			if !send(step{event, err}) || err != nil {
+			if !c.steps.put(ctx, step{event, err}) || err != nil {
 				return
 			}
 		}
@@ -111,30 +98,36 @@ func (s *state) requestFor(c choice) *provider.Request {
 	return req
 }
 
-// step takes in what a call sent.
-func (s *state) step(st step, ok bool) {
+// step takes in the next of what the call sent.
+func (s *state) step() {
+	if s.ctx.Err() != nil {
+		return // the agent ends, and its calls with it: the loop comes to that next
+	}
+	c := s.run.call
+	list, ok := c.steps.next(s.stride())
 	switch {
 	case !ok:
 		s.failed(&provider.Error{Provider: s.run.model.Provider, Kind: provider.KindTransport,
 			Message: "the answer ended without an end"})
 		return
-	case st.err != nil:
-		s.failed(st.err)
+	case len(list) == 0:
+		return
+	case list[0].err != nil:
+		s.failed(list[0].err)
 		return
 	}
-	c := s.run.call
 	c.byteAt, c.told = time.Now(), false
-	if _, alive := st.event.(provider.Alive); alive {
+	if _, alive := list[0].event.(provider.Alive); alive {
 		return
 	}
 	if c.heard.IsZero() {
 		c.heard = c.byteAt
 	}
-	switch ev := st.event.(type) {
+	switch ev := list[0].event.(type) {
 	case provider.Begin:
 		s.begin(ev)
 	case provider.Delta:
-		s.grow(ev)
+		s.grow(ev.Index, list)
 	case provider.End:
 		s.seal(ev)
 	case provider.Notice:
@@ -146,6 +139,16 @@ func (s *state) step(st step, ok bool) {
 		c.odd++
 	}
 	c.content = c.byteAt
+}
+
+// stride is how many bytes of growth are taken in at once. Limits are looked at after each, so it is short where money is
+// counted, and ends where the turn may not say more.
+func (s *state) stride() int {
+	most := maxStride
+	if s.cfg.Limits.budgeted() {
+		most = 64 * perToken
+	}
+	return min(most, s.cfg.Limits.TurnBytes-s.run.bytes)
 }
 
 // openMessage begins the reply when there is something to say.
@@ -189,28 +192,33 @@ func (s *state) announce(b *block) {
 	}
 }
 
-func (s *state) grow(ev provider.Delta) {
+// grow takes in growth of one block.
+func (s *state) grow(index int, list []step) {
 	m := &s.run.reply
-	b := m.open[ev.Index]
-	if b == nil || ev.Text == "" {
-		s.run.call.odd++
+	b := m.open[index]
+	if b == nil {
+		s.run.call.odd += len(list)
+		return
+	}
+	text, ends := s.run.call.joined(list)
+	if text == "" {
 		return
 	}
 	s.announce(b)
 	switch b.kind {
 	case provider.KindThinking:
 		m.visible = true
-		s.tell(s.run.ID, ThinkingDelta{m.id, b.number, ev.Text})
+		s.tellGrowth(ThinkingDelta{m.id, b.number, text}, ends)
 	case provider.KindText:
 		m.shown = true
-		s.tell(s.run.ID, MessageDelta{m.id, b.number, ev.Text})
+		s.tellGrowth(MessageDelta{m.id, b.number, text}, ends)
 	}
 	if b.kind == provider.KindThinking || b.kind == provider.KindText {
 		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
-		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), ev.Text)
+		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), text)
 	}
-	b.text = append(b.text, ev.Text...)
-	s.count(b.kind, ev.Text)
+	b.text = append(b.text, text...)
+	s.count(b.kind, text)
 }
 
 // count ends the turn when it has said more than it may.

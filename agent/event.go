@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"sync"
 	"time"
@@ -15,7 +16,7 @@ import (
 type Update struct {
 	Session  session.ID
 	Seq      uint64
-	FirstSeq uint64 // of a merged delta: the first that it stands for; else 0
+	FirstSeq uint64 // of merged growth: the first number that it stands for; else 0
 	Time     int64  // Unix milliseconds
 	Turn     session.TurnID
 	Event    Event
@@ -24,6 +25,9 @@ type Update struct {
 	once    sync.Once
 	encoded []byte
 }
+
+// first is the first number that u stands for.
+func (u *Update) first() uint64 { return cmp.Or(u.FirstSeq, u.Seq) }
 
 // Encoded is the update's bytes as made by encode, which is called once for all subscribers.
 func (u *Update) Encoded(encode func(*Update) []byte) []byte {

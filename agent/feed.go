@@ -29,10 +29,13 @@ type feed struct {
 func newFeed(seq uint64) feed { return feed{seq: seq, memory: memory{after: seq}} }
 
 // publish never waits.
-func (f *feed) publish(u *Update) {
+func (f *feed) publish(u *Update) { f.grow(u, nil) }
+
+// grow is publish for growth that came in several pieces: ends says where the text of each ends in that of u.
+func (f *feed) grow(u *Update, ends []int) {
 	u.weight = weight(u.Event)
 	what, text := grown(u.Event)
-	f.memory.add(u, what, text)
+	f.memory.add(u, what, text, ends)
 	if len(f.subs) == 0 {
 		return
 	}
@@ -199,12 +202,7 @@ func (s *Subscription) end(err error) {
 	s.wake()
 }
 
-func (s *Subscription) wake() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-}
+func (s *Subscription) wake() { token(s.ready) }
 
 // Next waits for an update. It ends with *Stale when the queue overflowed, ErrClosed when the agent or the
 // subscription ended, or ctx's cause.
@@ -241,7 +239,7 @@ func (s *Subscription) take() (*Update, error) {
 	if w.grown == nil {
 		return w.u, nil
 	}
-	merged := &Update{Session: w.u.Session, FirstSeq: w.u.Seq, Seq: w.last, Time: w.u.Time, Turn: w.u.Turn}
+	merged := &Update{Session: w.u.Session, FirstSeq: w.u.first(), Seq: w.last, Time: w.u.Time, Turn: w.u.Turn}
 	merged.Event = withText(w.u.Event, string(w.grown))
 	return merged, nil
 }

@@ -27,7 +27,7 @@ type memory struct {
 type remembered struct {
 	first *Update // of a run: without its text; no subscriber has it, so it holds no encoded bytes
 	text  []byte  // of a run
-	cuts  []cut   // of a run: one for each of its updates; nil: it is none
+	cuts  []cut   // of a run: one for each of its pieces; nil: it is none
 }
 
 // cut is where the text of an update ends in that of its run, and when it was told.
@@ -36,20 +36,29 @@ type cut struct {
 	time int64
 }
 
-// add remembers an update, which may be growth.
-func (m *memory) add(u *Update, what growing, text string) {
+// add remembers an update, which may be growth, of several pieces perhaps.
+func (m *memory) add(u *Update, what growing, text string, ends []int) {
+	cuts := weightOfCut * max(len(ends), 1)
 	switch {
 	case what == (growing{}):
 		m.list = append(m.list, remembered{first: plain(u, u.Event)})
 		m.bytes += u.weight
-	case len(m.list) == 0 || m.what != what || m.list[len(m.list)-1].weight()+len(text)+weightOfCut > maxRun:
-		m.list = append(m.list, remembered{first: plain(u, withText(u.Event, ""))})
+	case len(m.list) == 0 || m.what != what || m.list[len(m.list)-1].weight()+len(text)+cuts > maxRun:
+		first := plain(u, withText(u.Event, ""))
+		first.Seq = u.first()
+		m.list = append(m.list, remembered{first: first})
 		fallthrough
 	default:
 		run := &m.list[len(m.list)-1]
+		before := len(run.text)
 		run.text = append(run.text, text...)
-		run.cuts = append(run.cuts, cut{len(run.text), u.Time})
-		m.bytes += len(text) + weightOfCut
+		for _, end := range ends {
+			run.cuts = append(run.cuts, cut{before + end, u.Time})
+		}
+		if ends == nil {
+			run.cuts = append(run.cuts, cut{len(run.text), u.Time})
+		}
+		m.bytes += len(text) + cuts
 	}
 	m.what = what
 	for len(m.list) > maxRemembered || m.bytes > maxRememberedBytes {

@@ -222,6 +222,17 @@ func (s *state) tell(turn session.TurnID, e Event) {
 	s.feed.publish(&Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(time.Now()), Turn: turn, Event: e})
 }
 
+// tellGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
+func (s *state) tellGrowth(e Event, ends []int) {
+	first := s.feed.seq + 1
+	s.feed.seq += uint64(max(len(ends), 1))
+	u := &Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(s.run.call.byteAt), Turn: s.run.ID, Event: e}
+	if u.Seq > first {
+		u.FirstSeq = first
+	}
+	s.feed.grow(u, ends)
+}
+
 // writable closes in the store what a crash left open, if that could not be done at load. The entries are those that
 // the view has. While the store takes no writes the session stays as it is.
 func (s *state) writable() error {
