@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -24,7 +25,8 @@ var bounds = [classes]int{
 // errGone says that the connection has ended.
 var errGone = errors.New("the client has gone")
 
-// queue holds messages that wait for the writer, in order.
+// queue holds messages that wait for the writer, in order. Those for which there is no room wait outside, each class in
+// order, and come in as soon as there is: whoever makes room lets them in, so that many who wait are not woken for one.
 type queue struct {
 	ready chan struct{} // one token: something waits, or the queue was closed
 
@@ -32,9 +34,16 @@ type queue struct {
 	waiting [][]byte
 	bytes   [classes]int // until they are written
 	writing [classes]int // the part that the writer has
-	held    bool         // updates wait until what is being handled has put its answer
+	outside [classes][]*outsider
+	held    bool // updates wait until what is being handled has put its answer
 	closed  bool
-	changed chan struct{} // closed when those who wait for room may look again; nil: nobody waits
+}
+
+// outsider is a message for which there is no room yet.
+type outsider struct {
+	message []byte
+	in      chan struct{} // closed when it is in, or nothing will be any more
+	err     error         // then
 }
 
 func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
@@ -42,50 +51,80 @@ func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
 // put adds a message, which nobody changes any more, and waits while there is no room for it. It fails with errGone
 // when the queue is closed, or with the cause of the context's end.
 func (q *queue) put(ctx context.Context, what class, message []byte) error {
-	for {
-		wait, err := q.tryPut(what, message)
-		if wait == nil {
-			return err
-		}
-		select {
-		case <-wait:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	o, err := q.tryPut(what, message)
+	if o == nil {
+		return err
+	}
+	select {
+	case <-o.in:
+		return o.err
+	case <-ctx.Done():
+	}
+	if q.leave(what, o) {
+		return context.Cause(ctx)
+	}
+	return o.err // it came in meanwhile
+}
+
+// tryPut gives an outsider to wait for when there is no room.
+func (q *queue) tryPut(what class, message []byte) (*outsider, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	switch {
+	case q.closed:
+		return nil, errGone
+	case len(q.outside[what]) == 0 && q.roomLocked(what, message):
+		q.addLocked(what, message)
+		return nil, nil
+	}
+	o := &outsider{message: message, in: make(chan struct{})}
+	q.outside[what] = append(q.outside[what], o)
+	return o, nil
+}
+
+func (q *queue) roomLocked(what class, message []byte) bool {
+	return (q.bytes[what] == 0 || q.bytes[what]+len(message) <= bounds[what]) && !(what == update && q.held)
+}
+
+func (q *queue) addLocked(what class, message []byte) {
+	q.waiting = append(q.waiting, message)
+	q.bytes[what] += len(message)
+	if len(q.waiting) == 1 { // else the writer has been told
+		q.wake()
 	}
 }
 
-// tryPut gives a channel to wait for when there is no room.
-func (q *queue) tryPut(what class, message []byte) (wait <-chan struct{}, err error) {
+// letInLocked lets in those for whom there is room now.
+func (q *queue) letInLocked() {
+	for what := range classes {
+		list := q.outside[what]
+		for len(list) > 0 && q.roomLocked(what, list[0].message) {
+			q.addLocked(what, list[0].message)
+			close(list[0].in)
+			list[0] = nil
+			list = list[1:]
+		}
+		q.outside[what] = list
+	}
+}
+
+// leave is false if it is too late for that.
+func (q *queue) leave(what class, o *outsider) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
-		return nil, errGone
+	i := slices.Index(q.outside[what], o)
+	if i < 0 {
+		return false
 	}
-	room := q.bytes[what] == 0 || q.bytes[what]+len(message) <= bounds[what]
-	if !room || what == update && q.held {
-		if q.changed == nil {
-			q.changed = make(chan struct{})
-		}
-		return q.changed, nil
-	}
-	q.waiting = append(q.waiting, message)
-	q.bytes[what] += len(message)
-	q.wake()
-	return nil, nil
+	q.outside[what] = slices.Delete(q.outside[what], i, i+1)
+	q.letInLocked() // it may have been too large, and the next is not
+	return true
 }
 
 func (q *queue) wake() {
 	select {
 	case q.ready <- struct{}{}:
 	default:
-	}
-}
-
-func (q *queue) changedLocked() {
-	if q.changed != nil {
-		close(q.changed)
-		q.changed = nil
 	}
 }
 
@@ -119,17 +158,15 @@ func (q *queue) written() {
 	for i, n := range q.writing {
 		q.bytes[i] -= n
 	}
-	q.changedLocked()
+	q.letInLocked()
 }
 
 // hold keeps updates out, or lets them in again.
 func (q *queue) hold(held bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.held && !held {
-		q.changedLocked()
-	}
 	q.held = held
+	q.letInLocked()
 }
 
 // close refuses more. What waits can still be taken.
@@ -137,6 +174,12 @@ func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
-	q.changedLocked()
+	for what, list := range q.outside {
+		for _, o := range list {
+			o.err = errGone
+			close(o.in)
+		}
+		q.outside[what] = nil
+	}
 	q.wake()
 }

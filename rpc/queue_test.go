@@ -63,7 +63,7 @@ func TestQueue(t *testing.T) {
 		if err := q.put(t.Context(), update, text(2*bounds[update])); err != nil {
 			t.Error(err)
 		}
-		if wait, err := q.tryPut(update, text(1)); wait == nil {
+		if o, err := q.tryPut(update, text(1)); o == nil {
 			t.Errorf("there was room behind it (%v)", err)
 		}
 	})
@@ -84,6 +84,45 @@ func TestQueue(t *testing.T) {
 			}
 			if got := q.take(); string(got[0]) != "answer" || string(got[1]) != "update" {
 				t.Errorf("took %s", got)
+			}
+		})
+	})
+
+	t.Run("those who wait come in, in order, between two requests", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue()
+			q.hold(true)
+			for i := range 5 {
+				go q.put(t.Context(), update, fmt.Append(nil, i)) // ends below: all come in
+				synctest.Wait()
+			}
+			q.hold(false) // the next request is there already
+			q.hold(true)
+			var got string
+			for _, m := range q.take() {
+				got += string(m)
+			}
+			if got != "01234" {
+				t.Errorf("took %s", got)
+			}
+		})
+	})
+
+	t.Run("one that goes makes room for the next", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue()
+			ctx, cancel := context.WithCancel(t.Context())
+			second := make(chan error, 1)
+			if err := q.put(t.Context(), update, text(1)); err != nil {
+				t.Fatal(err)
+			}
+			go q.put(ctx, update, text(bounds[update])) // ends by cancel
+			synctest.Wait()
+			go func() { second <- q.put(t.Context(), update, text(1)) }()
+			synctest.Wait()
+			cancel()
+			if err := <-second; err != nil || len(q.take()) != 2 {
+				t.Errorf("the second did not come in: %v", err)
 			}
 		})
 	})
