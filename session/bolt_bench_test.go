@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -50,6 +51,30 @@ func BenchmarkAppend(b *testing.B) {
 			})
 		})
 	}
+}
+
+// BenchmarkEncode is a long thought on its way into the log. The floor is its text alone.
+func BenchmarkEncode(b *testing.B) {
+	text := strings.Repeat("some twenty letters\n", 1<<20/20)
+	b.Run("entry", func(b *testing.B) {
+		e := Entry{Turn: turnA, Body: Sealed{msgA, 0, provider.Thinking{Text: text, Kind: provider.ThinkingFull}}}
+		b.SetBytes(int64(len(text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := encodeEntries([]Entry{e}); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("floor", func(b *testing.B) {
+		b.SetBytes(int64(len(text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := json.Marshal(text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }
 
 // timed runs f b.N times in all and reports the 99th percentile.

@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -282,7 +281,7 @@ func encodeEntries(entries []Entry) ([][]byte, error) {
 	values := make([][]byte, len(entries))
 	for i, e := range entries {
 		var err error
-		if values[i], err = json.Marshal(e); err != nil {
+		if values[i], err = e.encode(); err != nil {
 			return nil, err
 		}
 	}

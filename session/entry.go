@@ -159,19 +159,44 @@ type wireEntry struct {
 	Time int64           `json:"ts"`
 	Turn TurnID          `json:"turn_id,omitempty"`
 	Kind string          `json:"kind"`
-	Body json.RawMessage `json:"body"`
+	Body json.RawMessage `json:"body,omitempty"` // always there; see encode
 }
 
 // MarshalJSON writes the entry as the log keeps it.
-func (e Entry) MarshalJSON() ([]byte, error) {
+func (e Entry) MarshalJSON() ([]byte, error) { return e.encode() }
+
+// encode is put together by hand: encoding/json walks what a MarshalJSON gave once more, and would walk the text of a
+// block once for the block, for the body and for the entry.
+func (e Entry) encode() ([]byte, error) {
 	if e.Body == nil {
 		return nil, fmt.Errorf("entry without a body")
 	}
-	body, err := json.Marshal(e.Body)
+	var body []byte
+	var err error
+	if sealed, ok := e.Body.(Sealed); ok {
+		body, err = sealed.encode()
+	} else {
+		body, err = json.Marshal(e.Body)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(wireEntry{e.Seq, e.Time, e.Turn, e.Body.kind(), body})
+	head, err := json.Marshal(wireEntry{Seq: e.Seq, Time: e.Time, Turn: e.Turn, Kind: e.Body.kind()})
+	if err != nil {
+		return nil, err
+	}
+	return member(head, "body", body), nil
+}
+
+// member puts one more member behind those of an object.
+func member(object []byte, name string, value []byte) []byte {
+	out := make([]byte, 0, len(object)+len(name)+len(value)+len(`,"":}`))
+	out = append(out, object[:len(object)-1]...)
+	out = append(out, `,"`...)
+	out = append(out, name...)
+	out = append(out, `":`...)
+	out = append(out, value...)
+	return append(out, '}')
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote; a kind that this build does not know is an error, since a view without
@@ -196,16 +221,22 @@ func (e *Entry) UnmarshalJSON(data []byte) error {
 type wireSealed struct {
 	Message MessageID       `json:"message_id"`
 	Number  int             `json:"number"`
-	Block   json.RawMessage `json:"block"`
+	Block   json.RawMessage `json:"block,omitempty"` // always there; see encode
 }
 
 // MarshalJSON writes the block with its state.
-func (s Sealed) MarshalJSON() ([]byte, error) {
+func (s Sealed) MarshalJSON() ([]byte, error) { return s.encode() }
+
+func (s Sealed) encode() ([]byte, error) {
 	block, err := provider.MarshalBlock(s.Block)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(wireSealed{s.Message, s.Number, block})
+	head, err := json.Marshal(wireSealed{Message: s.Message, Number: s.Number})
+	if err != nil {
+		return nil, err
+	}
+	return member(head, "block", block), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.

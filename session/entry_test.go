@@ -60,6 +60,10 @@ func TestEntryRoundTrip(t *testing.T) {
 			t.Errorf("%s: %v", kind, err)
 			continue
 		}
+		kept, err := want.encode()
+		if err != nil || string(kept) != string(data) { // what encoding/json makes of it is valid and compact
+			t.Errorf("%s is kept as %s (%v), want %s", kind, kept, err, data)
+		}
 		var got Entry
 		if err := json.Unmarshal(data, &got); err != nil {
 			t.Errorf("%s: %v", kind, err)
