@@ -34,6 +34,7 @@ const (
 
 	// Buffers are small and not kept when they have grown: most connections are idle most of the time.
 	readBuffer = 4 << 10
+	linkBuffer = 64 << 10 // of a command to the daemon, which has one, and whose daemon has much to say
 	keepBuffer = 8 << 10
 )
 
@@ -61,7 +62,11 @@ type byteFrames struct {
 
 // newByteFrames takes a connection whose Close ends a Read and a Write under way.
 func newByteFrames(conn io.ReadWriteCloser, limit int) *byteFrames {
-	f := &byteFrames{conn: conn, limit: limit, in: bufio.NewReaderSize(conn, readBuffer)}
+	return newBufferedFrames(conn, limit, readBuffer)
+}
+
+func newBufferedFrames(conn io.ReadWriteCloser, limit, buffer int) *byteFrames {
+	f := &byteFrames{conn: conn, limit: limit, in: bufio.NewReaderSize(conn, buffer)}
 	f.stall = time.AfterFunc(stallLimit, func() {
 		f.hung.Store(true)
 		f.conn.Close() // the write that hangs gets the error

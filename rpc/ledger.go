@@ -46,7 +46,7 @@ func newLedger(words *doorWords) *ledger {
 // doorWords are what a door has to understand of a protocol.
 type doorWords struct {
 	protocol string // as the daemon is told
-	session  string // the member that names one
+	counts   bool   // notifications have numbers, from which a client may go on
 	refusal  func(*Error) *Error
 	asks     func(a *asked, params json.RawMessage)   // keeps of a request what matters
 	answered func(l *ledger, a asked, r gjson.Result) // a request went well
@@ -60,7 +60,7 @@ type introduced struct {
 }
 
 var nativeWords = &doorWords{
-	session: "session_id",
+	counts:  true,
 	refusal: func(e *Error) *Error { return e },
 	asks: func(a *asked, params json.RawMessage) {
 		switch a.method {
@@ -85,7 +85,6 @@ var nativeWords = &doorWords{
 // acpWords has clients on the sessions that they had. What was said while there was no daemon is nothing.
 var acpWords = &doorWords{
 	protocol: protocolACP,
-	session:  "sessionId",
 	refusal:  acpError,
 	asks: func(a *asked, params json.RawMessage) {
 		switch a.method {
@@ -214,18 +213,20 @@ func (l *ledger) answered(a asked, result gjson.Result) {
 }
 
 // notified counts a notification. After stale the session stays: if the daemon goes before the client has attached
-// again, it has to hear it again.
+// again, it has to hear it again. What is looked for stands before the text of a delta, which is not walked.
 func (l *ledger) notified(frame []byte) {
-	params := gjson.GetBytes(frame, "params")
-	id := params.Get(l.words.session).String()
+	if !l.words.counts {
+		return
+	}
+	id := gjson.GetBytes(frame, "params.session_id").Str
 	f, ok := l.followed[id]
 	if !ok {
 		return
 	}
-	if n := params.Get("seq"); n.Exists() {
+	if n := gjson.GetBytes(frame, "params.seq"); n.Exists() {
 		f.seq = n.Uint()
 	}
-	if bytes.HasPrefix(frame[len(notificationStart):], []byte(`session_update"`)) && params.Get("deleted").Bool() {
+	if bytes.HasPrefix(frame[len(notificationStart):], []byte(`session_update"`)) && gjson.GetBytes(frame, "params.deleted").Bool() {
 		delete(l.followed, id)
 	}
 }

@@ -39,7 +39,7 @@ const greetLimit = 5 * time.Second
 // Greet makes a link of a fresh connection: it asks the daemon who it is. One that is about to end does not answer. With
 // an error the connection has been closed.
 func Greet(ctx context.Context, conn net.Conn) (*Link, error) {
-	l := &Link{conn: conn, frames: newByteFrames(conn, math.MaxInt32)} // the daemon has its own limit
+	l := &Link{conn: conn, frames: newBufferedFrames(conn, math.MaxInt32, linkBuffer)} // the daemon has its own limit
 	l.frames.detected = true
 	l.frames.headers.Store(true)
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
