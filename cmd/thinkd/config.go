@@ -37,7 +37,6 @@ type config struct {
 	Limits        limits
 	Tools         toolsConfig
 	Servers       []tool.Server // of the Model Context Protocol, by name
-	Telemetry     string        // the collector of OpenTelemetry; empty: as the environment says
 }
 
 // providerConfig is a model API at one address with one key. Both come from the operator alone.
@@ -112,11 +111,6 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 	}
 	if c.Serve, err = src.serve(f.Serve); err != nil {
 		return config{}, err
-	}
-	if c.Telemetry = f.Telemetry.Endpoint; c.Telemetry != "" {
-		if _, problem := collector(c.Telemetry); problem != "" {
-			return config{}, src.errorf("telemetry.endpoint", "%s", problem)
-		}
 	}
 	if c.Dialects, err = src.dialects(f.Dialects); err != nil {
 		return config{}, err
@@ -239,11 +233,12 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 	if problem := checkAPI(p.API); problem != "" {
 		return providerConfig{}, src.errorf(key+".api", "%s", problem)
 	}
-	if p.Dialect == "" && checkDialect(p.API, vendor.Dialect, own) == "" {
-		p.Dialect = vendor.Dialect // of the vendor's own API, or of another one by the same name
-	}
-	if problem := checkDialect(p.API, p.Dialect, own); problem != "" {
-		return providerConfig{}, src.errorf(key+".dialect", "%s", problem)
+	if p.Dialect != "" {
+		if problem := checkDialect(p.API, p.Dialect, own); problem != "" {
+			return providerConfig{}, src.errorf(key+".dialect", "%s", problem)
+		}
+	} else if p.API == vendor.API || checkDialect(p.API, vendor.Dialect, own) == "" {
+		p.Dialect = vendor.Dialect // of the vendor's own API, which this build knows, or of another one by the same name
 	}
 	if !known {
 		p.Vendor = makerOf(p)
