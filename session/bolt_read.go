@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -249,7 +248,7 @@ func (b *Bolt) Entries(ctx context.Context, id ID, after uint64, limit int) ([]E
 		for _, value := range values {
 			after++
 			var e Entry
-			if err := json.Unmarshal(value, &e); err != nil {
+			if err := e.UnmarshalJSON(value); err != nil {
 				return nil, fmt.Errorf("session %s: %w: entry %d: %w", id, ErrDamaged, after, err)
 			}
 			entries = append(entries, e)

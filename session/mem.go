@@ -290,7 +290,7 @@ func (m *Mem) Entries(ctx context.Context, id ID, after uint64, limit int) (entr
 	rest := kept.log[after:]
 	for _, value := range rest[:min(limit, len(rest))] {
 		var e Entry
-		if err := json.Unmarshal(value, &e); err != nil {
+		if err := e.UnmarshalJSON(value); err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}
 		entries = append(entries, e)
