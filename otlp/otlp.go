@@ -188,7 +188,5 @@ func (e *Exporter) sendMetrics() {
 }
 
 func (e *Exporter) count(signal, outcome string, items int) {
-	if items > 0 {
-		e.cfg.Items.WithLabelValues(signal, outcome).Add(float64(items))
-	}
+	e.cfg.Items.WithLabelValues(signal, outcome).Add(float64(items))
 }

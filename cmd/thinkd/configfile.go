@@ -25,7 +25,6 @@ type file struct {
 	Limits        fileLimits              `toml:"limits"`
 	Tools         fileTools               `toml:"tools"`
 	Servers       map[string]fileServer   `toml:"mcp_servers"`
-	Telemetry     fileTelemetry           `toml:"telemetry"`
 }
 
 type fileProvider struct {
@@ -113,10 +112,6 @@ type fileServe struct {
 	BehindProxy bool     `toml:"behind_proxy"`
 
 	MCPFromClients bool `toml:"mcp_from_clients"`
-}
-
-type fileTelemetry struct {
-	Endpoint string `toml:"endpoint"`
 }
 
 type fileLimits struct {
