@@ -10,7 +10,7 @@ import (
 // allowed says which packages of ours a package may import. A package that is missing here may import none.
 var allowed = map[string][]string{
 	"registry":              {"provider"},
-	"provider/providertest": {"provider"},
+	"provider/providertest": {"provider", "provider/sse"},
 	"provider/messages":     {"provider", "provider/sse"},
 	"provider/responses":    {"provider", "provider/sse"},
 	"provider/chat":         {"provider", "provider/sse", "provider/thinktag"},
@@ -20,7 +20,6 @@ var allowed = map[string][]string{
 	"agent/tool":            {"provider"},
 	"agent/tool/builtin":    {"agent/tool", "provider"},
 	"agent/tool/mcp":        {"agent/tool", "provider"},
-	"otlp":                  {"provider"},
 	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
 	"agent":                 {"agent/tool", "provider", "registry", "session"},
 	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
@@ -40,7 +39,7 @@ var onlyIn = map[string][]string{
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp"},
 	"golang.org/x/oauth2":                    {"provider/login"},
-	"github.com/prometheus":                  {"cmd/thinkd", "otlp"},
+	"github.com/prometheus":                  {"cmd/thinkd", "cmd/thinkd/otlp"},
 	"charm.land/":                            {"cmd/thinkd/chat"},
 }
 

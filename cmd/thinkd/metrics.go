@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/otlp"
+	"github.com/thinkd/thinkd/cmd/thinkd/otlp"
 )
 
 // metrics counts what the daemon does, in the words of Prometheus. Labels have words of the config and of this program

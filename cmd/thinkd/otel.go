@@ -15,7 +15,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"github.com/thinkd/thinkd/otlp"
+	"github.com/thinkd/thinkd/cmd/thinkd/otlp"
 	"github.com/thinkd/thinkd/provider"
 )
 

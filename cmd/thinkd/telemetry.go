@@ -9,7 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/otlp"
+	"github.com/thinkd/thinkd/cmd/thinkd/otlp"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )

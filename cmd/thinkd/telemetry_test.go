@@ -19,7 +19,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/thinkd/thinkd/otlp/otlptest"
+	"github.com/thinkd/thinkd/cmd/thinkd/otlp/otlptest"
 )
 
 // facts are attributes in words, those of words alone.

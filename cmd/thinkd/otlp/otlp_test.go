@@ -23,7 +23,7 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/thinkd/thinkd/otlp/otlptest"
+	"github.com/thinkd/thinkd/cmd/thinkd/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider"
 )
 
