@@ -240,7 +240,7 @@ func fitting(page []session.Session, room int) int {
 type updateParams struct {
 	Session  idOf[session.ID]           `json:"session_id"`
 	Title    *string                    `json:"title,omitempty"`
-	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside maxMetadata
 	Mode     toolMode                   `json:"tool_mode,omitzero"`
 }
 

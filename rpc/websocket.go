@@ -157,7 +157,9 @@ func (f *webSocketFrames) Read() ([]byte, error) {
 func (f *webSocketFrames) readAll(r io.Reader) error {
 	f.message = f.message[:0]
 	for {
-		f.message = slices.Grow(f.message, 512)
+		if n := len(f.message); n == cap(f.message) { // twice the room each time, up to the limit: see keep
+			f.message = slices.Grow(f.message, max(512, min(n, f.limit-n)))
+		}
 		n, err := r.Read(f.message[len(f.message):cap(f.message)])
 		f.message = f.message[:len(f.message)+n]
 		switch {

@@ -202,11 +202,7 @@ func TestHugePrompt(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the most memory that a process had is read from /proc, which is Linux's")
 	}
-	// Built without the race detector, which keeps several bytes for each.
-	binary := filepath.Join(t.TempDir(), "thinkd-plain")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	binary := plainBinary(t)
 	const most = 4 * 8 << 20
 	half := strings.Repeat("a long word ", 1<<20/12)
 	for name, frame := range map[string]func(head, tail string, size int) (string, string){
@@ -249,6 +245,16 @@ func TestHugePrompt(t *testing.T) {
 			f.end()
 		})
 	}
+}
+
+// plainBinary is the program built without the race detector, which keeps several bytes for each.
+func plainBinary(t *testing.T) string {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "thinkd-plain")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 var peakLine = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
