@@ -66,6 +66,7 @@ func openHouse(ctx context.Context, profiles string) (*house, error) {
 func (h *house) open(profiles string) error {
 	for _, name := range []string{"cmd/thinkd", "bench", "bench/floor"} {
 		build := exec.CommandContext(h.ctx, "go", "build", "-o", h.program(filepath.Base(name)), "github.com/thinkd/thinkd/"+name)
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as thinkd is shipped: nothing is linked when it starts
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("building %s: %w\n%s", name, err, out)
 		}
