@@ -21,6 +21,8 @@ type pages struct {
 	file io.ReaderAt
 	size int // of a page, in bytes
 	head head
+
+	spare []byte // a leaf that has been walked, for the next page
 }
 
 // head is the part of a meta page that counts.
@@ -67,7 +69,7 @@ func readPages(file io.ReaderAt, length int64) (*pages, error) {
 	if first.PageSize != second.PageSize {
 		return nil, fmt.Errorf("the head pages differ in their page size")
 	}
-	p := &pages{file, int(first.PageSize), first}
+	p := &pages{file: file, size: int(first.PageSize), head: first}
 	if second.Tx > first.Tx {
 		p.head = second
 	}
@@ -107,7 +109,9 @@ func (p *pages) page(id uint64) (flags uint16, count int, data []byte, err error
 	if id < 2 || id >= p.head.Count {
 		return 0, 0, nil, fmt.Errorf("page %d is outside of the file's %d", id, p.head.Count)
 	}
-	data = make([]byte, p.size)
+	if data, p.spare = p.spare, nil; data == nil {
+		data = make([]byte, p.size)
+	}
 	if _, err := p.file.ReadAt(data, int64(id)*int64(p.size)); err != nil {
 		return 0, 0, nil, fmt.Errorf("page %d: %w", id, err)
 	}
@@ -211,7 +215,12 @@ type item struct {
 	bucket     bool
 }
 
-// walk calls f with all items of the tree at root, in order, and takes its pages. Keys and values may be kept.
+// clone is for who keeps an item.
+func (it item) clone() item {
+	return item{bytes.Clone(it.key), bytes.Clone(it.value), it.bucket}
+}
+
+// walk calls f with all items of the tree at root, in order, and takes its pages. Keys and values are f's until it returns.
 func (p *pages) walk(root uint64, taken use, f func(item) error) error {
 	return p.walkRange(root, nil, nil, 0, taken, f)
 }
@@ -230,7 +239,9 @@ func (p *pages) walkRange(id uint64, low, high []byte, depth int, taken use, f f
 	}
 	switch flags {
 	case leafPage:
-		return leaf(id, count, data, p.size, low, high, f)
+		err := leaf(id, count, data, p.size, low, high, f)
+		p.spare = data[:p.size]
+		return err
 	case branchPage:
 		children, err := branch(id, count, data, p.size, low, high)
 		if err != nil {
