@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"encoding/xml"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -35,32 +39,109 @@ func TestSmall(t *testing.T) {
 	t.Log("\n" + out.String())
 }
 
-// TestStream takes the simulator's answer apart and puts it together with more deltas.
-func TestStream(t *testing.T) {
-	body := `{"model":"gpt-5.6","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"input":"hi"}`
-	r := httptest.NewRequest(http.MethodPost, "/v1/responses", nil)
-	r.Header.Set("Authorization", "Bearer "+benchKey)
-	s, err := call{r, []byte(body)}.record(2)
+// TestSmallPlots draws what grows, hardly.
+func TestSmallPlots(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("what a process uses is only known on Linux")
+	}
+	dir := t.TempDir()
+	page := filepath.Join(dir, "page.md")
+	if err := os.WriteFile(page, []byte("Before.\n<!-- growth -->\nlast time\n<!-- end of growth -->\nAfter.\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := run([]string{"plots", "-small", "-pictures", dir, "-page", page}, &out); err != nil {
+		t.Fatal(err)
+	}
+	written, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := string(s.whole(5))
-	deltas := strings.Count(whole, `"type":"response.reasoning_summary_text.delta"`)
-	if deltas != 5 {
-		t.Errorf("%d deltas, want 5", deltas)
+	if want := "Before.\n<!-- growth -->\n" + out.String() + "<!-- end of growth -->\nAfter.\n"; string(written) != want {
+		t.Errorf("the page is\n%s\nand has to be\n%s", written, want)
 	}
-	for _, text := range []string{"thought 000000001thought 000000002thought 000000003", "thought 000000004thought 000000005"} {
-		if !strings.Contains(whole, `"text":"`+text+`"`) {
-			t.Errorf("no thought is %q as a whole", text)
+	for _, g := range growths() {
+		picture, err := os.ReadFile(filepath.Join(dir, "growth-"+g.name+".svg"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := xml.Unmarshal(picture, new(any)); err != nil {
+			t.Errorf("%s: %v", g.name, err)
+		}
+		if !strings.Contains(out.String(), "| "+g.size+" |") {
+			t.Errorf("the table has nothing of %s", g.size)
 		}
 	}
-	for n := range strings.Count(whole, "sequence_number") {
-		if !strings.Contains(whole, fmt.Sprintf(`"sequence_number":%d`, n)) {
-			t.Errorf("no event has the number %d", n)
+	t.Log("\n" + out.String())
+}
+
+func TestExponent(t *testing.T) {
+	for _, want := range []float64{0, 0.5, 1, 2} {
+		c := &curve{}
+		for _, x := range steps(1, 10_000, 2) {
+			for _, noise := range []float64{0.5, 1, 3} { // the median has none
+				c.x, c.y = append(c.x, x), append(c.y, 1e-9+math.Pow(x, want)*noise)
+			}
+		}
+		if got := c.exponent(); math.Abs(got-want) > 0.01 {
+			t.Errorf("the exponent is %g, want %g", got, want)
 		}
 	}
-	if thoughtPattern.MatchString(whole) {
-		t.Error("a mark is left")
+}
+
+// TestStream takes the simulator's answers apart and puts them together with more deltas.
+func TestStream(t *testing.T) {
+	const first, second = "thought 000000001thought 000000002thought 000000003", "thought 000000004thought 000000005"
+	for _, test := range []struct {
+		path, body string
+		delta      string   // what each has
+		texts      []string // how the stream tells thoughts as a whole
+	}{
+		{"/v1/messages", `{"model":"claude-opus-4-6","max_tokens":4096,"stream":true,"thinking":{"type":"adaptive"},"messages":[{"role":"user","content":"hi"}]}`,
+			`"thinking":"thought `, nil},
+		{"/v1/responses", `{"model":"gpt-5.6","stream":true,"store":false,"include":["reasoning.encrypted_content"],"reasoning":{"effort":"high","summary":"auto"},"input":"hi"}`,
+			`"delta":"thought `, []string{`"text":"` + first + `"`, `"text":"` + second + `"`}},
+		{"/deepseek/chat/completions", `{"model":"deepseek-v4-pro","stream":true,"thinking":{"type":"enabled"},"messages":[{"role":"user","content":"hi"}]}`,
+			`"reasoning_content":"thought `, nil},
+		{"/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":true}}}`,
+			`"text":"thought `, nil},
+		{"/api/chat", `{"model":"qwen3.5:9b","think":true,"stream":true,"messages":[{"role":"user","content":"hi"}]}`, `"thinking":"thought `, nil},
+	} {
+		r := httptest.NewRequest(http.MethodPost, test.path, nil)
+		r.Header = http.Header{"Content-Type": {"application/json"}}
+		switch test.path {
+		case "/v1/messages":
+			r.Header.Set("Anthropic-Version", "2023-06-01")
+			r.Header.Set("X-Api-Key", benchKey)
+		default:
+			r.Header.Set("Authorization", "Bearer "+benchKey)
+			r.Header.Set("X-Goog-Api-Key", benchKey)
+		}
+		s, err := call{r, []byte(test.body)}.record(2)
+		if err != nil {
+			t.Errorf("%s: %v", test.path, err)
+			continue
+		}
+		few, whole := string(s.whole(2)), string(s.whole(5))
+		if got := strings.Count(whole, test.delta); got != 5 {
+			t.Errorf("%s: %d deltas, want 5", test.path, got)
+		}
+		for _, text := range test.texts {
+			if !strings.Contains(whole, text) {
+				t.Errorf("%s: nothing has %s", test.path, text)
+			}
+		}
+		for n := range strings.Count(whole, "sequence_number") {
+			if !strings.Contains(whole, fmt.Sprintf(`"sequence_number":%d`, n)) {
+				t.Errorf("%s: no event has the number %d", test.path, n)
+			}
+		}
+		if text := "Done."; strings.Count(whole, text) != strings.Count(few, text) {
+			t.Errorf("%s: more than deltas is there more often", test.path)
+		}
+		if thoughtPattern.MatchString(whole) {
+			t.Errorf("%s: a mark is left", test.path)
+		}
 	}
 }
 

@@ -80,7 +80,7 @@ func (b *bench) measureLatency(s subject) error {
 	const pace = 100
 	return b.with(s, 1, "", func(i *instance, ids []string) error {
 		i.stamped = true
-		f, err := i.flow(ids, order{deltas: pace * b.scale.latencySeconds, thoughts: 1, pace: pace})
+		f, err := i.flow(ids, order{deltas: b.scale.paced, thoughts: 1, pace: pace})
 		if err != nil {
 			return err
 		}

@@ -11,9 +11,6 @@ import (
 
 // measureStored is what many stored sessions cost a daemon at its start, and attached ones when nothing happens in them.
 func (b *bench) measureStored(s subject) error {
-	if s.name != stdio.name {
-		return nil
-	}
 	empty, err := b.data()
 	if err != nil {
 		return err
@@ -38,7 +35,7 @@ func (b *bench) stored(n int) (dir string, ids []session.ID, err error) {
 	if b.full != "" {
 		return b.full, b.fullIDs, nil
 	}
-	c, err := b.converse()
+	c, err := b.mould()
 	if err != nil {
 		return "", nil, err
 	}
@@ -110,12 +107,9 @@ func (b *bench) attached(s subject, data string, ids []session.ID) error {
 // measureCrowd is what many sessions cost in which models think at their pace. Latency is told beside it: a daemon that
 // cannot keep up uses no more than there is.
 func (b *bench) measureCrowd(s subject) error {
-	if s.name != stdio.name {
-		return nil
-	}
-	const pace, warm = 50, 4
-	n, seconds := b.scale.crowd, b.scale.crowdSeconds
-	c, err := b.converse()
+	const pace, more = 50, time.Minute // what a busy machine may need until all have begun
+	n, warm, long := b.scale.crowd, b.scale.crowdWarm, b.scale.crowdLong
+	c, err := b.mould()
 	if err != nil {
 		return err
 	}
@@ -132,7 +126,7 @@ func (b *bench) measureCrowd(s subject) error {
 		return err
 	}
 	i.stamped = true
-	seen, err := i.crowd(ids, order{deltas: pace * (warm + seconds + 30), thoughts: 1, pace: pace}, warm*time.Second, time.Duration(seconds)*time.Second)
+	seen, err := i.crowd(ids, order{deltas: pace * int((warm + long + more).Seconds()), thoughts: 1, pace: pace}, warm, long)
 	if err == nil {
 		name := fmt.Sprintf("%s sessions at %d deltas/s", grouped(n), pace)
 		b.add(name, "cores", goal{most: 1.5}, s.name, seen.cpu.Seconds()/seen.took.Seconds())
@@ -191,9 +185,6 @@ func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (f
 // measureCrash kills a daemon in mid-thinking and asks the next one what it has: how long before the kill the youngest
 // delta was read that is kept.
 func (b *bench) measureCrash(s subject) error {
-	if s.floor {
-		return nil
-	}
 	data, err := b.data()
 	if err != nil {
 		return err
@@ -208,7 +199,7 @@ func (b *bench) measureCrash(s subject) error {
 		err = i.prompt(id, order{deltas: 10_000, thoughts: 1, pace: 100})
 	}
 	var read []time.Time // when each delta was
-	for begun := time.Now(); err == nil && time.Since(begun) < time.Duration(b.scale.crashMS)*time.Millisecond; {
+	for begun := time.Now(); err == nil && time.Since(begun) < b.scale.crash; {
 		_, err = i.read()
 		for len(read) < i.deltas() {
 			read = append(read, i.last)

@@ -19,7 +19,9 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/session"
@@ -34,16 +36,23 @@ func main() {
 
 // scale is how much is measured.
 type scale struct {
-	deltas, thoughts    int // of a flow
-	latencySeconds      int
-	stored              int // sessions
-	crowd, crowdSeconds int
-	crashMS             int
+	deltas, thoughts int // of a flow
+	paced            int // deltas whose latency is looked at
+	stored           int // sessions
+
+	crowd                int           // sessions
+	crowdWarm, crowdLong time.Duration // before it is measured, and while
+	crash                time.Duration // before the kill
+
+	growAgain int     // so often is a point measured
+	growMost  float64 // so many times the smallest size; 0: all
 }
 
 var (
-	whole = scale{deltas: 200_000, thoughts: 20, latencySeconds: 4, stored: 10_000, crowd: 2000, crowdSeconds: 6, crashMS: 3000}
-	small = scale{deltas: 2000, thoughts: 2, latencySeconds: 1, stored: 100, crowd: 20, crowdSeconds: 1, crashMS: 1200}
+	whole = scale{deltas: 200_000, thoughts: 20, paced: 400, stored: 10_000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
+		crash: 3 * time.Second, growAgain: 3}
+	small = scale{deltas: 2000, thoughts: 2, paced: 30, stored: 100, crowd: 20, crowdWarm: time.Second / 2, crowdLong: time.Second / 2,
+		crash: time.Second / 2, growAgain: 1, growMost: 10}
 )
 
 // stdio is the subject that stands for thinkd where one is enough.
@@ -53,11 +62,14 @@ var stdio = subjects[slices.IndexFunc(subjects, func(s subject) bool { return s.
 type bench struct {
 	*house
 	table
-	out   io.Writer
+	began time.Time
+	where string // on what machine, and when
 	scale scale
-	again int // so often is everything measured
-	only  *regexp.Regexp
+	again int            // so often is everything measured
+	only  *regexp.Regexp // of groups and growths
+	apis  *regexp.Regexp
 
+	held    *conversation
 	full    string // the directory of stored
 	fullIDs []session.ID
 }
@@ -65,25 +77,33 @@ type bench struct {
 // groups are what is measured, in the order of the table.
 var groups = []struct {
 	name string
-	most int // times
+	most int                // times
+	who  func(subject) bool // is asked
 	f    func(*bench, subject) error
 }{
-	{"start", 100, (*bench).measureStart},
-	{"latency", 100, (*bench).measureLatency},
-	{"flow", 100, (*bench).measureFlow},
-	{"many", 100, (*bench).measureMany},
-	{"memory", 100, (*bench).measureMemory},
-	{"stored", 3, (*bench).measureStored},
-	{"crowd", 3, (*bench).measureCrowd},
-	{"crash", 100, (*bench).measureCrash},
+	{"start", 100, everyone, (*bench).measureStart},
+	{"latency", 100, everyone, (*bench).measureLatency},
+	{"flow", 100, everyone, (*bench).measureFlow},
+	{"many", 100, everyone, (*bench).measureMany},
+	{"memory", 100, everyone, (*bench).measureMemory},
+	{"stored", 3, alone, (*bench).measureStored},
+	{"crowd", 3, alone, (*bench).measureCrowd},
+	{"crash", 100, keeping, (*bench).measureCrash},
 }
+
+func everyone(subject) bool  { return true }
+func keeping(s subject) bool { return !s.floor }
+func alone(s subject) bool   { return s.name == stdio.name }
 
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	again := flags.Int("n", 5, "measure everything so often; the table has medians")
-	only := flags.String("only", "", "a `REGEXP`: measure only what it fits of start, latency, flow, many, memory, stored, crowd, crash, apis")
+	only := flags.String("only", "", "a `REGEXP`: measure only what it fits of start, latency, flow, many, memory, stored, crowd, crash, apis; of plots: messages, sessions, subscribers, thinking")
 	who := flags.String("subject", "", "a `REGEXP`: measure only these columns")
+	which := flags.String("api", "", "a `REGEXP`: compare only these wire APIs")
 	tiny := flags.Bool("small", false, "measure hardly anything: to see that all of it works")
+	pictures := flags.String("pictures", "docs", "plots: the `DIR` of the pictures")
+	page := flags.String("page", "", "put the results into this `FILE` too, in place of the last ones")
 	profiles := flags.String("profile", "", "have thinkd write profiles of itself into `DIR`")
 	command := ""
 	if len(args) > 0 && (args[0] == "plots" || args[0] == "upstream") {
@@ -97,7 +117,7 @@ func run(args []string, out io.Writer) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{out: out, scale: whole, again: *again, table: table{columns: subjectNames()}}
+	b := &bench{began: time.Now(), scale: whole, again: *again, table: table{columns: subjectNames()}}
 	if *tiny {
 		b.scale = small
 	}
@@ -109,41 +129,74 @@ func run(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if b.apis, err = regexp.Compile(*which); err != nil {
+		return err
+	}
 	if b.house, err = openHouse(ctx, *profiles); err != nil {
 		return err
 	}
 	defer b.house.Close()
-	return b.measure(func(s subject) bool { return chosen.MatchString(s.name) })
+	b.where = fmt.Sprintf("%s, %d cores, %s, %s", b.began.Format("2006-01-02 15:04"), runtime.NumCPU(), machine(), runtime.Version())
+	fmt.Fprintf(out, "%s\n\n", b.where)
+	mark, measure := "table", func() (string, error) { return b.measure(func(s subject) bool { return chosen.MatchString(s.name) }) }
+	if command == "plots" {
+		mark, measure = "growth", func() (string, error) { return b.plots(*pictures) }
+	}
+	text, err := measure()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(out, text)
+	if *page == "" {
+		return nil
+	}
+	return b.write(*page, mark, text)
 }
 
-// measure measures and prints.
-func (b *bench) measure(chosen func(subject) bool) error {
-	fmt.Fprintf(b.out, "%s, %s\n\n", time.Now().Format("2006-01-02 15:04"), machine())
-	if err := b.warm(); err != nil {
+// write replaces what stands between two marks of a page.
+func (b *bench) write(page, mark, text string) error {
+	old, err := os.ReadFile(page)
+	if err != nil {
 		return err
+	}
+	begin, end := "<!-- "+mark+" -->\n", "<!-- end of "+mark+" -->"
+	before, rest, ok := strings.Cut(string(old), begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		return fmt.Errorf("%s has no place between %q and %q", page, strings.TrimSpace(begin), end)
+	}
+	return os.WriteFile(page, []byte(before+begin+b.where+"\n\n"+text+end+after), 0o644)
+}
+
+// measure is the tables.
+func (b *bench) measure(chosen func(subject) bool) (string, error) {
+	if err := b.warm(); err != nil {
+		return "", err
 	}
 	for _, g := range groups {
 		if !b.only.MatchString(g.name) {
 			continue
 		}
-		for n := range min(b.again, g.most) {
+		times := min(b.again, g.most)
+		for n := range times {
 			for _, s := range subjects {
-				if !chosen(s) {
+				if !g.who(s) || !chosen(s) {
 					continue
 				}
 				began := time.Now()
 				if err := g.f(b, s); err != nil {
-					return fmt.Errorf("%s of %s: %w", g.name, s.name, err)
+					return "", fmt.Errorf("%s of %s: %w", g.name, s.name, err)
 				}
-				fmt.Fprintf(os.Stderr, "%s %d/%d %s: %.1f s\n", g.name, n+1, min(b.again, g.most), s.name, time.Since(began).Seconds())
+				b.progress(fmt.Sprintf("%s %d/%d %s", g.name, n+1, times, s.name), began)
 			}
 		}
 	}
+	out := ""
 	if len(b.rows) > 0 {
-		fmt.Fprintln(b.out, b.markdown())
+		out = b.markdown() + "\n"
 	}
 	if !b.only.MatchString("apis") {
-		return nil
+		return out, nil
 	}
 	t := &table{}
 	for _, a := range apis {
@@ -151,14 +204,23 @@ func (b *bench) measure(chosen func(subject) bool) error {
 	}
 	for n := range b.again {
 		for _, a := range apis {
-			if err := b.measureAPI(t, a); err != nil {
-				return fmt.Errorf("the wire API %s: %w", a.name, err)
+			if !b.apis.MatchString(a.name) {
+				continue
 			}
+			began := time.Now()
+			if err := b.measureAPI(t, a); err != nil {
+				return "", fmt.Errorf("the wire API %s: %w", a.name, err)
+			}
+			b.progress(fmt.Sprintf("apis %d/%d %s", n+1, b.again, a.name), began)
 		}
-		fmt.Fprintf(os.Stderr, "apis %d/%d\n", n+1, b.again)
 	}
-	fmt.Fprintln(b.out, t.markdown())
-	return nil
+	return out + "The wire APIs, thinkd stdio:\n\n" + t.markdown() + "\n", nil
+}
+
+// progress tells whoever waits how far it is.
+func (b *bench) progress(what string, began time.Time) {
+	now := time.Now()
+	fmt.Fprintf(os.Stderr, "%4.0f s: %s took %.1f s\n", now.Sub(b.began).Seconds(), what, now.Sub(began).Seconds())
 }
 
 // warm has everything run once: the upstream records its streams from the daemon's requests, and the system reads the

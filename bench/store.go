@@ -16,6 +16,17 @@ type conversation struct {
 	entries []session.Entry
 }
 
+// mould is the conversation that is multiplied, held once in a run.
+func (b *bench) mould() (*conversation, error) {
+	if b.held == nil {
+		var err error
+		if b.held, err = b.converse(); err != nil {
+			return nil, err
+		}
+	}
+	return b.held, nil
+}
+
 // converse has a daemon hold a short conversation, and reads it back.
 func (h *house) converse() (*conversation, error) {
 	data, err := h.data()

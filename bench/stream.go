@@ -36,6 +36,8 @@ func thoughtText(n int) string { return fmt.Sprintf("thoughtnumber%04d", n) }
 
 var (
 	thoughtPattern  = regexp.MustCompile(`thoughtnumber(\d{4})`)
+	blankLine       = regexp.MustCompile(`\r?\n\r?\n`) // ends an event; Google's lines end with both
+	anyLine         = regexp.MustCompile(`\n`)
 	sequencePattern = regexp.MustCompile(`("sequence_number":)\d+`)
 )
 
@@ -57,12 +59,17 @@ func (c call) record(thoughts int) (*stream, error) {
 	}
 	s := &stream{header: w.Header()}
 	s.header.Del("Content-Length")
-	end := []byte("\n\n")
+	end := blankLine
 	if strings.Contains(w.Header().Get("Content-Type"), "ndjson") {
-		end = end[:1]
+		end = anyLine
 	}
 	seen := 0
-	for _, event := range bytes.SplitAfter(w.Body.Bytes(), end) {
+	for body := w.Body.Bytes(); len(body) > 0; {
+		event := body
+		if m := end.FindIndex(body); m != nil {
+			event = body[:m[1]]
+		}
+		body = body[len(event):]
 		p := newPart(event)
 		// The first event with a thought is its delta; later ones repeat what it was.
 		if len(p.thought) == 1 && p.thought[0] == seen {

@@ -37,6 +37,7 @@ type config struct {
 	Limits        limits
 	Tools         toolsConfig
 	Servers       []tool.Server // of the Model Context Protocol, by name
+	Telemetry     string        // the collector of OpenTelemetry; empty: as the environment says
 }
 
 // providerConfig is a model API at one address with one key. Both come from the operator alone.
@@ -111,6 +112,11 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 	}
 	if c.Serve, err = src.serve(f.Serve); err != nil {
 		return config{}, err
+	}
+	if c.Telemetry = f.Telemetry.Endpoint; c.Telemetry != "" {
+		if _, problem := collector(c.Telemetry); problem != "" {
+			return config{}, src.errorf("telemetry.endpoint", "%s", problem)
+		}
 	}
 	if c.Dialects, err = src.dialects(f.Dialects); err != nil {
 		return config{}, err

@@ -25,6 +25,7 @@ type file struct {
 	Limits        fileLimits              `toml:"limits"`
 	Tools         fileTools               `toml:"tools"`
 	Servers       map[string]fileServer   `toml:"mcp_servers"`
+	Telemetry     fileTelemetry           `toml:"telemetry"`
 }
 
 type fileProvider struct {
@@ -112,6 +113,10 @@ type fileServe struct {
 	BehindProxy bool     `toml:"behind_proxy"`
 
 	MCPFromClients bool `toml:"mcp_from_clients"`
+}
+
+type fileTelemetry struct {
+	Endpoint string `toml:"endpoint"`
 }
 
 type fileLimits struct {

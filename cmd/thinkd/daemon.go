@@ -105,7 +105,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.metrics.ended,
 	}
-	if d.telemetry = openTelemetry(d, p.getenv); d.telemetry != nil {
+	if d.telemetry = openTelemetry(d, c.Telemetry, p.getenv); d.telemetry != nil {
 		ac.Called, ac.Ran = d.telemetry.call, d.telemetry.tool
 		ac.Ended = func(r agent.Report) { d.metrics.ended(r); d.telemetry.turn(r) }
 	}

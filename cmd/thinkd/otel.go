@@ -23,6 +23,7 @@ import (
 // "OpenTelemetry Protocol Exporter"). The variables are about all programs of the user, so one that is wrong, or asks for
 // what thinkd cannot do, is told in the log and does not keep the daemon from starting.
 type otelSettings struct {
+	stated string // the config's endpoint, which goes before the environment's; empty: there is none
 	getenv func(string) string
 	log    *slog.Logger
 }
@@ -78,12 +79,15 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 		return otlp.Endpoint{}
 	}
 	address, name := o.of(s, "ENDPOINT")
+	if o.stated != "" {
+		address, name = o.stated, ""
+	}
 	if address == "" {
 		return otlp.Endpoint{}
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		o.wrong(name, `wants an address such as "http://127.0.0.1:4318", without a user name; keys go into the headers`)
+	u, problem := collector(address)
+	if problem != "" {
+		o.wrong(name, problem)
 		return otlp.Endpoint{}
 	}
 	if !strings.Contains(name, s.name) { // what is said of a signal is taken as it is
@@ -108,6 +112,15 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 	_, name = o.of(s, "TIMEOUT")
 	e.Timeout = o.milliseconds(name)
 	return e
+}
+
+// collector reads an address, or says what is wrong with it, and never quotes it: there may be a password in it.
+func collector(address string) (u *url.URL, problem string) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
+		return nil, `wants an address such as "http://127.0.0.1:4318", without a user name; keys go into OTEL_EXPORTER_OTLP_HEADERS`
+	}
+	return u, ""
 }
 
 // milliseconds is a length of time, 0 where none is said.

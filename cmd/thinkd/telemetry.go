@@ -57,9 +57,10 @@ const (
 var providerNames = map[string]string{"gemini": "gcp.gemini", "xai": "x_ai", "mistral": "mistral_ai", "moonshot": "moonshot_ai",
 	"azure": "azure.ai.openai", "chatgpt": "openai"}
 
-// openTelemetry begins to tell, nil if nobody asked for it. close ends it.
-func openTelemetry(d *daemon, getenv func(string) string) *telemetry {
-	c, ok := otelSettings{getenv, d.log}.config()
+// openTelemetry begins to tell the collector that the config states, else that of the environment; nil if nobody asked for it.
+// close ends it.
+func openTelemetry(d *daemon, stated string, getenv func(string) string) *telemetry {
+	c, ok := otelSettings{stated, getenv, d.log}.config()
 	if !ok {
 		return nil
 	}

@@ -214,7 +214,13 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := startServe(t, command(t, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + c.address, "OTEL_BSP_SCHEDULE_DELAY=1", "OTEL_EXPORTER_OTLP_TIMEOUT=100"}, serveArgs(t.TempDir())...))
+			env, args := []string{"OTEL_BSP_SCHEDULE_DELAY=1", "OTEL_EXPORTER_OTLP_TIMEOUT=100"}, serveArgs(t.TempDir())
+			if name == "refuses" { // by the config; the others by the environment
+				args = append(args, "--config", writeConfig(t, fmt.Sprintf("[telemetry]\nendpoint = %q\n", c.address)))
+			} else {
+				env = append(env, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.address)
+			}
+			s := startServe(t, command(t, env, args...))
 			client := dialWS(t, s.base, s.token, nil)
 			var made struct {
 				ID string `json:"session_id"`
@@ -250,34 +256,38 @@ func TestOtelSettings(t *testing.T) {
 	type wanted struct{ traces, metrics, headers, gzip, timeout, interval, warned string }
 	const base = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318"
 	for _, c := range []struct {
-		env  string
-		want wanted
+		stated, env string
+		want        wanted
 	}{
-		{"", wanted{}},
-		{"OTEL_SERVICE_NAME=x", wanted{}},
-		{base, wanted{traces: "http://c:4318/v1/traces", metrics: "http://c:4318/v1/metrics"}},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT=https://c/base/", wanted{traces: "https://c/base/v1/traces", metrics: "https://c/base/v1/metrics"}},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://c/as/it?is", wanted{traces: "https://c/as/it?is"}},
-		{"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=https://d", wanted{metrics: "https://d"}},
-		{base + " OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://c/t", wanted{traces: "https://c/t", metrics: "http://c:4318/v1/metrics"}},
-		{base + " OTEL_SDK_DISABLED=TRUE", wanted{}},
-		{base + " OTEL_TRACES_EXPORTER=none", wanted{metrics: "http://c:4318/v1/metrics"}},
-		{base + " OTEL_METRICS_EXPORTER=prometheus", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_METRICS_EXPORTER"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20k1,x-a=%C3%A9", wanted{traces: "http://c:4318/v1/traces", headers: "Authorization:Bearer k1 x-a:é"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=k1 OTEL_EXPORTER_OTLP_TRACES_HEADERS=b=k2", wanted{traces: "http://c:4318/v1/traces", headers: "b:k2"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=sesame", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_HEADERS"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=sesame%0a", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_HEADERS"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=sesame%zz", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_HEADERS"}},
-		{"OTEL_EXPORTER_OTLP_ENDPOINT=http://user:sesame@c", wanted{warned: "OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_ENDPOINT"}},
-		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=c:4317", wanted{warned: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"}},
-		{base + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", wanted{warned: "OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_PROTOCOL"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_PROTOCOL"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_TIMEOUT=1500 OTEL_METRIC_EXPORT_INTERVAL=2000",
+		{"http://file:1/x", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://c/t OTEL_EXPORTER_OTLP_ENDPOINT=http://d OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=k1",
+			wanted{traces: "http://file:1/x/v1/traces", headers: "a:k1"}},
+		{"http://file:1", "", wanted{traces: "http://file:1/v1/traces", metrics: "http://file:1/v1/metrics"}},
+		{"http://file:1", "OTEL_SDK_DISABLED=true", wanted{}},
+		{"", "", wanted{}},
+		{"", "OTEL_SERVICE_NAME=x", wanted{}},
+		{"", base, wanted{traces: "http://c:4318/v1/traces", metrics: "http://c:4318/v1/metrics"}},
+		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=https://c/base/", wanted{traces: "https://c/base/v1/traces", metrics: "https://c/base/v1/metrics"}},
+		{"", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://c/as/it?is", wanted{traces: "https://c/as/it?is"}},
+		{"", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=https://d", wanted{metrics: "https://d"}},
+		{"", base + " OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://c/t", wanted{traces: "https://c/t", metrics: "http://c:4318/v1/metrics"}},
+		{"", base + " OTEL_SDK_DISABLED=TRUE", wanted{}},
+		{"", base + " OTEL_TRACES_EXPORTER=none", wanted{metrics: "http://c:4318/v1/metrics"}},
+		{"", base + " OTEL_METRICS_EXPORTER=prometheus", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_METRICS_EXPORTER"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=Authorization=Bearer%20k1,x-a=%C3%A9", wanted{traces: "http://c:4318/v1/traces", headers: "Authorization:Bearer k1 x-a:é"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=k1 OTEL_EXPORTER_OTLP_TRACES_HEADERS=b=k2", wanted{traces: "http://c:4318/v1/traces", headers: "b:k2"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=sesame", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_HEADERS"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=sesame%0a", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_HEADERS"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=sesame%zz", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_HEADERS"}},
+		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://user:sesame@c", wanted{warned: "OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_ENDPOINT"}},
+		{"", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=c:4317", wanted{warned: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"}},
+		{"", base + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", wanted{warned: "OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_PROTOCOL"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_PROTOCOL"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_TIMEOUT=1500 OTEL_METRIC_EXPORT_INTERVAL=2000",
 			wanted{traces: "http://c:4318/v1/traces", gzip: "true", timeout: "1.5s", interval: "2s"}},
-		{base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=zstd OTEL_EXPORTER_OTLP_TIMEOUT=-1",
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=zstd OTEL_EXPORTER_OTLP_TIMEOUT=-1",
 			wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_COMPRESSION OTEL_EXPORTER_OTLP_TIMEOUT"}},
 	} {
-		t.Run(c.env, func(t *testing.T) {
+		t.Run(c.stated+" "+c.env, func(t *testing.T) {
 			var log bytes.Buffer
 			getenv := func(name string) string {
 				for pair := range strings.FieldsSeq(c.env) {
@@ -287,7 +297,7 @@ func TestOtelSettings(t *testing.T) {
 				}
 				return ""
 			}
-			o := otelSettings{getenv, slog.New(slog.NewJSONHandler(&log, nil))}
+			o := otelSettings{c.stated, getenv, slog.New(slog.NewJSONHandler(&log, nil))}
 			config, ok := o.config()
 			got := wanted{traces: config.Traces.URL, metrics: config.Metrics.URL}
 			if ok != (got.traces+got.metrics != "") {
@@ -332,7 +342,7 @@ func TestOtelSettings(t *testing.T) {
 func TestTelemetryIsOff(t *testing.T) {
 	d := &daemon{log: discard}
 	d.metrics = newMetrics(d)
-	if got := openTelemetry(d, func(string) string { return "" }); got != nil {
+	if got := openTelemetry(d, "", func(string) string { return "" }); got != nil {
 		t.Errorf("%+v", got)
 	}
 	var requests atomic.Int64

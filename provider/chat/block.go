@@ -93,28 +93,33 @@ func (r *reply) thinking(m gjson.Result) error {
 	if r.form.DetailsField != "" {
 		came = m.Get(r.form.DetailsField)
 	}
-	if name != "" {
-		if r.form.Repeats && len(text.Str) >= fillerLength && text.Str == r.filler {
-			return nil
-		}
-		r.filler = text.Str
-		p, err := r.begin(provider.KindThinking)
-		if err != nil {
-			return err
-		}
-		p.field, r.named = name, true
-		if came.IsArray() { // before the Begin, which says what kind of text it is
-			r.attach(came, p)
-		}
-		if !r.spoke && r.form.InlineTags != nil {
-			r.fielded.WriteString(text.Str)
-		}
-		return r.show(p, p.text.Add(text))
-	}
-	if came.IsArray() {
+	switch {
+	case name != "":
+		return r.under(name, text, came)
+	case came.IsArray():
 		return r.detailed(came)
 	}
 	return nil
+}
+
+// under takes in thinking that came under a name, with the details that came beside it.
+func (r *reply) under(name string, text, came gjson.Result) error {
+	if r.form.Repeats && len(text.Str) >= fillerLength && text.Str == r.filler {
+		return nil
+	}
+	r.filler = text.Str
+	p, err := r.begin(provider.KindThinking)
+	if err != nil {
+		return err
+	}
+	p.field, r.named = name, true
+	if came.IsArray() { // before the Begin, which says what kind of text it is
+		r.attach(came, p)
+	}
+	if !r.spoke && r.form.InlineTags != nil {
+		r.fielded.WriteString(text.Str)
+	}
+	return r.show(p, p.text.Add(text))
 }
 
 // fillerLength is from how many bytes a piece that comes twice is a filler and no stammer.

@@ -44,13 +44,18 @@ func FuzzReply(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, dialect uint8, streamed bool, body string) {
+		req := &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}
 		kind := "application/json"
 		if streamed {
 			kind = "text/event-stream"
 		}
-		api := newAPI(t, ids[int(dialect)%len(ids)], constant{kind, body})
-		req := &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}
-		reply := providertest.Check(t, api.Stream(t.Context(), req))
+		ask := func(body string) (*chat.API, providertest.Reply) {
+			api := newAPI(t, ids[int(dialect)%len(ids)], constant{kind, body})
+			return api, providertest.Check(t, api.Stream(t.Context(), req))
+		}
+		api, reply := ask(body)
+		_, full := ask(string(providertest.Unlike([]byte(body))))
+		providertest.DecodedAlike(t, reply, full)
 		if reply.Stop == nil {
 			return
 		}

@@ -49,6 +49,9 @@ type reply struct {
 	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
 	repeated int                // how much of it came between tags as well
 
+	stencil provider.Stencil // of the chunk before, which did nothing but what like says
+	like    like
+
 	finished bool     // a finish_reason came
 	bills    []string // what a chunk with a usage has in it: few have one
 	usage    gjson.Result
@@ -100,9 +103,13 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
 }
 
-// event takes in the data of one event.
+// event takes in the data of one event. Most are the chunk before with another text.
 func (r *reply) event(name string, data []byte) error {
 	data = bytes.TrimSpace(data)
+	if piece, ok := r.stencil.Match(data); ok && piece.Str != "" && name != "error" {
+		return r.again(piece)
+	}
+	r.stencil.Clear()
 	switch {
 	case string(data) == "[DONE]":
 		return errDone
@@ -118,7 +125,11 @@ func (r *reply) event(name string, data []byte) error {
 	if name == "error" || r.mayFail(data) && r.failing(root) {
 		return r.failed(root)
 	}
-	return r.chunk(root, "delta")
+	err := r.chunk(root, "delta")
+	if err == nil {
+		r.likewise(data, root)
+	}
+	return err
 }
 
 // chunk takes in a chunk, or a whole answer, whose choices have their words under the given name.

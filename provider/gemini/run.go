@@ -26,50 +26,68 @@ type run struct {
 	signed bool
 }
 
-// text takes in a text part.
-func (r *reply) text(kind provider.BlockKind, p gjson.Result, text string) error {
-	text = valid(text)
-	more := false
+// plain is the kind of a text part, if it says nothing beside its text.
+func plain(p gjson.Result) (kind provider.BlockKind, ok bool) {
+	kind, ok = provider.KindText, p.Get("text").Type == gjson.String
+	if p.Get("thought").Bool() {
+		kind = provider.KindThinking
+	}
 	p.ForEach(func(name, value gjson.Result) bool {
-		more = more || name.Str != "text" && name.Str != "thought" && value.Type != gjson.Null
-		return !more
+		ok = ok && (name.Str == "text" || name.Str == "thought" || value.Type == gjson.Null)
+		return ok
 	})
-	if text == "" && !more {
+	return kind, ok
+}
+
+// text takes in a text part that is plain.
+func (r *reply) text(kind provider.BlockKind, text string) error {
+	if text == "" {
 		return r.Alive()
 	}
-	if more {
-		if err := r.hops.only("a signed part"); err != nil {
-			return err
-		}
-		r.hops.fixed()
-	} else {
-		var err error
-		if text, err = r.hops.fresh(kind, text); err != nil || text == "" {
-			return err
-		}
+	text, err := r.hops.fresh(kind, text)
+	if err != nil || text == "" {
+		return err
 	}
-	if r.run == nil || r.run.kind != kind {
-		if err := r.seal(); err != nil {
-			return err
-		}
-		r.run = &run{kind: kind}
-		if !r.wholly {
-			r.run.since = time.Now()
-		}
+	if err := r.turn(kind); err != nil {
+		return err
 	}
-	run := r.run
-	if more {
-		if err := run.close(); err != nil {
-			return err
-		}
-		raw := json.RawMessage(p.Raw)
-		run.parts, run.own = append(run.parts, raw), true
-		run.signed = run.signed || hasSignature(raw)
-	} else {
-		run.plain.WriteString(text)
+	r.run.plain.WriteString(text)
+	r.run.text.WriteString(text)
+	return r.show(text)
+}
+
+// signed takes in a text part that is not.
+func (r *reply) signed(kind provider.BlockKind, p gjson.Result, text string) error {
+	if err := r.hops.only("a signed part"); err != nil {
+		return err
 	}
+	r.hops.fixed()
+	if err := r.turn(kind); err != nil {
+		return err
+	}
+	run, raw := r.run, json.RawMessage(p.Raw)
+	if err := run.close(); err != nil {
+		return err
+	}
+	run.parts, run.own = append(run.parts, raw), true
+	run.signed = run.signed || hasSignature(raw)
 	run.text.WriteString(text)
 	return r.show(text)
+}
+
+// turn opens a run of this kind, unless the one that is open is of it.
+func (r *reply) turn(kind provider.BlockKind) error {
+	if r.run != nil && r.run.kind == kind {
+		return nil
+	}
+	if err := r.seal(); err != nil {
+		return err
+	}
+	r.run = &run{kind: kind}
+	if !r.wholly {
+		r.run.since = time.Now()
+	}
+	return nil
 }
 
 // show tells a piece of the run. A block is begun with its first character, so that empty ones are never announced.

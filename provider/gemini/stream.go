@@ -32,6 +32,10 @@ type reply struct {
 	wholly bool // the answer came whole: times mean nothing
 	shown  bool // a block of any kind came
 
+	stencil provider.Stencil // of the chunk before, which was nothing but text of this kind:
+	kind    provider.BlockKind
+	latest  []byte // the last chunk that the stencil knew: its usage is not yet reported
+
 	hops  hops
 	end   ending
 	usage usage
@@ -54,6 +58,7 @@ func (r *reply) hop(ctx context.Context) error {
 		return err
 	}
 	r.end = ending{}
+	r.stencil.Clear() // how the last answer ended counts no more
 	r.resp = nil
 	resp, err := r.api.caller.Post(ctx, r.api.address(r.call.model), r.call.header.Clone(), body)
 	if err != nil {
@@ -74,6 +79,7 @@ func (r *reply) hop(ctx context.Context) error {
 	default:
 		err = r.events(ctx, in)
 	}
+	r.caughtUp()
 	r.usage.hop()
 	return err
 }
@@ -122,8 +128,18 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 	return nil
 }
 
-// chunk takes in one GenerateContentResponse, or an error in its place.
+// chunk takes in one GenerateContentResponse, or an error in its place. Most are the chunk before with another text and
+// other counts.
 func (r *reply) chunk(data []byte) error {
+	if piece, ok := r.stencil.Match(data); ok && utf8.ValidString(piece.Raw) {
+		r.latest = append(r.latest[:0], data...)
+		if err := r.text(r.kind, piece.Str); err != nil {
+			return err
+		}
+		return r.Alive()
+	}
+	r.stencil.Clear()
+	r.caughtUp()
 	if !gjson.ValidBytes(data) {
 		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
 			return r.oddity("end mark")
@@ -172,7 +188,41 @@ func (r *reply) chunk(data []byte) error {
 	if err := r.candidate(candidate); err != nil {
 		return err
 	}
+	r.likewise(data, root, candidate)
 	return r.Alive()
+}
+
+// likewise notes a chunk that is one piece of text: so one like it does the same, whatever its counts.
+func (r *reply) likewise(data []byte, root, candidate gjson.Result) {
+	parts, used := provider.Once(candidate, "content").Get("parts"), provider.Once(root, "usageMetadata")
+	p := parts.Get("0")
+	kind, ok := plain(p)
+	if ok && !parts.Get("1").Exists() && !candidate.Get("continuationToken").Exists() && used.Exists() == root.Get("usageMetadata").Exists() {
+		r.kind = kind
+		r.stencil.Cut(data, []gjson.Result{p.Get("text")}, counts(used, nil)...)
+	}
+}
+
+// counts are the numbers in a value, also in its lists.
+func counts(v gjson.Result, list []gjson.Result) []gjson.Result {
+	if v.Type == gjson.Number {
+		return append(list, v)
+	}
+	if v.Type == gjson.JSON {
+		v.ForEach(func(_, inner gjson.Result) bool {
+			list = counts(inner, list)
+			return true
+		})
+	}
+	return list
+}
+
+// caughtUp reports the usage of the last chunk that was not decoded: each report is of all so far.
+func (r *reply) caughtUp() {
+	if len(r.latest) > 0 {
+		r.usage.report(gjson.GetBytes(r.latest, "usageMetadata"))
+		r.latest = r.latest[:0]
+	}
 }
 
 // first is the candidate that is ours: one is asked for, more are another's.
@@ -215,6 +265,9 @@ func (r *reply) candidate(c gjson.Result) (err error) {
 
 // part takes in one part: a piece of the run that is open, the beginning of another, or a block of its own.
 func (r *reply) part(p gjson.Result) error {
+	if kind, ok := plain(p); ok {
+		return r.text(kind, valid(p.Get("text").Str))
+	}
 	text, call := p.Get("text"), p.Get("functionCall")
 	thought := p.Get("thought").Bool()
 	switch {
@@ -223,9 +276,9 @@ func (r *reply) part(p gjson.Result) error {
 	case call.IsObject() && !thought:
 		return r.toolCall(p, call)
 	case text.Type == gjson.String && thought:
-		return r.text(provider.KindThinking, p, text.Str)
+		return r.signed(provider.KindThinking, p, valid(text.Str))
 	case text.Type == gjson.String:
-		return r.text(provider.KindText, p, text.Str)
+		return r.signed(provider.KindText, p, valid(text.Str))
 	}
 	if err := r.hops.only("a part beside text"); err != nil {
 		return err

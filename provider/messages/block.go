@@ -83,8 +83,9 @@ func members(object gjson.Result) map[string]json.RawMessage {
 	return all
 }
 
-// delta grows a block. One of another kind than its block is not taken in: nothing is ever mixed.
-func (r *reply) delta(index int64, d gjson.Result) error {
+// delta grows a block by the delta of an event. One of another kind than its block is not taken in: nothing is ever
+// mixed.
+func (r *reply) delta(event []byte, index int64, d gjson.Result) error {
 	kind := d.Get("type").Str
 	p := r.blocks[index]
 	if p == nil {
@@ -103,22 +104,32 @@ func (r *reply) delta(index int64, d gjson.Result) error {
 	case p.ended:
 		return r.oddity(kind + " after its block")
 	case p.kind == "text" && kind == "text_delta":
-		return r.grow(p, d.Get("text"))
+		return r.growOn(p, event, d.Get("text"))
 	case p.kind == "text" && kind == "citations_delta":
 		return r.cite(p, d.Get("citation"))
 	case p.kind == "thinking" && kind == "thinking_delta":
 		const most = 1 << 30 // of an increment, and of their sum (SDK: BetaThinkingDelta)
-		p.estimate = min(p.estimate+int(min(max(d.Get("estimated_tokens").Int(), 0), most)), most)
-		return r.grow(p, d.Get("thinking"))
+		if n := min(max(d.Get("estimated_tokens").Int(), 0), most); n > 0 {
+			p.estimate = min(p.estimate+int(n), most)
+			return r.grow(p, d.Get("thinking"))
+		}
+		return r.growOn(p, event, d.Get("thinking"))
 	case p.kind == "thinking" && kind == "signature_delta":
 		p.sig = valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
 		return r.Alive()
 	case p.kind == "tool_use" && kind == "input_json_delta":
-		return r.grow(p, d.Get("partial_json"))
+		return r.growOn(p, event, d.Get("partial_json"))
 	case slices.Contains([]string{"text", "thinking", "redacted_thinking", "tool_use"}, p.kind):
 		return r.oddity(kind + " in a block of kind " + p.kind)
 	}
 	return r.absorb(p, d)
+}
+
+// growOn grows a block by an event that does nothing else: so one like it does the same.
+func (r *reply) growOn(p *part, event []byte, piece gjson.Result) error {
+	r.stencil.Cut(event, []gjson.Result{piece})
+	r.grown = p
+	return r.grow(p, piece)
 }
 
 // grow takes in a piece of a block's text and tells what is whole of it. A block is begun with its first character, so

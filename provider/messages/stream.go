@@ -19,17 +19,19 @@ import (
 type reply struct {
 	*provider.Teller
 
-	api    *API
-	resp   *http.Response
-	origin provider.Origin
-	next   int             // our number of the next block
-	parts  []*part         // all blocks, in order of their start
-	blocks map[int64]*part // the latest at each of the vendor's indexes
-	begun  bool            // message_start came
-	wholly bool            // the answer came whole: times mean nothing
-	usage  usage
-	stop   provider.Stop
-	odd    int // things that the protocol does not foresee
+	api     *API
+	resp    *http.Response
+	origin  provider.Origin
+	next    int              // our number of the next block
+	parts   []*part          // all blocks, in order of their start
+	blocks  map[int64]*part  // the latest at each of the vendor's indexes
+	stencil provider.Stencil // of the delta before, which grew this part:
+	grown   *part
+	begun   bool // message_start came
+	wholly  bool // the answer came whole: times mean nothing
+	usage   usage
+	stop    provider.Stop
+	odd     int // things that the protocol does not foresee
 }
 
 func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
@@ -72,8 +74,12 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 // errStopped says that message_stop came.
 var errStopped = errors.New("message_stop")
 
-// event takes in the data of one event.
+// event takes in the data of one event. Most are the delta before with another text.
 func (r *reply) event(data []byte) error {
+	if piece, ok := r.stencil.Match(data); ok {
+		return r.grow(r.grown, piece)
+	}
+	r.stencil.Clear()
 	if !gjson.ValidBytes(data) {
 		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
 			return r.oddity("end mark")
@@ -86,7 +92,7 @@ func (r *reply) event(data []byte) error {
 	}
 	switch kind {
 	case "content_block_delta":
-		return r.delta(gjson.GetBytes(data, "index").Int(), gjson.GetBytes(data, "delta"))
+		return r.delta(data, gjson.GetBytes(data, "index").Int(), gjson.GetBytes(data, "delta"))
 	case "content_block_start":
 		return r.start(gjson.GetBytes(data, "index").Int(), gjson.GetBytes(data, "content_block"))
 	case "content_block_stop":

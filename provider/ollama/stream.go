@@ -39,9 +39,11 @@ type reply struct {
 	calls    int
 	named    bool               // thinking came by its own name: no tags are looked for
 	splitter *thinktag.Splitter // of the text; nil: not looked for
-	mistaken strings.Builder    // all that was taken for thinking by the start alone
-	learned  bool               // the model is known to begin with thinking
-	wholly   bool               // the answer came whole: times mean nothing
+	stencil  provider.Stencil   // of the object before, which had nothing but text of this kind:
+	kind     provider.BlockKind
+	mistaken strings.Builder // all that was taken for thinking by the start alone
+	learned  bool            // the model is known to begin with thinking
+	wholly   bool            // the answer came whole: times mean nothing
 	begun    bool
 	stop     provider.Stop
 	odd      int // things that the protocol does not foresee
@@ -104,6 +106,13 @@ func (r *reply) object(data []byte) error {
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
 	}
+	if piece, ok := r.stencil.Match(data); ok {
+		if err := r.text(r.kind, piece); err != nil {
+			return err
+		}
+		return r.Alive()
+	}
+	r.stencil.Clear()
 	root := gjson.ParseBytes(data)
 	message, done := root.Get("message"), root.Get("done")
 	switch {
@@ -129,6 +138,7 @@ func (r *reply) object(data []byte) error {
 		return err
 	}
 	if !done.Bool() {
+		r.likewise(data, root, message)
 		return r.Alive()
 	}
 	if err := r.flush(); err != nil {
@@ -153,21 +163,11 @@ func (r *reply) splitWhole(message gjson.Result) {
 }
 
 func (r *reply) message(m gjson.Result) error {
-	if thought := m.Get("thinking"); thought.Type == gjson.String && thought.Str != "" {
-		if !r.named {
-			if err := r.flush(); err != nil {
-				return err
-			}
-			r.named, r.splitter = true, nil
-		}
-		if err := r.grow(provider.KindThinking, valid(thought.Str)); err != nil {
-			return err
-		}
+	if err := r.text(provider.KindThinking, m.Get("thinking")); err != nil {
+		return err
 	}
-	if text := m.Get("content"); text.Type == gjson.String && text.Str != "" {
-		if err := r.said(valid(text.Str)); err != nil {
-			return err
-		}
+	if err := r.text(provider.KindText, m.Get("content")); err != nil {
+		return err
 	}
 	var err error
 	m.Get("tool_calls").ForEach(func(_, c gjson.Result) bool {
@@ -175,6 +175,39 @@ func (r *reply) message(m gjson.Result) error {
 		return err == nil
 	})
 	return err
+}
+
+// text takes in thinking that came by its name, or what was said.
+func (r *reply) text(kind provider.BlockKind, piece gjson.Result) error {
+	if piece.Type != gjson.String || piece.Str == "" {
+		return nil
+	}
+	if kind == provider.KindText {
+		return r.said(valid(piece.Str))
+	}
+	if !r.named {
+		if err := r.flush(); err != nil {
+			return err
+		}
+		r.named, r.splitter = true, nil
+	}
+	return r.grow(kind, valid(piece.Str))
+}
+
+// likewise notes an object that has text of one kind and does nothing else: so one like it does the same, whatever its
+// time.
+func (r *reply) likewise(data []byte, root, m gjson.Result) {
+	thought, text := m.Get("thinking"), m.Get("content")
+	switch {
+	case m.Get("tool_calls").Exists(), thought.Str != "" && text.Str != "":
+		return
+	case thought.Str != "":
+		r.kind = provider.KindThinking
+		r.stencil.Cut(data, []gjson.Result{thought}, root.Get("created_at"))
+	case text.Str != "":
+		r.kind = provider.KindText
+		r.stencil.Cut(data, []gjson.Result{text}, root.Get("created_at"))
+	}
 }
 
 // said parts the text from thinking that leaked into it.

@@ -155,7 +155,7 @@ func (r *reply) delta(data []byte, kind, partKind, indexName string) error {
 		return r.oddity(partKind + " after its item")
 	}
 	if it.isCall() {
-		return r.argue(it, piece)
+		return r.argue(it, data, piece)
 	}
 	var of int64
 	if indexName != "" {
@@ -171,7 +171,18 @@ func (r *reply) delta(data []byte, kind, partKind, indexName string) error {
 			return err
 		}
 	}
+	r.likewise(data, piece, it, p)
 	return r.show(it, p, p.text.Add(piece))
+}
+
+// likewise notes that an event grew this part and did nothing else: so one like it does the same, whatever its number,
+// its padding, and what it calls the item.
+func (r *reply) likewise(data []byte, piece gjson.Result, it *item, p *shown) {
+	if gjson.GetBytes(data, "type").Str == "" {
+		return // the name of the event says what it is, and that is not in its data
+	}
+	r.stencil.Cut(data, []gjson.Result{piece}, gjson.GetBytes(data, "sequence_number"), gjson.GetBytes(data, "obfuscation"), gjson.GetBytes(data, "item_id"))
+	r.growing, r.grown = it, p
 }
 
 // openPart begins another part. That is the end of the one before it, whose text says all there is of it.
@@ -252,15 +263,19 @@ func (r *reply) argument(it *item) *shown {
 
 // argue takes in a piece of a call's arguments. It is shown if the call is known by name, and if it can be JSON: some
 // hosts send ciphertext here.
-func (r *reply) argue(it *item, piece gjson.Result) error {
+func (r *reply) argue(it *item, data []byte, piece gjson.Result) error {
 	p := r.argument(it)
 	text := p.text.Add(piece)
-	if start := strings.TrimSpace(p.text.String()); it.kind == "function_call" && start != "" && start[0] != '{' {
+	start := strings.TrimSpace(p.text.String())
+	if it.kind == "function_call" && start != "" && start[0] != '{' {
 		p.secret = true
 	}
 	if p.secret || !p.begun {
 		p.secret = true
 		return r.Alive()
+	}
+	if start != "" { // what it begins with is settled
+		r.likewise(data, piece, it, p)
 	}
 	return r.show(it, p, text)
 }

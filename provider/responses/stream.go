@@ -29,13 +29,16 @@ type reply struct {
 	call    *call
 	resp    *http.Response
 	origin  provider.Origin
-	next    int             // our number of the next block
-	items   []*item         // all of them, in order of their start
-	at      map[int64]*item // the latest at each output_index
-	settled int             // so many items were ended
-	wholly  bool            // the answer came whole: times mean nothing
-	called  bool            // a tool call was sealed
-	refused bool            // the model refused, in its own words
+	next    int              // our number of the next block
+	items   []*item          // all of them, in order of their start
+	at      map[int64]*item  // the latest at each output_index
+	settled int              // so many items were ended
+	stencil provider.Stencil // of the delta before, which grew this part of this item:
+	growing *item
+	grown   *shown
+	wholly  bool // the answer came whole: times mean nothing
+	called  bool // a tool call was sealed
+	refused bool // the model refused, in its own words
 	stop    provider.Stop
 	odd     int // things that the API does not foresee
 }
@@ -73,9 +76,13 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
 }
 
-// event takes in one event. Most of them are deltas: those come first, and are cut out of their JSON without decoding
-// the rest.
+// event takes in one event. Most of them are the delta before with another text. Other deltas come first, and are cut out
+// of their JSON without decoding the rest.
 func (r *reply) event(name string, data []byte) error {
+	if piece, ok := r.stencil.Match(data); ok {
+		return r.show(r.growing, r.grown, r.grown.text.Add(piece))
+	}
+	r.stencil.Clear()
 	if !gjson.ValidBytes(data) {
 		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
 			return r.oddity("end mark")

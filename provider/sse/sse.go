@@ -11,21 +11,20 @@
 package sse
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 )
 
 // MaxEvent is the largest event in bytes, its field names and line ends included.
 const MaxEvent = 32 << 20
 
-// keep is how much of a buffer is held for the next event.
-const keep = 1 << 20
+const (
+	usual = 16 << 10 // bytes of a buffer at first: few events are longer, and a connection gives no more at a time
+	most  = 1 << 20  // of one that is held for the next event
+)
 
 // ErrTooLong says that an event, or a single line, is longer than [MaxEvent].
 var ErrTooLong = fmt.Errorf("an event of more than %d MiB", MaxEvent>>20)
@@ -52,10 +51,10 @@ type Event struct {
 // can be used once.
 func Read(r io.Reader) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		d := decoder{in: bufio.NewReaderSize(r, 64<<10), first: true}
+		d := decoder{in: r, buf: make([]byte, usual), first: true}
 		for {
 			ev, err := d.next()
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF {
 				return
 			}
 			if !yield(ev, err) || err != nil {
@@ -65,133 +64,162 @@ func Read(r io.Reader) iter.Seq2[Event, error] {
 	}
 }
 
-// decoder holds one event at a time. buf is its data so far, each line with its LF, and after start the raw line that
-// is being read: so a long line is never held twice.
+// decoder holds what was read of one event, and what came behind it. Data stays where it was read, and only from an
+// event's second line on a line moves up to the one before: so data of one line is never copied.
+//
+//	buf: ... [data so far] ... [the line at hand ... ][not looked at ...] free
+//	         from       to     line             looked              end
 type decoder struct {
-	in    *bufio.Reader
-	buf   []byte
-	start int
+	in  io.Reader
+	err error // of in, behind what is in buf
+
+	buf                         []byte
+	from, to, line, looked, end int
+	feed                        int // where the next LF is, or end; before looked: not known
+
 	name  string
 	last  string // the name before: the same word is not allocated for every delta
 	data  bool   // there was a data field
-	bare  bool   // buf is JSON without "data:" that goes over several lines
+	bare  bool   // the data is JSON without "data:" that goes over several lines
 	first bool   // no line was read yet
 	cr    bool   // the last line ended in CR: a LF now belongs to it
-	fresh bool   // bytes were taken in since the last event
-	used  bool   // the event in buf was told
-	again bool   // bare JSON in buf was told, the line after it not yet looked at
-	eof   bool
+	fresh bool   // bytes were looked at since the last event
 }
 
 func (d *decoder) next() (Event, error) {
-	if d.used {
-		d.reset()
-	}
-	if d.again {
-		line, name := d.buf[d.start:], d.name
-		d.reset()
-		d.buf, d.name = append(d.buf, line...), name
-		if ev, ok := d.take(); ok {
-			return ev, nil
+	for {
+		line, whole := d.cut()
+		if len(line)+d.to-d.from > MaxEvent {
+			return Event{}, ErrTooLong
 		}
-	}
-	for !d.eof {
-		if d.in.Buffered() == 0 && d.fresh {
+		if whole {
+			if ev, ok := d.take(line); ok {
+				d.fresh = false
+				return ev, nil
+			}
+			continue
+		}
+		if d.fresh {
 			d.fresh = false
 			return Event{Kind: Part}, nil
 		}
-		whole, err := d.line()
-		if d.eof = err == io.EOF; d.eof {
-			break
-		}
-		if err != nil {
+		if err := d.read(); err == io.EOF {
+			return d.rest()
+		} else if err != nil {
 			return Event{}, err
 		}
-		if !whole {
-			continue
-		}
-		if ev, ok := d.take(); ok {
-			d.fresh = false
-			return ev, nil
-		}
 	}
-	return d.rest()
 }
 
-// line takes in what is there of a line and reports whether that was its end. CR ends a line as well, so ReadSlice,
-// which waits for one delimiter, will not do.
-func (d *decoder) line() (whole bool, err error) {
-	if _, err := d.in.Peek(1); err != nil {
-		return false, err
+// read takes in more, when all that is there was looked at.
+func (d *decoder) read() error {
+	held := d.to - d.from + d.end - d.line
+	if d.end == len(d.buf) || len(d.buf) > most && held < most/2 {
+		d.room(held)
 	}
-	chunk, err := d.in.Peek(d.in.Buffered())
-	if err != nil {
-		return false, err
+	d.feed = -1
+	for range 100 {
+		if d.err != nil {
+			return d.err
+		}
+		var n int
+		n, d.err = d.in.Read(d.buf[d.end:])
+		if n > 0 {
+			d.end += n
+			return nil
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// room makes some behind what is held: where that is most of the buffer, or little of a long one, in another buffer.
+func (d *decoder) room(held int) {
+	buf := d.buf
+	if held > len(buf)/8*7 || len(buf) > most && held < most/2 {
+		// Twice as much: smaller steps leave several times a long event for the collector.
+		buf = make([]byte, min(max(2*held, usual), MaxEvent+usual))
+	}
+	to := copy(buf, d.buf[d.from:d.to])
+	end := to + copy(buf[to:], d.buf[d.line:d.end])
+	d.from, d.to, d.line, d.looked, d.end = 0, to, to, end, end
+	d.buf = buf
+}
+
+// cut is the next line, or as much of it as is there. CR ends one, LF does, and both together.
+func (d *decoder) cut() (line []byte, whole bool) {
+	if d.looked == d.end {
+		return d.buf[d.line:d.end], false
 	}
 	d.fresh = true
-	text, skip := chunk, len(chunk)
-	if d.cr && chunk[0] == '\n' {
-		text, skip = nil, 1
-	} else if n := bytes.IndexAny(chunk, "\r\n"); n >= 0 {
-		text, skip, whole = chunk[:n], n+1, true
+	if d.cr && d.buf[d.looked] == '\n' {
+		d.looked++
+		d.line = d.looked
 	}
-	d.cr = whole && chunk[len(text)] == '\r'
-	if len(d.buf)+len(text) > MaxEvent {
-		return false, ErrTooLong
+	d.cr = false
+	if d.feed < d.looked { // it is looked for once, however many CR come before it
+		d.feed = d.end
+		if n := bytes.IndexByte(d.buf[d.looked:d.end], '\n'); n >= 0 {
+			d.feed = d.looked + n
+		}
 	}
-	if n := len(d.buf); n+len(text) > cap(d.buf) && n >= keep {
-		// Twice as much: append's own steps of a quarter leave five times a long event for the collector.
-		d.buf = slices.Grow(d.buf, min(n, MaxEvent-n)+1) // and its last line end
+	stop := d.feed
+	if n := bytes.IndexByte(d.buf[d.looked:stop], '\r'); n >= 0 {
+		stop, d.cr = d.looked+n, true
 	}
-	d.buf = append(d.buf, text...)
-	_, err = d.in.Discard(skip)
-	return whole, err
+	line, whole = d.buf[d.line:stop], stop < d.end
+	d.looked = min(stop+1, d.end)
+	return line, whole
 }
 
-// take makes of the line at the end of buf what it is.
-func (d *decoder) take() (Event, bool) {
-	line := d.buf[d.start:]
+// take makes of the line that was cut what it is.
+func (d *decoder) take(line []byte) (Event, bool) {
+	begun, stop := d.line, d.line+len(line)
+	d.line = d.looked
 	if d.first {
 		d.first = false
-		if rest, ok := bytes.CutPrefix(line, []byte("\uFEFF")); ok {
-			line = line[:copy(line, rest)]
-			d.buf = d.buf[:d.start+len(line)]
-		}
+		line = bytes.TrimPrefix(line, []byte("\uFEFF"))
+	}
+	if len(line) == 0 {
+		return d.dispatch()
 	}
 	field, value, colon := bytes.Cut(line, []byte(":"))
 	switch {
-	case len(line) == 0:
-		return d.dispatch()
 	case d.bare && !known(field):
-		d.buf = append(d.buf, '\n')
-		d.start = len(d.buf)
+		d.keep(line, stop)
 		return Event{}, false
-	case d.bare: // the stream's own lines begin again
-		d.again = true
-		return Event{Kind: Bare, Data: d.buf[:d.start-1]}, true
-	case colon && len(field) == 0:
-		ev := Event{Kind: Comment, Data: value}
-		d.buf = d.buf[:d.start]
+	case d.bare: // the stream's own lines begin again: this one is cut once more, when the JSON was told
+		ev := Event{Kind: Bare, Data: d.buf[d.from : d.to-1]}
+		d.line, d.looked, d.feed, d.cr = begun, begun, -1, false
+		d.from, d.to, d.bare = 0, 0, false
 		return ev, true
+	case colon && len(field) == 0:
+		return Event{Kind: Comment, Data: value}, true
 	case line[0] == '{' || line[0] == '[':
-		return d.json(line)
+		return d.json(line, stop)
 	}
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(field) {
 	case "data":
 		d.data = true
-		d.buf = append(d.buf[:d.start+copy(line, value)], '\n')
-		d.start = len(d.buf)
+		d.keep(value, stop)
 	case "event":
 		if string(value) != d.last {
 			d.last = string(value)
 		}
 		d.name = d.last
-		d.buf = d.buf[:d.start]
-	default:
-		d.buf = d.buf[:d.start]
 	}
 	return Event{}, false
+}
+
+// keep adds text, which reaches up to stop, to the data, and a LF: there is room for it where the line had its end.
+func (d *decoder) keep(text []byte, stop int) {
+	if d.from == d.to {
+		d.from, d.to = stop-len(text), stop
+	} else {
+		d.to += copy(d.buf[d.to:], text)
+	}
+	d.buf[d.to] = '\n'
+	d.to++
 }
 
 func known(field []byte) bool {
@@ -204,55 +232,47 @@ func known(field []byte) bool {
 
 // json handles a line without "data:". Whole JSON is told at once, the beginning of one that goes over several lines
 // is kept until a blank line or a line of the stream's own. Within an event with data it is an unknown field.
-func (d *decoder) json(line []byte) (Event, bool) {
+func (d *decoder) json(line []byte, stop int) (Event, bool) {
 	if json.Valid(line) {
-		d.buf = d.buf[:d.start]
 		return Event{Kind: Bare, Data: line}, true
 	}
-	if d.data {
-		d.buf = d.buf[:d.start]
-		return Event{}, false
+	if !d.data {
+		d.bare = true
+		d.keep(line, stop)
 	}
-	d.bare = true
-	d.buf = append(d.buf, '\n')
-	d.start = len(d.buf)
 	return Event{}, false
 }
 
 // dispatch ends an event at its blank line. Without data there is none.
 func (d *decoder) dispatch() (Event, bool) {
-	d.used = true
-	switch {
-	case d.bare:
-		return Event{Kind: Bare, Data: d.buf[:len(d.buf)-1]}, true
-	case d.data:
-		return Event{Name: d.name, Data: d.buf[:len(d.buf)-1]}, true
+	ev, told := Event{Name: d.name}, d.data || d.bare
+	if d.bare {
+		ev = Event{Kind: Bare}
 	}
-	d.reset()
-	return Event{}, false
+	if told {
+		ev.Data = d.buf[d.from : d.to-1]
+	}
+	d.from, d.to, d.name, d.data, d.bare = 0, 0, "", false, false
+	return ev, told
 }
 
 // rest is what stands unfinished at the end.
 func (d *decoder) rest() (Event, error) {
-	if len(d.buf) > d.start {
-		if ev, ok := d.take(); ok {
+	if d.line < d.end {
+		if d.end == len(d.buf) { // keep wants a byte more
+			d.room(len(d.buf))
+		}
+		d.looked = d.end
+		if ev, ok := d.take(d.buf[d.line:d.end]); ok {
 			return ev, nil
 		}
 	}
-	d.used = true
-	switch {
-	case d.bare:
-		return Event{Kind: Bare, Data: d.buf[:len(d.buf)-1]}, nil
-	case d.data:
-		return Event{Kind: Cut, Name: d.name, Data: d.buf[:len(d.buf)-1]}, nil
+	ev, told := d.dispatch()
+	if !told {
+		return ev, io.EOF
 	}
-	return Event{}, io.EOF
-}
-
-func (d *decoder) reset() {
-	if cap(d.buf) > keep {
-		d.buf = nil // a rare long event does not stay in memory
+	if ev.Kind == Message {
+		ev.Kind = Cut
 	}
-	d.buf, d.start, d.name = d.buf[:0], 0, ""
-	d.data, d.bare, d.used, d.again = false, false, false, false
+	return ev, nil
 }

@@ -188,5 +188,7 @@ func (e *Exporter) sendMetrics() {
 }
 
 func (e *Exporter) count(signal, outcome string, items int) {
-	e.cfg.Items.WithLabelValues(signal, outcome).Add(float64(items))
+	if items > 0 {
+		e.cfg.Items.WithLabelValues(signal, outcome).Add(float64(items))
+	}
 }

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// A growth is how costs follow a size.
+type growth struct {
+	name    string // of its picture
+	size    string // what grows
+	sizes   []float64
+	measure func(b *bench, g *growth, size int) error
+	curves  []*curve
+}
+
+// curve is one cost over the sizes.
+type curve struct {
+	name, unit string
+	x, y       []float64 // all that was measured, in order
+}
+
+// growths are what users have more and more of.
+func growths() []*growth {
+	return []*growth{
+		{name: "messages", size: "messages in a session", sizes: steps(10, 10_000, 2), measure: (*bench).growMessages},
+		{name: "sessions", size: "sessions in the store", sizes: steps(1, 100_000, 1), measure: (*bench).growSessions},
+		{name: "subscribers", size: "subscribers of a session", sizes: steps(1, 1000, 2), measure: (*bench).growSubscribers},
+		{name: "thinking", size: "bytes of a thought", sizes: steps(1000, 10_000_000, 2), measure: (*bench).growThinking},
+	}
+}
+
+// steps are sizes at even distances on a logarithmic scale, so many in each decade.
+func steps(from, to float64, perDecade int) (sizes []float64) {
+	n := int(math.Round(math.Log10(to/from) * float64(perDecade)))
+	for i := range n + 1 {
+		sizes = append(sizes, math.Round(from*math.Pow(10, float64(i)/float64(perDecade))))
+	}
+	return sizes
+}
+
+// add notes a cost.
+func (g *growth) add(name, unit string, size int, value float64) {
+	for _, c := range g.curves {
+		if c.name == name {
+			c.x, c.y = append(c.x, float64(size)), append(c.y, value)
+			return
+		}
+	}
+	g.curves = append(g.curves, &curve{name, unit, []float64{float64(size)}, []float64{value}})
+}
+
+// medians are one value for each size.
+func (c *curve) medians() (x, y []float64) {
+	for i, size := range c.x {
+		if i > 0 && size == c.x[i-1] {
+			continue
+		}
+		var same []float64
+		for k := i; k < len(c.x) && c.x[k] == size; k++ {
+			same = append(same, c.y[k])
+		}
+		x, y = append(x, size), append(y, quantile(same, 0.5))
+	}
+	return x, y
+}
+
+// exponent is the slope of a line through the last two decades, both axes logarithmic: 1 is linear. Before these, what
+// does not grow hides what does.
+func (c *curve) exponent() float64 {
+	x, y := c.medians()
+	var n, sx, sy, sxx, sxy float64
+	for i := range x {
+		if x[i]*101 < x[len(x)-1] {
+			continue
+		}
+		lx, ly := math.Log(x[i]), math.Log(y[i])
+		n, sx, sy, sxx, sxy = n+1, sx+lx, sy+ly, sxx+lx*lx, sxy+lx*ly
+	}
+	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
+}
+
+// mostLinear is what is taken for linear: the rest is noise.
+const mostLinear = 1.1
+
+// plots measures all growths, draws them into a directory, and is a table of how they grow.
+func (b *bench) plots(dir string) (string, error) {
+	if err := b.warm(); err != nil {
+		return "", err
+	}
+	var out strings.Builder
+	out.WriteString("| what grows | cost | at | | at | | exponent | |\n|---|---|---:|---:|---:|---:|---:|---|\n")
+	var pictures strings.Builder
+	for _, g := range growths() {
+		if !b.only.MatchString(g.name) {
+			continue
+		}
+		for _, size := range g.sizes {
+			if b.scale.growMost > 0 && size > b.scale.growMost*g.sizes[0] {
+				break
+			}
+			began := time.Now()
+			if err := g.measure(b, g, int(size)); err != nil {
+				return "", fmt.Errorf("%s %s: %w", grouped(int(size)), g.size, err)
+			}
+			b.progress(grouped(int(size))+" "+g.size, began)
+		}
+		for _, c := range g.curves {
+			x, y := c.medians()
+			last := len(x) - 1
+			verdict := "linear or better"
+			if c.exponent() > mostLinear {
+				verdict = "**worse than linear**"
+			}
+			fmt.Fprintf(&out, "| %s | %s, %s | %s | %s | %s | %s | %.2f | %s |\n", g.size, c.name, c.unit,
+				grouped(int(x[0])), short(y[0]), grouped(int(x[last])), short(y[last]), c.exponent(), verdict)
+		}
+		file := "growth-" + g.name + ".svg"
+		if err := os.WriteFile(filepath.Join(dir, file), g.draw(), 0o644); err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&pictures, "\n![%s](%s)\n", g.size, file)
+	}
+	return out.String() + pictures.String() + "\n", nil
+}
+
+// growMessages is what a long session costs: loaded from the store, attached to once more, and in a turn, whose request
+// has all of it.
+func (b *bench) growMessages(g *growth, messages int) error {
+	c, err := b.mould()
+	if err != nil {
+		return err
+	}
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	ids, err := c.keep(b.ctx, data, 1, max(messages/2, 1)) // a prompt and its answer
+	if err != nil {
+		return err
+	}
+	for range b.scale.growAgain {
+		i, err := b.start(stdio, data)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(i.remember(g, string(ids[0]), messages), i.end()); err != nil {
+			return err
+		}
+	}
+	return os.RemoveAll(data)
+}
+
+// remember has a daemon load a session, and go on with it.
+func (i *instance) remember(g *growth, id string, messages int) error {
+	for _, name := range []string{"attach, not loaded", "attach, loaded"} {
+		began := time.Now()
+		if _, err := i.call("session/attach", fmt.Sprintf(`{"session_id":%q,"limit":50}`, id)); err != nil {
+			return err
+		}
+		g.add(name, "ms", messages, float64(time.Since(began))/ms)
+	}
+	began := time.Now()
+	f, err := i.flow([]string{id}, order{deltas: 20, thoughts: 1})
+	g.add("prompt to first delta", "ms", messages, float64(i.first.Sub(began))/ms)
+	g.add("CPU of a turn", "ms", messages, float64(f.cpu)/ms)
+	return err
+}
+
+// growSessions is what a full store costs a daemon that starts, and a client that lists.
+func (b *bench) growSessions(g *growth, sessions int) error {
+	c, err := b.mould()
+	if err != nil {
+		return err
+	}
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	if _, err := c.keep(b.ctx, data, sessions, 1); err != nil {
+		return err
+	}
+	for range b.scale.growAgain {
+		took, held, err := b.daemonStart(data)
+		if err != nil {
+			return err
+		}
+		g.add("daemon ready", "ms", sessions, float64(took)/ms)
+		g.add("memory, daemon and door", "MiB", sessions, held/mib)
+	}
+	i, err := b.start(stdio, data)
+	if err != nil {
+		return err
+	}
+	for range 20 {
+		began := time.Now()
+		if _, err := i.call("session/list", `{"limit":100}`); err != nil {
+			return errors.Join(err, i.end())
+		}
+		g.add("page of the list", "ms", sessions, float64(time.Since(began))/ms)
+	}
+	return errors.Join(i.end(), os.RemoveAll(data))
+}
+
+// growSubscribers is what a delta costs that is told to many.
+func (b *bench) growSubscribers(g *growth, subscribers int) error {
+	data, err := b.data()
+	if err != nil {
+		return err
+	}
+	daemon, page, err := b.serve(data)
+	if err != nil {
+		return err
+	}
+	i, err := connect(page)
+	if err != nil {
+		return errors.Join(err, daemon.stop())
+	}
+	i.processes = []*process{daemon}
+	return errors.Join(i.overheard(g, page, subscribers, order{deltas: b.scale.paced, thoughts: 1, pace: 200}), i.end())
+}
+
+// overheard has a turn that others follow too.
+func (i *instance) overheard(g *growth, page string, subscribers int, o order) error {
+	id, err := i.session("")
+	if err != nil {
+		return err
+	}
+	others := make([]*instance, subscribers-1)
+	ended := make(chan error, len(others))
+	for k := range others {
+		if others[k], err = connect(page); err != nil {
+			return err
+		}
+		defer others[k].conn.Close()
+		if _, err := others[k].call("session/attach", fmt.Sprintf(`{"session_id":%q}`, id)); err != nil {
+			return err
+		}
+	}
+	before, err := i.cpu()
+	if err != nil {
+		return err
+	}
+	for _, other := range others {
+		go func() { ended <- other.until(1) }() // ends with the turn or the connection; awaited below, unless something fails: the channel has room
+	}
+	f, err := i.flow([]string{id}, o)
+	if err != nil {
+		return err
+	}
+	for range others {
+		if err := <-ended; err != nil {
+			return err
+		}
+	}
+	after, err := i.cpu()
+	if err != nil {
+		return err
+	}
+	g.add("CPU of a delta, to all of them", "µs", subscribers, float64(after-before)/us/float64(f.deltas))
+	return nil
+}
+
+// growThinking is what a long thought costs.
+func (b *bench) growThinking(g *growth, bytes int) error {
+	for range b.scale.growAgain {
+		err := b.with(stdio, 1, "", func(i *instance, ids []string) error {
+			f, err := i.flow(ids, order{deltas: bytes / deltaSize, thoughts: 1})
+			if err != nil {
+				return err
+			}
+			held, err := i.memory()
+			g.add("CPU of a turn", "ms", bytes, float64(f.cpu)/ms)
+			g.add("memory, daemon and door", "MiB", bytes, held/mib)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
