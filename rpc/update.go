@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -38,6 +36,9 @@ func (s *Server) encodeUpdate(u *agent.Update) []byte {
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
 	case agent.MessageDelta:
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
+	case agent.ToolOutput:
+		out = appendString(append(out, `,"call_id":`...), e.CallID)
+		out = appendString(append(out, `,"chunk":`...), e.Chunk)
 	default:
 		if members := eventMembers(s.eventOf(u.Event, s.messageRoom()), s.messageRoom()); len(members) > len(`{}`) {
 			out = append(out, ',')
@@ -54,6 +55,8 @@ func growth(e agent.Event) string {
 		return e.Delta
 	case agent.MessageDelta:
 		return e.Delta
+	case agent.ToolOutput:
+		return e.Chunk
 	}
 	return ""
 }
@@ -64,7 +67,7 @@ func appendGrowth(out []byte, message session.MessageID, block int, text string)
 	out = append(out, `","block":`...)
 	out = strconv.AppendInt(out, int64(block), 10)
 	out = append(out, `,"delta":`...)
-	return gjson.AppendJSONString(out, text)
+	return appendString(out, text)
 }
 
 // eventMembers is an event's JSON object. Events are ours and hold nothing that JSON cannot: an error is a fault of
