@@ -139,11 +139,20 @@ func (g *Group) load(id session.ID, l *loading, told uint64) {
 	l.agent, l.err = start(g.ctx, id, g.cfg, told)
 	close(l.ready)
 	if l.err == nil {
-		<-l.agent.done
-		if g.cfg.Rest != nil {
-			g.cfg.Rest(id)
-		}
+		// A goroutine of its own, which ends with the agent; Close waits. This one's stack has grown with the log.
+		g.loads.Go(func() {
+			<-l.agent.done
+			if g.cfg.Rest != nil {
+				g.cfg.Rest(id)
+			}
+			g.forget(id, l)
+		})
+		return
 	}
+	g.forget(id, l)
+}
+
+func (g *Group) forget(id session.ID, l *loading) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.forgetLocked(id, l)
