@@ -107,7 +107,7 @@ func (b *bench) attached(s subject, data string, ids []session.ID) error {
 // measureCrowd is what many sessions cost in which models think at their pace. Latency is told beside it: a daemon that
 // cannot keep up uses no more than there is.
 func (b *bench) measureCrowd(s subject) error {
-	const pace, more = 50, time.Minute // what a busy machine may need until all have begun
+	const pace, more = 50, 10 * time.Second // for a machine that is late
 	n, warm, long := b.scale.crowd, b.scale.crowdWarm, b.scale.crowdLong
 	c, err := b.mould()
 	if err != nil {
@@ -126,7 +126,7 @@ func (b *bench) measureCrowd(s subject) error {
 		return err
 	}
 	i.stamped = true
-	seen, err := i.crowd(ids, order{deltas: pace * int((warm + long + more).Seconds()), thoughts: 1, pace: pace}, warm, long)
+	seen, err := i.crowd(ids, order{deltas: pace * int((warm + long + more).Seconds()), thoughts: 1, pace: pace, crowd: n}, warm, long)
 	if err == nil {
 		name := fmt.Sprintf("%s sessions at %d deltas/s", grouped(n), pace)
 		b.add(name, "cores", goal{most: 1.5}, s.name, seen.cpu.Seconds()/seen.took.Seconds())
@@ -140,7 +140,7 @@ func (b *bench) measureCrowd(s subject) error {
 	return errors.Join(err, os.RemoveAll(data))
 }
 
-// crowd starts a turn in each session and measures for a time, after all have begun and another time.
+// crowd starts a turn in each session, whose answers begin together, and measures for a time after another time.
 func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (flowed, error) {
 	answered := 0
 	for _, id := range ids {
@@ -163,6 +163,9 @@ func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (f
 			}
 		}
 	}
+	if err := i.untilDelta(); err != nil {
+		return flowed{}, err
+	}
 	for begun := time.Now(); time.Since(begun) < warm; {
 		if _, err := i.read(); err != nil {
 			return flowed{}, err
@@ -177,6 +180,9 @@ func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (f
 	took := time.Since(begun)
 	if err != nil {
 		return flowed{}, err
+	}
+	if i.ends > 0 {
+		return flowed{}, errors.New("turns have ended before all was measured")
 	}
 	after, err := i.cpu()
 	return flowed{i.deltas(), took, after - before}, err

@@ -29,6 +29,8 @@ type upstream struct {
 	calls   map[string]call // the first, by path
 	streams map[streamKey]*stream
 	wholes  map[wholeKey][]byte
+	waiting int           // answers of a crowd that is not complete
+	full    chan struct{} // closed when it is; nil: none waits
 }
 
 // call is a request that the simulator has answered.
@@ -52,13 +54,14 @@ type order struct {
 	deltas   int
 	thoughts int // the deltas are spread over so many blocks
 	pace     int // deltas a second, each with the time of its sending; 0: as fast as they are read
+	crowd    int // a paced answer begins when so many have been asked for; 0: at once
 }
 
 func (o order) String() string {
-	return fmt.Sprintf("bench deltas=%d thoughts=%d pace=%d.", o.deltas, o.thoughts, o.pace)
+	return fmt.Sprintf("bench deltas=%d thoughts=%d pace=%d crowd=%d.", o.deltas, o.thoughts, o.pace, o.crowd)
 }
 
-var orderPattern = regexp.MustCompile(`bench deltas=(\d+) thoughts=(\d+) pace=(\d+)\.`)
+var orderPattern = regexp.MustCompile(`bench deltas=(\d+) thoughts=(\d+) pace=(\d+) crowd=(\d+)\.`)
 
 // lastOrder is the one of the last prompt.
 func lastOrder(body []byte) (o order, ok bool) {
@@ -70,7 +73,7 @@ func lastOrder(body []byte) (o order, ok bool) {
 	if m == nil {
 		return o, false
 	}
-	for i, n := range []*int{&o.deltas, &o.thoughts, &o.pace} {
+	for i, n := range []*int{&o.deltas, &o.thoughts, &o.pace, &o.crowd} {
 		var err error
 		if *n, err = strconv.Atoi(string(m[i+1])); err != nil {
 			return o, false
@@ -123,7 +126,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, body []byte, o
 		return err
 	}
 	if o.pace > 0 {
-		return s.send(w, o)
+		return s.send(w, o, u.gather(o.crowd))
 	}
 	for name, values := range s.header {
 		w.Header()[name] = values
@@ -165,6 +168,21 @@ func (u *upstream) find(r *http.Request, body []byte, key streamKey, o order) (*
 	return s, whole, nil
 }
 
+// gather is closed when an answer may begin.
+func (u *upstream) gather(crowd int) <-chan struct{} {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.full == nil {
+		u.full = make(chan struct{})
+	}
+	full := u.full
+	if u.waiting++; u.waiting >= crowd {
+		close(full)
+		u.full, u.waiting = nil, 0
+	}
+	return full
+}
+
 func chunks(b []byte, size int) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		for len(b) > 0 {
@@ -179,7 +197,7 @@ func chunks(b []byte, size int) func(yield func([]byte) bool) {
 
 // send sends a stream at its pace on a connection that it takes over: net/http would spend more on a flush than all that
 // is measured, and two thousand streams share the machine with what they measure. Each delta is one chunk and one write.
-func (s *stream) send(w http.ResponseWriter, o order) error {
+func (s *stream) send(w http.ResponseWriter, o order, begin <-chan struct{}) error {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		return err
@@ -197,6 +215,12 @@ func (s *stream) send(w http.ResponseWriter, o order) error {
 		if !part.delta {
 			p.chunk(part.append(p.body[:0], func(n int) []byte { return texts[n] }, &sequence))
 			continue
+		}
+		if len(texts) == 0 {
+			if p.flush() != nil {
+				return nil // the client has gone
+			}
+			<-begin // or the end of this process: a crowd that loses a client never begins
 		}
 		var text []byte
 		for range s.share(len(texts), o.deltas) {
