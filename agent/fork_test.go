@@ -157,3 +157,34 @@ func TestFork(t *testing.T) {
 		}
 	})
 }
+
+// A prompt that was taken out of the queue stands behind the turn that runs and the one that waits: a fork at it would
+// have both, and run the second once more.
+func TestForkBehindARunningTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(concat(think("a"), []any{time.Hour / 2})...))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		var last Receipt
+		for _, words := range []string{"one", "two", "three"} {
+			var err error
+			if last, err = b.agent(id).Prompt(t.Context(), text(words)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if ok, err := b.agent(id).Cancel(t.Context(), last.Turn); !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		if fork, err := b.group.Fork(t.Context(), id, last.Message); !errors.Is(err, session.ErrUnfinished) {
+			t.Errorf("a fork at it: %+v, %v", fork, err)
+		}
+		time.Sleep(time.Hour) // all have ended
+		fork, err := b.group.Fork(t.Context(), id, last.Message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		st, err := b.agent(fork.ID).State(t.Context())
+		check(t, "its status", []any{st.Session.Status, err}, []any{session.Idle, nil})
+	})
+}

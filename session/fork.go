@@ -17,7 +17,8 @@ type Span struct {
 	Message MessageID `json:"message_id"` // the last message that is shared: what stands behind it is left out
 }
 
-// ErrUnfinished refuses a fork at a message that is not whole yet, or waits for its turn.
+// ErrUnfinished refuses a fork at a message that is not whole yet, waits for its turn, or was taken out of the queue
+// behind a turn that has not ended: the fork would have that turn, too.
 var ErrUnfinished = errors.New("the message is not finished yet")
 
 // place is where in the logs of a session something was said last.
@@ -52,12 +53,13 @@ func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 		}
 	}
 	var last place
+	ended := true // the turns before
 	for _, t := range v.Turns {
 		for i, m := range t.Messages {
 			if last = later(last, m.place); m.ID != message {
 				continue
 			}
-			if t.Queued() || t.End == nil && !t.whole(m) {
+			if !ended || t.Queued() || t.End == nil && !t.whole(m) {
 				return fork, true, ErrUnfinished
 			}
 			if t.End != nil && i == len(t.Messages)-1 {
@@ -67,6 +69,7 @@ func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 			return fork, true, nil
 		}
 		last = later(last, t.ended)
+		ended = ended && t.End != nil
 	}
 	return fork, false, nil
 }
