@@ -178,7 +178,7 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 		return nil, err
 	}
 	if told > 0 {
-		s.feed.seq = max(s.feed.seq, session.NextBase(told))
+		s.feed = newFeed(max(s.feed.seq, session.NextBase(told)))
 	}
 	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, busy: &s.busy}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done

@@ -61,11 +61,15 @@ func (s *state) compact(p passage, over func(error)) {
 		over(err)
 		return
 	}
+	s.tell(p.turn, Notice{Info, noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())})
+	if s.ended != nil { // the store failed; never in a turn, of which the log knows
+		over(s.ended)
+		return
+	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := &compacting{passage: p, choice: c, begun: time.Now(), said: make(chan summary, 1), stop: stop, over: over}
 	s.compacting = now
 	s.busy.Store(true)
-	s.tell(p.turn, Notice{Info, noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())})
 	req := &provider.Request{Model: c.model, System: askSummary, Decision: c.decision, Whole: true, Messages: []provider.Message{
 		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: p.text}}}}}
 	limits := s.cfg.patient(c.model.Provider)

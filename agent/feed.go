@@ -22,11 +22,12 @@ const (
 // feed tells updates to subscribers. It belongs to the agent's goroutine; only the subscriptions are shared.
 type feed struct {
 	seq    uint64 // of the last update
+	first  uint64 // what seq was when the session was loaded: whatever is told is above it
 	subs   []*Subscription
 	memory memory
 }
 
-func newFeed(seq uint64) feed { return feed{seq: seq, memory: memory{after: seq}} }
+func newFeed(seq uint64) feed { return feed{seq: seq, first: seq, memory: memory{after: seq}} }
 
 // publish never waits.
 func (f *feed) publish(u *Update) { f.grow(u, nil) }

@@ -217,7 +217,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 				s.storeFailed(err) // it may be gone all the same
 				return struct{}{}, err
 			}
-			s.tell("", SessionUpdate{Deleted: true})
+			s.publish("", SessionUpdate{Deleted: true})
 			s.end(ErrClosed)
 			return struct{}{}, nil
 		})

@@ -43,7 +43,7 @@ func (s *state) tellStart() {
 func (a *Agent) ToolsMissing(ctx context.Context, why string) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		s.tell("", Notice{Warning, noticeToolsMissing, why})
-		return struct{}{}, nil
+		return struct{}{}, s.ended
 	})
 	return err
 }

@@ -39,11 +39,5 @@ func (s *state) retell(providerID string) {
 		return
 	}
 	model := next.shown()
-	told := fact{"", nil, SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level}}
-	if s.view.LastSeq == 0 { // of a session that the log has told nothing of, the number would be used again after a restart
-		told.body = session.Setting{}
-	}
-	if err := s.record(told); err != nil {
-		s.log.Debug("the level in force is not told", "err", err)
-	}
+	s.tell("", SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level})
 }

@@ -141,6 +141,9 @@ func (s *state) record(facts ...fact) error {
 			entries = append(entries, session.Entry{Seq: told, Time: now, Turn: f.turn, Body: f.body})
 		}
 	}
+	if len(entries) == 0 && len(updates) > 0 && !s.numbered() {
+		entries = append(entries, session.Entry{Seq: updates[0].Seq, Time: now, Body: session.Setting{}}) // which changes nothing
+	}
 	if len(entries) > 0 {
 		if err := s.keep(entries); err != nil {
 			s.storeFailed(err)
@@ -203,7 +206,7 @@ func (s *state) storeFailed(err error) {
 // tellReadOnly tells people that nothing can be kept, under a number that the log may never know of.
 func (s *state) tellReadOnly(err error) {
 	s.failedToKeep = true
-	s.tell("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
+	s.publish("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
 }
 
 // storeTrouble is why the store failed, without a path of the machine.
@@ -216,8 +219,22 @@ func storeTrouble(err error) string {
 	return "the store failed"
 }
 
-// tell publishes what is not kept.
+// numbered reports whether the log knows that this process has told something. Until then the next process would begin
+// with the same numbers.
+func (s *state) numbered() bool { return s.view.LastSeq > s.feed.first }
+
+// tell publishes what is not kept, but for the first thing that is told: that is kept by its number.
 func (s *state) tell(turn session.TurnID, e Event) {
+	if s.numbered() {
+		s.publish(turn, e)
+		return
+	}
+	if err := s.record(fact{turn, nil, e}); err != nil { // which has ended the agent
+		s.log.Debug("an update is not told", "method", e.Method(), "err", err)
+	}
+}
+
+func (s *state) publish(turn session.TurnID, e Event) {
 	s.feed.seq++
 	s.feed.publish(&Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(time.Now()), Turn: turn, Event: e})
 }

@@ -283,7 +283,7 @@ func (a *Agent) Resume(ctx context.Context) error {
 		}
 		s.held = false
 		s.tellQueue()
-		return struct{}{}, nil
+		return struct{}{}, s.ended
 	})
 	return err
 }

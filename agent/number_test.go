@@ -1,0 +1,54 @@
+package agent
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// What is told first by a process may be something that no log keeps. Its number is not used again after a crash.
+func TestNumbersOfWhatIsNotKept(t *testing.T) {
+	for name, tells := range map[string]func(*bench, session.ID) error{
+		"tools that are missing": func(b *bench, id session.ID) error { return b.agent(id).ToolsMissing(b.Context(), "gone") },
+		"a summary that is begun": func(b *bench, id session.ID) error {
+			_, err := b.agent(id).Compact(b.Context())
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t)
+				defer b.close()
+				id := b.session("sim/claude", "")
+				b.turn(id, "one")
+				b.turn(id, "two")
+				store := &wounded{Store: b.store}
+				b.over(store)
+				sub, err := b.agent(id).Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := tells(b, id); err != nil {
+					t.Fatal(err)
+				}
+				told, err := sub.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				store.kill()
+				b.over(b.store)
+				snap, next, err := b.agent(id).AttachAfter(t.Context(), told.Seq, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer next.Close()
+				b.turn(id, "three")
+				u, err := next.Next(t.Context())
+				if err != nil || u.Seq <= told.Seq || u.Seq != snap.Seq+1 {
+					t.Errorf("after %d %s the next process tells %d behind %d, %v", told.Seq, told.Event.Method(), u.Seq, snap.Seq, err)
+				}
+			})
+		})
+	}
+}
