@@ -46,6 +46,24 @@ func (f *fake) Stream(ctx context.Context, req *provider.Request) iter.Seq2[prov
 	}
 }
 
+// telling is a provider of which no two summaries are the same.
+type telling struct{ *fake }
+
+func (p telling) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
+	said := p.fake.Stream(ctx, req)
+	if req.System != askSummary {
+		return said
+	}
+	return func(yield func(provider.Event, error) bool) {
+		p.mu.Lock()
+		n := len(p.requests)
+		p.mu.Unlock()
+		if yield(provider.End{Index: 1 << 20, Block: provider.Text{Text: fmt.Sprintf("Summary %d. ", n)}}, nil) {
+			said(yield)
+		}
+	}
+}
+
 func (f *fake) Wire(req *provider.Request) (json.RawMessage, error) {
 	return json.Marshal(map[string]any{"effort": req.Decision.Control.Effort})
 }

@@ -35,6 +35,7 @@ func drawPlan(t *rapid.T) plan {
 	p.acts = drawActs(t, 1, 25, []string{"prompt", "prompt", "prompt", "prompt", "prompt with a level", "prompt or reject", "cancel", "cancel one", "cancel nothing",
 		"set", "attach", "attach slow", "attach and detach", "read", "crash", "close", "resume", "idle", "compare", "wait", "history",
 		"prompt once", "prompt again", "leave", "come back",
+		"model", "prompt elsewhere", "compact", "compact", "compact", "stop compacting", "fork", "fork", "fork",
 		"steer", "run", "run", "run", "allow", "allow", "deny"}, []int{0, 0, 1, 20, 90, 1500, 70_000})
 	for range rapid.IntRange(0, 3).Draw(t, "wounds") {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
@@ -56,7 +57,7 @@ func drawReturns(t *rapid.T) plan {
 		p.calls = append(p.calls, slow)
 	}
 	p.acts = append([]act{{kind: "attach"}, {kind: "attach slow"}}, drawActs(t, 10, 60, []string{"prompt once", "prompt once", "prompt again", "cancel",
-		"attach", "attach slow", "read", "leave", "leave", "leave", "steer", "run", "run", "allow", "come back", "come back", "come back", "come back", "compare", "crash"},
+		"attach", "attach slow", "read", "leave", "leave", "leave", "steer", "run", "run", "allow", "come back", "come back", "come back", "come back", "compare", "crash", "compact", "prompt elsewhere"},
 		[]int{0, 1, 5, 10, 30})...)
 	if rapid.IntRange(0, 3).Draw(t, "wounded") == 0 {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
@@ -81,7 +82,7 @@ func drawTools(t *rapid.T) plan {
 		p.calls = append(p.calls, append(list, provider.Stop{Reason: provider.StopToolUse, Usage: provider.Usage{Input: 10, Output: 5}}))
 	}
 	p.acts = append([]act{{kind: "prompt", wait: 20 * time.Millisecond}, {kind: "attach"}}, drawActs(t, 10, 35, []string{"prompt", "steer", "steer",
-		"run", "run", "run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "allow", "deny", "attach", "leave", "come back", "compare",
+		"run", "run", "run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "allow", "deny", "model", "compact", "fork", "attach", "leave", "come back", "compare",
 		"cancel", "crash", "close", "idle"}, []int{5, 20, 20, 100, 2000, 70_000})...)
 	if rapid.IntRange(0, 2).Draw(t, "wounded") == 0 {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
@@ -196,7 +197,7 @@ func drawCall(t *rapid.T, call int) []any {
 	}
 	odd(7)
 	fail := func(e provider.Error) []any { e.API = "fake"; return append(list, &e) }
-	switch rapid.SampledFrom([]string{"stop", "stop", "stop", "stop", "cut off", "refusal", "pause", "overloaded", "overloaded", "limited", "bad", "repair",
+	switch rapid.SampledFrom([]string{"stop", "stop", "stop", "stop", "cut off", "refusal", "pause", "overloaded", "overloaded", "limited", "bad", "repair", "too long",
 		"cut", "stall", "panic", "foreign error"}).Draw(t, "end") {
 	case "stop":
 		return append(list, ended)
@@ -212,6 +213,8 @@ func drawCall(t *rapid.T, call int) []any {
 		return fail(provider.Error{Kind: provider.KindRateLimit, Status: 429, RetryAfter: 30 * time.Second})
 	case "bad":
 		return fail(provider.Error{Kind: provider.KindBadRequest, Status: 400})
+	case "too long":
+		return fail(provider.Error{Kind: provider.KindTooLong, Status: 400})
 	case "repair":
 		return fail(provider.Error{Kind: provider.KindBadRequest, Status: 400,
 			Repair: provider.Repair(rapid.SampledFrom([]string{"strip", "drop_block"}).Draw(t, "repair"))})

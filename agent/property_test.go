@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,10 +21,16 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// TestRandomLife leads a session through prompts, cancels, settings, watchers, crashes, failing disks and providers of
-// all manners, and holds what clients saw and what models were sent against the log. It leads 100 lives;
+// TestRandomLife leads a session through prompts, cancels, settings, models, summaries, forks, watchers, crashes, failing
+// disks and providers of all manners, and holds what clients saw and what models were sent against the log. It leads 100 lives;
 // -rapid.checks=1000 makes them more, here and in the others.
-func TestRandomLife(t *testing.T) { lead(t, drawPlan) }
+func TestRandomLife(t *testing.T) {
+	r := lead(t, drawPlan)
+	t.Logf("%d forks were made, %d summaries begun and %d kept", r.forks, r.summaries, r.kept)
+	if r.forks == 0 || r.kept == 0 {
+		t.Error("the plans do not reach all of these")
+	}
+}
 
 // TestRandomTools has models that call tools over and over, clients that run them or not, and crashes among all that.
 func TestRandomTools(t *testing.T) {
@@ -60,6 +67,7 @@ func lead(t *testing.T, draw func(*rapid.T) plan) (returns returns) {
 type returns struct {
 	followed, nothing, anew, prompts int
 	hosted, run, answers, steered    int
+	forks, summaries, kept           int
 }
 
 // life is a plan under way.
@@ -80,6 +88,7 @@ type life struct {
 	acked    []session.TurnID
 	ended    map[session.TurnID]bool // acknowledged to have ended
 	prompts  int
+	forks    []forked
 	once     []Prompt           // those with a stamp
 	receipts map[string]Receipt // of those that were acknowledged, by stamp
 }
@@ -93,7 +102,8 @@ type watcher struct {
 }
 
 func (p plan) live(ctx context.Context, returns *returns) (err error) {
-	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}})
+	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "openai", Vendor: "openai"},
+		{ID: "gemini", Vendor: "gemini"}, {ID: "deepseek", Vendor: "deepseek"}})
 	if err != nil {
 		return err
 	}
@@ -143,14 +153,18 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 
 func (l *life) start(catalog *registry.Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
-	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return l.fake },
+	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return telling{l.fake} },
 		Hosts: func(session.Session) []tool.Host { return []tool.Host{&l.hosted} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 
 // do runs f with the agent. What a failing store may answer is no fault of the agent's.
 func (l *life) do(f func(*Agent) error) error {
-	err := l.group.Do(l.ctx, l.id, f)
+	return excused(l.group.Do(l.ctx, l.id, f))
+}
+
+// excused is an error that a failing store does not account for.
+func excused(err error) error {
 	for _, allowed := range []error{session.ErrReadOnly, errDisk, errDead, ErrBusy, ErrNoTurn} {
 		if errors.Is(err, allowed) {
 			return nil
@@ -161,12 +175,15 @@ func (l *life) do(f func(*Agent) error) error {
 
 func (l *life) act(a act) error {
 	switch a.kind {
-	case "prompt", "prompt with a level", "prompt or reject":
+	case "prompt", "prompt with a level", "prompt or reject", "prompt elsewhere":
 		l.prompts++
 		p := text(fmt.Sprintf("prompt %d", l.prompts))
 		p.Reject = a.kind == "prompt or reject"
 		if a.kind == "prompt with a level" {
 			p.Override.Level = provider.Low
+		}
+		if a.kind == "prompt elsewhere" {
+			p.Override.Model = &lifeModels[a.n%len(lifeModels)]
 		}
 		return l.do(func(a *Agent) error {
 			r, err := a.Prompt(l.ctx, p)
@@ -227,6 +244,23 @@ func (l *life) act(a act) error {
 	case "set":
 		level := []provider.Level{provider.Low, provider.High, provider.Off}[a.n%3]
 		return l.do(func(a *Agent) error { _, err := a.Set(l.ctx, Change{Level: &level}); return err })
+	case "model":
+		return l.do(func(agent *Agent) error {
+			_, err := agent.Set(l.ctx, Change{Model: &lifeModels[a.n%len(lifeModels)]})
+			return err
+		})
+	case "compact":
+		return l.do(func(a *Agent) error {
+			over, err := a.Compact(l.ctx) // how it ends, the log says
+			if over != nil {
+				l.returns.summaries++
+			}
+			return err
+		})
+	case "stop compacting":
+		return l.do(func(a *Agent) error { return a.StopCompaction(l.ctx) })
+	case "fork":
+		return l.fork(a)
 	case "attach", "attach slow", "attach and detach":
 		return l.do(func(agent *Agent) error {
 			snap, sub, err := agent.Attach(l.ctx, a.n)
@@ -263,6 +297,98 @@ func (l *life) act(a act) error {
 		return l.do(func(agent *Agent) error { return pages(l.ctx, agent, a.n%5+1) })
 	}
 	return nil
+}
+
+// lifeModels are of four vendors and APIs. What they say has one form here: the adapters' part is shown elsewhere.
+var lifeModels = []session.ModelRef{{Provider: "anthropic", ID: "claude-opus-4-6"}, {Provider: "openai", ID: "gpt-5.6-sol"},
+	{Provider: "gemini", ID: "gemini-3.8-flash"}, {Provider: "deepseek", ID: "deepseek-v4-pro"}}
+
+// forked is a session that goes on from a message of the life's, and what was said up to there.
+type forked struct {
+	id   session.ID
+	said string
+}
+
+// fork goes on from one of the messages, or from the turns that have ended, and says something there.
+func (l *life) fork(a act) error {
+	history := func() (list []Message, err error) {
+		err = l.group.Do(l.ctx, l.id, func(agent *Agent) (err error) {
+			list, _, err = agent.History(l.ctx, Page{Limit: 1 << 20})
+			return err
+		})
+		return list, err
+	}
+	list, err := history()
+	if err != nil || len(list) == 0 {
+		return excused(err)
+	}
+	at := list[len(list)-1-a.n%min(len(list), 10)].ID
+	if a.n%4 == 0 {
+		return l.forkEnded()
+	}
+	s, err := l.group.Fork(l.ctx, l.id, at)
+	if errors.Is(err, session.ErrUnfinished) || errors.Is(err, ErrNoMessage) {
+		return nil // it is being written, or was void a moment later
+	}
+	if err == nil {
+		list, err = history() // what is shared has not changed since then
+	}
+	if err != nil {
+		return excused(err)
+	}
+	list = list[:1+slices.IndexFunc(list, func(m Message) bool { return m.ID == at })]
+	l.returns.forks++
+	f := forked{s.ID, saidIn(list)}
+	l.forks = append(l.forks, f)
+	if err := l.judgeFork(f); err != nil {
+		return err
+	}
+	return excused(l.group.Do(l.ctx, f.id, func(agent *Agent) error { _, err := agent.Prompt(l.ctx, text(aside)); return err }))
+}
+
+// forkEnded goes on from the turns that have ended.
+func (l *life) forkEnded() error {
+	s, err := l.group.Fork(l.ctx, l.id, "")
+	if err != nil {
+		return excused(err)
+	}
+	l.returns.forks++
+	return excused(l.group.Do(l.ctx, s.ID, func(a *Agent) error {
+		st, err := a.State(l.ctx)
+		if err == nil && st.Session.Status != session.Idle {
+			return fmt.Errorf("a fork of what has ended is %s", st.Session.Status)
+		}
+		return err
+	}))
+}
+
+// aside is what is said in forks.
+const aside = "in a fork"
+
+// judgeFork holds what a fork has against what its parent had.
+func (l *life) judgeFork(f forked) error {
+	var list []Message
+	err := l.group.Do(l.ctx, f.id, func(agent *Agent) (err error) {
+		list, _, err = agent.History(l.ctx, Page{Limit: 1 << 20})
+		return err
+	})
+	if err != nil {
+		return excused(err)
+	}
+	if has := saidIn(list); !strings.HasPrefix(has, f.said) {
+		return fmt.Errorf("fork %s has\n%s\nand was made of\n%s", f.id, has, f.said)
+	}
+	return nil
+}
+
+// saidIn is who said what, a line for each message.
+func saidIn(list []Message) string {
+	var b strings.Builder
+	for _, m := range list {
+		parts, err := json.Marshal(m.Parts)
+		fmt.Fprintf(&b, "%s %s %s %v\n", m.ID, m.Role, parts, err)
+	}
+	return b.String()
 }
 
 // lifeTools are those of a life: two of its clients, of which one is asked about, and two of a host.
@@ -521,7 +647,7 @@ func (l *life) compare() error {
 func foldDiff(live, replayed *session.View) string {
 	plain := func(v *session.View) string {
 		s := v.Session
-		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Allowed, v.LastSeq})
+		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Allowed, v.LastSeq, v.Compaction()})
 		if err != nil {
 			return err.Error()
 		}
@@ -607,7 +733,11 @@ func (l *life) finish() error {
 	if err != nil {
 		return err
 	}
-	for _, t := range view.Turns {
+	for i, t := range view.Turns {
+		if t, err = view.Whole(l.ctx, l.mem, t); err != nil { // also of what a summary stands for
+			return err
+		}
+		view.Turns[i] = t
 		if t.End == nil {
 			return fmt.Errorf("turn %s has no end", t.ID)
 		}
@@ -652,13 +782,31 @@ func (l *life) finish() error {
 		}
 		at += i + 1
 	}
+	for _, f := range l.forks {
+		if err := l.judgeFork(f); err != nil {
+			return err
+		}
+	}
+	if view.Compaction() != nil {
+		l.returns.kept++
+	}
 	if err := l.sequence(); err != nil {
 		return err
 	}
 	if err := sums(l.ctx, l.mem, l.id); err != nil {
 		return err
 	}
-	return l.requests(view)
+	entries, err := l.mem.Entries(l.ctx, l.id, 0, 1<<20)
+	if err != nil {
+		return err
+	}
+	prompts := make(map[session.TurnID]string)
+	for _, e := range entries {
+		if p, ok := e.Body.(session.Prompt); ok {
+			prompts[e.Turn] = p.Content[0].(provider.Text).Text
+		}
+	}
+	return l.requests(view, prompts)
 }
 
 // sums holds the usage of turns against their calls in the log, and that of the session against its turns.
@@ -675,6 +823,8 @@ func sums(ctx context.Context, store session.Store, id session.ID) error {
 			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
 		case session.Retry:
 			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
+		case session.Compaction:
+			all = all.Add(b.Usage)
 		case session.TurnEnd:
 			if !equal(b.Usage, calls[e.Turn]) {
 				return fmt.Errorf("turn %s used %s, its calls %s", e.Turn, show(b.Usage), show(calls[e.Turn]))

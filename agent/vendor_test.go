@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -10,8 +11,8 @@ import (
 )
 
 // requests judges what was sent: each request by itself as a strict vendor would, and that what one of them says of
-// earlier turns is said by all later ones.
-func (l *life) requests(view *session.View) error {
+// earlier turns is said by all later ones, but for what a summary stands for.
+func (l *life) requests(view *session.View, prompts map[session.TurnID]string) error {
 	refused := make(map[string]int) // prompt of a refused turn: the last request that may have it
 	asked := func(m provider.Message) string {
 		if t, ok := m.Blocks[0].(provider.Text); ok && m.Role == provider.User {
@@ -22,22 +23,29 @@ func (l *life) requests(view *session.View) error {
 	steered := make(map[string]bool) // prompts that stand inside the turn of another
 	for _, t := range view.Turns {
 		if t.Into != "" {
-			steered[t.Prompt.Content[0].(provider.Text).Text] = true
+			steered[prompts[t.ID]] = true
 		}
 		if t.End.StopReason == string(provider.StopRefusal) {
-			refused[t.Prompt.Content[0].(provider.Text).Text] = -1
+			refused[prompts[t.ID]] = -1
 		}
 	}
 	var before []provider.Message // of the turns before that of the last request
+	summary := ""                 // that the last request had in place of what was said first
 	for i, req := range l.fake.requests {
 		if err := acceptable(req.Messages); err != nil {
 			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
+		}
+		if req.System == askSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), aside) }) {
+			continue
+		}
+		if first := asked(req.Messages[0]); strings.HasPrefix(first, aboveSummary) && first != summary {
+			before, summary = nil, first
 		}
 		if len(before) > len(req.Messages) || len(before) > 0 && !reflect.DeepEqual(before, req.Messages[:len(before)]) {
 			return fmt.Errorf("request %d has not what was sent before:\n%+v\n%+v", i, req.Messages, before)
 		}
 		own := len(req.Messages) - 1
-		for !strings.HasPrefix(asked(req.Messages[own]), "prompt") || steered[asked(req.Messages[own])] {
+		for own > 0 && (!strings.HasPrefix(asked(req.Messages[own]), "prompt") || steered[asked(req.Messages[own])]) {
 			own--
 		}
 		for _, m := range req.Messages[:own] {
