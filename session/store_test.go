@@ -369,7 +369,7 @@ func testOpenTurns(t *testing.T, s Store) {
 func stored(t testing.TB, s Store, id ID, want []Growth) {
 	t.Helper()
 	var got []Growth
-	for range 300 {
+	for range 6000 { // a bound for failures: a busy disk takes its time
 		var err error
 		if got, err = s.Checkpoints(t.Context(), id); err != nil {
 			t.Fatal(err)

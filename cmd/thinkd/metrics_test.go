@@ -64,7 +64,7 @@ func TestMetrics(t *testing.T) {
 		}
 		return list
 	}
-	for begun := time.Now(); len(missing()) > 0 && time.Since(begun) < 5*time.Second; { // the turn's end is told a moment before it is over
+	for begun := time.Now(); len(missing()) > 0 && time.Since(begun) < patience; { // the turn's end is told a moment before it is over
 		time.Sleep(20 * time.Millisecond)
 	}
 	for _, line := range missing() {
