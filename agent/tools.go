@@ -225,7 +225,13 @@ func (s *state) runOn(host tool.Host, c *toolCall) {
 				result = tool.Failed(call.ID, "the tool failed by an internal error "+ref)
 			}
 			c.output.close()
-			rd.news <- func() { s.finish(c, result) }
+			rd.news <- func() {
+				if s.ctx.Err() != nil { // the agent is to end, and that is what ended the call
+					s.interrupt()
+					return
+				}
+				s.finish(c, result)
+			}
 		}()
 		result = host.Run(ctx, call, c.output.add)
 	})
