@@ -100,11 +100,16 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 	var text strings.Builder
 	var last *provider.Stop
 	var err error
+	said := 0
 	for event, failed := range c.provider.Stream(ctx, req) {
 		quiet.Reset(limits.QuietBytes)
 		switch ev := event.(type) {
 		case provider.Delta:
 			guess.hear(provider.KindText, ev.Text)
+			if said += len(ev.Text); said > maxSummary {
+				failed = &provider.Error{Provider: c.model.Provider, Kind: provider.KindBadRequest,
+					Message: fmt.Sprintf("the summary and its thinking are longer than %d bytes", maxSummary)}
+			}
 		case provider.End:
 			if said, ok := ev.Block.(provider.Text); ok {
 				text.WriteString(said.Text)

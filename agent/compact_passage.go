@@ -14,10 +14,11 @@ const (
 	keptAsked = 10
 )
 
-// Bounds of what a summary is made from.
+// Bounds of what a summary is made from, and of what comes.
 const (
 	maxResultSummed = 4 << 10   // bytes of a result of a tool
 	maxSummed       = 400 << 10 // bytes in all, where the window is not known
+	maxSummary      = 256 << 10 // bytes of thinking and text that come: some models repeat themselves for ever
 	perTokenSummed  = 2         // bytes for each token of the window: text of any script fits
 )
 

@@ -573,3 +573,31 @@ func TestOverflowOfEachAPI(t *testing.T) {
 		})
 	}
 }
+
+// A model that repeats itself for ever makes no summary: the turns stay as they are, and the memory too.
+func TestSummaryWithoutEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 1000)
+		defer b.close()
+		b.turn(id, "one")
+		b.turn(id, "two")
+		said := 0
+		b.fake.scripts = []script{func(_ context.Context, yield func(provider.Event, error) bool) {
+			for ok := yield(provider.Begin{Index: 0, Block: provider.Thinking{}}, nil); ok; said += 1000 {
+				ok = yield(provider.Delta{Index: 0, Text: strings.Repeat("x", 1000)}, nil)
+			}
+		}}
+		over, err := b.agent(id).Compact(t.Context())
+		if err != nil || over == nil {
+			t.Fatal(over, err)
+		}
+		if e, ok := errors.AsType[*provider.Error](<-over); !ok || e.Kind != provider.KindBadRequest {
+			t.Errorf("it ends with %v", e)
+		}
+		if said > maxSummary+2000 {
+			t.Errorf("it was heard for %d bytes", said)
+		}
+		check(t, "the session goes on", b.turn(id, "three").End.StopReason, "end_turn")
+		check(t, "with all that was said", len(b.fake.requests[3].Messages), 5)
+	})
+}
