@@ -101,7 +101,7 @@ func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string) 
 	if e := encoded(resp); e != "" {
 		return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is %s-encoded, which was not asked for", clean(e, 40)))
 	}
-	body := bufio.NewReaderSize(resp.Body, 64<<10)
+	body := bufio.NewReaderSize(resp.Body, 512) // longer reads go through it
 	declared, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if err != nil {
 		declared = "" // judged by its first byte, as if there were none

@@ -1,33 +1,54 @@
 package provider
 
 import (
+	"context"
 	"errors"
+	"io"
 	"iter"
+	"net/http"
 	"time"
 )
 
 // Teller hands the events of one exchange to the loop over them. It is for adapters, and for one goroutine.
 type Teller struct {
 	yield func(Event, error) bool
-	last  time.Time // of the last event
+	told  bool      // an event was told since the answer was last read from
+	last  time.Time // of the last event before that
 }
 
 // ErrLeft says that the loop was left: nothing more may be told.
 var ErrLeft = errors.New("the loop was left")
 
 // Exchange makes a sequence of a run, which tells its events and returns nil behind its Stop, or the error that it
-// ends with.
-func Exchange(run func(*Teller) error) iter.Seq2[Event, error] {
+// ends with. The run's context ends with it.
+func Exchange(ctx context.Context, run func(context.Context, *Teller) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if err := run(&Teller{yield: yield}); err != nil && err != ErrLeft {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if err := run(ctx, &Teller{yield: yield}); err != nil && err != ErrLeft {
 			yield(nil, err)
 		}
 	}
 }
 
+// Answered tells that an answer of 2xx came, and the notices on its request. Then it is as [Caller.Form]; what is read
+// from the reader keeps t's time. An error may be ErrLeft.
+func (c *Caller) Answered(ctx context.Context, t *Teller, resp *http.Response, notices []Notice, streams string) (Form, io.Reader, error) {
+	if err := t.Alive(); err != nil {
+		return 0, nil, err
+	}
+	for _, n := range notices {
+		if err := t.Emit(n); err != nil {
+			return 0, nil, err
+		}
+	}
+	form, body, err := c.Form(ctx, resp, streams)
+	return form, t.timed(body), err
+}
+
 // Emit tells an event. The error is ErrLeft.
 func (t *Teller) Emit(ev Event) error {
-	t.last = time.Now()
+	t.told = true
 	if !t.yield(ev, nil) {
 		return ErrLeft
 	}
@@ -36,8 +57,24 @@ func (t *Teller) Emit(ev Event) error {
 
 // Alive tells that something came, at most once a second. The error is ErrLeft.
 func (t *Teller) Alive() error {
-	if time.Since(t.last) >= time.Second {
+	if !t.told && time.Since(t.last) >= time.Second {
 		return t.Emit(Alive{})
 	}
 	return nil
+}
+
+// timed is r, before each read of which t looks at the clock: what was told since the one before was told by then, and
+// reading is what takes its time. So a read that brings a hundred events costs one look.
+func (t *Teller) timed(r io.Reader) io.Reader { return &timed{r, t} }
+
+type timed struct {
+	in io.Reader
+	t  *Teller
+}
+
+func (r *timed) Read(p []byte) (int, error) {
+	if r.t.told {
+		r.t.told, r.t.last = false, time.Now()
+	}
+	return r.in.Read(p)
 }

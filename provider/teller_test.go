@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -19,7 +20,7 @@ func TestExchange(t *testing.T) {
 		{"left", 1, 1, 0},
 	} {
 		var events, errs int
-		for _, err := range Exchange(func(t *Teller) error {
+		for _, err := range Exchange(t.Context(), func(_ context.Context, t *Teller) error {
 			for range 2 {
 				if err := t.Emit(Notice{}); err != nil {
 					return err
@@ -42,15 +43,26 @@ func TestExchange(t *testing.T) {
 	}
 }
 
+// slow is an answer of which something comes ten times a second.
+type slow struct{}
+
+func (slow) Read(p []byte) (int, error) {
+	time.Sleep(100 * time.Millisecond)
+	return len(p), nil
+}
+
 func TestAliveOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
-		for range Exchange(func(teller *Teller) error {
+		for range Exchange(t.Context(), func(_ context.Context, teller *Teller) error {
+			answer := teller.timed(slow{})
 			for range 30 {
 				if err := teller.Alive(); err != nil {
 					return err
 				}
-				time.Sleep(100 * time.Millisecond)
+				if _, err := answer.Read(nil); err != nil {
+					return err
+				}
 			}
 			return nil
 		}) {

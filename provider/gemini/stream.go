@@ -28,7 +28,6 @@ type reply struct {
 	next   int  // our number of the next block
 	run    *run // the parts that a block is being made of; nil: none
 	calls  int
-	told   bool // the request's notices were
 	wholly bool // the answer came whole: times mean nothing
 	shown  bool // a block of any kind came
 
@@ -67,10 +66,8 @@ func (r *reply) hop(ctx context.Context) error {
 	defer resp.Body.Close()
 	r.resp = resp
 	r.stop.RequestID = r.api.caller.RequestID(resp.Header)
-	if err := r.begin(); err != nil {
-		return err
-	}
-	form, in, err := r.api.caller.Form(ctx, resp, "text/event-stream")
+	form, in, err := r.api.caller.Answered(ctx, r.Teller, resp, r.call.notices, "text/event-stream")
+	r.call.notices = nil // once is enough
 	switch {
 	case err != nil:
 		return err
@@ -82,23 +79,6 @@ func (r *reply) hop(ctx context.Context) error {
 	r.caughtUp()
 	r.usage.hop()
 	return err
-}
-
-// begin tells that an answer came, and the notices on the request, once.
-func (r *reply) begin() error {
-	if r.told {
-		return r.Alive()
-	}
-	r.told = true
-	if err := r.Emit(provider.Alive{}); err != nil {
-		return err
-	}
-	for _, n := range r.call.notices {
-		if err := r.Emit(n); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // events reads a stream to the end of its body. There is no terminal event: it is whole if a finish reason came.

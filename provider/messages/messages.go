@@ -124,7 +124,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(func(t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return provider.Exchange(ctx, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
@@ -135,23 +135,13 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	if err != nil {
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	resp, err := a.caller.Post(ctx, a.base+"/v1/messages", call.header, call.body)
 	if err != nil {
 		return repairable(err, call, req)
 	}
 	defer resp.Body.Close()
 	r := a.newReply(resp, call, t)
-	if err := r.Emit(provider.Alive{}); err != nil {
-		return err
-	}
-	for _, n := range call.notices {
-		if err := r.Emit(n); err != nil {
-			return err
-		}
-	}
-	form, body, err := a.caller.Form(ctx, resp, "text/event-stream")
+	form, body, err := a.caller.Answered(ctx, t, resp, call.notices, "text/event-stream")
 	if err != nil {
 		return err
 	}
