@@ -41,6 +41,8 @@ type reply struct {
 	splitter *thinktag.Splitter // of the text; nil: not looked for
 	stencil  provider.Stencil   // of the object before, which had nothing but text of this kind:
 	kind     provider.BlockKind
+	like     bool // the object that comes next is like it, and this is its text:
+	piece    gjson.Result
 	mistaken strings.Builder // all that was taken for thinking by the start alone
 	learned  bool            // the model is known to begin with thinking
 	wholly   bool            // the answer came whole: times mean nothing
@@ -74,7 +76,7 @@ func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *rep
 // that stands without "data:" as it is, and puts one together that goes over several lines.
 func (r *reply) read(ctx context.Context, body io.Reader) error {
 	came := false
-	for ev, err := range sse.Read(body) {
+	for ev, err := range sse.Lines(body, r.known) {
 		switch {
 		case errors.Is(err, sse.ErrTooLong):
 			return r.api.caller.NoAnswer(r.resp, err.Error())
@@ -82,6 +84,9 @@ func (r *reply) read(ctx context.Context, body io.Reader) error {
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
 			err = r.Alive()
+		case r.like:
+			came, r.like = true, false
+			err = r.again(r.piece)
 		case !gjson.ValidBytes(ev.Data):
 			came = true // the connection broke inside of it: JSON that is not whole comes last
 		default:
@@ -101,16 +106,25 @@ func (r *reply) read(ctx context.Context, body io.Reader) error {
 	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
 }
 
+// known reports whether a line is the object before with another text, as most are.
+func (r *reply) known(line []byte) bool {
+	r.piece, r.like = r.stencil.Match(line)
+	r.like = r.like && utf8.ValidString(r.piece.Raw)
+	return r.like
+}
+
+// again takes in the text of an object that is the one before but for it.
+func (r *reply) again(piece gjson.Result) error {
+	if err := r.text(r.kind, piece); err != nil {
+		return err
+	}
+	return r.Alive()
+}
+
 // object takes in one object of the stream. It may carry thinking, text and calls together, in that order.
 func (r *reply) object(data []byte) error {
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
-	}
-	if piece, ok := r.stencil.Match(data); ok {
-		if err := r.text(r.kind, piece); err != nil {
-			return err
-		}
-		return r.Alive()
 	}
 	r.stencil.Clear()
 	root := gjson.ParseBytes(data)

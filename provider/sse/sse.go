@@ -50,8 +50,14 @@ type Event struct {
 // Read yields the events of r as they come. An error of r other than io.EOF, or [ErrTooLong], comes last. The sequence
 // can be used once.
 func Read(r io.Reader) iter.Seq2[Event, error] {
+	return Lines(r, func([]byte) bool { return false })
+}
+
+// Lines is Read for an answer that is bare JSON, one value a line. What known says yes to is one, and is told next
+// without a look at it.
+func Lines(r io.Reader, known func(line []byte) bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		d := decoder{in: r, buf: make([]byte, usual), first: true}
+		d := decoder{in: r, whole: known, buf: make([]byte, usual), first: true}
 		for {
 			ev, err := d.next()
 			if err == io.EOF {
@@ -70,8 +76,9 @@ func Read(r io.Reader) iter.Seq2[Event, error] {
 //	buf: ... [data so far] ... [the line at hand ... ][not looked at ...] free
 //	         from       to     line             looked              end
 type decoder struct {
-	in  io.Reader
-	err error // of in, behind what is in buf
+	in    io.Reader
+	err   error                  // of in, behind what is in buf
+	whole func(line []byte) bool // a line is known to be JSON
 
 	buf                         []byte
 	from, to, line, looked, end int
@@ -233,7 +240,7 @@ func known(field []byte) bool {
 // json handles a line without "data:". Whole JSON is told at once, the beginning of one that goes over several lines
 // is kept until a blank line or a line of the stream's own. Within an event with data it is an unknown field.
 func (d *decoder) json(line []byte, stop int) (Event, bool) {
-	if json.Valid(line) {
+	if d.whole(line) || json.Valid(line) {
 		return Event{Kind: Bare, Data: line}, true
 	}
 	if !d.data {
