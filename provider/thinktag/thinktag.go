@@ -315,12 +315,20 @@ func (s *Splitter) sayLines(out []Piece, flush bool) []Piece {
 
 // begun is the length of the longest end of text that may be the beginning of tag.
 func begun(text, tag string) int {
-	for n := min(len(text), len(tag)-1); n > 0; n-- {
-		if strings.HasSuffix(text, tag[:n]) {
-			return n
-		}
+	if tag == "" {
+		return 0
 	}
-	return 0
+	end := text[max(0, len(text)-len(tag)+1):]
+	for {
+		n := strings.IndexByte(end, tag[0])
+		if n < 0 {
+			return 0
+		}
+		if end = end[n:]; strings.HasPrefix(tag, end) {
+			return len(end)
+		}
+		end = end[1:]
+	}
 }
 
 // Split parts a text that is there as a whole.
