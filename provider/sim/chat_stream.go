@@ -2,26 +2,13 @@ package sim
 
 import (
 	"encoding/json"
-	"errors"
-	"net/http"
 	"strings"
 )
 
 // streamChat sends an answer as chunks.
 func (ex *exchange) streamChat(r *chatReply, p *player) {
-	ex.w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
-	ex.w.WriteHeader(http.StatusOK)
 	s := &chatStream{player: p, reply: r, host: r.call.host}
-	switch err := s.run(); {
-	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
-		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
-		p.cutOff()
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case p.answer.Fault.refuses():
-		s.fail(p.answer.Fault, ex.id)
-	}
+	ex.stream(p, "text/event-stream; charset=utf-8", s.run, func(f Fault) { s.fail(f, ex.id) })
 }
 
 // chatStream is one answer on its way.
@@ -346,30 +333,13 @@ func (ex *exchange) wholeChat(r *chatReply, p *player) {
 	for _, part := range r.parts {
 		endless = endless || part.Endless
 	}
-	if endless { // an answer without end never comes whole
-		<-p.ctx.Done()
-		return
-	}
-	if p.gap > 0 && p.sleep(p.gap*10) != nil {
+	if !p.compose(10, endless) {
 		return
 	}
 	ex.w.Header().Set("Content-Type", "application/json")
 	body := mustJSON(map[string]any{"id": r.id, "object": "chat.completion", "created": 1, "model": r.call.model.id,
 		"choices": []any{map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish}}, "usage": r.usage()})
-	if !p.answer.Fault.breaks() {
-		p.write(body) // a client that has gone needs no answer
-		return
-	}
-	if p.left < 0 {
-		body = body[:len(body)/2]
-	}
-	err := p.write(body)
-	switch {
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
-		p.cutOff()
-	}
+	ex.sendWhole(body, p)
 }
 
 // message is the answer's message as a whole.

@@ -2,11 +2,8 @@ package sim
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
-	"time"
 )
 
 // geminiReply is an answer in full, before it is sent.
@@ -191,23 +188,15 @@ type geminiStream struct {
 
 // streamGemini sends an answer in chunks: as events, or as a list where alt=sse was left out.
 func (ex *exchange) streamGemini(r *geminiReply, p *player, events bool) {
-	ex.w.Header().Set("Content-Type", "application/json; charset=UTF-8")
+	mime := "application/json; charset=UTF-8"
 	if events {
-		ex.w.Header().Set("Content-Type", "text/event-stream")
+		mime = "text/event-stream"
 	}
-	ex.w.WriteHeader(http.StatusOK)
 	s := &geminiStream{player: p, reply: r, sse: events}
-	switch err := s.run(); {
-	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
-		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
-		p.cutOff()
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case p.answer.Fault.refuses():
-		e := geminiFaults[p.answer.Fault]
-		s.send(e.body(p.answer.Fault)) // the last word either way
-	}
+	ex.stream(p, mime, s.run, func(f Fault) {
+		e := geminiFaults[f]
+		s.send(e.body(f))
+	})
 }
 
 func (s *geminiStream) run() error {
@@ -284,10 +273,7 @@ func (s *geminiStream) piece(i int, p geminiPiece) error {
 
 // send writes one chunk, as an event or as the next of the list.
 func (s *geminiStream) send(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
+	data := mustJSON(v)
 	b := []byte("data: ")
 	if !s.sse {
 		b = []byte(",\r\n")
@@ -324,36 +310,16 @@ func (ex *exchange) wholeGemini(r *geminiReply, p *player) {
 		}
 		parts = joinPart(r.call, parts, piece.part)
 	}
-	if endless { // an answer without end never comes whole
-		<-p.ctx.Done()
-		return
-	}
-	if p.gap > 0 && p.sleep(p.gap*time.Duration(len(r.pieces))) != nil {
+	if !p.compose(len(r.pieces), endless) {
 		return
 	}
 	candidate := map[string]any{"content": modelContent(parts...), "finishReason": r.reason}
 	if r.reason == "CONTINUATION" {
 		candidate["continuationToken"] = r.call.continuation(len(r.pieces))
 	}
-	body, err := json.Marshal(r.chunk(candidate, thought, output))
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
+	body := mustJSON(r.chunk(candidate, thought, output))
 	ex.w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	if !p.answer.Fault.breaks() {
-		p.write(body) // a client that has gone needs no answer
-		return
-	}
-	if p.left < 0 {
-		body = body[:len(body)/2]
-	}
-	err = p.write(body)
-	switch {
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
-		p.cutOff()
-	}
+	ex.sendWhole(body, p)
 }
 
 // joinPart adds a part to a list, text to text of the same kind. A signature comes to stand on the whole.

@@ -1,32 +1,18 @@
 package sim
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
-	"time"
 )
 
 // streamReply sends an answer as server-sent events. [docs: streaming]
 func (ex *exchange) streamReply(r *messagesReply, p *player) {
-	h := ex.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	ex.w.WriteHeader(http.StatusOK)
+	ex.w.Header().Set("Cache-Control", "no-cache")
 	s := &messagesStream{player: p, reply: r}
-	switch err := s.run(); {
-	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
-		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
-		p.cutOff()
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case p.answer.Fault.refuses():
-		e := messagesFaults[p.answer.Fault]
-		s.event("error", map[string]any{"type": "error", "error": map[string]any{"type": e.kind, "message": e.text}}) // the last word either way
-	}
+	ex.stream(p, "text/event-stream; charset=utf-8", s.run, func(f Fault) {
+		e := messagesFaults[f]
+		s.event("error", map[string]any{"type": "error", "error": map[string]any{"type": e.kind, "message": e.text}})
+	})
 }
 
 // messagesStream is one answer on its way.
@@ -213,15 +199,7 @@ func (s *messagesStream) noise(i int) error {
 }
 
 func (s *messagesStream) event(name string, v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
-	s.buf = append(s.buf[:0], "event: "...)
-	s.buf = append(s.buf, name...)
-	s.buf = append(s.buf, "\ndata: "...)
-	s.buf = append(s.buf, data...)
-	s.buf = append(s.buf, "\n\n"...)
+	s.buf = appendEvent(s.buf[:0], name, v)
 	return s.write(s.buf)
 }
 
@@ -231,11 +209,7 @@ func (ex *exchange) wholeReply(r *messagesReply, p *player) {
 	for _, b := range r.blocks {
 		endless = endless || b.Endless
 	}
-	if endless { // an answer without end never comes whole
-		<-p.ctx.Done()
-		return
-	}
-	if p.gap > 0 && p.sleep(p.gap*time.Duration(r.count())) != nil {
+	if !p.compose(r.count(), endless) {
 		return
 	}
 	content := []any{}
@@ -248,9 +222,6 @@ func (ex *exchange) wholeReply(r *messagesReply, p *player) {
 	}
 	r.tellEdits(m)
 	ex.w.Header().Set("Content-Type", "application/json")
-	body, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
+	body := mustJSON(m)
 	ex.sendWhole(body, p)
 }

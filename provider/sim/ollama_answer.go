@@ -2,10 +2,7 @@ package sim
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
-	"time"
 )
 
 // ollamaReply is an answer in full, before it is sent: pieces, each with the message that brings it.
@@ -130,20 +127,11 @@ type ollamaStream struct {
 
 // streamOllama sends an answer as one object a line.
 func (ex *exchange) streamOllama(r *ollamaReply, p *player) {
-	ex.w.Header().Set("Content-Type", "application/x-ndjson")
-	ex.w.WriteHeader(http.StatusOK)
 	s := &ollamaStream{player: p, reply: r}
-	switch err := s.run(); {
-	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
-		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
-		p.cutOff()
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case p.answer.Fault.refuses():
-		e := ollamaFaults[p.answer.Fault]
-		s.line(e.body()) // the last word either way
-	}
+	ex.stream(p, "application/x-ndjson", s.run, func(f Fault) {
+		e := ollamaFaults[f]
+		s.line(e.body())
+	})
 }
 
 func (s *ollamaStream) run() error {
@@ -182,10 +170,7 @@ func (s *ollamaStream) run() error {
 }
 
 func (s *ollamaStream) line(v any) error {
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
+	data := mustJSON(v)
 	return s.write(append(data, '\n'))
 }
 
@@ -211,30 +196,10 @@ func (ex *exchange) wholeOllama(r *ollamaReply, p *player) {
 	if len(calls) > 0 {
 		message["tool_calls"] = calls
 	}
-	if endless { // an answer without end never comes whole
-		<-p.ctx.Done()
+	if !p.compose(len(r.pieces), endless) {
 		return
 	}
-	if p.gap > 0 && p.sleep(p.gap*time.Duration(len(r.pieces))) != nil {
-		return
-	}
-	body, err := json.Marshal(r.done(message, output))
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
+	body := mustJSON(r.done(message, output))
 	ex.w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if !p.answer.Fault.breaks() {
-		p.write(body) // a client that has gone needs no answer
-		return
-	}
-	if p.left < 0 {
-		body = body[:len(body)/2]
-	}
-	err = p.write(body)
-	switch {
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
-		p.cutOff()
-	}
+	ex.sendWhole(body, p)
 }

@@ -192,6 +192,42 @@ func (ex *exchange) zipped(p *player) (end func()) {
 	return func() { z.Close() } // nobody is left to hear of an error
 }
 
+// stream sends an answer as a stream of a type: run sends it, and fail says what its fault stands for, where that is a
+// failure that is told, which is the last word either way.
+func (ex *exchange) stream(p *player, mime string, run func() error, fail func(Fault)) {
+	ex.w.Header().Set("Content-Type", mime)
+	ex.w.WriteHeader(http.StatusOK)
+	switch err := run(); {
+	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
+		// The answer is out, or the client is gone.
+	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
+		p.cutOff()
+	case p.answer.Fault == FaultStall:
+		p.silence()
+	case p.answer.Fault.refuses():
+		fail(p.answer.Fault)
+	}
+}
+
+// appendEvent adds a server-sent event to b.
+func appendEvent(b []byte, name string, v any) []byte {
+	b = append(b, "event: "...)
+	b = append(b, name...)
+	b = append(b, "\ndata: "...)
+	b = append(b, mustJSON(v)...)
+	return append(b, "\n\n"...)
+}
+
+// compose takes as long as the stream of an answer would, and reports whether the client waited for it. An answer
+// without end never comes whole.
+func (p *player) compose(deltas int, endless bool) bool {
+	if endless {
+		<-p.ctx.Done()
+		return false
+	}
+	return p.gap == 0 || p.sleep(p.gap*time.Duration(deltas)) == nil
+}
+
 // sendWhole sends an answer that is one JSON value, or as much of it as its fault lets through.
 func (ex *exchange) sendWhole(body []byte, p *player) {
 	if !p.answer.Fault.breaks() {

@@ -2,37 +2,23 @@ package sim
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
-	"time"
 )
 
 // streamResponses sends an answer as server-sent events. [docs: streaming-responses]
 func (ex *exchange) streamResponses(r *responsesReply, p *player) {
-	h := ex.w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("Cache-Control", "no-cache")
-	ex.w.WriteHeader(http.StatusOK)
+	ex.w.Header().Set("Cache-Control", "no-cache")
 	s := &responsesStream{player: p, reply: r}
-	switch err := s.run(); {
-	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
-		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
-		p.cutOff()
-	case p.answer.Fault == FaultStall:
-		p.silence()
-	case p.answer.Fault.refuses():
-		e := responsesFaults[p.answer.Fault]
+	ex.stream(p, "text/event-stream; charset=utf-8", s.run, func(f Fault) {
+		e := responsesFaults[f]
 		if s.event("error", map[string]any{"error": e.object()}) != nil {
 			return
 		}
 		failed := r.response("failed", []any{}, nil)
 		failed["error"] = map[string]any{"code": e.code, "message": e.text}
-		s.event("response.failed", map[string]any{"response": failed}) // the last word either way
-	}
+		s.event("response.failed", map[string]any{"response": failed})
+	})
 }
 
 // responsesStream is one answer on its way.
@@ -245,15 +231,7 @@ func (s *responsesStream) noise(i int) error {
 func (s *responsesStream) event(name string, v map[string]any) error {
 	v["type"], v["sequence_number"] = name, s.sequence
 	s.sequence++
-	data, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
-	s.buf = append(s.buf[:0], "event: "...)
-	s.buf = append(s.buf, name...)
-	s.buf = append(s.buf, "\ndata: "...)
-	s.buf = append(s.buf, data...)
-	s.buf = append(s.buf, "\n\n"...)
+	s.buf = appendEvent(s.buf[:0], name, v)
 	return s.write(s.buf)
 }
 
@@ -263,17 +241,10 @@ func (ex *exchange) wholeResponses(r *responsesReply, p *player) {
 	for _, o := range r.items {
 		endless = endless || o.endless
 	}
-	if endless { // an answer without end never comes whole
-		<-p.ctx.Done()
+	if !p.compose(r.count(), endless) {
 		return
 	}
-	if p.gap > 0 && p.sleep(p.gap*time.Duration(r.count())) != nil {
-		return
-	}
-	body, err := json.Marshal(r.final(false))
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
+	body := mustJSON(r.final(false))
 	ex.w.Header().Set("Content-Type", "application/json")
 	ex.sendWhole(body, p)
 }
