@@ -194,6 +194,14 @@ func (s *wsClient) until(what string, look func() bool) {
 
 func (s *wsClient) must(method string, params, result any) {
 	s.t.Helper()
+	if err := s.call(method, params, result); err != nil {
+		s.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// call is must for what may be refused.
+func (s *wsClient) call(method string, params, result any) error {
+	s.t.Helper()
 	s.next++
 	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.next, "method": method, "params": params})
 	if err != nil {
@@ -204,9 +212,7 @@ func (s *wsClient) must(method string, params, result any) {
 	}
 	var m message
 	s.until(method, func() (ok bool) { m, ok = s.answers[s.next]; return ok })
-	if err := settle(m, result); err != nil {
-		s.t.Fatalf("%s: %v", method, err)
-	}
+	return settle(m, result)
 }
 
 func (s *wsClient) turnEnd() (end update) {
