@@ -64,6 +64,7 @@ func TestReports(t *testing.T) {
 		select {
 		case <-time.After(3 * time.Second):
 		case <-ctx.Done():
+			time.Sleep(time.Millisecond) // the end is heard before this
 		}
 		r := said("seen")
 		r.Failed = strings.Contains(string(call.Input), "fail")
