@@ -82,7 +82,8 @@ type Retry struct {
 	Usage     provider.Usage `json:"usage,omitzero"` // of the call that failed
 }
 
-// Setting is a change that a user made: absent members stay as they are.
+// Setting is a change that a user made: absent members stay as they are. One without members keeps a number: that under
+// which an owner told the first thing, where nothing else of that is kept.
 type Setting struct {
 	Model    *ModelRef                  `json:"model,omitempty"`
 	Level    *provider.Level            `json:"thinking_level,omitempty"`
