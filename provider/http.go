@@ -31,6 +31,7 @@ func NewClient(rt http.RoundTripper) *http.Client {
 			MaxIdleConnsPerHost:    16,
 			IdleConnTimeout:        90 * time.Second,
 			MaxResponseHeaderBytes: 1 << 20,
+			ReadBufferSize:         32 << 10, // a vendor that is fast costs a sixth less than with 4 KiB
 		}
 	}
 	return &http.Client{Transport: rt}
