@@ -274,7 +274,7 @@ func (b *bench) growThinking(g *growth, bytes int) error {
 			if err != nil {
 				return err
 			}
-			held, err := i.memory()
+			held, err := i.memoryAtRest()
 			g.add("CPU of a turn", "ms", bytes, float64(f.cpu)/ms)
 			g.add("memory, daemon and door", "MiB", bytes, held/mib)
 			return err

@@ -110,6 +110,7 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 	}
 	tick := time.NewTicker(look)
 	defer tick.Stop()
+	var memory tidy
 	for {
 		select {
 		case <-ctx.Done():
@@ -124,6 +125,9 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 			}
 			if h.unused(now) {
 				return "nobody needs it", nil
+			}
+			if memory.due() && h.daemon.agents.Running() == 0 {
+				memory.collect()
 			}
 		}
 	}
