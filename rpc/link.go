@@ -72,6 +72,13 @@ func (l *Link) tell(method string, params any) bool {
 	return err == nil || refused
 }
 
+// Config is the fingerprint of the daemon's config.
+func (l *Link) Config() (fingerprint string, err error) {
+	var r configResult
+	err = l.bounded(func() error { return l.Call(methodConfig, nothing{}, &r) })
+	return r.Fingerprint, err
+}
+
 // Leave asks the daemon to end. It refuses while a turn runs.
 func (l *Link) Leave() error {
 	return l.bounded(func() error { return l.Call(methodLeave, nothing{}, nil) })

@@ -12,6 +12,10 @@ type Local struct {
 	// Status is what the daemon is at the moment.
 	Status func(ctx context.Context) (Status, error)
 
+	// Config is a fingerprint: equal ones are equal configs, keys and header values aside. It is made when it is asked for,
+	// which is where Inputs differ.
+	Config func(ctx context.Context) (string, error)
+
 	// Leave begins the daemon's end. It is refused with an [*Error] while a turn runs.
 	Leave func(ctx context.Context) error
 
@@ -29,7 +33,6 @@ type Local struct {
 type Status struct {
 	Version      string `json:"version"`
 	PID          int    `json:"pid"`
-	Config       string `json:"config"`        // a fingerprint: equal ones are equal configs, keys and header values aside
 	Inputs       string `json:"inputs"`        // a sum of what the config is made of: where it is equal nothing else need be looked at
 	Variables    string `json:"variables"`     // the names of the environment's variables among that, apart by spaces
 	Running      int    `json:"running"`       // sessions in which a turn runs
@@ -48,6 +51,7 @@ func (s *Server) ServeLocal(ctx context.Context, conn io.ReadWriteCloser, local 
 // The private methods.
 const (
 	methodStatus = "daemon/status"
+	methodConfig = "daemon/config"
 	methodLeave  = "daemon/leave"
 	methodListen = "daemon/listen"
 	methodDoor   = "daemon/door"
@@ -58,6 +62,7 @@ const (
 func localMethods() []method {
 	return []method{
 		define(method{name: methodStatus}, daemonStatus),
+		define(method{name: methodConfig}, daemonConfig),
 		define(method{name: methodLeave}, leave),
 		define(method{name: methodListen}, listen),
 		define(method{name: methodDoor}, beDoor),
@@ -70,6 +75,15 @@ func daemonStatus(ctx context.Context, c *client, _ nothing) (Status, error) {
 	s, err := c.local.Status(ctx)
 	s.MessageBytes = c.server.config.MessageBytes
 	return s, err
+}
+
+type configResult struct {
+	Fingerprint string `json:"fingerprint"`
+}
+
+func daemonConfig(ctx context.Context, c *client, _ nothing) (configResult, error) {
+	print, err := c.local.Config(ctx)
+	return configResult{print}, err
 }
 
 func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {

@@ -24,7 +24,8 @@ import (
 type Blobs struct {
 	dir string
 
-	mu sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
+	mu    sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
+	named bool       // the directory's own name is durable; guarded by mu
 }
 
 // ErrBlob says that a blob is missing or damaged.
@@ -38,13 +39,11 @@ const (
 	youngest = time.Minute
 )
 
-// OpenBlobs opens the blobs of a data directory.
+// OpenBlobs opens the blobs of a data directory. Its own name is synced with the first file: most starts keep none, and
+// who waits for a start should not wait for the disk.
 func OpenBlobs(dataDir string) (*Blobs, error) {
 	b := &Blobs{dir: filepath.Join(dataDir, blobsName)}
-	if err := makeDir(b.dir); err != nil {
-		return nil, err
-	}
-	return b, syncDir(dataDir) // a file in a directory that is lost is lost, however well it was synced (fsync(2))
+	return b, makeDir(b.dir)
 }
 
 // Keep makes sure that data is there, durably, and returns its name. An error is ErrReadOnly.
@@ -59,10 +58,25 @@ func (b *Blobs) Keep(data []byte) (hash string, err error) {
 			return hash, nil
 		}
 	}
-	if err := b.write(hash, data); err != nil {
+	err = b.name()
+	if err == nil {
+		err = b.write(hash, data)
+	}
+	if err != nil {
 		return "", fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return hash, nil
+}
+
+// name makes the directory's own name durable, before anything is in it: a file in a directory that is lost is lost, however
+// well it was synced (fsync(2)). Whoever made the directory may have ended before it came to that.
+func (b *Blobs) name() error {
+	if b.named {
+		return nil
+	}
+	err := syncDir(filepath.Dir(b.dir))
+	b.named = err == nil
+	return err
 }
 
 func (b *Blobs) write(name string, data []byte) error {

@@ -54,7 +54,9 @@ func kept(t *testing.T, b *Blobs) (names []string) {
 
 func TestBlobs(t *testing.T) {
 	b := openBlobs(t)
+	equal(t, "the directory's name is durable before anything is kept", b.named, false)
 	hash := keep(t, b, "picture")
+	equal(t, "the directory's name is durable", b.named, true)
 	equal(t, "the same again", keep(t, b, "picture"), hash)
 	keep(t, b, "")
 	equal(t, "files", len(kept(t, b)), 2)

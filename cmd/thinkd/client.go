@@ -68,7 +68,7 @@ func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
 			madeWay++
 			continue
 		case err == nil:
-			p.tellDifference(link.Status)
+			p.tellDifference(link)
 			return link, nil
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			if held != nil {
@@ -127,12 +127,13 @@ func makesWay(link *rpc.Link) bool {
 }
 
 // tellDifference says in one line what a user may wonder about: the daemon's version and config are in force.
-func (p *program) tellDifference(s rpc.Status) {
+func (p *program) tellDifference(link *rpc.Link) {
+	s := link.Status
 	var what []string
 	if s.Version != version {
 		what = append(what, fmt.Sprintf("version %s, not %s", s.Version, version))
 	}
-	if difference := p.otherConfig(s); difference != "" {
+	if difference := p.otherConfig(s, link.Config); difference != "" {
 		what = append(what, difference)
 	}
 	if len(what) > 0 {
@@ -142,8 +143,8 @@ func (p *program) tellDifference(s rpc.Status) {
 }
 
 // otherConfig is what a user is told of a daemon with another config, empty if it has this one. Most have: only where the
-// config is made of something else is it looked into.
-func (p *program) otherConfig(s rpc.Status) string {
+// config is made of something else is it looked into, and the daemon asked for the fingerprint of its own.
+func (p *program) otherConfig(s rpc.Status, theirs func() (string, error)) string {
 	doc, _, err := readConfig(p.configPath)
 	if err == nil && sumOf(doc, strings.Fields(s.Variables), p.getenv) == s.Inputs {
 		return ""
@@ -152,7 +153,8 @@ func (p *program) otherConfig(s rpc.Status) string {
 	if err != nil {
 		return "a config that was in order: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	if mine, err := c.fingerprint(); err != nil || mine != s.Config {
+	mine, err := c.fingerprint()
+	if other, otherErr := theirs(); err != nil || otherErr != nil || mine != other {
 		return "another config or other keys"
 	}
 	return ""

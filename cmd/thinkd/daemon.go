@@ -31,9 +31,9 @@ type daemon struct {
 	server    *rpc.Server
 
 	serve       serveConfig
-	url         atomic.Value // string: where browsers are served; empty: nowhere
-	fingerprint string       // of the config
-	inputs      inputs       // of the config
+	url         atomic.Value           // string: where browsers are served; empty: nowhere
+	fingerprint func() (string, error) // of the config
+	inputs      inputs                 // of the config
 	metrics     *metrics
 	telemetry   *telemetry    // nil: nobody asked for it
 	readOnly    atomic.Bool   // the store takes nothing at the moment
@@ -54,10 +54,8 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, err
 	}
 	d := &daemon{log: log, serve: c.Serve, inputs: c.Inputs, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
+	d.fingerprint = c.fingerprint
 	d.metrics = newMetrics(d)
-	if d.fingerprint, err = c.fingerprint(); err != nil {
-		return nil, err
-	}
 	keys, err := login.OpenKeys("") // of a daemon without a directory: nothing is kept
 	if err != nil {
 		return nil, err

@@ -173,7 +173,8 @@ func (h *host) accept() {
 
 // local is what commands of the same user may ask.
 func (h *host) local() *rpc.Local {
-	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen}
+	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen,
+		Config: func(context.Context) (string, error) { return h.daemon.fingerprint() }}
 	if store, ok := h.daemon.store.(*session.Bolt); ok {
 		local.Backup = func(ctx context.Context, path string) (rpc.StoreReport, error) { return h.backup(ctx, store, path) }
 		local.Check = func(ctx context.Context) (rpc.StoreReport, error) {
@@ -213,7 +214,7 @@ func (h *host) hangUp() {
 func (h *host) status(context.Context) (rpc.Status, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint,
+	return rpc.Status{Version: version, PID: os.Getpid(),
 		Inputs: h.daemon.inputs.Sum, Variables: strings.Join(h.daemon.inputs.Variables, " "), Running: h.daemon.agents.Running(),
 		Clients: len(h.clients), Listen: h.daemon.listening()}, nil
 }

@@ -50,9 +50,13 @@ func TestListenForACommand(t *testing.T) {
 		t.Errorf("a second listener: %v", err)
 	}
 	c := greeted()
-	if want := (rpc.Status{Version: version, PID: os.Getpid(), Config: h.daemon.fingerprint, Inputs: h.daemon.inputs.Sum,
+	if want := (rpc.Status{Version: version, PID: os.Getpid(), Inputs: h.daemon.inputs.Sum,
 		Variables: strings.Join(h.daemon.inputs.Variables, " "), Clients: 3, Listen: page, MessageBytes: 8 << 20}); c.Status != want {
 		t.Errorf("the status is %+v, want %+v", c.Status, want)
+	}
+	ours, err := h.daemon.fingerprint()
+	if theirs, askErr := c.Config(); err != nil || askErr != nil || theirs != ours {
+		t.Errorf("the config's fingerprint is %q, %v; want %q, %v", theirs, askErr, ours, err)
 	}
 	if !healthy(page) {
 		t.Error("nobody listens")

@@ -79,7 +79,7 @@ func TestOtherConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon := rpc.Status{Config: print, Inputs: c.Inputs.Sum, Variables: strings.Join(c.Inputs.Variables, " ")}
+	daemon := rpc.Status{Inputs: c.Inputs.Sum, Variables: strings.Join(c.Inputs.Variables, " ")}
 	const other = "another config or other keys"
 	for _, tt := range []struct {
 		name, doc string
@@ -100,8 +100,13 @@ func TestOtherConfig(t *testing.T) {
 		if sum := sumOf([]byte(tt.doc), c.Inputs.Variables, p.getenv); (sum == c.Inputs.Sum) != tt.same {
 			t.Errorf("%s: its sum is %s, and was %s", tt.name, sum, c.Inputs.Sum)
 		}
-		if got := p.otherConfig(daemon); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+		asked := false
+		theirs := func() (string, error) { asked = true; return print, nil }
+		if got := p.otherConfig(daemon, theirs); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+		if asked && tt.same {
+			t.Errorf("%s: the daemon was asked for its fingerprint", tt.name)
 		}
 	}
 }
