@@ -132,15 +132,7 @@ func (b *bench) plots(dir string) (string, error) {
 // growMessages is what a long session costs: loaded from the store, attached to once more, and in a turn, whose request
 // has all of it.
 func (b *bench) growMessages(g *growth, messages int) error {
-	c, err := b.mould()
-	if err != nil {
-		return err
-	}
-	data, err := b.data()
-	if err != nil {
-		return err
-	}
-	ids, err := c.keep(b.ctx, data, 1, max(messages/2, 1)) // a prompt and its answer
+	data, ids, err := b.filled(1, max(messages/2, 1)) // a prompt and its answer
 	if err != nil {
 		return err
 	}
@@ -174,15 +166,8 @@ func (i *instance) remember(g *growth, id string, messages int) error {
 
 // growSessions is what a full store costs a daemon that starts, and a client that lists.
 func (b *bench) growSessions(g *growth, sessions int) error {
-	c, err := b.mould()
+	data, _, err := b.filled(sessions, 1)
 	if err != nil {
-		return err
-	}
-	data, err := b.data()
-	if err != nil {
-		return err
-	}
-	if _, err := c.keep(b.ctx, data, sessions, 1); err != nil {
 		return err
 	}
 	for range b.scale.growAgain {

@@ -35,14 +35,7 @@ func (b *bench) stored(n int) (dir string, ids []session.ID, err error) {
 	if b.full != "" {
 		return b.full, b.fullIDs, nil
 	}
-	c, err := b.mould()
-	if err != nil {
-		return "", nil, err
-	}
-	if dir, err = b.data(); err != nil {
-		return "", nil, err
-	}
-	ids, err = c.keep(b.ctx, dir, n, 1)
+	dir, ids, err = b.filled(n, 1)
 	b.full, b.fullIDs = dir, ids
 	return dir, ids, err
 }
@@ -109,15 +102,7 @@ func (b *bench) attached(s subject, data string, ids []session.ID) error {
 func (b *bench) measureCrowd(s subject) error {
 	const pace, more = 50, 10 * time.Second // for a machine that is late
 	n, warm, long := b.scale.crowd, b.scale.crowdWarm, b.scale.crowdLong
-	c, err := b.mould()
-	if err != nil {
-		return err
-	}
-	data, err := b.data()
-	if err != nil {
-		return err
-	}
-	ids, err := c.keep(b.ctx, data, n, 1)
+	data, ids, err := b.filled(n, 1)
 	if err != nil {
 		return err
 	}

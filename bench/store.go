@@ -58,6 +58,19 @@ func (h *house) converse() (*conversation, error) {
 	return c, errors.Join(err, store.Close())
 }
 
+// filled is a data directory with so many sessions of so many turns.
+func (b *bench) filled(sessions, turns int) (data string, ids []session.ID, err error) {
+	c, err := b.mould()
+	if err != nil {
+		return "", nil, err
+	}
+	if data, err = b.data(); err != nil {
+		return "", nil, err
+	}
+	ids, err = c.keep(b.ctx, data, sessions, turns)
+	return data, ids, err
+}
+
 // keep makes sessions with a number of turns each, and is their ids. Many at once, so that they share commits.
 func (c *conversation) keep(ctx context.Context, data string, sessions, turns int) (ids []session.ID, err error) {
 	store, err := session.OpenBolt(data, session.BoltOptions{})
