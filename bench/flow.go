@@ -109,7 +109,8 @@ func (b *bench) measureFlow(s subject) error {
 		}
 		b.add("deltas/s, one session", "1/s", goal{least: 200_000}, s.name, f.perSecond())
 		b.add("CPU per delta, one session", "µs", goal{most: 5}, s.name, f.cpuEach())
-		held, err := i.memoryAtRest()
+		time.Sleep(b.scale.rest)
+		held, err := i.memory()
 		b.add("memory behind it, at rest", "MiB", goal{}, s.name, held/mib)
 		return err
 	})

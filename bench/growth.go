@@ -259,7 +259,8 @@ func (b *bench) growThinking(g *growth, bytes int) error {
 			if err != nil {
 				return err
 			}
-			held, err := i.memoryAtRest()
+			time.Sleep(b.scale.rest)
+			held, err := i.memory()
 			g.add("CPU of a turn", "ms", bytes, float64(f.cpu)/ms)
 			g.add("memory, daemon and door", "MiB", bytes, held/mib)
 			return err

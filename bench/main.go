@@ -43,6 +43,7 @@ type scale struct {
 	crowd                int           // sessions
 	crowdWarm, crowdLong time.Duration // before it is measured, and while
 	crash                time.Duration // before the kill
+	rest                 time.Duration // before memory is looked at, in which a program may give some back
 
 	growAgain int     // so often is a point measured
 	growMost  float64 // so many times the smallest size; 0: all
@@ -50,7 +51,7 @@ type scale struct {
 
 var (
 	whole = scale{deltas: 200_000, thoughts: 20, paced: 400, stored: 10_000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
-		crash: 3 * time.Second, growAgain: 3}
+		crash: 3 * time.Second, rest: 2500 * time.Millisecond, growAgain: 3}
 	small = scale{deltas: 2000, thoughts: 2, paced: 30, stored: 100, crowd: 20, crowdWarm: time.Second / 2, crowdLong: time.Second / 2,
 		crash: time.Second / 2, growAgain: 1, growMost: 10}
 )

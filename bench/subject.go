@@ -308,12 +308,6 @@ func (i *instance) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// memoryAtRest is the memory when nothing has happened for a while: a program may use that to give some back.
-func (i *instance) memoryAtRest() (float64, error) {
-	time.Sleep(2500 * time.Millisecond)
-	return i.memory()
-}
-
 // memory is what the processes hold, each page once.
 func (i *instance) memory() (sum float64, err error) {
 	for _, p := range i.processes {
