@@ -45,50 +45,6 @@ type turn struct {
 	bad   int  // replies in a row of which no call could be run
 }
 
-// reply is the message that the model is writing.
-type reply struct {
-	id       session.MessageID // empty: not begun
-	next     int               // number of the next block
-	open     map[int]*block    // by the adapter's index
-	over     map[int]bool      // indexes of blocks that have ended
-	sealed   []int             // numbers
-	shown    bool              // text or a tool call was shown: the call is not made again
-	thinking bool              // thinking was seen
-	visible  bool              // thinking with text was seen
-	paused   bool              // the next one goes on with it
-	calls    map[string]bool   // ids of the tool calls sealed
-	twice    map[int]bool      // numbers of those whose id another one had
-}
-
-// block is an open block.
-type block struct {
-	number int
-	kind   provider.BlockKind
-	as     provider.ThinkingKind
-	begun  time.Time
-	text   []byte
-	told   bool // people saw it begin
-}
-
-// seen lists the open blocks of which people saw something, in order. Of a tool call they see nothing before its end.
-func (m *reply) seen() []*block {
-	return slices.SortedFunc(func(yield func(*block) bool) {
-		for _, b := range m.open {
-			if (b.told || b.kind == provider.KindText && len(b.text) > 0) && !yield(b) {
-				return
-			}
-		}
-	}, func(a, b *block) int { return a.number - b.number })
-}
-
-// soFar is the block as far as it came.
-func (b *block) soFar() provider.Block {
-	if b.kind == provider.KindThinking {
-		return provider.Thinking{Text: string(b.text), Kind: b.as}
-	}
-	return provider.Text{Text: string(b.text)}
-}
-
 // start is the fact that a turn begins with this choice.
 func (c choice) start(id session.TurnID) fact {
 	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision}, TurnStart{c.shown(), c.decision, c.cache}}

@@ -1,0 +1,243 @@
+package agent
+
+import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// reply is the message that the model is writing.
+type reply struct {
+	id       session.MessageID // empty: not begun
+	next     int               // number of the next block
+	open     map[int]*block    // by the adapter's index
+	over     map[int]bool      // indexes of blocks that have ended
+	sealed   []int             // numbers
+	shown    bool              // text or a tool call was shown: the call is not made again
+	thinking bool              // thinking was seen
+	visible  bool              // thinking with text was seen
+	paused   bool              // the next one goes on with it
+	calls    map[string]bool   // ids of the tool calls sealed
+	twice    map[int]bool      // numbers of those whose id another one had
+}
+
+// block is an open block.
+type block struct {
+	number int
+	kind   provider.BlockKind
+	as     provider.ThinkingKind
+	begun  time.Time
+	text   []byte
+	told   bool // people saw it begin
+}
+
+// seen lists the open blocks of which people saw something, in order. Of a tool call they see nothing before its end.
+func (m *reply) seen() []*block {
+	return slices.SortedFunc(func(yield func(*block) bool) {
+		for _, b := range m.open {
+			if (b.told || b.kind == provider.KindText && len(b.text) > 0) && !yield(b) {
+				return
+			}
+		}
+	}, func(a, b *block) int { return a.number - b.number })
+}
+
+// soFar is the block as far as it came.
+func (b *block) soFar() provider.Block {
+	if b.kind == provider.KindThinking {
+		return provider.Thinking{Text: string(b.text), Kind: b.as}
+	}
+	return provider.Text{Text: string(b.text)}
+}
+
+// openMessage begins the reply when there is something to say.
+func (s *state) openMessage() *reply {
+	m := &s.run.reply
+	if m.id == "" {
+		m.id = session.NewMessageID()
+		s.tell(s.run.ID, MessageStart{m.id, provider.Assistant})
+	}
+	if m.open == nil {
+		m.open, m.over = make(map[int]*block), make(map[int]bool)
+	}
+	return m
+}
+
+// begin opens a block. An index stands for one block of a reply: what comes for it a second time is left out, since
+// nobody can say which of the two is meant.
+func (s *state) begin(ev provider.Begin) {
+	m := s.openMessage()
+	if m.open[ev.Index] != nil || m.over[ev.Index] || ev.Block == nil {
+		s.run.call.odd++
+		return
+	}
+	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: time.Now()}
+	m.next++
+	m.open[ev.Index] = b
+	switch ev := ev.Block.(type) {
+	case provider.Thinking:
+		b.as = cmp.Or(ev.Kind, provider.ThinkingSummary)
+	case provider.ToolCall:
+		m.shown = true
+	}
+}
+
+// announce tells that a block of thinking begins, once there is something of it: an empty one is not told.
+func (s *state) announce(b *block) {
+	if b.kind == provider.KindThinking && !b.told {
+		b.told = true
+		s.run.reply.thinking = true
+		s.tell(s.run.ID, ThinkingStart{s.run.reply.id, b.number})
+	}
+}
+
+// grow takes in growth of one block.
+func (s *state) grow(index int, list []step) {
+	m := &s.run.reply
+	b := m.open[index]
+	if b == nil {
+		s.run.call.odd += len(list)
+		return
+	}
+	text, ends := s.run.call.joined(list)
+	if text == "" {
+		return
+	}
+	s.announce(b)
+	switch b.kind {
+	case provider.KindThinking:
+		m.visible = true
+		s.tellGrowth(ThinkingDelta{m.id, b.number, text}, ends)
+	case provider.KindText:
+		m.shown = true
+		s.tellGrowth(MessageDelta{m.id, b.number, text}, ends)
+	}
+	if b.kind == provider.KindThinking || b.kind == provider.KindText {
+		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
+		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), text)
+	}
+	b.text = append(b.text, text...)
+	s.count(b.kind, text)
+}
+
+// count ends the turn when it has said more than it may.
+func (s *state) count(kind provider.BlockKind, text string) {
+	s.run.estimate.hear(kind, text)
+	if s.run.bytes += len(text); s.run.bytes > s.cfg.Limits.TurnBytes {
+		s.overLimit("bytes")
+		return
+	}
+	s.affordable()
+}
+
+// seal keeps a finished block and tells its end. An end of another kind than the block is none of it.
+func (s *state) seal(ev provider.End) {
+	m := s.openMessage()
+	if m.open[ev.Index] == nil {
+		s.begin(provider.Begin{Index: ev.Index, Block: ev.Block})
+	}
+	b := m.open[ev.Index]
+	if b == nil || ev.Block == nil || b.kind != provider.KindOf(ev.Block) {
+		s.run.call.odd++
+		return
+	}
+	delete(m.open, ev.Index)
+	m.over[ev.Index] = true
+	sealed := fact{turn: s.run.ID}
+	var whole string
+	switch block := ev.Block.(type) {
+	case provider.Thinking:
+		if block.Text == "" && block.State.IsZero() && !b.told {
+			return
+		}
+		s.announce(b)
+		m.visible = m.visible || block.Text != ""
+		block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+		ev.Block = block
+		whole = block.Text
+		sealed.event = thinkingEnd(m.id, b.number, block)
+	case provider.Text:
+		if block.Text == "" && block.State.IsZero() && len(b.text) == 0 {
+			return
+		}
+		m.shown = true
+		whole = block.Text
+		sealed.event = TextEnd{m.id, b.number, block.Text}
+	case provider.ToolCall:
+		block = m.identify(b.number, block)
+		ev.Block = block
+		s.run.repeated(block)
+		whole = string(block.Input) + block.Invalid
+	}
+	sealed.body = session.Sealed{Message: m.id, Number: b.number, Block: ev.Block}
+	if s.record(sealed) == nil {
+		m.sealed = append(m.sealed, b.number)
+		s.count(b.kind, whole[min(len(b.text), len(whole)):]) // what came with the end alone
+		if s.run != nil && s.run.same >= maxSame {
+			s.overLimit(limitRepetition)
+		}
+	}
+}
+
+// identify knows a sealed tool call by its id. One that has none, or that of another, gets one of ours, and loses the vendor's
+// state, which has the wrong one: a result must belong to just one call.
+func (m *reply) identify(number int, c provider.ToolCall) provider.ToolCall {
+	if m.calls == nil {
+		m.calls, m.twice = make(map[string]bool), make(map[int]bool)
+	}
+	if m.calls[c.ID] {
+		m.twice[number] = true
+	}
+	if c.ID == "" || m.calls[c.ID] {
+		c.ID, c.State = "call_"+rand.Text()[:16], provider.State{}
+	}
+	m.calls[c.ID] = true
+	return c
+}
+
+func thinkingEnd(id session.MessageID, number int, b provider.Thinking) ThinkingEnd {
+	return ThinkingEnd{Message: id, Block: number, Text: b.Text, Kind: b.Kind, Signed: b.Signed,
+		Tokens: b.Tokens, Estimated: b.Estimated, DurationMS: b.Duration.Milliseconds()}
+}
+
+// closeBlocks ends what is open, as far as it came. Kept, it can be shown, and text can be sent; void, it is only
+// ended. Of half a tool call nothing is kept: it is of use to nobody.
+func (s *state) closeBlocks(keep bool) []fact {
+	m := &s.run.reply
+	var facts []fact
+	for _, b := range m.seen() {
+		f := fact{turn: s.run.ID}
+		said := b.soFar()
+		switch block := said.(type) {
+		case provider.Thinking:
+			block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+			said, f.event = block, thinkingEnd(m.id, b.number, block)
+		case provider.Text:
+			f.event = TextEnd{m.id, b.number, block.Text}
+		}
+		if keep {
+			f.body = session.Sealed{Message: m.id, Number: b.number, Block: said}
+		}
+		facts = append(facts, f)
+	}
+	m.open = nil
+	return facts
+}
+
+// closeMessage ends a reply that is still open as incomplete. Its vendor is taken to bill what came of it.
+func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fact {
+	m := &s.run.reply
+	if m.id == "" {
+		return nil
+	}
+	usage := s.run.metered(provider.Usage{})
+	facts := s.closeBlocks(true)
+	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete},
+		MessageEnd{m.id, reason, usage}})
+	*m = reply{}
+	return facts
+}
