@@ -426,6 +426,8 @@ func TestRetrySchedule(t *testing.T) {
 	bare := &provider.Error{Kind: provider.KindRateLimit, Status: 429}
 	final := &provider.Error{Kind: provider.KindOverloaded, Status: 529, Hint: provider.HintFinal}
 	bad := &provider.Error{Kind: provider.KindBadRequest, Status: 400}
+	proxy := &provider.Error{Kind: provider.KindTransport, Status: 522, RetryAfter: time.Second}
+	asked := &provider.Error{Kind: provider.KindTransport, Status: 522, RetryAfter: time.Second, Hint: provider.HintRetry}
 	for _, test := range []struct {
 		name    string
 		scripts []script
@@ -442,6 +444,8 @@ func TestRetrySchedule(t *testing.T) {
 		{"429 without a time once", []script{events(bare), events(bare)}, 2, "error", 0, time.Second},
 		{"the vendor says no", []script{events(final)}, 1, "error", 0, 0},
 		{"a bad request never", []script{events(bad)}, 1, "error", 0, 0},
+		{"nor a status that does not pass", []script{events(proxy)}, 1, "error", 0, 0},
+		{"unless the vendor says yes", []script{events(asked)}, 2, "end_turn", time.Second, time.Second},
 		{"after thinking", []script{events(append(think("x"), overloaded)...)}, 2, "end_turn", 0, 4 * time.Second},
 		{"not after text", []script{events(concat(think("x"), say("y")[:2], []any{overloaded})...)}, 1, "error", 0, 0},
 	} {

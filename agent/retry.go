@@ -66,6 +66,9 @@ func (s *state) repair(pe *provider.Error) bool {
 
 // wait says whether the call is made again, and after how long. The vendor's own word comes first.
 func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
+	if !pe.Passing() && pe.Hint != provider.HintRetry {
+		return 0, false
+	}
 	base := backoff
 	switch pe.Kind {
 	case provider.KindOverloaded:

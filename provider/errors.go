@@ -67,3 +67,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// Passing reports whether the same call may go well a moment later, as far as its status tells. That of an error inside
+// an answer is the one that it would have come with; where no answer came, or one broke off, no status speaks against it.
+func (e *Error) Passing() bool {
+	switch e.Status {
+	case 408, 409, 429, 500, 502, 503, 504, 529:
+		return true
+	}
+	return e.Status < 300
+}

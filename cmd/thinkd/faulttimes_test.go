@@ -185,9 +185,15 @@ func retryTable(t *testing.T, api wireAPI, stream http.Header, whole []byte) (ro
 		status int
 		kind   string
 	}{{400, "bad_request"}, {401, "auth"}, {402, "quota"}, {403, "auth"}, {404, "bad_request"}, {405, "bad_request"},
-		{410, "bad_request"}, {413, "context_too_long"}, {415, "bad_request"}, {418, "bad_request"}, {422, "bad_request"}, {451, "bad_request"}} {
+		{410, "bad_request"}, {413, "context_too_long"}, {415, "bad_request"}, {418, "bad_request"}, {422, "bad_request"}, {451, "bad_request"},
+		{501, "transport"}, {505, "transport"}, {507, "transport"}, {508, "transport"}, {511, "transport"}, {520, "transport"}, {521, "transport"},
+		{522, "transport"}, {523, "transport"}, {524, "transport"}, {525, "transport"}, {526, "transport"}, {530, "transport"}, {599, "transport"}} {
 		add(fmt.Sprint(row.status), row.kind, nil, status(row.status, "Retry-After", "1"))
 	}
+	page := reply(522, http.Header{"Content-Type": {"text/html"}}, []byte("<!DOCTYPE html><title>Connection timed out</title>"))
+	add("522, the page of a proxy", "transport", nil, page)
+	add("400, called too much", "rate_limit", nil, reply(400, http.Header{"Content-Type": {"application/json"}}, []byte(`{"error":{"code":"rate_limit_exceeded","message":"no"}}`)))
+	add("522, to be asked again, once", "end_turn", doubled[:1], status(522, "X-Should-Retry", "true"), ok)
 
 	// An overload inside an answer with status 200.
 	for _, row := range []struct {

@@ -116,6 +116,6 @@ func (r *reply) again(ctx context.Context, err error) (bool, error) {
 // resumable reports whether a broken stream can be taken up at its last checkpoint.
 func (r *reply) resumable(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*provider.Error](err)
-	return ok && e.Kind == provider.KindTransport && e.Status/100 != 4 && ctx.Err() == nil &&
+	return ok && e.Kind == provider.KindTransport && e.Status/100 != 4 && e.Passing() && ctx.Err() == nil &&
 		r.hops.token != "" && !r.hops.stuck && r.calls == 0 && r.hops.idle <= reconnects
 }
