@@ -159,7 +159,7 @@ func (c *crossing) follow(ctx context.Context, link *Link) error {
 		if short == maxShortLives {
 			err = errShortLives
 		} else {
-			link, err = c.next(ctx)
+			link, err = c.next(ctx, time.Duration(link.Status.SpreadMS)*time.Millisecond)
 		}
 		if err != nil {
 			c.in.close()
@@ -238,8 +238,9 @@ func (c *crossing) send(link *Link, gone <-chan struct{}) (done bool) {
 	return true
 }
 
-// next is the next daemon, told what this client is. The client is told what it has to attach to again.
-func (c *crossing) next(ctx context.Context) (*Link, error) {
+// next is the next daemon, told what this client is. The client is told what it has to attach to again. It is looked for
+// after any time below spread: the first door to look starts it, and not all of them at once.
+func (c *crossing) next(ctx context.Context, spread time.Duration) (*Link, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() { // ends with ctx, awaited below
@@ -255,6 +256,9 @@ func (c *crossing) next(ctx context.Context) (*Link, error) {
 	case <-c.left:
 		return nil, errLeft // nothing is started for nobody
 	default:
+	}
+	if err := apart(ctx, spread); err != nil {
+		return nil, err
 	}
 	link, err := c.door.Dial(ctx)
 	switch {

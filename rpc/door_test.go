@@ -369,7 +369,7 @@ func TestPrivateMethods(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (Status{Version: "1.2.3", PID: 7, Listen: "http://a", MessageBytes: 77777}); link.Status != want {
+	if want := (Status{Version: "1.2.3", PID: 7, Listen: "http://a", MessageBytes: 77777, SpreadMS: 1}); link.Status != want {
 		t.Errorf("got %+v, want %+v", link.Status, want)
 	}
 	refusal, ok := errors.AsType[*Error](link.Leave())

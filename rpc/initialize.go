@@ -35,6 +35,7 @@ type initializeResult struct {
 	Server          serverInfo   `json:"server"`
 	Capabilities    capabilities `json:"capabilities"`
 	Limits          limits       `json:"limits"`
+	Reconnect       reconnect    `json:"reconnect"`        // when the connection breaks
 	Listen          string       `json:"listen,omitempty"` // where browsers find the page, without the token
 }
 
@@ -75,6 +76,7 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 			Batch:        maxBatch,
 			InFlight:     maxInFlight,
 		},
+		Reconnect: c.server.reconnect(),
 	}
 	if listening := c.server.config.Listening; listening != nil {
 		result.Listen = listening()

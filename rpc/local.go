@@ -39,6 +39,7 @@ type Status struct {
 	Clients      int    `json:"clients"`       // this one included
 	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere
 	MessageBytes int    `json:"message_bytes"` // the largest message
+	SpreadMS     int64  `json:"spread_ms"`     // over which the doors of a daemon that went look for the next one
 }
 
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
@@ -73,7 +74,7 @@ func localMethods() []method {
 
 func daemonStatus(ctx context.Context, c *client, _ nothing) (Status, error) {
 	s, err := c.local.Status(ctx)
-	s.MessageBytes = c.server.config.MessageBytes
+	s.MessageBytes, s.SpreadMS = c.server.config.MessageBytes, c.server.spread().Milliseconds()
 	return s, err
 }
 

@@ -30,8 +30,8 @@ func nodePackage(t *testing.T, dir string) (node, path string) {
 	return node, path
 }
 
-// TestClientExamples runs each example of the TypeScript client against the program. The library passes its compiler
-// first.
+// TestClientExamples runs each example of the TypeScript client against the program. The library passes its compiler and
+// its own tests first.
 func TestClientExamples(t *testing.T) {
 	t.Parallel()
 	node, dir := nodePackage(t, "clients/typescript")
@@ -46,6 +46,7 @@ func TestClientExamples(t *testing.T) {
 		return string(out)
 	}
 	run(t, nil, filepath.Join("node_modules", "typescript", "bin", "tsc"))
+	t.Logf("%s", run(t, nil, "--test", "--test-reporter=spec", filepath.Join("test", "pauses.test.mjs")))
 
 	daemon := command(t, nil)
 	thinkd := daemon.Path + " --data " + dataDir(t)

@@ -51,7 +51,7 @@ func TestListenForACommand(t *testing.T) {
 	}
 	c := greeted()
 	if want := (rpc.Status{Version: version, PID: os.Getpid(), Inputs: h.daemon.inputs.Sum,
-		Variables: strings.Join(h.daemon.inputs.Variables, " "), Clients: 3, Listen: page, MessageBytes: 8 << 20}); c.Status != want {
+		Variables: strings.Join(h.daemon.inputs.Variables, " "), Clients: 3, Listen: page, MessageBytes: 8 << 20, SpreadMS: 3}); c.Status != want {
 		t.Errorf("the status is %+v, want %+v", c.Status, want)
 	}
 	ours, err := h.daemon.fingerprint()

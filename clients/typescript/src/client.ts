@@ -40,7 +40,7 @@ interface Pending {
 // Methods that would do something twice. Those that take a client_id get one, and are asked again with it.
 const once = new Set<string>(["session/compact", "auth/login", "confirm/answer", "tool/result"]);
 const remembered = new Set<string>(["session/new", "session/fork", "session/prompt"]);
-const firstPause = 250; // milliseconds
+const greeting = 0; // the id of initialize; others count from 1
 
 /** connect opens the first line. It rejects if that cannot be had; later the client tries for as long as it lives. */
 export async function connect(transport: Transport, settings: Settings = {}): Promise<Client> {
@@ -54,6 +54,7 @@ export class Client {
 	private line: Line | undefined;
 	private nextId = 1;
 	private tries = 0;
+	private pauses: Result<"initialize">["reconnect"] = { min_ms: 125, max_ms: 250 }; // until the daemon says how long
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private readonly pending = new Map<number, Pending>();
 	private readonly sessions = new Map<string, Session>();
@@ -166,7 +167,7 @@ export class Client {
 		const client = this.settings.client ?? { name: "thinkd-client", version: "0.1.0" };
 		const capabilities = this.settings.capabilities;
 		const params = { protocol_version: 1, client, ...(capabilities && { capabilities }) };
-		this.write(JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }));
+		this.write(JSON.stringify({ jsonrpc: "2.0", id: greeting, method: "initialize", params }));
 	}
 
 	private write(message: string): void {
@@ -185,8 +186,13 @@ export class Client {
 			else this.settings.onNotification?.(message as Notification);
 			return;
 		}
+		if (message.id === greeting) {
+			const { reconnect } = (message.result ?? {}) as Partial<Result<"initialize">>; // an older daemon does not say it
+			if (reconnect) this.pauses = reconnect;
+			return;
+		}
 		const p = this.pending.get(message.id ?? -1);
-		if (!p) return; // the greeting's
+		if (!p) return;
 		this.pending.delete(message.id as number);
 		p.settle(message.error && new RpcError(message.error), message.result);
 	}
@@ -204,8 +210,11 @@ export class Client {
 	}
 
 	private wait(reason: string): void {
-		const longest = this.settings.longestPause ?? 15_000;
-		const pause = Math.min(longest, firstPause * 2 ** this.tries++) * (0.5 + Math.random() / 2); // not all at once
+		// Any time between bounds that double: all clients of a daemon lose their lines at once (protocol.md, "Coming back").
+		const longest = Math.min(this.settings.longestPause ?? 15_000, this.pauses.max_ms * 2 ** this.tries);
+		const shortest = Math.min(longest / 2, this.pauses.min_ms * 2 ** this.tries);
+		this.tries++;
+		const pause = shortest + (longest - shortest) * Math.random();
 		this.timer = setTimeout(() => this.retry(), pause);
 		this.become({ is: "waiting", reason, until: Date.now() + pause });
 	}

@@ -270,6 +270,11 @@ export type ReasoningDefaults = {
 	fallback?: string;
 };
 
+export type Reconnect = {
+	min_ms: number;
+	max_ms: number;
+};
+
 export type Refreshed = {
 	provider: string;
 	models: number;
@@ -331,6 +336,7 @@ export interface Methods {
 			server: ServerInfo;
 			capabilities: Capabilities;
 			limits: Limits;
+			reconnect: Reconnect;
 			listen?: string;
 		};
 	};

@@ -1,0 +1,92 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+)
+
+// Each client is told of as many as there were when it came, and nobody of more than 15 s.
+func TestReconnectGrows(t *testing.T) {
+	s := testServer(t, Config{})
+	hello := func() (*peer, reconnect) {
+		t.Helper()
+		p := connect(t, t.Context(), s)
+		p.send(request(1, "initialize", "{}"))
+		var told reconnect
+		if err := json.Unmarshal([]byte(gjson.Get(p.receive(), "result.reconnect").Raw), &told); err != nil {
+			t.Fatal(err)
+		}
+		return p, told
+	}
+	var all []*peer
+	for n := range 100 {
+		p, told := hello()
+		if want := (reconnect{100, 250 + int64(n) + 1}); told != want {
+			t.Fatalf("client %d is told %+v, want %+v", n, told, want)
+		}
+		all = append(all, p)
+	}
+	for _, p := range all {
+		p.hangUp()
+	}
+	for others, want := range map[int64]reconnect{0: {100, 251}, 4_999: {100, 5_250}, 14_000: {100, 14_251}, 1 << 40: {100, 15_000}} {
+		s.clients.Add(others)
+		p, told := hello()
+		if told != want {
+			t.Errorf("beside %d others a client is told %+v, want %+v", others, told, want)
+		}
+		p.hangUp()
+		s.clients.Add(-others)
+	}
+}
+
+// The doors of a daemon that went look for the next one apart from each other, in the time that their number wants, and
+// one whose client leaves meanwhile looks for none.
+func TestDoorsKeepApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const others = 5000
+		h := newHouse(t)
+		h.server.clients.Add(others)
+		var found []time.Duration
+		var killed time.Time
+		ours, theirs := net.Pipe()
+		p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
+		d := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+			if !killed.IsZero() {
+				found = append(found, time.Since(killed))
+			}
+			return h.dial(ctx)
+		}}
+		go func() { p.served <- d.Run(t.Context()) }() // leave waits
+		p.send(pingWith("1"))
+		p.expect(fmt.Sprintf(pong, "1"))
+		const kills = 200
+		for range kills {
+			killed = time.Now()
+			h.kill()
+			synctest.Wait() // the door has seen it
+			p.send(pingWith("2"))
+			p.expect(fmt.Sprintf(pong, "2"))
+		}
+		slices.Sort(found)
+		if len(found) != kills || found[0] > time.Second || found[kills-1] < 4*time.Second || found[kills-1] >= 5001*time.Millisecond {
+			t.Errorf("%d were looked for, the first after %v, the last after %v", len(found), found[0], found[kills-1])
+		}
+
+		h.kill()
+		synctest.Wait()
+		left := time.Now()
+		(&visitor{p, h}).leave()
+		if len(found) != kills || time.Since(left) != 0 {
+			t.Errorf("%d were looked for, and the door ended after %v", len(found), time.Since(left))
+		}
+	})
+}
