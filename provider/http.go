@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime"
 	"net"
 	"net/http"
@@ -41,10 +42,29 @@ func NewClient(rt http.RoundTripper) *http.Client {
 // request id and holds neither the key nor any value of Headers, or the context's cause.
 type Caller struct {
 	API      string
-	Provider string // the configured provider's id
-	Client   *http.Client
+	Provider string       // the configured provider's id
+	Base     string       // where the API is, without a slash at its end
+	Host     string       // that of Base, as an [Origin] names it
+	Client   *http.Client // nil for [NewCaller]: a new one
 	Key      Secret
+	KeyVar   string            // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string // of the configuration: sent with each call, over the adapter's own
+	Log      *slog.Logger      // nil for [NewCaller]: nothing is logged
+}
+
+// NewCaller fills in what follows from the rest. A Base that cannot be read has no Host; calls to it fail.
+func NewCaller(c Caller) Caller {
+	c.Base = strings.TrimRight(c.Base, "/")
+	if u, err := url.Parse(c.Base); err == nil {
+		c.Host = u.Host
+	}
+	if c.Client == nil {
+		c.Client = NewClient(nil)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
 }
 
 // Post sends body and returns an answer with a status of 2xx, whose body the caller closes. Redirects are not followed,
@@ -176,8 +196,8 @@ func (c *Caller) fault(kind Kind, text string, err error) *Error {
 
 // NoKey is the error for a call that has no key to make it with, and nil where none is needed: at an address on this
 // machine or its network, or where the configured headers do the work.
-func (c *Caller) NoKey(address, variable string) error {
-	if !c.Key.IsZero() || Local(address) {
+func (c *Caller) NoKey() error {
+	if !c.Key.IsZero() || Local(c.Base) {
 		return nil
 	}
 	for name := range c.Headers {
@@ -187,10 +207,22 @@ func (c *Caller) NoKey(address, variable string) error {
 		}
 	}
 	text := "no API key"
-	if variable != "" {
-		text += ": set " + variable
+	if c.KeyVar != "" {
+		text += ": set " + c.KeyVar
 	}
 	return c.fault(KindAuth, text, nil)
+}
+
+// Unforeseen logs, for people who look for a fault, what an answer had that its API does not foresee.
+func (c *Caller) Unforeseen(what string) {
+	c.Log.Debug("not foreseen", "provider", c.Provider, "what", c.Text(what))
+}
+
+// Oddities logs how much of that there was in an answer, if there was any.
+func (c *Caller) Oddities(count int, requestID string) {
+	if count > 0 {
+		c.Log.Debug("an answer with oddities", "provider", c.Provider, "odd", count, "request_id", requestID)
+	}
 }
 
 // Local reports whether an address is on this machine or its network, judged by its looks.

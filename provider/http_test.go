@@ -292,25 +292,31 @@ func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return
 
 func TestNoKey(t *testing.T) {
 	c := &provider.Caller{API: "test", Provider: "acme"}
-	e := asError(t, c.NoKey("https://api.example.com", "ACME_API_KEY"))
+	missing := func(base, variable string) error {
+		c.Base, c.KeyVar = base, variable
+		return c.NoKey()
+	}
+	e := asError(t, missing("https://api.example.com", "ACME_API_KEY"))
 	if e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "ACME_API_KEY") {
 		t.Errorf("error %v of kind %s", e, e.Kind)
 	}
 	for _, local := range []string{"http://127.0.0.1:9000", "http://localhost:1", "http://[::1]:1/v1", "http://192.168.1.5", "http://box", "http://box.local", "http://a.localhost"} {
-		if err := c.NoKey(local, ""); err != nil {
+		if err := missing(local, ""); err != nil {
 			t.Errorf("%s: %v", local, err)
 		}
 	}
 	for _, far := range []string{"https://8.8.8.8", "https://localhost.example.com", "https://api.example.com/localhost", "", "::"} {
-		if err := c.NoKey(far, ""); err == nil {
+		if err := missing(far, ""); err == nil {
 			t.Errorf("%s: no error", far)
 		}
 	}
 	c.Headers = map[string]string{"authorization": "Bearer x"}
-	if err := c.NoKey("https://api.example.com", ""); err != nil {
+	if err := missing("https://api.example.com", ""); err != nil {
 		t.Errorf("with its own header: %v", err)
 	}
-	if err := caller().NoKey("https://api.example.com", ""); err != nil {
+	c = caller()
+	c.Base = "https://api.example.com"
+	if err := c.NoKey(); err != nil {
 		t.Errorf("with a key: %v", err)
 	}
 }

@@ -24,7 +24,6 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -65,11 +64,7 @@ type Config struct {
 // API is the Chat Completions API at one address with one key.
 type API struct {
 	dialect *Dialect
-	base    string
-	host    string
-	keyVar  string
 	caller  provider.Caller
-	log     *slog.Logger
 
 	openedMu sync.Mutex
 	opened   map[string]bool // models whose prompt opens the thinking, as their answers showed
@@ -85,20 +80,9 @@ var (
 func New(cfg Config) *API {
 	a := &API{
 		dialect: cfg.Dialect,
-		base:    strings.TrimRight(cfg.BaseURL, "/"),
-		keyVar:  cfg.KeyVar,
-		caller:  provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
-		log:     cfg.Log,
-		opened:  map[string]bool{},
-	}
-	if u, err := url.Parse(a.base); err == nil {
-		a.host = u.Host
-	}
-	if a.caller.Client == nil {
-		a.caller.Client = provider.NewClient(nil)
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
+		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
+		opened: map[string]bool{},
 	}
 	return a
 }
@@ -127,7 +111,7 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
 	if a.dialect.Auth != "none" {
-		if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+		if err := a.caller.NoKey(); err != nil {
 			return err
 		}
 	}
@@ -135,7 +119,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	if err != nil {
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
-	resp, err := a.caller.Post(ctx, a.base+a.dialect.ChatPath, call.header, call.body)
+	resp, err := a.caller.Post(ctx, a.caller.Base+a.dialect.ChatPath, call.header, call.body)
 	if err != nil {
 		return a.refused(err, call, req)
 	}

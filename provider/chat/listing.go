@@ -28,7 +28,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 		return nil, provider.ErrTellsNothing
 	}
 	if a.dialect.Auth != "none" {
-		if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+		if err := a.caller.NoKey(); err != nil {
 			return nil, err
 		}
 	}
@@ -46,7 +46,7 @@ func (a *API) listed(id, name string) provider.Model {
 }
 
 // root is the server's address without the path of this API: some have more to tell there.
-func (a *API) root() string { return strings.TrimSuffix(a.base, "/v1") }
+func (a *API) root() string { return strings.TrimSuffix(a.caller.Base, "/v1") }
 
 // words are the levels among some words, upwards and without off.
 func words(list []gjson.Result) (levels []provider.Level, off bool) {
@@ -85,7 +85,7 @@ func inputs(list gjson.Result) []string {
 
 // listOpenRouter reads the list with the fullest account of thinking (OpenRouter docs: models, reasoning-tokens).
 func (a *API) listOpenRouter(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.base+"/models", "data")
+	list, err := a.list(ctx, a.caller.Base+"/models", "data")
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +171,7 @@ func priced(p gjson.Result) *provider.Price {
 
 // listKimi tells whether a model thinks, and what it sees (Kimi docs: list models).
 func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.base+"/models", "data")
+	list, err := a.list(ctx, a.caller.Base+"/models", "data")
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +203,7 @@ func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
 // listCopilot reads what a plan may use. Which API a model is to be called in follows from the endpoints that it has
 // (source: microsoft/vscode-copilot-chat, src/platform/endpoint).
 func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.base+"/models", "data")
+	list, err := a.list(ctx, a.caller.Base+"/models", "data")
 	if err != nil {
 		return nil, err
 	}

@@ -70,7 +70,7 @@ func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *rep
 	return &reply{
 		bills: bills,
 		api:   a, form: &a.dialect.Response, resp: resp, call: call, Teller: t, slots: map[string]*slot{}, late: object{},
-		origin: provider.Origin{API: wireAPI, Vendor: a.dialect.ID, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
+		origin: provider.Origin{API: wireAPI, Vendor: a.dialect.ID, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
 }
@@ -278,9 +278,7 @@ func (r *reply) finish() error {
 	if r.usage.Exists() {
 		r.stop.RawUsage = json.RawMessage(valid(r.usage.Raw))
 	}
-	if r.odd > 0 {
-		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
-	}
+	r.api.caller.Oddities(r.odd, r.stop.RequestID)
 	return r.Emit(r.stop)
 }
 
@@ -313,7 +311,7 @@ func stopReason(raw string, calls bool) (reason provider.StopReason, ok bool) {
 // oddity counts what the protocol does not foresee and says what it was at debug level.
 func (r *reply) oddity(what string) error {
 	r.odd++
-	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+	r.api.caller.Unforeseen(what)
 	return r.Alive()
 }
 

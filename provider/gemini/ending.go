@@ -64,9 +64,7 @@ func (r *reply) finish() error {
 	}
 	s.Usage, s.RawUsage = r.usage.sum, r.usage.raw
 	s.RequestID = cmp.Or(s.RequestID, r.api.caller.Text(r.end.responseID)) // no header names an exchange
-	if r.odd > 0 {
-		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", s.RequestID)
-	}
+	r.api.caller.Oddities(r.odd, s.RequestID)
 	return r.Emit(*s)
 }
 

@@ -50,12 +50,8 @@ type Config struct {
 // API is generateContent at one address with one key.
 type API struct {
 	vendor string
-	base   string
-	host   string
 	cloud  bool
-	keyVar string
 	caller provider.Caller
-	log    *slog.Logger
 }
 
 var (
@@ -68,20 +64,9 @@ var (
 func New(cfg Config) *API {
 	a := &API{
 		vendor: cfg.Vendor,
-		base:   strings.TrimRight(cfg.BaseURL, "/"),
 		cloud:  cfg.Cloud,
-		keyVar: cfg.KeyVar,
-		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
-		log:    cfg.Log,
-	}
-	if u, err := url.Parse(a.base); err == nil {
-		a.host = u.Host
-	}
-	if a.caller.Client == nil {
-		a.caller.Client = provider.NewClient(nil)
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
+		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
 	}
 	return a
 }
@@ -112,7 +97,7 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
-	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
 	call, err := a.build(req)
@@ -137,5 +122,5 @@ func (a *API) address(model string) string {
 	if a.cloud {
 		models = "/publishers/google/models/"
 	}
-	return a.base + models + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
+	return a.caller.Base + models + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
 }

@@ -18,13 +18,13 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if a.cloud {
 		return nil, provider.ErrTellsNothing
 	}
-	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
 	var list []provider.Model
 	token := ""
 	for range mostPages {
-		address := a.base + "/v1beta/models?pageSize=1000"
+		address := a.caller.Base + "/v1beta/models?pageSize=1000"
 		if token != "" {
 			address += "&pageToken=" + url.QueryEscape(token)
 		}

@@ -45,7 +45,7 @@ type reply struct {
 func (a *API) newReply(call *call, t *provider.Teller) *reply {
 	return &reply{
 		api: a, call: call, Teller: t,
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Model: call.model},
 	}
 }
@@ -285,7 +285,7 @@ func (a *API) failed(resp *http.Response, data []byte) error {
 // oddity counts what the protocol does not foresee and says what it was at debug level.
 func (r *reply) oddity(what string) error {
 	r.odd++
-	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+	r.api.caller.Unforeseen(what)
 	return r.Alive()
 }
 

@@ -19,13 +19,13 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if a.kind.Plain {
 		return nil, provider.ErrTellsNothing
 	}
-	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
 	var list []provider.Model
 	after := ""
 	for range mostPages {
-		address := a.base + "/v1/models?limit=1000"
+		address := a.caller.Base + "/v1/models?limit=1000"
 		if after != "" {
 			address += "&after_id=" + url.QueryEscape(after)
 		}

@@ -19,7 +19,6 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 
@@ -54,14 +53,10 @@ type Config struct {
 // API is the Messages API at one address with one key.
 type API struct {
 	vendor string
-	base   string
-	host   string
 	kind   Host
-	keyVar string
 	caller provider.Caller
 	betas  []string // of the configured headers
 	manage json.RawMessage
-	log    *slog.Logger
 }
 
 var (
@@ -74,12 +69,10 @@ var (
 func New(cfg Config) *API {
 	a := &API{
 		vendor: cfg.Vendor,
-		base:   strings.TrimRight(cfg.BaseURL, "/"),
 		kind:   cfg.Host,
-		keyVar: cfg.KeyVar,
-		caller: provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: map[string]string{}},
+		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: map[string]string{}, Log: cfg.Log}),
 		manage: cfg.Context,
-		log:    cfg.Log,
 	}
 	for name, value := range cfg.Headers {
 		if strings.EqualFold(name, "anthropic-beta") { // one header holds them all
@@ -87,15 +80,6 @@ func New(cfg Config) *API {
 			continue
 		}
 		a.caller.Headers[name] = value
-	}
-	if u, err := url.Parse(a.base); err == nil {
-		a.host = u.Host
-	}
-	if a.caller.Client == nil {
-		a.caller.Client = provider.NewClient(nil)
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
 	}
 	return a
 }
@@ -128,14 +112,14 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
-	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
 	call, err := a.build(req)
 	if err != nil {
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
-	resp, err := a.caller.Post(ctx, a.base+"/v1/messages", call.header, call.body)
+	resp, err := a.caller.Post(ctx, a.caller.Base+"/v1/messages", call.header, call.body)
 	if err != nil {
 		return repairable(err, call, req)
 	}

@@ -41,7 +41,7 @@ func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *rep
 	}
 	return &reply{
 		api: a, resp: resp, Teller: t, blocks: map[int64]*part{},
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: account, Model: call.model},
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: account, Model: call.model},
 		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
 }
@@ -242,15 +242,13 @@ func (r *reply) finish() error {
 		return r.api.caller.NoAnswer(r.resp, "usage: "+err.Error())
 	}
 	r.stop.Usage, r.stop.RawUsage = r.usage.usage(), raw
-	if r.odd > 0 {
-		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
-	}
+	r.api.caller.Oddities(r.odd, r.stop.RequestID)
 	return r.Emit(r.stop)
 }
 
 // oddity counts what the protocol does not foresee and says what it was at debug level.
 func (r *reply) oddity(what string) error {
 	r.odd++
-	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+	r.api.caller.Unforeseen(what)
 	return r.Alive()
 }

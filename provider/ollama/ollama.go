@@ -46,12 +46,8 @@ type Config struct {
 // API is one Ollama, on this machine or in its cloud.
 type API struct {
 	vendor  string
-	base    string
-	host    string
-	keyVar  string
 	context int
 	caller  provider.Caller
-	log     *slog.Logger
 
 	leakyMu sync.Mutex
 	leaky   map[string]bool // models that begin with thinking though it is off
@@ -65,33 +61,26 @@ var (
 
 // New makes the adapter; it does not call.
 func New(cfg Config) *API {
-	a := &API{
+	return &API{
 		vendor:  cfg.Vendor,
-		base:    strings.TrimRight(cfg.BaseURL, "/"),
-		keyVar:  cfg.KeyVar,
 		context: cfg.Context,
-		caller:  provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
-		log:     cfg.Log,
-		leaky:   map[string]bool{},
+		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: withPort(cfg.BaseURL), Client: cfg.Client,
+			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
+		leaky: map[string]bool{},
 	}
-	bare := !strings.Contains(a.base, "://")
-	if bare {
-		a.base = "http://" + a.base
+}
+
+// withPort makes an address of one that is bare.
+func withPort(base string) string {
+	if strings.Contains(base, "://") {
+		return base
 	}
-	if u, err := url.Parse(a.base); err == nil {
-		if bare && u.Port() == "" {
-			u.Host += ":11434"
-			a.base = u.String()
-		}
-		a.host = u.Host
+	base = "http://" + base
+	if u, err := url.Parse(base); err == nil && u.Port() == "" {
+		u.Host += ":11434"
+		return u.String()
 	}
-	if a.caller.Client == nil {
-		a.caller.Client = provider.NewClient(nil)
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
-	}
-	return a
+	return base
 }
 
 // Wire is the `think` member of the body, `{}` where nothing is said about thinking.
@@ -120,14 +109,14 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
-	if err := a.caller.NoKey(a.base, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
 	call, err := a.build(req)
 	if err != nil {
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
-	resp, err := a.caller.Post(ctx, a.base+"/api/chat", a.header(), call.body)
+	resp, err := a.caller.Post(ctx, a.caller.Base+"/api/chat", a.header(), call.body)
 	if err != nil {
 		return understood(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -67,7 +66,7 @@ func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *rep
 	}
 	return &reply{
 		api: a, call: call, resp: resp, Teller: t, splitter: thinktag.NewSplitter(looked), learned: learned,
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.caller.Key.Account(), Model: call.model},
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
 		stop:   provider.Stop{Model: call.model, RequestID: a.caller.RequestID(resp.Header)},
 	}
 }
@@ -435,16 +434,14 @@ func (r *reply) finish() error {
 			return err
 		}
 	}
-	if r.odd > 0 {
-		r.api.log.Debug("a stream with oddities", "provider", r.api.caller.Provider, "odd", r.odd)
-	}
+	r.api.caller.Oddities(r.odd, "")
 	return r.Emit(r.stop)
 }
 
 // oddity counts what the protocol does not foresee and says what it was at debug level.
 func (r *reply) oddity(what string) error {
 	r.odd++
-	r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", fmt.Sprintf("%q", r.api.caller.Text(what)))
+	r.api.caller.Unforeseen(what)
 	return r.Alive()
 }
 

@@ -33,7 +33,7 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	h := &history{
-		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: req.Model.ID},
+		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.account, Model: req.Model.ID},
 		modelBound: a.quirks.ModelBound,
 		inPlace:    a.inPlace(req), effort: func(l provider.Level) string { return nearest(string(l), req) },
 		calls: provider.CallIDs{Fits: fits}, custom: map[string]bool{},

@@ -3,7 +3,6 @@ package responses
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -16,12 +15,10 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if a.quirks.Catalog == "" {
 		return nil, provider.ErrTellsNothing
 	}
-	base, _, _ := strings.Cut(a.address, "?")
-	base = strings.TrimSuffix(base, "/responses")
-	if err := a.caller.NoKey(base, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
-	answer, err := a.caller.List(ctx, base+a.quirks.Catalog, a.header(nil, "thinkd"), "models")
+	answer, err := a.caller.List(ctx, a.caller.Base+a.quirks.Catalog, a.header(nil, "thinkd"), "models")
 	if err != nil {
 		return nil, err
 	}

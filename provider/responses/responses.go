@@ -24,7 +24,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -51,14 +50,11 @@ type Config struct {
 type API struct {
 	vendor  string
 	address string // of POST
-	host    string
 	quirks  Host
 	account string // of the origin: what encrypted content is bound to
 	plan    string // Config.Account
-	keyVar  string
 	caller  provider.Caller
 	manage  json.RawMessage
-	log     *slog.Logger
 }
 
 var (
@@ -71,29 +67,19 @@ var (
 func New(cfg Config) *API {
 	a := &API{
 		vendor:  cfg.Vendor,
-		address: strings.TrimRight(cfg.BaseURL, "/") + "/responses",
 		quirks:  cfg.Host,
 		account: cfg.Account,
 		plan:    cfg.Account,
-		keyVar:  cfg.KeyVar,
-		caller:  provider.Caller{API: wireAPI, Provider: cfg.Provider, Client: cfg.Client, Key: cfg.Key, Headers: cfg.Headers},
-		manage:  cfg.Context,
-		log:     cfg.Log,
+		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
+		manage: cfg.Context,
 	}
 	if a.account == "" {
 		a.account = cmp.Or(organization(cfg.Headers), cfg.Key.Account())
 	}
-	if u, err := url.Parse(a.address); err == nil {
-		a.host = u.Host
-	}
+	a.address = a.caller.Base + "/responses"
 	if cfg.Host.Version != "" {
 		a.address += "?api-version=" + url.QueryEscape(cfg.Host.Version)
-	}
-	if a.caller.Client == nil {
-		a.caller.Client = provider.NewClient(nil)
-	}
-	if a.log == nil {
-		a.log = slog.New(slog.DiscardHandler)
 	}
 	return a
 }
@@ -137,7 +123,7 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
-	if err := a.caller.NoKey(a.address, a.keyVar); err != nil {
+	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
 	call, err := a.build(req)

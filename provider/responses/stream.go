@@ -46,7 +46,7 @@ type reply struct {
 func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
 	return &reply{
 		api: a, call: call, resp: resp, Teller: t, at: map[int64]*item{},
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.host, Account: a.account, Model: call.model},
+		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.account, Model: call.model},
 		stop:   provider.Stop{RequestID: a.caller.RequestID(resp.Header), Model: call.model},
 	}
 }
@@ -197,9 +197,7 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	if usage := response.Get("usage"); usage.IsObject() {
 		r.stop.Usage, r.stop.RawUsage = usageOf(usage), json.RawMessage(usage.Raw)
 	}
-	if r.odd > 0 {
-		r.api.log.Debug("a reply with oddities", "provider", r.api.caller.Provider, "odd", r.odd, "request_id", r.stop.RequestID)
-	}
+	r.api.caller.Oddities(r.odd, r.stop.RequestID)
 	if err := r.Emit(r.stop); err != nil {
 		return err
 	}
@@ -274,7 +272,7 @@ func (r *reply) oddity(what string) error {
 	hosted := []string{"_call.", "_call_code.", "_call_command.", "_call_output", "annotation.", "mcp_", "image_generation", "compaction"}
 	if !slices.ContainsFunc(hosted, func(word string) bool { return strings.Contains(what, word) }) {
 		r.odd++
-		r.api.log.Debug("not foreseen", "provider", r.api.caller.Provider, "what", r.api.caller.Text(what))
+		r.api.caller.Unforeseen(what)
 	}
 	return r.Alive()
 }
