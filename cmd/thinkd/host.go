@@ -126,7 +126,7 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 			if h.unused(now) {
 				return "nobody needs it", nil
 			}
-			if memory.due() && h.daemon.agents.Running() == 0 {
+			if h.daemon.agents.Running() == 0 && memory.due() {
 				memory.collect()
 			}
 		}

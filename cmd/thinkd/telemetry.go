@@ -6,9 +6,9 @@ import (
 	"time"
 
 	"github.com/oklog/ulid/v2"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/meter"
 	"github.com/thinkd/thinkd/cmd/thinkd/otlp"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -24,10 +24,10 @@ type telemetry struct {
 	daemon   *daemon
 	log      *slog.Logger
 	exporter *otlp.Exporter
-	seconds  *prometheus.HistogramVec
-	first    *prometheus.HistogramVec
-	tokens   *prometheus.HistogramVec
-	thinking *prometheus.HistogramVec
+	seconds  *meter.Histogram
+	first    *meter.Histogram
+	tokens   *meter.Histogram
+	thinking *meter.Histogram
 }
 
 // conventions names the version whose words are used: the last one that has those for generative AI and is released.
@@ -64,22 +64,19 @@ func openTelemetry(d *daemon, stated string, getenv func(string) string) *teleme
 	if !ok {
 		return nil
 	}
-	histogram := func(name, unit, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-		return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: name, Unit: unit, Help: help, Buckets: buckets},
-			append([]string{keyOperation, keyProvider, keyModel}, labels...))
+	histogram := func(name, unit, help string, bounds []float64, labels ...string) *meter.Histogram {
+		return meter.NewHistogram(name, unit, help, bounds, append([]string{keyOperation, keyProvider, keyModel}, labels...)...)
 	}
 	// The conventions' buckets end at 82 s; a turn of a thinking model with tools may take an hour.
-	seconds := prometheus.ExponentialBuckets(0.01, 2, 19)
-	tokens := prometheus.ExponentialBuckets(1, 4, 14)
+	seconds := meter.Exponential(0.01, 2, 19)
+	tokens := meter.Exponential(1, 4, 14)
 	t := &telemetry{daemon: d, log: d.log,
 		seconds:  histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", seconds, keyError),
 		first:    histogram("gen_ai.client.operation.time_to_first_chunk", "s", "Time to receive the first chunk.", seconds),
 		tokens:   histogram("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", tokens, keyTokenType),
 		thinking: histogram("thinkd.client.reasoning.usage", "{token}", "Number of output tokens that were thinking.", tokens, keyLevel),
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(t.seconds, t.first, t.tokens, t.thinking)
-	c.Source = registry
+	c.Histograms = []*meter.Histogram{t.seconds, t.first, t.tokens, t.thinking}
 	c.Scope = otlp.Scope{Name: "github.com/thinkd/thinkd", Version: version, SchemaURL: conventions}
 	c.Items = d.metrics.exported()
 	t.exporter = otlp.Start(c)
@@ -127,7 +124,7 @@ func (t *telemetry) turn(r agent.Report) {
 		otlp.Attribute{Key: "thinkd.turn.model_calls", Value: otlp.Whole(r.Calls)},
 		otlp.Attribute{Key: "thinkd.turn.model_calls_again", Value: otlp.Whole(r.Again)})
 	t.span(r.Turn, otlp.Span{Name: opTurn, Kind: otlp.Internal, Begun: r.Begun, Ended: r.Ended, Failed: fault != "", Attributes: facts})
-	t.seconds.WithLabelValues(opTurn, t.name(r.Model), model(r.Model, r.Reasoning), fault).Observe(r.Ended.Sub(r.Begun).Seconds())
+	t.seconds.Observe(r.Ended.Sub(r.Begun).Seconds(), opTurn, t.name(r.Model), model(r.Model, r.Reasoning), fault)
 }
 
 // call tells of an exchange with a model.
@@ -156,17 +153,17 @@ func (t *telemetry) call(r agent.CallReport) {
 	if !r.Heard.IsZero() {
 		wait := r.Heard.Sub(r.Begun).Seconds()
 		facts = append(facts, otlp.Attribute{Key: "gen_ai.response.time_to_first_chunk", Value: otlp.Real(wait)})
-		t.first.WithLabelValues(op, name, asked).Observe(wait)
+		t.first.Observe(wait, op, name, asked)
 	}
 	t.span(r.Turn, otlp.Span{Name: op + " " + r.Model.ID, Kind: otlp.Client, Begun: r.Begun, Ended: r.Ended, Failed: r.Fault != "", Attributes: facts})
-	t.seconds.WithLabelValues(op, name, asked, r.Fault).Observe(r.Ended.Sub(r.Begun).Seconds())
+	t.seconds.Observe(r.Ended.Sub(r.Begun).Seconds(), op, name, asked, r.Fault)
 	if r.Usage.Input+r.Usage.Output == 0 {
 		return
 	}
-	t.tokens.WithLabelValues(op, name, asked, "input").Observe(float64(r.Usage.Input))
-	t.tokens.WithLabelValues(op, name, asked, "output").Observe(float64(r.Usage.Output))
+	t.tokens.Observe(float64(r.Usage.Input), op, name, asked, "input")
+	t.tokens.Observe(float64(r.Usage.Output), op, name, asked, "output")
 	if n := r.Usage.Reasoning; n != nil {
-		t.thinking.WithLabelValues(op, name, asked, string(r.Reasoning.Effective)).Observe(float64(*n))
+		t.thinking.Observe(float64(*n), op, name, asked, string(r.Reasoning.Effective))
 	}
 }
 
@@ -179,7 +176,7 @@ func (t *telemetry) tool(r agent.ToolReport) {
 		facts = append(facts, otlp.Attribute{Key: keyError, Value: otlp.Text(r.Fault)})
 	}
 	t.span(r.Turn, otlp.Span{Name: opTool + " " + r.Name, Kind: otlp.Internal, Begun: r.Begun, Ended: r.Ended, Failed: r.Fault != "", Attributes: facts})
-	t.seconds.WithLabelValues(opTool, "", "", r.Fault).Observe(r.Ended.Sub(r.Begun).Seconds()) // a client can name any tool
+	t.seconds.Observe(r.Ended.Sub(r.Begun).Seconds(), opTool, "", "", r.Fault) // a client can name any tool
 }
 
 // facts are what turns and exchanges have alike.

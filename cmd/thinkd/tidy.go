@@ -1,8 +1,8 @@
 package main
 
 import (
+	"runtime"
 	"runtime/debug"
-	gauges "runtime/metrics"
 )
 
 // tidiedAbove is how much memory has to have come to what was left last, in bytes, to be worth a collection; where more is in
@@ -15,7 +15,7 @@ type tidy struct {
 	left uint64 // what was held after the last collection of ours, in bytes
 }
 
-// due reports whether a collection is worth it.
+// due reports whether a collection is worth it. It stops the process for some µs, so it is for moments in which nothing runs.
 func (t *tidy) due() bool { return held() > t.left+max(tidiedAbove, t.left/4) }
 
 // collect is for moments in which nothing runs.
@@ -24,13 +24,10 @@ func (t *tidy) collect() {
 	t.left = held()
 }
 
-// held is the memory that Go has for the heap, in use or not, in bytes.
-func held() (bytes uint64) {
-	samples := []gauges.Sample{{Name: "/memory/classes/heap/objects:bytes"}, {Name: "/memory/classes/heap/unused:bytes"},
-		{Name: "/memory/classes/heap/free:bytes"}}
-	gauges.Read(samples)
-	for _, s := range samples {
-		bytes += s.Value.Uint64()
-	}
-	return bytes
+// held is the memory that Go has for the heap, in use or not, in bytes. (Package runtime/metrics knows it too, and makes its
+// tables at the start of every command.)
+func held() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapSys - m.HeapReleased
 }

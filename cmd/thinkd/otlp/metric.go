@@ -1,11 +1,10 @@
 package otlp
 
 import (
-	"math"
 	"strconv"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
+	"github.com/thinkd/thinkd/cmd/thinkd/meter"
 )
 
 // temporality: all counts are from the start on.
@@ -54,45 +53,35 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, strconv.FormatUint(uint64(n), 10)), nil
 }
 
-// encodeMetrics is a request with the histograms of families, and how many data points it has. Other kinds of metrics
-// are not sent.
-func (e *Exporter) encodeMetrics(families []*dto.MetricFamily, now time.Time) (body []byte, points int) {
+// encodeMetrics is a request with all histograms that have counted anything, and how many data points it has.
+func (e *Exporter) encodeMetrics(now time.Time) (body []byte, points int) {
 	var list []wireMetric
-	for _, f := range families {
-		if f.GetType() != dto.MetricType_HISTOGRAM {
+	for _, h := range e.cfg.Histograms {
+		d := h.Now()
+		if len(d.Series) == 0 {
 			continue
 		}
-		m := wireMetric{Name: f.GetName(), Words: f.GetHelp(), Unit: f.GetUnit(), Histogram: wireHistogram{Temporality: cumulative}}
-		for _, metric := range f.Metric {
-			m.Histogram.Points = append(m.Histogram.Points, point(metric, now))
+		m := wireMetric{Name: d.Name, Words: d.Help, Unit: d.Unit, Histogram: wireHistogram{Temporality: cumulative}}
+		for _, s := range d.Series {
+			m.Histogram.Points = append(m.Histogram.Points, point(d, s, now))
 		}
-		points += len(m.Histogram.Points)
+		points += len(d.Series)
 		list = append(list, m)
 	}
 	return encode(wireMetrics{[]wireResourceMetrics{{Resource: wireResource{e.cfg.Resource}, SchemaURL: e.cfg.Scope.SchemaURL,
 		ScopeMetrics: []wireScopeMetrics{{wireScope{e.cfg.Scope.Name, e.cfg.Scope.Version}, list, e.cfg.Scope.SchemaURL}}}}}), points
 }
 
-// point is one histogram. Prometheus counts in each bucket what is in those below it too, and says nothing of the last
-// one; an empty label is one that is not there.
-func point(m *dto.Metric, now time.Time) wirePoint {
-	h := m.GetHistogram()
-	p := wirePoint{Begun: nanos(h.GetCreatedTimestamp().AsTime()), Now: nanos(now),
-		Count: number(h.GetSampleCount()), Sum: h.GetSampleSum()}
-	for _, l := range m.Label {
-		if l.GetValue() != "" {
-			p.Attributes = append(p.Attributes, Attribute{l.GetName(), Text(l.GetValue())})
+// point is one series. An empty label is one that is not there.
+func point(d meter.Distribution, s meter.DistributionSeries, now time.Time) wirePoint {
+	p := wirePoint{Begun: nanos(d.Begun), Now: nanos(now), Count: number(s.Count), Sum: s.Sum, Bounds: d.Bounds}
+	for i, value := range s.Values {
+		if value != "" {
+			p.Attributes = append(p.Attributes, Attribute{d.Labels[i], Text(value)})
 		}
 	}
-	below := uint64(0)
-	for _, b := range h.Bucket {
-		if math.IsInf(b.GetUpperBound(), 1) {
-			continue
-		}
-		p.Bounds = append(p.Bounds, b.GetUpperBound())
-		p.Buckets = append(p.Buckets, number(b.GetCumulativeCount()-below))
-		below = b.GetCumulativeCount()
+	for _, n := range s.Counts {
+		p.Buckets = append(p.Buckets, number(n))
 	}
-	p.Buckets = append(p.Buckets, number(h.GetSampleCount()-below))
 	return p
 }

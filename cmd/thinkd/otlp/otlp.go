@@ -2,8 +2,8 @@
 // "OTLP Specification").
 //
 // A Span is told when it is over, with its times; an Exporter takes it in without waiting and sends it with others.
-// Metrics are what a registry of Prometheus' client has at the moment: an Exporter sends all of it now and then, counts
-// from its start on, so a collector that missed one misses nothing.
+// Metrics are what histograms have counted: an Exporter sends all of it now and then, counts from its start on, so a
+// collector that missed one misses nothing.
 //
 // A collector that is down, slow, or refuses, hurts nobody: what waits is bounded, what does not fit or is not taken is
 // dropped and counted, and the log has one line when that begins and one when it is over. Nothing that a collector says
@@ -20,8 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
+	"github.com/thinkd/thinkd/cmd/thinkd/meter"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -31,11 +30,11 @@ type Config struct {
 
 	Resource     []Attribute // whose they are
 	Scope        Scope
-	Source       prometheus.Gatherer // of the metrics; its names and labels are sent as they are
-	Interval     time.Duration       // between metrics, default 60 s
-	Delay        time.Duration       // for which a span waits for others, default 5 s
-	Items        *prometheus.CounterVec
-	RoundTripper http.RoundTripper // nil: of its own
+	Histograms   []*meter.Histogram // the metrics; names and labels are sent as they are
+	Interval     time.Duration      // between metrics, default 60 s
+	Delay        time.Duration      // for which a span waits for others, default 5 s
+	Items        *meter.Counter     // see NewItems
+	RoundTripper http.RoundTripper  // nil: of its own
 	Log          *slog.Logger
 }
 
@@ -52,11 +51,10 @@ type Scope struct {
 	Name, Version, SchemaURL string
 }
 
-// Labels of Config.Items, which counts spans and data points by what became of them.
-const (
-	LabelSignal  = "signal"  // traces, metrics
-	LabelOutcome = "outcome" // see below
-)
+// NewItems is for Config.Items, which counts spans and data points: signal is traces or metrics.
+func NewItems(name string) *meter.Counter {
+	return meter.NewCounter(name, "Spans and data points for the collector of telemetry, by what became of them.", "outcome", "signal")
+}
 
 // What became of a span or a data point.
 const (
@@ -177,11 +175,7 @@ func (e *Exporter) sendMetrics() {
 		case <-e.closing:
 			last = true
 		}
-		families, err := e.cfg.Source.Gather()
-		if err != nil {
-			e.cfg.Log.Error("metrics are not whole", "err", err)
-		}
-		if body, points := e.encodeMetrics(families, time.Now()); points > 0 {
+		if body, points := e.encodeMetrics(time.Now()); points > 0 {
 			line.deliver(body, points)
 		}
 	}
@@ -189,6 +183,6 @@ func (e *Exporter) sendMetrics() {
 
 func (e *Exporter) count(signal, outcome string, items int) {
 	if items > 0 {
-		e.cfg.Items.WithLabelValues(signal, outcome).Add(float64(items))
+		e.cfg.Items.Add(float64(items), outcome, signal)
 	}
 }

@@ -18,11 +18,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/prometheus/client_golang/prometheus"
-	dto "github.com/prometheus/client_model/go"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/meter"
 	"github.com/thinkd/thinkd/cmd/thinkd/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider"
 )
@@ -40,7 +39,7 @@ type bench struct {
 	log   bytes.Buffer
 	tries []time.Duration // when requests came
 
-	said *prometheus.HistogramVec
+	said *meter.Histogram
 	way  func(*http.Request) (*http.Response, error) // nil: to the collector
 }
 
@@ -78,12 +77,10 @@ const secret = "Bearer sesame-of-the-collector"
 
 func start(t *testing.T, change func(*Config)) *bench {
 	b := &bench{T: t, collector: &otlptest.Collector{}, begun: time.Now()}
-	b.said = prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "a.time", Unit: "s", Help: "How long.", Buckets: []float64{1, 2, 4}}, []string{"who.is", "how"})
-	source := prometheus.NewRegistry()
-	source.MustRegister(b.said, prometheus.NewCounter(prometheus.CounterOpts{Name: "other"}))
+	b.said = meter.NewHistogram("a.time", "s", "How long.", []float64{1, 2, 4}, "who.is", "how")
 	c := Config{Traces: Endpoint{URL: "http://collector.test/v1/traces", Headers: map[string]provider.Secret{"Authorization": provider.NewSecret(secret)}},
-		Resource: []Attribute{{"service.name", Text("thinkd")}}, Scope: Scope{"scope", "1.2", "https://example.com/schema"}, Source: source,
-		Items:        prometheus.NewCounterVec(prometheus.CounterOpts{Name: "items"}, []string{LabelSignal, LabelOutcome}),
+		Resource: []Attribute{{"service.name", Text("thinkd")}}, Scope: Scope{"scope", "1.2", "https://example.com/schema"},
+		Histograms: []*meter.Histogram{b.said, meter.NewHistogram("silent", "", "", []float64{1})}, Items: NewItems("items"),
 		RoundTripper: b, Log: slog.New(slog.NewTextHandler(b, nil))}
 	if change != nil {
 		change(&c)
@@ -108,18 +105,12 @@ func (b *bench) end(limit time.Duration) {
 // became is what became of what was to be sent.
 func (b *bench) became() string {
 	b.Helper()
-	r := prometheus.NewRegistry()
-	r.MustRegister(b.cfg.Items)
-	families, err := r.Gather()
-	if err != nil {
-		b.Fatal(err)
-	}
 	var list []string
-	for _, f := range families {
-		for _, m := range f.Metric {
-			if n := m.Counter.GetValue(); n > 0 {
-				list = append(list, fmt.Sprint(m.Label[1].GetValue(), " ", m.Label[0].GetValue(), " ", n))
-			}
+	for line := range strings.Lines(meter.Text(b.cfg.Items)) {
+		var outcome, signal string
+		var n int
+		if _, err := fmt.Sscanf(line, "items{outcome=%q,signal=%q} %d", &outcome, &signal, &n); err == nil {
+			list = append(list, fmt.Sprint(signal, " ", outcome, " ", n))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -178,12 +169,12 @@ func TestMetrics(t *testing.T) {
 		time.Sleep(61 * time.Second)
 		check(t, "requests while there is nothing", len(b.asked()), 0)
 		for _, seconds := range []float64{0.5, 1, 3, 100, 100} {
-			b.said.WithLabelValues("me", "").Observe(seconds)
+			b.said.Observe(seconds, "me", "")
 		}
-		b.said.WithLabelValues("you", "so").Observe(2)
+		b.said.Observe(2, "you", "so")
 		time.Sleep(time.Minute)
 		check(t, "requests", b.asked(), []time.Duration{2 * time.Minute})
-		b.said.WithLabelValues("you", "so").Observe(2)
+		b.said.Observe(2, "you", "so")
 		b.end(time.Second)
 		check(t, "requests, with that at the end", len(b.asked()), 2)
 		all := b.collector.Metrics()
@@ -198,13 +189,6 @@ func TestMetrics(t *testing.T) {
 		check(t, "label", otlptest.Attribute(you.Attributes, "who.is").GetStringValue(), "you")
 		check(t, "became", b.became(), "metrics sent 4")
 	})
-}
-
-// Prometheus may say how many are in the last bucket, or not.
-func TestLastBucket(t *testing.T) {
-	inf, one, count, all := math.Inf(1), 1.0, uint64(2), uint64(5)
-	p := point(&dto.Metric{Histogram: &dto.Histogram{SampleCount: &all, Bucket: []*dto.Bucket{{UpperBound: &one, CumulativeCount: &count}, {UpperBound: &inf, CumulativeCount: &all}}}}, time.Now())
-	check(t, "buckets", p.Buckets, []number{2, 3})
 }
 
 // answers is a collector that answers so, each once, and then takes what comes.
