@@ -17,12 +17,7 @@ This is a pipe to the daemon of the data directory, which is started when there 
 none. The end of standard input ends the pipe, never a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx := cmd.Context()
-			err := rpc.Door{Client: rpc.Stdio(p.in, p.out), ACP: true, Dial: p.connect}.Run(ctx)
-			if ctx.Err() != nil {
-				return nil // we were told to end
-			}
-			return err
+			return p.door(cmd.Context(), rpc.Door{ACP: true})
 		},
 	}
 }
