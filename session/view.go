@@ -148,23 +148,9 @@ func (v *View) Apply(e Entry) error {
 }
 
 func (v *View) apply(e Entry) error {
-	if p, ok := e.Body.(Prompt); ok {
-		if v.turns[e.Turn] != nil {
-			return fmt.Errorf("the turn has a prompt already")
-		}
-		said := &Message{ID: p.Message, Turn: e.Turn, Role: provider.User, place: v.now()}
-		for i, b := range p.Content {
-			said.Parts = append(said.Parts, Part{i, b})
-		}
-		t := &Turn{ID: e.Turn, Prompt: p, Messages: []*Message{said}, said: v.now()}
-		v.Turns = append(v.Turns, t)
-		v.turns[e.Turn] = t
-		if p.Stamp != nil {
-			v.stamp(t)
-		}
-		return nil
-	}
 	switch b := e.Body.(type) {
+	case Prompt:
+		return v.prompted(e.Turn, b)
 	case Setting:
 		return nil // Session.Apply has it
 	case Repair:
@@ -179,16 +165,11 @@ func (v *View) apply(e Entry) error {
 	}
 	switch b := e.Body.(type) {
 	case Steered:
-		into := v.turns[b.Into]
-		if !t.Queued() || into == nil || !into.Running() {
-			return fmt.Errorf("the turn does not wait, or turn %q does not run", b.Into)
-		}
-		t.Into = b.Into
-		into.Took = append(into.Took, t.ID)
-		for _, m := range t.Messages {
-			m.place = v.now()
-		}
-		into.Messages, t.Messages = append(into.Messages, t.Messages...), nil
+		return v.steered(t, b)
+	case ToolStart:
+		return v.toolStarted(t, b)
+	case ToolEnd:
+		return v.toolEnded(t, b)
 	case Verdict:
 		if b.Action == AllowSession {
 			if v.Allowed == nil {
@@ -196,21 +177,6 @@ func (v *View) apply(e Entry) error {
 			}
 			v.Allowed[b.Tool] = true
 		}
-	case ToolStart:
-		m := t.Message(b.Message)
-		if m == nil || !m.has(b.Block) || slices.Contains(m.Begun, b.Block) {
-			return fmt.Errorf("message %s has no call %d, or it was begun before", b.Message, b.Block)
-		}
-		m.Begun, m.place = append(m.Begun, b.Block), v.now()
-	case ToolEnd:
-		reply := t.Message(b.Reply)
-		if reply == nil || b.Number < 0 || b.Number >= len(reply.Calls()) {
-			return fmt.Errorf("message %s has no call %d", b.Reply, b.Number)
-		}
-		if m := t.Results(b.Reply); m != nil && m.has(b.Number) {
-			return fmt.Errorf("call %d of message %s has its result already", b.Number, b.Reply)
-		}
-		t.result(b).place = v.now()
 	case TurnStart:
 		if !t.Queued() {
 			return fmt.Errorf("the turn has started or ended already")
@@ -243,6 +209,58 @@ func (v *View) apply(e Entry) error {
 	default:
 		return fmt.Errorf("body %T has no case", e.Body)
 	}
+	return nil
+}
+
+func (v *View) prompted(id TurnID, p Prompt) error {
+	if v.turns[id] != nil {
+		return fmt.Errorf("the turn has a prompt already")
+	}
+	said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
+	for i, b := range p.Content {
+		said.Parts = append(said.Parts, Part{i, b})
+	}
+	t := &Turn{ID: id, Prompt: p, Messages: []*Message{said}, said: v.now()}
+	v.Turns = append(v.Turns, t)
+	v.turns[id] = t
+	if p.Stamp != nil {
+		v.stamp(t)
+	}
+	return nil
+}
+
+func (v *View) steered(t *Turn, s Steered) error {
+	into := v.turns[s.Into]
+	if !t.Queued() || into == nil || !into.Running() {
+		return fmt.Errorf("the turn does not wait, or turn %q does not run", s.Into)
+	}
+	t.Into = s.Into
+	into.Took = append(into.Took, t.ID)
+	for _, m := range t.Messages {
+		m.place = v.now()
+	}
+	into.Messages, t.Messages = append(into.Messages, t.Messages...), nil
+	return nil
+}
+
+func (v *View) toolStarted(t *Turn, s ToolStart) error {
+	m := t.Message(s.Message)
+	if m == nil || !m.has(s.Block) || slices.Contains(m.Begun, s.Block) {
+		return fmt.Errorf("message %s has no call %d, or it was begun before", s.Message, s.Block)
+	}
+	m.Begun, m.place = append(m.Begun, s.Block), v.now()
+	return nil
+}
+
+func (v *View) toolEnded(t *Turn, e ToolEnd) error {
+	reply := t.Message(e.Reply)
+	if reply == nil || e.Number < 0 || e.Number >= len(reply.Calls()) {
+		return fmt.Errorf("message %s has no call %d", e.Reply, e.Number)
+	}
+	if m := t.Results(e.Reply); m != nil && m.has(e.Number) {
+		return fmt.Errorf("call %d of message %s has its result already", e.Number, e.Reply)
+	}
+	t.result(e).place = v.now()
 	return nil
 }
 
