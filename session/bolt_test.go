@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -109,6 +110,52 @@ func TestLazyWalk(t *testing.T) {
 	if err != nil || len(report.Damaged) != 1 || report.Damaged[0].ID != testID(1) || report.Sessions != 4 {
 		t.Errorf("check: %+v, %v", report, err)
 	}
+}
+
+// TestDeletedIsForgotten deletes sessions of a store that is walked log by log. What was known of them goes with them: of those that come
+// and go the daemon would else keep something for ever.
+func TestDeletedIsForgotten(t *testing.T) {
+	t.Parallel()
+	b, err := OpenBolt(t.TempDir(), BoltOptions{testSmall: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	parent, child := testID(1), testID(2)
+	conversed(t, b, parent)
+	v, err := Load(t.Context(), b, parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, _, err := v.Fork("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.ID = child
+	create(t, b, record)
+	b.Checkpoint(parent, BlockRef{Turn: turnB, Message: msgB, Number: 7}, 0, "growth of a block that has no end")
+	known := func() (ids []ID) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for id := range b.vetted {
+			ids = append(ids, id)
+		}
+		for id := range b.growth {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	equal(t, "known before", known(), []ID{parent, parent, child})
+	for _, id := range []ID{parent, child} {
+		if err := b.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(t.Context(), b, child); id == parent && err != nil { // walks what it shares
+			t.Error(err)
+		}
+	}
+	equal(t, "known after", known(), []ID(nil))
 }
 
 // zeroLog wipes the root page of a session's log.

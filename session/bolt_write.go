@@ -206,8 +206,9 @@ func (c *createChange) landed(tx *bolt.Tx) (bool, error) {
 }
 
 type deleteChange struct {
-	id   ID
-	keep []ID // damaged logs, which stay
+	id     ID
+	keep   []ID   // damaged logs, which stay
+	shared []Span // what the session shared, once applied
 }
 
 // Delete removes a session. One whose log or pages are damaged stays, since its pages cannot be given back. A log that a
@@ -219,11 +220,24 @@ func (b *Bolt) Delete(ctx context.Context, id ID) error {
 		if c.keep, err = b.damagedShares(ctx, id); err == nil {
 			err = b.submit(ctx, c)
 		}
+		if err == nil {
+			b.unvouch(id, c.shared)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	return nil
+}
+
+// unvouch lets go of what is known of the logs that may have gone with a session. One that is still there is walked once more.
+func (b *Bolt) unvouch(id ID, shared []Span) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.vetted, id)
+	for _, span := range shared {
+		delete(b.vetted, span.Session)
+	}
 }
 
 func (c *deleteChange) session() ID                 { return c.id }
@@ -237,6 +251,7 @@ func (c *deleteChange) apply(tx *bolt.Tx) error {
 	if err != nil {
 		return err
 	}
+	c.shared = r.Shared
 	id := []byte(c.id)
 	if in := tx.Bucket(growthBucket); in.Bucket(id) != nil {
 		if err := in.DeleteBucket(id); err != nil {
