@@ -426,6 +426,40 @@ func TestACPClose(t *testing.T) {
 	}
 }
 
+// An editor that stays keeps nothing of a session that is deleted, by itself or by another client. A prompt to it is
+// refused.
+func TestACPDeleted(t *testing.T) {
+	for _, native := range []bool{false, true} {
+		onStage(t, "say done", 0, func(s *stage) {
+			d := s.sit(`{}`)
+			defer d.stand()
+			id := d.newSession()
+			d.prompt(id, "one")
+			time.Sleep(time.Second)
+			s.server.editors.mu.Lock()
+			open := s.server.editors.open[session.ID(id)]
+			s.server.editors.mu.Unlock()
+			if len(open) != 1 || open[0].thread(session.ID(id)) == nil {
+				t.Fatalf("%d editors follow the session", len(open))
+			}
+			if native {
+				s.result("session/delete", map[string]any{"session_id": id})
+			} else {
+				d.result("session/delete", fmt.Sprintf(`{"sessionId":%q}`, id))
+			}
+			a, _ := d.answer(d.ask("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"two"}]}`, id)))
+			if a.Get("error.code").Int() != int64(acpNotFound) {
+				t.Errorf("a prompt to it: %s", a)
+			}
+			s.server.editors.mu.Lock()
+			defer s.server.editors.mu.Unlock()
+			if left := len(s.server.editors.open); left != 0 || len(open[0].threads) != 0 {
+				t.Errorf("%d sessions with editors and %d threads are left", left, len(open[0].threads))
+			}
+		})
+	}
+}
+
 // An editor that loads or resumes in the middle of a turn goes on with it, and one that was asked for is answered.
 func TestACPMidTurn(t *testing.T) {
 	onStage(t, "think One|Two\nwait 1m\nsay done", 0, func(s *stage) {

@@ -86,7 +86,10 @@ func (c *client) says(ctx context.Context, p acpPromptParams) (th *thread, said 
 	if _, err = c.editor.follow(ctx, p.Session.ID); err != nil {
 		return nil, said, err
 	}
-	return c.editor.thread(p.Session.ID), said, nil
+	if th = c.editor.thread(p.Session.ID); th == nil { // it was deleted since
+		return nil, said, session.ErrNotFound
+	}
+	return th, said, nil
 }
 
 // readACPPrompt makes a prompt of content blocks. What is no text and no image becomes text that says what it is.

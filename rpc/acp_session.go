@@ -346,6 +346,16 @@ func (e *editor) forget(id session.ID) *thread {
 	return th
 }
 
+// lose is forget for a thread whose session is gone: an editor that stays would keep it for as long. The thread's pump calls it.
+func (e *editor) lose(th *thread) {
+	e.c.server.editors.leave(th.id, e)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.threads[th.id] == th {
+		delete(e.threads, th.id)
+	}
+}
+
 type acpListParams struct {
 	CWD    string `json:"cwd,omitempty"`
 	Cursor string `json:"cursor,omitempty"`

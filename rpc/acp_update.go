@@ -128,6 +128,7 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *agent.Subsc
 		}
 		if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
 			th.fail(session.ErrNotFound)
+			th.e.lose(th)
 			return nil
 		}
 	}
