@@ -217,6 +217,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 				s.storeFailed(err) // it may be gone all the same
 				return struct{}{}, err
 			}
+			s.failedToKeep = false // no number of it is used again
 			s.publish("", SessionUpdate{Deleted: true})
 			s.end(ErrClosed)
 			return struct{}{}, nil
@@ -229,10 +230,16 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 	case errors.Is(err, session.ErrDamaged):
 		err = g.cfg.Store.Delete(ctx, id)
 	}
-	if err == nil && g.cfg.Deleted != nil {
+	if err != nil {
+		return err
+	}
+	g.mu.Lock()
+	delete(g.told, id)
+	g.mu.Unlock()
+	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(id)
 	}
-	return err
+	return nil
 }
 
 // TellReadOnly tells the clients of all sessions that the store takes no writes for now. A session that has something to

@@ -48,3 +48,37 @@ func TestTellReadOnly(t *testing.T) {
 		}
 	})
 }
+
+// TestDeletedAfterTrouble deletes sessions that a failed store may not know all numbers of: while their agents live, and later. The
+// group keeps nothing of them.
+func TestDeletedAfterTrouble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		early, late := b.session("sim/claude", ""), b.session("sim/claude", "")
+		for _, id := range []session.ID{early, late} {
+			if _, _, err := b.agent(id).Attach(t.Context(), 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		b.group.TellReadOnly(t.Context())
+		kept := func() int {
+			synctest.Wait()
+			b.group.mu.Lock()
+			defer b.group.mu.Unlock()
+			return len(b.group.told)
+		}
+		if err := b.group.Delete(t.Context(), early); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "kept of the early one", kept(), 0)
+		if err := b.agent(late).Close(); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "kept of the late one while it is there", kept(), 1)
+		if err := b.group.Delete(t.Context(), late); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "kept of the late one", kept(), 0)
+	})
+}
