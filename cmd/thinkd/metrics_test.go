@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,25 @@ func (s *served) scrape(path string) (int, string) {
 		s.t.Fatal(err)
 	}
 	return answer.StatusCode, string(body)
+}
+
+// metrics are those without labels, by name.
+func (s *served) metrics() map[string]float64 {
+	s.t.Helper()
+	_, body := s.scrape("metrics")
+	found := make(map[string]float64)
+	for line := range strings.Lines(body) {
+		name, text, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if name == "#" || strings.Contains(name, "{") {
+			continue
+		}
+		value, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			s.t.Fatalf("%s: %v", name, err)
+		}
+		found[name] = value
+	}
+	return found
 }
 
 // A turn is counted, and nothing that was said is there to read, nor a word that a client made up.

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http"
 	"net/http/httptest"
-	"strconv"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,10 +25,19 @@ import (
 var (
 	soakTime = flag.Duration("soak", 10*time.Second, "how long TestSoak loads the daemon")
 	soakSeed = flag.Uint64("soakseed", 0, "the seed of TestSoak; 0: any")
+
+	soakHeaps = flag.String("soakheaps", "", "a directory for profiles of TestSoak, with one of the heap at each rest; they take memory themselves")
 )
 
 // soakLanes is how many clients work at the same time.
 const soakLanes = 8
+
+// soakClient is a lane: one client that talks natively, or as editors do.
+type soakClient interface {
+	connect(context.Context) error
+	session(context.Context) error
+	hangUp()
+}
 
 // soakFaults are what goes wrong in three of ten calls. After a stall the client cancels.
 var soakFaults = []string{
@@ -39,8 +47,17 @@ var soakFaults = []string{
 }
 
 // TestSoak loads the daemon with all that clients do, over all wire APIs, among faults of vendors and clients that go without
-// a word, and watches it by its own metrics: what it holds does not grow with time. A short run judges goroutines and
-// descriptors alone, since memory takes minutes to find its level; -soak 30m is a long one.
+// a word, and watches it: what it holds does not grow with time.
+//
+// What counts as memory is what is the daemon's own, RssAnon. The rest of what is resident are pages of files: of the program,
+// and of the store, which is mapped. They come with reading, and the system takes them back whenever it wants the room.
+//
+// Own memory takes minutes to find its level, and moves by what the lanes are at just then. So now and then they pause,
+// and the heap is looked at while there is no session of theirs, no garbage, and no client but those that stay for all of the
+// time. What it has more than at an earlier rest, by the sessions that came and went between, is what a session leaves behind: some
+// bytes, where own memory needs an hour to show a kilobyte.
+//
+// A short run judges goroutines and descriptors alone; one of some minutes what a session leaves; -soak 1h all.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	seed := *soakSeed
@@ -48,77 +65,173 @@ func TestSoak(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("-soakseed %d", seed)
-	vendor := sim.New(sim.Config{NoJournal: true})
-	host := httptest.NewServer(vendor)
-	t.Cleanup(func() { host.CloseClientConnections(); host.Close() })
-	var config strings.Builder
-	for _, api := range apis {
-		fmt.Fprintf(&config, "[providers.%s]\napi = %q\nbase_url = %q\napi_key_env = \"SOAK_KEY\"\n", api.name, api.name, host.URL+api.simulated(""))
+	k := startSoak(t)
+	var clients []soakClient
+	for n := range soakLanes {
+		clients = append(clients, k.client(n, seed))
 	}
-	s := startServe(t, command(t, []string{"SOAK_KEY=sk-of-the-test"}, append(serveArgs(t.TempDir()), "--config", writeConfig(t, config.String()))...))
-	scrape := func() sample {
-		m, err := s.metrics(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return m
-	}
-	rest := scrape()
+	k.idle = k.sample()
+	k.begun = time.Now()
 	ctx, stop := context.WithTimeout(t.Context(), *soakTime)
 	defer stop()
-	var done soaked
 	var working sync.WaitGroup
 	t.Cleanup(working.Wait)
-	for n := range soakLanes {
+	for n, c := range clients {
 		working.Go(func() { // ends with ctx
-			l := &soakLane{s: s, rng: rand.New(rand.NewPCG(seed, uint64(n))), done: &done}
 			for ctx.Err() == nil {
-				if err := l.session(ctx); err != nil && ctx.Err() == nil {
+				if err := k.session(ctx, c); err != nil && ctx.Err() == nil {
 					t.Errorf("lane %d, -soakseed %d: %v", n, seed, err)
 					return
 				}
 			}
 		})
 	}
-	var samples []sample
-	period := max(*soakTime/1000, 100*time.Millisecond)
-	for begun := time.Now(); ctx.Err() == nil; moment(period) {
-		m := scrape()
-		m.at = time.Since(begun)
-		samples = append(samples, m)
+	rests := max(*soakTime/12, 30*time.Second)
+	for next := rests; ctx.Err() == nil; moment(max(*soakTime/2000, 100*time.Millisecond)) {
+		k.samples = append(k.samples, k.sample())
+		if time.Since(k.begun) > next && ctx.Err() == nil {
+			k.rests = append(k.rests, k.rest())
+			next = time.Since(k.begun) + rests
+		}
 	}
 	working.Wait()
 	t.Logf("%d sessions, %d turns, %d of them failed and %d were cancelled, %d connections lost, %d forks, %d tools, %d summaries in %v",
-		done.sessions.Load(), done.turns.Load(), done.failed.Load(), done.cancelled.Load(), done.lost.Load(), done.forks.Load(), done.tools.Load(), done.summaries.Load(), *soakTime)
+		k.done.sessions.Load(), k.done.turns.Load(), k.done.failed.Load(), k.done.cancelled.Load(), k.done.lost.Load(), k.done.forks.Load(), k.done.tools.Load(), k.done.summaries.Load(), *soakTime)
+	k.rest()
+	k.judge()
+	k.s.terminate()
+}
 
-	settled := samples[len(samples)/4:] // by then what is kept for the next turn is there
-	goroutines, _ := slope(settled, func(m sample) float64 { return m.goroutines })
-	files, _ := slope(settled, func(m sample) float64 { return m.files })
-	memory, within := slope(settled, func(m sample) float64 { return m.resident / (1 << 20) })
-	t.Logf("per hour: %+.1f goroutines, %+.1f descriptors, %+.2f MiB resident (+- %.2f); at first %v, at last %v", goroutines, files, memory, within,
-		settled[0], settled[len(settled)-1])
-	if *soakTime >= 20*time.Minute && memory-2*within > 1 {
-		t.Errorf("memory grows by %.2f MiB an hour", memory)
+// soak is a run of TestSoak.
+type soak struct {
+	t      *testing.T
+	s      *served
+	vendor *httptest.Server
+	store  string // the store's file
+	heap   heapLooks
+	done   soaked
+	pause  sync.RWMutex // read by each session, written while there is to be none
+
+	begun   time.Time
+	idle    sample   // before the load
+	samples []sample // under load
+	rests   []sample // without any, and without garbage
+}
+
+// startSoak starts a daemon with vendors and some sessions, so many that the store is walked log by log.
+func startSoak(t *testing.T) *soak {
+	k := &soak{t: t, vendor: httptest.NewServer(sim.New(sim.Config{NoJournal: true}))}
+	t.Cleanup(func() { k.vendor.CloseClientConnections(); k.vendor.Close() })
+	var config strings.Builder
+	for _, api := range apis {
+		fmt.Fprintf(&config, "[providers.%s]\napi = %q\nbase_url = %q\napi_key_env = \"SOAK_KEY\"\n", api.name, api.name, k.vendor.URL+api.simulated(""))
 	}
-	// What was open under load is closed after it, with the sessions that its end left. Connections to the vendor would
-	// be kept for 90 s.
-	l := &soakLane{s: s}
-	if err := l.clear(t.Context()); err != nil {
+	data := t.TempDir()
+	fill(t, data, 16, 8)
+	k.store = filepath.Join(data, "thinkd.db")
+	env := []string{"SOAK_KEY=sk-of-the-test"}
+	if k.heap.dir = *soakHeaps; k.heap.dir == "" {
+		k.heap.dir = t.TempDir()
+	} else {
+		env = append(env, profileVariable+"="+k.heap.dir)
+	}
+	k.s = startServe(t, command(t, append(env, heapVariable+"="+k.heap.dir), append(serveArgs(data), "--config", writeConfig(t, config.String()))...))
+	k.heap.pid = k.s.cmd.Process.Pid
+	return k
+}
+
+// client is a lane. The first two stay connected.
+func (k *soak) client(n int, seed uint64) (c soakClient) {
+	l := soakLane{s: k.s, rng: rand.New(rand.NewPCG(seed, uint64(n))), done: &k.done, stays: n < 2}
+	c = &l
+	if n == 0 {
+		c = &soakEditor{l}
+	}
+	if l.stays {
+		if err := c.connect(k.t.Context()); err != nil {
+			k.t.Fatal(err)
+		}
+		k.t.Cleanup(c.hangUp)
+	}
+	return c
+}
+
+// session is one, unless the lanes are to pause.
+func (k *soak) session(ctx context.Context, c soakClient) error {
+	k.pause.RLock()
+	defer k.pause.RUnlock()
+	return c.session(ctx)
+}
+
+// rest waits until nothing of the load is there but the clients that stay, and looks at what is left: what was open under load is
+// closed, with the sessions that its end left. Connections to the vendor would be kept for 90 s.
+func (k *soak) rest() (at sample) {
+	k.pause.Lock()
+	defer k.pause.Unlock()
+	t := k.t
+	if err := (&soakLane{s: k.s}).clear(t.Context(), k.begun); err != nil {
 		t.Error(err)
 	}
-	host.CloseClientConnections()
-	var last sample
+	k.vendor.CloseClientConnections()
 	for deadline := time.Now().Add(patience); ; moment(100 * time.Millisecond) {
-		if last = scrape(); last.goroutines <= rest.goroutines+2 && last.files <= rest.files+2 {
+		if at = k.sample(); at.goroutines <= k.idle.goroutines+2 && at.files <= k.idle.files+2 {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Errorf("before the load %v, after it %v", rest, last)
+			t.Errorf("before the load %v, after it %v", k.idle, at)
 			break
 		}
 	}
-	t.Logf("before the load %v, after it %v", rest, last)
-	s.terminate()
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	var err error
+	if at.heap, at.objects, err = k.heap.look(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("at rest after %v and %.0f sessions: %v; heap %.0f bytes in %.0f objects", at.at.Round(time.Second), at.sessions, at, at.heap, at.objects)
+	return at
+}
+
+// leftBytes is what a session may leave on the heap at most: less than its id in a map takes, and more than the moment makes of it.
+const leftBytes = 32
+
+// judge prints what grew, and says when it is too much.
+func (k *soak) judge() {
+	t := k.t
+	if len(k.rests) < 3 {
+		return
+	}
+	rests := k.rests[len(k.rests)/4:]
+	first, last := rests[0], rests[len(rests)-1]
+	sessions := last.sessions - first.sessions
+	left := (last.heap - first.heap) / sessions
+	t.Logf("each of %.0f sessions left %.1f bytes, in %.3f objects", sessions, left, (last.objects-first.objects)/sessions)
+	if sessions >= 2000 && left > leftBytes {
+		t.Errorf("a session that is deleted leaves %.0f bytes", left)
+	}
+	settled := k.samples[len(k.samples)/4:] // by then what is kept for the next turn is there
+	t.Logf("under load at first %v, at last %v", settled[0], settled[len(settled)-1])
+	for _, of := range []struct {
+		name  string
+		unit  float64
+		value func(sample) float64
+	}{
+		{"goroutines", 1, func(m sample) float64 { return m.goroutines }},
+		{"descriptors", 1, func(m sample) float64 { return m.files }},
+		{"MiB of pages of files", 1 << 20, func(m sample) float64 { return m.mapped }},
+		{"MiB of the store's file", 1 << 20, func(m sample) float64 { return m.stored }},
+		{"MiB of the heap's spans", 1 << 20, func(m sample) float64 { return m.spans }},
+		{"MiB of stacks", 1 << 20, func(m sample) float64 { return m.stacks }},
+		{"MiB of Go's own tables", 1 << 20, func(m sample) float64 { return m.tables }},
+	} {
+		perHour, within := slope(settled, func(m sample) float64 { return of.value(m) / of.unit })
+		t.Logf("%+.2f %s an hour (+- %.2f)", perHour, of.name, within)
+	}
+	own, within := slope(settled, func(m sample) float64 { return m.own / (1 << 20) })
+	t.Logf("%+.2f MiB of its own an hour (+- %.2f)", own, within)
+	if *soakTime >= 20*time.Minute && own-2*within > 1 {
+		t.Errorf("own memory grows by %.2f MiB an hour", own)
+	}
 }
 
 // soaked counts what was done.
@@ -126,42 +239,49 @@ type soaked struct {
 	sessions, turns, failed, cancelled, lost, forks, tools, summaries atomic.Int64
 }
 
-// sample is what the daemon says of itself.
+// sample is how the daemon is at a moment, in bytes where nothing else is said.
 type sample struct {
-	at                          time.Duration
-	goroutines, files, resident float64
+	at                time.Duration // after the begin of the load
+	sessions          float64       // made until then
+	goroutines, files float64
+	own, mapped       float64 // of resident memory: anonymous, and pages of files
+	stored            float64 // of the store's file
+	spans, stacks     float64 // of Go's memory: spans of the heap with anything in them, and stacks
+	tables            float64 // of Go's memory: what it needs to keep the rest, and records of profiles
+	heap, objects     float64 // that are reachable; of a rest only
 }
 
 func (m sample) String() string {
-	return fmt.Sprintf("%.0f goroutines, %.0f descriptors, %.1f MiB", m.goroutines, m.files, m.resident/(1<<20))
+	return fmt.Sprintf("%.0f goroutines, %.0f descriptors, %.1f MiB of its own, %.1f of files, store %.1f MiB", m.goroutines, m.files, m.own/(1<<20), m.mapped/(1<<20), m.stored/(1<<20))
 }
 
-func (s *served) metrics(ctx context.Context) (m sample, err error) {
-	r, err := http.NewRequestWithContext(ctx, "GET", s.base+"metrics", nil)
-	if err != nil {
-		return m, err
+// sample is what the daemon says of itself, and the system of it.
+func (k *soak) sample() (m sample) {
+	if !k.begun.IsZero() {
+		m.at = time.Since(k.begun)
 	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
-	r.Close = true
-	answer, err := http.DefaultClient.Do(r)
+	m.sessions = float64(k.done.sessions.Load())
+	memory, err := memoryBy(k.heap.pid)
 	if err != nil {
-		return m, err
+		k.t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	for in := bufio.NewScanner(answer.Body); in.Scan(); {
-		name, value, _ := strings.Cut(in.Text(), " ")
-		for want, to := range map[string]*float64{"go_goroutines": &m.goroutines, "process_open_fds": &m.files, "process_resident_memory_bytes": &m.resident} {
-			if name == want {
-				if *to, err = strconv.ParseFloat(value, 64); err != nil {
-					return m, err
-				}
-			}
+	m.own, m.mapped = memory["RssAnon"], memory["RssFile"]+memory["RssShmem"]
+	info, err := os.Stat(k.store)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	m.stored = float64(info.Size())
+	told := k.s.metrics()
+	for name, to := range map[string]*float64{"go_goroutines": &m.goroutines, "process_open_fds": &m.files,
+		"go_memstats_heap_inuse_bytes": &m.spans, "go_memstats_stack_sys_bytes": &m.stacks} {
+		if *to = told[name]; *to == 0 {
+			k.t.Fatalf("the metrics lack %s", name)
 		}
 	}
-	if m.goroutines == 0 || m.files == 0 || m.resident == 0 {
-		return m, errors.New("the metrics lack goroutines, descriptors or memory")
+	for _, name := range []string{"gc", "mspan", "mcache", "buck_hash", "other"} {
+		m.tables += told["go_memstats_"+name+"_sys_bytes"]
 	}
-	return m, nil
+	return m
 }
 
 // slope is by how much a value grows in an hour, by least squares, and the standard error of that.
@@ -186,9 +306,10 @@ func slope(samples []sample, value func(sample) float64) (perHour, within float6
 
 // soakLane is a client that makes a session, talks in it for some turns, and deletes it.
 type soakLane struct {
-	s    *served
-	rng  *rand.Rand
-	done *soaked
+	s     *served
+	rng   *rand.Rand
+	done  *soaked
+	stays bool // connected between sessions
 
 	ws   *websocket.Conn
 	next int
@@ -203,6 +324,8 @@ func (l *soakLane) connect(ctx context.Context) (err error) {
 	}
 	return err
 }
+
+func (l *soakLane) hangUp() { l.ws.CloseNow() }
 
 // ask sends a request and takes in what comes until its answer.
 func (l *soakLane) ask(ctx context.Context, method, params string) (gjson.Result, error) {
@@ -259,12 +382,14 @@ func (l *soakLane) attach(ctx context.Context) error {
 
 // session is one from its making to its end.
 func (l *soakLane) session(ctx context.Context) error {
-	if err := l.connect(ctx); err != nil {
-		return err
+	if !l.stays {
+		if err := l.connect(ctx); err != nil {
+			return err
+		}
+		defer func() { l.ws.CloseNow() }()
 	}
-	defer func() { l.ws.CloseNow() }()
 	l.id, l.seq = "", 0
-	made, err := l.ask(ctx, "session/new", fmt.Sprintf(`{"model_id":%q,"tools":[{"name":"work","description":"Works.","effect":"read","input_schema":{"type":"object"}}]}`, l.model()))
+	made, err := l.ask(ctx, "session/new", fmt.Sprintf(`{"client_id":"%d","model_id":%q,"tools":[{"name":"work","description":"Works.","effect":"read","input_schema":{"type":"object"}}]}`, l.rng.Uint64(), l.model()))
 	if err != nil {
 		return err
 	}
@@ -287,19 +412,28 @@ func (l *soakLane) model() string {
 	return api + "/" + simulatedModel[api]
 }
 
+// marker is what the vendor is to do in a turn, and after what time it is cancelled: what stalls, is tried again or does not
+// end.
+func (l *soakLane) marker() (marker string, patient time.Duration) {
+	marker = fmt.Sprintf("thinking=%d text=%d pace=%d", 5+l.rng.IntN(200), 5+l.rng.IntN(100), 100+l.rng.IntN(2000))
+	if l.rng.IntN(10) >= 3 {
+		return marker, 3 * time.Second
+	}
+	fault := soakFaults[l.rng.IntN(len(soakFaults))]
+	if strings.Contains(fault, "stall") || strings.Contains(fault, "endless") {
+		return marker + " " + fault, 200 * time.Millisecond
+	}
+	return marker + " " + fault, 3 * time.Second
+}
+
 // turn is one turn to its end, by the vendor, by a fault, or by the client; now and then the client goes meanwhile.
 func (l *soakLane) turn(ctx context.Context) error {
-	marker := fmt.Sprintf("thinking=%d text=%d pace=%d", 5+l.rng.IntN(200), 5+l.rng.IntN(100), 100+l.rng.IntN(2000))
-	fault := ""
-	switch n := l.rng.IntN(10); {
-	case n < 3:
-		fault = soakFaults[l.rng.IntN(len(soakFaults))]
-		marker += " " + fault
-	case n < 5:
+	marker, patient := l.marker()
+	if l.rng.IntN(5) == 0 && !strings.Contains(marker, "fault") {
 		marker += " tool=work rounds=2"
 	}
 	level := []string{"off", "auto", "low", "high"}[l.rng.IntN(4)]
-	turn, err := l.ask(ctx, "session/prompt", fmt.Sprintf(`{"session_id":%q,"thinking_level":%q,"text":"Go on. %d [[sim: %s]]"}`, l.id, level, l.rng.Uint64(), marker))
+	turn, err := l.ask(ctx, "session/prompt", fmt.Sprintf(`{"client_id":"%d","session_id":%q,"thinking_level":%q,"text":"Go on. [[sim: %s]]"}`, l.rng.Uint64(), l.id, level, marker))
 	if err != nil {
 		return err
 	}
@@ -311,10 +445,6 @@ func (l *soakLane) turn(ctx context.Context) error {
 		cancelAt = l.rng.IntN(30)
 	case 1:
 		leaveAt = l.rng.IntN(30)
-	}
-	patient := 3 * time.Second // what stalls, is tried again or does not end is cancelled
-	if strings.Contains(fault, "stall") || strings.Contains(fault, "endless") {
-		patient = 200 * time.Millisecond
 	}
 	session := l.id
 	impatient := time.AfterFunc(patient, func() { l.cancel(ctx, session) }) // ends with ctx
@@ -369,15 +499,15 @@ func (l *soakLane) turn(ctx context.Context) error {
 	}
 }
 
-// clear deletes all sessions.
-func (l *soakLane) clear(ctx context.Context) error {
+// clear deletes all sessions that were made since a moment.
+func (l *soakLane) clear(ctx context.Context, since time.Time) error {
 	if err := l.connect(ctx); err != nil {
 		return err
 	}
 	defer l.ws.CloseNow()
 	list, err := l.ask(ctx, "session/list", `{"limit":1000}`)
 	for _, s := range list.Get("sessions").Array() {
-		if err == nil {
+		if err == nil && s.Get("created").Int() >= since.UnixMilli() {
 			_, err = l.ask(ctx, "session/delete", fmt.Sprintf(`{"session_id":%q}`, s.Get("session_id").Str))
 		}
 	}
