@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime"
 	"syscall"
 
 	"github.com/lmittmann/tint"
@@ -48,6 +49,7 @@ func (p *program) execute(ctx context.Context) error {
 	root := p.command()
 	dir := p.getenv(profileVariable)
 	if dir == "" {
+		runtime.MemProfileRate = 0 // else Go keeps a record of each stack that it ever sampled an allocation of, for nobody
 		return root.ExecuteContext(ctx)
 	}
 	name := root.Name()
