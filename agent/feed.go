@@ -106,11 +106,12 @@ func weightOf(content provider.Blocks) (size int) {
 	return size
 }
 
-// Subscription is one client's view of a session's updates. Next is for one goroutine, Close for any.
+// Subscription is one client's view of a session's updates. One goroutine at a time reads it; Close is for any.
 type Subscription struct {
 	ready chan struct{} // has a token when Next should look
 
 	mu        sync.Mutex // held for moments only; nobody waits while holding it
+	tell      func()     // that there is something where there was nothing
 	queue     []waiting
 	tail      growing // what the last one in the queue is growth of
 	bytes     int     // weight of the queue
@@ -132,7 +133,11 @@ func (w waiting) weight() int {
 	return w.u.weight
 }
 
-func newSubscription() *Subscription { return &Subscription{ready: make(chan struct{}, 1)} }
+func newSubscription() *Subscription {
+	s := &Subscription{ready: make(chan struct{}, 1)}
+	s.tell = func() { token(s.ready) }
+	return s
+}
 
 func (s *Subscription) begin(seq uint64) {
 	s.mu.Lock()
@@ -157,23 +162,26 @@ func (s *Stale) Error() string { return fmt.Sprintf("updates after %d were dropp
 // push adds an update, which may be growth, and reports whether the subscription goes on.
 func (s *Subscription) push(u *Update, what growing, text string) bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.err != nil {
+		s.mu.Unlock()
 		return false
 	}
+	first := len(s.queue) == 0 // else the reader has been told, and looks again before it waits
 	if !s.merge(u, what, text) {
 		s.queue, s.tail = append(s.queue, waiting{u: u, last: u.Seq}), what
 	}
 	s.bytes += u.weight
-	switch {
-	case len(s.queue) > maxWaiting || s.bytes > maxWaitingBytes:
+	over := len(s.queue) > maxWaiting || s.bytes > maxWaitingBytes
+	if over {
 		s.queue, s.bytes = nil, 0
 		s.err = &Stale{After: s.delivered}
-		s.wake()
-	case len(s.queue) == 1: // else Next has been told, and looks again before it waits
-		s.wake()
 	}
-	return s.err == nil
+	tell := s.tell
+	s.mu.Unlock()
+	if first || over {
+		tell() // without the lock: who is told may read at once
+	}
+	return !over
 }
 
 // merge adds growth to growth of the same block at the tail, if that is so.
@@ -196,14 +204,23 @@ func (s *Subscription) merge(u *Update, what growing, text string) bool {
 
 func (s *Subscription) end(err error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.err == nil {
 		s.err = err
 	}
-	s.wake()
+	tell := s.tell
+	s.mu.Unlock()
+	tell()
 }
 
-func (s *Subscription) wake() { token(s.ready) }
+// Tell is for a reader that waits for several subscriptions and uses TryNext alone: from now on f is called when there is
+// something to read where there was nothing before, and once now. It is called by the session's goroutine, so it must not
+// wait.
+func (s *Subscription) Tell(f func()) {
+	s.mu.Lock()
+	s.tell = f
+	s.mu.Unlock()
+	f()
+}
 
 // Next waits for an update. It ends with *Stale when the queue overflowed, ErrClosed when the agent or the
 // subscription ended, or ctx's cause.
@@ -248,7 +265,8 @@ func (s *Subscription) take() (*Update, error) {
 // Close ends the subscription; Next returns ErrClosed from then on.
 func (s *Subscription) Close() {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.queue, s.bytes, s.err = nil, 0, ErrClosed
-	s.wake()
+	tell := s.tell
+	s.mu.Unlock()
+	tell()
 }

@@ -13,37 +13,6 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// subscribe carries a session's updates to the client from now on; the answer to the request comes first. It ends
-// with the session, or with stale.
-func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
-	c.follow(id, func(ctx context.Context) error {
-		defer sub.Close()
-		for {
-			u, err := sub.Next(ctx)
-			if stale, ok := errors.AsType[*agent.Stale](err); ok {
-				return c.notify(ctx, encodeStale(id, stale.After))
-			}
-			if errors.Is(err, agent.ErrClosed) { // the session was closed under this client
-				return c.notify(ctx, encodeStale(id, seq))
-			}
-			if err != nil {
-				return err
-			}
-			message := u.Encoded(c.server.encodeUpdate)
-			if len(message) > c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
-				return c.notify(ctx, encodeStale(id, seq))
-			}
-			if err := c.notify(ctx, message); err != nil {
-				return err
-			}
-			if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
-				return nil
-			}
-			seq = u.Seq
-		}
-	})
-}
-
 // attachTo subscribes the client to a session. With a number, the snapshot has what was told since, if that is known.
 func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, limit int) (agent.Snapshot, error) {
 	snap, follow, err := c.attachThen(ctx, id, after, limit)

@@ -3,8 +3,9 @@
 // A [Server] serves connections. One connection is one life of a client: [Server.Serve] returns when it has ended and
 // nothing of it is left running. Between the bytes and the JSON-RPC library lies the [Stream]. It reads frames (lines
 // or Content-Length headers, as the client begins, or the messages of a WebSocket), checks each message, splits batches,
-// swaps ids, and writes what waits. The library sees a method and a number of ours for an id, nothing else. Clients on
-// the network come in through [HTTP], which asks for a token.
+// swaps ids, and writes what waits. The library sees a method and a number of ours for an id, nothing else. What a session
+// tells stays in its subscription until the connection's writer comes for it. Clients on the network come in through [HTTP],
+// which asks for a token.
 //
 // Guarantees:
 //

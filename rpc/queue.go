@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"sync"
+
+	"github.com/thinkd/thinkd/agent"
 )
 
 // class says against which bound a message counts, so that neither keeps out the other.
@@ -19,7 +21,7 @@ const (
 // bounds of what waits to be written to one client, in bytes. In an empty queue any one message has room.
 var bounds = [classes]int{
 	answer: 8 << 20,  // above it no request is read: a client that takes no answers causes no more of them
-	update: 64 << 10, // small: who waits here is a pump, and behind it the subscription merges what comes
+	update: 64 << 10, // small: behind it the subscriptions merge what comes
 }
 
 // errGone says that the connection has ended.
@@ -37,6 +39,9 @@ type queue struct {
 	outside [classes][]*outsider
 	held    bool // updates wait until what is being handled has put its answer
 	closed  bool
+
+	first, last *tap // that may have something; each one's behind is the next
+	drawing     bool // somebody takes from them
 }
 
 // outsider is a message for which there is no room yet.
@@ -135,6 +140,7 @@ func (q *queue) take() [][]byte { return q.takeUntil(nil) }
 // takeUntil is take, and nil as well once stop is closed: then nothing was taken.
 func (q *queue) takeUntil(stop <-chan struct{}) [][]byte {
 	for {
+		q.draw()
 		q.mu.Lock()
 		taken, closed := q.waiting, q.closed
 		q.waiting, q.writing = nil, q.bytes
@@ -161,12 +167,13 @@ func (q *queue) written() {
 	q.letInLocked()
 }
 
-// hold keeps updates out, or lets them in again.
+// hold keeps updates out, or lets them in again: at once, since a client that asks all the time would never see them.
 func (q *queue) hold(held bool) {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.held = held
 	q.letInLocked()
+	q.mu.Unlock()
+	q.draw()
 }
 
 // close refuses more. What waits can still be taken.
@@ -182,4 +189,92 @@ func (q *queue) close() {
 		q.outside[what] = nil
 	}
 	q.wake()
+}
+
+// offer says that a tap may have something. It never waits: sessions call it.
+func (q *queue) offer(t *tap) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if t.waits || t.over || q.closed {
+		return
+	}
+	q.appendLocked(t)
+	if !q.held { // else it is drawn when the hold ends
+		q.wake()
+	}
+}
+
+// drop has nothing of a tap come in any more, and is false if it was dropped before.
+func (q *queue) drop(t *tap) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	was := t.over
+	t.over = true
+	return !was
+}
+
+func (q *queue) appendLocked(t *tap) {
+	t.waits = true
+	if q.first == nil {
+		q.first = t
+	} else {
+		q.last.behind = t
+	}
+	q.last = t
+}
+
+func (q *queue) removeFirstLocked() {
+	t := q.first
+	q.first, t.behind, t.waits = t.behind, nil, false
+	if q.first == nil {
+		q.last = nil
+	}
+}
+
+// draw takes in what the taps have, by turns, as far as there is room. One goroutine at a time does, so that a session's
+// updates stay in order; who comes second leaves it to the first.
+func (q *queue) draw() {
+	q.mu.Lock()
+	if q.drawing || q.first == nil {
+		q.mu.Unlock()
+		return
+	}
+	q.drawing = true
+	for {
+		t, u, err := q.nextLocked()
+		if t == nil {
+			break
+		}
+		q.mu.Unlock()
+		message, last := t.message(u, err)
+		q.mu.Lock()
+		if !t.over && message != nil { // else the client may have been told that nothing more comes
+			q.addLocked(update, message)
+		}
+		if last {
+			q.mu.Unlock()
+			t.c.leave(t.id, t)
+			t.end()
+			q.mu.Lock()
+		}
+	}
+	q.drawing = false
+	q.mu.Unlock()
+}
+
+// nextLocked is the next that a tap has, and whose it is; nil: nobody's, or it would not come in.
+func (q *queue) nextLocked() (*tap, *agent.Update, error) {
+	for q.first != nil && !q.held && !q.closed && q.bytes[update] < bounds[update] {
+		t := q.first
+		q.removeFirstLocked()
+		if t.over {
+			continue
+		}
+		u, err := t.sub.TryNext()
+		if u != nil || err != nil {
+			q.appendLocked(t) // to be asked again
+			return t, u, err
+		}
+	}
+	return nil, nil, nil
 }

@@ -93,7 +93,7 @@ func (s *Server) serve(ctx context.Context, f frames) error {
 }
 
 func (s *Server) newClient(ctx context.Context, f frames) *client {
-	return &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), pumps: make(map[session.ID]*pump)}
+	return &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), followed: make(map[session.ID]followed)}
 }
 
 // serve is the connection's life.
@@ -105,6 +105,7 @@ func (c *client) serve() error {
 	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
 	<-c.stream.done
 	c.running.Wait()
+	c.unfollowAll()
 	c.stopListening()
 	if c.editor != nil {
 		c.editor.leave()
@@ -124,7 +125,7 @@ func (c *client) serve() error {
 // Clients counts the connections that are served now, whichever way they came.
 func (s *Server) Clients() int { return int(s.clients.Load()) }
 
-// Drain returns when all clients have been given what their sessions had to say and no answer is late any more, or with
+// Drain returns when all that their sessions had to say is on its way to all clients and no answer is late any more, or with
 // the cause of ctx's end. It is for the end of the daemon: the agents have been closed, so that each subscription ends
 // after its last update, and the connections have not.
 func (s *Server) Drain(ctx context.Context) error {
@@ -210,8 +211,8 @@ type client struct {
 
 	editor *editor // nil: the client speaks the native protocol
 
-	pumpsMu sync.Mutex
-	pumps   map[session.ID]*pump
+	followsMu sync.Mutex
+	followed  map[session.ID]followed
 }
 
 // method finds what answers a request.
