@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) {
 		if v := os.Getenv(versionVariable); v != "" {
 			version = v
 		}
-		if err := offerCalls(); err != nil {
+		if err := errors.Join(offerMisdeed(), offerCalls()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -25,13 +25,6 @@ import (
 // files; the vendor gets the operator's key, and nobody else gets anything.
 func TestHostileDirectory(t *testing.T) {
 	t.Parallel()
-	tracer, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace, which sees what the daemon opens and starts, is not installed")
-	}
-	if out, err := exec.Command(tracer, "-f", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
-		t.Skipf("strace may not trace here: %v, %s", err, out)
-	}
 	var strayed atomic.Int64
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
 	defer evil.Close()
@@ -39,14 +32,7 @@ func TestHostileDirectory(t *testing.T) {
 	trap := hostileDirectory(t, evil.URL)
 	before := filesIn(t, trap)
 
-	data, log := t.TempDir(), filepath.Join(t.TempDir(), "trace")
-	cmd := command(t, env, serveArgs(data)...)
-	home := cmd.Env[slices.IndexFunc(cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, "HOME=") })][len("HOME="):]
-	// The tracer is a grandchild, so that signals reach the daemon.
-	cmd.Args = append([]string{tracer, "-D", "-f", "-qq", "-s", "4096", "-o", log, "-e", "trace=%file,%process", cmd.Path}, cmd.Args[1:]...)
-	cmd.Path, cmd.Dir = tracer, trap
-	cmd.Env = append(cmd.Env, "PWD="+trap)
-	s := startServe(t, cmd)
+	s := startTraced(t, trap, env)
 	c := dialWS(t, s.base, s.token, nil)
 
 	// What only the operator may set is ignored or refused.
@@ -69,7 +55,9 @@ func TestHostileDirectory(t *testing.T) {
 	if end := c.turnEnd(); end.Stop != "end_turn" {
 		t.Errorf("the turn ends with %s: %s", end.Stop, end.Raw)
 	}
-	s.terminate()
+	for _, line := range s.misdeeds() {
+		t.Error(line)
+	}
 
 	if n := strayed.Load(); n > 0 {
 		t.Errorf("the stranger's server got %d requests", n)
@@ -80,7 +68,52 @@ func TestHostileDirectory(t *testing.T) {
 	if diff := cmp.Diff(before, filesIn(t, trap)); diff != "" {
 		t.Errorf("the directory has changed (-before +after):\n%s", diff)
 	}
-	checkTrace(t, log, trap, data, home)
+}
+
+// TestHostileDirectoryIsSeen is the control: a daemon that does what it must not, once and quickly, is seen to.
+func TestHostileDirectoryIsSeen(t *testing.T) {
+	t.Parallel()
+	for misdeed := range misdeeds {
+		t.Run(misdeed, func(t *testing.T) {
+			t.Parallel()
+			s := startTraced(t, hostileDirectory(t, "http://evil.example"), []string{misdeedVariable + "=" + misdeed})
+			seen := s.misdeeds()
+			if len(seen) == 0 {
+				t.Error("nobody sees it")
+			}
+			for _, line := range seen {
+				t.Logf("%.200s", line)
+			}
+		})
+	}
+}
+
+// traced is a daemon under strace.
+type traced struct {
+	*served
+	trap, data, home string // where it was started, and where it may write
+	log              string
+}
+
+// startTraced starts a daemon in a directory that is not to be trusted.
+func startTraced(t *testing.T, trap string, env []string) *traced {
+	t.Helper()
+	tracer, err := exec.LookPath("strace")
+	if err != nil {
+		t.Skip("strace, which sees what the daemon opens and starts, is not installed")
+	}
+	if out, err := exec.Command(tracer, "-f", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
+		t.Skipf("strace may not trace here: %v, %s", err, out)
+	}
+	s := &traced{trap: trap, data: t.TempDir(), log: filepath.Join(t.TempDir(), "trace")}
+	cmd := command(t, env, serveArgs(s.data)...)
+	s.home = cmd.Env[slices.IndexFunc(cmd.Env, func(pair string) bool { return strings.HasPrefix(pair, "HOME=") })][len("HOME="):]
+	// The tracer is a grandchild, so that signals reach the daemon.
+	cmd.Args = append([]string{tracer, "-D", "-f", "-y", "-qq", "-s", "4096", "-o", s.log, "-e", "trace=%file,%process", cmd.Path}, cmd.Args[1:]...)
+	cmd.Path, cmd.Dir = tracer, trap
+	cmd.Env = append(cmd.Env, "PWD="+trap)
+	s.served = startServe(t, cmd)
+	return s
 }
 
 // hostileDirectory has the files by which other programs take configuration, instructions and commands from a project, and
@@ -144,59 +177,72 @@ func filesIn(t *testing.T, dir string) (lines []string) {
 
 var (
 	tracedCall = regexp.MustCompile(`^\d+ +(\w+)\((.*)$`)
-	quotedPath = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
+	tracedPath = regexp.MustCompile(`(?:<([^>]*)>, )?"((?:[^"\\]|\\.)*)"`) // the directory's that it is relative to, and the path
 )
 
-// checkTrace reads what strace saw of a daemon that worked in the directory trap.
-func checkTrace(t *testing.T, log, trap, data, home string) {
-	t.Helper()
-	var trace string
-	for deadline := time.Now().Add(patience); ; { // the tracer writes the rest when the daemon has ended
-		text, err := os.ReadFile(log)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if trace = string(text); strings.Contains(trace, "exit_group(") && !strings.HasSuffix(trace, ", ") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("strace saw no end: %.2000s", trace)
-		}
-		moment(10 * time.Millisecond)
-	}
+// misdeeds ends the daemon and says what it did that it must not.
+func (s *traced) misdeeds() (found []string) {
+	s.t.Helper()
+	s.terminate()
 	programs, own := 0, 0
-	for line := range strings.Lines(trace) {
-		call := tracedCall.FindStringSubmatch(strings.TrimSpace(line))
+	for line := range strings.Lines(s.trace()) {
+		line = strings.TrimSpace(line)
+		call := tracedCall.FindStringSubmatch(line)
 		if call == nil {
 			continue
 		}
 		name, rest := call[1], call[2]
 		if name == "execve" || name == "execveat" {
-			programs++
+			if programs++; programs > 1 {
+				found = append(found, "a program besides the daemon: "+line)
+			}
 			continue
 		}
 		writes := strings.Contains(rest, "O_WRONLY") || strings.Contains(rest, "O_RDWR") || strings.Contains(rest, "O_CREAT") ||
-			slices.ContainsFunc([]string{"mkdir", "unlink", "rmdir", "rename", "link", "mknod", "truncate", "chmod", "chown", "utime"}, func(verb string) bool {
-				return strings.HasPrefix(name, verb) && !strings.HasPrefix(name, "readlink")
+			slices.ContainsFunc([]string{"mkdir", "unlink", "rmdir", "rename", "link", "symlink", "mknod", "truncate", "chmod", "fchmod", "chown", "fchown", "utime"}, func(verb string) bool {
+				return strings.HasPrefix(name, verb)
 			})
-		for _, quoted := range quotedPath.FindAllStringSubmatch(rest, -1) {
-			path := quoted[1]
-			inTrap := within(path, trap) || path != "" && !filepath.IsAbs(path) && strings.Contains(rest, "AT_FDCWD")
+		for _, quoted := range tracedPath.FindAllStringSubmatch(rest, -1) {
+			of, path := quoted[1], quoted[2]
 			switch {
-			case inTrap && name != "getcwd" && path != ".":
-				t.Errorf("the directory is looked into: %s", line)
-			case writes && within(path, data):
+			case name == "getcwd", path == "", path == "." && strings.Contains(name, "stat"): // where it is itself, it may know
+				continue
+			case filepath.IsAbs(path):
+			case of != "":
+				path = filepath.Join(of, path)
+			default:
+				path = filepath.Join(s.trap, path)
+			}
+			switch {
+			case within(path, s.trap):
+				found = append(found, "the directory is looked into: "+line)
+			case writes && within(path, s.data):
 				own++
-			case writes && path != "/dev/null" && !within(path, home) && name != "readlinkat":
-				t.Errorf("written beyond the data directory: %s", line)
+			case writes && path != os.DevNull && !within(path, s.home):
+				found = append(found, "written beyond the data directory: "+line)
 			}
 		}
 	}
-	if programs != 1 {
-		t.Errorf("%d programs were started, want the daemon alone", programs)
+	if programs == 0 || own == 0 {
+		s.t.Errorf("strace saw %d programs and %d of the daemon's own writes, so it saw nothing", programs, own)
 	}
-	if own == 0 {
-		t.Error("strace saw the daemon write nothing of its own, so it saw nothing")
+	return found
+}
+
+// trace is what strace saw. It writes the rest of it when the daemon has ended.
+func (s *traced) trace() string {
+	s.t.Helper()
+	for deadline := time.Now().Add(patience); ; moment(10 * time.Millisecond) {
+		text, err := os.ReadFile(s.log)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if trace := string(text); strings.Contains(trace, "exit_group(") && !strings.HasSuffix(trace, ", ") {
+			return trace
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("strace saw no end: %.2000s", text)
+		}
 	}
 }
 
