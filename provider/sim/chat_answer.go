@@ -20,9 +20,10 @@ type chatReply struct {
 // chatPart is a piece of an answer.
 type chatPart struct {
 	Part
-	pieces []string
-	index  int    // of a call
-	sealed string // the signature of thinking, or of a call; the data of what is withheld
+	pieces  []string
+	index   int    // of a call
+	thought int    // how many blocks of thinking came before it
+	sealed  string // the signature of thinking, or of a call; the data of what is withheld
 }
 
 func (p *chatPart) text() string { return strings.Join(p.pieces, "") }
@@ -36,9 +37,12 @@ func (c *chatCall) reply(s sealer, a Answer) *chatReply {
 		parts = a.compose(c.ask)
 	}
 	rng := newRand(seed)
-	calls := 0
+	calls, thoughts := 0, 0
 	for i, p := range parts {
-		m := chatPart{Part: p}
+		m := chatPart{Part: p, thought: thoughts}
+		if p.Kind == Thinking || p.Kind == Redacted {
+			thoughts++
+		}
 		switch p.Kind {
 		case Call, ServerCall: // no tool is run by these hosts
 			if m.ID == "" {
@@ -150,6 +154,8 @@ func (r *chatReply) seal() {
 			p.sealed = sign("chat data", p.Text, i)
 		case p.Kind == Call && c.host.signed && p.index == 0:
 			p.sealed = sign("chat call", p.Name, i)
+		case p.Kind == Call && !thought && p.index == 0 && c.host.details == "openrouter" && maker(c.model.id) == "google":
+			p.sealed = sign("chat data", p.Name, i) // this vendor signs the first call of a step, thought of or not
 		}
 		thought = thought || p.Kind == Thinking || p.Kind == Redacted
 	}

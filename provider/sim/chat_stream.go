@@ -2,6 +2,7 @@ package sim
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -174,7 +175,7 @@ func (s *chatStream) part(p *chatPart) error {
 	if thinking && inline && shown && len(p.pieces) > 0 {
 		return s.chunk(map[string]any{"content": "\n" + closing + "\n\n"}, nil)
 	}
-	if thinking && s.host.details == "openrouter" {
+	if s.host.details == "openrouter" {
 		s.sealLater(p)
 	}
 	return nil
@@ -185,9 +186,9 @@ func (s *chatStream) sealLater(p *chatPart) {
 	if p.sealed == "" {
 		return
 	}
-	detail := map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "id": "rs_" + s.reply.id[9:21], "format": s.format(), "index": 0}
+	detail := map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "id": fmt.Sprintf("rs_%s%d", s.reply.id[9:21], p.thought), "format": s.format(), "index": p.thought}
 	if s.format() == "anthropic-claude-v1" {
-		detail = map[string]any{"type": "reasoning.text", "signature": p.sealed, "format": s.format(), "index": 0}
+		detail = map[string]any{"type": "reasoning.text", "signature": p.sealed, "format": s.format(), "index": p.thought}
 	}
 	s.late = append(s.late, map[string]any{"content": "", "reasoning_details": []any{detail}})
 }
@@ -212,7 +213,7 @@ func (s *chatStream) withheld(p *chatPart) error {
 		return nil
 	}
 	return s.chunk(map[string]any{"content": "", "reasoning": nil, "reasoning_details": []any{map[string]any{
-		"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": 0}}}, nil)
+		"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": p.thought}}}, nil)
 }
 
 // piece sends one delta. Thinking that is not shown takes its time all the same.
@@ -232,7 +233,7 @@ func (s *chatStream) piece(p *chatPart, text string, first, last, shown, inline 
 		if first {
 			call["id"], call["type"] = p.ID, "function"
 			call["function"] = map[string]any{"name": p.Name, "arguments": text}
-			if p.sealed != "" {
+			if p.sealed != "" && s.host.signed {
 				call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": p.sealed}}
 			}
 		}
@@ -289,7 +290,7 @@ func (s *chatStream) thought(p *chatPart, text string, last bool) map[string]any
 		if f := s.format(); f == "openai-responses-v1" || f == "xai-responses-v1" {
 			member, kind = "summary", "reasoning.summary"
 		}
-		delta["reasoning_details"] = []any{map[string]any{"type": kind, member: text, "format": s.format(), "index": 0}}
+		delta["reasoning_details"] = []any{map[string]any{"type": kind, member: text, "format": s.format(), "index": p.thought}}
 	}
 	return delta
 }
@@ -364,10 +365,10 @@ func (r *chatReply) message() map[string]any {
 			details = append(details, s.wholeDetails(p, shown)...)
 		case p.Kind == Call || p.Kind == ServerCall:
 			call := map[string]any{"id": p.ID, "type": "function", "function": map[string]any{"name": p.Name, "arguments": p.text()}}
-			if p.sealed != "" {
+			if p.sealed != "" && s.host.signed {
 				call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": p.sealed}}
 			}
-			calls = append(calls, call)
+			calls, details = append(calls, call), append(details, s.wholeDetails(p, shown)...)
 		case p.Kind == Raw:
 		default:
 			text.WriteString(p.text())
@@ -392,7 +393,7 @@ func (r *chatReply) message() map[string]any {
 	return m
 }
 
-// wholeDetails are the elements of one block of thinking.
+// wholeDetails are the elements of one block of thinking, or of a call that is signed.
 func (s *chatStream) wholeDetails(p *chatPart, shown bool) []any {
 	if s.host.details == "" {
 		return nil
@@ -412,7 +413,7 @@ func (s *chatStream) wholeDetails(p *chatPart, shown bool) []any {
 		list = append(list, detail)
 	}
 	if s.host.details == "openrouter" && p.sealed != "" {
-		list = append(list, map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": 0})
+		list = append(list, map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": p.thought})
 	}
 	return list
 }
