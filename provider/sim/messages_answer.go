@@ -39,7 +39,7 @@ func (c *messagesCall) reply(s sealer, a Answer) *messagesReply {
 	r := &messagesReply{call: c, id: "msg_" + seed.String(), category: a.Category}
 	parts := a.Parts
 	if parts == nil {
-		parts = a.compose(c.ask)
+		parts = c.opened(a.compose(c.ask))
 	}
 	if a.Stop == "pause_turn" {
 		// A pause always stands inside the vendor's own tool calls: that is how the next request can tell what to go on with.
@@ -77,6 +77,15 @@ func (c *messagesCall) reply(s sealer, a Answer) *messagesReply {
 	r.limit(a)
 	r.sign(s)
 	return r
+}
+
+// opened is an answer as manual mode has it: a turn begins with thinking, however little was asked for. Else the vendor
+// would refuse what it said itself. [docs: extended-thinking]
+func (c *messagesCall) opened(parts []Part) []Part {
+	if c.thinking.kind != "enabled" || c.turns[len(c.turns)-1].has("tool_result") || len(parts) > 0 && parts[0].Kind == Thinking {
+		return parts
+	}
+	return append([]Part{{Kind: Thinking, Text: "Plain enough."}}, parts...)
 }
 
 // chunks parts s into pieces of n characters.
