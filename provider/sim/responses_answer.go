@@ -131,7 +131,8 @@ func (r *responsesReply) limit(a Answer) {
 				}
 				if left == 0 || cost > most && !o.endless {
 					o.parts = append(o.parts[:part:part], pieces[:n:n])
-					o.cut, r.items, r.reason = true, r.items[:i+1], reason
+					o.cut = reason != "" // before a refusal an item ends in good order
+					r.items, r.reason = r.items[:i+1], reason
 					return
 				}
 				left = max(left-1, -1)
