@@ -148,7 +148,7 @@ func (s *state) passageOf(turn, message, endTurn, endMessage int, verbatim strin
 		room = w * perTokenSummed
 	}
 	p.text = abridged(b.String(), room, tooLongToSum)
-	return p, p.upto != ""
+	return p, p.text != "" // nothing is there to be said of turns that were refused
 }
 
 // writeSaid writes what a summary needs of a message. Thinking is none of it: the answer has what came of it.

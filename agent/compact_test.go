@@ -265,6 +265,19 @@ func TestCompactComesToNothing(t *testing.T) {
 	})
 }
 
+// Of turns that were refused no model hears any more, so there is nothing of them to summarise.
+func TestCompactOfRefusedTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 1000, events(concat(say("no"), []any{provider.Stop{Reason: provider.StopRefusal}})...))
+		defer b.close()
+		check(t, "stop", b.turn(id, "bad").End.StopReason, "refusal")
+		if over, err := b.agent(id).Compact(t.Context()); over != nil || err != nil {
+			t.Errorf("of a refused turn: %v, %v", over, err)
+		}
+		check(t, "requests", len(b.fake.requests), 1)
+	})
+}
+
 func TestCompactAtThreshold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := compactBench(t, 0.8, 1000, countedAnswer(100, "a"), countedAnswer(500, "b"), countedAnswer(790, "c"),
