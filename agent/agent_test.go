@@ -50,14 +50,18 @@ func (f *fake) Stream(ctx context.Context, req *provider.Request) iter.Seq2[prov
 type telling struct{ *fake }
 
 func (p telling) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	said := p.fake.Stream(ctx, req)
+	return p.distinct(req, p.fake.Stream(ctx, req))
+}
+
+// distinct is what was said to req, with a number in front of a summary.
+func (f *fake) distinct(req *provider.Request, said iter.Seq2[provider.Event, error]) iter.Seq2[provider.Event, error] {
 	if req.System != askSummary {
 		return said
 	}
 	return func(yield func(provider.Event, error) bool) {
-		p.mu.Lock()
-		n := len(p.requests)
-		p.mu.Unlock()
+		f.mu.Lock()
+		n := len(f.requests)
+		f.mu.Unlock()
 		if yield(provider.End{Index: 1 << 20, Block: provider.Text{Text: fmt.Sprintf("Summary %d. ", n)}}, nil) {
 			said(yield)
 		}

@@ -10,14 +10,17 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sim"
 )
 
 // plan is a life as data.
 type plan struct {
-	calls  []([]any) // what the provider does, a list for each call, as events takes it
-	acts   []act
-	wounds map[int]wound
-	lost   map[int]bool
+	calls   []([]any)    // what the provider does, a list for each call, as events takes it
+	seats   []placed     // the models of a life over the wire APIs; nil: lifeModels, of the fake
+	answers []sim.Answer // and what they answer
+	acts    []act
+	wounds  map[int]wound
+	lost    map[int]bool
 }
 
 type act struct {

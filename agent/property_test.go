@@ -68,6 +68,8 @@ type returns struct {
 	followed, nothing, anew, prompts int
 	hosted, run, answers, steered    int
 	forks, summaries, kept           int
+	asked                            map[string]int // requests that were answered, by wire API
+	given                            int            // results of calls that are in the logs
 }
 
 // life is a plan under way.
@@ -77,6 +79,7 @@ type life struct {
 	mem      *session.Mem
 	store    *wounded
 	fake     *fake
+	api      provider.Provider
 	hosted   hosted
 	group    *Group
 	id       session.ID
@@ -103,7 +106,7 @@ type watcher struct {
 
 func (p plan) live(ctx context.Context, returns *returns) (err error) {
 	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "openai", Vendor: "openai"},
-		{ID: "gemini", Vendor: "gemini"}, {ID: "deepseek", Vendor: "deepseek"}})
+		{ID: "gemini", Vendor: "gemini"}, {ID: "deepseek", Vendor: "deepseek"}, {ID: "sim", Vendor: "sim"}})
 	if err != nil {
 		return err
 	}
@@ -112,12 +115,18 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 	for _, list := range p.calls {
 		l.fake.scripts = append(l.fake.scripts, events(list...))
 	}
+	l.api = telling{l.fake}
+	if p.seats != nil {
+		w := wire(p, l.fake)
+		l.api = w
+		defer func() { err = errors.Join(err, w.end(returns)) }()
+	}
 	l.store = &wounded{Store: l.mem, wounds: p.wounds, lost: p.lost}
 	defer func() { l.group.Close() }()
 	if err := l.start(catalog); err != nil {
 		return err
 	}
-	s, err := l.group.Create(ctx, session.Session{Tools: lifeTools, Rules: tool.Policy{Names: map[string]tool.Rule{"write": tool.Ask}}, Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
+	s, err := l.group.Create(ctx, session.Session{Tools: lifeTools, Rules: tool.Policy{Names: map[string]tool.Rule{"write": tool.Ask}}, Settings: session.Settings{Model: l.model(0)}})
 	if err != nil {
 		return err
 	}
@@ -153,8 +162,8 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 
 func (l *life) start(catalog *registry.Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
-	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return telling{l.fake} },
-		Hosts: func(session.Session) []tool.Host { return []tool.Host{&l.hosted} }, Log: slog.New(slog.DiscardHandler)})
+	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
+		Hosts: func(s session.Session) []tool.Host { return []tool.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 
@@ -183,7 +192,7 @@ func (l *life) act(a act) error {
 			p.Override.Level = provider.Low
 		}
 		if a.kind == "prompt elsewhere" {
-			p.Override.Model = &lifeModels[a.n%len(lifeModels)]
+			p.Override.Model = new(l.model(a.n))
 		}
 		return l.do(func(a *Agent) error {
 			r, err := a.Prompt(l.ctx, p)
@@ -242,11 +251,11 @@ func (l *life) act(a act) error {
 			return err
 		})
 	case "set":
-		level := []provider.Level{provider.Low, provider.High, provider.Off}[a.n%3]
+		level := []provider.Level{provider.Low, provider.High, provider.Off, provider.Max, provider.Auto, provider.On, provider.Medium}[a.n%7]
 		return l.do(func(a *Agent) error { _, err := a.Set(l.ctx, Change{Level: &level}); return err })
 	case "model":
 		return l.do(func(agent *Agent) error {
-			_, err := agent.Set(l.ctx, Change{Model: &lifeModels[a.n%len(lifeModels)]})
+			_, err := agent.Set(l.ctx, Change{Model: new(l.model(a.n))})
 			return err
 		})
 	case "compact":
@@ -299,9 +308,18 @@ func (l *life) act(a act) error {
 	return nil
 }
 
-// lifeModels are of four vendors and APIs. What they say has one form here: the adapters' part is shown elsewhere.
+// lifeModels are of four vendors and APIs. What they say has one form here: the adapters' part is TestRandomWires'.
 var lifeModels = []session.ModelRef{{Provider: "anthropic", ID: "claude-opus-4-6"}, {Provider: "openai", ID: "gpt-5.6-sol"},
 	{Provider: "gemini", ID: "gemini-3.8-flash"}, {Provider: "deepseek", ID: "deepseek-v4-pro"}}
+
+// model is one of the life's.
+func (p plan) model(n int) session.ModelRef {
+	if p.seats != nil {
+		row := p.seats[n%len(p.seats)].row
+		return session.ModelRef{Provider: row.Provider, ID: row.ID}
+	}
+	return lifeModels[n%len(lifeModels)]
+}
 
 // forked is a session that goes on from a message of the life's, and what was said up to there.
 type forked struct {
@@ -402,20 +420,26 @@ var lifeTools = []tool.Tool{
 // hosted is a host that does what the number of its call says, and counts what it ran.
 type hosted struct {
 	mu  sync.Mutex
-	ran map[string]int // by id
+	ran map[string]int // by session and id
 	n   int
+}
+
+// hostedFor is it for a session.
+type hostedFor struct {
+	*hosted
+	session session.ID
 }
 
 func (h *hosted) Name() string                               { return "hosted" }
 func (h *hosted) Tools(context.Context) ([]tool.Tool, error) { return nil, nil }
 func (h *hosted) Close() error                               { return nil }
 
-func (h *hosted) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
+func (h hostedFor) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
 	h.mu.Lock()
 	if h.ran == nil {
 		h.ran = make(map[string]int)
 	}
-	h.ran[call.ID]++
+	h.ran[string(h.session)+" "+call.ID]++
 	n := h.n
 	h.n++
 	h.mu.Unlock()
@@ -745,6 +769,12 @@ func (l *life) finish() error {
 			if m.Role == provider.Assistant && m.End == nil {
 				return fmt.Errorf("message %s has no end", m.ID)
 			}
+			if results := t.Results(m.ID); results != nil {
+				l.returns.given += len(results.Parts)
+			}
+		}
+		if left := t.Unanswered(); len(left) > 0 {
+			return fmt.Errorf("calls without a result: %+v", left)
 		}
 	}
 	for _, t := range view.Turns {

@@ -1,17 +1,20 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
 // requests judges what was sent: each request by itself as a strict vendor would, and that what one of them says of
-// earlier turns is said by all later ones, but for what a summary stands for.
+// earlier turns is said by all later ones, but for what a summary stands for. Changes of effort are said to the model that had
+// them, where its vendor has a form for that.
 func (l *life) requests(view *session.View, prompts map[session.TurnID]string) error {
 	refused := make(map[string]int) // prompt of a refused turn: the last request that may have it
 	asked := func(m provider.Message) string {
@@ -29,8 +32,9 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 			refused[prompts[t.ID]] = -1
 		}
 	}
-	var before []provider.Message // of the turns before that of the last request
-	summary := ""                 // that the last request had in place of what was said first
+	var before []string                          // of the turns before that of the last request
+	efforts := make(map[string][]provider.Level) // in front of these, by model
+	summary := ""                                // that the last request had in place of what was said first
 	for i, req := range l.fake.requests {
 		if err := acceptable(req.Messages); err != nil {
 			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
@@ -40,9 +44,14 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		}
 		if first := asked(req.Messages[0]); strings.HasPrefix(first, aboveSummary) && first != summary {
 			before, summary = nil, first
+			clear(efforts)
 		}
-		if len(before) > len(req.Messages) || len(before) > 0 && !reflect.DeepEqual(before, req.Messages[:len(before)]) {
-			return fmt.Errorf("request %d has not what was sent before:\n%+v\n%+v", i, req.Messages, before)
+		messages, effort, err := partEfforts(req.Messages)
+		if err != nil {
+			return err
+		}
+		if len(before) > len(messages) || !slices.Equal(before, messages[:len(before)]) {
+			return fmt.Errorf("request %d has not what was sent before (-before +now):\n%s", i, cmp.Diff(before, messages))
 		}
 		own := len(req.Messages) - 1
 		for own > 0 && (!strings.HasPrefix(asked(req.Messages[own]), "prompt") || steered[asked(req.Messages[own])]) {
@@ -53,9 +62,31 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 				return fmt.Errorf("request %d has a refused turn: %s", i, asked(m))
 			}
 		}
-		before = req.Messages[:own]
+		before = messages[:own]
+		if !req.Model.Thinking.InPlace || req.Decision.Control.Mode != provider.ModeEffort {
+			continue
+		}
+		model := req.Model.Ref()
+		if told := efforts[model]; len(told) > len(effort) || !slices.Equal(told, effort[:len(told)]) {
+			return fmt.Errorf("request %d has not the changes of effort that were said before: %q, %q", i, effort, told)
+		}
+		efforts[model] = effort[:own]
 	}
 	return nil
+}
+
+// partEfforts is messages as the log spells them, and the changes of effort in front of them.
+func partEfforts(messages []provider.Message) (plain []string, efforts []provider.Level, err error) {
+	for _, m := range messages {
+		efforts = append(efforts, m.Effort)
+		m.Effort = ""
+		data, err := json.Marshal(m)
+		if err != nil {
+			return nil, nil, err
+		}
+		plain = append(plain, string(data))
+	}
+	return plain, efforts, nil
 }
 
 // acceptable is what vendors check.
