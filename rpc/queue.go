@@ -176,6 +176,13 @@ func (q *queue) hold(held bool) {
 	q.draw()
 }
 
+// forget lets go of what waits. It is for a closed queue.
+func (q *queue) forget() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waiting = nil
+}
+
 // close refuses more. What waits can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()

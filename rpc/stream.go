@@ -18,6 +18,10 @@ const (
 
 	// drainLimit is how long what waits may still be written after the end of a connection.
 	drainLimit = 5 * time.Second
+
+	// revokeLimit is how long a write under way may take, and then the close, where the client's token is void: with the
+	// look for a new token it is gone within a second.
+	revokeLimit = 250 * time.Millisecond
 )
 
 var errMalformed = fmt.Errorf("%d malformed messages in a row", maxMalformed)
@@ -333,15 +337,20 @@ func (s *Stream) finish() {
 	s.frames.Close(context.Cause(s.ctx)) // its error says nothing that the reader or the writer has not said
 }
 
-// Close ends the connection: nothing more is taken in, and what waits has drainLimit to be written. The library calls
-// it once, when the connection's context has ended or ReadObject has failed.
+// Close ends the connection: nothing more is taken in, and what waits has drainLimit to be written, unless the client has
+// no right to it any more. The library calls it once, when the connection's context has ended or ReadObject has failed.
 func (s *Stream) Close() error {
 	s.end(errGone)
 	s.out.close()
+	limit, why := drainLimit, errStalled
+	if errors.Is(context.Cause(s.ctx), errTokenReplaced) {
+		limit, why = revokeLimit, errTokenReplaced
+		s.out.forget()
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.written {
-		s.drain = time.AfterFunc(drainLimit, func() { s.frames.Close(errStalled) })
+		s.drain = time.AfterFunc(limit, func() { s.frames.Close(why) })
 	}
 	return nil
 }

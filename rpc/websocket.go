@@ -281,7 +281,11 @@ func (f *webSocketFrames) Close(cause error) (err error) {
 		f.closed = true
 		f.timer.Stop()
 		f.mu.Unlock()
-		f.conn.finish(time.Now().Add(closeTime))
+		last := closeTime
+		if errors.Is(cause, errTokenReplaced) {
+			last = revokeLimit
+		}
+		f.conn.finish(time.Now().Add(last))
 		if errors.Is(cause, io.EOF) {
 			err = f.ws.CloseNow()
 		} else {

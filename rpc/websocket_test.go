@@ -593,3 +593,40 @@ func TestWebSocketTokenReplaced(t *testing.T) {
 		c.conn.Write([]byte(closeFrame(4001, "")))
 	})
 }
+
+// Who came with a token that is void is gone within half a second, whatever it does, and gets nothing of what waits.
+func TestWebSocketTokenReplacedBehindTheBack(t *testing.T) {
+	const large = 1_000_000
+	for _, tc := range []struct {
+		name, begin string
+		reads       func(io.Reader) io.Reader // nil: nothing
+	}{
+		{"silent", "", func(r io.Reader) io.Reader { return r }},
+		{"in a large message", "\x81\xff\x00\x00\x00\x00\x00\x10\x00\x00\x01\x02\x03\x04xxxx", func(r io.Reader) io.Reader { return r }},
+		{"an answer not taken", frame(fin|text, request(1, "echo", fmt.Sprintf(`{"text":"0123456789","times":%d}`, large/10))), nil},
+		{"an answer taken slowly", frame(fin|text, request(1, "echo", fmt.Sprintf(`{"text":"0123456789","times":%d}`, large/10))),
+			func(r io.Reader) io.Reader { return &slowly{r} }},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			inBubble(t, testServer(t, Config{}), func(t *testing.T, h *HTTP, c *rawSocket) {
+				c.send(t, tc.begin)
+				synctest.Wait()
+				var got int64
+				var reading sync.WaitGroup
+				if tc.reads != nil {
+					reading.Go(func() { got, _ = io.Copy(io.Discard, tc.reads(c.in)) }) // ends with the pipe
+				}
+				replaced := time.Now()
+				h.SetToken(provider.NewSecret("b3RoZXI"))
+				h.running.Wait()
+				if after := time.Since(replaced); after > 2*revokeLimit {
+					t.Errorf("gone after %v", after)
+				}
+				reading.Wait()
+				if got > large/4 {
+					t.Errorf("%d bytes came", got)
+				}
+			})
+		})
+	}
+}
