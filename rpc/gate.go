@@ -25,6 +25,7 @@ type gate struct {
 	hosts       map[string]bool // Host headers, lower case
 	origins     map[string]bool // Origin headers, lower case
 	behindProxy bool
+	look        func() // nil: there is no need to
 
 	mu      sync.Mutex
 	token   [sha256.Size]byte
@@ -35,7 +36,7 @@ type gate struct {
 }
 
 func newGate(c HTTPConfig) *gate {
-	g := &gate{hosts: make(map[string]bool), origins: make(map[string]bool), behindProxy: c.BehindProxy}
+	g := &gate{hosts: make(map[string]bool), origins: make(map[string]bool), behindProxy: c.BehindProxy, look: c.Look}
 	scheme := "http"
 	if c.TLS {
 		scheme = "https"
@@ -133,6 +134,9 @@ func (g *gate) close(cause error) {
 func (g *gate) bearer(r *http.Request) (ctx context.Context, status int, after time.Duration) {
 	token, given := offeredToken(r)
 	digest := sha256.Sum256([]byte(token))
+	if given && g.look != nil {
+		g.look()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if subtle.ConstantTimeCompare(digest[:], g.token[:]) == 1 && g.open {

@@ -17,6 +17,7 @@ import (
 // HTTPConfig says how clients on the network come in.
 type HTTPConfig struct {
 	Token provider.Secret // what a client must show; empty: nobody comes in
+	Look  func()          // sees to it, by SetToken, that the token is the one in force; called before one is judged. nil: it is.
 
 	Port        int      // of the listener
 	TLS         bool     // the listener's own

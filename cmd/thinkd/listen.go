@@ -62,11 +62,13 @@ func openListener(c serveConfig, dir, addr string, server *rpc.Server, look look
 		return nil, err
 	}
 	bound := l.Addr().(*net.TCPAddr)
+	file := &tokenFile{dir: dir, log: log}
 	handler := server.HTTP(rpc.HTTPConfig{
-		Token: token, Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
+		Token: token, Look: file.look, Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
 		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
 		Ready: look.ready, Metrics: look.metrics,
 	})
+	file.told = handler.SetToken
 	ctx, stop := context.WithCancel(context.Background())
 	ours := &listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}
 	ours.http = newHTTPServer(handler, tlsConfig, log)
@@ -81,7 +83,7 @@ func openListener(c serveConfig, dir, addr string, server *rpc.Server, look look
 			ours.failed <- err
 		}
 	})
-	ours.running.Go(func() { watchToken(ctx, dir, log, handler.SetToken) })
+	ours.running.Go(func() { file.watch(ctx) })
 	return ours, nil
 }
 

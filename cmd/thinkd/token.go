@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -18,7 +19,8 @@ import (
 const (
 	tokenName  = "token"
 	tokenBytes = 32
-	// tokenLook is how often a listener looks whether its token was replaced: the old one has to fail within a second.
+	// tokenLook is how often a listener looks whether its token was replaced, beside each time that it is shown one: who
+	// came in with the old one has to be gone within a second.
 	tokenLook = 250 * time.Millisecond
 )
 
@@ -91,25 +93,42 @@ func writeToken(dir string) error {
 	return nil
 }
 
-// watchToken tells of each token that replaces another, until ctx ends. Where it is gone or unfit, it is revoked: the
-// empty one. An error while reading says nothing of the token; the next look may.
-func watchToken(ctx context.Context, dir string, log *slog.Logger, told func(provider.Secret)) {
+// tokenFile tells of each token that replaces another, when it looks. Where it is gone or unfit, it is revoked: the empty
+// one. An error while reading says nothing of the token; the next look may. It is safe for concurrent use.
+type tokenFile struct {
+	dir  string
+	log  *slog.Logger
+	told func(provider.Secret)
+
+	mu   sync.Mutex
+	seen fs.FileInfo
+	said string
+}
+
+func (f *tokenFile) look() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	info, err := os.Lstat(filepath.Join(f.dir, tokenName))
+	if err == nil && sameFile(info, f.seen) {
+		return
+	}
+	var token provider.Secret
+	token, f.seen, err = loadToken(f.dir)
+	if err == nil || errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
+		f.told(token)
+	}
+	if err != nil && err.Error() != f.said { // not at every look
+		f.log.Error("token", "err", err)
+	}
+	f.said = fmt.Sprint(err)
+}
+
+// watch looks until ctx ends, for the sake of those who came in before.
+func (f *tokenFile) watch(ctx context.Context) {
 	ticks := time.NewTicker(tokenLook)
 	defer ticks.Stop()
-	var seen fs.FileInfo
-	var said string
 	for {
-		if info, err := os.Lstat(filepath.Join(dir, tokenName)); err != nil || !sameFile(info, seen) {
-			var token provider.Secret
-			token, seen, err = loadToken(dir)
-			if err == nil || errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
-				told(token)
-			}
-			if err != nil && err.Error() != said { // not at every look
-				log.Error("token", "err", err)
-			}
-			said = fmt.Sprint(err)
-		}
+		f.look()
 		select {
 		case <-ticks.C:
 		case <-ctx.Done():
