@@ -189,6 +189,10 @@ func (c *crossing) join(ctx context.Context, link *Link) (heard, done bool) {
 		if err != nil {
 			break
 		}
+		if link.unheard {
+			link.unheard = false
+			continue
+		}
 		heard = true
 		c.owed.hears(frame)
 		if c.out.put(ctx, update, bytes.Clone(frame)) != nil {

@@ -21,9 +21,10 @@ type Link struct {
 	// dropped.
 	Notify func(Notification) error
 
-	conn   net.Conn
-	frames *byteFrames
-	calls  int
+	conn    net.Conn
+	frames  *byteFrames
+	calls   int
+	unheard bool // the answer to becomeDoor is still to be read, before all else that the daemon says
 }
 
 // Notification is one of the daemon's. Its parts are valid until the next read.
@@ -62,8 +63,13 @@ func (l *Link) bounded(f func() error) error {
 	return errors.Join(f(), l.conn.SetDeadline(time.Time{}))
 }
 
-// becomeDoor leaves the link to a door's client, and is false if the daemon has gone.
-func (l *Link) becomeDoor(protocol string) bool { return l.tell(methodDoor, doorParams{protocol}) }
+// becomeDoor leaves the link to a door's client, and is false if the daemon has gone. The answer is not waited for: it says
+// nothing, and comes before those to the client. A refusal is that of another version.
+func (l *Link) becomeDoor(protocol string) bool {
+	_, err := l.Send(methodDoor, doorParams{protocol})
+	l.unheard = true
+	return err == nil
+}
 
 // tell is false if the daemon has gone. A refusal is that of another version, and for the client to find out about.
 func (l *Link) tell(method string, params any) bool {
@@ -108,6 +114,7 @@ func (l *Link) Call(method string, params, result any) error {
 				return err
 			}
 		case m.ID == nil || *m.ID != id: // of a call that nobody waits for
+			l.unheard = false
 		case m.Error != nil:
 			return m.Error
 		case result == nil:
