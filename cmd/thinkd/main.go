@@ -27,10 +27,9 @@ func run() int {
 	stdout := os.Stdout
 	os.Stdout = os.Stderr
 
-	// The first signal ends what runs in order, the second at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	context.AfterFunc(ctx, stop)
+	ctx, end := context.WithCancel(context.Background())
+	defer end()
+	go heed(end) // ends with the process
 
 	p := &program{in: os.Stdin, out: stdout, errOut: os.Stderr, getenv: os.Getenv}
 	err := p.execute(ctx)
@@ -44,9 +43,19 @@ func run() int {
 	return status(err)
 }
 
+// heed has the first signal end what runs in order, and the second at once. It is for a goroutine of its own, since
+// package signal waits for one of the runtime's to be made: until then, a signal ends what has hardly begun.
+func heed(end func()) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	<-signals
+	signal.Stop(signals)
+	end()
+}
+
 // execute runs the command that the arguments name.
 func (p *program) execute(ctx context.Context) error {
-	root := p.command()
+	root := p.command(os.Args[1:])
 	dir := p.getenv(profileVariable)
 	if dir == "" {
 		runtime.MemProfileRate = 0 // else Go keeps a record of each stack that it ever sampled an allocation of, for nobody
@@ -97,7 +106,8 @@ type program struct {
 	logFormat  string
 }
 
-func (p *program) command() *cobra.Command {
+// command is the root with the command that the arguments begin with, or with all where they begin otherwise.
+func (p *program) command(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "thinkd",
 		Short:         "A daemon that keeps conversations with reasoning models",
@@ -112,8 +122,23 @@ func (p *program) command() *cobra.Command {
 	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
 	flags.StringVar(&p.logLevel, "log-level", defaultLogLevel, "debug, info, warn or error; logs go to standard error, the daemon's to thinkd.log")
 	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
-	root.AddCommand(p.stdioCommand(), p.acpCommand(), p.serveCommand(), p.promptCommand(), p.chatCommand(), p.modelsCommand(), p.sessionsCommand(), p.authCommand(), p.simCommand(),
-		p.doctorCommand(), p.versionCommand(), p.daemonCommand())
+	commands := []struct {
+		name  string
+		build func() *cobra.Command
+	}{
+		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
+		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"auth", p.authCommand}, {"sim", p.simCommand},
+		{"doctor", p.doctorCommand}, {"version", p.versionCommand}, {"daemon", p.daemonCommand},
+	}
+	for _, c := range commands {
+		if len(args) > 0 && c.name == args[0] { // the others and their flags are for help and for guesses
+			root.AddCommand(c.build())
+			return root
+		}
+	}
+	for _, c := range commands {
+		root.AddCommand(c.build())
+	}
 	return root
 }
 
