@@ -140,6 +140,12 @@ func writeMark(dir, store string) error {
 	return publish(fresh, path)
 }
 
+// Kept reports whether there is a store in a data directory, or was one: OpenBolt makes none there.
+func Kept(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, markName))
+	return err == nil
+}
+
 // prepare makes the store where none ever was, and refuses to where one is lost.
 func prepare(dir string, m mark) error {
 	path := filepath.Join(dir, fileName)

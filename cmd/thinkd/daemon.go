@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,51 +50,38 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, err
 	}
-	c, err := loadConfig(p.configPath, p.getenv)
-	if err != nil {
-		return nil, err
-	}
-	d := &daemon{log: log, serve: c.Serve, inputs: c.Inputs, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
-	d.fingerprint = c.fingerprint
+	d := &daemon{log: log, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
 	d.metrics = newMetrics(d)
-	keys, err := login.OpenKeys("") // of a daemon without a directory: nothing is kept
-	if err != nil {
-		return nil, err
-	}
-	var dir string // empty: nothing is kept
-	var blobs *session.Blobs
+	kept := kept{store: store}
 	if store == nil {
-		if dir, err = p.data(); err != nil {
+		if kept.dir, err = p.data(); err != nil {
 			return nil, err
 		}
-		if store, err = session.OpenBolt(dir, session.BoltOptions{OnState: d.storeState}); err != nil {
-			return nil, dataError(err)
-		}
-		if blobs, err = session.OpenBlobs(dir); err != nil {
-			return nil, errors.Join(dataError(err), store.Close())
-		}
-		if keys, err = openKeys(dir); err != nil { // by the store's lock it is ours
-			return nil, errors.Join(err, store.Close())
-		}
 	}
+	c, err := p.configure(func() error { return kept.open(d.storeState) }, kept.dir == "" || session.Kept(kept.dir))
+	if err != nil {
+		return nil, errors.Join(err, kept.close())
+	}
+	d.serve, d.inputs, d.fingerprint = c.Serve, c.Inputs, c.fingerprint
+	store, dir := kept.store, kept.dir
 	d.store = store
 	settings, err := openSettings(c, dir, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	kept := readListings(dir, log)
-	catalog, err := c.catalogOf(nil, kept)
+	listed := readListings(dir, log)
+	catalog, err := c.catalogOf(nil, listed)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	d.providers = openProviders(c, keys, catalog, log)
-	d.lists, err = newListings(c, kept, d.providers, dir, log)
+	d.providers = openProviders(c, kept.keys, catalog, log)
+	d.lists, err = newListings(c, listed, d.providers, dir, log)
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.hosts = openToolHosts(c, log, d.editors)
 	ac := agent.Config{
-		Store: store, Blobs: blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Blobs: kept.blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
 		CompactAt: c.Limits.CompactAt,
@@ -118,11 +106,61 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Tools:        d.hosts.tools(c),
 		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
 	})
-	if blobs != nil {
-		d.sweep(blobs)
+	if kept.blobs != nil {
+		d.sweep(kept.blobs)
 	}
 	d.tellTrouble()
 	return d, nil
+}
+
+// configure reads the config, and opens what is kept: both at a time, since neither needs the other and who started the
+// daemon waits, but only where something is kept already. Nothing is made for a config that is wrong; its error goes first.
+func (p *program) configure(open func() error, already bool) (c config, err error) {
+	var reading sync.WaitGroup
+	reading.Go(func() { c, err = loadConfig(p.configPath, p.getenv) }) // awaited here
+	if already {
+		openErr := open()
+		reading.Wait()
+		return c, cmp.Or(err, openErr)
+	}
+	reading.Wait()
+	if err != nil {
+		return c, err
+	}
+	return c, open()
+}
+
+// kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
+type kept struct {
+	dir   string
+	store session.Store
+	blobs *session.Blobs // nil: there is no directory
+	keys  *login.Keys
+}
+
+// open opens what is in the directory. What has been opened when there is an error is for close.
+func (k *kept) open(state func(readOnly bool, why error)) (err error) {
+	if k.dir == "" {
+		k.keys, err = login.OpenKeys("")
+		return err
+	}
+	store, err := session.OpenBolt(k.dir, session.BoltOptions{OnState: state})
+	if err != nil {
+		return dataError(err)
+	}
+	k.store = store
+	if k.blobs, err = session.OpenBlobs(k.dir); err != nil {
+		return dataError(err)
+	}
+	k.keys, err = openKeys(k.dir) // by the store's lock it is ours
+	return err
+}
+
+func (k *kept) close() error {
+	if k.store == nil {
+		return nil
+	}
+	return k.store.Close()
 }
 
 // tellTrouble lets all clients know when the store takes nothing any more; close ends it and waits. It has a goroutine
