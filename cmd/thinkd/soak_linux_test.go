@@ -222,7 +222,8 @@ func (k *soak) judge() {
 		{"MiB of the store's file", 1 << 20, func(m sample) float64 { return m.stored }},
 		{"MiB of the heap's spans", 1 << 20, func(m sample) float64 { return m.spans }},
 		{"MiB of stacks", 1 << 20, func(m sample) float64 { return m.stacks }},
-		{"MiB of Go's own tables", 1 << 20, func(m sample) float64 { return m.tables }},
+		{"MiB of records for profiles", 1 << 20, func(m sample) float64 { return m.records }},
+		{"MiB of Go's other tables", 1 << 20, func(m sample) float64 { return m.tables }},
 	} {
 		perHour, within := slope(settled, func(m sample) float64 { return of.value(m) / of.unit })
 		t.Logf("%+.2f %s an hour (+- %.2f)", perHour, of.name, within)
@@ -247,7 +248,7 @@ type sample struct {
 	own, mapped       float64 // of resident memory: anonymous, and pages of files
 	stored            float64 // of the store's file
 	spans, stacks     float64 // of Go's memory: spans of the heap with anything in them, and stacks
-	tables            float64 // of Go's memory: what it needs to keep the rest, and records of profiles
+	records, tables   float64 // of Go's memory: what profiles would be written from, and what it needs to keep the rest
 	heap, objects     float64 // that are reachable; of a rest only
 }
 
@@ -273,12 +274,12 @@ func (k *soak) sample() (m sample) {
 	m.stored = float64(info.Size())
 	told := k.s.metrics()
 	for name, to := range map[string]*float64{"go_goroutines": &m.goroutines, "process_open_fds": &m.files,
-		"go_memstats_heap_inuse_bytes": &m.spans, "go_memstats_stack_sys_bytes": &m.stacks} {
+		"go_memstats_heap_inuse_bytes": &m.spans, "go_memstats_stack_sys_bytes": &m.stacks, "go_memstats_buck_hash_sys_bytes": &m.records} {
 		if *to = told[name]; *to == 0 {
 			k.t.Fatalf("the metrics lack %s", name)
 		}
 	}
-	for _, name := range []string{"gc", "mspan", "mcache", "buck_hash", "other"} {
+	for _, name := range []string{"gc", "mspan", "mcache", "other"} {
 		m.tables += told["go_memstats_"+name+"_sys_bytes"]
 	}
 	return m
