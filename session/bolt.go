@@ -150,7 +150,7 @@ type record struct {
 }
 
 func readRecord(id ID, value []byte) (record, error) {
-	last, data, err := openRecord(id, value)
+	last, data, err := openRecord([]byte(id), value)
 	if err != nil {
 		return record{}, err
 	}
@@ -162,8 +162,8 @@ func readRecord(id ID, value []byte) (record, error) {
 }
 
 // openRecord checks a record and is its JSON, part of value.
-func openRecord(id ID, value []byte) (last uint64, data []byte, err error) {
-	data, err = unseal([]byte(id), value)
+func openRecord(key, value []byte) (last uint64, data []byte, err error) {
+	data, err = unseal(key, value)
 	if err != nil {
 		return 0, nil, fmt.Errorf("%w: record: %w", ErrDamaged, err)
 	}

@@ -126,84 +126,6 @@ func (p *pages) readMade(top map[string]item, taken use) error {
 	return nil
 }
 
-// readSessions walks the other buckets: first what all sessions share, then what each has of its own, so that one whose
-// pages are not its own is to blame and not its neighbours.
-func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) error {
-	last := make(map[ID]uint64) // position of each session's last entry
-	listed := 0
-	var own []ownTree
-	for _, part := range []struct {
-		name []byte
-		walk func(item, use, func(item) error) error
-		look func(ID, item) error
-	}{
-		{sessionBucket, p.walkValues, func(id ID, it item) (err error) {
-			last[id], _, err = openRecord(id, it.value)
-			if err != nil {
-				inv.damaged[id] = err
-			}
-			return nil
-		}},
-		{indexBucket, p.walkValues, func(_ ID, it item) error {
-			listed++
-			if _, err := unseal(it.key, it.value); err != nil || len(it.key) <= 8 {
-				return fmt.Errorf("a key is damaged")
-			}
-			return nil
-		}},
-		{forkBucket, p.walkForks, func(_ ID, it item) error {
-			if id, n, ok := readGone(it); ok {
-				last[id] = n
-			}
-			_, err := unseal(it.key, it.value)
-			return err
-		}},
-		{openBucket, p.walkValues, func(id ID, it item) error {
-			if _, err := unseal(it.key, it.value); err != nil {
-				return fmt.Errorf("session %s: %w", id, err)
-			}
-			return nil
-		}},
-		{logBucket, p.walkBucket, func(id ID, it item) error {
-			n, ok := last[id]
-			if !ok {
-				inv.damaged[id] = fmt.Errorf("its record is missing")
-			}
-			last[id] = logSeen
-			if inv.whole || isInline(it) {
-				own = append(own, ownTree{id, it.clone(), n, checkEntry})
-			}
-			return nil
-		}},
-		{growthBucket, p.walkBucket, func(id ID, it item) error {
-			own = append(own, ownTree{id, it.clone(), anyCount, checkPiece})
-			return nil
-		}},
-	} {
-		err := part.walk(top[string(part.name)], taken, func(it item) error { return part.look(ID(it.key), it) })
-		if err != nil {
-			return fmt.Errorf("bucket %s: %w", part.name, err)
-		}
-		if string(part.name) == string(indexBucket) && listed != len(last) {
-			return fmt.Errorf("bucket %s: it lists %d sessions of %d", indexBucket, listed, len(last))
-		}
-	}
-	for id, n := range last {
-		if n != logSeen {
-			inv.damaged[id] = fmt.Errorf("its log is missing")
-		}
-	}
-	for _, tree := range own {
-		if err := tree.walk(p, taken); err != nil {
-			inv.damaged[tree.id] = err
-		}
-	}
-	return nil
-}
-
-// logSeen stands for the last position of a session whose log has been found. No log is that long.
-const logSeen = ^uint64(0)
-
 // ownTree is a bucket of one session: its log, or what was checkpointed.
 type ownTree struct {
 	id    ID
@@ -212,7 +134,7 @@ type ownTree struct {
 	check func(id ID, n uint64, it item) error // of each; n counts from 1
 }
 
-const anyCount = logSeen
+const anyCount = ^uint64(0) // no log is that long
 
 // walk walks the tree, and takes its pages if it is sound and they are its own.
 func (t ownTree) walk(p *pages, taken use) error {

@@ -247,18 +247,71 @@ func (p *pages) walkRange(id uint64, low, high []byte, depth int, taken use, f f
 		if err != nil {
 			return err
 		}
-		for i, child := range children {
-			next := high
-			if i+1 < len(children) {
-				next = children[i+1].key
-			}
-			if err := p.walkRange(child.page, child.key, next, depth+1, taken, f); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.walkChildren(children, high, depth, taken, f)
 	}
 	return fmt.Errorf("page %d is neither branch nor leaf but %#x", id, flags)
+}
+
+// walkChildren walks the subtrees of a branch at depth.
+func (p *pages) walkChildren(children []child, high []byte, depth int, taken use, f func(item) error) error {
+	for i, child := range children {
+		next := high
+		if i+1 < len(children) {
+			next = children[i+1].key
+		}
+		if err := p.walkRange(child.page, child.key, next, depth+1, taken, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// part is some of a bucket: children of its root, in order, or all of it.
+type part struct {
+	children []child // nil: all
+	high     []byte  // the key that is above them all; nil: no limit
+	all      item
+}
+
+// parts cuts a bucket into as many, or fewer if it is small, for walks beside each other. It takes the root, if that is cut.
+func (p *pages) parts(b item, number int, taken use) ([]part, error) {
+	if !b.bucket || len(b.value) < 16 {
+		return nil, fmt.Errorf("is no bucket")
+	}
+	root := binary.NativeEndian.Uint64(b.value)
+	if root == 0 {
+		return []part{{all: b}}, nil
+	}
+	flags, count, data, err := p.page(root)
+	if err != nil {
+		return nil, err
+	}
+	if flags != branchPage {
+		return []part{{all: b}}, nil
+	}
+	if err := taken.take(root, len(data), p.size); err != nil {
+		return nil, err
+	}
+	children, err := branch(root, count, data, p.size, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	var list []part
+	for some := range slices.Chunk(children, (len(children)+number-1)/number) {
+		if len(list) > 0 {
+			list[len(list)-1].high = some[0].key
+		}
+		list = append(list, part{children: some})
+	}
+	return list, nil
+}
+
+// walkPart is walkBucket for a part of a bucket.
+func (p *pages) walkPart(b part, taken use, f func(item) error) error {
+	if b.children == nil {
+		return p.walkBucket(b.all, taken, f)
+	}
+	return p.walkChildren(b.children, b.high, 0, taken, f)
 }
 
 // walkValues is walkBucket for a bucket that holds values only.

@@ -213,7 +213,7 @@ func (q Query) matches(title, cwd string) bool {
 
 // matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
 func (q Query) matchesJSON(id ID, value []byte) bool {
-	_, data, err := openRecord(id, value)
+	_, data, err := openRecord([]byte(id), value)
 	return err == nil && q.matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
 }
 

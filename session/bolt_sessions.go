@@ -1,0 +1,293 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"sync"
+)
+
+// readSessions walks the other buckets: first what all sessions share, then what each has of its own, so that one whose
+// pages are not its own is to blame and not its neighbours.
+//
+// Three of the buckets are as long as there are sessions, and whoever starts a daemon waits for this: they are walked at a
+// time. Records and logs have the same order, so nothing has to be remembered to see that each has the other.
+func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) error {
+	gone, err := p.readForks(top[string(forkBucket)], taken)
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", forkBucket, err)
+	}
+	err = p.walkValues(top[string(openBucket)], taken, func(it item) error {
+		if _, err := unseal(it.key, it.value); err != nil {
+			return fmt.Errorf("session %s: %w", it.key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", openBucket, err)
+	}
+
+	parts, err := p.parts(top[string(sessionBucket)], recordWalks, taken)
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", sessionBucket, err)
+	}
+	var walking sync.WaitGroup // each ends with its part, or at damage
+	var records []*recordWalk
+	for _, part := range parts {
+		w := &recordWalk{walk: p.beside(), ends: newRelay(), damaged: make(map[ID]error)}
+		records = append(records, w)
+		walking.Go(func() { w.run(part) })
+	}
+	index := indexWalk{walk: p.beside()}
+	walking.Go(func() { index.run(top[string(indexBucket)]) })
+	logs := logWalk{whole: inv.whole, gone: gone, records: records, damaged: inv.damaged}
+	logsErr := logs.run(p, top[string(logBucket)], taken)
+	walking.Wait()
+
+	count := 0
+	for _, w := range records {
+		count += w.count
+		if err := w.end(taken); err != nil {
+			return fmt.Errorf("bucket %s: %w", sessionBucket, err)
+		}
+		for id, err := range w.damaged {
+			inv.damaged[id] = cmp.Or(inv.damaged[id], err)
+		}
+	}
+	if err := index.end(taken); err != nil {
+		return fmt.Errorf("bucket %s: %w", indexBucket, err)
+	}
+	if index.listed != count {
+		return fmt.Errorf("bucket %s: it lists %d sessions of %d", indexBucket, index.listed, count)
+	}
+	if logsErr != nil {
+		return fmt.Errorf("bucket %s: %w", logBucket, logsErr)
+	}
+	own := logs.own
+	err = p.walkBucket(top[string(growthBucket)], taken, func(it item) error {
+		own = append(own, ownTree{ID(it.key), it.clone(), anyCount, checkPiece})
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("bucket %s: %w", growthBucket, err)
+	}
+	for _, tree := range own {
+		if err := tree.walk(p, taken); err != nil {
+			inv.damaged[tree.id] = err
+		}
+	}
+	return nil
+}
+
+// recordWalks is how many walk the records, which are most of it.
+const recordWalks = 3
+
+// readForks is where the logs end whose sessions are there for their forks alone.
+func (p *pages) readForks(bucket item, taken use) (gone map[ID]uint64, err error) {
+	gone = make(map[ID]uint64)
+	return gone, p.walkForks(bucket, taken, func(it item) error {
+		if id, n, ok := readGone(it); ok {
+			gone[id] = n
+		}
+		_, err := unseal(it.key, it.value)
+		return err
+	})
+}
+
+// walk is for a walk beside others: it has its own buffer, and takes pages of its own.
+type walk struct {
+	pages pages
+	taken use
+	err   error // where it ended before the end
+}
+
+// end takes for all what the walk has taken.
+func (w *walk) end(taken use) error {
+	if w.err != nil {
+		return w.err
+	}
+	return taken.merge(w.taken)
+}
+
+func (p *pages) beside() walk {
+	own := *p
+	own.spare = nil
+	return walk{pages: own, taken: p.newUse()}
+}
+
+// indexWalk counts the sessions that the index lists.
+type indexWalk struct {
+	walk
+	listed int
+}
+
+func (w *indexWalk) run(bucket item) {
+	w.err = w.pages.walkValues(bucket, w.taken, func(it item) error {
+		w.listed++
+		if _, err := unseal(it.key, it.value); err != nil || len(it.key) <= 8 {
+			return fmt.Errorf("a key is damaged")
+		}
+		return nil
+	})
+}
+
+// recordWalk tells where the logs of some sessions end, in the order of their ids.
+type recordWalk struct {
+	walk
+	ends    relay
+	count   int
+	damaged map[ID]error
+}
+
+// run closes the relay at its end.
+func (w *recordWalk) run(records part) {
+	defer close(w.ends.full)
+	ends := w.ends.fresh()
+	w.err = w.pages.walkPart(records, w.taken, values(func(it item) error {
+		w.count++
+		last, _, err := openRecord(it.key, it.value)
+		if err != nil {
+			w.damaged[ID(it.key)] = err
+		}
+		if ends.add(it.key, last) {
+			w.ends.full <- ends
+			ends = w.ends.fresh()
+		}
+		return nil
+	}))
+	w.ends.full <- ends
+}
+
+// logEnds are some sessions, and where their logs end.
+type logEnds struct {
+	ids  []byte // one behind the other
+	ends []logEnd
+	next int // the first that nobody has asked for
+}
+
+type logEnd struct {
+	id   int // the length of ids with this one
+	last uint64
+}
+
+const logEndsRoom = 256
+
+// add reports whether there is no more room.
+func (e *logEnds) add(id []byte, last uint64) bool {
+	e.ids = append(e.ids, id...)
+	e.ends = append(e.ends, logEnd{len(e.ids), last})
+	return len(e.ends) == logEndsRoom
+}
+
+// id is that of the next session, nil at the end.
+func (e *logEnds) id() []byte {
+	if e.next == len(e.ends) {
+		return nil
+	}
+	begin := 0
+	if e.next > 0 {
+		begin = e.ends[e.next-1].id
+	}
+	return e.ids[begin:e.ends[e.next].id]
+}
+
+// relay hands ends from one walk to another and used ones back. The first closes full; the second reads until then.
+type relay struct {
+	full, used chan *logEnds
+}
+
+// relayRoom is how far the first may be ahead: where two walks are heard one after the other, the later one should not wait.
+const relayRoom = 64
+
+func newRelay() relay {
+	return relay{make(chan *logEnds, relayRoom), make(chan *logEnds, relayRoom)}
+}
+
+func (r relay) fresh() *logEnds {
+	select {
+	case e := <-r.used:
+		return e
+	default:
+		return &logEnds{ids: make([]byte, 0, 32*logEndsRoom), ends: make([]logEnd, 0, logEndsRoom)}
+	}
+}
+
+// reuse gives back one that has been read.
+func (r relay) reuse(e *logEnds) {
+	*e = logEnds{ids: e.ids[:0], ends: e.ends[:0]}
+	select {
+	case r.used <- e:
+	default:
+	}
+}
+
+// logWalk finds the log of each session.
+type logWalk struct {
+	whole   bool
+	gone    map[ID]uint64 // and those that have no session
+	records []*recordWalk // those that are not through, in order
+	damaged map[ID]error
+	own     []ownTree // to be walked next
+
+	ends *logEnds // of the first of records; nil: nothing has come yet
+}
+
+// run hears all that is relayed, whatever it finds.
+func (w *logWalk) run(p *pages, bucket item, taken use) error {
+	err := p.walkBucket(bucket, taken, func(it item) error {
+		n, ok := w.end(it.key)
+		if !ok {
+			w.damaged[ID(it.key)] = fmt.Errorf("its record is missing")
+		}
+		if w.whole || isInline(it) {
+			w.own = append(w.own, ownTree{ID(it.key), it.clone(), n, checkEntry})
+		}
+		return nil
+	})
+	for id := w.next(); id != nil; id = w.next() {
+		w.missing(ID(id))
+		w.ends.next++
+	}
+	for id := range w.gone {
+		w.missing(id)
+	}
+	return err
+}
+
+// end is where the log of a session is said to end. Sessions before it have no log.
+func (w *logWalk) end(key []byte) (last uint64, ok bool) {
+	id := w.next()
+	for id != nil && bytes.Compare(id, key) < 0 {
+		w.missing(ID(id))
+		w.ends.next++
+		id = w.next()
+	}
+	if id != nil && bytes.Equal(id, key) {
+		last, ok = w.ends.ends[w.ends.next].last, true
+		w.ends.next++
+	}
+	if n, there := w.gone[ID(key)]; there {
+		delete(w.gone, ID(key))
+		return n, true
+	}
+	return last, ok
+}
+
+// next is the id of the next session that has a record, nil after the last.
+func (w *logWalk) next() []byte {
+	for len(w.records) > 0 {
+		from := w.records[0].ends
+		if w.ends != nil {
+			if id := w.ends.id(); id != nil {
+				return id
+			}
+			from.reuse(w.ends)
+		}
+		if w.ends = <-from.full; w.ends == nil {
+			w.records = w.records[1:]
+		}
+	}
+	return nil
+}
+
+func (w *logWalk) missing(id ID) { w.damaged[id] = fmt.Errorf("its log is missing") }
