@@ -21,7 +21,10 @@ var (
 )
 
 // question is a Confirm that nobody has answered yet.
-type question struct{ Confirm }
+type question struct {
+	Confirm
+	asked time.Time // silence is a no by this, and Until is for people: their clock may be set meanwhile
+}
 
 // maxResolved bounds what is remembered of questions that are over.
 const maxResolved = 1000
@@ -37,9 +40,10 @@ func (s *state) question(c *toolCall) fact {
 	if effect != "" {
 		message = fmt.Sprintf("The model wants to %s with %s.", effect, c.tool.Label())
 	}
-	c.asked = &question{Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments, Title: c.tool.Label(),
+	now := time.Now()
+	c.asked = &question{asked: now, Confirm: Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments, Title: c.tool.Label(),
 		Message: message, Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny},
-		Until: time.Now().Add(s.cfg.Limits.ConfirmTime).UnixMilli()}}
+		Until: now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()}}
 	return fact{s.run.ID, nil, c.asked.Confirm}
 }
 

@@ -347,7 +347,7 @@ func (s *state) watchTools(now time.Time) {
 		switch {
 		case c.done:
 			continue
-		case c.asked != nil && now.UnixMilli() >= c.asked.Until:
+		case c.asked != nil && now.Sub(c.asked.asked) >= limits.ConfirmTime:
 			s.decline(c)
 		case !c.begun.IsZero() && now.Sub(c.begun) >= limits.ToolTime:
 			text := fmt.Sprintf("stopped: there was no result after %s", limits.ToolTime)
