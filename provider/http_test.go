@@ -171,6 +171,18 @@ func TestRetryHeaders(t *testing.T) {
 	if e := caller().Refusal(429, http.Header{"Retry-After": {at}}, nil); e.RetryAfter < 80*time.Second || e.RetryAfter > 90*time.Second {
 		t.Errorf("date in 90 s: %v", e.RetryAfter)
 	}
+	for _, off := range []time.Duration{-24 * time.Hour, 24 * time.Hour} { // between the vendor's clock and ours
+		there := time.Now().Add(off).UTC().Truncate(time.Second)
+		header := http.Header{"Date": {there.Format(http.TimeFormat)}, "Retry-After": {there.Add(20 * time.Second).Format(http.TimeFormat)}}
+		if e := caller().Refusal(429, header, nil); e.RetryAfter != 20*time.Second {
+			t.Errorf("20 s on by a clock that is off by %s: %v", off, e.RetryAfter)
+		}
+		header.Del("Retry-After")
+		body := fmt.Appendf(nil, `{"error":{"type":"usage_limit_reached","resets_at":%d}}`, there.Add(30*time.Second).Unix())
+		if e := caller().Refusal(429, header, body); e.RetryAfter != 30*time.Second {
+			t.Errorf("filled again in 30 s by a clock that is off by %s: %v", off, e.RetryAfter)
+		}
+	}
 }
 
 // endless is an answer that never ends, and counts what was read of it.

@@ -24,12 +24,12 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 	e := &Error{
 		API: c.API, Provider: c.Provider, Status: status,
 		Kind: kindOf(status, said), Code: clean(c.scrub(said.code), 100),
-		RetryAfter: retryAfter(header, time.Now()), Hint: hint(header),
+		RetryAfter: retryAfter(header, VendorTime(header)), Hint: hint(header),
 		RequestID: cmp.Or(c.RequestID(header), clean(c.scrub(said.requestID), 100)),
 		Message:   c.Text(said.message),
 	}
 	if e.RetryAfter == 0 && said.resetsAt > 0 {
-		e.RetryAfter = max(time.Until(time.Unix(said.resetsAt, 0)), 0)
+		e.RetryAfter = max(time.Unix(said.resetsAt, 0).Sub(VendorTime(header)), 0)
 	}
 	if e.RetryAfter == 0 {
 		e.RetryAfter = said.wait
@@ -165,6 +165,15 @@ func span(n float64, unit time.Duration) time.Duration {
 		return day
 	}
 	return time.Duration(n * float64(unit))
+}
+
+// VendorTime is the time of an answer by the clock of who gave it, where it says so (RFC 9110, section 6.6.1): what it says
+// of other times is said by that clock, and the one here may be a day off.
+func VendorTime(header http.Header) time.Time {
+	if at, err := http.ParseTime(header.Get("Date")); err == nil {
+		return at
+	}
+	return time.Now()
 }
 
 func hint(header http.Header) Hint {

@@ -144,7 +144,7 @@ func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, err
 	if cred.BaseURL != "" && !webAddress(cred.BaseURL) {
 		return Credential{}, g, caller.NoAnswer(resp, "the exchange gave no address for its token")
 	}
-	expires := seconds(said.ExpiresAt - float64(time.Now().Unix()))
+	expires := seconds(said.ExpiresAt - float64(provider.VendorTime(resp.Header).Unix()))
 	renew := expires - copilotRenewBefore
 	if in := seconds(said.RefreshIn); in > 0 {
 		renew = min(renew, in)

@@ -435,3 +435,30 @@ func TestExchangeAnswers(t *testing.T) {
 		}
 	}
 }
+
+// TestExchangeByAnotherClock has a vendor whose clock is a day off from the one here: its token is used for as long as it is good,
+// and not exchanged at each call or used for ever.
+func TestExchangeByAnotherClock(t *testing.T) {
+	for _, off := range []time.Duration{-24 * time.Hour, 0, 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			net := &wire{instead: func(string) (*http.Response, error) {
+				there := time.Now().Add(off)
+				resp := answer(200, fmt.Sprintf(`{"token":"t","expires_at":%d}`, there.Add(30*time.Minute).Unix()))
+				resp.Header.Set("Date", there.UTC().Format(http.TimeFormat))
+				return resp, nil
+			}}
+			source := login.NewSource(login.Config{Provider: "copilot", Env: provider.NewSecret(canary), Keys: open(t, ""),
+				Flow: &login.Copilot{Provider: "copilot", Editor: true, Client: &http.Client{Transport: net}}, Log: slog.New(slog.DiscardHandler)})
+			defer source.Close()
+			for range 60 {
+				if _, err := source.Credential(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(time.Minute)
+			}
+			if n := len(net.calls); n < 2 || n > 3 {
+				t.Errorf("%s off: %d exchanges in an hour", off, n)
+			}
+		})
+	}
+}
