@@ -26,6 +26,10 @@ type Blobs struct {
 
 	mu    sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
 	named bool       // the directory's own name is durable; guarded by mu
+
+	// fresh has what was kept since the sweep that is under way began, which leaves it, whatever time its file bears: the
+	// wall clock may be set meanwhile. Nil: there is no sweep. Guarded by mu.
+	fresh map[string]bool
 }
 
 // ErrBlob says that a blob is missing or damaged.
@@ -52,6 +56,9 @@ func (b *Blobs) Keep(data []byte) (hash string, err error) {
 	hash = hex.EncodeToString(sum[:])
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.fresh != nil {
+		b.fresh[hash] = true
+	}
 	if _, err := b.Read(hash); err == nil {
 		now := time.Now()
 		if os.Chtimes(b.path(hash), now, now) == nil { // a sweep that has begun leaves it
@@ -159,6 +166,8 @@ func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error)
 		return 0, nil
 	}
 	begun := time.Now()
+	b.swept(make(map[string]bool))
+	defer b.swept(nil)
 	files, err := os.ReadDir(b.dir)
 	if err != nil {
 		return 0, err
@@ -192,10 +201,19 @@ func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error)
 	return removed, nil
 }
 
+func (b *Blobs) swept(fresh map[string]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.fresh = fresh
+}
+
 // remove removes a file that is older.
 func (b *Blobs) remove(name string, than time.Time) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.fresh[name] {
+		return false, nil
+	}
 	info, err := os.Stat(b.path(name))
 	if err != nil || info.ModTime().After(than) {
 		return false, err

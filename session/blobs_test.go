@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -176,4 +177,44 @@ func TestBlobsCopy(t *testing.T) {
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
+}
+
+// meanwhile is a store in whose logs something is kept and not yet said while they are listed.
+type meanwhile struct {
+	Store
+	keep func()
+}
+
+func (m meanwhile) List(ctx context.Context, q Query) ([]Session, string, error) {
+	m.keep()
+	return m.Store.List(ctx, q)
+}
+
+// TestSweepAndAClockSetBack keeps something during a sweep, under a clock that was set back to before it.
+func TestSweepAndAClockSetBack(t *testing.T) {
+	b := openBlobs(t)
+	again := keep(t, b, "again")
+	keep(t, b, "lost")
+	if err := b.Due(); err != nil {
+		t.Fatal(err)
+	}
+	age(t, b)
+	var late string
+	n, err := b.Sweep(t.Context(), meanwhile{NewMem(), func() {
+		late = keep(t, b, "late")
+		equal(t, "the same again", keep(t, b, "again"), again)
+		age(t, b)
+	}})
+	if n != 1 || err != nil {
+		t.Errorf("%d were removed, %v", n, err)
+	}
+	for _, hash := range []string{late, again} {
+		if _, err := b.Read(hash); err != nil {
+			t.Error(err)
+		}
+	}
+	age(t, b)
+	if n, err := b.Sweep(t.Context(), NewMem()); n != 2 || err != nil {
+		t.Errorf("%d were removed by the next one, %v", n, err)
+	}
 }
