@@ -72,8 +72,12 @@ func (e *Exporter) encodeMetrics(now time.Time) (body []byte, points int) {
 		ScopeMetrics: []wireScopeMetrics{{wireScope{e.cfg.Scope.Name, e.cfg.Scope.Version}, list, e.cfg.Scope.SchemaURL}}}}}), points
 }
 
-// point is one series. An empty label is one that is not there.
+// point is one series. An empty label is one that is not there. Its time is never before that of a clock that nobody sets: a
+// point that is older than its beginning is refused.
 func point(d meter.Distribution, s meter.DistributionSeries, now time.Time) wirePoint {
+	if passed := d.Begun.Add(now.Sub(d.Begun)); passed.UnixNano() > now.UnixNano() {
+		now = passed
+	}
 	p := wirePoint{Begun: nanos(d.Begun), Now: nanos(now), Count: number(s.Count), Sum: s.Sum, Bounds: d.Bounds}
 	for i, value := range s.Values {
 		if value != "" {

@@ -161,7 +161,7 @@ func (e *Exporter) encodeSpans(spans []Span) []byte {
 	list := make([]wireSpan, len(spans))
 	for i, s := range spans {
 		list[i] = wireSpan{Trace: s.Trace, ID: s.ID, Flags: flagSampled | flagIsLocal, Name: clip(s.Name, maxText), Kind: s.Kind,
-			Begun: nanos(s.Begun), Ended: nanos(s.Ended), Attributes: s.Attributes}
+			Begun: nanos(s.Begun), Ended: nanos(s.Begun.Add(s.Ended.Sub(s.Begun))), Attributes: s.Attributes}
 		if s.Parent != (SpanID{}) {
 			list[i].Parent = &s.Parent
 		}
