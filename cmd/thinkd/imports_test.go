@@ -41,6 +41,7 @@ var onlyIn = map[string][]string{
 	"golang.org/x/oauth2":                    {"provider/login"},
 	"github.com/prometheus":                  {}, // it makes collectors and reads definitions at the start of a program, in half a ms
 	"charm.land/":                            {"cmd/thinkd/chat"},
+	"charm.land/bubbles":                     {}, // its input and what that needs look for programs, and run one, at the start of every command
 }
 
 func TestImportDirections(t *testing.T) {

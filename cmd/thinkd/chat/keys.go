@@ -47,18 +47,16 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 			return nil
 		}
 	}
-	var cmd tea.Cmd
-	s.input, cmd = s.input.Update(k)
-	return cmd
+	s.input.Press(k)
+	return nil
 }
 
 func (s *screen) send(steer bool) {
 	text := s.input.Value()
-	s.input.Reset()
 	if strings.TrimSpace(text) == "" || s.lost {
-		s.input.SetValue(text) // it stays until it can be sent
-		return
+		return // it stays until it can be sent
 	}
+	s.input.SetValue("")
 	s.history = append(s.history, text)
 	s.recall = len(s.history)
 	s.enter(text, steer)
@@ -69,7 +67,7 @@ func (s *screen) interrupt() {
 	switch {
 	case s.cancel():
 	case s.input.Value() != "":
-		s.input.Reset()
+		s.input.SetValue("")
 	default:
 		s.quit()
 	}
@@ -78,9 +76,9 @@ func (s *screen) interrupt() {
 // recalled goes through what was typed, unless the cursor has a line of the input to go to.
 func (s *screen) recalled(name string) bool {
 	switch {
-	case name == "up" && s.input.Line() == 0 && s.recall > 0:
+	case name == "up" && s.input.OnFirstLine() && s.recall > 0:
 		s.recall--
-	case name == "down" && s.input.Line() == s.input.LineCount()-1 && s.recall < len(s.history):
+	case name == "down" && s.input.OnLastLine() && s.recall < len(s.history):
 		s.recall++
 	default:
 		return false

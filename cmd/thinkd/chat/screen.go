@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/bubbles/v2/key"
-	"charm.land/bubbles/v2/textarea"
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -20,7 +18,7 @@ type screen struct {
 	*talk
 	look          look
 	width, height int
-	input         textarea.Model
+	input         input
 	history       []string // what was typed, oldest first
 	recall        int      // where in it the input is; len(history): a new one
 
@@ -57,17 +55,7 @@ type (
 const maxInputRows = 6
 
 func newScreen(t *talk, l look) *screen {
-	in := textarea.New()
-	in.Prompt = "> "
-	in.ShowLineNumbers = false
-	in.EndOfBufferCharacter = ' '
-	in.DynamicHeight, in.MinHeight, in.MaxHeight, in.CharLimit = true, 1, maxInputRows, 0
-	in.KeyMap.InsertNewline = key.NewBinding(key.WithKeys("ctrl+j", "shift+enter", "alt+enter"))
-	in.SetStyles(textarea.Styles{}) // plain: the text is the person's
-	in.SetVirtualCursor(false)
-	in.SetHeight(1)
-	in.Focus()
-	return &screen{talk: t, look: l, width: 80, height: 24, input: in}
+	return &screen{talk: t, look: l, width: 80, height: 24, input: newInput()}
 }
 
 func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return second(t) }) }
@@ -81,8 +69,7 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		s.width, s.height = max(msg.Width, 4), max(msg.Height, 2)
-		s.input.MaxHeight = min(maxInputRows, max(s.height-4, 1))
-		s.input.SetWidth(s.width - 1)
+		s.input.SetSize(s.width-1, min(maxInputRows, max(s.height-4, 1)))
 	case received:
 		if msg.answer != nil {
 			s.answered(*msg.answer)
@@ -117,10 +104,8 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = s.press(msg)
 	case tea.PasteMsg:
 		if s.picker == nil && s.reader == nil && !s.asking {
-			s.input, cmd = s.input.Update(msg)
+			s.input.Paste(msg.Content)
 		}
-	default:
-		s.input, cmd = s.input.Update(msg)
 	}
 	if len(s.questions) == 0 {
 		s.asking = false
@@ -186,10 +171,8 @@ func (s *screen) View() tea.View {
 	}
 	v := tea.NewView(s.content())
 	if s.picker == nil && !s.asking && !s.over {
-		if c := s.input.Cursor(); c != nil {
-			c.Y += strings.Count(s.above(), "\n")
-			v.Cursor = c
-		}
+		v.Cursor = s.input.Cursor()
+		v.Cursor.Y += strings.Count(s.above(), "\n")
 	}
 	return v
 }
