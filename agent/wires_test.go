@@ -19,16 +19,16 @@ import (
 	"github.com/thinkd/thinkd/registry"
 )
 
-// TestRandomWires leads lives like those of the others through the adapters, to the models of all five wire APIs that the strict
-// simulator has. It refuses thinking that does not come back as it was signed, calls without a result, and whatever else its
+// TestRandomWires leads lives like those of the others through the adapters, to models of all five wire APIs and of each dialect,
+// with the strict simulator behind them. It refuses thinking that does not come back as it was signed, calls without a result, and whatever else its
 // vendors would. Nothing may be refused, and no repair be needed.
 func TestRandomWires(t *testing.T) {
 	catalog := registry.Default()
 	var all []placed
 	for _, s := range seats {
-		known := slices.ContainsFunc(all, func(p placed) bool { return p.model == s.model })
-		if s.api == "" && s.dialect == "" && !known && catalog.Model("sim", s.model).Known {
-			all = append(all, s.place(t, catalog))
+		p := s.place(t, catalog)
+		if !slices.ContainsFunc(all, func(other placed) bool { return other.row.Ref() == p.row.Ref() && wayOf(other.row) == wayOf(p.row) }) {
+			all = append(all, p)
 		}
 	}
 	r := lead(t, func(t *rapid.T) plan { return drawWires(t, all) })
@@ -47,13 +47,16 @@ func TestRandomWires(t *testing.T) {
 func drawWires(t *rapid.T, all []placed) plan {
 	p := plan{wounds: make(map[int]wound), lost: make(map[int]bool)}
 	for range rapid.IntRange(1, 4).Draw(t, "models") {
-		p.seats = append(p.seats, rapid.SampledFrom(all).Draw(t, "model"))
+		s := rapid.SampledFrom(all).Draw(t, "model")
+		if !slices.ContainsFunc(p.seats, func(other placed) bool { return other.row.Ref() == s.row.Ref() }) { // one way for each
+			p.seats = append(p.seats, s)
+		}
 	}
 	for range rapid.IntRange(5, 20).Draw(t, "answers") {
 		p.answers = append(p.answers, drawAnswer(t))
 	}
 	p.acts = append([]act{{kind: "attach"}, {kind: "prompt", wait: 20 * time.Millisecond}}, drawActs(t, 8, 20, []string{"prompt", "prompt", "prompt",
-		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "model", "model", "set", "set", "steer", "steer", "prompt once", "prompt again",
+		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "prompt with a picture", "model", "model", "set", "set", "steer", "steer", "prompt once", "prompt again",
 		"run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "deny", "cancel", "cancel", "crash", "close",
 		"compact", "compact", "compact", "fork", "attach", "attach slow", "leave", "leave", "come back", "come back", "come back", "read", "compare", "resume"},
 		[]int{0, 1, 5, 20, 100, 100, 2000, 10_000})...)
@@ -94,6 +97,21 @@ type wires struct {
 	listener *sim.Listener
 	line     *http.Transport
 	adapters map[way]provider.Provider
+}
+
+// placing is a catalog in which the models of a life are spoken to as their seats say.
+type placing struct {
+	Catalog
+	seats []placed
+}
+
+func (c placing) Model(providerID, name string) provider.Model {
+	for _, s := range c.seats {
+		if s.row.Provider == providerID && s.row.ID == name {
+			return s.row
+		}
+	}
+	return c.Catalog.Model(providerID, name)
 }
 
 // way is how a model is spoken to.
