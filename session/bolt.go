@@ -113,7 +113,7 @@ func (b *Bolt) start(dir string) error {
 		return err
 	}
 	b.store = m.store
-	inv, err := b.openFile(false, readWrite)
+	inv, err := b.openFile(walkRecords, readWrite)
 	if err != nil {
 		return err
 	}

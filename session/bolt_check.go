@@ -31,9 +31,19 @@ type inventory struct {
 // when it is first used, and CheckFile walks all.
 const small = 4 << 20
 
+// depth is how much of a file is walked.
+type depth int
+
+const (
+	// walkHeads is for a file that was sound and has been ours since: its heads, whose store it is, and which pages are free.
+	walkHeads   depth = iota
+	walkRecords       // what all sessions share as well, and each record
+	walkLogs          // and each log
+)
+
 // examine looks at a file before bbolt may open it. Damage in what all sessions share is an error; damage of one session
 // is told in the inventory.
-func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
+func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 	p, err := readPages(file, length)
 	if err != nil {
 		return nil, damagedFile(err)
@@ -50,7 +60,7 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	if err != nil {
 		return nil, damagedFile(err)
 	}
-	inv := &inventory{tx: p.head.Tx, damaged: make(map[ID]error), whole: whole}
+	inv := &inventory{tx: p.head.Tx, damaged: make(map[ID]error), whole: deep == walkLogs}
 	if inv.store, err = p.readMeta(top[string(metaBucket)], taken); err != nil {
 		return nil, err
 	}
@@ -67,20 +77,23 @@ func examine(file io.ReaderAt, length int64, whole bool) (*inventory, error) {
 	if err != nil {
 		return nil, damagedFile(err)
 	}
+	inv.size, inv.free = int64(p.head.Count)*int64(p.size), int64(len(free))*int64(p.size)
+	if deep == walkHeads {
+		return inv, nil
+	}
 	if err := p.readMade(top, taken); err != nil {
 		return nil, damagedFile(err)
 	}
 	if err := p.readSessions(top, taken, inv); err != nil {
 		return nil, damagedFile(err)
 	}
-	inv.size, inv.free = int64(p.head.Count)*int64(p.size), int64(len(free))*int64(p.size)
 	inUse := taken.count()
 	for _, id := range free {
 		if taken.has(id) {
 			return nil, damagedFile(fmt.Errorf("page %d is free and in use", id))
 		}
 	}
-	if whole && len(inv.damaged) == 0 && uint64(inUse+len(free))+2 != p.head.Count {
+	if inv.whole && len(inv.damaged) == 0 && uint64(inUse+len(free))+2 != p.head.Count {
 		return nil, damagedFile(fmt.Errorf("%d pages in use and %d free do not make %d", inUse, len(free), p.head.Count-2))
 	}
 	return inv, nil
@@ -221,7 +234,7 @@ func CheckFile(ctx context.Context, path string) (Report, error) {
 // checkFile is CheckFile for a file that nobody else writes to. An empty store is any.
 func checkFile(ctx context.Context, path, store string) (Report, error) {
 	b := &Bolt{path: path, store: store}
-	inv, err := b.openFile(true, readOnly)
+	inv, err := b.openFile(walkLogs, readOnly)
 	if err != nil {
 		return Report{}, err
 	}

@@ -61,7 +61,7 @@ func Compact(ctx context.Context, path string) (before, after Report, err error)
 // rewrite copies what a sound file holds to a new one, durable on return.
 func rewrite(path, fresh string) error {
 	from := &Bolt{path: path}
-	if _, err := from.openFile(false, readOnly); err != nil {
+	if _, err := from.openFile(walkRecords, readOnly); err != nil {
 		return err
 	}
 	defer from.closeFile() // nothing was written

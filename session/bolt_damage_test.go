@@ -263,7 +263,7 @@ func FuzzExamine(f *testing.F) {
 		f.Fatal(err)
 	}
 	file = file[:p.head.Count*page]
-	if _, err := examine(bytes.NewReader(file), int64(len(file)), true); err != nil {
+	if _, err := examine(bytes.NewReader(file), int64(len(file)), walkLogs); err != nil {
 		f.Fatalf("the seed is no store: %v", err)
 	}
 	f.Add(file)
@@ -277,7 +277,7 @@ func FuzzExamine(f *testing.F) {
 			sum.Write(data[at : at+headSize-8])
 			binary.NativeEndian.PutUint64(data[at+headSize-8:], sum.Sum64())
 		}
-		inv, err := examine(bytes.NewReader(data), int64(len(data)), true)
+		inv, err := examine(bytes.NewReader(data), int64(len(data)), walkLogs)
 		if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {
 			t.Errorf("refused with %v", err)
 		}

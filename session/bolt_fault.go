@@ -105,6 +105,9 @@ func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
 	if !full {
 		b.writer.failures++
 	}
+	if full || b.writer.failures > failuresBorne {
+		b.halt(cause) // first: what follows syncs and reads, on a disk that may be slow
+	}
 	if err := b.reopen(); err != nil {
 		if errors.Is(err, ErrReplaced) {
 			b.end(err)
@@ -128,14 +131,12 @@ func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
 			again = append(again, r)
 		}
 	}
-	if full || b.writer.failures > failuresBorne {
-		b.halt(cause)
-	}
 	return again
 }
 
 // reopen makes what can be read the truth: see settle. Where it cannot, the file is opened for reading, if it is sound.
-// Readers wait meanwhile.
+// Readers wait meanwhile, however much there is to read: so the records, which no commit that failed has touched, are not
+// walked again.
 func (b *Bolt) reopen() error {
 	b.dbMu.Lock()
 	defer b.dbMu.Unlock()
@@ -157,7 +158,7 @@ func (b *Bolt) reopen() error {
 }
 
 func (b *Bolt) openAgainLocked(mode openMode) error {
-	inv, err := b.openFileLocked(false, mode)
+	inv, err := b.openFileLocked(walkHeads, mode)
 	if err != nil {
 		return err
 	}
@@ -198,7 +199,7 @@ func rewriteHeads(path string) error {
 	return f.Sync()
 }
 
-// halt makes the store read-only.
+// halt makes the store read-only. What waits is refused at once: none of it has been tried.
 func (b *Bolt) halt(cause error) {
 	told := b.writer.trouble != nil
 	b.writer.trouble = cause
@@ -208,6 +209,11 @@ func (b *Bolt) halt(cause error) {
 		b.refusal = b.refused()
 	}
 	b.mu.Unlock()
+	waiting := b.take()
+	refuse(waiting, b.refused())
+	for _, r := range waiting {
+		close(r.done)
+	}
 	if !told && b.opt.OnState != nil {
 		b.opt.OnState(true, b.refused())
 	}

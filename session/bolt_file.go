@@ -189,17 +189,17 @@ const (
 )
 
 // openFile is openFileLocked for a first open.
-func (b *Bolt) openFile(whole bool, mode openMode) (*inventory, error) {
+func (b *Bolt) openFile(deep depth, mode openMode) (*inventory, error) {
 	b.dbMu.Lock()
 	defer b.dbMu.Unlock()
-	return b.openFileLocked(whole, mode)
+	return b.openFileLocked(deep, mode)
 }
 
 // openFileLocked looks at the store's file and lets bbolt open that very file, found sound.
 //
 // The list of free pages is stored with each commit (bbolt's NoFreelistSync is off): to rebuild it bbolt would read all
 // pages at each start, and panic on a goroutine of its own at the first damaged one.
-func (b *Bolt) openFileLocked(whole bool, mode openMode) (*inventory, error) {
+func (b *Bolt) openFileLocked(deep depth, mode openMode) (*inventory, error) {
 	flag := os.O_RDWR
 	if mode == readOnly {
 		flag = os.O_RDONLY
@@ -217,7 +217,10 @@ func (b *Bolt) openFileLocked(whole bool, mode openMode) (*inventory, error) {
 	if b.opt.testSmall != 0 {
 		limit = b.opt.testSmall
 	}
-	inv, err := examine(f, info.Size(), whole || info.Size() <= limit)
+	if info.Size() <= limit {
+		deep = walkLogs
+	}
+	inv, err := examine(f, info.Size(), deep)
 	if err == nil && b.store != "" && b.store != inv.store {
 		err = fmt.Errorf("%w: %s is not the store that was here: put back a copy of that one, or remove %s to use this",
 			ErrDamaged, fileName, markName)

@@ -45,9 +45,9 @@ func (p *pages) walkForks(b item, taken use, f func(item) error) error {
 
 // getLogged is the position of the last entry of a log, whether its session is there or is deleted and shared.
 func getLogged(tx *bolt.Tx, id ID) (last uint64, err error) {
-	r, err := getRecord(tx, id)
+	last, err = getLast(tx, id)
 	if !errors.Is(err, ErrNotFound) {
-		return r.last, err
+		return last, err
 	}
 	forks, key := tx.Bucket(forkBucket), goneKey(id)
 	if forks == nil || forks.Get(key) == nil {

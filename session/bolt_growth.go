@@ -148,7 +148,7 @@ func (b *Bolt) rearm() {
 
 // store puts a piece behind what is stored of its block. A key sorts by message, block and offset; ids hold no zero byte.
 func (p piece) store(tx *bolt.Tx) error {
-	if _, err := getRecord(tx, p.id); err != nil {
+	if _, err := getLast(tx, p.id); err != nil {
 		return err
 	}
 	pieces, err := tx.Bucket(growthBucket).CreateBucketIfNotExists([]byte(p.id))

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
+	bolt "go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 )
 
@@ -45,18 +48,7 @@ func TestFailingDisk(t *testing.T) {
 	defer b.Close()
 	id := testID(1)
 	create(t, b, Session{ID: id})
-	fail := func() {
-		f, err := os.Open(b.path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		b.dbMu.RLock()
-		defer b.dbMu.RUnlock()
-		if err := unix.Dup3(int(f.Fd()), int(b.file.Fd()), unix.O_CLOEXEC); err != nil {
-			t.Fatal(err)
-		}
-	}
+	fail := func() { failWrites(t, b) }
 	add(t, b, id, said(turnA, "x"))
 	fail()
 	if last := add(t, b, id, started(turnA)); last != 2 { // the second attempt succeeds
@@ -76,6 +68,144 @@ func TestFailingDisk(t *testing.T) {
 	time.Sleep(lookEvery + 100*time.Millisecond) // not to be mended by itself
 	_, err = b.Append(t.Context(), id, ended(turnA))
 	wantErr(t, "append later", err, ErrReadOnly)
+}
+
+// failWrites puts one that cannot be written in the place of the store's descriptor, until the file is opened again.
+func failWrites(t *testing.T, b *Bolt) {
+	t.Helper()
+	f, err := os.Open(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	b.dbMu.RLock()
+	defer b.dbMu.RUnlock()
+	if err := unix.Dup3(int(f.Fd()), int(b.file.Fd()), unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// heldChange is a change that is made when the test says so.
+type heldChange struct {
+	*appendChange
+	begun, goOn chan struct{}
+}
+
+func (c heldChange) apply(tx *bolt.Tx) error {
+	close(c.begun)
+	<-c.goOn
+	return c.appendChange.apply(tx)
+}
+
+// TestToldBeforeMending has a disk that fails for the second time, and a reader that keeps the file from being opened again:
+// meanwhile people know, what waited and what comes is refused, and only the write that failed is left open.
+func TestToldBeforeMending(t *testing.T) {
+	t.Parallel()
+	states := make(chan error, 10)
+	b, err := OpenBolt(t.TempDir(), BoltOptions{OnState: func(readOnly bool, why error) { states <- why }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	id := testID(1)
+	create(t, b, Session{ID: id})
+	failWrites(t, b)
+	add(t, b, id, said(turnA, "x"))
+	failWrites(t, b)
+	values, err := encodeEntries([]Entry{started(turnA)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	held := heldChange{&appendChange{id: id, entries: []Entry{started(turnA)}, values: values}, make(chan struct{}), make(chan struct{})}
+	tried, waited := make(chan error, 1), make(chan error, 1)
+	go func() { tried <- b.submit(t.Context(), held) }() // both end with the store at the latest
+	<-held.begun
+	go func() {
+		_, err := b.Append(t.Context(), id, ended(turnA))
+		waited <- err
+	}()
+	for queued := 0; queued == 0; runtime.Gosched() {
+		b.mu.Lock()
+		queued = len(b.queue)
+		b.mu.Unlock()
+	}
+	soon := func(said <-chan error) error {
+		select {
+		case err := <-said:
+			return err
+		case <-time.After(10 * time.Second): // a bound for failures
+			return nil
+		}
+	}
+	b.dbMu.RLock()
+	close(held.goOn)
+	wantErr(t, "state", soon(states), ErrReadOnly)
+	wantErr(t, "what waited", soon(waited), ErrReadOnly)
+	if t.Failed() {
+		b.dbMu.RUnlock()
+		return
+	}
+	_, err = b.Append(t.Context(), id, ended(turnA))
+	wantErr(t, "what comes", err, ErrReadOnly)
+	select {
+	case err := <-tried:
+		t.Errorf("what failed was answered before the file was read: %v", err)
+	default:
+	}
+	b.dbMu.RUnlock()
+	wantErr(t, "what failed", <-tried, ErrReadOnly)
+	equal(t, "what was acknowledged", entriesOf(t, b, id), []Entry{said(turnA, "x")})
+	select {
+	case why := <-states:
+		t.Errorf("told again: %v", why)
+	default:
+	}
+}
+
+// TestMendedLarge has one failure in a store whose records are not walked again for it. It is mended all the same, and a
+// record that was damaged meanwhile is noticed by who reads it.
+func TestMendedLarge(t *testing.T) {
+	t.Parallel()
+	states := make(chan error, 10)
+	b, err := OpenBolt(t.TempDir(), BoltOptions{testSmall: -1, OnState: func(readOnly bool, why error) { states <- why }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	id, other := testID(1), testID(2)
+	create(t, b, Session{ID: id})
+	create(t, b, Session{ID: other, Title: "to be damaged"})
+	file, err := os.ReadFile(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(b.path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for at, title := 0, []byte("to be damaged"); ; at++ {
+		next := bytes.Index(file[at:], title)
+		if next < 0 {
+			break
+		}
+		at += next
+		if _, err := f.WriteAt([]byte("T"), int64(at)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	failWrites(t, b)
+	if last := add(t, b, id, said(turnA, "x")); last != 1 {
+		t.Errorf("at %d, want 1", last)
+	}
+	select {
+	case why := <-states:
+		t.Errorf("one failure that could be mended was told: %v", why)
+	default:
+	}
+	equal(t, "what was acknowledged", entriesOf(t, b, id), []Entry{said(turnA, "x")})
+	_, err = b.Get(t.Context(), other)
+	wantErr(t, "the damaged one", err, ErrDamaged)
 }
 
 func TestReadOnlyFile(t *testing.T) {

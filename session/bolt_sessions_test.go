@@ -42,7 +42,7 @@ func TestManySessions(t *testing.T) {
 		for _, id := range []uint64{list[0], list[len(list)/2], list[len(list)-1]} {
 			data := bytes.Clone(file)
 			data[int(id)*p.size+8] = 0xFF // its flags
-			if _, err := examine(bytes.NewReader(data), int64(len(data)), false); err == nil || !strings.Contains(err.Error(), "bucket "+string(bucket)) {
+			if _, err := examine(bytes.NewReader(data), int64(len(data)), walkRecords); err == nil || !strings.Contains(err.Error(), "bucket "+string(bucket)) {
 				t.Errorf("page %d of %s is broken: %v", id, bucket, err)
 			}
 		}

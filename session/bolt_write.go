@@ -356,8 +356,8 @@ func (c *appendChange) apply(tx *bolt.Tx) error {
 }
 
 func (c *appendChange) landed(tx *bolt.Tx) (bool, error) {
-	r, err := getRecord(tx, c.id)
-	if err != nil || c.last == 0 || r.last < c.last {
+	last, err := getLast(tx, c.id)
+	if err != nil || c.last == 0 || last < c.last {
 		return false, err
 	}
 	log := tx.Bucket(logBucket).Bucket([]byte(c.id))
