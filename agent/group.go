@@ -244,17 +244,22 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 
 // TellReadOnly tells the clients of all sessions that the store takes no writes for now. A session that has something to
 // write hears it from the store; one that is watched, or whose model thinks for long, would not. It returns when all have been
-// told, or ctx ends.
+// told, or ctx ends. None waits for another: one may be about to write, and hear of it only when the store has read back
+// what is there.
 func (g *Group) TellReadOnly(ctx context.Context) {
+	var telling sync.WaitGroup
 	for _, a := range g.running() {
-		// One that has ended meanwhile has told it, or nobody listens.
-		_, _ = ask(ctx, a, func(s *state) (struct{}, error) {
-			if len(s.feed.subs) > 0 {
-				s.tellReadOnly(session.ErrReadOnly)
-			}
-			return struct{}{}, nil
+		telling.Go(func() {
+			// One that has ended meanwhile has told it, or nobody listens.
+			_, _ = ask(ctx, a, func(s *state) (struct{}, error) {
+				if len(s.feed.subs) > 0 {
+					s.tellReadOnly(session.ErrReadOnly)
+				}
+				return struct{}{}, nil
+			})
 		})
 	}
+	telling.Wait()
 }
 
 // running is all agents that are there at the moment.

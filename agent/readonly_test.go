@@ -82,3 +82,37 @@ func TestDeletedAfterTrouble(t *testing.T) {
 		check(t, "kept of the late one", kept(), 0)
 	})
 }
+
+// TestTellReadOnlyToEach has a session that does not hear: it waits for the store, say. All others are told.
+func TestTellReadOnlyToEach(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		release := make(chan struct{})
+		go ask(t.Context(), b.agent(b.session("sim/claude", "")), func(*state) (struct{}, error) { // ends by release
+			<-release
+			return struct{}{}, nil
+		})
+		var watched []*Subscription
+		for range 9 {
+			_, sub, err := b.agent(b.session("sim/claude", "")).Attach(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			watched = append(watched, sub)
+		}
+		told := make(chan struct{})
+		go func() { // ends by release
+			defer close(told)
+			b.group.TellReadOnly(t.Context())
+		}()
+		synctest.Wait()
+		for n, sub := range watched {
+			if u, err := sub.TryNext(); u == nil || err != nil {
+				t.Errorf("session %d was told %v, %v", n, u, err)
+			}
+		}
+		close(release)
+		<-told
+	})
+}
