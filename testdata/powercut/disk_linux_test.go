@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -20,11 +21,26 @@ import (
 // when its file was synced, a name when its directory was.
 type disk struct {
 	*folder
-	deaf bool // it says that it syncs, and does not
+	deaf deafness
 
 	mu    sync.Mutex // for all folders and files
 	off   bool       // the power is cut: nothing more is written
 	syncs int
+}
+
+// deafness is what a disk only says that it syncs.
+type deafness int
+
+const (
+	hears        deafness = iota
+	toAll                 // everything
+	toFolders             // the names of folders
+	toInnerNames          // the names of files in folders
+	toInnerFiles          // what is in such files
+)
+
+func (d deafness) String() string {
+	return [...]string{"nothing", "everything", "the names of folders", "the names of files in folders", "files in folders"}[d]
 }
 
 // folder is a directory.
@@ -119,6 +135,17 @@ func (d *disk) each(f func(*folder)) {
 
 func (d *disk) mount(dir string) (*fuse.Server, error) {
 	return fs.Mount(dir, d.folder, &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true, FsName: "powercut", Name: "powercut"}})
+}
+
+// unmount waits for the kernel to let go of what processes that have ended had open there: on a busy machine that takes longer
+// than the library tries.
+func unmount(server *fuse.Server) error {
+	for begun := time.Now(); ; {
+		err := server.Unmount()
+		if err == nil || time.Since(begun) > patience {
+			return err
+		}
+	}
 }
 
 // cut ends the power. What is under way is not written.
@@ -285,10 +312,23 @@ func (f *folder) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 		return syscall.EIO
 	}
 	f.disk.syncs++
-	if !f.disk.deaf {
+	switch inner := f != f.disk.folder; {
+	case f.disk.deaf == toAll, f.disk.deaf == toInnerNames && inner:
+	case f.disk.deaf == toFolders:
+		f.syncFilesLocked()
+	default:
 		f.safe, f.moves = maps.Clone(f.names), nil
 	}
 	return 0
+}
+
+// syncFilesLocked makes the names of files safe, and leaves those of folders as they are.
+func (f *folder) syncFilesLocked() {
+	isFolder := func(n node) bool { _, ok := n.(*folder); return ok }
+	old := f.safe
+	f.safe = maps.Clone(f.names)
+	maps.DeleteFunc(f.safe, func(name string, n node) bool { return isFolder(n) && old[name] == nil })
+	f.moves = slices.DeleteFunc(f.moves, func(m move) bool { return !isFolder(m.to) })
 }
 
 // What it asks of a file.
@@ -359,7 +399,8 @@ func (f *file) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 		return syscall.EIO
 	}
 	f.disk.syncs++
-	if f.disk.deaf {
+	_, in := f.Parent()
+	if inner := in != nil && !in.IsRoot(); f.disk.deaf == toAll || f.disk.deaf == toInnerFiles && inner {
 		return 0
 	}
 	for _, w := range f.writes {

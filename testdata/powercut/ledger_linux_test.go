@@ -1,6 +1,7 @@
 package powercut
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -60,19 +61,23 @@ func (l *ledger) hear(u update) {
 	}
 }
 
-// promises is how many things were acknowledged.
-func (l *ledger) promises() (n int) {
+// promises is how many things were acknowledged, and how many of these are images.
+func (l *ledger) promises() (all, images int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.sessions {
-		n += 1 + len(c.ends) + len(c.blocks)
+		all += 1 + len(c.ends) + len(c.blocks)
 		for _, p := range c.prompts {
 			if p.turn != "" {
-				n++
+				all++
+			}
+			if p.turn != "" && p.image != "" {
+				all++
+				images++
 			}
 		}
 	}
-	return n
+	return all, images
 }
 
 type spoken struct {
@@ -174,6 +179,8 @@ func (c *conversation) check(d *daemon) error {
 	return nil
 }
 
+var errImage = errors.New("an image is not what it was")
+
 // checkPrompts wants the acknowledged ones, each once and in order; others only if they were asked for.
 func (c *conversation) checkPrompts(users []spoken) error {
 	at := 0
@@ -181,7 +188,7 @@ func (c *conversation) checkPrompts(users []spoken) error {
 		there := at < len(users) && len(users[at].Content) > 0 && users[at].Content[0].Text == p.text
 		switch {
 		case there && p.image != users[at].image():
-			return fmt.Errorf("the image of the prompt %q is not what it was", p.text)
+			return fmt.Errorf("%w: that of the prompt %q", errImage, p.text)
 		case there && (p.turn == "" || p.turn == users[at].Turn):
 			at++
 		case p.turn != "":
