@@ -63,7 +63,7 @@ func (s *tally) report(t *testing.T) {
 	if t.Failed() || s.kills.Load() < 100 {
 		return
 	}
-	for what, n := range map[string]int64{"starting": s.starting.Load(), "in thinking": s.thinking.Load(), "in text": s.text.Load(), "in old blocks": s.judged.Load()} {
+	for what, n := range map[string]int64{"starting": s.starting.Load(), "in thinking": s.thinking.Load(), "in text": s.text.Load(), "in old blocks": s.judged.Load() + s.slow.Load()} {
 		if n == 0 {
 			t.Errorf("no kill fell %s", what)
 		}
