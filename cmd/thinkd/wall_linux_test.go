@@ -160,6 +160,7 @@ func TestWallClock(t *testing.T) {
 type latitude struct {
 	*process
 	daemon    *house
+	door      func() *process // another client
 	wall      *wall
 	vendor    *sim.Server
 	logins    *sim.Logins
@@ -194,7 +195,8 @@ func newLatitude(t *testing.T, program string) *latitude {
 	cmd.Path = program
 	l.daemon = openCommand(t, cmd)
 	l.daemon.ready()
-	l.process = startCommand(t, command(t, env, "--data", data, "--config", config, "stdio"))
+	l.door = func() *process { return startCommand(t, command(t, env, "--data", data, "--config", config, "stdio")) }
+	l.process = l.door()
 
 	l.must("auth/login", map[string]any{"provider": "copilot"}, nil)
 	(&loginHouse{}).progress(t, l.process, "waiting", func(_, code string) {
@@ -314,6 +316,16 @@ func (l *latitude) jump(to time.Duration) {
 	l.of(asking, "tool_start")
 	l.must("tool/result", map[string]any{"session_id": l.sessions[asker], "call_id": asked.Call, "content": []any{map[string]any{"type": "text", "text": "done"}}}, nil)
 	l.endsWell(asking)
+
+	other := l.door()
+	var state struct {
+		Session struct{ Status string }
+	}
+	other.must("session/attach", map[string]any{"session_id": l.sessions[thinker], "after_seq": 1}, &state)
+	if state.Session.Status != "idle" || other.log() != "" {
+		t.Errorf("by %s: another client finds %+v, and its door says %q", moved, state, other.log())
+	}
+	other.end()
 
 	l.vendor.Script(later(3 * time.Second))
 	soon := l.prompt(waiter, fmt.Sprintf("Soon, after %s. %s", moved, quick))
