@@ -46,7 +46,11 @@ func (s *state) planned(kept int) (p passage, ok bool) {
 		for end--; end > first && turns[end] != s.run.Turn; end-- {
 		}
 		if said := s.run.Turn; hasReply(said, first == end, message) {
-			return s.passageOf(first, message, end+1, len(said.Messages), s.requested(said))
+			upto := len(said.Messages)
+			if last := said.Messages[upto-1]; last.Role == provider.Assistant && last.End == nil {
+				upto-- // it goes on behind the summary; what there is of it is void
+			}
+			return s.passageOf(first, message, end+1, upto, s.requested(said))
 		}
 	}
 	sizes := make([]int, max(end-first, 0))

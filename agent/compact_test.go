@@ -452,6 +452,21 @@ func TestCompactInALoop(t *testing.T) {
 	}
 }
 
+// A call that is too long after another try at it has shown some thinking: what is summarised ends before the reply that is
+// being written, so that its calls and their results are sent.
+func TestCompactInAReply(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }}
+		b, id := toolBench(t, h, calls("first", `{}`), events(append(think("void"), &provider.Error{Kind: provider.KindOverloaded})...),
+			events(&provider.Error{Kind: provider.KindTooLong}), answer("", "Numbers."), calls("second", `{}`))
+		defer b.close()
+		check(t, "stop", b.turn(id, "count").End.StopReason, "end_turn")
+		sent := b.fake.requests[len(b.fake.requests)-1]
+		check(t, "sent at last", shape(sent)[1:], []string{"assistant (thinks) calls", "user result"})
+		check(t, "results", b.results(), []string{"second0 done"})
+	})
+}
+
 var longTurns = flag.Int("turns", 120, "turns of the long conversation")
 
 // TestLongConversation is of many turns. What models are sent stays under the window, every message is in the history,
