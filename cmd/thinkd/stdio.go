@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"runtime"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -25,12 +26,18 @@ none. The end of standard input ends the pipe, never a turn.`,
 	}
 }
 
+// doorStart is for how long a door may take what processors there are: it starts, perhaps a daemon as well, and each thread has
+// something to do. With one processor the client's first answer took a tenth longer, since a read that waits for more of its
+// input holds the processor until Go notices.
+const doorStart = 250 * time.Millisecond
+
 // door opens a door on standard input and output until its client leaves, or we are told to end.
 //
 // A door copies, one message after another, and wants one processor. With more, Go wakes a second thread for each message
 // that comes, which finds nothing to do and sleeps again: that was half of the CPU of a delta here, and a sixth of its way.
 func (p *program) door(ctx context.Context, d rpc.Door) error {
-	runtime.GOMAXPROCS(1)
+	started := time.AfterFunc(doorStart, func() { runtime.GOMAXPROCS(1) })
+	defer started.Stop()
 	d.Client, d.Dial = rpc.Stdio(p.in, p.out), p.connect
 	err := d.Run(ctx)
 	if ctx.Err() != nil {
