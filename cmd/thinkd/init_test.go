@@ -52,7 +52,7 @@ func TestInitialization(t *testing.T) {
 		fmt.Fprintf(&dearest, "\n%8d bytes %6d allocations %s", c.bytes, c.allocs, c.name)
 	}
 	t.Logf("%d packages, %d bytes, %d allocations%s", len(packages), all.bytes, all.allocs, &dearest)
-	if len(packages) < 50 || all.allocs > 2600 || all.bytes > 400<<10 {
-		t.Error("that is more than 2,600 allocations or 400 KiB, or no trace")
+	if len(packages) < 50 || all.allocs > 2400 || all.bytes > 350<<10 {
+		t.Error("that is more than 2,400 allocations or 350 KiB, or no trace")
 	}
 }
