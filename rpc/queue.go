@@ -255,7 +255,8 @@ func (q *queue) draw() {
 		q.mu.Unlock()
 		message, last := t.message(u, err)
 		q.mu.Lock()
-		if !t.over && message != nil { // else the client may have been told that nothing more comes
+		// Else the client was told meanwhile that nothing more comes, or what stood before it was forgotten.
+		if !t.over && !q.closed && message != nil {
 			q.addLocked(update, message)
 		}
 		if last {

@@ -60,6 +60,15 @@ func (s *told) end(err error) {
 	s.tap.c.stream.out.offer(s.tap)
 }
 
+// lastEvent is an event in whose encoding the connection ends, and what waits is forgotten.
+type lastEvent struct{ q *queue }
+
+func (e lastEvent) Method() string {
+	e.q.close()
+	e.q.forget()
+	return "last"
+}
+
 // tapped is a client without a writer, which follows a session.
 func tapped(t *testing.T, id session.ID) (*client, *told) {
 	c := testServer(t, Config{MessageBytes: 2 * bounds[update]}).newClient(t.Context(), newByteFrames(&transcript{}, 100))
@@ -202,6 +211,13 @@ func TestTap(t *testing.T) {
 		if !a.closed || c.follows("a") {
 			t.Error("it is still followed")
 		}
+	})
+
+	t.Run("comes in no more where the queue was closed while it was encoded", func(t *testing.T) {
+		c, a := tapped(t, "a")
+		a.tell(1)
+		a.list = append(a.list, &agent.Update{Session: "a", Seq: 2, Event: lastEvent{c.stream.out}})
+		expect(t, c, "")
 	})
 
 	t.Run("ends where an update is too large", func(t *testing.T) {
