@@ -844,6 +844,9 @@ func (l *life) finish() error {
 			prompts[e.Turn] = p.Content[0].(provider.Text).Text
 		}
 	}
+	if err := l.heard(view); err != nil {
+		return err
+	}
 	return l.requests(view, prompts)
 }
 

@@ -75,6 +75,33 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 	return nil
 }
 
+// heard checks that models were told each result of a call behind which the turn went on.
+func (l *life) heard(view *session.View) error {
+	told := make(map[string]bool)
+	for _, req := range l.fake.requests {
+		for _, m := range req.Messages {
+			for _, b := range m.Blocks {
+				if r, ok := b.(provider.ToolResult); ok {
+					told[r.CallID] = true
+				}
+			}
+		}
+	}
+	for _, t := range view.Turns {
+		for i, m := range t.Messages {
+			if m.Answers == "" || !slices.ContainsFunc(t.Messages[i:], func(later *session.Message) bool { return later.Role == provider.Assistant }) {
+				continue
+			}
+			for _, p := range m.Parts {
+				if r, ok := p.Block.(provider.ToolResult); ok && !told[r.CallID] {
+					return fmt.Errorf("turn %s went on after the result of %s, which no model was told", t.ID, r.CallID)
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // partEfforts is messages as the log spells them, and the changes of effort in front of them.
 func partEfforts(messages []provider.Message) (plain []string, efforts []provider.Level, err error) {
 	for _, m := range messages {

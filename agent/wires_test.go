@@ -80,7 +80,7 @@ func drawAnswer(t *rapid.T) sim.Answer {
 		a.After = words("after", 0, 1, 3, 8, 20)
 	case 1, 2:
 		a.Fault = rapid.SampledFrom([]sim.Fault{sim.FaultRateLimit, sim.FaultSpendCap, sim.FaultOverloaded, sim.FaultServer, sim.FaultTimeout,
-			sim.FaultConflict, sim.FaultBadRequest, sim.FaultAuth, sim.FaultTooLarge, sim.FaultStall, sim.FaultHTML, sim.FaultJSON, sim.FaultEmpty,
+			sim.FaultConflict, sim.FaultBadRequest, sim.FaultAuth, sim.FaultTooLarge, sim.FaultTooLarge, sim.FaultTooLarge, sim.FaultStall, sim.FaultHTML, sim.FaultJSON, sim.FaultEmpty,
 			sim.FaultNoise, sim.FaultWhole, sim.FaultGzip}).Draw(t, "fault")
 	case 3, 4:
 		a.Fault = rapid.SampledFrom([]sim.Fault{sim.FaultOverloaded, sim.FaultServer, sim.FaultCut, sim.FaultCut, sim.FaultEnd, sim.FaultStall}).Draw(t, "break")
