@@ -166,6 +166,7 @@ func (k *soak) session(ctx context.Context, c soakClient) error {
 // rest waits until nothing of the load is there but the clients that stay, and looks at what is left: what was open under load is
 // closed, with the sessions that its end left. Connections to the vendor would be kept for 90 s.
 func (k *soak) rest() (at sample) {
+	asked := time.Now()
 	k.pause.Lock()
 	defer k.pause.Unlock()
 	t := k.t
@@ -188,7 +189,8 @@ func (k *soak) rest() (at sample) {
 	if at.heap, at.objects, err = k.heap.look(ctx); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("at rest after %v and %.0f sessions: %v; heap %.0f bytes in %.0f objects", at.at.Round(time.Second), at.sessions, at, at.heap, at.objects)
+	t.Logf("at rest after %v, %.1f s of them waited for it, and %.0f sessions: %v; heap %.0f bytes in %.0f objects", at.at.Round(time.Second),
+		time.Since(asked).Seconds(), at.sessions, at, at.heap, at.objects)
 	return at
 }
 
@@ -447,9 +449,7 @@ func (l *soakLane) turn(ctx context.Context) error {
 	case 1:
 		leaveAt = l.rng.IntN(30)
 	}
-	session := l.id
-	impatient := time.AfterFunc(patient, func() { l.cancel(ctx, session) }) // ends with ctx
-	defer impatient.Stop()
+	defer l.cancelAfter(ctx, patient)()
 	for n := 0; ; n++ {
 		switch n {
 		case cancelAt:
@@ -515,6 +515,25 @@ func (l *soakLane) clear(ctx context.Context, since time.Time) error {
 	return err
 }
 
+// cancelAfter cancels what the session is doing, after a time and then every second, until stop is called, which waits for that. On
+// a machine with other work the first may come before what it is to end, and the vendor's stall would be waited for.
+func (l *soakLane) cancelAfter(ctx context.Context, patient time.Duration) (stop func()) {
+	ctx, end := context.WithCancel(ctx)
+	session := l.id
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		for wait := patient; ; wait = time.Second {
+			select {
+			case <-time.After(wait):
+				l.cancel(ctx, session)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() { end(); asking.Wait() }
+}
+
 // cancel asks for the end of the turn over a connection of its own, as another client would.
 func (l *soakLane) cancel(ctx context.Context, session string) {
 	other := &soakLane{s: l.s}
@@ -542,9 +561,7 @@ func (l *soakLane) between(ctx context.Context) (err error) {
 			_, err = l.ask(ctx, "session/delete", fmt.Sprintf(`{"session_id":%q}`, fork.Get("session_id").Str))
 		}
 	case 4:
-		of := l.id
-		impatient := time.AfterFunc(3*time.Second, func() { l.cancel(ctx, of) }) // the vendor's fault may be among what is summarised
-		defer impatient.Stop()
+		defer l.cancelAfter(ctx, 3*time.Second)() // the vendor's fault may be among what is summarised
 		if _, e := l.ask(ctx, "session/compact", session); e == nil {
 			l.done.summaries.Add(1)
 		} else if ctx.Err() != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/coder/websocket"
 )
@@ -29,16 +28,17 @@ func (e *soakEditor) session(ctx context.Context) error {
 		return err
 	}
 	id := made.Get("sessionId").Str
+	e.id = id
 	e.done.sessions.Add(1)
 	if _, err := e.ask(ctx, "session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","value":%q}`, id, e.model())); err != nil {
 		return err
 	}
 	for range 1 + e.rng.IntN(3) {
 		marker, patient := e.marker()
-		impatient := time.AfterFunc(patient, func() { e.cancel(ctx, id) }) // ends with ctx
+		stop := e.cancelAfter(ctx, patient)
 		e.done.turns.Add(1)
 		answer, err := e.ask(ctx, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"Go on. %d [[sim: %s]]"}]}`, id, e.rng.Uint64(), marker))
-		impatient.Stop()
+		stop()
 		switch {
 		case ctx.Err() != nil:
 			return err
