@@ -25,7 +25,7 @@ type Blobs struct {
 	dir string
 
 	mu    sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
-	named bool       // the directory's own name is durable; guarded by mu
+	named bool       // the names that were there are durable, and the directory's own; guarded by mu
 
 	// fresh has what was kept since the sweep that is under way began, which leaves it, whatever time its file bears: the
 	// wall clock may be set meanwhile. Nil: there is no sweep. Guarded by mu.
@@ -43,8 +43,8 @@ const (
 	youngest = time.Minute
 )
 
-// OpenBlobs opens the blobs of a data directory. Its own name is synced with the first file: most starts keep none, and
-// who waits for a start should not wait for the disk.
+// OpenBlobs opens the blobs of a data directory. Names are synced with the first file: most starts keep none, and who waits
+// for a start should not wait for the disk.
 func OpenBlobs(dataDir string) (*Blobs, error) {
 	b := &Blobs{dir: filepath.Join(dataDir, blobsName)}
 	return b, makeDir(b.dir)
@@ -59,29 +59,36 @@ func (b *Blobs) Keep(data []byte) (hash string, err error) {
 	if b.fresh != nil {
 		b.fresh[hash] = true
 	}
-	if _, err := b.Read(hash); err == nil {
+	if err := b.name(); err != nil {
+		return "", fmt.Errorf("%w: %w", ErrReadOnly, err)
+	}
+	_, lost := b.Read(hash)
+	if lost == nil {
 		now := time.Now()
 		if os.Chtimes(b.path(hash), now, now) == nil { // a sweep that has begun leaves it
 			return hash, nil
 		}
 	}
-	err = b.name()
-	if err == nil {
-		err = b.write(hash, data)
-	}
-	if err != nil {
+	if err := b.write(hash, data); err != nil {
+		// It may have its name and lose it in a power cut: nobody must find it there and take it for kept.
+		if errors.Is(lost, fs.ErrNotExist) {
+			if gone := os.Remove(b.path(hash)); !errors.Is(gone, fs.ErrNotExist) {
+				err = errors.Join(err, gone)
+			}
+		}
 		return "", fmt.Errorf("%w: %w", ErrReadOnly, err)
 	}
 	return hash, nil
 }
 
-// name makes the directory's own name durable, before anything is in it: a file in a directory that is lost is lost, however
-// well it was synced (fsync(2)). Whoever made the directory may have ended before it came to that.
+// name makes the directory's own name durable, before anything is in it, and the names that are in it, before anything is
+// found there: a file whose name or whose directory is lost is lost, however well it was synced (fsync(2)). Whoever gave
+// these names may have ended before it came to that.
 func (b *Blobs) name() error {
 	if b.named {
 		return nil
 	}
-	err := syncDir(filepath.Dir(b.dir))
+	err := errors.Join(syncDir(filepath.Dir(b.dir)), syncDir(b.dir))
 	b.named = err == nil
 	return err
 }

@@ -105,6 +105,74 @@ func TestCutsWithoutSyncs(t *testing.T) {
 	}
 }
 
+// TestKilledBeforeCut has an image whose file a daemon has named and not yet made durable when it is killed. The next one is
+// given the same image and finds it: what it acknowledges has to outlive a cut all the same.
+func TestKilledBeforeCut(t *testing.T) {
+	needDisk(t)
+	home, dir, disk := t.TempDir(), t.TempDir(), newDisk(nil)
+	disk.hang = make(chan struct{})
+	server, err := disk.mount(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &lane{t: t, rng: rand.New(rand.NewPCG(*seed, 0)), sum: new(tally), known: newLedger()}
+	p := &prompt{text: "And? [[sim: thinking=5 text=5 pace=0]]", image: image(l.rng)}
+	err = func() error {
+		d, err := run(home, dir, func(update) {})
+		if err != nil {
+			return err
+		}
+		prompted := make(chan error, 1)
+		go func() { // ends with the daemon
+			_, err := l.ask(d, p)
+			prompted <- err
+		}()
+		select {
+		case <-disk.hang:
+			d.kill()
+			<-prompted // nothing came back
+		case err := <-prompted:
+			d.kill()
+			return fmt.Errorf("the image was acknowledged before its name was synced: %w", err)
+		}
+		if d, err = run(home, dir, l.known.hear); err != nil {
+			return err
+		}
+		p.turn, err = l.ask(d, p)
+		disk.cut()
+		d.kill()
+		return err
+	}()
+	if err := errors.Join(err, unmount(server)); err != nil {
+		t.Fatal(err)
+	}
+	for kind := range kinds {
+		if err := l.look(home, disk.image(kind, l.rng), false); err != nil {
+			t.Errorf("disk of kind %d: %v", kind, err)
+		}
+	}
+}
+
+// ask makes a session and prompts it, and returns the turn once that is acknowledged, when the ledger has it.
+func (l *lane) ask(d *daemon, p *prompt) (turn string, err error) {
+	var made struct {
+		ID string `json:"session_id"`
+	}
+	if err := d.call("session/new", map[string]any{"model_id": "sim/claude"}, &made); err != nil {
+		return "", err
+	}
+	var receipt struct {
+		Turn string `json:"turn_id"`
+	}
+	content := []map[string]any{{"type": "text", "text": p.text}, {"type": "media", "mime_type": "image/png", "data": p.image}}
+	if err := d.call("session/prompt", map[string]any{"session_id": made.ID, "content": content}, &receipt); err != nil {
+		return "", err
+	}
+	c := l.known.add(made.ID)
+	c.prompts = append(c.prompts, p)
+	return receipt.Turn, nil
+}
+
 // needDisk skips where no file system in user space can be had.
 func needDisk(t *testing.T) {
 	t.Helper()

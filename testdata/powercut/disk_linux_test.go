@@ -22,9 +22,11 @@ import (
 type disk struct {
 	*folder
 	deaf deafness
+	hang chan struct{} // not nil: the first sync of new names in a folder closes it, and ends without success when its process is killed
 
 	mu    sync.Mutex // for all folders and files
 	off   bool       // the power is cut: nothing more is written
+	hung  bool       // hang is closed
 	syncs int
 }
 
@@ -305,7 +307,11 @@ func (f *folder) Rename(_ context.Context, name string, to fs.InodeEmbedder, fre
 	return f.move(move{name: fresh, old: name})
 }
 
-func (f *folder) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
+func (f *folder) Fsync(ctx context.Context, _ fs.FileHandle, _ uint32) syscall.Errno {
+	if f.hangs() {
+		<-ctx.Done()
+		return syscall.EINTR
+	}
 	f.disk.mu.Lock()
 	defer f.disk.mu.Unlock()
 	if f.disk.off {
@@ -320,6 +326,18 @@ func (f *folder) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 		f.safe, f.moves = maps.Clone(f.names), nil
 	}
 	return 0
+}
+
+func (f *folder) hangs() bool {
+	d := f.disk
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.hang == nil || d.hung || f == d.folder || len(f.moves) == 0 {
+		return false
+	}
+	d.hung = true
+	close(d.hang)
+	return true
 }
 
 // syncFilesLocked makes the names of files safe, and leaves those of folders as they are.
