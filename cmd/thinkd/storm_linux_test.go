@@ -174,7 +174,7 @@ func (c *returning) connect(ctx context.Context) (err error) {
 		return nil
 	}
 	if !at.Get("updates").Exists() {
-		c.seq, c.anew = at.Get("seq").Uint(), true
+		c.seq, c.anew, c.ended = at.Get("seq").Uint(), true, !at.Get("open").Exists()
 		return nil
 	}
 	for _, u := range at.Get("updates").Array() {
