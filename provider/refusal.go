@@ -34,6 +34,9 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 	if e.RetryAfter == 0 {
 		e.RetryAfter = said.wait
 	}
+	if e.RetryAfter == 0 {
+		e.RetryAfter = waitIn(said.message)
+	}
 	if said.daily {
 		e.Kind, e.Hint = KindQuota, HintFinal
 	}

@@ -1,11 +1,8 @@
 package responses
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
@@ -50,9 +47,6 @@ func refine(err error, call *call) error {
 			e.Kind = provider.KindRefused
 		}
 	}
-	if e.RetryAfter == 0 {
-		e.RetryAfter = again(e.Message)
-	}
 	switch {
 	case call.changes > 0 && e.Status == 400 && strings.Contains(e.Message, "configuration_update"):
 		e.Repair = effortOnTop(call.model)
@@ -79,22 +73,6 @@ func unpaired(e *provider.Error) bool {
 		"item_id did not match", "without its required following item", "without its required 'reasoning' item",
 		"Items are not persisted", "Duplicate item found with id",
 	}, func(fragment string) bool { return strings.Contains(e.Message, fragment) })
-}
-
-var againIn = regexp.MustCompile(`(?i)try again in (\d+(?:\.\d+)?) ?(ms|s|m)\b`)
-
-// again reads the hint that the vendor puts into its texts: "Please try again in 1.2s."
-func again(text string) time.Duration {
-	found := againIn.FindStringSubmatch(text)
-	if found == nil {
-		return 0
-	}
-	n, err := strconv.ParseFloat(found[1], 64)
-	if err != nil || n > 86_400_000 {
-		return 0
-	}
-	unit := map[string]time.Duration{"ms": time.Millisecond, "s": time.Second, "m": time.Minute}[strings.ToLower(found[2])]
-	return time.Duration(n * float64(unit))
 }
 
 // failed is an error inside an answer: in a stream, nested in `error` or flat, or a response that failed. It is
