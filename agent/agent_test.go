@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -423,8 +425,15 @@ func TestAttachInMidTurnIsExact(t *testing.T) {
 	})
 }
 
+// callOf is a tool call that comes in pieces.
+func callOf(name string) []any {
+	return []any{provider.Begin{Index: 2, Block: provider.ToolCall{Name: name}}, provider.Delta{Index: 2, Text: `{"path":`},
+		provider.End{Index: 2, Block: provider.ToolCall{ID: "c1", Name: name, Input: json.RawMessage(`{"path":"a"}`)}}}
+}
+
 func TestRetrySchedule(t *testing.T) {
 	overloaded := &provider.Error{Kind: provider.KindOverloaded, Status: 529}
+	lost := &provider.Error{Kind: provider.KindTransport, Err: io.ErrUnexpectedEOF}
 	after := &provider.Error{Kind: provider.KindRateLimit, Status: 429, RetryAfter: 20 * time.Second}
 	long := &provider.Error{Kind: provider.KindRateLimit, Status: 429, RetryAfter: 2 * time.Minute}
 	bare := &provider.Error{Kind: provider.KindRateLimit, Status: 429}
@@ -440,18 +449,23 @@ func TestRetrySchedule(t *testing.T) {
 		atLeast time.Duration
 		atMost  time.Duration
 	}{
-		{"then well", []script{events(overloaded)}, 2, "end_turn", 0, 4 * time.Second},
+		{"then well", []script{events(overloaded)}, 2, "end_turn", 1600 * time.Millisecond, 2400 * time.Millisecond},
 		{"five calls in all", []script{events(overloaded), events(overloaded), events(overloaded), events(overloaded), events(overloaded)},
-			5, "error", 0, 60 * time.Second},
+			5, "error", 24 * time.Second, 36 * time.Second},
+		{"lost before an answer", []script{events(lost)}, 2, "end_turn", 800 * time.Millisecond, 1200 * time.Millisecond},
 		{"the vendor's time is obeyed", []script{events(after)}, 2, "end_turn", 20 * time.Second, 20 * time.Second},
 		{"too long a time ends the turn", []script{events(long)}, 1, "error", 0, 0},
-		{"429 without a time once", []script{events(bare), events(bare)}, 2, "error", 0, time.Second},
+		{"429 without a time", []script{events(bare), events(bare), events(bare), events(bare)}, 5, "end_turn", 24 * time.Second, 36 * time.Second},
+		{"429 without a time for ever", slices.Repeat([]script{events(bare)}, 5), 5, "error", 24 * time.Second, 36 * time.Second},
 		{"the vendor says no", []script{events(final)}, 1, "error", 0, 0},
 		{"a bad request never", []script{events(bad)}, 1, "error", 0, 0},
 		{"nor a status that does not pass", []script{events(proxy)}, 1, "error", 0, 0},
 		{"unless the vendor says yes", []script{events(asked)}, 2, "end_turn", time.Second, time.Second},
-		{"after thinking", []script{events(append(think("x"), overloaded)...)}, 2, "end_turn", 0, 4 * time.Second},
+		{"after thinking", []script{events(append(think("x"), overloaded)...)}, 2, "end_turn", 1600 * time.Millisecond, 2400 * time.Millisecond},
 		{"not after text", []script{events(concat(think("x"), say("y")[:2], []any{overloaded})...)}, 1, "error", 0, 0},
+		{"in a tool's arguments", []script{events(concat(think("x"), callOf("t")[:2], []any{lost})...)}, 2, "end_turn", 800 * time.Millisecond, 1200 * time.Millisecond},
+		{"in a tool's arguments, after text", []script{events(concat(think("x"), say("y"), callOf("t")[:2], []any{lost})...)}, 2, "end_turn", 800 * time.Millisecond, 1200 * time.Millisecond},
+		{"after a tool call", []script{events(concat(say("y"), callOf("t"), []any{lost})...)}, 2, "end_turn", 800 * time.Millisecond, 1200 * time.Millisecond},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -490,6 +504,62 @@ func TestRetryTellsWhatIsVoid(t *testing.T) {
 		}
 		check(t, "numbers that stay", numbers, []int{2, 3})
 	})
+}
+
+// Text before a tool call whose arguments were lost is void, and the retry names it. Of the call itself clients saw nothing.
+func TestRetryInToolArguments(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := &provider.Error{Kind: provider.KindTransport, Err: io.ErrUnexpectedEOF}
+		b := newBench(t, events(concat(think("x"), say("I write it."), callOf("t")[:2], []any{lost})...), answer("z", "done"))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		sub, _ := b.agent(id).Subscribe(t.Context())
+		e := b.turn(id, "go")
+		check(t, "updates", methods(sub)[6:], []string{"message_delta I write it.", "text_end I write it.", "retry 2 [0 1]",
+			"thinking_start", "thinking_delta z", "thinking_end z signed=true", "message_delta done", "text_end done",
+			"message_end end_turn", "usage", "session_update", "turn_end end_turn"})
+		var numbers []int
+		for _, p := range e.Message.Parts {
+			numbers = append(numbers, p.Number)
+		}
+		check(t, "numbers that stay", numbers, []int{3, 4})
+		b.turn(id, "on")
+		check(t, "sent", b.fake.requests[2].Messages[1].Blocks, provider.Blocks{signed("z"), provider.Text{Text: "done"}})
+	})
+}
+
+// Each model call of a turn has its own five tries, and a turn has a hundred retries.
+func TestRetryBudgetIsOfEachCall(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		pauses  int
+		failing int // before each answer
+		again   int
+		stop    string
+	}{
+		{"thirty calls, each overloaded four times but the last", 24, 4, 96, "end_turn"},
+		{"a hundred retries", 30, 4, 100, "error"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				overloaded := &provider.Error{Kind: provider.KindOverloaded, Status: 529}
+				pause := events(concat(think("x"), say("y"), []any{provider.Stop{Reason: provider.StopPause}})...)
+				var scripts []script
+				for range test.pauses {
+					scripts = append(append(scripts, slices.Repeat([]script{events(overloaded)}, test.failing)...), pause)
+				}
+				b := newBench(t, scripts...)
+				b.group.Close()
+				var again int
+				b.cfg.Ended = func(r Report) { again = r.Again }
+				b.start()
+				defer b.close()
+				e := b.turn(b.session("sim/claude", ""), "go")
+				check(t, "stop", e.End.StopReason, test.stop)
+				check(t, "retries", again, test.again)
+			})
+		})
+	}
 }
 
 func TestRepairOnce(t *testing.T) {

@@ -48,6 +48,7 @@ func (s *state) startCall() {
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := time.Now()
+	r.toolBefore, r.sameBefore = r.lastTool, r.same
 	c := &call{steps: newSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	api, cfg := r.provider, s.cfg

@@ -260,7 +260,7 @@ func (s *state) compactBefore() bool {
 // compactAfter summarises earlier turns since a call was refused as too long, once a turn, and makes the call again.
 func (s *state) compactAfter(pe *provider.Error) bool {
 	r := s.run
-	if pe.Kind != provider.KindTooLong || r.reply.shown || r.overflowed {
+	if pe.Kind != provider.KindTooLong || r.overflowed {
 		return false
 	}
 	p, ok := s.planned(keptAsked)

@@ -17,7 +17,8 @@ type reply struct {
 	open     map[int]*block    // by the adapter's index
 	over     map[int]bool      // indexes of blocks that have ended
 	sealed   []int             // numbers
-	shown    bool              // text or a tool call was shown: the call is not made again
+	shown    bool              // text was shown
+	calling  bool              // a tool call was begun
 	thinking bool              // thinking was seen
 	visible  bool              // thinking with text was seen
 	paused   bool              // the next one goes on with it
@@ -34,6 +35,11 @@ type block struct {
 	text   []byte
 	told   bool // people saw it begin
 }
+
+// repeatable reports whether the call may be made again after a failure: clients saw no text of it, or it was lost among
+// its tool calls, of which they see nothing before they run. A file that is written is one long argument, so most losses
+// happen there, and the text before a call is short.
+func (m *reply) repeatable() bool { return !m.shown || m.calling }
 
 // seen lists the open blocks of which people saw something, in order. Of a tool call they see nothing before its end.
 func (m *reply) seen() []*block {
@@ -77,12 +83,10 @@ func (s *state) begin(ev provider.Begin) {
 	}
 	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: time.Now()}
 	m.next++
+	m.calling = m.calling || b.kind == provider.KindToolCall
 	m.open[ev.Index] = b
-	switch ev := ev.Block.(type) {
-	case provider.Thinking:
-		b.as = cmp.Or(ev.Kind, provider.ThinkingSummary)
-	case provider.ToolCall:
-		m.shown = true
+	if t, ok := ev.Block.(provider.Thinking); ok {
+		b.as = cmp.Or(t.Kind, provider.ThinkingSummary)
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Bounds of trying again.
+// Bounds of retries.
 const (
-	maxTries    = 5                // of a call; one budget for all calls of a turn
+	maxTries    = 5                // of one model call, the first included
+	maxRetries  = 100              // of all model calls of a turn
 	maxWait     = 60 * time.Second // a vendor that asks for more ends the turn
-	backoff     = time.Second      // doubled with each try; the wait is any time below it
-	backoffLoad = 4 * time.Second  // the same for a vendor that has too much to do
+	backoff     = time.Second      // before the first retry, doubled with each further one
+	backoffBusy = 2 * time.Second  // the same for a vendor that is overloaded, or limits the rate and names no time
+	jitterShare = 0.2              // a wait of ours is up to this share shorter or longer
 )
 
 // failed decides what a failed call means: a repair and another call, a wait and another call, or the turn's end.
@@ -28,7 +30,7 @@ func (s *state) failed(err error) {
 		return
 	}
 	pe, ok := errors.AsType[*provider.Error](err)
-	if ok && !r.reply.shown {
+	if ok && r.reply.repeatable() {
 		if s.repair(pe) || s.ended != nil || s.compactAfter(pe) {
 			return
 		}
@@ -43,7 +45,7 @@ func (s *state) failed(err error) {
 // repair sends the history in another form from now on, if the error names one that is not in force yet.
 func (s *state) repair(pe *provider.Error) bool {
 	inForce := func(r session.Repair) bool { return r.Repair == pe.Repair }
-	if pe.Repair == "" || s.run.again+1 >= maxTries || slices.ContainsFunc(s.view.Repairs, inForce) {
+	if pe.Repair == "" || !s.run.mayRetry() || slices.ContainsFunc(s.view.Repairs, inForce) {
 		return false
 	}
 	facts, void := s.discard()
@@ -64,39 +66,34 @@ func (s *state) repair(pe *provider.Error) bool {
 	return true
 }
 
-// wait says whether the call is made again, and after how long. The vendor's own word comes first.
+// mayRetry reports whether the budget of retries has one left for the running call.
+func (r *turn) mayRetry() bool { return r.tries < maxTries && r.again < maxRetries }
+
+// wait says whether the call is made again, and after how long. A time that the vendor names comes first.
 func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
-	if !pe.Passing() && pe.Hint != provider.HintRetry {
-		return 0, false
-	}
 	base := backoff
-	switch pe.Kind {
-	case provider.KindOverloaded:
-		base = backoffLoad
-	case provider.KindTransport:
-	case provider.KindRateLimit:
-		if pe.RetryAfter == 0 && pe.Hint != provider.HintRetry {
-			if r.limited { // it may be the spend cap: no loop
-				return 0, false
-			}
-			r.limited = true
-		}
-	default:
-		if pe.Hint != provider.HintRetry {
-			return 0, false
-		}
-	}
-	if pe.Hint == provider.HintFinal || r.again+1 >= maxTries || pe.RetryAfter > maxWait {
+	switch {
+	case pe.Hint == provider.HintFinal, !r.mayRetry(), pe.RetryAfter > maxWait:
+		return 0, false
+	case pe.Hint == provider.HintRetry:
+	case !pe.Passing():
+		return 0, false
+	case pe.Kind != provider.KindOverloaded && pe.Kind != provider.KindRateLimit && pe.Kind != provider.KindTransport:
 		return 0, false
 	}
 	if pe.RetryAfter > 0 {
 		return pe.RetryAfter, true
 	}
-	return jitter(min(base<<r.again, maxWait)), true
+	if pe.Kind == provider.KindOverloaded || pe.Kind == provider.KindRateLimit {
+		base = backoffBusy
+	}
+	return jitter(base << (r.tries - 1)), true
 }
 
-// jitter is any time below a bound, so that many clients do not come back at once.
-func jitter(bound time.Duration) time.Duration { return mathrand.N(bound) }
+// jitter spreads a wait, so that many clients do not come back at once.
+func jitter(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * (1 - jitterShare + 2*jitterShare*mathrand.Float64()))
+}
 
 // retryAfter makes the call again after a wait; what it had said is void.
 func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
@@ -127,6 +124,7 @@ func (s *state) discard() (facts []fact, void []int) {
 		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void, Usage: usage}, nil})
 	}
 	*m = reply{id: m.id, next: m.next}
+	s.run.lastTool, s.run.same = s.run.toolBefore, s.run.sameBefore
 	return facts, void
 }
 
@@ -141,6 +139,7 @@ func (s *state) retryTime() <-chan time.Time {
 func (s *state) callAgain() {
 	s.run.retry = nil
 	s.run.again++
+	s.run.tries++
 	s.startCall()
 }
 

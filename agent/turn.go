@@ -24,6 +24,7 @@ type turn struct {
 	retry *time.Timer    // set while a retry is awaited
 	calls int            // model calls that were needed, retries not counted
 	again int            // model calls that were made once more, after a repair or a wait
+	tries int            // of the running model call, the first included
 	usage provider.Usage // of the calls that are over
 
 	estimate estimate // of the running call
@@ -35,7 +36,8 @@ type turn struct {
 	lastTool string // the last tool call, by name and arguments
 	same     int    // how often it came in a row
 
-	limited bool // a 429 that named no time was tried again already
+	toolBefore string // lastTool and same before the running call: calls that are void do not count
+	sameBefore int
 
 	round      *round // nil: no tools run
 	overflowed bool   // earlier turns were summarised since a call was too long
@@ -104,6 +106,7 @@ func (s *state) callModel() {
 		s.tell(r.ID, UsageTotal{s.usage()})
 	}
 	r.calls++
+	r.tries = 1
 	if !s.compactBefore() {
 		s.startCall()
 	}

@@ -638,3 +638,36 @@ func TestACPExtensions(t *testing.T) {
 		}
 	})
 }
+
+// An editor cannot take text back. A retry that makes text void says that the paragraph comes again; one that makes only
+// thinking void does not.
+func TestACPRepeatedParagraph(t *testing.T) {
+	for script, want := range map[string]bool{
+		"think hm\nsay I write it.\ncall c read {}\nfail transport lost\n\nsay I write it again.": true,
+		"think hm\nfail transport lost\n\nsay I write it.":                                        false,
+	} {
+		onStage(t, script, 0, func(s *stage) {
+			d := s.sit(`{"session":{"notices":{}}}`)
+			defer d.stand()
+			id := d.newSession()
+			prompt := d.prompt(id, "one")
+			time.Sleep(5 * time.Second)
+			if got, _ := d.answer(prompt); got.Get("result.stopReason").String() != "end_turn" {
+				t.Errorf("%s", got)
+			}
+			retries, repeats := 0, 0
+			for _, m := range d.got() {
+				title := m.Get("params.update.title").String()
+				if strings.HasPrefix(title, "The model is asked again") {
+					retries++
+				}
+				if strings.Contains(title, "paragraph") {
+					repeats++
+				}
+			}
+			if retries != 1 || (repeats == 1) != want {
+				t.Errorf("%d retries, %d of them of a paragraph", retries, repeats)
+			}
+		})
+	}
+}

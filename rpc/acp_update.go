@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -37,6 +38,7 @@ type thread struct {
 	calls     map[string][]*acpCall
 	questions map[string]*acpQuestion // by confirm id
 	provider  string                  // of the turn that runs
+	texts     map[int]bool            // blocks of text of the message that is being written
 	summary   string                  // the id of a compaction that was told and is not over
 }
 
@@ -161,7 +163,12 @@ func (th *thread) tell(ctx context.Context, u *agent.Update) error {
 		return th.says(ctx, u, string(e.Message), "user_message_chunk", e.Content)
 	case agent.ThinkingDelta:
 		return th.grow(ctx, u, "agent_thought_chunk", blockID(e.Message, e.Block), e.Delta)
+	case agent.MessageStart:
+		th.texts = make(map[int]bool)
 	case agent.MessageDelta:
+		if th.texts != nil { // nil: this client came in the middle of the message
+			th.texts[e.Block] = true
+		}
 		return th.grow(ctx, u, "agent_message_chunk", blockID(e.Message, e.Block), e.Delta)
 	case agent.ThinkingEnd:
 		e.Text = "" // the chunks had it
@@ -175,7 +182,11 @@ func (th *thread) tell(ctx context.Context, u *agent.Update) error {
 	case agent.UsageTotal:
 		return th.usage(ctx, u, e.Usage)
 	case agent.Retry:
-		return th.notice(ctx, u, "warning", "The model is asked again: "+e.Message)
+		text := "The model is asked again: " + e.Message
+		if slices.ContainsFunc(e.Discarded, func(block int) bool { return th.texts[block] }) {
+			text += ". The paragraph before this is void: the model repeats it" // ACP cannot take text back
+		}
+		return th.notice(ctx, u, "warning", text)
 	case agent.ThinkingConverted:
 		return th.notice(ctx, u, "info", "Earlier thinking of "+e.From+" is not all of use to "+e.To)
 	case agent.Notice:

@@ -126,7 +126,7 @@ func howEnded(e agent.Ended) string {
 type retried struct {
 	name    string
 	script  []answerer
-	below   []time.Duration // each wait is less than this; negative: exactly this
+	waits   []time.Duration // each is this, or up to a fifth shorter or longer; negative: exactly this
 	outcome string
 }
 
@@ -142,20 +142,20 @@ func retryTable(t *testing.T, api wireAPI, stream http.Header, whole []byte) (ro
 		return reply(n, h, said)
 	}
 	ok := reply(200, stream, whole)
-	add := func(name, outcome string, below []time.Duration, script ...answerer) {
-		rows = append(rows, retried{name, script, below, outcome})
+	add := func(name, outcome string, waits []time.Duration, script ...answerer) {
+		rows = append(rows, retried{name, script, waits, outcome})
 	}
-	doubled, load := []time.Duration{s, 2 * s, 4 * s, 8 * s}, []time.Duration{4 * s, 8 * s, 16 * s, 32 * s}
+	doubled, load := []time.Duration{s, 2 * s, 4 * s, 8 * s}, []time.Duration{2 * s, 4 * s, 8 * s, 16 * s}
 	for _, row := range []struct {
 		status int
-		below  []time.Duration
+		waits  []time.Duration
 		kind   string
 	}{
 		{408, doubled, "transport"}, {409, doubled, "transport"}, {500, doubled, "transport"}, {502, doubled, "transport"},
 		{504, doubled, "transport"}, {503, load, "overloaded"}, {529, load, "overloaded"},
 	} {
-		add(fmt.Sprint(row.status, " for ever"), row.kind, row.below, status(row.status))
-		add(fmt.Sprint(row.status, " once"), "end_turn", row.below[:1], status(row.status), ok)
+		add(fmt.Sprint(row.status, " for ever"), row.kind, row.waits, status(row.status))
+		add(fmt.Sprint(row.status, " once"), "end_turn", row.waits[:1], status(row.status), ok)
 	}
 	broken := func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 	add("no connection for ever", "transport", doubled, broken)
@@ -178,9 +178,15 @@ func retryTable(t *testing.T, api wireAPI, stream http.Header, whole []byte) (ro
 			return status(n, "Retry-After", time.Now().Add(600*s).UTC().Format(http.TimeFormat))(r)
 		})
 	}
-	add("429 without a time, for ever", "rate_limit", doubled[:1], status(429))
-	add("429 without a time, once", "end_turn", doubled[:1], status(429), ok)
-	add("429 without a time, 503, for ever", "overloaded", []time.Duration{s, 8 * s, 16 * s, 32 * s}, status(429), status(503))
+	add("429 without a time, for ever", "rate_limit", load, status(429))
+	add("429 without a time, once", "end_turn", load[:1], status(429), ok)
+	add("429 without a time, 503, for ever", "overloaded", load, status(429), status(503))
+	in := func(text string) answerer {
+		return reply(429, http.Header{"Content-Type": {"application/json"}}, []byte(`{"error":{"message":"Rate limit reached. Please try again in `+text+`."}}`))
+	}
+	add("429, 4 s in its text", "end_turn", exactly(4*s, 1), in("4s"), ok)
+	add("429, 59.5 s in its text", "end_turn", exactly(59500*time.Millisecond, 1), in("59.5s"), ok)
+	add("429, more than 60 s in its text", "rate_limit", nil, in("1m12.5s"))
 	for _, row := range []struct {
 		status int
 		kind   string
@@ -211,13 +217,18 @@ func retryTable(t *testing.T, api wireAPI, stream http.Header, whole []byte) (ro
 		if e, ok := errors.AsType[*provider.Error](err); !ok || stops > 0 || e.Kind != provider.KindOverloaded {
 			t.Errorf("%s: %d stops, %v", row.name, stops, err)
 		}
-		var below []time.Duration
+		var waits []time.Duration
 		if row.outcome == "end_turn" {
-			below = load[:1]
+			waits = load[:1]
 		}
-		add(row.name, row.outcome, below, reply(200, header, body), ok)
+		add(row.name, row.outcome, waits, reply(200, header, body), ok)
 	}
 	return rows
+}
+
+// near reports whether a wait is that of a row.
+func near(waited, want time.Duration) bool {
+	return waited == -want || waited >= want*4/5 && waited <= want*6/5
 }
 
 // Which failures make a call again, how often, and after exactly how long: over each wire API, on a fake clock. With -v
@@ -235,16 +246,16 @@ func TestRetryTimes(t *testing.T) {
 					e := c.turn()
 					announced, _ := c.told()
 					var waits []string
-					good := howEnded(e) == row.outcome && len(host.called) == len(row.below)+1 && len(announced) == len(row.below)
-					for i := 0; good && i < len(row.below); i++ {
+					good := howEnded(e) == row.outcome && len(host.called) == len(row.waits)+1 && len(announced) == len(row.waits)
+					for i := 0; good && i < len(row.waits); i++ {
 						waited := host.called[i+1].Sub(host.called[i])
-						good = waited.Truncate(time.Millisecond) == announced[i] && (waited < row.below[i] || waited == -row.below[i])
+						good = waited.Truncate(time.Millisecond) == announced[i] && near(waited, row.waits[i])
 						waits = append(waits, waited.Round(time.Millisecond).String())
 					}
 					verdict := "ok  "
 					if !good {
 						verdict = "FAIL"
-						t.Errorf("%s: %d calls, announced %v, %s; want waits below %v (negative: exactly), %s", row.name, len(host.called), announced, howEnded(e), row.below, row.outcome)
+						t.Errorf("%s: %d calls, announced %v, %s; want waits of about %v (negative: exactly), %s", row.name, len(host.called), announced, howEnded(e), row.waits, row.outcome)
 					}
 					t.Logf("%s %-10s %-38s calls %d  %-12s waits %s", verdict, api.name, row.name, len(host.called), howEnded(e), strings.Join(waits, " "))
 				})

@@ -78,6 +78,11 @@ func TestScrollback(t *testing.T) {
 			[]string{"turn_start", `{"turn_id":"t"}`, "message_delta", `{"message_id":"m","delta":"cut"}`, "turn_end", `{"turn_id":"t","stop_reason":"limit","limit":"time"}`},
 			[]string{"", "cut", "", "error: the turn ended: limit", "(time)"}, nil,
 		},
+		"what a retry makes void is not printed": {
+			[]string{"message_start", `{"message_id":"m"}`, "thinking_start", `{"message_id":"m","block":0}`, "message_delta", `{"message_id":"m","block":1,"delta":"I write it.\n"}`,
+				"retry", `{"attempt":2,"after_ms":1000,"message":"lost","discarded":[0,1]}`, "text_end", `{"message_id":"m","block":2,"text":"again"}`},
+			[]string{"· trying again in 1.0 s: lost", "", "again"}, nil,
+		},
 		"orders to the terminal are not obeyed": {
 			[]string{"text_end", `{"message_id":"m","text":"a\u001b]0;title\u0007b\tc\u202ed"}`},
 			[]string{"", "a\uFFFD]0;title\uFFFDb    c\uFFFDd"}, nil,

@@ -22,6 +22,7 @@ type conversation struct {
 	items     []*item
 	next      int              // the first item that is not all in the scrollback
 	open      map[string]*item // those that are being written, by key
+	message   string           // the last one that began
 	turn      string           // that runs; empty: none
 	began     time.Time
 	asked     map[string]string // what the prompts that wait say, by turn
@@ -95,6 +96,8 @@ func (c *conversation) apply(u update, now time.Time) {
 		it := c.part(thinking, blockKey(u.MessageID, u.Block))
 		it.head = thought(u.Kind, u.Duration, u.Tokens, u.Estimated)
 		c.end(it, u.Text)
+	case "message_start":
+		c.message = u.MessageID
 	case "message_delta":
 		c.part(answer, blockKey(u.MessageID, u.Block)).grow(u.Delta)
 	case "text_end":
@@ -118,6 +121,7 @@ func (c *conversation) apply(u update, now time.Time) {
 			c.usage.Context = u.Usage.Context
 		}
 	case "retry":
+		c.discard(u.Discarded)
 		c.note("trying again in %s: %s", seconds(time.Duration(u.AfterMS)*time.Millisecond), u.Message)
 	case "thinking_converted":
 		c.note("earlier thinking, from %s to %s: %d kept, %d as text, %d dropped", u.From, u.To, u.Kept, u.AsText, u.Dropped)
@@ -128,6 +132,29 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.queue, c.held = u.Queue, u.Held
 	case "session_update":
 		c.updated(u)
+	}
+}
+
+// discard takes out the blocks of the last message that are void. What the scrollback has of them stays there.
+func (c *conversation) discard(blocks []int) {
+	printed := false
+	for _, number := range blocks {
+		key := blockKey(c.message, number)
+		delete(c.open, key)
+		for i, it := range slices.Backward(c.items) {
+			if it.key != key {
+				continue
+			}
+			if it.done = true; i < c.next || it.begun {
+				printed = true
+			} else {
+				c.items = slices.Delete(c.items, i, i+1)
+			}
+			break
+		}
+	}
+	if printed {
+		c.note("what the model wrote just now is void; it repeats it")
 	}
 }
 

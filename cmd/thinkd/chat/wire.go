@@ -150,6 +150,7 @@ type update struct {
 	Client    string          `json:"client"`
 	Message   string          `json:"message"`
 	AfterMS   int             `json:"after_ms"`
+	Discarded []int           `json:"discarded"`
 	From      string          `json:"from"`
 	To        string          `json:"to"`
 	Kept      int             `json:"kept"`
