@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -31,7 +32,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 	var wg sync.WaitGroup
 	for worker := range 12 {
 		id := ids[worker%len(ids)]
-		wg.Go(func() {
+		wg.Go(testgo.Guard(t, func() {
 			for round := range 20 {
 				switch (worker + round) % 5 {
 				case 0, 1:
@@ -58,7 +59,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 					}
 				}
 			}
-		})
+		}))
 	}
 	wg.Wait()
 
@@ -67,7 +68,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 	const workers = 4
 	begun := make(chan struct{}, 2*workers)
 	for range workers {
-		wg.Go(func() {
+		wg.Go(testgo.Guard(t, func() {
 			defer func() { begun <- struct{}{} }() // also when it fails at once
 			for round := 0; ; round++ {
 				if round == 3 {
@@ -82,7 +83,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 					return
 				}
 			}
-		})
+		}))
 	}
 	for range workers {
 		<-begun

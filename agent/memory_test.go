@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // exact says what is wrong with what a client is told after a number, where told is all that was told, one by one.
@@ -74,7 +75,7 @@ func TestAttachAfterEverySeq(t *testing.T) {
 		}
 		begun := snap.Seq
 		told := make(chan []*Update, 1)
-		go func() { // ends with the subscription
+		testgo.Go(t, func() { // ends with the subscription
 			var all []*Update
 			for {
 				u, err := sub.Next(t.Context())
@@ -84,7 +85,7 @@ func TestAttachAfterEverySeq(t *testing.T) {
 				}
 				all = append(all, u)
 			}
-		}()
+		})
 		if _, err := a.Prompt(t.Context(), text("second")); err != nil {
 			t.Fatal(err)
 		}

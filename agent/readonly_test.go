@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -89,9 +90,11 @@ func TestTellReadOnlyToEach(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
 		release := make(chan struct{})
-		go ask(t.Context(), b.agent(b.session("sim/claude", "")), func(*state) (struct{}, error) { // ends by release
-			<-release
-			return struct{}{}, nil
+		testgo.Go(t, func() {
+			ask(t.Context(), b.agent(b.session("sim/claude", "")), func(*state) (struct{}, error) { // ends by release
+				<-release
+				return struct{}{}, nil
+			})
 		})
 		var watched []*Subscription
 		for range 9 {
@@ -102,10 +105,10 @@ func TestTellReadOnlyToEach(t *testing.T) {
 			watched = append(watched, sub)
 		}
 		told := make(chan struct{})
-		go func() { // ends by release
+		testgo.Go(t, func() { // ends by release
 			defer close(told)
 			b.group.TellReadOnly(t.Context())
-		}()
+		})
 		synctest.Wait()
 		for n, sub := range watched {
 			if u, err := sub.TryNext(); u == nil || err != nil {

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // All that is put comes, in order, whatever the pace of either side, and the end of it comes last.
@@ -20,17 +21,18 @@ func TestStepsAllCome(t *testing.T) {
 		puts := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 3, 50, far}), 1, 8).Draw(rt, "puts")
 		most := rapid.SampledFrom([]int{-1, 5, maxStride}).Draw(rt, "most")
 		var err error
-		synctest.Test(t, func(t *testing.T) { err = allCome(t.Context(), puts, most) })
+		synctest.Test(t, func(t *testing.T) { err = allCome(t, puts, most) })
 		if err != nil {
 			rt.Fatal(err)
 		}
 	})
 }
 
-func allCome(ctx context.Context, puts []int, most int) error {
+func allCome(t *testing.T, puts []int, most int) error {
+	ctx := t.Context()
 	q, c := newSteps(), &call{}
 	var want strings.Builder
-	go func() { // ends when all was put
+	testgo.Go(t, func() { // ends when all was put
 		defer q.close()
 		for i, n := range puts {
 			for j := range n {
@@ -44,7 +46,7 @@ func allCome(ctx context.Context, puts []int, most int) error {
 				synctest.Wait() // the other side has taken all, and waits
 			}
 		}
-	}()
+	})
 	var got strings.Builder
 	for range q.ready { // never closed: a token that is missing is a deadlock of the bubble
 		list, ok := q.next(most)
@@ -83,13 +85,13 @@ func TestStepsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
 		q, put := newSteps(), make(chan int)
-		go func() {
+		testgo.Go(t, func() {
 			n := 0
 			for q.put(ctx, step{event: provider.Alive{}}) {
 				n++
 			}
 			put <- n
-		}()
+		})
 		synctest.Wait()
 		stop(errors.New("enough"))
 		check(t, "put", <-put, stepsAhead)
@@ -101,12 +103,12 @@ func BenchmarkSteps(b *testing.B) {
 	delta := step{event: provider.Delta{Text: "some twenty characters"}}
 	b.Run("steps", func(b *testing.B) {
 		q := newSteps()
-		go func() { // ends when all was put
+		testgo.Go(b, func() { // ends when all was put
 			defer q.close()
 			for range b.N {
 				q.put(b.Context(), delta)
 			}
-		}()
+		})
 		b.ReportAllocs()
 		for n := 0; n < b.N; {
 			<-q.ready
@@ -116,12 +118,12 @@ func BenchmarkSteps(b *testing.B) {
 	})
 	b.Run("floor", func(b *testing.B) {
 		c := make(chan step, stepsAhead)
-		go func() {
+		testgo.Go(b, func() {
 			defer close(c)
 			for range b.N {
 				c <- delta
 			}
-		}()
+		})
 		b.ReportAllocs()
 		for range c {
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -329,13 +330,13 @@ func TestConfirmRace(t *testing.T) {
 	var accepted atomic.Int64
 	answers := make(chan error)
 	for range 20 {
-		go func() { // ends with its answer, which is awaited below
+		testgo.Go(t, func() { // ends with its answer, which is awaited below
 			ok, err := a.Answer(t.Context(), question, session.AllowOnce, "")
 			if ok {
 				accepted.Add(1)
 			}
 			answers <- err
-		}()
+		})
 	}
 	for range 20 {
 		if err := <-answers; err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -95,11 +96,11 @@ func TestWhoGaveUpKeepsNothingLoaded(t *testing.T) {
 			blocked := make(chan struct{})
 			store.asked = func() { store.asked = nil; <-blocked }
 			ctx, cancel := context.WithCancel(b.Context())
-			go func() { // ends by cancel
+			testgo.Go(t, func() { // ends by cancel
 				if _, _, err := a.Attach(ctx, 1); !errors.Is(err, context.Canceled) {
 					b.Errorf("attach: %v", err)
 				}
-			}()
+			})
 			synctest.Wait()
 			cancel()
 			synctest.Wait()
@@ -327,7 +328,7 @@ func TestCloseIsNoFailureOfTheCall(t *testing.T) {
 				t.Fatal(err)
 			}
 			synctest.Wait()
-			go b.group.Close() // ends when blocked is closed
+			testgo.Go(t, func() { b.group.Close() }) // ends when blocked is closed
 			synctest.Wait()
 			close(blocked)
 			<-a.Done()

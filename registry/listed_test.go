@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestFamilies(t *testing.T) {
@@ -219,10 +220,10 @@ func TestCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
-	go func() { // ends by itself; the test waits below
+	testgo.Go(t, func() { // ends by itself; the test waits below
 		defer close(done)
 		cur.Replace(next)
-	}()
+	})
 	for range 100 {
 		if n := len(cur.Models()); n != 1 && n < 150 {
 			t.Errorf("%d models", n)

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // A file in the forms that were written before there was an override_mode, and with thinking_level alone, means what it
@@ -149,7 +150,7 @@ func TestSettingsTogether(t *testing.T) {
 	}
 	var all sync.WaitGroup
 	for range 8 {
-		all.Go(func() {
+		all.Go(testgo.Guard(t, func() {
 			for range 50 {
 				err := s.SetAgent("a", func(a *Agent) error { a.Model += "x"; a.System += "x"; return nil })
 				if err != nil {
@@ -159,7 +160,7 @@ func TestSettingsTogether(t *testing.T) {
 					t.Errorf("half a change: %+v", a)
 				}
 			}
-		})
+		}))
 	}
 	all.Wait()
 	if a, _ := s.Agent("a"); len(a.Model) != 400 {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // desk is an editor on a stage.
@@ -35,8 +37,8 @@ func (s *stage) sit(capabilities string) *desk {
 	d := &desk{stage: s, conn: ours, served: make(chan error, 1), read: make(chan struct{})}
 	c := s.server.newClient(s.Context(), newByteFrames(theirs, 8<<20))
 	c.beEditor(true)
-	go func() { d.served <- c.serve() }() // stand waits
-	go func() {                           // ends with the connection; stand waits
+	testgo.Go(s, func() { d.served <- c.serve() }) // stand waits
+	testgo.Go(s, func() {                          // ends with the connection; stand waits
 		defer close(d.read)
 		in := bufio.NewReader(ours)
 		for {
@@ -48,7 +50,7 @@ func (s *stage) sit(capabilities string) *desk {
 			d.heard = append(d.heard, strings.TrimSuffix(line, "\n"))
 			d.mu.Unlock()
 		}
-	}()
+	})
 	d.result("initialize", `{"protocolVersion":1,"clientCapabilities":`+capabilities+`,"clientInfo":{"name":"desk","version":"1"}}`)
 	return d
 }

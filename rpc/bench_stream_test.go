@@ -15,6 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -88,7 +89,7 @@ func BenchmarkStream(b *testing.B) {
 	asks, in := io.Pipe()
 	d := &discarding{asks, make(chan string, 1)}
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(b.Context(), d) }() // ends with its input, below
+	testgo.Go(b, func() { served <- server.Serve(b.Context(), d) }) // ends with its input, below
 	ask := func(method, params string) {
 		if _, err := io.WriteString(in, request(1, method, params)+"\n"); err != nil {
 			b.Fatal(err)
@@ -132,7 +133,7 @@ func BenchmarkAttach(b *testing.B) {
 		b.Run(fmt.Sprintf("page=%d", limit), func(b *testing.B) {
 			conn, theirs := net.Pipe()
 			served := make(chan error, 1)
-			go func() { served <- server.Serve(b.Context(), theirs) }() // ends with the connection, below
+			testgo.Go(b, func() { served <- server.Serve(b.Context(), theirs) }) // ends with the connection, below
 			in := bufio.NewReaderSize(conn, 1<<20)
 			b.ReportAllocs()
 			for b.Loop() {

@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // dial serves one client over a unix socket, as doors do.
@@ -16,13 +18,13 @@ func dial(b *testing.B) net.Conn {
 		b.Skip(err)
 	}
 	served := make(chan error, 1)
-	go func() {
+	testgo.Go(b, func() {
 		conn, err := listener.Accept()
 		if err == nil {
 			err = testServer(b, Config{}).Serve(b.Context(), conn)
 		}
 		served <- err
-	}()
+	})
 	conn, err := net.Dial("unix", listener.Addr().String())
 	if err != nil {
 		b.Fatal(err)

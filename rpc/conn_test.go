@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -175,7 +176,7 @@ type peer struct {
 func connect(t *testing.T, ctx context.Context, s *Server) *peer {
 	ours, theirs := net.Pipe()
 	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
-	go func() { p.served <- s.Serve(ctx, theirs) }() // hangUp waits
+	testgo.Go(t, func() { p.served <- s.Serve(ctx, theirs) }) // hangUp waits
 	return p
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -62,7 +63,7 @@ func (h *house) dial(ctx context.Context) (*Link, error) {
 	ours, theirs := newHalves()
 	h.conn = theirs
 	local := &Local{Status: func(context.Context) (Status, error) { return Status{PID: h.dials}, nil }}
-	h.serving.Go(func() { h.server.ServeLocal(context.Background(), theirs, local) }) // ends with the pipe
+	h.serving.Go(testgo.Guard(h.t, func() { h.server.ServeLocal(context.Background(), theirs, local) })) // ends with the pipe
 	return Greet(ctx, ours)
 }
 
@@ -101,7 +102,7 @@ type visitor struct {
 func visit(t *testing.T, h *house) *visitor {
 	ours, theirs := net.Pipe()
 	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
-	go func() { p.served <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) }() // leave waits
+	testgo.Go(t, func() { p.served <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) }) // leave waits
 	return &visitor{p, h}
 }
 
@@ -218,7 +219,7 @@ func TestDoorKeepsWhatWaits(t *testing.T) {
 		}
 		return h.dial(ctx)
 	}}
-	go func() { p.served <- d.Run(t.Context()) }() // hangUp waits
+	testgo.Go(t, func() { p.served <- d.Run(t.Context()) }) // hangUp waits
 	p.send(pingWith("1"))
 	p.expect(fmt.Sprintf(pong, "1"))
 	h.kill()
@@ -268,7 +269,7 @@ func TestDoorLeftInSearch(t *testing.T) {
 		}
 		return h.dial(ctx)
 	}}
-	go func() { p.served <- d.Run(t.Context()) }() // hangUp waits
+	testgo.Go(t, func() { p.served <- d.Run(t.Context()) }) // hangUp waits
 	p.send(request(1, "late", "{}"), pingWith("2"))
 	p.expect(fmt.Sprintf(pong, "2"))
 	h.kill()
@@ -312,7 +313,7 @@ func TestDoorEndsWithItsContext(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	ours, theirs := net.Pipe()
 	ended := make(chan error, 1)
-	go func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(ctx) }()
+	testgo.Go(t, func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(ctx) })
 	in := bufio.NewReader(ours)
 	fmt.Fprintln(ours, pingWith("1"))
 	if line, err := in.ReadString('\n'); err != nil || line != fmt.Sprintf(pong, "1")+"\n" {
@@ -332,7 +333,7 @@ func TestDoorWithAClientThatHangs(t *testing.T) {
 		h := newHouse(t)
 		ours, theirs := net.Pipe()
 		ended := make(chan error, 1)
-		go func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) }()
+		testgo.Go(t, func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) })
 		began := time.Now()
 		for i := range 100 {
 			fmt.Fprintln(ours, request(i, "echo", `{"text":"x","times":900}`))
@@ -364,7 +365,7 @@ func TestPrivateMethods(t *testing.T) {
 	}
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- s.ServeLocal(t.Context(), theirs, local) }()
+	testgo.Go(t, func() { served <- s.ServeLocal(t.Context(), theirs, local) })
 	link, err := Greet(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)

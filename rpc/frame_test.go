@@ -12,6 +12,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 const tooLargeAnswer = `{"jsonrpc":"2.0","id":null,"error":{"code":1007,"message":"the message is larger than %d bytes","data":{"kind":"too_large","limit":%[1]d}}}`
@@ -125,7 +127,7 @@ func TestTooLargeIsAnsweredAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := connect(t, t.Context(), testServer(t, Config{MessageBytes: limit}))
 			defer p.hangUp()
-			go p.conn.Write([]byte(begin)) // ends with the pipe
+			testgo.Go(t, func() { p.conn.Write([]byte(begin)) }) // ends with the pipe
 			want := framings[0].wrap(fmt.Sprintf(tooLargeAnswer, limit))
 			if name == "header" {
 				want = framings[1].wrap(fmt.Sprintf(tooLargeAnswer, limit))

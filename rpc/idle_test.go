@@ -22,6 +22,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -125,7 +126,7 @@ func TestIdleClients(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		conns = append(conns, c.conn)
-		reading.Go(func() { c.closedAfter(true) }) // ends with the connection; awaited below
+		reading.Go(testgo.Guard(t, func() { c.closedAfter(true) })) // ends with the connection; awaited below
 	}
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin)
@@ -162,7 +163,7 @@ func TestIdleSessions(t *testing.T) {
 			DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
 		ours, theirs := net.Pipe()
 		served := make(chan error)
-		go func() { served <- server.Serve(context.Background(), theirs) }() // ends with the connection; awaited below
+		testgo.Go(t, func() { served <- server.Serve(context.Background(), theirs) }) // ends with the connection; awaited below
 		defer func() { ours.Close(); <-served }()
 		in := bufio.NewReader(ours)
 		forEach := func(method string) {
@@ -213,7 +214,7 @@ func storeSessions(t *testing.T, group *agent.Group, store session.Store, n int)
 	const at = 64 // a time, so that they share commits
 	var making sync.WaitGroup
 	for first := range at {
-		making.Go(func() {
+		making.Go(testgo.Guard(t, func() {
 			for i := first; i < n; i += at {
 				s, err := group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
 				if err != nil {
@@ -235,7 +236,7 @@ func storeSessions(t *testing.T, group *agent.Group, store session.Store, n int)
 					t.Error(err)
 				}
 			}
-		})
+		}))
 	}
 	making.Wait()
 	if t.Failed() {

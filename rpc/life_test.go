@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func request(id any, method, params string) string {
@@ -173,7 +175,7 @@ func TestUpdatesFollowTheAnswer(t *testing.T) {
 		// The first pump is far from its end when the second begins, and is never heard again.
 		p.send(follow(4, "c", 1_000_000))
 		p.expect(fmt.Sprintf(pong, "4"))
-		go p.send(follow(5, "c", 1))
+		testgo.Go(t, func() { p.send(follow(5, "c", 1)) })
 		for n := 0; ; n++ {
 			got := p.receive()
 			if got == fmt.Sprintf(pong, "5") {
@@ -323,14 +325,14 @@ func TestAnswersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := connect(t, t.Context(), testServer(t, Config{}))
 		sent := 0
-		go func() {
+		testgo.Go(t, func() {
 			for i := range 1000 {
 				if _, err := p.conn.Write([]byte(request(i, "echo", `{"text":"xxxxxxxxxx","times":100000}`) + "\n")); err != nil {
 					return // the server ended the connection
 				}
 				sent++
 			}
-		}()
+		})
 		synctest.Wait()
 		if most := bounds[answer]/1_000_000 + 2; sent == 0 || sent > most {
 			t.Errorf("%d requests were read, want at most %d", sent, most)
@@ -414,7 +416,7 @@ func TestBrokenOutputEndsTheConnection(t *testing.T) {
 		ours, theirs := net.Pipe()
 		broken := errors.New("broken pipe")
 		served := make(chan error, 1)
-		go func() { served <- testServer(t, Config{}).Serve(t.Context(), brokenPipe{theirs, broken}) }()
+		testgo.Go(t, func() { served <- testServer(t, Config{}).Serve(t.Context(), brokenPipe{theirs, broken}) })
 		if _, err := ours.Write([]byte(request(1, "late", "{}") + "\n" + pingWith("2") + "\n")); err != nil {
 			t.Fatal(err)
 		}

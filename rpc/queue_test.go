@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestQueue(t *testing.T) {
@@ -39,10 +41,10 @@ func TestQueue(t *testing.T) {
 			fill(update)
 			fill(answer) // does not wait for the updates
 			done := make(chan struct{})
-			go func() { // waits for room, which the writer makes
+			testgo.Go(t, func() { // waits for room, which the writer makes
 				defer close(done)
 				fill(update)
-			}()
+			})
 			synctest.Wait()
 			if got := len(q.take()); got != 2 {
 				t.Errorf("%d messages were in the queue, want 2", got)
@@ -73,7 +75,7 @@ func TestQueue(t *testing.T) {
 			q := newQueue()
 			q.hold(true)
 			done := make(chan error, 1)
-			go func() { done <- q.put(t.Context(), update, []byte("update")) }()
+			testgo.Go(t, func() { done <- q.put(t.Context(), update, []byte("update")) })
 			synctest.Wait()
 			if err := q.put(t.Context(), answer, []byte("answer")); err != nil {
 				t.Error(err)
@@ -93,7 +95,7 @@ func TestQueue(t *testing.T) {
 			q := newQueue()
 			q.hold(true)
 			for i := range 5 {
-				go q.put(t.Context(), update, fmt.Append(nil, i)) // ends below: all come in
+				testgo.Go(t, func() { q.put(t.Context(), update, fmt.Append(nil, i)) }) // ends below: all come in
 				synctest.Wait()
 			}
 			q.hold(false) // the next request is there already
@@ -116,9 +118,9 @@ func TestQueue(t *testing.T) {
 			if err := q.put(t.Context(), update, text(1)); err != nil {
 				t.Fatal(err)
 			}
-			go q.put(ctx, update, text(bounds[update])) // ends by cancel
+			testgo.Go(t, func() { q.put(ctx, update, text(bounds[update])) }) // ends by cancel
 			synctest.Wait()
-			go func() { second <- q.put(t.Context(), update, text(1)) }()
+			testgo.Go(t, func() { second <- q.put(t.Context(), update, text(1)) })
 			synctest.Wait()
 			cancel()
 			if err := <-second; err != nil || len(q.take()) != 2 {
@@ -134,8 +136,8 @@ func TestQueue(t *testing.T) {
 			cause := errors.New("no more")
 			ctx, cancel := context.WithCancelCause(t.Context())
 			first, second := make(chan error, 1), make(chan error, 1)
-			go func() { first <- q.put(ctx, update, text(1)) }()
-			go func() { second <- q.put(t.Context(), update, text(1)) }()
+			testgo.Go(t, func() { first <- q.put(ctx, update, text(1)) })
+			testgo.Go(t, func() { second <- q.put(t.Context(), update, text(1)) })
 			synctest.Wait()
 			cancel(cause)
 			if err := <-first; err != cause {

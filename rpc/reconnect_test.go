@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // Each client is told of as many as there were when it came, and nobody of more than 15 s.
@@ -65,7 +67,7 @@ func TestDoorsKeepApart(t *testing.T) {
 			}
 			return h.dial(ctx)
 		}}
-		go func() { p.served <- d.Run(t.Context()) }() // leave waits
+		testgo.Go(t, func() { p.served <- d.Run(t.Context()) }) // leave waits
 		p.send(pingWith("1"))
 		p.expect(fmt.Sprintf(pong, "1"))
 		const kills = 200

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // stuck is a file whose Read or Write nothing ends but its own release.
@@ -28,7 +30,7 @@ func TestStdio(t *testing.T) {
 	}
 	defer func() { in.Close(); out.Close(); answers.Close() }()
 	served := make(chan error, 1)
-	go func() { served <- testServer(t, Config{}).Serve(t.Context(), Stdio(in, out)) }()
+	testgo.Go(t, func() { served <- testServer(t, Config{}).Serve(t.Context(), Stdio(in, out)) })
 	fmt.Fprintln(client, pingWith("1"))
 	fmt.Fprint(client, request(2, "echo", `{"text":"xxxxxxxxxx","times":5000}`))
 	client.Close()
@@ -49,7 +51,7 @@ func TestStdioThatHangs(t *testing.T) {
 		defer close(file)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := make(chan error, 1)
-		go func() { served <- testServer(t, Config{}).Serve(ctx, Stdio(file, file)) }()
+		testgo.Go(t, func() { served <- testServer(t, Config{}).Serve(ctx, Stdio(file, file)) })
 		synctest.Wait()
 		cancel(why)
 		if err := <-served; err != why {

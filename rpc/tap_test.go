@@ -14,6 +14,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -255,7 +256,7 @@ func TestDetachOfAClientThatDoesNotRead(t *testing.T) {
 		})
 		ours, theirs := net.Pipe()
 		served := make(chan error, 1)
-		go func() { served <- s.Serve(t.Context(), theirs) }() // ends with the connection, below
+		testgo.Go(t, func() { served <- s.Serve(t.Context(), theirs) }) // ends with the connection, below
 		io.WriteString(ours, request(1, "tap", "{}")+"\n")
 		synctest.Wait()
 		subs[0].tell(1)
@@ -276,17 +277,17 @@ func TestTapKeepsOrder(t *testing.T) {
 	const updates = 2000
 	c, a := tapped(t, "a")
 	var all sync.WaitGroup
-	all.Go(func() {
+	all.Go(testgo.Guard(t, func() {
 		for n := range uint64(updates) {
 			a.tell(n + 1)
 		}
-	})
-	all.Go(func() { // a client that asks and asks
+	}))
+	all.Go(testgo.Guard(t, func() { // a client that asks and asks
 		for range updates {
 			c.stream.out.hold(true)
 			c.stream.out.hold(false)
 		}
-	})
+	}))
 	var last uint64
 	for last < updates {
 		for _, m := range c.stream.out.take() {

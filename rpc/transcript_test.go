@@ -27,6 +27,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/responses"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -181,8 +182,8 @@ func (s *stage) connect() {
 		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
 	ours, theirs := net.Pipe()
 	s.conn, s.served, s.read = ours, make(chan error, 1), make(chan struct{})
-	go func() { s.served <- s.server.Serve(s.Context(), theirs) }() // disconnect waits
-	go s.listen(ours, s.read)                                       // ends with the connection; disconnect waits
+	testgo.Go(s, func() { s.served <- s.server.Serve(s.Context(), theirs) }) // disconnect waits
+	testgo.Go(s, func() { s.listen(ours, s.read) })                          // ends with the connection; disconnect waits
 }
 
 // guest is a second client, who takes all at once.
@@ -201,15 +202,15 @@ func (s *stage) welcome() *guest {
 	ours, theirs := net.Pipe()
 	g := &guest{conn: ours, served: make(chan error, 1), read: make(chan struct{})}
 	s.other = g
-	go func() { g.served <- s.server.Serve(s.Context(), theirs) }() // leave waits
-	go func() {                                                     // ends with the connection; leave waits
+	testgo.Go(s, func() { g.served <- s.server.Serve(s.Context(), theirs) }) // leave waits
+	testgo.Go(s, func() {                                                    // ends with the connection; leave waits
 		defer close(g.read)
 		in := bufio.NewScanner(ours)
 		in.Buffer(nil, 1<<20)
 		for in.Scan() {
 			g.heard = append(g.heard, in.Text())
 		}
-	}()
+	})
 	return g
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 const testToken = "Zm9ydHktdGhyZWUgY2hhcmFjdGVycyBvZiBiYXNlNjQ"
@@ -242,7 +243,7 @@ func TestWebSocketFrames(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := dialRaw(t, addr)
 			var sent sync.WaitGroup
-			sent.Go(func() { io.WriteString(c.conn, tc.send) }) // an error is the server's close; ends with the connection
+			sent.Go(testgo.Guard(t, func() { io.WriteString(c.conn, tc.send) })) // an error is the server's close; ends with the connection
 			enough := len(tc.want) - 1
 			if tc.want[enough] != "close 1000" {
 				enough = -1
@@ -332,10 +333,10 @@ func TestWebSocketGathersFrames(t *testing.T) {
 	c := &gathered{Conn: counted}
 	c.idle.L = &c.mu
 	read := make(chan int)
-	go func() { // ends with the pipe
+	testgo.Go(t, func() { // ends with the pipe
 		n, _ := io.Copy(io.Discard, ours)
 		read <- int(n)
-	}()
+	})
 	c.hold()
 	for range 1000 {
 		c.Write([]byte("12345678"))
@@ -393,7 +394,7 @@ func inBubble(t *testing.T, s *Server, f func(t *testing.T, h *HTTP, c *rawSocke
 		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 		server := &http.Server{Handler: h}
 		served := make(chan error)
-		go func() { served <- server.Serve(l) }() // server.Close ends it; awaited below
+		testgo.Go(t, func() { served <- server.Serve(l) }) // server.Close ends it; awaited below
 		ours, theirs := net.Pipe()
 		defer func() {
 			ours.Close()
@@ -438,13 +439,13 @@ func (c *rawSocket) closedAfter(answer bool) (time.Duration, string) {
 func TestWebSocketSlowMessage(t *testing.T) {
 	inBubble(t, testServer(t, Config{}), func(t *testing.T, _ *HTTP, c *rawSocket) {
 		var drip sync.WaitGroup
-		drip.Go(func() { // a byte a second, in fragments and with all else in order; ends with the pipe, awaited below
+		drip.Go(testgo.Guard(t, func() { // a byte a second, in fragments and with all else in order; ends with the pipe, awaited below
 			head := byte(text)
 			for atOnce(c.conn, frame(head, " ")) == nil {
 				head = more
 				time.Sleep(time.Second)
 			}
-		})
+		}))
 		after, why := c.closedAfter(false)
 		if after != messageTime || why != "close 1008 the message was not whole in 30s" {
 			t.Errorf("after %v: %s", after, why)
@@ -533,13 +534,13 @@ func TestWebSocketEndOfDaemon(t *testing.T) {
 			t.Fatal(got, err)
 		}
 		closed := make(chan struct{})
-		go func() { // as the daemon ends; awaited below
+		testgo.Go(t, func() { // as the daemon ends; awaited below
 			defer close(closed)
 			if err := h.server.Drain(t.Context()); err != nil {
 				t.Error(err)
 			}
 			h.Close()
-		}()
+		})
 		time.Sleep(time.Millisecond)
 		got := c.rest(-1)
 		tick := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"a","n":%d}}`
@@ -567,7 +568,7 @@ func TestWebSocketEndWithoutAnswer(t *testing.T) {
 				c.send(t, tc.begin)
 				synctest.Wait()
 				if !tc.deaf {
-					go io.Copy(io.Discard, c.in) // ends with the pipe
+					testgo.Go(t, func() { io.Copy(io.Discard, c.in) }) // ends with the pipe
 				}
 				start := time.Now()
 				h.Close()
@@ -614,7 +615,7 @@ func TestWebSocketTokenReplacedBehindTheBack(t *testing.T) {
 				var got int64
 				var reading sync.WaitGroup
 				if tc.reads != nil {
-					reading.Go(func() { got, _ = io.Copy(io.Discard, tc.reads(c.in)) }) // ends with the pipe
+					reading.Go(testgo.Guard(t, func() { got, _ = io.Copy(io.Discard, tc.reads(c.in)) })) // ends with the pipe
 				}
 				replaced := time.Now()
 				h.SetToken(provider.NewSecret("b3RoZXI"))

@@ -61,7 +61,8 @@ type BoltOptions struct {
 	// takes writes again. The writer calls it and waits: it must be quick and must not call the store.
 	OnState func(readOnly bool, why error)
 
-	testSmall int64 // instead of small, if not 0
+	testSmall  int64         // instead of small, if not 0
+	testLooked chan struct{} // gets a value after each look of the writer, if it takes one
 }
 
 var (

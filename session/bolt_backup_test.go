@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestBackup copies a store while four writers append. A copy opens as a store of its own; it has all that was
@@ -28,7 +30,7 @@ func TestBackup(t *testing.T) {
 		create(t, b, Session{ID: testID(n)})
 		add(t, b, testID(n), said(turnA, "x"), started(turnA))
 		acked[n].Store(2)
-		writing.Go(func() { // ends when stop is closed
+		writing.Go(testgo.Guard(t, func() { // ends when stop is closed
 			for number := 0; ; number++ {
 				select {
 				case <-stop:
@@ -42,7 +44,7 @@ func TestBackup(t *testing.T) {
 				}
 				acked[n].Store(last)
 			}
-		})
+		}))
 	}
 	for n := range copies {
 		var before [writers]uint64
@@ -166,7 +168,7 @@ func TestCompact(t *testing.T) {
 	b := openTest(t, dir)
 	var used, length int64
 	for round := range 10 {
-		together(16, func(n int) { // they share commits
+		together(t, 16, func(n int) { // they share commits
 			r := rand.New(rand.NewPCG(uint64(round), uint64(n)))
 			id := testID(100*round + n)
 			create(t, b, Session{ID: id})
@@ -187,7 +189,7 @@ func TestCompact(t *testing.T) {
 			}
 			used, length = report.Size-report.Free, info.Size()
 		}
-		together(14, func(n int) {
+		together(t, 14, func(n int) {
 			if err := b.Delete(t.Context(), testID(100*round+n)); err != nil {
 				t.Error(err)
 			}
@@ -223,10 +225,10 @@ func TestCompact(t *testing.T) {
 }
 
 // together runs f for 0 to n-1 at the same time, and waits.
-func together(n int, f func(int)) {
+func together(t *testing.T, n int, f func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
-		all.Go(func() { f(i) })
+		all.Go(testgo.Guard(t, func() { f(i) }))
 	}
 	all.Wait()
 }

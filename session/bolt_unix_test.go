@@ -137,8 +137,8 @@ func TestKill(t *testing.T) {
 	total := 0
 	for kill := range kills {
 		cmd, lines, _ := startChild(t, "write", dir)
-		life := time.Duration(5+rand.IntN(60)) * time.Millisecond
-		for first := true; lines.Scan(); {
+		acks := killWriters + rand.IntN(60) // until the kill; what the child does meanwhile is the random part
+		for seen := 0; lines.Scan(); {
 			var w int
 			var last uint64
 			if _, err := fmt.Sscanf(lines.Text(), "ack %d %d", &w, &last); err != nil {
@@ -146,9 +146,8 @@ func TestKill(t *testing.T) {
 			}
 			acked[w] = last
 			total++
-			if first {
-				first = false
-				time.AfterFunc(life, func() { cmd.Process.Kill() })
+			if seen++; seen == acks {
+				cmd.Process.Kill()
 			}
 		}
 		cmd.Wait()
@@ -194,8 +193,8 @@ func TestKill(t *testing.T) {
 
 // childLimit runs into a limit on file size, which it then lifts.
 func childLimit(dir string) error {
-	states := make(chan error, 10)
-	b, err := OpenBolt(dir, BoltOptions{OnState: func(readOnly bool, why error) { states <- why }})
+	states, looked := make(chan error, 10), make(chan struct{})
+	b, err := OpenBolt(dir, BoltOptions{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
 	if err != nil {
 		return err
 	}
@@ -214,12 +213,12 @@ func childLimit(dir string) error {
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(info.Size()), Max: old.Max}); err != nil {
 		return err
 	}
-	return fillUp(b, states, 1, func() error { return unix.Setrlimit(unix.RLIMIT_FSIZE, &old) })
+	return fillUp(b, states, looked, 1, func() error { return unix.Setrlimit(unix.RLIMIT_FSIZE, &old) })
 }
 
 // fillUp appends until there is no room, checks that the store is read-only and sound, makes room, and checks that it
 // writes again.
-func fillUp(b *Bolt, states chan error, session int, makeRoom func() error) error {
+func fillUp(b *Bolt, states <-chan error, looked <-chan struct{}, session int, makeRoom func() error) error {
 	ctx, id := context.Background(), testID(session)
 	e := Entry{Body: Repair{API: strings.Repeat("x", 50_000)}}
 	acked := uint64(0)
@@ -248,10 +247,11 @@ func fillUp(b *Bolt, states chan error, session int, makeRoom func() error) erro
 	if err != nil || uint64(len(entries)) != acked {
 		return fmt.Errorf("%d entries while full, %d acknowledged: %w", len(entries), acked, err)
 	}
+	<-looked // the store has tried whether there is room
 	select {
 	case why := <-states:
 		return fmt.Errorf("it writes again though nothing has changed: %w", why)
-	case <-time.After(1500 * time.Millisecond):
+	default:
 	}
 	if err := makeRoom(); err != nil {
 		return err
@@ -261,7 +261,7 @@ func fillUp(b *Bolt, states chan error, session int, makeRoom func() error) erro
 		if why != nil {
 			return fmt.Errorf("state: %w", why)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(time.Minute): // a bound for failures
 		return fmt.Errorf("it does not write again")
 	}
 	last, err := b.Append(ctx, id, e)

@@ -68,6 +68,10 @@ func (b *Bolt) write() {
 			b.commit(b.take(), true)
 		case <-look.C:
 			b.look()
+			select {
+			case b.opt.testLooked <- struct{}{}:
+			default: // nil outside of tests
+			}
 		case <-b.stop:
 			b.commit(b.take(), true)
 			return

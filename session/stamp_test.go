@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func madeBy(stamp string, n int) Made {
@@ -82,7 +84,7 @@ func testCreateOnceTogether(t *testing.T, s Store) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for n := range stamps * each {
-		wg.Go(func() {
+		wg.Go(testgo.Guard(t, func() {
 			m, err := s.CreateOnce(t.Context(), Session{ID: testID(n)}, madeBy(fmt.Sprint(n%stamps), n))
 			if err != nil {
 				t.Error(err)
@@ -90,7 +92,7 @@ func testCreateOnceTogether(t *testing.T, s Store) {
 			mu.Lock()
 			defer mu.Unlock()
 			first[n%stamps] = append(first[n%stamps], m)
-		})
+		}))
 	}
 	wg.Wait()
 	for i, list := range first {
@@ -112,7 +114,7 @@ func testCreateOnceMany(t *testing.T, s Store) {
 	once(t, s, "oldest", 0)
 	var wg sync.WaitGroup
 	for i := range MaxStamps - 1 {
-		wg.Go(func() { once(t, s, fmt.Sprint("old ", i), 1+i) })
+		wg.Go(testgo.Guard(t, func() { once(t, s, fmt.Sprint("old ", i), 1+i) }))
 	}
 	wg.Wait()
 	if _, ok := remembered(t, s, "oldest"); !ok {

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestMain(m *testing.M) {
@@ -470,7 +471,7 @@ func testConcurrent(t *testing.T, s Store) {
 	}
 	var wg sync.WaitGroup
 	for w := range sessions * writers {
-		wg.Go(func() {
+		wg.Go(testgo.Guard(t, func() {
 			id := testID(w % sessions)
 			for i := range each {
 				e := Entry{Seq: uint64(w), Time: int64(i), Body: Setting{}}
@@ -488,7 +489,7 @@ func testConcurrent(t *testing.T, s Store) {
 					t.Error(err)
 				}
 			}
-		})
+		}))
 	}
 	wg.Wait()
 	for i := range sessions {

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // browser goes to an address and where that leads, and reads the page.
@@ -116,7 +117,7 @@ func TestPlanLogin(t *testing.T) {
 			back := comeBack(t, page)
 			statuses := make(chan int, 2)
 			for range 2 {
-				go func() { // the loop below waits
+				testgo.Go(t, func() { // the loop below waits
 					resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Get(back.String())
 					if err != nil { // the login has ended, and the place is closed
 						statuses <- http.StatusGone
@@ -124,7 +125,7 @@ func TestPlanLogin(t *testing.T) {
 					}
 					resp.Body.Close()
 					statuses <- resp.StatusCode
-				}()
+				})
 			}
 			if a, b := <-statuses, <-statuses; min(a, b) != http.StatusOK || max(a, b) != http.StatusGone {
 				t.Errorf("%d and %d", a, b)
@@ -153,10 +154,10 @@ func TestPlanLogin(t *testing.T) {
 			h := newPlanHouse(t)
 			done := make(chan struct{})
 			g, err := h.flow.Login(t.Context(), func(p login.Prompt) {
-				go func() { // ends when the person is done; the test waits
+				testgo.Go(t, func() { // ends when the person is done; the test waits
 					defer close(done)
 					tt.person(t, h, p.URL)
-				}()
+				})
 			})
 			<-done
 			switch {

@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // wire is a transport to a stand-in in the same process, which a bubble can wait for.
@@ -256,13 +257,13 @@ func TestExchange(t *testing.T) {
 		var all sync.WaitGroup
 		keys := make([]string, 20)
 		for i := range keys {
-			all.Go(func() {
+			all.Go(testgo.Guard(t, func() {
 				c, ok, err := h.Renew(t.Context(), second.Key)
 				if err != nil || !ok {
 					t.Errorf("renew: %v, %v", ok, err)
 				}
 				keys[i] = c.Key.Reveal()
-			})
+			}))
 		}
 		all.Wait()
 		for _, key := range keys {

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // adapter answers by its key: with 401 for those that its house refuses.
@@ -113,11 +114,11 @@ func TestKeyed(t *testing.T) {
 		before = h.logins.Exchanges()
 		var all sync.WaitGroup
 		for range 20 {
-			all.Go(func() {
+			all.Go(testgo.Guard(t, func() {
 				if n, err := call(t, p); n != 2 || err != nil {
 					t.Errorf("%d events, %v", n, err)
 				}
-			})
+			}))
 		}
 		all.Wait()
 		if n := h.logins.Exchanges() - before; n != 1 {

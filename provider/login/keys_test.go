@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -161,14 +162,14 @@ func TestKeysTogether(t *testing.T) {
 	set(t, keys, "first", login.Grant{Token: provider.NewSecret("k")})
 	var all sync.WaitGroup
 	for i := range 8 {
-		all.Go(func() {
+		all.Go(testgo.Guard(t, func() {
 			if err := keys.Set(fmt.Sprint("p", i), login.Grant{Token: provider.NewSecret("k")}); err != nil {
 				t.Error(err)
 			}
 			if _, err := login.OpenKeys(path); err != nil {
 				t.Errorf("while others write: %v", err)
 			}
-		})
+		}))
 	}
 	all.Wait()
 	for i := range 8 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // source answers with a body that a test writes as it goes; like a real one, it ends when the request's context does.
@@ -36,7 +37,7 @@ func text(s string) string {
 func TestAlive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe()
-		go func() { // ends when all is written
+		testgo.Go(t, func() { // ends when all is written
 			for range 30 {
 				io.WriteString(w, ": keep-alive\n\n")
 				time.Sleep(300 * time.Millisecond)
@@ -51,7 +52,7 @@ func TestAlive(t *testing.T) {
 			}
 			io.WriteString(w, done)
 			w.Close()
-		}()
+		})
 		reply := providertest.Check(t, newAPI(&source{r}).Stream(t.Context(), simple()))
 		if reply.Err != nil {
 			t.Fatal(reply.Err)
@@ -68,11 +69,11 @@ func TestCancel(t *testing.T) {
 		stalled := errors.New("stalled")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r, w := io.Pipe()
-		go func() { // ends with the cancel
+		testgo.Go(t, func() { // ends with the cancel
 			io.WriteString(w, text("a"))
 			time.Sleep(time.Minute)
 			cancel(stalled)
-		}()
+		})
 		reply := providertest.Check(t, newAPI(&source{r}).Stream(ctx, simple()))
 		if reply.Err != stalled {
 			t.Errorf("error %v, want the context's cause", reply.Err)
@@ -86,10 +87,10 @@ func TestCancel(t *testing.T) {
 func TestBroken(t *testing.T) {
 	reset := errors.New("connection reset")
 	r, w := io.Pipe()
-	go func() { // ends when the reset was read
+	testgo.Go(t, func() { // ends when the reset was read
 		io.WriteString(w, text("a"))
 		w.CloseWithError(reset)
-	}()
+	})
 	reply := providertest.Check(t, newAPI(&source{r}).Stream(t.Context(), simple()))
 	e, ok := errors.AsType[*provider.Error](reply.Err)
 	if !ok || e.Kind != provider.KindTransport || !errors.Is(e, reset) {

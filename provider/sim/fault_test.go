@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func newRequest(t *testing.T) *http.Request {
@@ -338,10 +340,10 @@ func TestClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		ended := make(chan error, 1)
-		go func() { // ends with the body, which Close breaks; awaited below
+		testgo.Go(t, func() { // ends with the body, which Close breaks; awaited below
 			_, err := io.Copy(io.Discard, r.Body)
 			ended <- err
-		}()
+		})
 		synctest.Wait()
 		c.close()
 		if err := <-ended; !errors.Is(err, io.ErrUnexpectedEOF) {
@@ -363,13 +365,13 @@ func TestCloseWhileDialing(t *testing.T) {
 	for range 300 {
 		c := dial(t, s)
 		done := make(chan struct{})
-		go func() { // ends with Close, awaited below
+		testgo.Go(t, func() { // ends with Close, awaited below
 			defer close(done)
 			if r, err := c.ask(t.Context(), "[[sim: fault=stall after=0]] hello"); err == nil {
 				io.Copy(io.Discard, r.Body)
 				r.Body.Close()
 			}
-		}()
+		})
 		if err := c.l.Close(); err != nil {
 			t.Fatal(err)
 		}

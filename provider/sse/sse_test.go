@@ -15,6 +15,7 @@ import (
 	oracle "github.com/tmaxmax/go-sse"
 
 	"github.com/thinkd/thinkd/provider/sse"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 type event struct {
@@ -119,12 +120,12 @@ func TestReadError(t *testing.T) {
 func TestReadDoesNotWait(t *testing.T) {
 	r, w := io.Pipe()
 	writes := make(chan string)
-	go func() { // ends when writes is closed below
+	testgo.Go(t, func() { // ends when writes is closed below
 		for s := range writes {
 			io.WriteString(w, s)
 		}
 		w.Close()
-	}()
+	})
 	steps := []struct {
 		write string
 		want  event

@@ -21,6 +21,14 @@ func Go(t testing.TB, f func()) (done <-chan struct{}) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
+		Guard(t, f)()
+	}()
+	return ended
+}
+
+// Guard is f for others to start, such as a sync.WaitGroup: like Go, it fails t if f panics.
+func Guard(t testing.TB, f func()) func() {
+	return func() {
 		returned := false
 		defer func() {
 			switch value := recover(); {
@@ -33,8 +41,7 @@ func Go(t testing.TB, f func()) (done <-chan struct{}) {
 		}()
 		f()
 		returned = true
-	}()
-	return ended
+	}
 }
 
 // head is the beginning of a stack, from the call of panic on.

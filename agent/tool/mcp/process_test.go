@@ -60,7 +60,7 @@ func serveHTTP(t *testing.T, command []string, address string) (at string, stop 
 		cmd.Wait() // it was killed
 	}
 	t.Cleanup(stop)
-	for deadline := time.Now().Add(20 * time.Second); ; {
+	for deadline := time.Now().Add(2 * time.Minute); ; {
 		conn, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
 		if err == nil {
 			conn.Close()

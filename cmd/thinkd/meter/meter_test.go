@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestText(t *testing.T) {
@@ -61,11 +63,11 @@ func TestDistribution(t *testing.T) {
 	before := h.Now()
 	var counting sync.WaitGroup
 	for range 8 {
-		counting.Go(func() {
+		counting.Go(testgo.Guard(t, func() {
 			for range 1000 {
 				h.Observe(3, "in")
 			}
-		})
+		}))
 	}
 	for range 100 {
 		s := h.Now().Series[0]
