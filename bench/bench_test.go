@@ -23,7 +23,7 @@ import (
 // TestSmall has every figure measured once, of hardly anything. It judges no time.
 func TestSmall(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("what a process uses is only known on Linux")
+		t.Skip("needs: Linux, for what a process uses")
 	}
 	var out bytes.Buffer
 	if err := run([]string{"-small", "-n", "1"}, &out); err != nil {
@@ -42,7 +42,7 @@ func TestSmall(t *testing.T) {
 // TestSmallPlots draws what grows, hardly.
 func TestSmallPlots(t *testing.T) {
 	if runtime.GOOS != "linux" {
-		t.Skip("what a process uses is only known on Linux")
+		t.Skip("needs: Linux, for what a process uses")
 	}
 	dir := t.TempDir()
 	page := filepath.Join(dir, "page.md")

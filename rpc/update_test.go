@@ -196,7 +196,7 @@ func FuzzHead(f *testing.F) {
 	f.Add("é\xff", 3)
 	f.Fuzz(func(t *testing.T, text string, limit int) {
 		if limit < 0 {
-			t.Skip()
+			return
 		}
 		got, whole := head(text, limit)
 		encoded, err := json.Marshal(got)

@@ -19,7 +19,7 @@ func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
-		t.Skipf("needs to mount a small disk: %v", err)
+		t.Skipf("needs: root, to mount a small disk: %v", err)
 	}
 	defer unix.Unmount(dir, unix.MNT_DETACH)
 	// Something else fills half of the disk, and goes away.
@@ -222,11 +222,11 @@ func TestReadOnlyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := unix.Mount(dir, dir, "", unix.MS_BIND, ""); err != nil {
-		t.Skipf("needs to mount a disk read-only: %v", err)
+		t.Skipf("needs: root, to mount a disk read-only: %v", err)
 	}
 	defer unix.Unmount(dir, unix.MNT_DETACH)
 	if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
-		t.Skipf("needs to mount a disk read-only: %v", err)
+		t.Skipf("needs: root, to mount a disk read-only: %v", err)
 	}
 	if b, err := OpenBolt(dir, BoltOptions{}); !errors.Is(err, unix.EROFS) {
 		if err == nil {

@@ -449,7 +449,7 @@ func TestHalfMadeStore(t *testing.T) {
 func TestReplaced(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		t.Skip("an open file cannot be removed or renamed here")
+		t.Skip("needs: a system on which an open file can be removed")
 	}
 	for _, c := range []struct {
 		name string

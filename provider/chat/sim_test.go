@@ -183,13 +183,10 @@ const toolPrompt = "Read the file and compare both of its dates. [[sim: tool=rea
 // Every model after every other and back: nothing is refused, and on the way back the first one's own thinking is on
 // the wire again.
 func TestSwitch(t *testing.T) {
-	for i, from := range seats {
+	for _, from := range seats {
 		t.Run(fmt.Sprintf("%s %s", from.dialect, from.model.ID), func(t *testing.T) {
 			t.Parallel()
-			for j, to := range seats {
-				if testing.Short() && (i+j)%5 != 0 {
-					continue
-				}
+			for _, to := range seats {
 				server, open := simulator(t)
 				switchOver(&talk{t: t, open: open, history: past()}, server, from, to)
 			}

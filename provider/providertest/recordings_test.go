@@ -83,7 +83,7 @@ type tally struct{ cases, passed, failed, skipped int }
 func TestRecordings(t *testing.T) {
 	dir := os.Getenv("THINKD_RECORDINGS")
 	if dir == "" {
-		t.Skip("THINKD_RECORDINGS does not name a folder of recorded answers")
+		t.Skip("needs: recordings, in the folder that THINKD_RECORDINGS names")
 	}
 	cases := readCases(t, dir)
 	continued := map[string]bool{}

@@ -270,7 +270,7 @@ func FuzzRead(f *testing.F) {
 		}
 		for ev, err := range oracle.Read(bytes.NewReader(closed), &oracle.ReadConfig{MaxEventSize: 1 << 20}) {
 			if err != nil {
-				t.Skip(err)
+				return // go-sse refuses it
 			}
 			if ev.Data != "" {
 				want = append(want, message(ev.Type, ev.Data))

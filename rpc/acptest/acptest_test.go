@@ -6,7 +6,7 @@ import "testing"
 func TestCheck(t *testing.T) {
 	s, err := Open("../..")
 	if Missing(err) {
-		t.Skip("no SDK of ACP here: " + Install)
+		t.Skip("needs: the SDK of ACP, by `" + Install + "`")
 	}
 	if err != nil {
 		t.Fatal(err)

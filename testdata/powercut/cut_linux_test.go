@@ -179,7 +179,7 @@ func needDisk(t *testing.T) {
 	dir := t.TempDir()
 	server, err := newDisk(nil).mount(dir)
 	if err != nil {
-		t.Skipf("a power cut is staged on a file system in user space (FUSE), and it cannot be mounted here: %v", err)
+		t.Skipf("needs: FUSE, on which power cuts are staged: %v", err)
 	}
 	if err := unmount(server); err != nil {
 		t.Fatal(err)

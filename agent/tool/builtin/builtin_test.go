@@ -105,7 +105,7 @@ func TestPathTricks(t *testing.T) {
 	for name, target := range map[string]string{"file": secret, "folder": away, "up": "..", "loop": "loop", "dangling": filepath.Join(away, "new.txt"),
 		"sub/relative": filepath.Join("..", "..", filepath.Base(away), "secret.txt"), "abs-inside": filepath.Join(dir, "in.txt"), "inside": "in.txt"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			t.Skipf("no links here: %v", err)
+			t.Skipf("needs: symbolic links: %v", err)
 		}
 	}
 	odd := oddFiles(t, dir)
@@ -117,7 +117,7 @@ func TestPathTricks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := huge.Truncate(8 << 30); err != nil { // sparse
-		t.Skipf("no large files here: %v", err)
+		t.Skipf("needs: sparse files: %v", err)
 	}
 	huge.Close()
 	before := snapshot(t, away)
@@ -316,7 +316,7 @@ func TestListAndSearch(t *testing.T) {
 func TestIgnoreAsGit(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
-		t.Skip("no git here")
+		t.Skip("needs: git")
 	}
 	patterns := []string{"*.o", "/top", "dir/", "a/b", "**/deep", "x/**", "m/**/n", "!keep.o", "we ird", `trail\ `, "q?z", "[ab].c", "[!c].d", "{x}", "#no", `\#yes`, `\!bang`, "**", "*", "a*/c", "end/ "}
 	paths := []string{"a.o", "keep.o", "s/keep.o", "top", "s/top", "dir/f", "s/dir/f", "a/b", "s/a/b", "s/t/deep", "x/y/z", "m/n", "m/o/p/n", "we ird", "trail ", "qaz", "qz",
@@ -390,7 +390,7 @@ func TestEditor(t *testing.T) {
 	_, dir := at(t, map[string]string{"a.txt": "saved", "sub/x": ""})
 	away := t.TempDir()
 	if err := os.Symlink(away, filepath.Join(dir, "out")); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Skipf("needs: symbolic links: %v", err)
 	}
 	file := filepath.Join(dir, "a.txt")
 	b := &buffers{text: map[string]string{file: "not saved"}}
