@@ -134,70 +134,56 @@ func (b *Bolt) known(id ID) error {
 	return nil
 }
 
-// List is a page of records, newest first.
+// List is a page of records, newest first. One read transaction answers a call: a session that changes moves to the head of
+// the index, and a second transaction would find it neither where it was nor where the first one has been.
 func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, err error) {
 	before, err := q.start()
 	if err != nil {
 		return nil, "", err
 	}
-	limit := q.limit()
-	for {
-		if err := context.Cause(ctx); err != nil {
-			return nil, "", err
-		}
-		found, end, err := b.listSome(before, q)
-		if err != nil {
-			return nil, "", err
-		}
-		for _, s := range found {
-			if len(page) == limit {
-				last := page[limit-1]
-				return page, writeCursor(indexKey(last.Updated, last.ID)), nil
-			}
-			page = append(page, s)
-		}
-		if end == nil {
-			return page, "", nil
-		}
-		before = end
-	}
-}
-
-// listSome reads the records that match among some, in one transaction, and the key before which to go on, nil at the end.
-func (b *Bolt) listSome(before []byte, q Query) (found []Session, end []byte, err error) {
 	err = b.view(func(tx *bolt.Tx) error {
-		found, end = nil, nil
-		c := tx.Bucket(indexBucket).Cursor()
-		var key []byte
-		if before == nil {
-			key, _ = c.Last()
-		} else if key, _ = c.Seek(before); key == nil {
-			key, _ = c.Last()
-		} else {
-			key, _ = c.Prev()
-		}
+		page, next = nil, ""
+		limit := q.limit()
 		sessions := tx.Bucket(sessionBucket)
-		for n, size := 0, 0; key != nil; key, _ = c.Prev() {
-			if n++; n > readKeys || size > readBytes {
-				end, _ = c.Next()
-				end = bytes.Clone(end)
-				return nil
+		c := tx.Bucket(indexBucket).Cursor()
+		for key := lastBefore(c, before); key != nil; key, _ = c.Prev() {
+			if err := context.Cause(ctx); err != nil {
+				return err
 			}
 			updated, id := readIndexKey(key)
 			value := sessions.Get([]byte(id))
-			size += len(value)
 			if q.filters() && !q.matchesJSON(id, value) {
 				continue
+			}
+			if len(page) == limit {
+				last := page[limit-1]
+				next = writeCursor(indexKey(last.Updated, last.ID))
+				return nil
 			}
 			r, err := readRecord(id, value)
 			if err != nil || r.Updated != updated || b.known(id) != nil {
 				r.Session = Session{ID: id, Updated: updated, Status: Damaged}
 			}
-			found = append(found, r.Session)
+			page = append(page, r.Session)
 		}
 		return nil
 	})
-	return found, end, err
+	if err != nil {
+		return nil, "", err
+	}
+	return page, next, nil
+}
+
+// lastBefore is the last key before another, nil if there is none. Before nil it is the last of all.
+func lastBefore(c *bolt.Cursor, before []byte) (key []byte) {
+	if before != nil {
+		if key, _ = c.Seek(before); key != nil {
+			key, _ = c.Prev()
+			return key
+		}
+	}
+	key, _ = c.Last()
+	return key
 }
 
 // start is the key before which a listing begins, nil for the newest.

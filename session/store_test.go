@@ -64,6 +64,7 @@ func testStore(t *testing.T, open func(*testing.T) Store) {
 		{"create once, at the same time", testCreateOnceTogether},
 		{"create once, many", testCreateOnceMany},
 		{"list", testList},
+		{"list while sessions change", testListWhole},
 		{"append", testAppend},
 		{"record follows the log", testProjection},
 		{"open turns", testOpenTurns},
@@ -244,6 +245,47 @@ func testList(t *testing.T, s Store) {
 	add(t, s, testID(5), said(turnA, "x"))
 	order = append([]ID{testID(5)}, append(order[:n-6:n-6], order[n-5:]...)...)
 	equal(t, "after a change", all(Query{Limit: 100}), order)
+}
+
+// testListWhole has sessions go to the head of the list, the last first, while others list them: each call has all of them.
+func testListWhole(t *testing.T, s Store) {
+	const n = 600
+	for i := range n {
+		create(t, s, Session{ID: testID(i), Updated: int64(i)})
+	}
+	var changing sync.WaitGroup
+	changing.Go(func() { // ends with the sessions
+		for i := range n {
+			e := Entry{Time: int64(n + i), Body: Setting{}}
+			if _, err := s.Append(t.Context(), testID(i), e); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	over := make(chan struct{})
+	go func() { // ends with the changes
+		changing.Wait()
+		close(over)
+	}()
+	for done := false; !done; {
+		select {
+		case <-over:
+			done = true // once more
+		default:
+		}
+		page, next, err := s.List(t.Context(), Query{Limit: 1000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := make(map[ID]bool)
+		for _, record := range page {
+			there[record.ID] = true
+		}
+		if len(there) != n || len(page) != n || next != "" {
+			t.Fatalf("a list of %d has %d, once each %d, and a cursor %q", n, len(page), len(there), next)
+		}
+	}
 }
 
 func testAppend(t *testing.T, s Store) {
