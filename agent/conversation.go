@@ -1,8 +1,6 @@
 package agent
 
 import (
-	"slices"
-
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -109,18 +107,19 @@ func cutOff(b provider.Block) bool {
 // answers is a result for each call of a message that is sent, in order.
 func answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
 	var list provider.Blocks
+	ids := make(map[string]bool)
+	for _, b := range sent {
+		if c, ok := b.(provider.ToolCall); ok {
+			ids[c.ID] = true
+		}
+	}
 	for i, call := range m.Calls() {
-		if !slices.ContainsFunc(sent, func(b provider.Block) bool {
-			c, ok := b.(provider.ToolCall)
-			return ok && c.ID == call.ID
-		}) {
+		if !ids[call.ID] {
 			continue
 		}
-		var result provider.Block = tool.Failed(call.ID, unanswered)
-		if results != nil {
-			if at := slices.IndexFunc(results.Parts, func(p session.Part) bool { return p.Number == i }); at >= 0 {
-				result = results.Parts[at].Block
-			}
+		result := results.Answer(i)
+		if result == nil {
+			result = tool.Failed(call.ID, unanswered)
 		}
 		list = append(list, result)
 	}

@@ -25,6 +25,7 @@ var ErrNoCall = errors.New("no such call waits for a result")
 const (
 	maxBadRounds = 3       // replies in a row of which no call can be run
 	maxArguments = 1 << 20 // bytes of a call's arguments
+	maxCalls     = 128     // of one reply; the others get a result that says so, and do not run
 )
 
 // round is the calls of one reply on the way to their results. It belongs to the agent's goroutine, but for what the
@@ -76,6 +77,10 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	s.calls.Go(func() { // ends by itself; Close waits
 		faults := make([]string, len(rd.calls))
 		for i, c := range rd.calls {
+			if i >= maxCalls {
+				faults[i] = tooManyCalls
+				continue
+			}
 			if faults[i] = guarded(log, c, names); twice[c.Number] {
 				faults[i] = "another call of this reply has the same id, so this one was not run"
 			}
@@ -83,6 +88,9 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 		rd.news <- func() { s.judge(faults) }
 	})
 }
+
+// tooManyCalls is what a model is told of each call above the bound.
+var tooManyCalls = fmt.Sprintf("a reply may have %d calls, and this one has more; this call was not run, so make it in a later reply", maxCalls)
 
 func (s *state) tool(name string) *tool.Tool {
 	for i := range s.view.Session.Tools {
@@ -319,6 +327,7 @@ func (s *state) leftOver() (facts []fact) {
 			facts = append(facts, s.resolve(c, session.Deny, ByTurnEnd, ""))
 		}
 	}
+	made := make(map[session.MessageID][]session.Call)
 	for _, end := range r.Turn.Unanswered() {
 		known := false
 		if r.round != nil && end.Reply == r.round.reply {
@@ -333,7 +342,10 @@ func (s *state) leftOver() (facts []fact) {
 			}
 		}
 		if !known {
-			facts = append(facts, fact{r.ID, nil, toolStart(end.Reply, r.Turn.Message(end.Reply).Calls()[end.Number], "", "")})
+			if made[end.Reply] == nil {
+				made[end.Reply] = r.Turn.Message(end.Reply).Calls()
+			}
+			facts = append(facts, fact{r.ID, nil, toolStart(end.Reply, made[end.Reply][end.Number], "", "")})
 		}
 		facts = append(facts, fact{r.ID, end, toolEnd(end)})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -415,4 +416,38 @@ func TestToolsOfAModelWithout(t *testing.T) {
 			t.Errorf("told is: %s", told)
 		}
 	})
+}
+
+// A reply with thousands of calls costs in proportion to them: none above the bound runs, and each has its result.
+func TestHostileManyCalls(t *testing.T) {
+	spent := func(n int) (bytes uint64) {
+		h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("ok") }}
+		inputs := make([]string, n)
+		for i := range inputs {
+			inputs[i] = fmt.Sprintf(`{"at":"%d"}`, i) // the same one over and over would end the turn
+		}
+		b, id := toolBench(t, h, calls("a", inputs...))
+		defer b.close()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		e := b.turn(id, "Look around.")
+		runtime.ReadMemStats(&after)
+		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "runs", h.runs.Load(), int64(maxCalls))
+		got := b.results()
+		if len(got) != n || got[maxCalls-1] != fmt.Sprintf("a%d ok", maxCalls-1) {
+			t.Fatalf("%d calls have %d results; the last that may run has %q", n, len(got), got[maxCalls-1])
+		}
+		for i, line := range got[maxCalls:] {
+			if want := fmt.Sprintf("a%d %s (failed)", maxCalls+i, tooManyCalls); line != want {
+				t.Fatalf("result %q, want %q", line, want)
+			}
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	few, many := spent(800), spent(6400)
+	t.Logf("800 calls allocate %d KiB, 6,400 %d KiB", few>>10, many>>10)
+	if many > 3*8*few {
+		t.Errorf("8 times as many calls allocate %d times as much", many/few)
+	}
 }

@@ -98,7 +98,7 @@ func (v *View) lastEnded() MessageID {
 func (t *Turn) whole(m *Message) bool {
 	switch {
 	case m.Answers != "":
-		return len(m.Parts) == len(t.Message(m.Answers).Calls())
+		return len(m.Parts) == t.Message(m.Answers).calls
 	case m.Role == "assistant":
 		return m.End != nil
 	}

@@ -57,6 +57,17 @@ type Call struct {
 	provider.ToolCall
 }
 
+// Answer is the result of a call by its number, nil if it has none.
+func (m *Message) Answer(number int) provider.Block {
+	if m == nil {
+		return nil
+	}
+	if at, found := m.find(number); found {
+		return m.Parts[at].Block
+	}
+	return nil
+}
+
 // Calls lists the tool calls of a message, in order.
 func (m *Message) Calls() []Call {
 	var calls []Call
@@ -85,8 +96,8 @@ func (t *Turn) result(e ToolEnd) *Message {
 		m = &Message{ID: e.Message, Turn: t.ID, Role: provider.User, Answers: e.Reply}
 		t.Messages = append(t.Messages, m)
 	}
-	at, _ := slices.BinarySearchFunc(m.Parts, e.Number, func(p Part, n int) int { return p.Number - n })
-	m.Parts = slices.Insert(m.Parts, at, Part{e.Number, e.Result()})
+	at, _ := m.find(e.Number)
+	m.insert(at, Part{e.Number, e.Result()})
 	return m
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -69,6 +70,8 @@ type Message struct {
 	Answers MessageID // the reply whose calls it has the results of; empty: it has none
 
 	place place // of the last entry that has to do with it
+	next  int   // greater than the number of each part
+	calls int   // parts that are tool calls
 }
 
 // Part is a block with its number.
@@ -188,12 +191,13 @@ func (v *View) apply(e Entry) error {
 		if m.has(b.Number) {
 			return fmt.Errorf("block %d is sealed already", b.Number)
 		}
-		m.Parts, m.place = append(m.Parts, Part{b.Number, b.Block}), v.now()
+		m.add(Part{b.Number, b.Block})
+		m.place = v.now()
 	case Retry:
 		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
 		m.place = v.now()
-		m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return slices.Contains(b.Discarded, p.Number) })
+		m.remove(b.Discarded)
 	case MessageEnd:
 		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
@@ -218,7 +222,7 @@ func (v *View) prompted(id TurnID, p Prompt) error {
 	}
 	said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
 	for i, b := range p.Content {
-		said.Parts = append(said.Parts, Part{i, b})
+		said.add(Part{i, b})
 	}
 	t := &Turn{ID: id, Prompt: p, Messages: []*Message{said}, said: v.now()}
 	v.Turns = append(v.Turns, t)
@@ -254,7 +258,7 @@ func (v *View) toolStarted(t *Turn, s ToolStart) error {
 
 func (v *View) toolEnded(t *Turn, e ToolEnd) error {
 	reply := t.Message(e.Reply)
-	if reply == nil || e.Number < 0 || e.Number >= len(reply.Calls()) {
+	if reply == nil || e.Number < 0 || e.Number >= reply.calls {
 		return fmt.Errorf("message %s has no call %d", e.Reply, e.Number)
 	}
 	if m := t.Results(e.Reply); m != nil && m.has(e.Number) {
@@ -301,9 +305,40 @@ func (t *Turn) Message(id MessageID) *Message {
 	return nil
 }
 
-// has reports whether a block is sealed.
+// A model may write thousands of calls in one reply, and each is looked up: has and add do not walk all parts where these come
+// in order.
+
+// has reports whether a block is sealed, or a call has its result.
 func (m *Message) has(number int) bool {
+	if number >= m.next {
+		return false
+	}
+	if m.Answers != "" {
+		_, found := m.find(number)
+		return found
+	}
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.Number == number })
+}
+
+// find is the index of a result, or where it belongs: results are in the order of their numbers.
+func (m *Message) find(number int) (at int, found bool) {
+	return slices.BinarySearchFunc(m.Parts, number, func(p Part, n int) int { return cmp.Compare(p.Number, n) })
+}
+
+func (m *Message) add(p Part) { m.insert(len(m.Parts), p) }
+
+func (m *Message) insert(at int, p Part) {
+	m.Parts = slices.Insert(m.Parts, at, p)
+	m.next = max(m.next, p.Number+1)
+	if _, call := p.Block.(provider.ToolCall); call {
+		m.calls++
+	}
+}
+
+// remove takes parts out.
+func (m *Message) remove(numbers []int) {
+	m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return slices.Contains(numbers, p.Number) })
+	m.calls = len(m.Calls())
 }
 
 // project applies e to the record and keeps track of the turn that runs, empty if none does, and of how many wait. Apply

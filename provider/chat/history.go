@@ -93,7 +93,17 @@ func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
 			rest = append(rest, b)
 		}
 	}
-	slices.SortStableFunc(results, func(a, b provider.ToolResult) int { return place(calls, a.CallID) - place(calls, b.CallID) })
+	places := make(map[string]int, len(calls)) // a reply may have thousands
+	for i, id := range slices.Backward(calls) {
+		places[id] = i
+	}
+	place := func(r provider.ToolResult) int {
+		if i, ok := places[r.CallID]; ok {
+			return i
+		}
+		return len(calls)
+	}
+	slices.SortStableFunc(results, func(a, b provider.ToolResult) int { return place(a) - place(b) })
 	var out []tree
 	var shown provider.Blocks // media of results: the API takes text alone there
 	for _, r := range results {
@@ -110,13 +120,6 @@ func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
 		return out, err
 	}
 	return append(out, tree{"role": "user", "content": content}), nil
-}
-
-func place(calls []string, id string) int {
-	if i := slices.Index(calls, id); i >= 0 {
-		return i
-	}
-	return len(calls)
 }
 
 // textOf is a result as text. The API has no member for failure, so it is said.
