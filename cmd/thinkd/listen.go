@@ -71,13 +71,14 @@ func openListener(c serveConfig, dir, addr string, server *rpc.Server, look look
 	file.told = handler.SetToken
 	ctx, stop := context.WithCancel(context.Background())
 	ours := &listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}
-	ours.http = newHTTPServer(handler, tlsConfig, log)
+	guests := newLobby(l, c.BehindProxy)
+	ours.http = newHTTPServer(handler, guests, tlsConfig, log)
 	ours.running.Go(func() {
 		var err error
 		if tlsConfig != nil {
-			err = ours.http.ServeTLS(l, "", "")
+			err = ours.http.ServeTLS(guests, "", "")
 		} else {
-			err = ours.http.Serve(l)
+			err = ours.http.Serve(guests)
 		}
 		if !errors.Is(err, http.ErrServerClosed) {
 			ours.failed <- err
@@ -88,10 +89,11 @@ func openListener(c serveConfig, dir, addr string, server *rpc.Server, look look
 }
 
 // newHTTPServer is patient with nobody: whoever wants to stay becomes a WebSocket, which is not the server's any more.
-func newHTTPServer(handler http.Handler, tlsConfig *tls.Config, log *slog.Logger) *http.Server {
+func newHTTPServer(handler http.Handler, guests *lobby, tlsConfig *tls.Config, log *slog.Logger) *http.Server {
 	s := &http.Server{
 		Handler: handler, TLSConfig: tlsConfig, Protocols: new(http.Protocols), // HTTP/2 has no upgrade
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 30 * time.Second,
+		ConnState:         guests.state,
+		ReadHeaderTimeout: headersTime, ReadTimeout: headersTime, WriteTimeout: 10 * time.Second, IdleTimeout: headersTime,
 		MaxHeaderBytes: 16 << 10,
 		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
