@@ -20,9 +20,11 @@ import (
 // Blobs keeps images and documents beside the store, each once, in a file that is named by the SHA-256 of what is in it. The
 // log has their names. It is safe for concurrent use; one process has the directory, as it has the store.
 //
-// What nothing refers to is removed by Sweep, which looks only where a session was deleted since the last one.
+// What nothing refers to is removed by Sweep, which looks only where a session was deleted since the last one. Tend sweeps
+// after deletions.
 type Blobs struct {
 	dir string
+	due chan struct{} // a token: a session was deleted
 
 	mu    sync.Mutex // held while a file is made sure of, and while one is removed: the two never cross
 	named bool       // the names that were there are durable, and the directory's own; guarded by mu
@@ -41,12 +43,15 @@ const (
 
 	// youngest is how old a file has to be when a sweep begins, to be removed by it: one that was just kept is in no log yet.
 	youngest = time.Minute
+
+	// sweepPause bounds what sweeps cost: a twentieth of the time.
+	sweepPause = 20
 )
 
 // OpenBlobs opens the blobs of a data directory. Names are synced with the first file: most starts keep none, and who waits
 // for a start should not wait for the disk.
 func OpenBlobs(dataDir string) (*Blobs, error) {
-	b := &Blobs{dir: filepath.Join(dataDir, blobsName)}
+	b := &Blobs{dir: filepath.Join(dataDir, blobsName), due: make(chan struct{}, 1)}
 	return b, makeDir(b.dir)
 }
 
@@ -128,8 +133,53 @@ func isHash(name string) bool {
 	return err == nil && len(raw) == sha256.Size && strings.ToLower(name) == name
 }
 
-// Due tells that a session was deleted, so that the next Sweep looks.
-func (b *Blobs) Due() error { return b.write(sweepName, nil) }
+// Due tells that a session is about to be deleted, so that the next Sweep looks.
+func (b *Blobs) Due() error {
+	err := b.write(sweepName, nil)
+	select {
+	case b.due <- struct{}{}:
+	default: // Tend knows
+	}
+	return err
+}
+
+// Tend sweeps at once and after each deletion, until ctx ends. It waits first, for more deletions and until what the session
+// had kept last is old enough, and between two sweeps sweepPause times as long as a sweep takes. tell hears of each.
+func (b *Blobs) Tend(ctx context.Context, store Store, tell func(removed int, err error)) {
+	for {
+		begun := time.Now()
+		removed, err := b.Sweep(ctx, store)
+		if ctx.Err() != nil {
+			return
+		}
+		tell(removed, err)
+		took := time.Since(begun)
+		if !b.marked() {
+			select {
+			case <-b.due:
+			case <-ctx.Done():
+				return
+			}
+		}
+		pause := time.NewTimer(max(youngest+time.Second, sweepPause*took))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return
+		}
+		select { // the sweep sees to all that were deleted so far
+		case <-b.due:
+		default:
+		}
+	}
+}
+
+// marked reports whether a session was deleted since the last sweep, or something was too young for that.
+func (b *Blobs) marked() bool {
+	_, err := os.Stat(b.path(sweepName))
+	return err == nil
+}
 
 // Copy writes all that is kept to a new directory, durably, each file held against its name. Nothing there is no
 // directory. Of what is lost or damaged there is no copy; damaged counts it.
@@ -167,9 +217,10 @@ func (b *Blobs) Copy(ctx context.Context, dir string) (copied, damaged int, err 
 }
 
 // Sweep removes what no log of a store refers to, if one may have been removed since the last time. It reads all logs, so it
-// may take a while; sessions may be made, said something in and deleted meanwhile. Where one cannot be read nothing is removed.
+// may take a while; sessions may be made, said something in and deleted meanwhile. Where a session is damaged, the store's
+// file is searched for names instead: what occurs in it stays.
 func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error) {
-	if _, err := os.Stat(b.path(sweepName)); errors.Is(err, fs.ErrNotExist) {
+	if !b.marked() {
 		return 0, nil
 	}
 	begun := time.Now()
@@ -182,9 +233,17 @@ func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error)
 	if err := os.Remove(b.path(sweepName)); err != nil { // first: a session that is deleted from here on makes it anew
 		return 0, err
 	}
-	used, err := references(ctx, store)
+	used := make(map[string]bool)
+	if slices.ContainsFunc(files, func(f fs.DirEntry) bool { return isHash(f.Name()) }) {
+		used, err = references(ctx, store)
+		if raw, ok := store.(interface {
+			occurring(context.Context, []fs.DirEntry) (map[string]bool, error)
+		}); ok && errors.Is(err, ErrDamaged) {
+			used, err = raw.occurring(ctx, files)
+		}
+	}
 	if err != nil {
-		return 0, errors.Join(err, b.Due())
+		return 0, errors.Join(err, b.write(sweepName, nil))
 	}
 	left := false
 	for _, f := range files {
@@ -194,7 +253,7 @@ func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error)
 		}
 		gone, err := b.remove(name, begun.Add(-youngest))
 		if err != nil {
-			return removed, errors.Join(err, b.Due())
+			return removed, errors.Join(err, b.write(sweepName, nil))
 		}
 		if gone {
 			removed++
@@ -203,7 +262,7 @@ func (b *Blobs) Sweep(ctx context.Context, store Store) (removed int, err error)
 		}
 	}
 	if left {
-		return removed, b.Due()
+		return removed, b.write(sweepName, nil)
 	}
 	return removed, nil
 }

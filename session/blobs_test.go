@@ -1,12 +1,16 @@
 package session
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -153,6 +157,100 @@ func TestSweep(t *testing.T) {
 	age(t, b)
 	sweep(2)
 	equal(t, "what is left", kept(t, b), []string{"notes.txt"})
+}
+
+// TestTend deletes sessions while somebody tends the blobs: theirs go without a new start, and soon.
+func TestTend(t *testing.T) {
+	b, s := openBlobs(t), NewMem()
+	image := func(n int) {
+		hash := keep(t, b, fmt.Sprint("picture ", n))
+		create(t, s, Session{ID: testID(n)})
+		add(t, s, testID(n), Entry{Turn: turnA, Body: Prompt{Message: "U", Content: provider.Blocks{provider.Media{Type: "image/png", Hash: hash, Size: 1}}}})
+	}
+	remove := func(n int) {
+		if err := errors.Join(b.Due(), s.Delete(t.Context(), testID(n))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b.due = make(chan struct{}, 1) // of this bubble
+		for n := range 3 {
+			image(n)
+		}
+		age(t, b)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { // ends with ctx
+			defer close(done)
+			b.Tend(ctx, s, func(_ int, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}()
+		synctest.Wait()
+		remove(0)
+		time.Sleep(2 * youngest)
+		synctest.Wait()
+		equal(t, "files after one was deleted", len(kept(t, b)), 2)
+		remove(1)
+		remove(2)
+		time.Sleep(2 * youngest)
+		synctest.Wait()
+		equal(t, "files at last", len(kept(t, b)), 0)
+		stop()
+		<-done
+	})
+}
+
+// TestSweepWithDamage sweeps while one session cannot be read: what that session may have stays, and what a deleted one had goes.
+func TestSweepWithDamage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	b, err := OpenBlobs(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := OpenBolt(dir, BoltOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := s.path
+	hashes := make([]string, 3)
+	for n := range hashes {
+		hashes[n] = keep(t, b, fmt.Sprint("picture ", n))
+		create(t, s, Session{ID: testID(n)})
+		add(t, s, testID(n), Entry{Turn: turnA, Body: Prompt{Message: "U", Content: provider.Blocks{
+			provider.Media{Type: "image/png", Hash: hashes[n], Size: 1}, provider.Text{Text: fmt.Sprintf("mark %d %s", n, strings.Repeat("x", 5000))}}}})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.ReplaceAll(data, []byte("mark 1 x"), []byte("mark 1 y"))
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenBolt(dir, BoltOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Get(t.Context(), testID(1)); !errors.Is(err, ErrDamaged) {
+		t.Fatalf("the session is not damaged: %v", err)
+	}
+	age(t, b)
+	if err := errors.Join(b.Due(), s.Delete(t.Context(), testID(0))); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := b.Sweep(t.Context(), s); n != 1 || err != nil {
+		t.Errorf("%d were removed, %v", n, err)
+	}
+	left := hashes[1:]
+	slices.Sort(left)
+	equal(t, "what is left", kept(t, b), left)
 }
 
 func TestBlobsCopy(t *testing.T) {

@@ -182,21 +182,21 @@ func (d *daemon) tellTrouble() {
 	}()
 }
 
-// sweep removes media that no session has any more, while the daemon works; close ends it and waits.
+// sweep removes media that no session has any more, at the start and after deletions; close ends it and waits.
 func (d *daemon) sweep(blobs *session.Blobs) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	d.stopSweep = func() { stop(); <-done }
 	go func() {
 		defer close(done)
-		removed, err := blobs.Sweep(ctx, d.store)
-		switch {
-		case ctx.Err() != nil:
-		case err != nil:
-			d.log.Warn("media that no session has stay for now", "err", err)
-		case removed > 0:
-			d.log.Info("media that no session has were removed", "files", removed)
-		}
+		blobs.Tend(ctx, d.store, func(removed int, err error) {
+			switch {
+			case err != nil:
+				d.log.Warn("media that no session has stay for now", "err", err)
+			case removed > 0:
+				d.log.Info("media that no session has were removed", "files", removed)
+			}
+		})
 	}()
 }
 
