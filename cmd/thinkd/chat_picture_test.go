@@ -60,41 +60,67 @@ func picture(capture string, columns int) string {
 <style>text{fill:#d8dee9;white-space:pre}.b{font-weight:bold}.d{fill:#8790a0}.i{font-style:italic}.r{fill:#111;font-weight:bold}.e{fill:#f07178}</style>
 <rect width="100%%" height="100%%" rx="8" fill="#15181e"/>
 `, width, height)
-	names := map[string]string{"1": "b", "2": "d", "3": "i", "7": "r", "31": "e"}
-	on := map[string]bool{}
+	on := styles{}
 	for i, text := range lines {
 		fmt.Fprintf(&b, `<text x="%d" y="%d">`, margin, margin+row*i+14)
-		for text != "" {
-			at := styleSequence.FindStringSubmatchIndex(text)
-			run := text
-			if at != nil {
-				run = text[:at[0]]
-			}
-			if run != "" {
-				fmt.Fprintf(&b, `<tspan class="%s">%s</tspan>`, classes(on), html.EscapeString(run))
-			}
-			if at == nil {
-				break
-			}
-			for code := range strings.SplitSeq(text[at[2]:at[3]], ";") {
-				switch name := names[code]; {
-				case name != "":
-					on[name] = true
-				case code == "39":
-					delete(on, "e")
-				case code == "" || code == "0":
-					clear(on)
-				}
-			}
-			text = text[at[1]:]
-		}
+		on.runs(text, func(run string) {
+			fmt.Fprintf(&b, `<tspan class="%s">%s</tspan>`, on.classes(), html.EscapeString(run))
+		})
 		b.WriteString("</text>\n")
 	}
 	b.WriteString("</svg>\n")
 	return b.String()
 }
 
-func classes(on map[string]bool) string {
+// inStyle is what a capture shows in all of the styles, which may have been set in any order and by earlier lines.
+func inStyle(capture string, wanted ...string) string {
+	var b strings.Builder
+	on := styles{}
+	on.runs(capture, func(run string) {
+		for _, style := range wanted {
+			if !on[style] {
+				return
+			}
+		}
+		b.WriteString(run)
+	})
+	return b.String()
+}
+
+// styles are those that are on, by the names that a picture has for them.
+type styles map[string]bool
+
+var styleNames = map[string]string{"1": "b", "2": "d", "3": "i", "7": "r", "31": "e"}
+
+// runs calls yield with each run of text, while the styles are those of the run.
+func (on styles) runs(text string, yield func(run string)) {
+	for text != "" {
+		at := styleSequence.FindStringSubmatchIndex(text)
+		run := text
+		if at != nil {
+			run = text[:at[0]]
+		}
+		if run != "" {
+			yield(run)
+		}
+		if at == nil {
+			break
+		}
+		for code := range strings.SplitSeq(text[at[2]:at[3]], ";") {
+			switch name := styleNames[code]; {
+			case name != "":
+				on[name] = true
+			case code == "39":
+				delete(on, "e")
+			case code == "" || code == "0":
+				clear(on)
+			}
+		}
+		text = text[at[1]:]
+	}
+}
+
+func (on styles) classes() string {
 	var list []string
 	for _, name := range []string{"b", "d", "i", "r", "e"} {
 		if on[name] {

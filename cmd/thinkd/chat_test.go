@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // pane is a terminal of tmux, in which the chat runs.
@@ -27,15 +29,17 @@ func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane
 		t.Fatal(err)
 	}
 	p := &pane{t: t, tmux: []string{"tmux", "-S", dir + "/s", "-f", "/dev/null"}}
+	pidFile := dir + "/pid"
 	t.Cleanup(func() {
-		exec.Command(p.tmux[0], append(p.tmux[1:], "kill-server")...).Run() // there is none left where the chat has ended
+		p.kill(pidFile)
+		exec.Command(p.tmux[0], append(p.tmux[1:], "kill-server")...).Run() // it may have failed to start
 		os.RemoveAll(dir)
 	})
 	chat := command(t, append(append([]string{"TERM=tmux-256color", "LANG=C.UTF-8"}, nobodyHere...), env...), append([]string{"--data", data, "chat"}, args...)...)
 	width, height, _ := strings.Cut(size, "x")
 	// tmux gives TERM to what it starts.
 	start := append(p.tmux[1:], "-u", "new-session", "-d", "-x", width, "-y", height, "env")
-	start = append(append(start, chat.Env...), "sh", "-c", `"$@"; echo "[status $?]"; exec cat`, "sh")
+	start = append(append(start, chat.Env...), "sh", "-c", `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "[status $?]"; exec cat`, "sh", pidFile)
 	start = append(append(start, chat.Path), chat.Args[1:]...)
 	run := exec.Command("tmux", start...)
 	run.Env = chat.Env
@@ -44,6 +48,25 @@ func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane
 	}
 	return p
 }
+
+// kill ends the chat if it still runs, and waits until it is gone: it would start another daemon on a data directory that
+// is being removed.
+func (p *pane) kill(pidFile string) {
+	pid, err := os.ReadFile(pidFile)
+	if err != nil {
+		return // it did not start
+	}
+	look := func() string {
+		text, _ := exec.Command(p.tmux[0], append(p.tmux[1:], "capture-pane", "-p", "-J", "-S", "-")...).Output()
+		return string(text)
+	}
+	if !statusRow.MatchString(look()) {
+		exec.Command("kill", "-KILL", strings.TrimSpace(string(pid))).Run() // it may have ended just now
+		p.until(look, statusRow.String())
+	}
+}
+
+var statusRow = regexp.MustCompile(`\[status \d+\]`) // of a chat that was killed, it stands anywhere
 
 func (p *pane) do(args ...string) string {
 	p.t.Helper()
@@ -83,9 +106,30 @@ func (p *pane) until(look func() string, expression string) string {
 			return got
 		}
 		if time.Now().After(deadline) {
-			p.t.Fatalf("the terminal never shows %q:\n%s", expression, got)
+			p.t.Fatalf("the terminal never shows %q:\n%s", expression, lastLines(got))
 		}
 	}
+}
+
+// becomes waits until the terminal, with its scrollback, has this text.
+func (p *pane) becomes(want string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(patience); ; moment(20 * time.Millisecond) {
+		got := p.text()
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
+			p.t.Fatalf("the terminal differs from what it was (-was +is):\n%s", lastLines(diff))
+		}
+	}
+}
+
+// lastLines bounds what a failure shows of a terminal.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-50):], "\n")
 }
 
 func (p *pane) shows(expression string) string { p.t.Helper(); return p.until(p.screen, expression) }
@@ -109,7 +153,7 @@ func (p *pane) rests() {
 		}
 		last = got
 		if time.Now().After(deadline) {
-			p.t.Fatalf("a turn does not end:\n%s", got)
+			p.t.Fatalf("a turn does not end:\n%s", lastLines(got))
 		}
 	}
 }
@@ -125,10 +169,15 @@ func TestChatKeys(t *testing.T) {
 	p := chatIn(t, data, "80x24", nil)
 	p.shows(idleFoot)
 
-	// Thinking is there while it comes, dim and italic. Escape ends the turn.
-	p.say("Which date is later? [[sim: thinking=4000 text=20 pace=30]]")
+	// Thinking is there while it comes, dim and italic. Escape ends the turn. The vendor stalls, so that all that it says is
+	// there, and the screen depends on nothing that comes later.
+	p.say("Which date is later? [[sim: thinking=4000 pace=0 fault=stall after=200]]")
 	p.shows(`^thinking · \d+s · Esc ends it`)
-	styled := p.until(func() string { return p.do("capture-pane", "-p", "-e") }, `(?:\x1b\[2m\x1b\[3m|\x1b\[2;3m)\w`)
+	var styled string
+	p.until(func() string {
+		styled = p.do("capture-pane", "-p", "-e")
+		return inStyle(styled, "d", "i")
+	}, `\w`)
 	if strings.Contains(styled, "│") || strings.Contains(styled, "─") {
 		t.Errorf("something stands around the text:\n%s", styled)
 	}
@@ -139,21 +188,13 @@ func TestChatKeys(t *testing.T) {
 	p.holds(`(?s)^· cancelled.*^> And then\?.*pace=0\]\]\n\n[A-Z]`)
 	p.rests()
 
-	// One is for the turn that runs, and waits until that takes it in.
-	p.say("Count. [[sim: thinking=0 text=60 pace=30]]")
-	p.shows(`^answering · `)
-	p.do("send-keys", "-l", "Rather the first. [[sim: thinking=0 text=5 pace=0]]")
-	p.press("C-s")
-	p.holds(`^> Rather the first\. .* \(steers\)`)
-	p.rests()
-
 	// Of long thinking eight rows stay. Control-O shows all, and hides it; the scrollback is as it was.
 	p.say("Think. [[sim: thinking=300 text=10 pace=0]]")
 	p.holds(`(?s)^> Think\..*^∴ thought.*^… \d+ more rows \(Ctrl\+O\)\n\n[A-Z].*^>`)
 	p.rests()
 	before := p.text()
 	if rows := thoughtRows(before); rows != 8 {
-		t.Errorf("of the thinking there are %d rows:\n%s", rows, before)
+		t.Errorf("of the thinking there are %d rows:\n%s", rows, lastLines(before))
 	}
 	p.press("C-o")
 	p.shows(`rows \d+ to \d+ of \d+ .* Ctrl\+O goes back`)
@@ -164,7 +205,7 @@ func TestChatKeys(t *testing.T) {
 	p.shows(`rows 1 to 23 of`)
 	p.press("C-o")
 	p.shows(idleFoot)
-	p.until(p.text, `\A`+regexp.QuoteMeta(before)+`\z`)
+	p.becomes(before)
 
 	// Two steps to another model; one to another level.
 	p.say("/models")
@@ -219,6 +260,42 @@ func TestChatKeys(t *testing.T) {
 	}
 }
 
+// A prompt for the turn that runs is taken in after the results of tools. The tool gives its result once the prompt is stored.
+func TestChatSteers(t *testing.T) {
+	t.Parallel()
+	data := dataDir(t)
+	tool, session := chatTool(t, data, "allow")
+	p := chatIn(t, data, "80x24", nil, "--session", session)
+	p.shows(idleFoot)
+	p.say("Count. [[sim: tool=work thinking=0 text=5 pace=0]]")
+	started := tool.wait("the call", func(u update) bool { return u.Method == "tool_start" })
+	p.do("send-keys", "-l", "Rather the first. [[sim: thinking=0 text=5 pace=0]]")
+	p.press("C-s")
+	p.shows(`^waits: Rather the first\.`)
+	tool.finish(session, started, "counted")
+	p.holds(`(?s)^counted.*^> Rather the first\. .* \(steers\)`)
+	p.rests()
+}
+
+// chatTool is a client with a tool, and a session that has it under a rule.
+func chatTool(t *testing.T, data, rule string) (tool *process, session string) {
+	t.Helper()
+	tool = door(t, data, nil)
+	var s struct {
+		ID string `json:"session_id"`
+	}
+	tool.must("session/new", map[string]any{"model_id": "sim/claude", "tools": []any{map[string]any{"name": "work", "title": "Work hard"}},
+		"tool_policy": map[string]any{"names": map[string]any{"work": rule}}}, &s)
+	return tool, s.ID
+}
+
+// finish gives the result of a call that started.
+func (p *process) finish(session string, started update, text string) {
+	p.t.Helper()
+	call := regexp.MustCompile(`"call_id":"([^"]+)"`).FindSubmatch(started.Raw)[1]
+	p.must("tool/result", map[string]any{"session_id": session, "call_id": string(call), "content": []any{map[string]any{"type": "text", "text": text}}}, nil)
+}
+
 // thoughtRows counts the rows between the last head of thinking and the sign that there are more.
 func thoughtRows(text string) int {
 	at := strings.LastIndex(text, "\n∴")
@@ -239,13 +316,8 @@ func listedSessions(t *testing.T, data string) string {
 func TestChatQuestion(t *testing.T) {
 	t.Parallel()
 	data := dataDir(t)
-	tool := door(t, data, nil)
-	var s struct {
-		ID string `json:"session_id"`
-	}
-	tool.must("session/new", map[string]any{"model_id": "sim/claude", "tools": []any{map[string]any{"name": "work", "title": "Work hard"}},
-		"tool_policy": map[string]any{"names": map[string]any{"work": "ask"}}}, &s)
-	p := chatIn(t, data, "80x24", nil, "--session", s.ID)
+	tool, session := chatTool(t, data, "ask")
+	p := chatIn(t, data, "80x24", nil, "--session", session)
 	p.shows(idleFoot)
 	for _, test := range []struct{ key, want string }{{"n", "deny"}, {"1", "allow"}, {"a", "allow_session"}} {
 		p.say("Use it. [[sim: tool=work thinking=0 text=3 pace=0]]")
@@ -258,8 +330,7 @@ func TestChatQuestion(t *testing.T) {
 		}
 		if test.key != "n" {
 			started := tool.wait("the call", func(u update) bool { return u.Method == "tool_start" })
-			call := regexp.MustCompile(`"call_id":"([^"]+)"`).FindSubmatch(started.Raw)[1]
-			tool.must("tool/result", map[string]any{"session_id": s.ID, "call_id": string(call), "content": []any{map[string]any{"type": "text", "text": "done by " + test.key}}}, nil)
+			tool.finish(session, started, "done by "+test.key)
 			p.holds(`^done by ` + test.key)
 		}
 		p.rests()
@@ -331,7 +402,7 @@ func TestChatDumb(t *testing.T) {
 	p.holds(`^  2  low`)
 	p.say("2")
 	p.holds(`^\[sim/claude, thinking low\]$`)
-	p.say("Again. [[sim: thinking=2000 text=10 pace=100]]")
+	p.say("Again. [[sim: thinking=2000 pace=0 fault=stall after=20]]")
 	p.holds(`(?s)Again.*^\[thinking\]\n`)
 	p.say("/cancel")
 	p.holds(`^\[cancelled\]$`)
@@ -350,8 +421,8 @@ func TestChatOutlivesDaemon(t *testing.T) {
 	h.ready()
 	p := chatIn(t, data, "80x24", nil)
 	p.shows(idleFoot)
-	p.say("Long. [[sim: thinking=4000 text=20 pace=100]]")
-	p.shows(`^thinking · [2-9]s`) // what came a second ago is on disk
+	p.say("Long. [[sim: thinking=4000 pace=0 fault=stall after=200]]")
+	p.shows(`^thinking · (?:[2-9]|\d\d|\d+m\d+)s`) // what came a second ago is on disk
 	h.kill()
 	p.holds(`^· attached anew`)
 	p.holds(`^· the message is not whole: interrupted`)

@@ -320,12 +320,20 @@ type soakLane struct {
 	seq  uint64 // of its last update
 }
 
-func (l *soakLane) connect(ctx context.Context) (err error) {
-	l.ws, _, err = websocket.Dial(ctx, l.s.base+"rpc", &websocket.DialOptions{Subprotocols: []string{"thinkd.v1", "thinkd.token." + l.s.token}})
-	if err == nil {
-		l.ws.SetReadLimit(-1)
+func (l *soakLane) connect(ctx context.Context) error {
+	return l.dial(ctx, "rpc", &websocket.DialOptions{Subprotocols: []string{"thinkd.v1", "thinkd.token." + l.s.token}})
+}
+
+// dial opens a connection. If it fails, as it does when the load ends meanwhile, the lane keeps the one before, which is
+// closed at the end of the session.
+func (l *soakLane) dial(ctx context.Context, path string, o *websocket.DialOptions) error {
+	ws, _, err := websocket.Dial(ctx, l.s.base+path, o)
+	if err != nil {
+		return err
 	}
-	return err
+	ws.SetReadLimit(-1)
+	l.ws = ws
+	return nil
 }
 
 func (l *soakLane) hangUp() { l.ws.CloseNow() }
@@ -389,7 +397,7 @@ func (l *soakLane) session(ctx context.Context) error {
 		if err := l.connect(ctx); err != nil {
 			return err
 		}
-		defer func() { l.ws.CloseNow() }()
+		defer func() { l.hangUp() }() // of the connection that it has then
 	}
 	l.id, l.seq = "", 0
 	made, err := l.ask(ctx, "session/new", fmt.Sprintf(`{"client_id":"%d","model_id":%q,"tools":[{"name":"work","description":"Works.","effect":"read","input_schema":{"type":"object"}}]}`, l.rng.Uint64(), l.model()))

@@ -11,13 +11,11 @@ import (
 // soakEditor is an editor. It stays for as long as the soak, as people's do, and makes, uses and deletes sessions.
 type soakEditor struct{ soakLane }
 
-func (e *soakEditor) connect(ctx context.Context) (err error) {
-	e.ws, _, err = websocket.Dial(ctx, e.s.base+"acp", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + e.s.token}}})
-	if err != nil {
+func (e *soakEditor) connect(ctx context.Context) error {
+	if err := e.dial(ctx, "acp", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + e.s.token}}}); err != nil {
 		return err
 	}
-	e.ws.SetReadLimit(-1)
-	_, err = e.ask(ctx, "initialize", `{"protocolVersion":1}`)
+	_, err := e.ask(ctx, "initialize", `{"protocolVersion":1}`)
 	return err
 }
 
