@@ -228,8 +228,7 @@ func difference(path, old, text string) string {
 	if old == text {
 		return path + " is as it was"
 	}
-	d := string(diff.Diff("a/"+path, []byte(old), "b/"+path, []byte(text)))
-	_, d, _ = strings.Cut(d, "\n") // the command that would make it
+	d := fmt.Sprintf("--- a/%s\n+++ b/%s\n%s", path, path, hunks(old, text))
 	if len(d) > maxDiff {
 		cut := maxDiff
 		for !utf8.RuneStart(d[cut]) {
@@ -238,6 +237,15 @@ func difference(path, old, text string) string {
 		d = fmt.Sprintf("%s\n[%d bytes of the difference are left out]\n", d[:cut], len(d)-cut)
 	}
 	return strings.ToValidUTF8(d, "\uFFFD")
+}
+
+// hunks is a unified diff without its head, empty if nothing changes.
+func hunks(old, text string) string {
+	d := string(diff.Diff("old", []byte(old), "new", []byte(text)))
+	for range 3 { // the command that would make it, and the two names
+		_, d, _ = strings.Cut(d, "\n")
+	}
+	return d
 }
 
 // lock finds a path that is about to be changed, for one call at a time.

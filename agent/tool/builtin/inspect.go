@@ -1,0 +1,126 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Inspect says what a call would do, for people who are asked about it. It implements [tool.Inspector].
+func (h *Host) Inspect(ctx context.Context, call provider.ToolCall) tool.Inspection {
+	switch call.Name {
+	case "run":
+		return inspectRun(call.Input)
+	case "edit_file":
+		var p editParams
+		if json.Unmarshal(call.Input, &p) != nil {
+			return tool.Inspection{}
+		}
+		return tool.Inspection{Parts: []tool.Part{{Kind: tool.DiffPart, Name: p.Path, Text: h.wouldEdit(ctx, p)}}, Folder: h.folder(p.Path)}
+	case "write_file":
+		var p writeParams
+		if json.Unmarshal(call.Input, &p) != nil {
+			return tool.Inspection{}
+		}
+		return tool.Inspection{Parts: []tool.Part{h.wouldWrite(ctx, p)}, Folder: h.folder(p.Path)}
+	}
+	return tool.Inspection{}
+}
+
+// inspectRun shows the command, and then whatever else the call has.
+func inspectRun(input json.RawMessage) tool.Inspection {
+	var p runParams
+	if json.Unmarshal(input, &p) != nil {
+		return tool.Inspection{}
+	}
+	in := tool.Inspection{Parts: []tool.Part{{Kind: tool.CommandPart, Text: p.Command}}}
+	if runtime.GOOS != "windows" { // its shell reads lines in another way
+		in.Command = p.Command
+	}
+	for _, v := range tool.Values(input) {
+		if v.Name != "command" {
+			in.Parts = append(in.Parts, v)
+		}
+	}
+	return in
+}
+
+// folder is that of a file, without links; empty where it is not there or outside of the roots.
+func (h *Host) folder(path string) string {
+	s, err := h.at(path)
+	if err != nil {
+		return ""
+	}
+	defer s.Close()
+	if link, err := s.Lstat(s.name); err == nil && link.Mode()&fs.ModeSymlink != 0 {
+		return "" // it is written elsewhere
+	}
+	folder, err := filepath.EvalSymlinks(filepath.Dir(s.path()))
+	if err != nil {
+		return ""
+	}
+	if _, _, inside := h.below(folder); !inside {
+		return ""
+	}
+	return folder
+}
+
+// wouldEdit is what an edit would change. Where that cannot be told, the edits are shown as they are.
+func (h *Host) wouldEdit(ctx context.Context, p editParams) string {
+	old, err := h.current(ctx, p.Path)
+	text := old
+	for i := 0; i < len(p.Edits) && err == nil; i++ {
+		if text, err = p.Edits[i].apply(text); err == nil && len(text) > maxEdit {
+			err = fmt.Errorf("the file would be larger than %d bytes", maxEdit)
+		}
+	}
+	if err == nil && ctx.Err() == nil {
+		if d := hunks(old, text); d != "" {
+			return d
+		}
+	}
+	why := "which changes nothing"
+	if err != nil {
+		why = "which does not fit the file as it is now"
+	}
+	var b strings.Builder
+	for i, e := range p.Edits {
+		fmt.Fprintf(&b, "@@ edit %d of %d, %s @@\n", i+1, len(p.Edits), why)
+		prefixLines(&b, "-", e.Old)
+		prefixLines(&b, "+", e.New)
+	}
+	return b.String()
+}
+
+func prefixLines(b *strings.Builder, sign, text string) {
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		b.WriteString(sign + line + "\n")
+	}
+}
+
+// wouldWrite is the whole text of a new file, and what changes in one that is there.
+func (h *Host) wouldWrite(ctx context.Context, p writeParams) tool.Part {
+	if old, err := h.current(ctx, p.Path); err == nil && ctx.Err() == nil {
+		if d := hunks(old, p.Content); d != "" {
+			return tool.Part{Kind: tool.DiffPart, Name: p.Path, Text: d}
+		}
+	}
+	return tool.Part{Kind: tool.ContentPart, Name: p.Path, Text: p.Content}
+}
+
+// current is the text of a file as it is now.
+func (h *Host) current(ctx context.Context, path string) (string, error) {
+	s, err := h.at(path)
+	if err != nil {
+		return "", err
+	}
+	defer s.Close()
+	return h.read(ctx, s)
+}
