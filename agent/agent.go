@@ -104,7 +104,8 @@ type Limits struct {
 
 	Idle time.Duration // until an idle session without subscribers is let go, default 10 min
 
-	ConfirmTime time.Duration // until a question that nobody answers is answered no, default 5 min
+	ConfirmTime  time.Duration // until a question that nobody answers is answered no, default 5 min
+	ConfirmBytes int           // of the parts of a call that a person can approve, as JSON, default 1 MiB
 
 	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
 	QuietNotice  time.Duration // without a byte: people are told, default 90 s
@@ -130,6 +131,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	set(&l.ToolTime, 10*time.Minute)
 	set(&l.ConfirmTime, 5*time.Minute)
+	if l.ConfirmBytes == 0 {
+		l.ConfirmBytes = 1 << 20
+	}
 	set(&l.Idle, 10*time.Minute)
 	set(&l.Headers, 120*time.Second)
 	set(&l.QuietNotice, 90*time.Second)

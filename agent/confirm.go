@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,50 +19,80 @@ var (
 
 	// ErrNoAction says that an answer is none of those that the question has.
 	ErrNoAction = errors.New("the question has no such action")
+
+	// ErrNoGrant says that an answer gives a grant that the question does not have, or denies the call with it.
+	ErrNoGrant = errors.New("the question has no such grant")
 )
 
 // question is a Confirm that nobody has answered yet.
 type question struct {
 	Confirm
-	asked time.Time // silence is a no by this, and Until is for people: their clock may be set meanwhile
+	asked    time.Time // silence is a no by this, and Until is for people: their clock may be set meanwhile
+	tooLarge string    // why the call can only be denied, for the model; empty: it can be allowed
 }
 
 // maxResolved bounds what is remembered of questions that are over.
 const maxResolved = 1000
 
-// question opens a question about a call.
+// question opens a question about a call. What is too large to be shown whole cannot be approved.
 func (s *state) question(c *toolCall) fact {
 	arguments := c.Input
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	effect := map[tool.Effect]string{tool.Read: "read something", tool.Edit: "change something", tool.Run: "run something"}[c.tool.Effect]
-	message := "The model wants to use " + c.tool.Label() + "."
-	if effect != "" {
-		message = fmt.Sprintf("The model wants to %s with %s.", effect, c.tool.Label())
+	now, m := time.Now(), s.run.model
+	q := Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments,
+		Title: c.tool.Label(), Message: c.tool.Wish(cmp.Or(m.Name, m.Ref())),
+		Origin: Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
+		Parts:  c.would.Show(arguments), Grants: tool.Grants(c.tool, c.would),
+		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Until: now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()}
+	c.asked = &question{asked: now}
+	if size, limit := partsSize(q.Parts), s.cfg.Limits.ConfirmBytes; size > limit {
+		c.asked.tooLarge = fmt.Sprintf("a person has to see all of a call to approve it, and this one has %d bytes of at most %d that can be shown; make it smaller", size, limit)
+		q.Parts, q.Grants, q.Limit, q.Actions = []tool.Part{}, []tool.Grant{}, limit, []session.Action{session.Deny}
+		q.Message += fmt.Sprintf(" The call has %d bytes; at most %d can be shown and approved, so it can only be denied.", size, limit)
 	}
-	now := time.Now()
-	c.asked = &question{asked: now, Confirm: Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments, Title: c.tool.Label(),
-		Message: message, Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny},
-		Until: now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()}}
-	return fact{s.run.ID, nil, c.asked.Confirm}
+	c.asked.Confirm = q
+	return fact{s.run.ID, nil, q}
 }
 
-// resolve closes a question; what follows of it is the caller's.
-func (s *state) resolve(c *toolCall, action session.Action, by By, client string) fact {
+// partsSize is the bytes of parts as clients get them.
+func partsSize(parts []tool.Part) int {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // strings alone
+	}
+	return len(text)
+}
+
+// resolve closes a question; what follows of it is the caller's. grant may be nil.
+func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, by By, client string) []fact {
 	id := c.asked.ID
 	c.asked = nil
 	if len(s.resolved) >= maxResolved {
 		clear(s.resolved)
 	}
 	s.resolved[id] = true
-	return fact{s.run.ID, session.Verdict{Confirm: id, Tool: c.Name, Action: action, By: string(by)}, ConfirmResolved{id, action, by, client}}
+	facts := []fact{{s.run.ID, session.Verdict{Confirm: id, Tool: c.Name, Action: action, By: string(by), Grant: grant}, ConfirmResolved{id, action, by, client, grant}}}
+	if grant != nil {
+		list := tool.AddGrant(s.view.Grants, *grant)
+		facts = append(facts, fact{"", nil, SessionUpdate{Grants: &list}})
+	}
+	return facts
 }
 
-// Answer resolves a question about a call; client is the name of who answers. It reports whether this was the answer
-// that counts: the first one is, if it comes in time. ErrNoConfirm for an id that the daemon did not give, ErrNoAction.
-// The verdict is on disk when it returns.
-func (a *Agent) Answer(ctx context.Context, confirm string, action session.Action, client string) (bool, error) {
+// Ruling is an answer to the question about a call.
+type Ruling struct {
+	Action session.Action
+	Grant  string // the id of one of the question's grants that is given with AllowOnce; empty: none is
+	Reason string // of Deny, for the model
+	Client string // the name of who answers
+}
+
+// Answer resolves a question about a call. It reports whether this was the answer that counts: the first one is, if it
+// comes in time. ErrNoConfirm for an id that the daemon did not give, ErrNoAction, ErrNoGrant. The verdict is on disk when
+// it returns.
+func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, error) {
 	return ask(ctx, a, func(s *state) (bool, error) {
 		c := s.questioned(confirm)
 		switch {
@@ -69,13 +100,22 @@ func (a *Agent) Answer(ctx context.Context, confirm string, action session.Actio
 			return false, nil
 		case c == nil:
 			return false, ErrNoConfirm
-		case !slices.Contains(c.asked.Actions, action):
+		case !slices.Contains(c.asked.Actions, r.Action):
 			return false, ErrNoAction
-		case action == session.Deny:
-			s.refuse(c, ByClient, client, "a person did not allow this call, so it was not run")
+		}
+		grant, err := c.asked.grant(r)
+		if err != nil {
+			return false, err
+		}
+		if r.Action == session.Deny {
+			why := "a person did not allow this call, so it was not run"
+			if r.Reason != "" {
+				why += ": " + r.Reason
+			}
+			s.refuse(c, ByClient, r.Client, why)
 			return s.ended == nil, s.ended
 		}
-		facts := append([]fact{s.resolve(c, action, ByClient, client)}, s.beginCall(c)...)
+		facts := append(s.resolve(c, r.Action, grant, ByClient, r.Client), s.beginCall(c)...)
 		if err := s.record(facts...); err != nil {
 			return false, err
 		}
@@ -85,6 +125,26 @@ func (a *Agent) Answer(ctx context.Context, confirm string, action session.Actio
 		}
 		return true, s.ended
 	})
+}
+
+// grant is the grant that an answer gives, nil if it gives none. It has the id of its question: a question has one answer.
+func (q *question) grant(r Ruling) (*tool.Grant, error) {
+	id := r.Grant
+	switch {
+	case r.Action == session.AllowSession && id == "":
+		id = tool.ToolGrant
+	case id == "":
+		return nil, nil
+	case r.Action == session.Deny || r.Action == session.AllowSession && id != tool.ToolGrant:
+		return nil, ErrNoGrant
+	}
+	for _, g := range q.Grants {
+		if g.ID == id {
+			g.ID = q.ID
+			return &g, nil
+		}
+	}
+	return nil, ErrNoGrant
 }
 
 func (s *state) questioned(confirm string) *toolCall {
@@ -105,10 +165,28 @@ func (s *state) decline(c *toolCall) {
 }
 
 func (s *state) refuse(c *toolCall, by By, client, why string) {
-	facts := append([]fact{s.resolve(c, session.Deny, by, client)}, s.answer(c, tool.Failed(c.ID, why))...)
-	if s.record(facts...) == nil {
+	if s.record(s.refusal(c, by, client, why)...) == nil {
 		s.goOn()
 	}
+}
+
+// refusal is what is kept and told of a call that was not approved.
+func (s *state) refusal(c *toolCall, by By, client, why string) []fact {
+	why = cmp.Or(c.asked.tooLarge, why)
+	return append(s.resolve(c, session.Deny, nil, by, client), s.answer(c, tool.Failed(c.ID, why))...)
+}
+
+// refusedBy is what is kept and told of the open questions that a mode answers: what it refuses, nobody can allow.
+func (s *state) refusedBy(m tool.Mode) (facts []fact) {
+	if s.run == nil || s.run.round == nil {
+		return nil
+	}
+	for _, c := range s.run.round.calls {
+		if c.asked != nil && m.Rule(c.tool, tool.Ask) == tool.Deny {
+			facts = append(facts, s.refusal(c, ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))...)
+		}
+	}
+	return facts
 }
 
 // confirms lists the open questions.

@@ -115,6 +115,7 @@ type (
 		Level     provider.Level             `json:"thinking_level,omitempty"`
 		Preferred provider.Level             `json:"preferred_thinking_level,omitempty"`
 		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
+		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all that are in force
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
 		Deleted   bool                       `json:"deleted,omitempty"`

@@ -489,11 +489,11 @@ func (l *life) decide(a act) error {
 				action = session.AllowSession
 			}
 			for _, c := range snap.Turn.Confirms {
-				if ok, err := agent.Answer(l.ctx, c.ID, action, "a client"); err != nil || !ok {
+				if ok, err := agent.Answer(l.ctx, c.ID, Ruling{Action: action, Client: "a client"}); err != nil || !ok {
 					return fmt.Errorf("the answer to %s counts: %v, %w", c.ID, ok, err)
 				}
 				l.returns.answers++
-				again, err := agent.Answer(l.ctx, c.ID, action, "another client")
+				again, err := agent.Answer(l.ctx, c.ID, Ruling{Action: action, Client: "another client"})
 				if err == nil && again {
 					return fmt.Errorf("a second answer to %s counts", c.ID)
 				}
@@ -679,7 +679,7 @@ func (l *life) compare() error {
 func foldDiff(live, replayed *session.View) string {
 	plain := func(v *session.View) string {
 		s := v.Session
-		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Allowed, v.LastSeq, v.Compaction()})
+		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Grants, v.LastSeq, v.Compaction()})
 		if err != nil {
 			return err.Error()
 		}

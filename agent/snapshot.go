@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -14,6 +15,7 @@ type State struct {
 	Model    provider.Model
 	Decision provider.Decision
 	Running  bool
+	Grants   []tool.Grant // in force; never written
 }
 
 // Message is a message of the history with what it was made with.
@@ -69,7 +71,7 @@ func (s *state) state() State {
 		lenient.Fallback = provider.Downgrade
 		c, _ = s.decide(lenient, session.Override{})
 	}
-	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil}
+	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil, Grants: s.view.Grants}
 }
 
 // Attach is the session as it stands, and a subscription to all that follows, without a gap. At most limit messages
@@ -218,9 +220,20 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if c.Mode != nil {
 			told.Mode = *c.Mode
 		}
-		if err := s.record(fact{"", c, told}); err != nil {
+		if len(c.Revoke) > 0 {
+			left := session.Without(s.view.Grants, c.Revoke)
+			told.Grants = &left
+		}
+		facts := []fact{{"", c, told}}
+		if c.Mode != nil {
+			facts = append(facts, s.refusedBy(*c.Mode)...)
+		}
+		if err := s.record(facts...); err != nil {
 			return State{}, err
 		}
-		return s.state(), nil
+		if len(facts) > 1 {
+			s.goOn()
+		}
+		return s.state(), s.ended
 	})
 }

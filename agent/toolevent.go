@@ -45,14 +45,29 @@ type (
 		Arguments json.RawMessage   `json:"arguments"`
 		Title     string            `json:"title"`
 		Message   string            `json:"message"`
+		Origin    Origin            `json:"origin"`
+		Parts     []tool.Part       `json:"parts"` // all that the answer is about; empty where they are above the limit
 		Actions   []session.Action  `json:"actions"`
-		Until     int64             `json:"until"` // Unix milliseconds: silence is a no from then on
+		Grants    []tool.Grant      `json:"grants"`          // that an answer can give, the narrowest first
+		Limit     int               `json:"limit,omitempty"` // bytes; the parts have more, so that the call can only be denied
+		Until     int64             `json:"until"`           // Unix milliseconds: silence is a no from then on
 	}
 	ConfirmResolved struct {
 		ID     string         `json:"confirm_id"`
 		Action session.Action `json:"action"`
 		By     By             `json:"by"`
 		Client string         `json:"client,omitempty"` // the name that the client gave itself
+		Grant  *tool.Grant    `json:"grant,omitempty"`  // that the answer gave
+	}
+
+	// Origin says where a call comes from, and who would run it.
+	Origin struct {
+		Provider string      `json:"provider"`
+		Model    string      `json:"model"`
+		Host     tool.Kind   `json:"host"`
+		Server   string      `json:"server,omitempty"` // the name of the MCP server
+		Effect   tool.Effect `json:"effect"`
+		Folder   string      `json:"folder,omitempty"` // of the session
 	}
 )
 
@@ -67,8 +82,9 @@ type By string
 
 const (
 	ByClient  By = "client"
-	ByTimeout By = "timeout"  // nobody did in time
-	ByTurnEnd By = "turn_end" // the turn ended before
+	ByTimeout By = "timeout"   // nobody did in time
+	ByTurnEnd By = "turn_end"  // the turn ended before
+	ByMode    By = "tool_mode" // the session's mode refuses the call since then
 )
 
 // toolStart is the ToolStart of a call; host is empty where it does not run.

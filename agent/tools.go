@@ -45,12 +45,13 @@ type round struct {
 // toolCall is one call of a round.
 type toolCall struct {
 	session.Call
-	index  int       // among the calls of its reply
-	tool   tool.Tool // zero: the session has none of that name
-	told   bool      // people know of it
-	begun  time.Time // zero: it was not begun
-	asked  *question // nil: no person is asked
-	output *output   // nil: no host runs it
+	index  int             // among the calls of its reply
+	tool   tool.Tool       // zero: the session has none of that name
+	told   bool            // people know of it
+	begun  time.Time       // zero: it was not begun
+	asked  *question       // nil: no person is asked
+	would  tool.Inspection // what it would do, if a person may be asked
+	output *output         // nil: no host runs it
 	stop   context.CancelFunc
 	done   bool
 }
@@ -74,8 +75,9 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	}
 	r.round = rd
 	names, log := toolNames(s.view.Session.Tools), r.log
-	s.calls.Go(func() { // ends by itself; Close waits
-		faults := make([]string, len(rd.calls))
+	inspectors := s.inspectors(rd)
+	s.calls.Go(func() { // ends soon after ctx; Close waits
+		faults, would := make([]string, len(rd.calls)), make([]tool.Inspection, len(rd.calls))
 		for i, c := range rd.calls {
 			if i >= maxCalls {
 				faults[i] = tooManyCalls
@@ -84,8 +86,16 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 			if faults[i] = guarded(log, c, names); twice[c.Number] {
 				faults[i] = "another call of this reply has the same id, so this one was not run"
 			}
+			if faults[i] == "" && inspectors[i] != nil {
+				would[i] = inspect(ctx, log, inspectors[i], c.ToolCall)
+			}
 		}
-		rd.news <- func() { s.judge(faults) }
+		rd.news <- func() {
+			for i, c := range rd.calls {
+				c.would = would[i]
+			}
+			s.judge(faults)
+		}
 	})
 }
 
@@ -121,6 +131,37 @@ func guarded(log *slog.Logger, c *toolCall, names string) (why string) {
 	return fault(c.ToolCall, c.tool, names)
 }
 
+// inspectTime is how long people wait for what a host finds out of a call: an editor may have to be asked for the file.
+const inspectTime = 10 * time.Second
+
+// inspectors are who knows more of each call of a round about which a person may be asked, nil where nobody does.
+func (s *state) inspectors(rd *round) []tool.Inspector {
+	list := make([]tool.Inspector, len(rd.calls))
+	for i, c := range rd.calls[:min(len(rd.calls), maxCalls)] {
+		if c.tool.Name == "" || tool.Decide(c.tool, s.cfg.Rules, s.view.Session.Rules) != tool.Ask {
+			continue
+		}
+		list[i], _ = s.cfg.host(s.view.Session, c.tool).(tool.Inspector)
+	}
+	return list
+}
+
+// inspect has a host say what a call would do. After a panic people see the arguments.
+func inspect(ctx context.Context, log *slog.Logger, host tool.Inspector, call provider.ToolCall) (would tool.Inspection) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	defer func() {
+		if p := recover(); p != nil {
+			log.Error("panic in the inspection of a call", "ref", rand.Text()[:12], "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
+			would = tool.Inspection{}
+		}
+	}()
+	if len(call.Input) == 0 {
+		call.Input = json.RawMessage("{}")
+	}
+	return host.Inspect(ctx, call)
+}
+
 // fault says in the model's words why a call cannot be run, empty if it can.
 func fault(c provider.ToolCall, t tool.Tool, names string) string {
 	switch {
@@ -150,7 +191,7 @@ func (s *state) judge(faults []string) {
 	var run []*toolCall
 	for i, c := range rd.calls {
 		rule := tool.Decide(c.tool, s.cfg.Rules, s.view.Session.Rules)
-		if rule == tool.Ask && s.view.Allowed[c.Name] {
+		if rule == tool.Ask && slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return g.Covers(c.tool, c.would) }) {
 			rule = tool.Allow
 		}
 		rule = s.view.Session.Mode.Rule(c.tool, rule)
@@ -324,7 +365,7 @@ func (s *state) leftOver() (facts []fact) {
 	}
 	for _, c := range calls {
 		if c.asked != nil {
-			facts = append(facts, s.resolve(c, session.Deny, ByTurnEnd, ""))
+			facts = append(facts, s.resolve(c, session.Deny, nil, ByTurnEnd, "")...)
 		}
 	}
 	made := make(map[session.MessageID][]session.Call)

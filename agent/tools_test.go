@@ -324,7 +324,7 @@ func TestConfirmRace(t *testing.T) {
 			question = c.ID
 		}
 	}
-	if _, err := a.Answer(t.Context(), session.NewConfirmID(), session.AllowOnce, ""); !errors.Is(err, ErrNoConfirm) {
+	if _, err := a.Answer(t.Context(), session.NewConfirmID(), Ruling{Action: session.AllowOnce}); !errors.Is(err, ErrNoConfirm) {
 		t.Errorf("a forged answer: %v", err)
 	}
 	check(t, "runs before an answer", h.runs.Load(), int64(0))
@@ -332,7 +332,7 @@ func TestConfirmRace(t *testing.T) {
 	answers := make(chan error)
 	for range 20 {
 		testgo.Go(t, func() { // ends with its answer, which is awaited below
-			ok, err := a.Answer(t.Context(), question, session.AllowOnce, "")
+			ok, err := a.Answer(t.Context(), question, Ruling{Action: session.AllowOnce})
 			if ok {
 				accepted.Add(1)
 			}
@@ -349,7 +349,7 @@ func TestConfirmRace(t *testing.T) {
 	}
 	check(t, "accepted", accepted.Load(), int64(1))
 	check(t, "runs", h.runs.Load(), int64(1))
-	if ok, err := a.Answer(t.Context(), question, session.AllowOnce, ""); ok || err != nil {
+	if ok, err := a.Answer(t.Context(), question, Ruling{Action: session.AllowOnce}); ok || err != nil {
 		t.Errorf("a late answer: %v, %v", ok, err)
 	}
 }

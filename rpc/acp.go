@@ -224,7 +224,7 @@ func acpTable(native map[string]method) map[string]method {
 // them subscribes, makes or removes anything, or takes a key.
 func acpExtensions() []string {
 	return []string{"models/list", "model/set", "thinking/set", "thinking/explain", "providers/list", "agents/list",
-		"session/state", "session/history", "session/queue", "turn/wait"}
+		"session/state", "session/history", "session/queue", "session/grants", "turn/wait"}
 }
 
 // Codes that ACP has beside those of JSON-RPC.

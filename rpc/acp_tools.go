@@ -234,11 +234,12 @@ type acpPermission struct {
 }
 
 type acpPermitted struct {
-	ID     string          `json:"toolCallId"`
-	Title  string          `json:"title,omitempty"`
-	Kind   string          `json:"kind,omitempty"`
-	Status string          `json:"status"`
-	Input  json.RawMessage `json:"rawInput,omitempty"`
+	ID      string           `json:"toolCallId"`
+	Title   string           `json:"title,omitempty"`
+	Kind    string           `json:"kind,omitempty"`
+	Status  string           `json:"status"`
+	Content []acpToolContent `json:"content,omitempty"`
+	Input   json.RawMessage  `json:"rawInput,omitempty"`
 }
 
 type acpPermitWord struct {
@@ -247,11 +248,68 @@ type acpPermitWord struct {
 	Kind string `json:"kind"`
 }
 
-// permitWords are the actions of a question in ACP's words.
-var permitWords = map[session.Action]acpPermitWord{
-	session.AllowOnce:    {string(session.AllowOnce), "Allow", "allow_once"},
-	session.AllowSession: {string(session.AllowSession), "Allow for this session", "allow_always"},
-	session.Deny:         {string(session.Deny), "Refuse", "reject_once"},
+// grantOption is before the id of a grant in an optionId. The grant of the whole tool is the action allow_session.
+const grantOption = "grant:"
+
+// permitWords are the answers to a question in ACP's words.
+func permitWords(q agent.Confirm) (words []acpPermitWord) {
+	for _, action := range q.Actions {
+		switch action {
+		case session.AllowOnce:
+			words = append(words, acpPermitWord{string(action), "Allow once", "allow_once"})
+		case session.AllowSession:
+			for _, g := range q.Grants {
+				id := grantOption + g.ID
+				if g.ID == tool.ToolGrant {
+					id = string(action)
+				}
+				words = append(words, acpPermitWord{id, "Until this session ends: " + g.Text, "allow_always"})
+			}
+		case session.Deny:
+			words = append(words, acpPermitWord{string(action), "Deny", "reject_once"})
+		}
+	}
+	return words
+}
+
+// ruling is an answer of the client.
+func ruling(result []byte, client string) agent.Ruling {
+	r := agent.Ruling{Action: session.Deny, Client: client}
+	if gjson.GetBytes(result, "outcome.outcome").String() == "selected" {
+		option := gjson.GetBytes(result, "outcome.optionId").String()
+		if id, ok := strings.CutPrefix(option, grantOption); ok && id != "" {
+			r.Action, r.Grant = session.AllowOnce, id
+		} else {
+			r.Action = session.Action(option)
+		}
+	}
+	return r
+}
+
+// approval is all that a person approves. Diffs are ACP's own, as far as the call has them; all else is text in which
+// hidden characters are visible.
+func (c *acpCall) approval(q agent.Confirm) []acpToolContent {
+	if q.Limit > 0 {
+		return textContent(q.Message)
+	}
+	var list []acpToolContent
+	for _, p := range q.Parts {
+		if p.Kind == tool.DiffPart && len(c.diffs) > 0 {
+			list = append(list, c.diffs...)
+			continue
+		}
+		text, hidden := tool.Reveal(p.Text)
+		if name, _ := tool.Reveal(p.Name); name != "" {
+			text = name + ":\n" + text
+		}
+		if hidden > 0 {
+			text += fmt.Sprintf("\n[%d characters that cannot be seen are shown by their codes]", hidden)
+		}
+		if text != "" {
+			list = append(list, textContent(text)...)
+		}
+	}
+	return list
 }
 
 // question asks the client what the session asks. It may have an answer of somebody else at any time, and the request is
@@ -265,13 +323,9 @@ func (th *thread) question(ctx context.Context, u *agent.Update, q agent.Confirm
 	if err := th.send(ctx, u, call); err != nil {
 		return err
 	}
-	p := acpPermission{Session: th.id, Call: acpPermitted{c.id, call.Title, call.ToolKind, "pending", q.Arguments},
-		Meta: meta{metaKey + "/confirm": map[string]any{"confirmId": q.ID, "message": q.Message, "until": q.Until}}}
-	for _, action := range q.Actions {
-		if word, ok := permitWords[action]; ok {
-			p.Options = append(p.Options, word)
-		}
-	}
+	title, _ := tool.Reveal(call.Title)
+	p := acpPermission{Session: th.id, Call: acpPermitted{c.id, title, call.ToolKind, "pending", c.approval(q), q.Arguments}, Options: permitWords(q),
+		Meta: meta{metaKey + "/confirm": map[string]any{"confirmId": q.ID, "message": q.Message, "origin": q.Origin, "until": q.Until}}}
 	r, err := th.e.ask(ctx, "session/request_permission", p)
 	if err != nil {
 		return err
@@ -295,11 +349,7 @@ func (th *thread) permit(ctx context.Context, r *acpAsked, q agent.Confirm) {
 		}
 		return
 	}
-	action := session.Deny
-	if gjson.GetBytes(result, "outcome.outcome").String() == "selected" {
-		action = session.Action(gjson.GetBytes(result, "outcome.optionId").String())
-	}
-	_, err = onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Answer(ctx, q.ID, action, c.name) })
+	_, err = onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Answer(ctx, q.ID, ruling(result, c.name)) })
 	if err != nil && ctx.Err() == nil {
 		c.server.config.Log.Info("an editor's answer is of no use", "session", th.id, keyError, err)
 	}

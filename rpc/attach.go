@@ -92,6 +92,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		return attachResult{}, err
 	}
 	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
+	r.Session.Grants = snap.Grants
 	room := c.server.room()
 	if snap.Since != nil {
 		if r.Updates = c.server.newWireUpdates(snap.Since, room); r.Updates != nil {

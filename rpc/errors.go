@@ -166,6 +166,8 @@ var sentinels = []struct {
 	{agent.ErrNoConfirm, &Error{Code: CodeNotFound, Message: "no such question"}},
 	{agent.ErrNoAction, &Error{Code: CodeInvalidParams, Message: "action: is none of those that the question has",
 		Data: map[string]any{"field": "action"}}},
+	{agent.ErrNoGrant, &Error{Code: CodeInvalidParams, Message: "grant: is none of those that the question has, or stands beside another action than allow",
+		Data: map[string]any{"field": "grant"}}},
 	{agent.ErrNoMessage, &Error{Code: CodeNotFound, Message: "no such message"}},
 	{session.ErrUnfinished, &Error{Code: CodeBusy, Message: "the message is not finished yet"}},
 	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},

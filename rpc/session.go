@@ -186,7 +186,9 @@ type stateResult struct {
 
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
 	st, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
-	return stateResult{newWireSession(st.Session, wireModelOf(st.Model, st.Decision))}, err
+	w := newWireSession(st.Session, wireModelOf(st.Model, st.Decision))
+	w.Grants = st.Grants
+	return stateResult{w}, err
 }
 
 type listParams struct {

@@ -18,6 +18,7 @@ func toolMethods() []method {
 	return []method{
 		define(method{name: "tool/result", doc: "The result of a call that clients run; the first one counts."}, toolResult),
 		define(method{name: "confirm/answer", doc: "Answers the question whether a call may run; the first answer counts."}, answerConfirm),
+		define(method{name: "session/grants", doc: "Lists what a person approved for later calls too; revokes grants."}, grants),
 	}
 }
 
@@ -133,17 +134,51 @@ type confirmParams struct {
 	Session idOf[session.ID] `json:"session_id"`
 	Confirm idOf[string]     `json:"confirm_id"`
 	Action  session.Action   `json:"action"`
+	Grant   string           `json:"grant,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
 }
+
+// maxReason bounds why a person denies a call, in bytes: a model reads it.
+const maxReason = 4 << 10
 
 type confirmResult struct {
 	Accepted bool `json:"accepted"`
 }
 
 func answerConfirm(ctx context.Context, c *client, p confirmParams) (confirmResult, error) {
+	switch {
+	case p.Reason != "" && p.Action != session.Deny:
+		return confirmResult{}, invalidParams("reason", "is for the action deny alone")
+	case len(p.Reason) > maxReason:
+		return confirmResult{}, invalidParams("reason", "is longer than %d bytes", maxReason)
+	}
 	ok, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (bool, error) {
-		return a.Answer(ctx, p.Confirm.ID, p.Action, c.name)
+		return a.Answer(ctx, p.Confirm.ID, agent.Ruling{Action: p.Action, Grant: p.Grant, Reason: p.Reason, Client: c.name})
 	})
 	return confirmResult{ok}, err
+}
+
+type grantsParams struct {
+	Session idOf[session.ID] `json:"session_id"`
+	Revoke  []idOf[string]   `json:"revoke,omitempty"`
+}
+
+type grantsResult struct {
+	Grants []tool.Grant `json:"grants"`
+}
+
+func grants(ctx context.Context, c *client, p grantsParams) (grantsResult, error) {
+	ids := make([]string, len(p.Revoke))
+	for i, id := range p.Revoke {
+		ids[i] = id.ID
+	}
+	st, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) {
+		if len(ids) == 0 {
+			return a.State(ctx)
+		}
+		return a.Set(ctx, agent.Change{Revoke: ids})
+	})
+	return grantsResult{append([]tool.Grant{}, st.Grants...)}, err
 }
 
 // wireToolEnd is a ToolEnd as clients see it.
@@ -175,16 +210,31 @@ type wireConfirm struct {
 	Truncated bool `json:"truncated,omitempty"`
 }
 
+// newWireConfirm shows a question in about room bytes. The arguments are left out first: the parts say the same. Without
+// all of its parts a call can only be denied.
 func newWireConfirm(e agent.Confirm, room int) wireConfirm {
-	e.Actions = append([]session.Action{}, e.Actions...)
-	if len(e.Arguments) > room {
-		e.Arguments = json.RawMessage("{}")
-		return wireConfirm{e, true}
-	}
+	e.Actions, e.Grants = append([]session.Action{}, e.Actions...), append([]tool.Grant{}, e.Grants...)
 	if len(e.Arguments) == 0 {
 		e.Arguments = json.RawMessage("{}")
 	}
-	return wireConfirm{Confirm: e}
+	parts, arguments := jsonSize(e.Parts), jsonSize(e.Arguments)
+	w := wireConfirm{Confirm: e}
+	if parts+arguments > room {
+		w.Arguments, w.Truncated = json.RawMessage("{}"), true
+	}
+	if parts > room {
+		w.Parts, w.Grants, w.Actions, w.Limit = []tool.Part{}, []tool.Grant{}, []session.Action{session.Deny}, room
+	}
+	return w
+}
+
+// jsonSize is how long a value of ours is on the wire.
+func jsonSize(v any) int {
+	text, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // it was decoded from JSON, or holds strings
+	}
+	return len(text)
 }
 
 // wireOpenTool is a call that runs.

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -28,6 +29,7 @@ type wireSession struct {
 	Updated   int64                      `json:"updated"`
 	Usage     provider.Usage             `json:"usage"`
 	Metadata  map[string]json.RawMessage `json:"metadata"`
+	Grants    []tool.Grant               `json:"grants,omitempty"` // in force; not in lists
 }
 
 func newWireSession(s session.Session, model agent.Model) wireSession {

@@ -92,6 +92,7 @@ type Setting struct {
 	Mode     *tool.Mode                 `json:"tool_mode,omitempty"`
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
+	Revoke   []string                   `json:"revoke,omitempty"`   // ids of grants that end
 }
 
 // Repair is a lasting change to how the history is sent.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -28,7 +29,7 @@ func samples() map[string]Body {
 			Effective: provider.High, Fallback: provider.Downgrade, Reason: provider.LevelNotSupported,
 			Supported: []provider.Level{provider.Low, provider.High}, KnownModel: true, Wire: json.RawMessage(`{"thinking":{}}`)}},
 		"steered":    Steered{turnB},
-		"verdict":    Verdict{Confirm: "c", Tool: "t", Action: AllowSession, By: "client"},
+		"verdict":    Verdict{Confirm: "c", Tool: "t", Action: AllowOnce, By: "client", Grant: &tool.Grant{ID: "c", Text: "Commands that begin with `ls`", Scope: tool.PrefixScope, Tool: "t", Prefix: []string{"ls"}}},
 		"tool_start": ToolStart{msgA, 2},
 		"tool_end": ToolEnd{Message: msgB, Number: 1, Reply: msgA, CallID: "call_1", Failed: true, DurationMS: 7,
 			Content: provider.Blocks{provider.Text{Text: "no"}, provider.Media{Type: "image/png", Data: []byte{1}}}},

@@ -144,7 +144,7 @@ func (v *View) cut(s Span) error {
 		}
 		v.compactions = v.compactions[:len(v.compactions)-1]
 	}
-	v.Allowed, v.stamps, v.stamped = nil, nil, nil
+	v.Grants, v.stamps, v.stamped = nil, nil, nil
 	v.span, v.at = v.span+1, 0
 	v.release()
 	return nil

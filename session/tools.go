@@ -3,6 +3,7 @@ package session
 import (
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -18,6 +19,19 @@ type Verdict struct {
 	Tool    string `json:"tool"`
 	Action  Action `json:"action"`
 	By      string `json:"by"`
+
+	Grant *tool.Grant `json:"grant,omitempty"` // that the answer gives; nil with AllowSession: that of the tool, of an older daemon
+}
+
+// granted is the standing grant that a verdict gives, if it gives one. Its id is that of the question.
+func (v Verdict) granted() (tool.Grant, bool) {
+	switch {
+	case v.Grant != nil:
+		return *v.Grant, true
+	case v.Action == AllowSession:
+		return tool.Grant{ID: v.Confirm, Scope: tool.ToolScope, Tool: v.Tool, Text: "All calls of " + v.Tool}, true
+	}
+	return tool.Grant{}, false
 }
 
 // Action is an answer to the question whether a call may run.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -19,7 +20,7 @@ type View struct {
 	Repairs []Repair
 	LastSeq uint64 // the highest Seq of any entry
 
-	Allowed map[string]bool // tools that a person allowed for the whole session, by name
+	Grants []tool.Grant // in force, the oldest first; never written, so that it can be shared
 
 	compactions []compacted // in order; of those in the session's own log the newest alone
 	slimmed     slimmed
@@ -155,7 +156,10 @@ func (v *View) apply(e Entry) error {
 	case Prompt:
 		return v.prompted(e.Turn, b)
 	case Setting:
-		return nil // Session.Apply has it
+		if len(b.Revoke) > 0 { // Session.Apply has the rest
+			v.Grants = Without(v.Grants, b.Revoke)
+		}
+		return nil
 	case Repair:
 		v.Repairs = append(v.Repairs, b)
 		return nil
@@ -174,11 +178,8 @@ func (v *View) apply(e Entry) error {
 	case ToolEnd:
 		return v.toolEnded(t, b)
 	case Verdict:
-		if b.Action == AllowSession {
-			if v.Allowed == nil {
-				v.Allowed = make(map[string]bool)
-			}
-			v.Allowed[b.Tool] = true
+		if g, ok := b.granted(); ok {
+			v.Grants = tool.AddGrant(v.Grants, g)
 		}
 	case TurnStart:
 		if !t.Queued() {
@@ -407,6 +408,11 @@ func (s *Session) Apply(e Entry) {
 		}
 		s.Metadata = merge(s.Metadata, b.Metadata)
 	}
+}
+
+// Without is a list of grants without those of some ids.
+func Without(list []tool.Grant, ids []string) []tool.Grant {
+	return slices.DeleteFunc(slices.Clone(list), func(g tool.Grant) bool { return slices.Contains(ids, g.ID) })
 }
 
 // merge is a new map: records are copied by value and shared.

@@ -86,7 +86,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Simulator: simID, Log: log,
 		CompactAt: c.Limits.CompactAt,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
-			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime,
+			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime, ConfirmBytes: min(1<<20, int(c.Limits.MaxMessageBytes)/4),
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.metrics.ended,

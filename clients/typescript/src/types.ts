@@ -103,7 +103,11 @@ export type Confirm = {
 	arguments: unknown;
 	title: string;
 	message: string;
+	origin: Origin;
+	parts: Part[];
 	actions: string[];
+	grants: Grant[];
+	limit?: number;
 	until: number;
 	truncated?: boolean;
 };
@@ -142,6 +146,15 @@ export type Error = {
 		request_id?: string;
 		ref?: string;
 	};
+};
+
+export type Grant = {
+	id: string;
+	text: string;
+	scope: string;
+	tool: string;
+	prefix?: string[];
+	folder?: string;
 };
 
 export type Limits = {
@@ -241,6 +254,21 @@ export type OpenTurn = {
 	more_queued?: boolean;
 };
 
+export type Origin = {
+	provider: string;
+	model: string;
+	host: string;
+	server?: string;
+	effect: string;
+	folder?: string;
+};
+
+export type Part = {
+	kind: string;
+	name?: string;
+	text: string;
+};
+
 export type Provider = {
 	provider: string;
 	available: boolean;
@@ -309,6 +337,7 @@ export type Session = {
 	updated: number;
 	usage: Usage;
 	metadata: Record<string, unknown>;
+	grants?: Grant[];
 };
 
 export type Usage = {
@@ -686,9 +715,21 @@ export interface Methods {
 			session_id: string;
 			confirm_id: string;
 			action: string;
+			grant?: string;
+			reason?: string;
 		};
 		result: {
 			accepted: boolean;
+		};
+	};
+	/** Lists what a person approved for later calls too; revokes grants. */
+	"session/grants": {
+		params: {
+			session_id: string;
+			revoke?: string[];
+		};
+		result: {
+			grants: Grant[];
 		};
 	};
 }
@@ -845,6 +886,7 @@ export interface Notifications {
 		thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 		preferred_thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 		tool_mode?: string;
+		grants?: Grant[];
 		status?: string;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
@@ -923,7 +965,11 @@ export interface Notifications {
 		arguments: unknown;
 		title: string;
 		message: string;
+		origin: Origin;
+		parts: Part[];
 		actions: string[];
+		grants: Grant[];
+		limit?: number;
 		until: number;
 		truncated?: boolean;
 	};
@@ -937,6 +983,7 @@ export interface Notifications {
 		action: string;
 		by: string;
 		client?: string;
+		grant?: Grant;
 	};
 	stale: {
 		session_id: string;
