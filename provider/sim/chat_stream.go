@@ -111,7 +111,7 @@ func (s *chatStream) ending() error {
 			return err
 		}
 	}
-	if s.host.noDone {
+	if s.host.noDone || s.answer.Fault == FaultNoLastEvent {
 		return s.flush()
 	}
 	return s.write([]byte("data: [DONE]\n\n"))
@@ -236,6 +236,9 @@ func (s *chatStream) piece(p *chatPart, text string, first, last, shown, inline 
 			if p.sealed != "" && s.host.signed {
 				call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": p.sealed}}
 			}
+		}
+		if s.answer.Fault == FaultCallIDs && !first {
+			call["id"] = fmt.Sprintf("%s_%d", p.ID, s.deltas)
 		}
 		delta := map[string]any{"tool_calls": []any{call}}
 		s.ride(delta)

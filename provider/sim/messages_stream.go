@@ -48,6 +48,9 @@ func (s *messagesStream) run() error {
 	if err := s.event("message_delta", delta); err != nil {
 		return err
 	}
+	if s.answer.Fault == FaultNoLastEvent {
+		return nil
+	}
 	return s.event("message_stop", map[string]any{"type": "message_stop"})
 }
 
@@ -62,7 +65,12 @@ func (s *messagesStream) block(i int, b *messagesPart) error {
 		}
 	}
 	for {
-		for _, piece := range b.pieces {
+		for n, piece := range b.pieces {
+			if n > 0 && b.Kind == Call && s.answer.Fault == FaultCallIDs {
+				if err := s.restart(i, b); err != nil {
+					return err
+				}
+			}
 			if err := s.piece(i, b, piece); err != nil {
 				return err
 			}
@@ -160,6 +168,13 @@ func (s *messagesStream) say(i int, b *messagesPart, text string) error {
 		return s.count(i, "", strconv.Itoa(tokensPerTick))
 	}
 	return s.ping()
+}
+
+// restart sends the start of a call again, with another id, as some proxies do for each piece.
+func (s *messagesStream) restart(i int, b *messagesPart) error {
+	again := s.reply.opening(b).(map[string]any)
+	again["id"] = fmt.Sprintf("%v_%d", again["id"], s.deltas)
+	return s.event("content_block_start", map[string]any{"type": "content_block_start", "index": i, "content_block": again})
 }
 
 // tokensPerTick is about what silentDeltas deltas of thinking cost. The vendor's counts are increments of a fixed

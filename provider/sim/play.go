@@ -195,8 +195,15 @@ func (ex *exchange) zipped(p *player) (end func()) {
 // stream sends an answer as a stream of a type: run sends it, and fail says what its fault stands for, where that is a
 // failure that is told, which is the last word either way.
 func (ex *exchange) stream(p *player, mime string, run func() error, fail func(Fault)) {
+	mislabelled := p.answer.Fault == FaultMislabelled
+	if mislabelled {
+		mime = "application/json"
+	}
 	ex.w.Header().Set("Content-Type", mime)
 	ex.w.WriteHeader(http.StatusOK)
+	if mislabelled && p.write([]byte("\n\r\n")) != nil {
+		return // the client is gone
+	}
 	switch err := run(); {
 	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
 		// The answer is out, or the client is gone.

@@ -200,7 +200,11 @@ func (s *responsesStream) delta(i, part int, w responsesWords, text string) erro
 	b = append(b, `.delta","sequence_number":`...)
 	b = strconv.AppendInt(b, int64(s.sequence), 10)
 	b = append(b, `,"item_id":`...)
-	b = quote(b, s.itemID(i))
+	id := s.itemID(i)
+	if s.answer.Fault == FaultCallIDs {
+		id = fmt.Sprintf("%s_%d", id, s.sequence)
+	}
+	b = quote(b, id)
 	b = append(b, `,"output_index":`...)
 	b = strconv.AppendInt(b, int64(i), 10)
 	if w.index != "" {

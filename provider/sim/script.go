@@ -87,6 +87,11 @@ const (
 	FaultComments Fault = "comments" // nothing but comments
 	FaultNoise    Fault = "noise"    // unknown events, unknown deltas and comments between the known ones; no fault at all
 
+	// Complete answers in an unusual shape.
+	FaultNoLastEvent Fault = "no_last_event" // a finish reason came, [DONE] or message_stop does not
+	FaultMislabelled Fault = "mislabelled"   // a stream that begins with blank lines and is labelled application/json
+	FaultCallIDs     Fault = "call_ids"      // each piece of a tool call has another id
+
 	// Answers that are no stream.
 	FaultWhole    Fault = "whole"      // the whole answer as JSON, though a stream was asked for
 	FaultHTML     Fault = "html"       // a page, with status 200
@@ -105,7 +110,7 @@ const (
 var faults = []Fault{
 	FaultRateLimit, FaultSpendCap, FaultOverloaded, FaultServer, FaultTimeout, FaultConflict, FaultBadRequest, FaultAuth,
 	FaultPermission, FaultBilling, FaultNotFound, FaultTooLarge, FaultCut, FaultEnd, FaultStall, FaultPings,
-	FaultComments, FaultNoise, FaultWhole, FaultHTML, FaultJSON, FaultEmpty, FaultGzip, FaultBomb, FaultRedirect,
+	FaultComments, FaultNoise, FaultNoLastEvent, FaultMislabelled, FaultCallIDs, FaultWhole, FaultHTML, FaultJSON, FaultEmpty, FaultGzip, FaultBomb, FaultRedirect,
 	FaultEndlessThinking, FaultEndlessText,
 }
 
