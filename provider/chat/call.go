@@ -28,7 +28,8 @@ type toolCall struct {
 type slot struct{ *toolCall }
 
 // toolCall takes in a piece of a call. Pieces belong together by their index; where there is none, by their id, else
-// by their order. Another id at the same index is another call: some hosts say 0 for all of them.
+// by their order. Another id at the same index is another call only where the piece begins one, see followedBy: some
+// hosts say index 0 for all calls, others give each piece of one call another id.
 func (r *reply) toolCall(piece gjson.Result) error {
 	if !piece.IsObject() {
 		return r.oddity("a tool call that is no object")
@@ -60,7 +61,7 @@ func (r *reply) callOf(piece gjson.Result) *toolCall {
 	id := valid(piece.Get("id").Str)
 	index := piece.Get("index")
 	if index.Exists() && index.Type != gjson.Null {
-		if s := r.slots[index.Raw]; s != nil && (id == "" || s.given == "" || s.given == id) {
+		if s := r.slots[index.Raw]; s != nil && (id == "" || s.given == "" || s.given == id || !s.followedBy(piece)) {
 			if s.given == "" {
 				s.given = id
 			}
@@ -72,8 +73,8 @@ func (r *reply) callOf(piece gjson.Result) *toolCall {
 				return c
 			}
 		}
-		if id == "" && len(r.calls) > 0 && piece.Get("function.name").Str == "" {
-			return r.calls[len(r.calls)-1]
+		if n := len(r.calls); n > 0 && (id == "" && piece.Get("function.name").Str == "" || id != "" && !r.calls[n-1].followedBy(piece)) {
+			return r.calls[n-1]
 		}
 	}
 	c := &toolCall{given: id, id: id, members: tree{}}
@@ -82,6 +83,20 @@ func (r *reply) callOf(piece gjson.Result) *toolCall {
 		r.slots[index.Raw] = &slot{c}
 	}
 	return c
+}
+
+// followedBy reports whether a piece with another id begins a call after c, rather than going on with c: it names a
+// function, and this is another one, or the arguments of either are complete.
+func (c *toolCall) followedBy(piece gjson.Result) bool {
+	name := valid(piece.Get("function.name").Str)
+	arguments := piece.Get("function.arguments")
+	return name != "" && (name != c.name || complete(c.text.String()) || arguments.IsObject() || complete(arguments.Str))
+}
+
+// complete reports whether arguments are a whole JSON value, be it of the wrong type.
+func complete(text string) bool {
+	text = strings.TrimSpace(text)
+	return text != "" && strings.Contains("}]l", text[len(text)-1:]) && gjson.Valid(text)
 }
 
 // showCall begins a call when its name is known, and shows what there is of its arguments.

@@ -28,14 +28,15 @@ type part struct {
 }
 
 // start opens a block, or adopts the one that deltas opened before. Hosts that start a block again for each piece of it
-// mean the same block; another kind or id at an open index is another block, whose predecessor was never stopped.
+// mean the same block, also where they give a call another id each time: that shows in its input, which is not complete.
+// Any other kind or id at an open index is another block, whose predecessor was never stopped.
 func (r *reply) start(index int64, object gjson.Result) error {
 	kind := object.Get("type").Str
 	if kind == "" {
 		return r.oddity("content_block_start without a type")
 	}
 	if p := r.blocks[index]; p != nil && !p.ended {
-		if p.kind == kind && (p.implied || sameID(p.members["id"], object.Get("id"))) {
+		if p.kind == kind && (p.implied || sameID(p.members["id"], object.Get("id")) || p.halfCall(object)) {
 			if p.implied {
 				p.implied, p.members = false, members(object)
 			}
@@ -68,6 +69,12 @@ func (r *reply) open(index int64, kind string) *part {
 	r.parts = append(r.parts, p)
 	r.blocks[index] = p
 	return p
+}
+
+// halfCall reports whether p is a call of the same tool whose input has begun and is not complete.
+func (p *part) halfCall(object gjson.Result) bool {
+	input := p.text.String()
+	return p.kind == "tool_use" && p.string("name") == object.Get("name").Str && input != "" && !gjson.Valid(input)
 }
 
 func sameID(have json.RawMessage, now gjson.Result) bool {
