@@ -11,8 +11,8 @@
 //
 // A reply is read tolerantly: thinking may come under several names at once, again after text, in an array or between
 // tags; calls may come whole, without an index or an id; usage at many places. It is one block of thinking as long as
-// nothing else comes in between. A reply is whole with [DONE], and where the dialect says so with a finish_reason. When
-// it breaks off, blocks that are open get no End from here.
+// nothing else comes in between. A reply is whole with [DONE] or a finish_reason; where the dialect says that the host
+// truncates answers, with [DONE] only. When it breaks off, blocks that are open get no End from here.
 //
 // Facts are from the vendors' documentation; "docs: x" names its page, the dialect table the rest.
 package chat

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"bytes"
 	"flag"
 	"net/http"
 	"os"
@@ -52,6 +53,7 @@ func TestFixtures(t *testing.T) {
 				New:    func(rt http.RoundTripper) provider.Provider { return newAPI(t, folder.Name(), rt) },
 				Type:   "text/event-stream",
 				Split:  providertest.SplitBlankLines,
+				Over:   func(stream []byte) bool { return bytes.Contains(stream, []byte(`"finish_reason":"`)) },
 				Noise:  []byte(": comment\n\ndata: {\"id\":\"x\",\"object\":\"novelty\"}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"mood\":\"fine\"}}]}\n\n"),
 				Update: *update,
 			})

@@ -29,7 +29,7 @@ func (d *Dialect) check() error {
 		{"auth", d.Auth, []string{"bearer", "api-key", "none"}},
 		{"request.max_tokens_field", d.Request.MaxTokensField, []string{"", "max_tokens", "max_completion_tokens"}},
 		{"response.details_merge", d.Response.DetailsMerge, []string{"", mergeOpenRouter, mergeCumulative}},
-		{"response.eof_without_done", d.Response.EOFWithoutDone, []string{"error", "finish"}},
+		{"response.eof_without_done", d.Response.EOFWithoutDone, []string{"", "error", "finish"}},
 		{"echo.scope", d.Echo.Scope, []string{echoNever, echoToolLoop, echoCallTurns, echoAllTurns}},
 		{"echo.empty", d.Echo.Empty, []string{echoOmit, echoEmptyString, echoEmptyArray}},
 		{"echo.foreign", d.Echo.Foreign, []string{foreignDrop, foreignEmpty, foreignText}},

@@ -75,12 +75,14 @@ func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *rep
 	}
 }
 
-// events reads a stream to its [DONE].
+// events reads a stream to its [DONE], or to its end if a finish_reason came by then.
 func (r *reply) events(ctx context.Context, body io.Reader) error {
 	for ev, err := range sse.Read(body) {
 		switch {
 		case errors.Is(err, sse.ErrTooLong):
 			return r.api.caller.NoAnswer(r.resp, err.Error())
+		case err != nil && r.finished && !r.truncates() && ctx.Err() == nil:
+			return r.finish() // all of it came; only the connection's own end did not
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
@@ -97,11 +99,14 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 			return err
 		}
 	}
-	if r.finished && r.form.EOFWithoutDone == "finish" {
+	if r.finished && !r.truncates() {
 		return r.finish()
 	}
 	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
 }
+
+// truncates reports whether a finish_reason of this host may stand at the end of an answer that was cut.
+func (r *reply) truncates() bool { return r.form.EOFWithoutDone == "error" }
 
 // event takes in the data of one event. Most are the chunk before with another text.
 func (r *reply) event(name string, data []byte) error {

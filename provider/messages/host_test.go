@@ -28,6 +28,7 @@ func TestHostFixtures(t *testing.T) {
 	for _, dialect := range []string{"deepseek", "minimax"} {
 		t.Run(dialect, func(t *testing.T) {
 			providertest.Run(t, providertest.Suite{
+				Over:   suite().Over,
 				Glob:   "testdata/" + dialect + "/*.txtar",
 				New:    func(rt http.RoundTripper) provider.Provider { return newHost(dialect, rt) },
 				Type:   "text/event-stream",

@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"bytes"
 	"flag"
 	"net/http"
 	"testing"
@@ -25,6 +26,7 @@ func suite() providertest.Suite {
 		New:    func(rt http.RoundTripper) provider.Provider { return newAPI(rt) },
 		Type:   "text/event-stream",
 		Split:  providertest.SplitBlankLines,
+		Over:   func(stream []byte) bool { return bytes.Contains(stream, []byte(`"stop_reason":"`)) },
 		Noise:  []byte(": comment\n\nevent: novelty\ndata: {\"type\":\"novelty\",\"index\":0}\n\n"),
 		Update: *update,
 	}

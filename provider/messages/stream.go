@@ -46,12 +46,14 @@ func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *rep
 	}
 }
 
-// events reads a stream to its message_stop.
+// events reads a stream to its message_stop, or to its end if a stop_reason came by then.
 func (r *reply) events(ctx context.Context, body io.Reader) error {
 	for ev, err := range sse.Read(body) {
 		switch {
 		case errors.Is(err, sse.ErrTooLong):
 			return r.api.caller.NoAnswer(r.resp, err.Error())
+		case err != nil && r.stop.Raw != "" && ctx.Err() == nil:
+			return r.finish() // all of it came; only the connection's own end did not
 		case err != nil:
 			return r.api.caller.Broken(ctx, r.resp, err)
 		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
@@ -67,6 +69,9 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 		if err != nil {
 			return err
 		}
+	}
+	if r.stop.Raw != "" {
+		return r.finish()
 	}
 	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
 }
