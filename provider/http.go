@@ -116,9 +116,11 @@ const (
 	Whole                // as one JSON value
 )
 
-// Form waits for the first byte of a 2xx answer and says how it comes, given the MIME type of the API's streams. What
+// Form waits for the first byte of a 2xx answer and says how it comes, given the MIME type of the API's streams. Where
+// the answer is not labelled as a stream, its first bytes decide, behind any white space: some hosts label a stream as
+// JSON, and some send blank lines while the model loads. alive is called for these, and its error ends the waiting. What
 // is neither a stream nor JSON is an error that says what it is. The body is to be read from the reader.
-func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string) (Form, io.Reader, error) {
+func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string, alive func() error) (Form, io.Reader, error) {
 	if e := encoded(resp); e != "" {
 		return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is %s-encoded, which was not asked for", clean(e, 40)))
 	}
@@ -135,21 +137,39 @@ func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string) 
 		return 0, nil, c.NoAnswer(resp, "the answer is empty")
 	case err != nil:
 		return 0, nil, c.Broken(ctx, resp, err)
+	case declared == streams && first[0] != '<':
+		return Streamed, body, nil
+	}
+	for err == nil && strings.IndexByte(" \t\r\n", first[0]) >= 0 {
+		if _, err = body.Discard(1); err == nil {
+			err = alive()
+		}
+		if err == nil {
+			first, err = body.Peek(1)
+		}
+	}
+	switch {
+	case err == ErrLeft:
+		return 0, nil, err
+	case err == io.EOF:
+		return 0, nil, c.Broken(ctx, resp, io.ErrUnexpectedEOF)
+	case err != nil:
+		return 0, nil, c.Broken(ctx, resp, err)
 	case first[0] == '<':
 		return 0, nil, c.NoAnswer(resp, "the answer is an HTML page: base_url does not lead to the API, or a proxy is in between")
-	case declared == streams:
-		return Streamed, body, nil
-	case first[0] == '{', first[0] == '[', declared == "application/json":
+	case first[0] == '{', first[0] == '[':
 		return Whole, body, nil
 	case streams == "text/event-stream" && eventStream(body):
 		return Streamed, body, nil
+	case declared == "application/json":
+		return Whole, body, nil // its reader says what is wrong with it
 	}
 	return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is of type %q", clean(declared, 100)))
 }
 
 // eventStream recognises a stream that does not say that it is one.
 func eventStream(body *bufio.Reader) bool {
-	for _, start := range []string{":", "id:", "data:", "event:", "retry:"} {
+	for _, start := range []string{"\uFEFF", ":", "id:", "data:", "event:", "retry:"} {
 		if begin, err := body.Peek(len(start)); err == nil && string(begin) == start {
 			return true
 		}

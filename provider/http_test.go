@@ -216,6 +216,12 @@ func TestForm(t *testing.T) {
 		{"stream", http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}, strings.NewReader("data: 1\n\n"), provider.Streamed, ""},
 		{"stream without a type", nil, strings.NewReader("event: x\ndata: 1\n\n"), provider.Streamed, ""},
 		{"stream of wrong type", http.Header{"Content-Type": {"text/plain"}}, strings.NewReader(": hi\n\n"), provider.Streamed, ""},
+		{"stream labelled as JSON", http.Header{"Content-Type": {"application/json"}}, strings.NewReader("data: 1\n\n"), provider.Streamed, ""},
+		{"stream labelled as JSON behind blank lines", http.Header{"Content-Type": {"application/json"}}, strings.NewReader("\r\n\n\nid: 1\ndata: 1\n\n"), provider.Streamed, ""},
+		{"stream without a type behind a blank line", nil, strings.NewReader("\n: hi\n\n"), provider.Streamed, ""},
+		{"stream with a byte order mark, labelled as JSON", http.Header{"Content-Type": {"application/json"}}, strings.NewReader("\uFEFFdata: 1\n\n"), provider.Streamed, ""},
+		{"JSON behind blank lines", nil, strings.NewReader(strings.Repeat("\n", 2000) + "{}"), provider.Whole, ""},
+		{"HTML behind a blank line", nil, strings.NewReader("\n<html>"), 0, "HTML page"},
 		{"stream cut at once", http.Header{"Content-Type": {"text/event-stream"}}, strings.NewReader(""), provider.Streamed, ""},
 		{"JSON", http.Header{"Content-Type": {"application/json"}}, strings.NewReader(" {}"), provider.Whole, ""},
 		{"JSON without a type", nil, strings.NewReader("{}"), provider.Whole, ""},
@@ -234,7 +240,7 @@ func TestForm(t *testing.T) {
 			}
 			test.header.Set("request-id", "req_7")
 			resp := &http.Response{StatusCode: 200, Header: test.header, Body: io.NopCloser(test.body)}
-			form, body, err := caller().Form(t.Context(), resp, "text/event-stream")
+			form, body, err := caller().Form(t.Context(), resp, "text/event-stream", func() error { return nil })
 			if test.errorHas == "" {
 				if err != nil || form != test.want || body == nil {
 					t.Fatalf("form %v, error %v; want %v", form, err, test.want)

@@ -27,7 +27,7 @@ const maxList = 16 << 20
 // JSON reads an answer that is one JSON value, and closes it.
 func (c *Caller) JSON(ctx context.Context, resp *http.Response) (gjson.Result, error) {
 	defer resp.Body.Close()
-	_, body, err := c.Form(ctx, resp, "application/json")
+	_, body, err := c.Form(ctx, resp, "application/json", func() error { return nil })
 	if err != nil {
 		return gjson.Result{}, err
 	}

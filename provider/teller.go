@@ -42,8 +42,8 @@ func (c *Caller) Answered(ctx context.Context, t *Teller, resp *http.Response, n
 			return 0, nil, err
 		}
 	}
-	form, body, err := c.Form(ctx, resp, streams)
-	return form, t.timed(body), err
+	resp.Body = t.timed(resp.Body)
+	return c.Form(ctx, resp, streams, t.Alive)
 }
 
 // Emit tells an event. The error is ErrLeft.
@@ -65,16 +65,16 @@ func (t *Teller) Alive() error {
 
 // timed is r, before each read of which t looks at the clock: what was told since the one before was told by then, and
 // reading is what takes its time. So a read that brings a hundred events costs one look.
-func (t *Teller) timed(r io.Reader) io.Reader { return &timed{r, t} }
+func (t *Teller) timed(r io.ReadCloser) io.ReadCloser { return &timed{r, t} }
 
 type timed struct {
-	in io.Reader
-	t  *Teller
+	io.ReadCloser
+	t *Teller
 }
 
 func (r *timed) Read(p []byte) (int, error) {
 	if r.t.told {
 		r.t.told, r.t.last = false, time.Now()
 	}
-	return r.in.Read(p)
+	return r.ReadCloser.Read(p)
 }

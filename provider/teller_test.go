@@ -3,6 +3,7 @@ package provider
 import (
 	"context"
 	"errors"
+	"io"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -55,7 +56,7 @@ func TestAliveOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
 		for range Exchange(t.Context(), func(_ context.Context, teller *Teller) error {
-			answer := teller.timed(slow{})
+			answer := teller.timed(io.NopCloser(slow{}))
 			for range 30 {
 				if err := teller.Alive(); err != nil {
 					return err
