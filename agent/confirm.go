@@ -52,6 +52,12 @@ func (s *state) question(c *toolCall) fact {
 		q.Parts, q.Grants, q.Limit, q.Actions = []tool.Part{}, []tool.Grant{}, limit, []session.Action{session.Deny}
 		q.Message += fmt.Sprintf(" The call has %d bytes; at most %d can be shown and approved, so it can only be denied.", size, limit)
 	}
+	if d := c.concern.Danger; d > tool.NoDanger {
+		q.Message += fmt.Sprintf(" Caution: %s.", c.concern.Why)
+		if d > tool.Broad && q.Limit == 0 { // no standing grant covers the next call
+			q.Grants, q.Actions = []tool.Grant{}, []session.Action{session.AllowOnce, session.Deny}
+		}
+	}
 	c.asked.Confirm = q
 	return fact{s.run.ID, nil, q}
 }
@@ -182,7 +188,11 @@ func (s *state) refusedBy(m tool.Mode) (facts []fact) {
 		return nil
 	}
 	for _, c := range s.run.round.calls {
-		if c.asked != nil && m.Rule(c.tool, tool.Ask) == tool.Deny {
+		if c.asked == nil {
+			continue
+		}
+		q := s.questionAbout(c)
+		if q.Mode = m; q.Rule() == tool.Deny {
 			facts = append(facts, s.refusal(c, ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))...)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -47,6 +48,11 @@ func (f *feed) grow(u *Update, ends []int) {
 func (f *feed) add(sub *Subscription) {
 	sub.begin(f.seq)
 	f.subs = append(f.subs, sub)
+}
+
+// canConfirm reports whether a client is there that can ask a person.
+func (f *feed) canConfirm() bool {
+	return slices.ContainsFunc(f.subs, func(sub *Subscription) bool { return sub.confirms.Load() && !sub.over() })
 }
 
 // prune lets go of subscriptions that their owners closed.
@@ -108,7 +114,8 @@ func weightOf(content provider.Blocks) (size int) {
 
 // Subscription is one client's view of a session's updates. One goroutine at a time reads it; Close is for any.
 type Subscription struct {
-	ready chan struct{} // has a token when Next should look
+	ready    chan struct{} // has a token when Next should look
+	confirms atomic.Bool   // see Confirms
 
 	mu        sync.Mutex // held for moments only; nobody waits while holding it
 	tell      func()     // that there is something where there was nothing
@@ -132,6 +139,10 @@ func (w waiting) weight() int {
 	}
 	return w.u.weight
 }
+
+// Confirms says that the subscriber can ask a person about a call. Calls that no rule may allow are refused at once while
+// no subscriber can.
+func (s *Subscription) Confirms() { s.confirms.Store(true) }
 
 func newSubscription() *Subscription {
 	s := &Subscription{ready: make(chan struct{}, 1)}

@@ -45,15 +45,16 @@ type round struct {
 // toolCall is one call of a round.
 type toolCall struct {
 	session.Call
-	index  int             // among the calls of its reply
-	tool   tool.Tool       // zero: the session has none of that name
-	told   bool            // people know of it
-	begun  time.Time       // zero: it was not begun
-	asked  *question       // nil: no person is asked
-	would  tool.Inspection // what it would do, if a person may be asked
-	output *output         // nil: no host runs it
-	stop   context.CancelFunc
-	done   bool
+	index   int             // among the calls of its reply
+	tool    tool.Tool       // zero: the session has none of that name
+	told    bool            // people know of it
+	begun   time.Time       // zero: it was not begun
+	asked   *question       // nil: no person is asked
+	concern tool.Concern    // what its host found in its arguments
+	would   tool.Inspection // what it would do, if a person may be asked
+	output  *output         // nil: no host runs it
+	stop    context.CancelFunc
+	done    bool
 }
 
 // runTools runs the calls of a whole reply side by side; facts are the end of that reply. It goes on in judge.
@@ -75,9 +76,9 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	}
 	r.round = rd
 	names, log := toolNames(s.view.Session.Tools), r.log
-	inspectors := s.inspectors(rd)
+	examine := s.examiners(rd)
 	s.calls.Go(func() { // ends soon after ctx; Close waits
-		faults, would := make([]string, len(rd.calls)), make([]tool.Inspection, len(rd.calls))
+		faults, found := make([]string, len(rd.calls)), make([]examined, len(rd.calls))
 		for i, c := range rd.calls {
 			if i >= maxCalls {
 				faults[i] = tooManyCalls
@@ -86,13 +87,13 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 			if faults[i] = guarded(log, c, names); twice[c.Number] {
 				faults[i] = "another call of this reply has the same id, so this one was not run"
 			}
-			if faults[i] == "" && inspectors[i] != nil {
-				would[i] = inspect(ctx, log, inspectors[i], c.ToolCall)
+			if faults[i] == "" && examine[i] != nil {
+				found[i], faults[i] = examine[i](ctx)
 			}
 		}
 		rd.news <- func() {
 			for i, c := range rd.calls {
-				c.would = would[i]
+				c.concern, c.would = found[i].concern, found[i].would
 			}
 			s.judge(faults)
 		}
@@ -131,35 +132,69 @@ func guarded(log *slog.Logger, c *toolCall, names string) (why string) {
 	return fault(c.ToolCall, c.tool, names)
 }
 
+// whole is the call with arguments: a model may leave out those of a tool that wants none.
+func (c *toolCall) whole() provider.ToolCall {
+	call := c.ToolCall
+	if len(call.Input) == 0 {
+		call.Input = json.RawMessage("{}")
+	}
+	return call
+}
+
 // inspectTime is how long people wait for what a host finds out of a call: an editor may have to be asked for the file.
 const inspectTime = 10 * time.Second
 
-// inspectors are who knows more of each call of a round about which a person may be asked, nil where nobody does.
-func (s *state) inspectors(rd *round) []tool.Inspector {
-	list := make([]tool.Inspector, len(rd.calls))
+// examined is what the host of a call found out about it.
+type examined struct {
+	concern tool.Concern
+	would   tool.Inspection
+}
+
+// examiners are what looks at each call of a round, nil for those whose host has nothing to say. They run on a goroutine of
+// their own, since hosts read files.
+func (s *state) examiners(rd *round) []func(context.Context) (examined, string) {
+	list := make([]func(context.Context) (examined, string), len(rd.calls))
 	for i, c := range rd.calls[:min(len(rd.calls), maxCalls)] {
-		if c.tool.Name == "" || tool.Decide(c.tool, s.cfg.Rules, s.view.Session.Rules) != tool.Ask {
+		if c.tool.Name == "" {
 			continue
 		}
-		list[i], _ = s.cfg.host(s.view.Session, c.tool).(tool.Inspector)
+		host := s.cfg.host(s.view.Session, c.tool)
+		examiner, _ := host.(tool.Examiner)
+		inspector, _ := host.(tool.Inspector)
+		if examiner == nil && inspector == nil {
+			continue
+		}
+		log, call, q := s.run.log, c.whole(), s.questionAbout(c)
+		list[i] = func(ctx context.Context) (examined, string) {
+			return examineCall(ctx, log, examiner, inspector, call, q)
+		}
 	}
 	return list
 }
 
-// inspect has a host say what a call would do. After a panic people see the arguments.
-func inspect(ctx context.Context, log *slog.Logger, host tool.Inspector, call provider.ToolCall) (would tool.Inspection) {
+// examineCall has a host say what is dangerous about a call, and what it would do if a person may be asked about it. A call
+// whose examination panics does not run. After a panic of the inspection people see the arguments.
+func examineCall(ctx context.Context, log *slog.Logger, examiner tool.Examiner, inspector tool.Inspector, call provider.ToolCall, q tool.Question) (found examined, why string) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
+	inspecting := false
 	defer func() {
 		if p := recover(); p != nil {
-			log.Error("panic in the inspection of a call", "ref", rand.Text()[:12], "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
-			would = tool.Inspection{}
+			ref := rand.Text()[:12]
+			log.Error("panic in the examination of a call", "ref", ref, "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
+			if !inspecting {
+				why = "the call cannot be examined by an internal error " + ref + ", so the tool was not run"
+			}
 		}
 	}()
-	if len(call.Input) == 0 {
-		call.Input = json.RawMessage("{}")
+	if examiner != nil {
+		found.concern = examiner.Examine(ctx, call)
+		q.Concern = found.concern
 	}
-	return host.Inspect(ctx, call)
+	if inspecting = true; inspector != nil && q.Rule() == tool.Ask {
+		found.would = inspector.Inspect(tool.WithConcern(ctx, found.concern), call)
+	}
+	return found, why
 }
 
 // fault says in the model's words why a call cannot be run, empty if it can.
@@ -190,17 +225,15 @@ func (s *state) judge(faults []string) {
 	var facts []fact
 	var run []*toolCall
 	for i, c := range rd.calls {
-		rule := tool.Decide(c.tool, s.cfg.Rules, s.view.Session.Rules)
-		if rule == tool.Ask && slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return g.Covers(c.tool, c.would) }) {
-			rule = tool.Allow
-		}
-		rule = s.view.Session.Mode.Rule(c.tool, rule)
+		rule := s.rule(c)
 		switch {
 		case faults[i] != "":
 			bad++
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, faults[i]))...)
 		case rule == tool.Deny:
-			facts = append(facts, s.answer(c, tool.Failed(c.ID, "this tool is not allowed here, so it was not run"))...)
+			facts = append(facts, s.answer(c, tool.Failed(c.ID, denial(c.concern)))...)
+		case rule == tool.Ask && c.concern.Danger > tool.NoDanger && !s.feed.canConfirm():
+			facts = append(facts, s.answer(c, tool.Failed(c.ID, c.concern.Why+"; this needs a person's approval, and no client that could ask one is connected, so the call was not run"))...)
 		case rule == tool.Ask:
 			facts = append(facts, s.question(c))
 		default:
@@ -216,6 +249,27 @@ func (s *state) judge(faults []string) {
 	}
 	s.launch(run...)
 	s.goOn()
+}
+
+// rule decides on a call that has passed the check of its arguments.
+func (s *state) rule(c *toolCall) tool.Rule {
+	q := s.questionAbout(c)
+	q.Concern = c.concern
+	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return g.Covers(c.tool, c.would) })
+	return q.Rule()
+}
+
+// questionAbout is what is known of a call before its host has looked at it.
+func (s *state) questionAbout(c *toolCall) tool.Question {
+	return tool.Question{Tool: c.tool, Operator: s.cfg.Rules, Session: s.view.Session.Rules, Mode: s.view.Session.Mode}
+}
+
+// denial tells the model why a rule refused its call.
+func denial(c tool.Concern) string {
+	if c.Danger == tool.Protected {
+		return c.Why + "; no tool may touch it, so the call was not run"
+	}
+	return "this tool is not allowed here, so it was not run"
 }
 
 // beginCall is what is kept and told of a call that is about to run.
@@ -258,12 +312,9 @@ func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
 
 // runOn runs a call on its host.
 func (s *state) runOn(host tool.Host, c *toolCall) {
-	rd, log, call := s.run.round, s.run.log, c.ToolCall
-	ctx, stop := context.WithCancel(rd.ctx)
+	rd, log, call := s.run.round, s.run.log, c.whole()
+	ctx, stop := context.WithCancel(tool.WithConcern(rd.ctx, c.concern))
 	c.stop, c.output = stop, &output{grew: rd.grew}
-	if len(call.Input) == 0 {
-		call.Input = json.RawMessage("{}")
-	}
 	s.calls.Go(func() { // a host returns soon after ctx ends; Close waits
 		defer stop()
 		var result provider.ToolResult

@@ -279,7 +279,9 @@ func acpLoad(ctx context.Context, c *client, p acpLoadParams, reply reply) error
 
 func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (snap agent.Snapshot, sub *agent.Subscription, err error) {
 	_, err = onAgent(ctx, c, id, func(a *agent.Agent) (struct{}, error) {
-		snap, sub, err = a.Attach(ctx, limit)
+		if snap, sub, err = a.Attach(ctx, limit); err == nil {
+			sub.Confirms() // each editor has to answer session/request_permission
+		}
 		return struct{}{}, err
 	})
 	return snap, sub, err

@@ -32,6 +32,9 @@ func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber,
 		} else {
 			snap, sub, err = a.Attach(ctx, limit)
 		}
+		if err == nil && c.confirms {
+			sub.Confirms()
+		}
 		return snap, err
 	})
 	return snap, func() { c.subscribe(id, snap.Seq, sub) }, err

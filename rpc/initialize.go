@@ -61,7 +61,7 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	if c.greeted {
 		return initializeResult{}, refuse("initialize was called before on this connection")
 	}
-	c.greeted = true
+	c.greeted, c.confirms = true, p.Capabilities.Confirm
 	c.name = characters(p.Client.Name, maxClientName)
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
 	result := initializeResult{

@@ -201,9 +201,10 @@ type client struct {
 	stream  *Stream
 	running sync.WaitGroup // late answers and pumps; they end with the stream's context, and serve waits for them
 
-	greeted bool                 // initialize was called
-	name    string               // that the client gave itself there
-	logins  map[string]*loginRun // the last one to each provider
+	greeted  bool                 // initialize was called
+	confirms bool                 // it said there that it can ask a person
+	name     string               // that the client gave itself there
+	logins   map[string]*loginRun // the last one to each provider
 
 	local     *Local       // nil: this connection is not the unix socket's
 	sameUser  bool         // it is, or is that of a client behind a door: what it asks for, its user could do without us

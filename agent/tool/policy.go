@@ -82,12 +82,41 @@ func (m *Mode) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not one of ask, edit, read", text)
 }
 
-// Rule is what the mode makes of a rule. What the rules deny stays denied.
-func (m Mode) Rule(t Tool, rule Rule) Rule {
+// Question is all that decides whether a call runs.
+type Question struct {
+	Tool     Tool
+	Concern  Concern // what the host found in the call's arguments
+	Operator Policy
+	Session  Policy
+	Granted  bool // a standing grant of a person covers the call
+	Mode     Mode
+}
+
+// Rule decides. What the operator and the session say comes first, see [Decide]. A concern makes the rule stricter; the
+// graver it is, the fewer standing words answer for a person:
+//
+//	danger     operator's allow   grant   tool mode edit
+//	none       runs               runs    runs
+//	broad      runs               runs    asks
+//	program    runs               asks    asks
+//	secret     asks               asks    asks
+//	protected  refused            refused refused
+func (q Question) Rule() Rule {
+	rule := Decide(q.Tool, q.Operator, q.Session)
+	danger := q.Concern.Danger
 	switch {
-	case m == ModeRead && t.Effect != Read:
+	case danger >= Protected:
 		return Deny
-	case m == ModeEdit && t.Effect == Edit && rule == Ask:
+	case danger >= Secret, danger > NoDanger && q.Operator.rule(q.Tool) != Allow:
+		rule = stricter(rule, Ask)
+	}
+	if rule == Ask && q.Granted && danger <= Broad {
+		rule = Allow
+	}
+	switch {
+	case q.Mode == ModeRead && q.Tool.Effect != Read:
+		return Deny
+	case q.Mode == ModeEdit && q.Tool.Effect == Edit && rule == Ask && danger == NoDanger:
 		return Allow
 	}
 	return rule

@@ -2,6 +2,8 @@ package tool
 
 import (
 	"encoding/json"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,5 +164,98 @@ func TestRule(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"names":{"x":"deny"},"effects":{"run":"ask"}}`), &p); err != nil {
 		t.Error(err)
+	}
+}
+
+// Each effect in each mode under each danger. The modes are a person's standing word: read must refuse all that is not known
+// to read, a tool without an effect too, and edit lets edits run that nothing else is dangerous about.
+func TestQuestion(t *testing.T) {
+	allow := Policy{Names: map[string]Rule{"t": Allow}}
+	for _, tt := range []struct {
+		name    string
+		effect  Effect
+		mode    Mode
+		danger  Danger
+		rules   Policy
+		granted bool
+		want    Rule
+	}{
+		{"reads", Read, ModeAsk, NoDanger, Policy{}, false, Allow},
+		{"edits", Edit, ModeAsk, NoDanger, Policy{}, false, Ask},
+		{"edits, granted", Edit, ModeAsk, NoDanger, Policy{}, true, Allow},
+		{"read mode, reads", Read, ModeRead, NoDanger, Policy{}, false, Allow},
+		{"read mode, edits", Edit, ModeRead, NoDanger, allow, true, Deny},
+		{"read mode, runs", Run, ModeRead, NoDanger, allow, true, Deny},
+		{"read mode, other", Other, ModeRead, NoDanger, allow, true, Deny},
+		{"read mode, not known", "", ModeRead, NoDanger, allow, true, Deny},
+		{"edit mode, edits", Edit, ModeEdit, NoDanger, Policy{}, false, Allow},
+		{"edit mode, runs", Run, ModeEdit, NoDanger, Policy{}, false, Ask},
+		{"edit mode, other", Other, ModeEdit, NoDanger, Policy{}, false, Ask},
+		{"edit mode, not known", "", ModeEdit, NoDanger, Policy{}, false, Ask},
+
+		{"broad, reads", Read, ModeAsk, Broad, Policy{}, false, Ask},
+		{"broad, allowed", Read, ModeAsk, Broad, allow, false, Allow},
+		{"broad, granted", Read, ModeAsk, Broad, Policy{}, true, Allow},
+		{"broad, edit mode", Edit, ModeEdit, Broad, Policy{}, false, Ask},
+		{"broad, read mode", Read, ModeRead, Broad, Policy{}, false, Ask},
+
+		{"program", Edit, ModeAsk, Program, Policy{}, false, Ask},
+		{"program, allowed", Edit, ModeAsk, Program, allow, false, Allow},
+		{"program, granted", Edit, ModeAsk, Program, Policy{}, true, Ask},
+		{"program, edit mode", Edit, ModeEdit, Program, Policy{}, false, Ask},
+
+		{"secret", Read, ModeAsk, Secret, Policy{}, false, Ask},
+		{"secret, allowed", Read, ModeAsk, Secret, allow, false, Ask},
+		{"secret, granted", Read, ModeAsk, Secret, allow, true, Ask},
+		{"secret, edit mode", Edit, ModeEdit, Secret, allow, true, Ask},
+		{"secret, read mode", Read, ModeRead, Secret, allow, true, Ask},
+		{"secret, denied", Read, ModeAsk, Secret, Policy{Names: map[string]Rule{"t": Deny}}, true, Deny},
+
+		{"protected", Read, ModeAsk, Protected, allow, true, Deny},
+		{"protected, edit mode", Edit, ModeEdit, Protected, allow, true, Deny},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			q := Question{Tool: Tool{Tool: provider.Tool{Name: "t"}, Host: Builtin, Effect: tt.effect}, Concern: Concern{Danger: tt.danger},
+				Operator: tt.rules, Granted: tt.granted, Mode: tt.mode}
+			if got := q.Rule(); got != tt.want {
+				t.Errorf("got %s, want %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestCovers(t *testing.T) {
+	key, env := Concern{Danger: Secret, Place: ".ssh"}, Concern{Danger: Secret, Place: ".env*"}
+	for _, tt := range []struct {
+		decided, found Concern
+		want           bool
+	}{
+		{Concern{}, Concern{}, true}, {Concern{}, Concern{Danger: Broad}, true}, {key, key, true},
+		{Concern{}, key, false}, {env, key, false}, {Concern{Danger: Broad}, key, false}, {key, Concern{Danger: Protected, Place: ".ssh"}, false},
+		{Concern{Danger: Protected}, Concern{Danger: Protected}, false}, {Concern{}, Concern{Danger: Program}, false},
+	} {
+		if got := tt.decided.Covers(tt.found); got != tt.want {
+			t.Errorf("%+v covers %+v: %v", tt.decided, tt.found, got)
+		}
+	}
+}
+
+// A program that a tool runs gets the variables that are listed, and no other: names say nothing of what is a secret.
+func TestEnviron(t *testing.T) {
+	for _, name := range []string{"ANTHROPIC_API_KEY", "GITHUB_TOKEN", "HF_TOKEN", "AWS_SESSION_TOKEN", "NPM_TOKEN", "SSH_AUTH_SOCK", "DATABASE_URL",
+		"THINKD_TOKEN", "PGPASSWORD", "PATHS", "HOMEX", "LD_PRELOAD", "HTTP_PROXY"} {
+		t.Setenv(name, "secret of "+name)
+	}
+	t.Setenv("WANTED", "passed")
+	got := Environ([]string{"WANTED"}, map[string]string{"OWN": "own"})
+	for _, variable := range got {
+		if strings.Contains(variable, "secret of") {
+			t.Errorf("a child gets %s", variable)
+		}
+	}
+	for _, want := range []string{"WANTED=passed", "OWN=own", "PATH=" + os.Getenv("PATH")} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q lacks %s", got, want)
+		}
 	}
 }

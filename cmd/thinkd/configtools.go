@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/guard"
 )
 
 // toolsConfig says which calls of tools run, which ask a person, and which are refused.
@@ -15,6 +16,15 @@ type toolsConfig struct {
 	ConfirmTime time.Duration // until silence is a no
 	Builtin     bool          // the built-in ones are in sessions whose clients name none
 	PassEnv     []string      // variables that programs of tools get besides the usual ones
+	Files       guardedFiles
+}
+
+// guardedFiles are the operator's additions to the built-in lists of package guard.
+type guardedFiles struct {
+	Protected []string `toml:"protected"`
+	Secret    []string `toml:"secret"`
+	Program   []string `toml:"program"`
+	Open      []string `toml:"open"`
 }
 
 // fileTools is [tools] as written.
@@ -24,10 +34,21 @@ type fileTools struct {
 	ConfirmTime any               `toml:"confirm_time"` // see parseTime
 	Names       map[string]string `toml:"names"`
 	Effects     map[string]string `toml:"effects"`
+	Files       guardedFiles      `toml:"files"`
 }
 
 func (src *source) tools(f fileTools) (toolsConfig, error) {
-	c := toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: f.Builtin, PassEnv: f.PassEnv}
+	c := toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: f.Builtin, PassEnv: f.PassEnv, Files: f.Files}
+	for _, list := range []struct {
+		key   string
+		paths []string
+	}{{"protected", f.Files.Protected}, {"secret", f.Files.Secret}, {"program", f.Files.Program}, {"open", f.Files.Open}} {
+		for _, path := range list.paths {
+			if err := guard.CheckPath(path); err != nil {
+				return c, src.errorf("tools.files."+list.key, "%w", err)
+			}
+		}
+	}
 	for _, name := range f.PassEnv {
 		if name == "" || !variableName().MatchString(name) {
 			return c, src.errorf("tools.pass_env", "wants names of environment variables")

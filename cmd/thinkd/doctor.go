@@ -19,8 +19,9 @@ func (p *program) doctorCommand() *cobra.Command {
 	var check, compact bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the config, which keys are there, and the store",
+		Short: "Check the config, the keys and the store, and tell what is protected",
 		Long: `Check the config, which keys are there, and the store: every page, record and entry.
+Tell what is protected from models and tools on this machine, and what is not.
 A store that is in use is left alone, or checked in a copy that is made for that.
 A store that is damaged is never changed.`,
 		Args: cobra.NoArgs,
@@ -30,6 +31,7 @@ A store that is damaged is never changed.`,
 			}
 			well := p.checkConfig()
 			well = p.checkSettings() && well
+			p.tellProtection()
 			well = p.checkStore(cmd.Context(), check) && well
 			if !well {
 				return errSaid

@@ -18,7 +18,8 @@ var allowed = map[string][]string{
 	"provider/login":        {"provider"},
 	"provider/ollama":       {"provider", "provider/sse", "provider/thinktag"},
 	"agent/tool":            {"provider"},
-	"agent/tool/builtin":    {"agent/tool", "provider"},
+	"agent/tool/guard":      {"agent/tool"},
+	"agent/tool/builtin":    {"agent/tool", "agent/tool/guard", "provider"},
 	"agent/tool/mcp":        {"agent/tool", "provider"},
 	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
 	"agent":                 {"agent/tool", "provider", "registry", "session"},

@@ -110,12 +110,17 @@ func (s *socket) Close() error {
 	return err
 }
 
+// socketFolder is where sockets lie whose data directory has too long a path.
+func socketFolder(getenv func(string) string) string {
+	if base := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
+		return filepath.Join(base, "thinkd")
+	}
+	return filepath.Join(os.TempDir(), fmt.Sprintf("thinkd-%d", os.Getuid()))
+}
+
 // privateDir is a directory with a short path that nobody else can look into.
 func privateDir(getenv func(string) string) (string, error) {
-	dir := filepath.Join(os.TempDir(), fmt.Sprintf("thinkd-%d", os.Getuid()))
-	if base := getenv("XDG_RUNTIME_DIR"); filepath.IsAbs(base) {
-		dir = filepath.Join(base, "thinkd")
-	}
+	dir := socketFolder(getenv)
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return "", err
 	}

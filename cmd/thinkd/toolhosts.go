@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
+	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -26,8 +27,8 @@ type toolHosts struct {
 	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(c.Tools.PassEnv), offered: make(map[session.ID][]tool.Host)}
+func openToolHosts(c config, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
+	t := &toolHosts{log: log, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files}), offered: make(map[session.ID][]tool.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}

@@ -2,7 +2,8 @@
 //
 // [Tools] are those of the daemon; [Tools.In] makes the [Host] of a session, which works in a [Place]: the session's
 // folders. No path leads out of them, by whatever links: the system's own calls for rooted access see to that. What is
-// no plain file is refused, and so is what is too large. The command that run starts is not bound to the folders: it is
+// no plain file is refused, and so is what is too large, and so are the files that a [guard.Guard] has unless the call was
+// approved for them. The command that run starts is not bound to the folders: it is
 // a program of the user's, which is why it has an effect of its own to decide on.
 //
 // An editor can stand in for the disk and for running programs, see [Files] and [Terminal].
@@ -11,12 +12,15 @@ package builtin
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -59,22 +63,67 @@ type Place struct {
 
 // Tools are the tools of a daemon. They are safe for concurrent use.
 type Tools struct {
-	passEnv []string
-	edits   locks
+	config Config
+	edits  locks
 }
 
-// New makes the tools. Commands get the daemon's variables that are named in passEnv besides the usual ones.
-func New(passEnv []string) *Tools {
-	return &Tools{passEnv: passEnv, edits: locks{held: make(map[string]*lock)}}
+// Config is what [Tools] are made of.
+type Config struct {
+	PassEnv []string     // variables of the daemon that commands get besides the usual ones
+	Guard   *guard.Guard // of files; nil: the built-in lists
+}
+
+// New makes the tools.
+func New(c Config) *Tools {
+	if c.Guard == nil {
+		c.Guard = guard.New(guard.Config{})
+	}
+	return &Tools{config: c, edits: locks{held: make(map[string]*lock)}}
 }
 
 // In is who runs the tools at a place. It holds nothing open.
 func (t *Tools) In(p Place) *Host { return &Host{tools: t, place: p} }
 
-// Host runs the tools at a place. It implements [tool.Host].
+// Host runs the tools at a place. It implements [tool.Host] and [tool.Examiner].
 type Host struct {
 	tools *Tools
 	place Place
+
+	look    *guard.Look  // of a call that runs
+	decided tool.Concern // what it was decided on
+}
+
+// with is the host for one call.
+func (h *Host) with(effect tool.Effect, decided tool.Concern) *Host {
+	return &Host{h.tools, h.place, h.tools.config.Guard.Look(effect == tool.Edit), decided}
+}
+
+// Examine judges the path that a call names: whether it is guarded, and whether the session's folder is too broad to be
+// read without approval. The call itself judges again what it opens.
+func (h *Host) Examine(_ context.Context, call provider.ToolCall) tool.Concern {
+	i := slices.IndexFunc(table, func(e entry) bool { return e.Name == call.Name })
+	var p struct {
+		Path string `json:"path"`
+	}
+	if i < 0 || json.Unmarshal(call.Input, &p) != nil {
+		return tool.Concern{} // Run says what is wrong
+	}
+	h = h.with(table[i].Effect, tool.Concern{})
+	s, err := h.at(p.Path)
+	if err != nil {
+		return tool.Concern{}
+	}
+	defer s.Close()
+	if _, err := s.Stat(s.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return tool.Concern{}
+	}
+	found, err := h.look.Path(s.path())
+	if err == nil && found.Danger == tool.NoDanger && table[i].Effect != tool.Run {
+		if why := h.tools.config.Guard.Broad(s.Root.Name()); why != "" {
+			return tool.Concern{Danger: tool.Broad, Place: s.Root.Name(), Why: why}
+		}
+	}
+	return found
 }
 
 // Name is [Name].
@@ -109,7 +158,7 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 	if i < 0 {
 		return tool.Failed(call.ID, "there is no such tool any more")
 	}
-	text, failed, err := table[i].run(ctx, h, call.Input, progress)
+	text, failed, err := table[i].run(ctx, h.with(table[i].Effect, tool.DecidedOn(ctx)), call.Input, progress)
 	if err != nil {
 		return tool.Failed(call.ID, err.Error())
 	}

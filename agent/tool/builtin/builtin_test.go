@@ -37,7 +37,7 @@ func at(t *testing.T, files map[string]string) (*Host, string) {
 			t.Fatal(err)
 		}
 	}
-	return New(nil).In(Place{Roots: []string{dir}}), dir
+	return New(Config{PassEnv: nil}).In(Place{Roots: []string{dir}}), dir
 }
 
 // call runs a tool; its arguments are a map. A result that failed begins with "failed: ".
@@ -88,7 +88,7 @@ func TestDefinitions(t *testing.T) {
 		t.Error(d)
 	}
 	for _, roots := range [][]string{nil, {"relative"}, {filepath.Join(t.TempDir(), "none")}} {
-		if _, err := New(nil).In(Place{Roots: roots}).Tools(t.Context()); err == nil {
+		if _, err := New(Config{PassEnv: nil}).In(Place{Roots: roots}).Tools(t.Context()); err == nil {
 			t.Errorf("%v: there are tools", roots)
 		}
 	}
@@ -394,7 +394,7 @@ func TestEditor(t *testing.T) {
 	}
 	file := filepath.Join(dir, "a.txt")
 	b := &buffers{text: map[string]string{file: "not saved"}}
-	h := New(nil).In(Place{Roots: []string{dir}, Files: b, Terminal: b})
+	h := New(Config{PassEnv: nil}).In(Place{Roots: []string{dir}, Files: b, Terminal: b})
 	if got := call(t, h, "read_file", in{"path": "a.txt"}); got != "not saved" {
 		t.Errorf("read: %q", got)
 	}

@@ -43,6 +43,9 @@ func readFile(ctx context.Context, h *Host, p readParams) (string, error) {
 		if _, err := s.plain(); err != nil && !errors.Is(err, fs.ErrNotExist) { // a buffer may have no file yet
 			return "", err
 		}
+		if err := s.admitted(); err != nil {
+			return "", err
+		}
 		text, err := h.place.Files.Read(ctx, s.path())
 		if err != nil {
 			return "", s.refused(err)
@@ -254,6 +257,10 @@ func (h *Host) lock(ctx context.Context, path string) (spot, func(), error) {
 	if err != nil {
 		return spot{}, nil, err
 	}
+	if err := s.admitted(); err != nil {
+		s.Close()
+		return spot{}, nil, err
+	}
 	release, err := h.tools.edits.take(ctx, s.path())
 	if err != nil {
 		s.Close()
@@ -347,21 +354,43 @@ func (s spot) reachable() error {
 }
 
 func (s spot) overwrite(text string) error {
-	f, err := s.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|nonblocking, 0o666)
+	f, err := s.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|nonblocking, 0o666)
 	if err != nil {
 		return s.refused(err)
 	}
-	_, err = f.WriteString(text)
+	info, err := f.Stat()
+	if err == nil {
+		err = s.holds(info)
+	}
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = f.WriteString(text)
+	}
 	if err = errors.Join(err, f.Close()); err != nil {
 		return s.refused(err)
 	}
 	return nil
 }
 
-// replace puts a new file in the old one's place.
+// replace puts a new file in the old one's place. It works in the folder that it has opened and judged, wherever that is
+// moved meanwhile.
 func (s spot) replace(text string, mode fs.FileMode) error {
-	beside := filepath.Join(filepath.Dir(s.name), ".thinkd-"+rand.Text())
-	f, err := s.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	dir, err := s.OpenRoot(filepath.Dir(s.name))
+	if err != nil {
+		return s.refused(err)
+	}
+	defer dir.Close()
+	info, err := dir.Stat(".")
+	if err != nil {
+		return s.refused(err)
+	}
+	if err := (spot{s.Root, s.host, filepath.Dir(s.name), s.given}).holds(info); err != nil {
+		return err
+	}
+	fresh, name := ".thinkd-"+rand.Text(), filepath.Base(s.name)
+	f, err := dir.OpenFile(fresh, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return s.refused(err)
 	}
@@ -371,10 +400,10 @@ func (s spot) replace(text string, mode fs.FileMode) error {
 	}
 	err = errors.Join(err, f.Close())
 	if err == nil {
-		err = s.Rename(beside, s.name)
+		err = dir.Rename(fresh, name)
 	}
 	if err != nil {
-		return s.refused(errors.Join(err, s.Remove(beside)))
+		return s.refused(errors.Join(err, dir.Remove(fresh)))
 	}
 	return nil
 }

@@ -106,7 +106,7 @@ func (stuck) Write(context.Context, string, string) error { return errors.New("n
 // An editor that does not answer leaves people with the edits as they are.
 func TestInspectEnds(t *testing.T) {
 	dir := t.TempDir()
-	h := New(nil).In(Place{Roots: []string{dir}, Files: stuck{}})
+	h := New(Config{}).In(Place{Roots: []string{dir}, Files: stuck{}})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	got := h.Inspect(ctx, provider.ToolCall{Name: "edit_file", Input: json.RawMessage(`{"path":"a","edits":[{"old_text":"x","new_text":"y"}]}`)})

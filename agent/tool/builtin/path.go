@@ -9,11 +9,14 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/thinkd/thinkd/agent/tool"
 )
 
 // spot is a path of a place: a name below a root that is open.
 type spot struct {
 	*os.Root
+	host  *Host
 	name  string // local, in the system's form
 	given string // as the model wrote it
 }
@@ -43,7 +46,7 @@ func (h *Host) at(path string) (spot, error) {
 	if err != nil {
 		return spot{}, fmt.Errorf("the session's folder is not there any more")
 	}
-	return spot{r, name, given}, nil
+	return spot{r, h, name, given}, nil
 }
 
 // below finds the root that an absolute path is in, by the root's name or by that of what it is a link to.
@@ -103,7 +106,37 @@ func (s spot) plain() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// open opens a plain file for reading. It does not wait, though the file be another one since it was looked at.
+// admitted reports whether the call may touch the path, by the names on the way there.
+func (s spot) admitted() error {
+	c, err := s.host.look.Path(s.path())
+	if err != nil {
+		return s.refused(err)
+	}
+	return s.host.admit(c)
+}
+
+// holds reports whether the call may touch a file or folder that it has opened by the path.
+func (s spot) holds(info fs.FileInfo) error {
+	c, err := s.host.look.Opened(info, s.path())
+	if err != nil {
+		return s.refused(err)
+	}
+	return s.host.admit(c)
+}
+
+// admit reports whether the call was decided on a concern.
+func (h *Host) admit(c tool.Concern) error {
+	switch {
+	case h.decided.Covers(c):
+		return nil
+	case c.Danger == tool.Protected:
+		return fmt.Errorf("%s; no tool may touch it", c.Why)
+	}
+	return fmt.Errorf("%s; this call was not approved for it", c.Why)
+}
+
+// open opens a plain file for reading, and judges what it opened. It does not wait, though the file be another one since it
+// was looked at.
 func (s spot) open() (*os.File, error) {
 	if _, err := s.plain(); err != nil {
 		return nil, err
@@ -112,9 +145,14 @@ func (s spot) open() (*os.File, error) {
 	if err != nil {
 		return nil, s.refused(err)
 	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
 		f.Close()
 		return nil, fmt.Errorf("%s is no plain file", s.given)
+	}
+	if err := s.holds(info); err != nil {
+		f.Close()
+		return nil, err
 	}
 	return f, nil
 }

@@ -40,6 +40,9 @@ func run(ctx context.Context, h *Host, p runParams, progress func(string)) (stri
 	} else if !info.IsDir() {
 		return "", false, fmt.Errorf("%s is no folder", p.Path)
 	}
+	if err := s.admitted(); err != nil {
+		return "", false, err
+	}
 	limit := usualTime
 	if p.Seconds > 0 {
 		limit = min(time.Duration(p.Seconds)*time.Second, maxTime)
@@ -87,7 +90,7 @@ func Shell(line string) []string {
 func (t *Tools) run(ctx context.Context, c Command, progress func(string)) (Exit, error) {
 	program := Shell(c.Line)
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.passEnv, map[string]string{"TERM": "dumb"})
+	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.config.PassEnv, map[string]string{"TERM": "dumb"})
 	out := &output{progress: progress}
 	cmd.Stdout, cmd.Stderr = out, out // the same one: the library then makes one pipe, which keeps their order
 	tool.Group(cmd)

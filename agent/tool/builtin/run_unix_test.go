@@ -35,7 +35,7 @@ func TestRun(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-not-for-commands")
 	t.Setenv("WANTED", "passed")
 	h, dir := at(t, map[string]string{"sub/x": ""})
-	h.tools.passEnv = []string{"WANTED"}
+	h.tools.config.PassEnv = []string{"WANTED"}
 	for _, tt := range []struct {
 		input in
 		want  string

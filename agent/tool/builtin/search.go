@@ -46,6 +46,9 @@ func list(ctx context.Context, h *Host, p listParams) (string, error) {
 	n := 0
 	w := walk{spot: s, all: !p.Deep}
 	err = w.run(ctx, func(e found) error {
+		if !w.admits(e) {
+			return nil
+		}
 		if n++; n > maxEntries {
 			return errEnough
 		}
@@ -66,10 +69,10 @@ func list(ctx context.Context, h *Host, p listParams) (string, error) {
 		fmt.Fprintf(&out, "[there are more than %d; list a folder of it]\n", maxEntries)
 	case err != nil:
 		return "", err
-	case n == 0:
+	case n == 0 && w.skipped == 0:
 		return "[the folder is empty]", nil
 	}
-	return out.String(), nil
+	return out.String() + w.leftOut(), nil
 }
 
 type searchParams struct {
@@ -101,9 +104,9 @@ func search(ctx context.Context, h *Host, p searchParams) (string, error) {
 		if !e.Type().IsRegular() || p.Glob != "" && !globbed(p.Glob, e.path) {
 			return nil
 		}
-		f, err := spot{s.Root, filepath.FromSlash(e.path), e.path}.open()
-		if err != nil {
-			return nil // it went away meanwhile, or is another's
+		f, err := w.open(e)
+		if f == nil || err != nil {
+			return err
 		}
 		defer f.Close()
 		return matches.in(ctx, f, e.path)
@@ -114,9 +117,9 @@ func search(ctx context.Context, h *Host, p searchParams) (string, error) {
 	case err != nil:
 		return "", err
 	case matches.n == 0:
-		return "[nothing was found]", nil
+		return "[nothing was found]" + w.leftOut(), nil
 	}
-	return matches.out.String(), nil
+	return matches.out.String() + w.leftOut(), nil
 }
 
 // globbed reports whether a path fits; a pattern without folders fits in any.
@@ -173,17 +176,21 @@ func shown(line []byte) string {
 }
 
 // walk goes through a folder and what is below, in the order of names. It follows no link, and leaves out what
-// .gitignore files name, the root's own first.
+// .gitignore files name, the root's own first, and what is guarded. Each folder is opened in the one above it that was
+// judged, so that no folder that is moved meanwhile leads elsewhere.
 type walk struct {
 	spot
-	all  bool   // the folder alone, with all that is in it
-	base string // what the paths that are found begin with, if the walk began at a folder
+	all     bool   // the folder alone, with all that is in it
+	base    string // what the paths that are found begin with, if the walk began at a folder
+	real    string // the root's path without links
+	skipped int    // entries that are guarded
 }
 
 // found is an entry of a folder. Its path is the one below the root, with slashes.
 type found struct {
 	fs.DirEntry
 	path string
+	dir  *os.Root // that it is in; nil: it is where the walk began
 }
 
 func (w *walk) run(ctx context.Context, visit func(found) error) error {
@@ -195,7 +202,21 @@ func (w *walk) run(ctx context.Context, visit func(found) error) error {
 		if w.all {
 			return fmt.Errorf("%s is no folder", w.given)
 		}
-		return visit(found{fs.FileInfoToDirEntry(info), filepath.ToSlash(w.name)})
+		return visit(found{fs.FileInfoToDirEntry(info), filepath.ToSlash(w.name), nil})
+	}
+	if w.real, err = filepath.EvalSymlinks(w.path()); err != nil {
+		return w.refused(err)
+	}
+	top, err := w.OpenRoot(w.name)
+	if err != nil {
+		return w.refused(err)
+	}
+	defer top.Close()
+	if info, err = top.Stat("."); err != nil {
+		return w.refused(err)
+	}
+	if err := w.holds(info); err != nil {
+		return err
 	}
 	dir := filepath.ToSlash(w.name)
 	if dir != "." {
@@ -205,21 +226,60 @@ func (w *walk) run(ctx context.Context, visit func(found) error) error {
 	if !w.all { // those of the folders above, up to the root
 		for above := dir; above != "."; {
 			above = path.Dir(above)
-			rules[above] = w.ignored(above)
+			rules[above] = ignored(w.Root, path.Join(above, ".gitignore"))
 		}
 	}
-	return w.folder(ctx, dir, rules, visit)
+	return w.folder(ctx, top, dir, rules, visit)
 }
 
-func (w *walk) folder(ctx context.Context, dir string, rules map[string]ignore, visit func(found) error) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// guarded reports whether an entry is to be left out, and counts it.
+func (w *walk) guarded(info fs.FileInfo, p string) bool {
+	at := filepath.Join(w.real, filepath.FromSlash(strings.TrimPrefix(p, w.base)))
+	if w.host.decided.Covers(w.host.look.Entry(info, at)) {
+		return false
 	}
-	f, err := w.OpenFile(filepath.FromSlash(dir), os.O_RDONLY|nonblocking, 0)
+	w.skipped++
+	return true
+}
+
+// admits reports whether an entry may be named. Folders have been judged when they were opened.
+func (w *walk) admits(e found) bool {
+	if e.IsDir() && !w.all {
+		return true
+	}
+	info, err := e.dir.Lstat(e.Name())
+	return err == nil && !w.guarded(info, e.path)
+}
+
+// open opens a plain file; nil: it went away meanwhile, is another's, or is guarded.
+func (w *walk) open(e found) (*os.File, error) {
+	if e.dir == nil {
+		return w.spot.open()
+	}
+	f, err := e.dir.OpenFile(e.Name(), os.O_RDONLY|nonblocking, 0)
 	if err != nil {
-		if path.Clean(filepath.ToSlash(w.name)) != dir {
-			return nil // it went away meanwhile, or is another's
-		}
+		return nil, nil
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || w.guarded(info, e.path) {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// leftOut tells the model what it was not shown.
+func (w *walk) leftOut() string {
+	if w.skipped == 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n[%d secret or protected places are left out; a secret one can be read by its path, if a person approves]\n", w.skipped)
+}
+
+// folder walks an open folder that was judged.
+func (w *walk) folder(ctx context.Context, r *os.Root, dir string, rules map[string]ignore, visit func(found) error) error {
+	f, err := r.Open(".")
+	if err != nil {
 		return w.refused(err)
 	}
 	entries, err := f.ReadDir(-1)
@@ -228,34 +288,57 @@ func (w *walk) folder(ctx context.Context, dir string, rules map[string]ignore, 
 	}
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	if !w.all {
-		rules[dir] = w.ignored(dir)
+		rules[dir] = ignored(r, ".gitignore")
 		defer delete(rules, dir)
 	}
 	for _, e := range entries {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		p := path.Join(dir, e.Name())
 		if !w.all && (e.Name() == ".git" || hidden(rules, p, e.IsDir())) {
 			continue
 		}
-		if err := visit(found{e, p}); err != nil {
-			return err
-		}
-		if e.IsDir() && !w.all {
-			if err := w.folder(ctx, p, rules, visit); err != nil {
+		if !e.IsDir() || w.all {
+			if err := visit(found{e, p, r}); err != nil {
 				return err
 			}
+			continue
+		}
+		if err := w.enter(ctx, found{e, p, r}, rules, visit); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// ignored is the .gitignore of a folder; without one that can be read, nothing is ignored.
-func (w *walk) ignored(dir string) ignore {
-	name := path.Join(dir, ".gitignore")
-	f, err := spot{w.Root, filepath.FromSlash(name), name}.open()
+// enter judges a folder and walks it. One that went away meanwhile, or is another's, is named and not walked.
+func (w *walk) enter(ctx context.Context, e found, rules map[string]ignore, visit func(found) error) error {
+	r, err := e.dir.OpenRoot(e.Name())
+	if err != nil {
+		return visit(e)
+	}
+	defer r.Close()
+	info, err := r.Stat(".")
+	if err != nil || w.guarded(info, e.path) {
+		return nil
+	}
+	if err := visit(e); err != nil {
+		return err
+	}
+	return w.folder(ctx, r, e.path, rules, visit)
+}
+
+// ignored reads a .gitignore; without one that can be read, nothing is ignored.
+func ignored(r *os.Root, name string) ignore {
+	f, err := r.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblocking, 0)
 	if err != nil {
 		return nil
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
 	text, err := io.ReadAll(io.LimitReader(f, maxIgnore))
 	if err != nil {
 		return nil

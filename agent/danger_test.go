@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session"
+)
+
+// examiner is a host that finds a danger in arguments, which name it.
+type examiner struct {
+	host
+	decided []tool.Concern // of the calls that ran
+}
+
+var dangers = map[string]tool.Danger{"broad": tool.Broad, "program": tool.Program, "secret": tool.Secret, "protected": tool.Protected}
+
+func (h *examiner) Examine(_ context.Context, call provider.ToolCall) tool.Concern {
+	var in struct{ At string }
+	if err := json.Unmarshal(call.Input, &in); err != nil {
+		panic(err)
+	}
+	return tool.Concern{Danger: dangers[in.At], Place: in.At, Why: in.At + " is a place"}
+}
+
+func (h *examiner) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
+	h.decided = append(h.decided, tool.DecidedOn(ctx))
+	return h.host.Run(ctx, call, progress)
+}
+
+func examinerBench(t *testing.T, rules tool.Policy, scripts ...script) (*bench, session.ID, *examiner) {
+	t.Helper()
+	h := &examiner{host: host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }}}
+	b, id := toolBench(t, &h.host, scripts...)
+	b.cfg.Rules, b.cfg.Hosts = rules, func(session.Session) []tool.Host { return []tool.Host{h} }
+	b.group.Close()
+	b.start()
+	return b, id, h
+}
+
+// A call that only a person can allow is refused at once where no client can ask one, whatever the rules say.
+func TestHostileNobodyToAsk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		allow := tool.Policy{Names: map[string]tool.Rule{"look": tool.Allow}}
+		b, id, h := examinerBench(t, allow, calls("a", `{"at":"secret"}`, `{"at":"protected"}`, `{"at":"broad"}`))
+		defer b.close()
+		if _, err := b.agent(id).Subscribe(t.Context()); err != nil { // a client that says nothing of confirming
+			t.Fatal(err)
+		}
+		begun := time.Now()
+		e := b.turn(id, "Look around.")
+		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "time", time.Since(begun), time.Duration(0))
+		got := b.results()
+		if len(got) != 3 || !strings.Contains(got[0], "no client that could ask one is connected") || !strings.Contains(got[1], "no tool may touch it") || got[2] != "a2 done" {
+			t.Errorf("%q", got)
+		}
+		check(t, "runs", h.runs.Load(), int64(1))
+	})
+}
+
+// A person is asked about each call that touches a secret place, also after the tool was allowed for the session, and has no
+// action that would allow the next one.
+func TestHostileSecretAsksEachTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		allow := tool.Policy{Names: map[string]tool.Rule{"look": tool.Allow}}
+		b, id, h := examinerBench(t, allow, calls("a", `{"at":"secret"}`), calls("b", `{"at":"secret"}`))
+		defer b.close()
+		a := b.agent(id)
+		sub, err := a.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub.Confirms()
+		asked := 0
+		done := testgo.Go(t, func() { // ends with the turn
+			for {
+				u, err := sub.Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				switch e := u.Event.(type) {
+				case Confirm:
+					asked++
+					check(t, "runs before the answer", h.runs.Load(), int64(asked-1))
+					check(t, "actions", e.Actions, []session.Action{session.AllowOnce, session.Deny})
+					if !strings.Contains(e.Message, "secret is a place") {
+						t.Errorf("the question does not say why: %q", e.Message)
+					}
+					if ok, err := a.Answer(t.Context(), e.ID, Ruling{Action: session.AllowOnce, Client: "me"}); !ok || err != nil {
+						t.Errorf("%v, %v", ok, err)
+					}
+				case TurnEnd:
+					return
+				}
+			}
+		})
+		b.turn(id, "Look around.")
+		<-done
+		check(t, "questions", asked, 2)
+		check(t, "decided on", h.decided, []tool.Concern{{Danger: tool.Secret, Place: "secret", Why: "secret is a place"}, {Danger: tool.Secret, Place: "secret", Why: "secret is a place"}})
+	})
+}
+
+// slow is a store that gives all other goroutines the time to do what they can before it stores.
+type slow struct {
+	session.Store
+	storing func(session.Entry)
+}
+
+func (s slow) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
+	synctest.Wait()
+	for _, e := range entries {
+		s.storing(e)
+	}
+	return s.Store.Append(ctx, id, entries...)
+}
+
+// No tool runs before its start is stored, nor before the approval is: after a crash a call that ran must not look as if it
+// never had.
+func TestHostileApprovalIsStoredFirst(t *testing.T) {
+	for _, asks := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			at := `{"at":"broad"}`
+			if !asks {
+				at = `{}`
+			}
+			b, id, h := examinerBench(t, tool.Policy{}, calls("a", at))
+			defer b.close()
+			starts, verdicts := 0, 0
+			b.cfg.Store = slow{b.store, func(e session.Entry) {
+				switch e.Body.(type) {
+				case session.ToolStart:
+					starts++
+					check(t, "runs before the start is stored", h.runs.Load(), int64(0))
+				case session.Verdict:
+					verdicts++
+					check(t, "runs before the approval is stored", h.runs.Load(), int64(0))
+				}
+			}}
+			b.group.Close()
+			b.start()
+			a := b.agent(id)
+			sub, err := a.Subscribe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub.Confirms()
+			if _, err := a.Prompt(t.Context(), text("Look around.")); err != nil {
+				t.Fatal(err)
+			}
+			for ended := false; !ended; {
+				u, err := sub.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch e := u.Event.(type) {
+				case Confirm:
+					if ok, err := a.Answer(t.Context(), e.ID, Ruling{Action: session.AllowOnce, Client: "me"}); !ok || err != nil {
+						t.Errorf("%v, %v", ok, err)
+					}
+				case TurnEnd:
+					ended = true
+				}
+			}
+			want := 0
+			if asks {
+				want = 1
+			}
+			check(t, "starts, approvals and runs", []int{starts, verdicts, int(h.runs.Load())}, []int{1, want, 1})
+		})
+	}
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/guard"
+)
+
+// guard is what tools may not touch: the files of this daemon, and what the built-in lists and the config have. dir is the
+// data directory, empty if nothing is stored.
+func (p *program) guard(c config, dir string) *guard.Guard {
+	files := c.Tools.Files
+	g := guard.Config{Data: dir, Protected: append([]string{}, files.Protected...), Secret: files.Secret, Program: files.Program, Open: files.Open}
+	if home, err := os.UserHomeDir(); err == nil {
+		g.Home = home
+	}
+	for _, path := range []string{c.Path, p.configPath, defaultConfigPath(), c.Serve.TLSKey, c.Serve.TLSCert} {
+		if path == "" {
+			continue
+		}
+		if path, err := filepath.Abs(path); err == nil {
+			g.Protected = append(g.Protected, path)
+		}
+	}
+	if dir != "" {
+		if socket, err := findSocket(dir); err == nil {
+			g.Protected = append(g.Protected, socket)
+		}
+		g.Protected = append(g.Protected, socketFolder(p.getenv))
+	}
+	return guard.New(g)
+}
+
+// tellProtection prints what is protected from models and tools on this machine, and what is not.
+func (p *program) tellProtection() {
+	c, err := loadConfig(p.configPath, p.getenv)
+	if err != nil {
+		return // checkConfig has said so
+	}
+	dir, err := p.data()
+	if err != nil {
+		dir = ""
+	}
+	for _, kind := range []struct {
+		danger tool.Danger
+		text   string
+	}{
+		{tool.Protected, "no file tool may touch"},
+		{tool.Secret, "each call of a file tool needs approval for"},
+		{tool.Program, "a change needs approval also in tool mode edit:"},
+	} {
+		paths := make(map[string][]string)
+		var abouts []string
+		for _, place := range p.guard(c, dir).Places() {
+			if place.Danger != kind.danger {
+				continue
+			}
+			if paths[place.About] == nil {
+				abouts = append(abouts, place.About)
+			}
+			paths[place.About] = append(paths[place.About], place.Path)
+		}
+		for _, about := range abouts {
+			p.finding("files", nil, fmt.Sprintf("%s %s (%s)", kind.text, strings.Join(paths[about], ", "), about))
+		}
+	}
+	if len(c.Tools.Files.Open) > 0 {
+		p.unprotected("files", "no approval is needed for "+strings.Join(c.Tools.Files.Open, ", ")+" (tools.files.open)")
+	}
+	p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none")
+	p.unprotected("mcp servers", "they can read and change all that your user can")
+}
+
+// unprotected prints a line about what nothing protects. It is no fault of the installation.
+func (p *program) unprotected(what, text string) { fmt.Fprintf(p.out, "note  %s: %s\n", what, text) }
