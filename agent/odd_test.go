@@ -2,7 +2,11 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -162,4 +166,46 @@ func TestPausesLeaveTheBudgetOfRetriesAlone(t *testing.T) {
 		defer b.close()
 		check(t, "stop", b.turn(b.session("sim/claude", ""), "go").End.StopReason, "end_turn")
 	})
+}
+
+// Changes from several clients at once never make the metadata larger than the bound together.
+func TestMetadataBoundTogether(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	id := b.session("sim/claude", "")
+	a := b.agent(id)
+	value, err := json.Marshal(strings.Repeat("x", MaxMetadata/4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken, refused atomic.Int64
+	var setting sync.WaitGroup
+	for i := range 16 {
+		setting.Go(func() { // ends with one change
+			_, err := a.Set(t.Context(), Change{Metadata: map[string]json.RawMessage{fmt.Sprint(i): value}})
+			switch {
+			case err == nil:
+				taken.Add(1)
+			case errors.Is(err, ErrMetadata):
+				refused.Add(1)
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	setting.Wait()
+	check(t, "taken and refused", [2]int64{taken.Load(), refused.Load()}, [2]int64{3, 13})
+	st, err := a.State(t.Context())
+	if err != nil || session.MetadataSize(st.Session.Metadata) > MaxMetadata {
+		t.Errorf("there are %d bytes, %v", session.MetadataSize(st.Session.Metadata), err)
+	}
+	// What makes room may bring something in the same change.
+	null := json.RawMessage("null")
+	change := Change{Metadata: map[string]json.RawMessage{"more": value}}
+	for name := range st.Session.Metadata {
+		change.Metadata[name] = null
+	}
+	if _, err := a.Set(t.Context(), change); err != nil {
+		t.Error(err)
+	}
 }

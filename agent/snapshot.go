@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/tool"
@@ -196,11 +197,18 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 	}
 }
 
+// MaxMetadata bounds a session's metadata, in bytes: they come along in every list.
+const MaxMetadata = 64 << 10
+
+// ErrMetadata refuses a change after which the metadata would be too large.
+var ErrMetadata = fmt.Errorf("metadata would be larger than %d bytes", MaxMetadata)
+
 // Change is what a user sets. Absent members stay.
 type Change = session.Setting
 
 // Set stores a change and tells it; it acts on the next turn. Running tells whether a turn runs that keeps what it
-// began with. A level that the model refuses by the policy in force is a *provider.LevelError, and nothing changes.
+// began with. A level that the model refuses by the policy in force is a *provider.LevelError, and metadata above the bound
+// are ErrMetadata; nothing changes then.
 func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 	return ask(ctx, a, func(s *state) (State, error) {
 		if err := s.writable(); err != nil {
@@ -208,6 +216,9 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		}
 		after := s.view.Session
 		after.Apply(session.Entry{Body: c})
+		if len(c.Metadata) > 0 && session.MetadataSize(after.Metadata) > MaxMetadata {
+			return State{}, ErrMetadata
+		}
 		next, err := s.decide(after.Settings, session.Override{})
 		if err != nil {
 			return State{}, err

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"maps"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -231,7 +231,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 // fitting is how many sessions have room in an answer, one at least.
 func fitting(page []session.Session, room int) int {
 	for i, s := range page {
-		room -= 1<<10 + len(s.Title) + len(s.CWD) + metadataSize(s.Metadata)
+		room -= 1<<10 + len(s.Title) + len(s.CWD) + session.MetadataSize(s.Metadata)
 		if room < 0 && i > 0 {
 			return i
 		}
@@ -242,7 +242,7 @@ func fitting(page []session.Session, room int) int {
 type updateParams struct {
 	Session  idOf[session.ID]           `json:"session_id"`
 	Title    *string                    `json:"title,omitempty"`
-	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside maxMetadata
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside agent.MaxMetadata
 	Mode     toolMode                   `json:"tool_mode,omitzero"`
 }
 
@@ -261,32 +261,17 @@ func updateSession(ctx context.Context, c *client, p updateParams) (nothing, err
 		}
 		change.Title = &title
 	}
-	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) {
-		if len(p.Metadata) > 0 {
-			st, err := a.State(ctx)
-			if err != nil {
-				return st, err
-			}
-			after := maps.Clone(p.Metadata)
-			for name, value := range st.Session.Metadata {
-				if _, replaced := after[name]; !replaced {
-					after[name] = value
-				}
-			}
-			if metadataSize(after) > maxMetadata {
-				return st, invalidParams("metadata", "would be larger than %d bytes", maxMetadata)
-			}
-		}
-		return a.Set(ctx, change)
-	})
+	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
+	if errors.Is(err, agent.ErrMetadata) {
+		err = invalidParams("metadata", "would be larger than %d bytes", agent.MaxMetadata)
+	}
 	return nothing{}, err
 }
 
 // Bounds of what a client hangs on a session: it comes along in every list.
 const (
-	maxTitle    = 200      // characters
-	maxCWD      = 4 << 10  // bytes
-	maxMetadata = 64 << 10 // bytes
+	maxTitle = 200     // characters
+	maxCWD   = 4 << 10 // bytes
 )
 
 // readTitle makes a line of what a client gives as a title.
@@ -296,13 +281,6 @@ func readTitle(text string) (string, error) {
 		return "", invalidParams("title", "is longer than %d characters", maxTitle)
 	}
 	return title, nil
-}
-
-func metadataSize(m map[string]json.RawMessage) (size int) {
-	for name, value := range m {
-		size += len(name) + len(value)
-	}
-	return size
 }
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (nothing, error) {

@@ -435,6 +435,14 @@ func merge(have, change map[string]json.RawMessage) map[string]json.RawMessage {
 	return merged
 }
 
+// MetadataSize is in bytes, of names and values.
+func MetadataSize(m map[string]json.RawMessage) (size int) {
+	for name, value := range m {
+		size += len(name) + len(value)
+	}
+	return size
+}
+
 // titleLength is in characters.
 const titleLength = 80
 
