@@ -241,6 +241,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			s.guard(s.interrupt)
 			s.end(ErrClosed)
 		}
+		s.guard(s.keepNumber)
 		s.guard(s.startNext)
 	}
 	s.hangUp()

@@ -52,3 +52,28 @@ func TestNumbersOfWhatIsNotKept(t *testing.T) {
 		})
 	}
 }
+
+// An owner that uses more numbers than the next one leaves out stores one on the way.
+func TestNumbersOfALongAnswer(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	id := b.session("sim/claude", "")
+	b.turn(id, "one")
+	var last uint64
+	for range 3 {
+		_, err := ask(t.Context(), b.agent(id), func(s *state) (struct{}, error) {
+			s.feed.seq += session.MaxUnstored - 1 // as pieces of a block do
+			s.tell("", s.waiting())
+			last = s.feed.seq
+			return struct{}{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.agent(id).Close()
+	v, err := session.Load(t.Context(), b.store, id)
+	if err != nil || v.LastSeq != last || session.NextBase(v.LastSeq) <= last {
+		t.Errorf("the log goes up to %d of %d, %v", v.LastSeq, last, err)
+	}
+}

@@ -234,6 +234,17 @@ func (s *state) tell(turn session.TurnID, e Event) {
 	}
 }
 
+// keepNumber stores a number when too many above the last that the log has were used: see session.MaxUnstored. An answer
+// of millions of pieces is one block, and stores none. The loop calls it after whatever happened.
+func (s *state) keepNumber() {
+	if s.feed.seq-max(s.view.LastSeq, s.feed.first) < session.MaxUnstored || s.failedToKeep || s.ended != nil {
+		return
+	}
+	if err := s.keep([]session.Entry{{Seq: s.feed.seq, Time: milliseconds(time.Now()), Body: session.Setting{}}}); err != nil {
+		s.storeFailed(err)
+	}
+}
+
 func (s *state) publish(turn session.TurnID, e Event) {
 	s.feed.seq++
 	s.feed.publish(&Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(time.Now()), Turn: turn, Event: e})

@@ -9,13 +9,16 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// baseStep is what the sequence numbers of a session go up by when its owner comes anew: more than any owner can have
-// told and not stored, so that no number is used twice.
+// baseStep is what the sequence numbers of a session go up by when its owner comes anew.
 const baseStep = 1 << 24
 
+// MaxUnstored is how many numbers an owner may use above the last that the log has. It stores one then, so that the next
+// owner, which knows the log alone, uses none again.
+const MaxUnstored = baseStep / 4
+
 // NextBase is the first sequence number for a new owner of a session whose log goes up to last: the next multiple of
-// 2^24 above it.
-func NextBase(last uint64) uint64 { return (last/baseStep + 1) * baseStep }
+// 2^24 that is more than MaxUnstored above it.
+func NextBase(last uint64) uint64 { return ((last+2*MaxUnstored)/baseStep + 1) * baseStep }
 
 // pageSize is how many entries replay reads at a time.
 const pageSize = 500

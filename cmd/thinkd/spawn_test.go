@@ -14,14 +14,14 @@ import (
 )
 
 func TestOlder(t *testing.T) {
-	order := []string{"0.1.0-dev", "0.1.0", "v0.1.1-alpha", "0.1.1-beta", "0.1.1+build5", "0.2.0", "0.10.0", "1.0.0"}
+	order := []string{"0.1.0-dev", "0.1.0", "v0.1.1-alpha", "0.1.1-beta", "0.1.1-rc.9", "0.1.1-rc.10", "0.1.1-rc.10.1", "0.1.1+build5", "0.2.0", "0.10.0", "1.0.0"}
 	for i, a := range order {
 		for j, b := range order {
 			if got := older(a, b); got != (i < j) {
 				t.Errorf("older(%s, %s) is %v", a, b, got)
 			}
 		}
-		for _, word := range []string{"", "dev", "1.2", "1.2.3.4", "1.x.3", "-1.0.0", "99999999999.0.0"} {
+		for _, word := range []string{"", "dev", "1.2", "1.2.3.4", "1.x.3", "-1.0.0", "01.0.0", "1.0.0-rc.01"} {
 			if older(a, word) || older(word, a) {
 				t.Errorf("%q and %q have an order", a, word)
 			}

@@ -1,43 +1,24 @@
 package main
 
 import (
-	"strconv"
 	"strings"
+
+	"golang.org/x/mod/semver"
 )
 
-// older reports whether version a comes before b, as Semantic Versioning orders numbers and pre-releases. Words that
-// are no such versions have no order.
+// older reports whether version a comes before b, as Semantic Versioning orders them. Words that are no such versions have
+// no order. A v in front is fine.
 func older(a, b string) bool {
-	partsA, preA, okA := splitVersion(a)
-	partsB, preB, okB := splitVersion(b)
-	if !okA || !okB {
-		return false
-	}
-	for i := range partsA {
-		if partsA[i] != partsB[i] {
-			return partsA[i] < partsB[i]
-		}
-	}
-	if preA == "" || preB == "" {
-		return preA != "" && preB == "" // a pre-release comes before its release
-	}
-	return preA < preB
+	a, b = canonical(a), canonical(b)
+	return a != "" && b != "" && semver.Compare(a, b) < 0
 }
 
-// splitVersion takes 1.2.3-pre+build apart; a v in front is fine.
-func splitVersion(v string) (parts [3]int, pre string, ok bool) {
-	v, _, _ = strings.Cut(strings.TrimPrefix(v, "v"), "+")
-	numbers, pre, _ := strings.Cut(v, "-")
-	list := strings.Split(numbers, ".")
-	if len(list) != len(parts) {
-		return parts, "", false
+// canonical is a version as package semver wants it, empty if it is none. That package takes v1.2 for v1.2.0.
+func canonical(v string) string {
+	v = "v" + strings.TrimPrefix(v, "v")
+	core, _, _ := strings.Cut(v, "+")
+	if core, _, _ = strings.Cut(core, "-"); strings.Count(core, ".") != 2 {
+		return ""
 	}
-	for i, word := range list {
-		n, err := strconv.ParseUint(word, 10, 31)
-		if err != nil {
-			return parts, "", false
-		}
-		parts[i] = int(n)
-	}
-	return parts, pre, true
+	return semver.Canonical(v)
 }
