@@ -27,6 +27,9 @@ type fake struct {
 	mu       sync.Mutex
 	scripts  []script
 	requests []*provider.Request
+	refused  bool // some request was, so that later ones may lack something
+
+	judge func(*provider.Request, script) script // nil, or what is played in place of a script
 }
 
 // script yields events; it may wait on ctx.
@@ -44,7 +47,26 @@ func (f *fake) Stream(ctx context.Context, req *provider.Request) iter.Seq2[prov
 		if play == nil {
 			play = answer("Think.", "Say.")
 		}
-		play(ctx, yield)
+		if f.judge != nil {
+			play = f.judge(req, play)
+		}
+		f.judged(func(yield func(provider.Event, error) bool) { play(ctx, yield) })(yield)
+	}
+}
+
+// judged notes whether an answer is a refusal.
+func (f *fake) judged(said iter.Seq2[provider.Event, error]) iter.Seq2[provider.Event, error] {
+	return func(yield func(provider.Event, error) bool) {
+		for e, err := range said {
+			if pe, ok := errors.AsType[*provider.Error](err); ok && suspicious(pe) {
+				f.mu.Lock()
+				f.refused = true
+				f.mu.Unlock()
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
 	}
 }
 
@@ -565,15 +587,15 @@ func TestRetryBudgetIsOfEachCall(t *testing.T) {
 func TestRepairOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := &provider.Error{API: "fake", Kind: provider.KindBadRequest, Status: 400, Repair: "strip"}
-		b := newBench(t, answer("a", "b"), events(refused), events(refused))
+		b := newBench(t, answer("a", "b"), events(refused), events(refused), events(refused))
 		defer b.close()
 		id := b.session("sim/claude", "")
 		b.turn(id, "one")
 		e := b.turn(id, "two")
 		check(t, "second refusal ends the turn", e.End.StopReason, "error")
-		check(t, "calls", len(b.fake.requests), 3)
+		check(t, "calls: with the repair, and without what may be the reason", len(b.fake.requests), 4)
 		b.turn(id, "three")
-		check(t, "the repair is kept", b.fake.requests[3].Repairs, []provider.Repair{"strip"})
+		check(t, "the repair is kept", b.fake.requests[4].Repairs, []provider.Repair{"strip"})
 	})
 }
 

@@ -49,9 +49,9 @@ func (c *course) to(effort provider.Level) provider.Level {
 }
 
 // skip goes over turns that a summary stands for, and returns the effort to say in front of that, empty where it is the first.
-func (c *course) skip(turns []*session.Turn) provider.Level {
+func (c *course) skip(turns []*session.Turn, parts share) provider.Level {
 	for _, t := range turns {
-		if spoken(t) {
+		if parts.spoken(t) {
 			c.turn(*t.Start)
 		}
 	}
@@ -62,7 +62,7 @@ func (c *course) skip(turns []*session.Turn) provider.Level {
 }
 
 // upTo is how it went in all that was said, up to a call with c.
-func upTo(v *session.View, c choice) course {
+func upTo(v *session.View, c choice, parts share) course {
 	way := newCourse(c)
 	if way.model == (session.ModelRef{}) {
 		return way
@@ -70,10 +70,10 @@ func upTo(v *session.View, c choice) course {
 	first := 0
 	if v.Compaction() != nil {
 		first, _ = v.Rest()
-		way.skip(v.Turns[:first+1])
+		way.skip(v.Turns[:first+1], parts)
 	}
 	for _, t := range v.Turns[first:] {
-		if spoken(t) {
+		if parts.spoken(t) {
 			way.turn(*t.Start)
 		}
 	}
@@ -131,7 +131,7 @@ func (s *state) answered(but *session.Turn) *session.Turn {
 
 // asked is what the decision on thinking depends on of a call with c.
 func (s *state) asked(c choice) *provider.Request {
-	way := upTo(s.view, c)
+	way := upTo(s.view, c, s.share(c.ref()))
 	return &provider.Request{Model: c.model, Decision: c.decision, Repairs: repairs(s.view), Opening: way.first, Changed: way.said}
 }
 

@@ -48,7 +48,7 @@ func (s *state) startCall() {
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := time.Now()
-	r.toolBefore, r.sameBefore = r.lastTool, r.same
+	r.toolBefore, r.sameBefore, r.answered = r.lastTool, r.same, false
 	c := &call{steps: newSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	api, cfg := r.provider, s.cfg
@@ -95,7 +95,7 @@ func (s *state) request() *provider.Request { return s.requestFor(s.run.choice) 
 // requestFor is the request that a choice would make of what was said so far.
 func (s *state) requestFor(c choice) *provider.Request {
 	req := s.asked(c)
-	req.System, req.Tools, req.Messages = s.view.Session.System, s.offered(c.model), conversation(s.view, newCourse(c))
+	req.System, req.Tools, req.Messages = s.view.Session.System, s.offered(c.model), conversation(s.view, newCourse(c), s.share(c.ref()))
 	return req
 }
 
@@ -123,6 +123,9 @@ func (s *state) step() {
 	}
 	if c.heard.IsZero() {
 		c.heard = c.byteAt
+	}
+	if _, said := list[0].event.(provider.Notice); !said && !s.accepted() {
+		return
 	}
 	switch ev := list[0].event.(type) {
 	case provider.Begin:

@@ -54,6 +54,9 @@ func (s *state) compact(p passage, over func(error)) {
 		set.Model = s.run.ref()
 	}
 	c, err := s.decide(set, session.Override{Level: provider.Off})
+	if err == nil && !c.model.Known { // it may refuse to be switched off
+		c, err = s.decide(set, session.Override{Level: provider.Auto})
+	}
 	if err == nil && c.provider == nil {
 		err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth, Message: "no such provider is configured"}
 	}
@@ -282,9 +285,12 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 			s.callAgain()
 			return
 		}
+		if s.tryWithout(pe) {
+			return
+		}
 		end := session.TurnEnd{StopReason: stopError, Error: s.failure(pe)}
 		end.Error.Message += "; and the earlier messages could not be summarised: " + s.failure(err).Message
-		s.endTurn(end, session.Failed)
+		s.endTurn(end, session.Failed, s.unsend(pe)...)
 	})
 	return true
 }

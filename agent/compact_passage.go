@@ -126,6 +126,7 @@ func (s *state) passageOf(turn, message, endTurn, endMessage int, verbatim strin
 	if s.run != nil {
 		p.turn, model = s.run.ID, s.run.ref()
 	}
+	parts := s.share(model)
 	var b strings.Builder
 	if c := s.view.Compaction(); c != nil {
 		fmt.Fprintf(&b, "[summary of what was before]\n%s\n\n", c.Summary)
@@ -142,8 +143,8 @@ func (s *state) passageOf(turn, message, endTurn, endMessage int, verbatim strin
 		for _, m := range list {
 			p.upto = m.ID
 			p.messages++
-			if spoken(t) {
-				writeSaid(&b, m)
+			if parts.spoken(t) {
+				writeSaid(&b, m, parts)
 			}
 		}
 	}
@@ -156,13 +157,17 @@ func (s *state) passageOf(turn, message, endTurn, endMessage int, verbatim strin
 }
 
 // writeSaid writes what a summary needs of a message. Thinking is none of it: the answer has what came of it.
-func writeSaid(b *strings.Builder, m *session.Message) {
+func writeSaid(b *strings.Builder, m *session.Message, parts share) {
 	who := "user"
 	if m.Role == provider.Assistant {
 		who = "assistant"
 	}
+	var blocks provider.Blocks
 	for _, p := range m.Parts {
-		switch block := p.Block.(type) {
+		blocks = append(blocks, p.Block)
+	}
+	for _, block := range parts.sent(m.ID, blocks) {
+		switch block := block.(type) {
 		case provider.Text:
 			fmt.Fprintf(b, "[%s]\n%s\n\n", who, block.Text)
 		case provider.Media:
@@ -192,10 +197,11 @@ func writeSaid(b *strings.Builder, m *session.Message) {
 // or an estimate where nobody has counted since the last compaction.
 func (s *state) contextUsed() int {
 	since := 0
+	parts := s.share(s.run.ref())
 	first, message := s.view.Rest()
 	for i := len(s.view.Turns) - 1; i >= first; i-- {
 		t := s.view.Turns[i]
-		if !spoken(t) {
+		if !parts.spoken(t) {
 			continue
 		}
 		for j := len(t.Messages) - 1; j >= 0 && (i > first || j >= message); j-- {

@@ -16,18 +16,18 @@ const unanswered = "interrupted: this call has no result"
 // before it is sent: whatever a vendor wants to have back, it is as if another vendor had said it.
 //
 // Left out are prompts that were never started, refused turns, the message that is being written, and thinking that was
-// cut off before it was sealed. The results of a reply's calls stand directly behind it, in the order of the calls; a call
+// cut off before it was sealed, and what the model's provider refused (see suspects). The results of a reply's calls stand directly behind it, in the order of the calls; a call
 // without a result gets one. What else an API does not take, such as thinking at the end of an answer, its adapter leaves
 // out. Changes of effort are said in front of the turns that made them.
-func conversation(v *session.View, way course) []provider.Message {
+func conversation(v *session.View, way course, parts share) []provider.Message {
 	var messages []provider.Message
 	first, from := v.Rest()
 	if c := v.Compaction(); c != nil {
-		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1]),
+		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1], parts),
 			Blocks: provider.Blocks{provider.Text{Text: aboveSummary + c.Summary}}})
 	}
 	for i, t := range v.Turns[first:] {
-		if !spoken(t) {
+		if !parts.spoken(t) {
 			continue
 		}
 		effort := way.turn(*t.Start)
@@ -39,7 +39,7 @@ func conversation(v *session.View, way course) []provider.Message {
 			if m.Answers != "" {
 				continue // with its reply
 			}
-			blocks := sendable(m)
+			blocks := parts.sent(m.ID, sendable(m))
 			plain := v.Precompacted(m)
 			if plain {
 				blocks = withoutThinking(blocks)
@@ -53,8 +53,12 @@ func conversation(v *session.View, way course) []provider.Message {
 				sent.State = m.End.State
 			}
 			messages = append(messages, sent)
-			if results := answers(m, t.Results(m.ID), blocks); len(results) > 0 {
-				messages = append(messages, provider.Message{Role: provider.User, Blocks: results})
+			results := t.Results(m.ID)
+			if blocks := answers(m, results, blocks); len(blocks) > 0 {
+				if results != nil {
+					blocks = parts.sent(results.ID, blocks)
+				}
+				messages = append(messages, provider.Message{Role: provider.User, Blocks: blocks})
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func (r *ride) message(role provider.Role, blocks ...provider.Block) *session.Me
 }
 
 func (r *ride) request(p placed) *provider.Request {
-	req := &provider.Request{Model: p.row, System: "Be brief.", Messages: conversation(&r.view, course{}), Decision: p.decision}
+	req := &provider.Request{Model: p.row, System: "Be brief.", Messages: conversation(&r.view, course{}, share{}), Decision: p.decision}
 	if p.row.Tools {
 		req.Tools = []provider.Tool{{Name: "read", Description: "read a file",
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}

@@ -196,6 +196,7 @@ const (
 	noticeHidden        = "hidden_thinking"
 	noticeCacheLost     = "cache_lost"
 	noticeRepaired      = "history_repaired"
+	noticeLeftOut       = "suspect_left_out"
 	noticeStalled       = "stalled"
 	noticeBudgetNear    = "budget_near"
 	noticeBudgetReached = "budget_reached"

@@ -130,7 +130,7 @@ func (s *state) messages(t *session.Turn) []Message {
 	list := make([]Message, 0, len(t.Messages)+1)
 	found := false
 	for _, m := range t.Messages {
-		out := Message{Message: *m, Start: t.Start, Stop: t.End}
+		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Start: t.Start, Stop: t.End}
 		out.Parts = slices.Clone(m.Parts)
 		if s.run != nil && s.run.reply.id == m.ID {
 			out.Open, found = s.run.reply.blocks(), true

@@ -25,7 +25,7 @@ func BenchmarkConversation(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := conversation(v, course{}); len(got) != messages {
+				if got := conversation(v, course{}, share{view: v}); len(got) != messages {
 					b.Fatal(len(got))
 				}
 			}

@@ -29,8 +29,8 @@ func (s *state) failed(err error) {
 		s.interrupt()
 		return
 	}
-	pe, ok := errors.AsType[*provider.Error](err)
-	if ok && r.reply.repeatable() {
+	var facts []fact
+	if pe, ok := errors.AsType[*provider.Error](err); ok && r.reply.repeatable() {
 		if s.repair(pe) || s.ended != nil || s.compactAfter(pe) {
 			return
 		}
@@ -38,8 +38,12 @@ func (s *state) failed(err error) {
 			s.retryAfter(wait, pe)
 			return
 		}
+		if s.tryWithout(pe) {
+			return
+		}
+		facts = s.unsend(pe)
 	}
-	s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(err)}, session.Failed)
+	s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(err)}, session.Failed, facts...)
 }
 
 // repair sends the history in another form from now on, if the error names one that is not in force yet.

@@ -22,6 +22,8 @@ type State struct {
 // Message is a message of the history with what it was made with.
 type Message struct {
 	session.Message
+	Refused bool // some model is not sent it, since its provider refused it
+
 	Start *session.TurnStart // nil: its turn never started
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
 	Open  []Open             // blocks that are being written, in order

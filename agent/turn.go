@@ -27,6 +27,10 @@ type turn struct {
 	tries int            // of the running model call, the first included
 	usage provider.Usage // of the calls that are over
 
+	suspects *suspects        // of the running call's refusal; nil: it was not refused so far
+	trial    *session.LeftOut // what the running call leaves out on trial; nil: nothing
+
+	answered bool     // the provider has begun to answer the running call
 	estimate estimate // of the running call
 	near     [2]bool  // people know that the turn's budget is nearly used up: of tokens, of money
 	thought  bool     // thinking was seen or counted in a call that is over
@@ -106,7 +110,7 @@ func (s *state) callModel() {
 		s.tell(r.ID, UsageTotal{s.usage()})
 	}
 	r.calls++
-	r.tries = 1
+	r.tries, r.suspects, r.trial = 1, nil, nil
 	if !s.compactBefore() {
 		s.startCall()
 	}

@@ -32,6 +32,8 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 			refused[prompts[t.ID]] = -1
 		}
 	}
+	// After a refusal a request may lack what was said last: on trial, or for good. What is left keeps its order.
+	lost := l.fake.refused
 	var before []string                          // of the turns before that of the last request
 	efforts := make(map[string][]provider.Level) // in front of these, by model
 	summary := ""                                // that the last request had in place of what was said first
@@ -50,7 +52,11 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if err != nil {
 			return err
 		}
-		if len(before) > len(messages) || !slices.Equal(before, messages[:len(before)]) {
+		if lost {
+			if err := inOrder(before, messages); err != nil {
+				return fmt.Errorf("request %d: %w", i, err)
+			}
+		} else if len(before) > len(messages) || !slices.Equal(before, messages[:len(before)]) {
 			return fmt.Errorf("request %d has not what was sent before (-before +now):\n%s", i, cmp.Diff(before, messages))
 		}
 		own := len(req.Messages) - 1
@@ -67,12 +73,37 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 			continue
 		}
 		model := req.Model.Ref()
-		if told := efforts[model]; len(told) > len(effort) || !slices.Equal(told, effort[:len(told)]) {
+		if told := efforts[model]; !lost && (len(told) > len(effort) || !slices.Equal(told, effort[:len(told)])) {
 			return fmt.Errorf("request %d has not the changes of effort that were said before: %q, %q", i, effort, told)
 		}
 		efforts[model] = effort[:own]
 	}
 	return nil
+}
+
+// inOrder checks that what two requests have in common stands in the same order.
+func inOrder(before, now []string) error {
+	at := 0
+	for _, m := range now {
+		if count(before, m) != 1 || count(now, m) != 1 {
+			continue
+		}
+		i := 0
+		if i = slices.Index(before[at:], m); i < 0 {
+			return fmt.Errorf("a message stands elsewhere than before: %s", m)
+		}
+		at += i + 1
+	}
+	return nil
+}
+
+func count(list []string, s string) (n int) {
+	for _, other := range list {
+		if other == s {
+			n++
+		}
+	}
+	return n
 }
 
 // heard checks that models were told each result of a call behind which the turn went on.

@@ -137,7 +137,7 @@ func (w *wires) Stream(ctx context.Context, req *provider.Request) iter.Seq2[pro
 		w.mu.Lock()
 		w.requests = append(w.requests, req)
 		w.mu.Unlock()
-		w.distinct(req, w.adapters[wayOf(req.Model)].Stream(ctx, req))(yield)
+		w.distinct(req, w.judged(w.adapters[wayOf(req.Model)].Stream(ctx, req)))(yield)
 	}
 }
 

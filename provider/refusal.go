@@ -16,6 +16,9 @@ import (
 // maxMessage is how much of a vendor's error text is kept, in bytes.
 const maxMessage = 2 << 10
 
+// notFoundHelp goes with every 404.
+const notFoundHelp = " (is the model's id right, and base_url?)"
+
 // Refusal says what an error means: body is the answer's body, or the event of a stream, with an error object in one
 // of the shapes that the vendors use. status is that of the answer, or what the vendor's word stands for. The vendor's
 // word refines what the status says.
@@ -50,7 +53,7 @@ func (c *Caller) Refusal(status int, header http.Header, body []byte) *Error {
 		e.Message = http.StatusText(status)
 	}
 	if status == http.StatusNotFound {
-		e.Message += " (is the model's id right, and base_url?)"
+		e.Message += notFoundHelp
 	}
 	return e
 }

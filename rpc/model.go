@@ -218,6 +218,14 @@ type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Blocks    *wireConversion   `json:"blocks,omitempty"` // absent: the provider cannot tell
 	agent.Cache
+	LeftOut []wireOmitted `json:"left_out,omitempty"`
+}
+
+// wireOmitted is a message of which a model is not sent all, since its provider refused it.
+type wireOmitted struct {
+	Message session.MessageID `json:"message_id"`
+	Part    string            `json:"part"` // all, or media_and_results
+	Why     string            `json:"why"`
 }
 
 // wireConversion is what becomes of earlier thinking, in blocks.
@@ -232,6 +240,13 @@ func newExplainResult(e agent.Explanation) explainResult {
 	r := explainResult{Reasoning: *newReasoning(e.Decision), Cache: e.Cache}
 	if c := e.Earlier; c != nil {
 		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
+	}
+	for _, o := range e.LeftOut {
+		part := "all"
+		if o.Share == session.SentEmptied {
+			part = "media_and_results"
+		}
+		r.LeftOut = append(r.LeftOut, wireOmitted{o.Message, part, o.Why})
 	}
 	return r
 }

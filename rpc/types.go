@@ -96,6 +96,9 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 		if m.Start == nil && m.Stop != nil { // it was taken out of the queue, or could not start
 			w.Incomplete = session.Incomplete(m.Stop.StopReason)
 		}
+		if m.Refused {
+			w.Incomplete = session.Unsent
+		}
 		return w, nil
 	case m.Start != nil:
 		w.Model = &agent.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}

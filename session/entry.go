@@ -18,7 +18,7 @@ type Entry struct {
 }
 
 // Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
-// Compaction or TurnEnd.
+// LeftOut, Compaction or TurnEnd.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. Its turn starts with the TurnStart of the same turn; until then it is queued.
@@ -72,7 +72,8 @@ const (
 	Interrupted Incomplete = "interrupted"
 	Failed      Incomplete = "error"
 	CutOff      Incomplete = "max_tokens"
-	Refused     Incomplete = "refusal"
+	Refused     Incomplete = "refusal" // the model declined to answer
+	Unsent      Incomplete = "refused" // the provider refused requests that had it; see LeftOut
 )
 
 // Retry makes sealed blocks of the open message void: the call that made them failed and is made again.
@@ -146,6 +147,7 @@ var bodies = map[string]func([]byte) (Body, error){
 	"retry":       readBody[Retry],
 	"setting":     readBody[Setting],
 	"repair":      readBody[Repair],
+	"left_out":    readBody[LeftOut],
 	"compaction":  readBody[Compaction],
 	"turn_end":    readBody[TurnEnd],
 }

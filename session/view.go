@@ -18,6 +18,7 @@ type View struct {
 	Session Session
 	Turns   []*Turn // in the order in which they started, then those that wait, in that of their prompts
 	Repairs []Repair
+	LeftOut []LeftOut
 	LastSeq uint64 // the highest Seq of any entry
 
 	Grants []tool.Grant // in force, the oldest first; never written, so that it can be shared
@@ -162,6 +163,9 @@ func (v *View) apply(e Entry) error {
 		return nil
 	case Repair:
 		v.Repairs = append(v.Repairs, b)
+		return nil
+	case LeftOut:
+		v.LeftOut = append(v.LeftOut, b)
 		return nil
 	case Compaction:
 		return v.compact(b)

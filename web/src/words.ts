@@ -82,6 +82,7 @@ export const notices: Record<string, string> = {
 	cache_lost: "Cache lost",
 	thinking_dropped_by_provider: "Thinking dropped",
 	history_repaired: "History repaired",
+	suspect_left_out: "Left out after a refusal",
 	non_streaming: "Not streamed",
 	stalled: "Stalled",
 	budget_near: "Budget near",

@@ -228,6 +228,12 @@ export type OfferedServer = {
 	tools?: string[];
 };
 
+export type Omitted = {
+	message_id: string;
+	part: string;
+	why: string;
+};
+
 export type OpenTool = {
 	message_id: string;
 	block: number;
@@ -435,6 +441,7 @@ export interface Methods {
 			blocks?: Conversion;
 			cache?: string;
 			cache_why?: string;
+			left_out?: Omitted[];
 		};
 	};
 	/** The configured providers and their defaults. */
