@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -312,29 +313,46 @@ func listedSessions(t *testing.T, data string) string {
 	return string(out)
 }
 
-// A question is answered by a key, and waits while something is being typed.
+// A question is answered by Tab and Enter. Letters go to the input, also those that were letters of an answer once.
 func TestChatQuestion(t *testing.T) {
 	t.Parallel()
 	data := dataDir(t)
 	tool, session := chatTool(t, data, "ask")
 	p := chatIn(t, data, "80x24", nil, "--session", session)
 	p.shows(idleFoot)
-	for _, test := range []struct{ key, want string }{{"n", "deny"}, {"1", "allow"}, {"a", "allow_session"}} {
+	reach := func() { moment(600 * time.Millisecond) } // until Tab reaches the question
+	for _, test := range []struct {
+		keys []string
+		want string
+	}{
+		{[]string{"Tab", "Right", "Right", "Enter"}, `"action":"deny"`},
+		{[]string{"Tab", "Enter"}, `"action":"allow","by"`},
+		{[]string{"Tab", "Tab", "Enter", "Down", "Enter"}, `"grant":{`},
+	} {
 		p.say("Use it. [[sim: tool=work thinking=0 text=3 pace=0]]")
-		p.shows(`^y allow · a always, in this session · n deny`)
+		p.shows(`Tab selects one$`)
 		tool.forget()
-		p.press("x", test.key)
+		p.press("a", "y", "1")
+		p.shows(`^> ay1`)
+		p.press("BSpace", "BSpace", "BSpace")
+		p.shows(`Tab selects one$`)
+		reach()
+		p.press(test.keys...)
 		resolved := tool.wait("the verdict", func(u update) bool { return u.Method == "confirm_resolved" })
-		if !strings.Contains(string(resolved.Raw), `"action":"`+test.want+`"`) {
-			t.Errorf("%s means %s", test.key, resolved.Raw)
+		if !strings.Contains(string(resolved.Raw), test.want) {
+			t.Errorf("%q answer %s", test.keys, resolved.Raw)
 		}
-		if test.key != "n" {
+		if test.want != `"action":"deny"` {
 			started := tool.wait("the call", func(u update) bool { return u.Method == "tool_start" })
-			tool.finish(session, started, "done by "+test.key)
-			p.holds(`^done by ` + test.key)
+			tool.finish(session, started, fmt.Sprintf("done by %d keys", len(test.keys)))
+			p.holds(fmt.Sprintf(`^done by %d keys`, len(test.keys)))
 		}
 		p.rests()
 	}
+	p.say("/grants")
+	p.shows(`^grants: Enter revokes`)
+	p.press("Enter")
+	p.holds(`^· revoked: All calls of work`)
 }
 
 func TestChatSizes(t *testing.T) {

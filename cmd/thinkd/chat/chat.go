@@ -37,7 +37,7 @@ func Run(ctx context.Context, c Config) error {
 		}
 	}
 	if c.Plain {
-		return (&lines{talk: t, out: c.Out, echo: c.Echo}).run(ctx, c, d, words)
+		return (&lines{talk: t, out: c.Out, echo: c.Echo, newCode: randomCode}).run(ctx, c, d, words)
 	}
 	return newScreen(t, look{colour: c.Colour}).run(ctx, c, d, words)
 }

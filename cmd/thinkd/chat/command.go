@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ func commands() []command {
 		{"/sessions", "[TEXT]", "go to another session", func(t *talk, text string) { t.pickSession(text) }},
 		{"/fork", "", "go on in a copy of this session", func(t *talk, _ string) { t.fork() }},
 		{"/compact", "", "have the earlier turns summarised", func(t *talk, _ string) { t.compact() }},
+		{"/grants", "", "list what runs without asking, and revoke it", func(t *talk, _ string) { t.pickGrant() }},
 		{"/new", "", "begin a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "tell the running turn something", func(t *talk, text string) { t.say(text, true) }},
 		{"/unqueue", "", "take the last waiting prompt out", func(t *talk, _ string) { t.unqueue() }},
@@ -69,6 +71,7 @@ func (t *talk) enter(text string, steer bool) {
 
 // keys are those of the screen.
 const keys = `Enter  sends; while a turn runs, the prompt waits
+Tab  goes to a question and its answers; Enter takes the selected one
 Ctrl+S  sends it into the running turn
 Esc  ends the running turn
 Ctrl+O  shows all thinking and output, and hides it
@@ -226,6 +229,30 @@ func (t *talk) compact() {
 	}))
 }
 
+// pickGrant lists the standing approvals; the one that is chosen ends.
+func (t *talk) pickGrant() {
+	t.ask("session/grants", map[string]any{"session_id": t.id}, result(func(list struct {
+		Grants []grant `json:"grants"`
+	}) {
+		if len(list.Grants) == 0 {
+			t.note("nothing was granted in this session")
+			return
+		}
+		p := &picker{title: "grants: Enter revokes"}
+		for _, g := range list.Grants {
+			p.rows = append(p.rows, row{label: visible(g.Text)})
+		}
+		p.choose = func(i int) {
+			g := list.Grants[i]
+			t.ask("session/grants", map[string]any{"session_id": t.id, "revoke": []string{g.ID}}, func(json.RawMessage) error {
+				t.note("revoked: %s", g.Text)
+				return nil
+			})
+		}
+		t.picker = p
+	}))
+}
+
 func (t *talk) unqueue() {
 	if len(t.queue) == 0 {
 		t.note("nothing waits")
@@ -233,23 +260,3 @@ func (t *talk) unqueue() {
 	}
 	t.ask("session/queue", map[string]any{"session_id": t.id, "remove": []string{t.queue[len(t.queue)-1].Turn}}, nil)
 }
-
-// choices are the keys of a question's actions.
-func choices(actions []string) []choice {
-	var out []choice
-	for i, a := range actions {
-		c := choice{key: fmt.Sprint(i + 1), action: a, words: strings.ReplaceAll(a, "_", " ")}
-		switch a {
-		case "allow":
-			c.letter, c.words = "y", "allow"
-		case "allow_session":
-			c.letter, c.words = "a", "always, in this session"
-		case "deny":
-			c.letter, c.words = "n", "deny"
-		}
-		out = append(out, c)
-	}
-	return out
-}
-
-type choice struct{ key, letter, action, words string }

@@ -207,8 +207,14 @@ func (c *conversation) close() {
 func (c *conversation) resolved(u update) {
 	for i, q := range c.questions {
 		if q.Confirm == u.Confirm {
-			by := map[string]string{"client": cmp.Or(u.Client, "a client"), "timeout": "nobody in time", "turn_end": "the end of the turn"}[u.By]
-			c.note("%s: %s (%s)", cmp.Or(q.Title, q.Name), u.Action, by)
+			by := map[string]string{"client": cmp.Or(u.Client, "a client"), "timeout": "nobody in time", "turn_end": "the end of the turn", "tool_mode": "the tool mode"}[u.By]
+			text := map[string]string{"allow": "allowed", "allow_session": "allowed", "deny": "denied"}[u.Action]
+			text += " by " + by
+			if u.Grant != nil {
+				text += ", and until the session ends: " + u.Grant.Text
+			}
+			it := c.add(asked, text, "")
+			it.question = &q
 			c.questions = slices.Delete(c.questions, i, i+1)
 			return
 		}

@@ -19,6 +19,7 @@ const (
 	output               // what the tool tells and returns
 	note                 // what the daemon, or this program, has to say
 	failure
+	asked // a question about a call, with its outcome
 )
 
 // An item is a part of the conversation, in the order in which it was told.
@@ -29,6 +30,8 @@ type item struct {
 	body strings.Builder
 	done bool // nothing changes any more
 	bad  bool // it failed, or is void
+
+	question *update // of asked
 
 	// How far it is in the scrollback.
 	begun   bool

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// press takes a key: the reader's, the picker's, the question's, or the input's.
+// press takes a key: the reader's, the picker's, the card's, or the input's.
 func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if name == "ctrl+o" {
@@ -21,15 +21,15 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	case s.picker != nil:
 		s.pick(name, k.Text)
 		return nil
-	case s.asking && s.verdict(name):
+	case s.card != nil && s.card.press(s, name):
 		return nil
 	}
+	s.lastKey = s.now()
 	switch name {
 	case "enter", "ctrl+s":
 		s.send(name == "ctrl+s")
 		return nil
-	case "tab":
-		s.asking = len(s.questions) > 0
+	case "tab", "shift+tab":
 		return nil
 	case "esc":
 		s.cancel()
@@ -88,18 +88,6 @@ func (s *screen) recalled(name string) bool {
 		s.input.SetValue(s.history[s.recall])
 	}
 	return true
-}
-
-// verdict is false for keys that answer nothing. Until there is an answer they do nothing else either, but for those
-// that end the turn.
-func (s *screen) verdict(name string) bool {
-	for _, c := range choices(s.questions[0].Actions) {
-		if name == c.key || name == c.letter {
-			s.answer(c.action)
-			return true
-		}
-	}
-	return name != "esc" && name != "ctrl+c"
 }
 
 func (s *screen) pick(name, text string) {

@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // lines is the face for terminals that cannot move their cursor, and for pipes: a line that is read is a prompt, a
@@ -19,9 +22,13 @@ type lines struct {
 	out     io.Writer
 	echo    bool   // what is typed stands in the output already
 	typed   string // the last prompt
-	offered string // the question or the list that was written last
-	eof     bool   // nothing more will be said
-	err     error  // of the output
+	offered string // the list that was written last
+	number  int    // of the question that was written last
+	confirm string // its id
+	code    string // that an answer to it has; each question has another, so that nothing that was typed before can match
+	newCode func() string
+	eof     bool  // nothing more will be said
+	err     error // of the output
 }
 
 func (f *lines) put(format string, args ...any) {
@@ -57,6 +64,8 @@ func (f *lines) writeItem(it *item) {
 		f.put("\n[call] %s\n", it.text())
 	case failure:
 		f.put("\nerror: %s\n", it.text())
+	case asked: // the question was written
+		f.put("[%s: %s]\n", visible(it.question.Message), it.head)
 	default:
 		f.put("[%s]\n", strings.TrimRight(it.text(), "\n"))
 	}
@@ -89,11 +98,12 @@ func (f *lines) offer() {
 	var text strings.Builder
 	switch {
 	case len(f.questions) > 0:
-		q := f.questions[0]
-		fmt.Fprintf(&text, "\n%s\n%s\n", Clean(cmp.Or(q.Message, q.Title, q.Name)), line(called(q.Name, q.Arguments), 200))
-		for _, c := range choices(q.Actions) {
-			fmt.Fprintf(&text, "  %s  %s\n", cmp.Or(c.letter, c.key), c.words)
+		if q := f.questions[0]; q.Confirm != f.confirm {
+			f.confirm, f.code = q.Confirm, f.newCode()
+			f.number++
+			f.put("%s", f.question(q))
 		}
+		return
 	case f.picker != nil:
 		fmt.Fprintf(&text, "\n%s: a number, or nothing\n", f.picker.title)
 		for i, r := range f.picker.rows {
@@ -106,16 +116,76 @@ func (f *lines) offer() {
 	}
 }
 
+// plainWidth is more than any line has: a terminal or a reader folds lines as it likes.
+const plainWidth = 1 << 20
+
+// question is all of a call, and how to answer.
+func (f *lines) question(q update) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n[question %d] %s %s.\n", f.number, visible(cmp.Or(q.Message, "The model wants to use a tool.")), q.origin())
+	if n := q.hidden(); n > 0 {
+		fmt.Fprintf(&b, "Warning: %s\n", unprinted(n))
+	}
+	rows := callRows(q, plainWidth, look{plain: true})
+	for _, r := range rows {
+		b.WriteString(r.text + "\n")
+	}
+	end := "1 row"
+	if len(rows) != 1 {
+		end = fmt.Sprintf("%d rows", len(rows))
+	}
+	fmt.Fprintf(&b, "[end of question %d: %s]\n", f.number, end)
+	words := []string{fmt.Sprintf(`"deny %s"`, f.code)}
+	if slices.Contains(q.Actions, "allow") {
+		words = append([]string{fmt.Sprintf(`"allow %s"`, f.code)}, words...)
+		for i, g := range q.Grants {
+			words = append(words, fmt.Sprintf(`"always %s %d" (until this session ends: %s)`, f.code, i+1, visible(g.Text)))
+		}
+	}
+	fmt.Fprintf(&b, "Type %s and Enter. Other text is a prompt.\n", strings.Join(words, ", "))
+	return b.String()
+}
+
+// ruled takes an answer: a word, the code of the question, and the number of a grant or the reason of a denial.
+func (f *lines) ruled(words []string) bool {
+	q := f.questions[0]
+	if len(words) < 2 || words[1] != f.code || q.Confirm != f.confirm {
+		return false
+	}
+	can := slices.Contains(q.Actions, "allow")
+	switch {
+	case words[0] == "deny":
+		ruling := map[string]any{"action": "deny"}
+		if len(words) > 2 {
+			ruling["reason"] = ansi.Truncate(strings.Join(words[2:], " "), maxReason, "…")
+		}
+		f.rule(q.Confirm, ruling)
+	case words[0] == "allow" && can && len(words) == 2:
+		f.rule(q.Confirm, map[string]any{"action": "allow"})
+	case words[0] == "always" && can && len(words) == 3:
+		n, err := strconv.Atoi(words[2])
+		if err != nil || n < 1 || n > len(q.Grants) {
+			return false
+		}
+		f.rule(q.Confirm, map[string]any{"action": "allow", "grant": q.Grants[n-1].ID})
+	default:
+		return false
+	}
+	return true // a second answer does not count
+}
+
+// randomCode is a letter and two digits.
+func randomCode() string {
+	var b [2]byte
+	rand.Read(b[:]) // it never fails
+	return fmt.Sprintf("%c%02d", "abcdefghkmnpqrstuvwxyz"[int(b[0])%22], int(b[1])%100)
+}
+
 // read takes a line.
 func (f *lines) read(text string) {
 	word := strings.TrimSpace(text)
 	switch {
-	case len(f.questions) > 0 && !strings.HasPrefix(word, "/"):
-		for _, c := range choices(f.questions[0].Actions) {
-			if word == c.letter || word == c.key || word == c.action {
-				f.answer(c.action)
-			}
-		}
+	case len(f.questions) > 0 && f.ruled(strings.Fields(word)):
 	case f.picker != nil:
 		p := f.picker
 		f.picker = nil

@@ -48,11 +48,22 @@ func (it *item) ready(width int, l look) []string {
 			return folded("error: "+text, width, l, l.failure)
 		}
 		return folded(text, width, l, l.dim)
+	case asked:
+		return append([]string{""}, it.approval(width-1, l)...)
 	case failure:
 		return append([]string{""}, styled(foldAll("error: "+text, width-1), l.failure)...)
 	default:
 		return styled(foldAll("· "+text, width-1), l.dim)
 	}
+}
+
+// approval is all of a call that was asked about, and what became of the question.
+func (it *item) approval(width int, l look) []string {
+	out := foldAll("? "+visible(it.question.Message), width)
+	for _, r := range callRows(*it.question, width, l) {
+		out = append(out, r.text)
+	}
+	return append(out, styled(foldAll("· "+it.head, width), l.dim)...)
 }
 
 func styled(rows []string, style func(string) string) []string {
@@ -176,6 +187,8 @@ func (c *conversation) whole(width int, l look) []string {
 			case text != "":
 				put(l.dim, text)
 			}
+		case asked:
+			out = append(out, it.approval(width, l)...)
 		case failure:
 			put(l.failure, "error: "+text)
 		case note:

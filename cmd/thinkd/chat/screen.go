@@ -22,8 +22,10 @@ type screen struct {
 	history       []string // what was typed, oldest first
 	recall        int      // where in it the input is; len(history): a new one
 
-	reader *reader // nil: closed
-	asking bool    // the keyboard belongs to the question
+	reader  *reader   // nil: closed
+	card    *card     // of the oldest open question; nil: there is none
+	lastKey time.Time // when a key went to the input
+	looking bool      // a tick is under way that counts what a card shows
 
 	waitingToPrint []string
 	printing       bool // a print is under way, or will be in a moment
@@ -49,6 +51,7 @@ type (
 	due    struct{}            // the print that was decided on
 	shown  struct{}            // what was to be printed has been
 	second time.Time
+	looked struct{} // what a card shows has been on the screen for a frame
 )
 
 // maxInputRows is how high the input grows before it scrolls.
@@ -102,17 +105,25 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = tick()
 	case tea.KeyPressMsg:
 		cmd = s.press(msg)
+	case looked:
+		s.looking = false
 	case tea.PasteMsg:
-		if s.picker == nil && s.reader == nil && !s.asking {
+		if s.picker == nil && s.reader == nil {
+			s.lastKey = s.now()
 			s.input.Paste(msg.Content)
 		}
 	}
-	if len(s.questions) == 0 {
-		s.asking = false
-	} else if !s.asking && strings.TrimSpace(s.input.Value()) == "" {
-		s.asking = true
+	s.syncCard()
+	return s, tea.Batch(cmd, s.decide(), s.lookAgain())
+}
+
+// lookAgain comes back when what a card shows has been drawn.
+func (s *screen) lookAgain() tea.Cmd {
+	if s.card == nil || s.looking || s.card.settled(s.now()) {
+		return nil
 	}
-	return s, tea.Batch(cmd, s.decide())
+	s.looking = true
+	return tea.Tick(frame, func(time.Time) tea.Msg { return looked{} })
 }
 
 // frame is longer than bubbletea takes to draw a view.
@@ -170,7 +181,7 @@ func (s *screen) View() tea.View {
 		return v
 	}
 	v := tea.NewView(s.content())
-	if s.picker == nil && !s.asking && !s.over {
+	if s.picker == nil && !s.over {
 		v.Cursor = s.input.Cursor()
 		v.Cursor.Y += strings.Count(s.above(), "\n")
 	}
@@ -190,8 +201,38 @@ func (s *screen) content() string {
 
 // above is what stands above the input, each line with its end.
 func (s *screen) above() string {
-	var lines []string
+	lines := s.news()
 	fixed := s.input.Height() + 3
+	if s.card != nil {
+		lines = append(lines, s.card.view(s.width-1, s.look, s.typed(), len(s.questions))...)
+		fixed-- // the input stands below the card without an empty row
+	}
+	if s.turn != "" || s.compacting {
+		lines = append(lines, s.look.dim(line(s.state(), s.width-1)))
+	}
+	room := s.height - fixed - len(lines) - 1
+	if s.card == nil {
+		room = max(room, 1)
+	}
+	if room > 0 {
+		if live := s.live(s.width, room, s.look); len(live) > 0 {
+			lines = append(append([]string{""}, live...), lines...)
+		}
+	}
+	if s.card == nil {
+		lines = append(lines, "")
+	}
+	if over := len(lines) + s.input.Height() + 1 - s.height; over > 0 {
+		lines = lines[min(over, len(lines)):]
+	}
+	if len(lines) == 0 {
+		return ""
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// news is what stands above all else: that the daemon is lost, and the prompts that wait.
+func (s *screen) news() (lines []string) {
 	if s.lost {
 		lines = append(lines, s.look.failure(line("the daemon has gone; looking for it", s.width-1)))
 	}
@@ -206,24 +247,7 @@ func (s *screen) above() string {
 		}
 		lines = append(lines, s.look.dim(line(word+w.Text, s.width-1)))
 	}
-	if len(s.questions) > 0 {
-		lines = append(lines, s.question()...)
-	}
-	if s.turn != "" || s.compacting {
-		lines = append(lines, s.look.dim(line(s.state(), s.width-1)))
-	}
-	live := s.live(s.width, max(s.height-fixed-len(lines)-1, 1), s.look)
-	if len(live) > 0 {
-		lines = append(append([]string{""}, live...), lines...)
-	}
-	lines = append(lines, "")
-	if over := len(lines) + s.input.Height() + 1 - s.height; over > 0 {
-		lines = lines[min(over, len(lines)):]
-	}
-	if len(lines) == 0 {
-		return ""
-	}
-	return strings.Join(lines, "\n") + "\n"
+	return lines
 }
 
 // state says what runs, and which keys act on it.
@@ -241,23 +265,9 @@ func (s *screen) state() string {
 		}
 	}
 	if len(s.questions) > 0 {
-		word = "waiting for you"
+		return fmt.Sprintf("waiting for you · %s · Tab goes to the question · Esc ends the turn", s.now().Sub(s.began).Round(time.Second))
 	}
 	return fmt.Sprintf("%s · %s · Esc ends it · Ctrl+O shows all · Ctrl+S steers", word, s.now().Sub(s.began).Round(time.Second))
-}
-
-func (s *screen) question() []string {
-	q := s.questions[0]
-	var keys []string
-	for _, c := range choices(q.Actions) {
-		keys = append(keys, fmt.Sprintf("%s %s", cmp.Or(c.letter, c.key), c.words))
-	}
-	text := strings.Join(keys, " · ")
-	if !s.asking {
-		text = "Tab: answer"
-	}
-	lines := []string{"", s.look.bold(line(cmp.Or(q.Message, q.Title, q.Name), s.width-1)), line("→ "+called(q.Name, q.Arguments), s.width-1)}
-	return append(lines, rows(ansi.Wrap(text, s.width-1, ""), s.width-1)...)
 }
 
 // foot is the last line: what the next turn gets, and what was used.

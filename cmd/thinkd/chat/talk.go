@@ -3,7 +3,6 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // talk is the state of a chat. Who owns it gives it, in their order, what the daemon tells ([talk.told],
-// [talk.answered]) and what the person wants ([talk.say], [talk.answer], [talk.cancel] and what they pick).
+// [talk.answered]) and what the person wants ([talk.say], [talk.rule], [talk.cancel] and what they pick).
 type talk struct {
 	*conversation
 	daemon Daemon
@@ -195,12 +194,10 @@ func (t *talk) cancel() bool {
 	return true
 }
 
-// answer answers the oldest open question.
-func (t *talk) answer(action string) {
-	if len(t.questions) == 0 || !slices.Contains(t.questions[0].Actions, action) {
-		return
-	}
-	t.ask("confirm/answer", map[string]any{"session_id": t.id, "confirm_id": t.questions[0].Confirm, "action": action}, nil)
+// rule answers a question: action, and perhaps grant or reason.
+func (t *talk) rule(confirm string, ruling map[string]any) {
+	ruling["session_id"], ruling["confirm_id"] = t.id, confirm
+	t.ask("confirm/answer", ruling, nil)
 }
 
 // settle takes the answer of model/set and thinking/set.

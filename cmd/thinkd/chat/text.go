@@ -121,6 +121,30 @@ func (l look) dim(s string) string      { return l.with("\x1b[2m", s) }
 func (l look) bold(s string) string     { return l.with("\x1b[1m", s) }
 func (l look) mark(s string) string     { return l.with("\x1b[7m", s) }
 
+// hidden is a name in place of a character. What stands around it keeps its own style.
+func (l look) hidden(s string) string {
+	if l.plain || s == "" {
+		return s
+	}
+	return "\x1b[7m" + s + "\x1b[27m"
+}
+
+func (l look) warning(s string) string  { return l.tinted("\x1b[33m", "\x1b[1m", s) }
+func (l look) selected(s string) string { return l.tinted("\x1b[36m", "\x1b[1m", s) }
+func (l look) added(s string) string    { return l.tinted("\x1b[32m", "", s) }
+func (l look) removed(s string) string  { return l.tinted("\x1b[31m", "", s) }
+
+// tinted has a colour, or another style where there is none.
+func (l look) tinted(colour, other, s string) string {
+	switch {
+	case l.colour:
+		return l.with(colour, s)
+	case other != "":
+		return l.with(other, s)
+	}
+	return s
+}
+
 func (l look) failure(s string) string {
 	if !l.colour {
 		return l.bold(s)

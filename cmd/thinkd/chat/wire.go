@@ -135,7 +135,7 @@ type update struct {
 	Title     string          `json:"title"`
 	Deleted   bool            `json:"deleted"`
 	Stop      string          `json:"stop_reason"`
-	Limit     string          `json:"limit"`
+	Limit     textOrNumber    `json:"limit"`
 	Error     *rpc.Error      `json:"error"`
 	Usage     *provider.Usage `json:"usage"`
 	CallID    string          `json:"call_id"`
@@ -145,19 +145,56 @@ type update struct {
 	IsError   bool            `json:"is_error"`
 	Confirm   string          `json:"confirm_id"`
 	Actions   []string        `json:"actions"`
-	Action    string          `json:"action"`
-	By        string          `json:"by"`
-	Client    string          `json:"client"`
-	Message   string          `json:"message"`
-	AfterMS   int             `json:"after_ms"`
-	Discarded []int           `json:"discarded"`
-	From      string          `json:"from"`
-	To        string          `json:"to"`
-	Kept      int             `json:"kept"`
-	Dropped   int             `json:"dropped"`
-	AsText    int             `json:"as_text"`
-	Queue     []waiting       `json:"queue"`
-	Held      bool            `json:"held"`
+	Parts     []part          `json:"parts"`
+	Grants    []grant         `json:"grants"`
+	Grant     *grant          `json:"grant"`
+	Origin    struct {
+		Provider string `json:"provider"`
+		Model    string `json:"model"`
+		Host     string `json:"host"`
+		Server   string `json:"server"`
+		Effect   string `json:"effect"`
+		Folder   string `json:"folder"`
+	} `json:"origin"`
+	Action    string    `json:"action"`
+	By        string    `json:"by"`
+	Client    string    `json:"client"`
+	Message   string    `json:"message"`
+	AfterMS   int       `json:"after_ms"`
+	Discarded []int     `json:"discarded"`
+	From      string    `json:"from"`
+	To        string    `json:"to"`
+	Kept      int       `json:"kept"`
+	Dropped   int       `json:"dropped"`
+	AsText    int       `json:"as_text"`
+	Queue     []waiting `json:"queue"`
+	Held      bool      `json:"held"`
+}
+
+// textOrNumber is a member that is a word in some notifications and a number in others.
+type textOrNumber string
+
+// UnmarshalJSON takes both.
+func (t *textOrNumber) UnmarshalJSON(data []byte) error {
+	var word string
+	if json.Unmarshal(data, &word) != nil {
+		word = string(data)
+	}
+	*t = textOrNumber(word)
+	return nil
+}
+
+// part is a piece of what a person approves.
+type part struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// grant is a standing approval.
+type grant struct {
+	ID   string `json:"id"`
+	Text string `json:"text"`
 }
 
 func decode(method string, params json.RawMessage) (update, error) {

@@ -1,0 +1,439 @@
+package chat
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// A card asks about one call. Its rules keep a person from allowing what was not seen, or by accident:
+//
+//   - Keys go to the input. Tab reaches the card 500 ms after it appeared and 500 ms after the last key. No letter, digit or
+//     paste answers, and nothing is selected at first.
+//   - "Allow once" and "Always…" are closed until each row of the call was drawn, and while the input has text. "Deny" is
+//     always open, and sends the text of the input as the reason.
+//   - PgDn moves by one page at most. Progress is counted in bytes, so that a resize keeps it.
+//
+// The daemon says what is asked, shown and granted; the card shows it.
+type card struct {
+	q         update
+	appeared  time.Time
+	at        answerID  // selected; empty: nothing is
+	granting  bool      // the list behind "Always…" is open
+	grant     int       // selected in it; -1: nothing is
+	sent      bool      // the answer is on its way
+	seen      int       // bytes of the call that were drawn, from its beginning
+	whole     bool      // all of it was
+	top, page int       // the first row in view, and how many are
+	drawn     time.Time // the rows in view are the same since then; zero: they are not in view
+	rows      []cardRow
+	width     int // that rows are for
+}
+
+type answerID string
+
+const (
+	allowOnce answerID = "allow"
+	always    answerID = "always"
+	deny      answerID = "deny"
+)
+
+// Bounds of a card.
+const (
+	cardPause   = 500 * time.Millisecond // until keys reach it
+	cardColumns = 40                     // of a window that can show it
+	cardRows    = 3                      // of the call, at least
+)
+
+// cardRow is a row of a call, and where it ends in it.
+type cardRow struct {
+	text string
+	end  int
+}
+
+// answers are those that a question has, in order, and which of them are open.
+func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
+	open = map[answerID]bool{deny: !c.sent}
+	for _, a := range c.q.Actions {
+		switch a {
+		case "allow":
+			ids = append(ids, allowOnce)
+			open[allowOnce] = c.whole && !typed && !c.sent
+			if len(c.q.Grants) > 0 {
+				ids = append(ids, always)
+				open[always] = open[allowOnce]
+			}
+		case "deny":
+			ids = append(ids, deny)
+		}
+	}
+	return ids, open
+}
+
+// sync has the card of the oldest open question, and lays it out.
+func (s *screen) syncCard() {
+	now := s.now()
+	if len(s.questions) == 0 {
+		s.card = nil
+		return
+	}
+	if q := s.questions[0]; s.card == nil || s.card.q.Confirm != q.Confirm {
+		s.card = &card{q: q, appeared: now, grant: -1}
+	}
+	c := s.card
+	if width := s.width - 1; c.width != width {
+		c.rows, c.width = callRows(c.q, width, s.look), width
+		c.drawn = time.Time{}
+		c.top = max(len(c.rows)-1, 0) // the row up to which all was seen stays in view
+		for i, r := range c.rows {
+			if r.end > c.seen || c.seen == 0 {
+				c.top = i
+				break
+			}
+		}
+	}
+	page := s.cardRoom()
+	if page != c.page {
+		c.page, c.drawn = page, time.Time{}
+	}
+	if top := min(c.top, max(len(c.rows)-c.page, 0)); top != c.top {
+		c.top, c.drawn = top, time.Time{}
+	}
+	switch covered := s.reader != nil || s.picker != nil || c.granting || c.page < cardRows; {
+	case covered:
+		c.drawn = time.Time{}
+	case c.drawn.IsZero():
+		c.drawn = now
+	}
+	c.settle(now)
+	if _, open := c.answers(s.typed()); c.at != "" && !open[c.at] {
+		c.at, c.granting = "", false
+	}
+}
+
+// typed reports whether the input has text.
+func (s *screen) typed() bool { return strings.TrimSpace(s.input.Value()) != "" }
+
+// settle counts the rows in view as seen, once they are on the screen.
+func (c *card) settle(now time.Time) {
+	if c.drawn.IsZero() || now.Sub(c.drawn) < frame || c.page < cardRows {
+		return
+	}
+	last := min(c.top+c.page, len(c.rows))
+	start := 0
+	if c.top > 0 {
+		start = c.rows[c.top-1].end
+	}
+	if start <= c.seen && last > 0 {
+		c.seen = max(c.seen, c.rows[last-1].end)
+	}
+	if last == len(c.rows) && start <= c.seen {
+		c.whole = true
+	}
+}
+
+// settled reports whether what is in view was counted.
+func (c *card) settled(now time.Time) bool { return c.drawn.IsZero() || now.Sub(c.drawn) >= frame }
+
+// cardRoom is how many rows of a call the window can show.
+func (s *screen) cardRoom() int {
+	if s.width < cardColumns {
+		return 0
+	}
+	room := s.height - 1 - len(s.news()) - len(s.card.head(s.width-1, s.look, len(s.questions))) - 1 - len(s.card.foot(s.width-1, s.look, s.typed())) - 1 - 1 - s.input.Height() - 1
+	return max(min(room, max(len(s.card.rows), cardRows)), 0)
+}
+
+// press takes a key that is for the card. All others go to the input, and nothing is selected any more.
+func (c *card) press(s *screen, name string) bool {
+	now := s.now()
+	ids, open := c.answers(s.typed())
+	if c.at == "" && name != "tab" && name != "shift+tab" {
+		return false
+	}
+	switch name {
+	case "tab", "shift+tab":
+		if c.at == "" && (now.Sub(c.appeared) < cardPause || now.Sub(s.lastKey) < cardPause) || c.granting {
+			return true
+		}
+		c.choose(ids, open, map[string]int{"tab": 1, "shift+tab": -1}[name])
+	case "left", "right":
+		if !c.granting {
+			c.choose(ids, open, map[string]int{"right": 1, "left": -1}[name])
+		}
+	case "up", "down":
+		by := map[string]int{"down": 1, "up": -1}[name]
+		if c.granting {
+			c.grant = min(max(c.grant+by, 0), len(c.q.Grants)-1)
+		} else {
+			c.scroll(by, now)
+		}
+	case "pgup", "pgdown":
+		if !c.granting {
+			c.scroll(map[string]int{"pgdown": 1, "pgup": -1}[name]*max(c.page, 1), now)
+		}
+	case "end", "home":
+	case "esc":
+		if c.granting {
+			c.granting, c.grant = false, -1
+		} else {
+			c.at = ""
+		}
+	case "enter":
+		c.enter(s, open)
+	default:
+		c.at, c.granting, c.grant = "", false, -1
+		return false
+	}
+	return true
+}
+
+// choose selects the next open answer.
+func (c *card) choose(ids []answerID, open map[answerID]bool, by int) {
+	var list []answerID
+	at := -1
+	for _, id := range ids {
+		if open[id] {
+			if id == c.at {
+				at = len(list)
+			}
+			list = append(list, id)
+		}
+	}
+	switch {
+	case len(list) == 0:
+	case at < 0 && by < 0:
+		c.at = list[len(list)-1]
+	default:
+		c.at = list[(at+by+len(list))%len(list)]
+	}
+}
+
+// scroll moves the view, unless what is in view is not on the screen yet: no row is passed unseen.
+func (c *card) scroll(by int, now time.Time) {
+	if by > 0 && !c.settled(now) {
+		return
+	}
+	c.settle(now)
+	if top := min(max(c.top+by, 0), max(len(c.rows)-c.page, 0)); top != c.top {
+		c.top, c.drawn = top, time.Time{}
+	}
+}
+
+// enter gives the selected answer, if that is still open.
+func (c *card) enter(s *screen, open map[answerID]bool) {
+	if !open[c.at] {
+		return
+	}
+	ruling := map[string]any{"action": "allow"}
+	switch c.at {
+	case always:
+		if !c.granting {
+			c.granting, c.grant = true, -1
+			return
+		}
+		if c.grant < 0 {
+			return
+		}
+		ruling["grant"] = c.q.Grants[c.grant].ID
+	case deny:
+		ruling["action"] = "deny"
+		if reason := strings.TrimSpace(s.input.Value()); reason != "" {
+			ruling["reason"] = ansi.Truncate(reason, maxReason, "…")
+			s.history, s.recall = append(s.history, reason), len(s.history)+1
+			s.input.SetValue("")
+		}
+	}
+	c.sent, c.at, c.granting = true, "", false
+	s.rule(c.q.Confirm, ruling)
+}
+
+// maxReason is in columns; the daemon takes 4 KiB.
+const maxReason = 1000
+
+// view is the card, in rows.
+func (c *card) view(width int, l look, typed bool, questions int) []string {
+	if c.granting {
+		return c.list(width, l)
+	}
+	lines := c.head(width, l, questions)
+	if c.page < cardRows {
+		lines = append(lines, l.warning("The window is too small to show the call. At 40x12 or larger it can be allowed."))
+	} else {
+		last := min(c.top+c.page, len(c.rows))
+		for _, r := range c.rows[c.top:last] {
+			lines = append(lines, r.text)
+		}
+		text := "the end was shown"
+		switch below := len(c.rows) - last; {
+		case below > 0:
+			text = fmt.Sprintf("%d more below: Tab, then PgDn", below)
+		case !c.whole:
+			text = "rows above were not shown yet: Tab, then PgUp"
+			if c.top == 0 {
+				text = "the end is shown"
+			}
+		}
+		if len(c.rows) == 0 {
+			text = "it has no arguments"
+		} else {
+			text = fmt.Sprintf("rows %d–%d of %d · %s", c.top+1, last, len(c.rows), text)
+		}
+		lines = append(lines, ruled(text, "", width))
+	}
+	return append(lines, c.foot(width, l, typed)...)
+}
+
+// ruled is a text in a horizontal line.
+func ruled(left, right string, width int) string {
+	text := "── " + line(left, width-6) + " "
+	if right != "" {
+		right = " " + right + " ─"
+	}
+	if fill := width - ansi.StringWidth(text) - ansi.StringWidth(right); fill > 0 {
+		return text + strings.Repeat("─", fill) + right
+	}
+	return text
+}
+
+// head says what is asked, and by whom.
+func (c *card) head(width int, l look, questions int) []string {
+	of := ""
+	if questions > 1 {
+		of = fmt.Sprintf("question 1 of %d", questions)
+	}
+	message := visible(cmp.Or(c.q.Message, "The model wants to use a tool."))
+	var lines []string
+	if room := width - 8 - ansi.StringWidth(of); ansi.StringWidth(message) <= room {
+		lines = append(lines, l.bold(ruled(message, of, width)))
+	} else {
+		lines = append(lines, l.bold(ruled(cmp.Or(of, "a question"), "", width)))
+		for _, row := range rows(ansi.Wrap(message, width-2, ""), width-2) {
+			lines = append(lines, "  "+l.bold(row))
+		}
+	}
+	for _, row := range strings.Split(ansi.Wrap(c.q.origin(), width-2, ""), "\n") {
+		lines = append(lines, "  "+l.dim(row))
+	}
+	if n := c.q.hidden(); n > 0 {
+		for _, row := range strings.Split(ansi.Wrap("! "+unprinted(n), width, ""), "\n") {
+			lines = append(lines, l.warning(row))
+		}
+	}
+	return lines
+}
+
+// unprinted says that characters are shown by their names.
+func unprinted(n int) string {
+	if n == 1 {
+		return "1 character that does not print is shown as ‹name›."
+	}
+	return fmt.Sprintf("%d characters that do not print are shown as ‹name›.", n)
+}
+
+// foot is the answers.
+func (c *card) foot(width int, l look, typed bool) []string {
+	ids, open := c.answers(typed)
+	var words []string
+	hint := "Tab selects one"
+	switch {
+	case c.sent:
+		hint = "answered"
+	case c.at != "":
+		hint = "Enter takes it · letters go to the input"
+	case len(ids) == 1:
+		hint = fmt.Sprintf("It is larger than %s bytes and cannot be shown.", c.q.Limit)
+	case typed:
+		hint = "The input has text: Deny sends it as the reason."
+	case !open[allowOnce]:
+		hint = "Allow opens when the last row was shown."
+	}
+	for _, id := range ids {
+		label := map[answerID]string{allowOnce: "Allow once", always: "Always…", deny: "Deny"}[id]
+		switch {
+		case id == c.at:
+			words = append(words, l.selected("▸["+label+"]"))
+		case !open[id]:
+			words = append(words, " "+l.dim("("+label+")"))
+		default:
+			words = append(words, "  "+label)
+		}
+	}
+	text := strings.Join(words, "  ")
+	if gap := width - ansi.StringWidth(text) - ansi.StringWidth(hint); gap >= 2 {
+		return []string{text + strings.Repeat(" ", gap) + l.dim(hint)}
+	}
+	lines := []string{text}
+	for _, row := range strings.Split(ansi.Wrap(hint, width-2, ""), "\n") {
+		lines = append(lines, "  "+l.dim(row))
+	}
+	return lines
+}
+
+// list is what stands behind "Always…".
+func (c *card) list(width int, l look) []string {
+	lines := []string{l.bold(ruled("Allow without asking, until this session ends", "", width))}
+	for i, g := range c.q.Grants {
+		for n, row := range rows(ansi.Wrap(visible(g.Text), width-4, ""), width-4) {
+			switch {
+			case i == c.grant && n == 0:
+				lines = append(lines, l.selected("▸ "+row))
+			case i == c.grant:
+				lines = append(lines, l.selected("  "+row))
+			default:
+				lines = append(lines, "  "+row)
+			}
+		}
+	}
+	for _, text := range []string{"This call runs too.", "↑ ↓ select · Enter grants · Esc goes back · /grants lists and revokes"} {
+		for _, row := range strings.Split(ansi.Wrap(text, width-2, ""), "\n") {
+			lines = append(lines, "  "+l.dim(row))
+		}
+	}
+	return lines
+}
+
+// origin says who asks, and for what.
+func (u update) origin() string {
+	o := u.Origin
+	words := []string{"Asked by " + visible(o.Provider+"/"+o.Model)}
+	if o.Folder != "" {
+		words = append(words, "in "+visible(atHome(o.Folder)))
+	}
+	switch {
+	case o.Server != "":
+		words = append(words, "server "+visible(o.Server))
+	case o.Host == "client":
+		words = append(words, "run by a client")
+	}
+	words = append(words, "tool "+visible(u.Name))
+	if o.Effect != "" {
+		words = append(words, "effect: "+visible(o.Effect))
+	}
+	for _, p := range u.Parts {
+		switch p.Kind {
+		case "command":
+			words = append(words, size(p.Text))
+		case "diff":
+			added, removed := changed(p.Text)
+			words = append(words, fmt.Sprintf("+%d −%d", added, removed))
+		}
+	}
+	return strings.Join(words, " · ")
+}
+
+func atHome(folder string) string {
+	home, err := os.UserHomeDir()
+	if err != nil || home == "" {
+		return folder
+	}
+	if rest, ok := strings.CutPrefix(folder, home); ok && (rest == "" || rest[0] == filepath.Separator) {
+		return "~" + rest
+	}
+	return folder
+}
