@@ -199,10 +199,29 @@ func (a *Agent) Close() error {
 // Done is closed when the agent has ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
+// callsEnd is how long the end of an agent waits for the goroutines of its calls, which have been told to end. A tool that
+// does not heed its context is left behind: the daemon has to end, and its results are not read any more.
+const callsEnd = 4 * time.Second
+
+func (s *state) waitForCalls() {
+	ended := make(chan struct{})
+	go func() { // ends with the last call
+		defer close(ended)
+		s.calls.Wait()
+	}()
+	late := time.NewTimer(callsEnd)
+	defer late.Stop()
+	select {
+	case <-ended:
+	case <-late.C:
+		s.cfg.Log.Error("a tool or a model call does not end; it is left behind", "session", s.view.Session.ID, "after", callsEnd)
+	}
+}
+
 func (a *Agent) loop(ctx context.Context, s *state) {
 	defer close(a.done)
 	defer a.stop(ErrClosed)
-	defer s.calls.Wait()
+	defer s.waitForCalls()
 	period := s.period()
 	tick := time.NewTicker(period)
 	defer tick.Stop()

@@ -179,3 +179,52 @@ func TestHostileApprovalIsStoredFirst(t *testing.T) {
 		})
 	}
 }
+
+// A tool that does not heed its context holds up the end of its session no longer than the limit, and a cancel not at all.
+func TestHostileToolIgnoresTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		defer close(release)
+		h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult {
+			<-release
+			return said("at last")
+		}}
+		b, id := toolBench(t, h, calls("a", `{}`), calls("b", `{}`))
+		for _, act := range []struct {
+			name string
+			end  func()
+			want time.Duration
+		}{
+			{"cancel", func() {
+				if _, err := b.agent(id).Cancel(t.Context(), ""); err != nil {
+					t.Error(err)
+				}
+			}, 0},
+			{"shutdown", b.close, callsEnd},
+		} {
+			a := b.agent(id)
+			sub, err := a.Subscribe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Prompt(t.Context(), text("Look around.")); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait() // the tool runs
+			begun := time.Now()
+			act.end()
+			check(t, act.name, time.Since(begun), act.want)
+			if act.want == 0 {
+				for end := false; !end; {
+					u, err := sub.Next(t.Context())
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, end = u.Event.(TurnEnd)
+				}
+				check(t, "the turn's end after "+act.name, time.Since(begun), time.Duration(0))
+			}
+		}
+		check(t, "runs", h.runs.Load(), int64(2))
+	})
+}

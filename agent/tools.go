@@ -80,6 +80,9 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	s.calls.Go(func() { // ends soon after ctx; Close waits
 		faults, found := make([]string, len(rd.calls)), make([]examined, len(rd.calls))
 		for i, c := range rd.calls {
+			if ctx.Err() != nil { // a schema may take a second for each call
+				return
+			}
 			if i >= maxCalls {
 				faults[i] = tooManyCalls
 				continue

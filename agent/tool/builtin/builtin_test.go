@@ -294,7 +294,7 @@ func TestListAndSearch(t *testing.T) {
 		{"case", "search", in{"pattern": "needle", "ignore_case": true, "glob": "**/*.{go,log}"}, "a.go:2: func Needle() {}\nb/kept.log:1: needle\n"},
 		{"in a file", "search", in{"pattern": `^func (\w+)`, "path": "a.go"}, "a.go:2: func Needle() {}\n"},
 		{"nothing", "search", in{"pattern": "haystack"}, "[nothing was found]"},
-		{"no pattern", "search", in{"pattern": "("}, "failed: the pattern is no regular expression: error parsing regexp: missing closing ): `(`"},
+		{"no pattern", "search", in{"pattern": "("}, "failed: pattern: not a regular expression (RE2): error parsing regexp: missing closing ): `(`"},
 		{"wide", "search", in{"pattern": "needle", "path": "wide"}, "wide:1: " + strings.Repeat("é", maxShown/2) + "…\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,6 +24,7 @@ const (
 	maxRead  = 128 << 10 // bytes of a file in one result
 	maxLines = 2000      // lines of a file in one result
 	maxEdit  = 16 << 20  // bytes of a file that is written or edited
+	maxEdits = 1000      // edits of a call
 	maxDiff  = 32 << 10  // bytes of a difference in a result
 )
 
@@ -105,7 +106,7 @@ func part(ctx context.Context, from io.Reader, p readParams) (string, error) {
 			}
 			return out.String(), nil
 		}
-		cut, read, err := line(lines, number >= first, maxRead-out.Len(), &out)
+		cut, read, err := line(ctx, lines, number >= first, maxRead-out.Len(), &out)
 		if cut > 0 {
 			fmt.Fprintf(&out, "[%d bytes of this line are left out]\n", cut)
 		}
@@ -125,7 +126,7 @@ func part(ctx context.Context, from io.Reader, p readParams) (string, error) {
 }
 
 // line reads a line and keeps at most room bytes of it, in whole characters. It holds no more of it in memory.
-func line(from *bufio.Reader, keep bool, room int, out *strings.Builder) (cut, read int, err error) {
+func line(ctx context.Context, from *bufio.Reader, keep bool, room int, out *strings.Builder) (cut, read int, err error) {
 	for {
 		piece, err := from.ReadSlice('\n')
 		read += len(piece)
@@ -142,6 +143,9 @@ func line(from *bufio.Reader, keep bool, room int, out *strings.Builder) (cut, r
 		}
 		if err != bufio.ErrBufferFull {
 			return cut, read, err
+		}
+		if ctx.Err() != nil {
+			return cut, read, context.Cause(ctx)
 		}
 	}
 }
@@ -193,13 +197,8 @@ func editFile(ctx context.Context, h *Host, p editParams) (string, error) {
 		return "", err
 	}
 	text := old
-	for i, e := range p.Edits {
-		if text, err = e.apply(text); err != nil {
-			return "", fmt.Errorf("edit %d: %w; nothing was changed", i+1, err)
-		}
-		if len(text) > maxEdit {
-			return "", fmt.Errorf("edit %d: the file would be larger than %d bytes; nothing was changed", i+1, maxEdit)
-		}
+	if text, err = applyAll(ctx, p.Edits, text); err != nil {
+		return "", fmt.Errorf("%w; nothing was changed", err)
 	}
 	if err := h.write(ctx, s, text); err != nil {
 		return "", err
@@ -207,7 +206,25 @@ func editFile(ctx context.Context, h *Host, p editParams) (string, error) {
 	return difference(p.Path, old, text), nil
 }
 
-// apply makes an edit. A model sees no carriage returns, so a file with them is searched with them too.
+// applyAll makes edits in order.
+func applyAll(ctx context.Context, edits []edit, text string) (string, error) {
+	if len(edits) > maxEdits {
+		return "", fmt.Errorf("edits: more than %d; make several calls", maxEdits)
+	}
+	for i, e := range edits {
+		if ctx.Err() != nil {
+			return "", context.Cause(ctx)
+		}
+		var err error
+		if text, err = e.apply(text); err != nil {
+			return "", fmt.Errorf("edit %d: %w", i+1, err)
+		}
+	}
+	return text, nil
+}
+
+// apply makes an edit. A model sees no carriage returns, so a file with them is searched with them too. The size of the
+// result is known before it is made.
 func (e edit) apply(text string) (string, error) {
 	if e.Old == "" {
 		return "", errors.New("old_text is empty")
@@ -222,6 +239,8 @@ func (e edit) apply(text string) (string, error) {
 		return "", errors.New("old_text is not in the file")
 	case n > 1 && !e.All:
 		return "", fmt.Errorf("old_text is in the file %d times; make it longer, or say all", n)
+	case len(text)+n*(len(e.New)-len(e.Old)) > maxEdit:
+		return "", fmt.Errorf("the file would be larger than %d bytes", maxEdit)
 	}
 	return strings.ReplaceAll(text, e.Old, e.New), nil
 }
@@ -231,7 +250,12 @@ func difference(path, old, text string) string {
 	if old == text {
 		return path + " is as it was"
 	}
-	d := fmt.Sprintf("--- a/%s\n+++ b/%s\n%s", path, path, hunks(old, text))
+	d, ok := hunks(old, text)
+	if !ok {
+		before, oldPart, newPart := changed(old, text)
+		return fmt.Sprintf("--- a/%s\n+++ b/%s\n[the lines from %d on changed: %d bytes became %d, too many to show the difference]\n", path, path, before+1, len(oldPart), len(newPart))
+	}
+	d = fmt.Sprintf("--- a/%s\n+++ b/%s\n%s", path, path, d)
 	if len(d) > maxDiff {
 		cut := maxDiff
 		for !utf8.RuneStart(d[cut]) {
@@ -242,13 +266,31 @@ func difference(path, old, text string) string {
 	return strings.ToValidUTF8(d, "\uFFFD")
 }
 
-// hunks is a unified diff without its head, empty if nothing changes.
-func hunks(old, text string) string {
-	d := string(diff.Diff("old", []byte(old), "new", []byte(text)))
+// hunks is a unified diff without its head, empty if nothing changes; not ok: the texts differ in too much to compare them.
+func hunks(old, text string) (d string, ok bool) {
+	if old == text {
+		return "", true
+	}
+	before, oldPart, newPart := changed(old, text)
+	if len(oldPart)+len(newPart) > maxDiffed {
+		return "", false
+	}
+	d = string(diff.Diff("old", []byte(oldPart), "new", []byte(newPart)))
 	for range 3 { // the command that would make it, and the two names
 		_, d, _ = strings.Cut(d, "\n")
 	}
-	return d
+	if before == 0 {
+		return d, true
+	}
+	var out strings.Builder
+	for line := range strings.Lines(d) {
+		var a, b, c, n int
+		if _, err := fmt.Sscanf(line, "@@ -%d,%d +%d,%d @@", &a, &b, &c, &n); err == nil {
+			line = fmt.Sprintf("@@ -%d,%d +%d,%d @@\n", a+before, b, c+before, n)
+		}
+		out.WriteString(line)
+	}
+	return out.String(), true
 }
 
 // lock finds a path that is about to be changed, for one call at a time.
@@ -291,9 +333,11 @@ func (h *Host) read(ctx context.Context, s spot) (string, error) {
 			return "", err
 		}
 		defer f.Close()
-		if text, err = io.ReadAll(io.LimitReader(f, maxEdit+1)); err != nil {
+		whole := bytes.NewBuffer(make([]byte, 0, info.Size()+bytes.MinRead)) // of the size that it needs: else it grows by copies
+		if _, err := whole.ReadFrom(io.LimitReader(f, maxEdit+1)); err != nil {
 			return "", s.refused(err)
 		}
+		text = whole.Bytes()
 	}
 	if len(text) > maxEdit {
 		return "", fmt.Errorf("%s is larger than %d bytes", s.given, maxEdit)

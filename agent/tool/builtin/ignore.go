@@ -6,6 +6,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
+// maxIgnores bounds the patterns of one .gitignore; those behind them are not heeded.
+const maxIgnores = 2000
+
 // ignore is the patterns of one .gitignore, in order.
 type ignore []pattern
 
@@ -19,6 +22,9 @@ type pattern struct {
 // readIgnore reads the text of a .gitignore. Lines that are no pattern name nothing.
 func readIgnore(text string) (list ignore) {
 	for line := range strings.Lines(text) {
+		if len(line) > maxGlob || len(list) == maxIgnores {
+			continue // each is tried on each path
+		}
 		line = strings.TrimRight(line, "\r\n")
 		for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 			line = line[:len(line)-1]

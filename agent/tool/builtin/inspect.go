@@ -77,19 +77,21 @@ func (h *Host) folder(path string) string {
 func (h *Host) wouldEdit(ctx context.Context, p editParams) string {
 	old, err := h.current(ctx, p.Path)
 	text := old
-	for i := 0; i < len(p.Edits) && err == nil; i++ {
-		if text, err = p.Edits[i].apply(text); err == nil && len(text) > maxEdit {
-			err = fmt.Errorf("the file would be larger than %d bytes", maxEdit)
-		}
+	if err == nil {
+		text, err = applyAll(ctx, p.Edits, old)
 	}
-	if err == nil && ctx.Err() == nil {
-		if d := hunks(old, text); d != "" {
+	d, small := "", true
+	if err == nil {
+		if d, small = hunks(old, text); d != "" {
 			return d
 		}
 	}
 	why := "which changes nothing"
-	if err != nil {
+	switch {
+	case err != nil:
 		why = "which does not fit the file as it is now"
+	case !small:
+		why = "of a change that is too large to be shown as a difference"
 	}
 	var b strings.Builder
 	for i, e := range p.Edits {
@@ -109,7 +111,7 @@ func prefixLines(b *strings.Builder, sign, text string) {
 // wouldWrite is the whole text of a new file, and what changes in one that is there.
 func (h *Host) wouldWrite(ctx context.Context, p writeParams) tool.Part {
 	if old, err := h.current(ctx, p.Path); err == nil && ctx.Err() == nil {
-		if d := hunks(old, p.Content); d != "" {
+		if d, _ := hunks(old, p.Content); d != "" {
 			return tool.Part{Kind: tool.DiffPart, Name: p.Path, Text: d}
 		}
 	}

@@ -83,15 +83,12 @@ type searchParams struct {
 }
 
 func search(ctx context.Context, h *Host, p searchParams) (string, error) {
-	if p.IgnoreCase {
-		p.Pattern = "(?i)" + p.Pattern
-	}
-	pattern, err := regexp.Compile(p.Pattern)
+	pattern, err := compilePattern(p.Pattern, p.IgnoreCase)
 	if err != nil {
-		return "", fmt.Errorf("the pattern is no regular expression: %w", err)
+		return "", err
 	}
-	if p.Glob != "" && !doublestar.ValidatePattern(p.Glob) {
-		return "", errors.New("the glob is no pattern of paths")
+	if err := checkGlob(p.Glob); p.Glob != "" && err != nil {
+		return "", err
 	}
 	s, err := h.at(p.Path)
 	if err != nil {
