@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -70,7 +71,7 @@ func (s *state) bounds() []bound {
 		return nil
 	}
 	now := r.estimate.usage()
-	now.Cost = r.model.Price.Cost(now)
+	now.Cost = r.model.Price.Cost(now, time.Now())
 	turn := spentOf(r.usage).plus(spentOf(now))
 	all := spentOf(s.view.Session.Usage).plus(turn)
 	list := append(l.TurnBudget.bounds("turn", turn, &r.near), l.SessionBudget.bounds("session", all, &s.told.near)...)

@@ -68,7 +68,7 @@ func TestBudgets(t *testing.T) {
 				b := newBench(t, test.scripts...)
 				defer b.close()
 				b.cfg.Limits = test.limits
-				b.priced(&provider.Price{Input: 10, Output: 50})
+				b.priced(&provider.Price{Rates: provider.Rates{Input: 10, Output: 50}})
 				a := b.agent(b.session("shop/"+test.model, ""))
 				_, sub, err := a.Attach(t.Context(), 0)
 				if err != nil {
@@ -138,7 +138,7 @@ func TestEstimateKnowsTheCache(t *testing.T) {
 			events(append(say("b"), stop(provider.Usage{Input: 10_010, Cached: 10_000, Output: 10}))...))
 		defer b.close()
 		b.cfg.Limits.TurnBudget.Cost = provider.MoneyOf(0.15)
-		b.priced(&provider.Price{Input: 10, Output: 50, CachedInput: 1, CacheWrite: 12.5})
+		b.priced(&provider.Price{Rates: provider.Rates{Input: 10, Output: 50, CachedInput: 1, CacheWrite: 12.5}})
 		id := b.session("shop/dear", "")
 		b.turn(id, long)
 		b.group.Close()

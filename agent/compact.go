@@ -139,7 +139,7 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 		sum.usage = guess.usage()
 	}
 	if sum.usage.Cost == nil {
-		sum.usage.Cost = c.model.Price.Cost(sum.usage)
+		sum.usage.Cost = c.model.Price.Cost(sum.usage, time.Now())
 	}
 	switch {
 	case sum.err != nil:

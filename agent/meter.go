@@ -2,6 +2,7 @@ package agent
 
 import (
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/provider"
@@ -89,7 +90,7 @@ func (r *turn) metered(u provider.Usage) provider.Usage {
 		u = r.estimate.usage()
 	}
 	if u.Cost == nil {
-		u.Cost = r.model.Price.Cost(u)
+		u.Cost = r.model.Price.Cost(u, time.Now())
 	}
 	u.Context = &provider.Context{Used: u.Input + u.Output, Window: r.model.Window}
 	r.usage = r.usage.Add(u)

@@ -44,7 +44,7 @@ func (m *Money) UnmarshalJSON(data []byte) error {
 type Cost struct {
 	Amount   Money  `json:"amount"`
 	Currency string `json:"currency"`          // USD
-	Partial  bool   `json:"partial,omitempty"` // calls are missing from it whose price was not known
+	Partial  bool   `json:"partial,omitempty"` // a part is missing whose price was not known
 }
 
 // String is for people: "0.0123 USD", "at least 0.0123 USD" where a part is missing, "-" where nothing is known.
@@ -68,32 +68,6 @@ func (c *Cost) words() string {
 
 // USD is the currency of all prices.
 const USD = "USD"
-
-// Cost is what a usage costs; nil where p is nil: nobody knows.
-func (p *Price) Cost(u Usage) *Cost {
-	if p == nil {
-		return nil
-	}
-	return &Cost{Amount: p.Amount(u), Currency: USD}
-}
-
-// Amount is what a usage costs; nothing where p is nil. Where the row has no price for what was read from the cache, or
-// written to it, that costs what other input does.
-func (p *Price) Amount(u Usage) Money {
-	if p == nil {
-		return 0
-	}
-	or := func(price float64) float64 {
-		if price == 0 {
-			return p.Input
-		}
-		return price
-	}
-	plain := max(u.Input-u.Cached-u.CacheWrite, 0)
-	const million = 1e6
-	return MoneyOf((float64(plain)*p.Input + float64(u.Cached)*or(p.CachedInput) + float64(u.CacheWrite)*or(p.CacheWrite) +
-		float64(u.Output)*p.Output) / million)
-}
 
 // addCosts sums what is known. A part that used something and has no cost makes the sum partial.
 func addCosts(u, v Usage) *Cost {

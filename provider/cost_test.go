@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -17,17 +18,20 @@ func TestAmount(t *testing.T) {
 		used  Usage
 		want  string // JSON of the cost
 	}{
-		{"all prices", &Price{Input: 10, Output: 50, CachedInput: 1, CacheWrite: 12.5}, used, `{"amount":0.01035,"currency":"USD"}`},
-		{"none for the cache", &Price{Input: 10, Output: 50}, used, `{"amount":0.015,"currency":"USD"}`},
+		{"all prices", &Price{Rates: Rates{Input: 10, Output: 50, CachedInput: 1, CacheWrite: 12.5}}, used, `{"amount":0.01035,"currency":"USD"}`},
+		{"none for the cache", &Price{Rates: Rates{Input: 10, Output: 50}}, used, `{"amount":0.006,"currency":"USD","partial":true}`},
+		{"none for the cache, which was not used", &Price{Rates: Rates{Input: 10, Output: 50}}, Usage{Input: 100, Output: 100}, `{"amount":0.006,"currency":"USD"}`},
+		{"written for an hour", &Price{Rates: Rates{Input: 10, Output: 50, CachedInput: 1, CacheWrite: 12.5, CacheWriteLong: 20}},
+			Usage{Input: 1000, Output: 100, Cached: 600, CacheWrite: 300, CacheWriteLong: 200}, `{"amount":0.01185,"currency":"USD"}`},
 		{"free", &Price{}, used, `{"amount":0,"currency":"USD"}`},
 		{"not known", nil, used, `null`},
-		{"a billionth", &Price{Input: 0.001}, Usage{Input: 1}, `{"amount":1e-9,"currency":"USD"}`},
-		{"more cached than there was", &Price{Input: 10, CachedInput: 1}, Usage{Input: 1, Cached: 1000}, `{"amount":0.001,"currency":"USD"}`},
-		{"more than there is", &Price{Input: math.MaxFloat64}, Usage{Input: math.MaxInt}, `{"amount":4503599.627370496,"currency":"USD"}`},
-		{"no number", &Price{Input: math.Inf(1), Output: math.Inf(1)}, Usage{Output: 1}, `{"amount":0,"currency":"USD"}`},
+		{"a billionth", &Price{Rates: Rates{Input: 0.001}}, Usage{Input: 1}, `{"amount":1e-9,"currency":"USD"}`},
+		{"more cached than there was", &Price{Rates: Rates{Input: 10, CachedInput: 1}}, Usage{Input: 1, Cached: 1000}, `{"amount":0.001,"currency":"USD"}`},
+		{"more than there is", &Price{Rates: Rates{Input: math.MaxFloat64}}, Usage{Input: math.MaxInt}, `{"amount":4503599.627370496,"currency":"USD"}`},
+		{"no number", &Price{Rates: Rates{Input: math.Inf(1), Output: math.Inf(1)}}, Usage{Output: 1}, `{"amount":0,"currency":"USD"}`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := json.Marshal(test.price.Cost(test.used))
+			got, err := json.Marshal(test.price.Cost(test.used, time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)))
 			if err != nil {
 				t.Fatal(err)
 			}

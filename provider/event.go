@@ -89,14 +89,15 @@ func (Stop) event()   {}
 // Usage is in tokens. Input includes cached and cache writes, Output includes Reasoning, whatever the vendor's own
 // habit is.
 type Usage struct {
-	Input      int      `json:"input_tokens"`
-	Output     int      `json:"output_tokens"`
-	Reasoning  *int     `json:"reasoning_tokens"` // nil: the vendor gave no count
-	Cached     int      `json:"cached_tokens"`
-	CacheWrite int      `json:"cache_write_tokens"`
-	Estimated  bool     `json:"estimated"`      // the numbers are not all the vendor's own
-	Cost       *Cost    `json:"cost,omitempty"` // nil: not known
-	Context    *Context `json:"context,omitempty"`
+	Input          int      `json:"input_tokens"`
+	Output         int      `json:"output_tokens"`
+	Reasoning      *int     `json:"reasoning_tokens"` // nil: the vendor gave no count
+	Cached         int      `json:"cached_tokens"`
+	CacheWrite     int      `json:"cache_write_tokens"`
+	CacheWriteLong int      `json:"cache_write_1h_tokens,omitempty"` // of CacheWrite, what is kept for an hour
+	Estimated      bool     `json:"estimated"`                       // the numbers are not all the vendor's own
+	Cost           *Cost    `json:"cost,omitempty"`                  // nil: not known
+	Context        *Context `json:"context,omitempty"`
 }
 
 // Context is how full the model's window is after a call.
@@ -109,7 +110,7 @@ type Context struct {
 func (u Usage) Add(v Usage) Usage {
 	sum := Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
-		Cached: u.Cached + v.Cached, CacheWrite: u.CacheWrite + v.CacheWrite,
+		Cached: u.Cached + v.Cached, CacheWrite: u.CacheWrite + v.CacheWrite, CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
 		Estimated: u.Estimated || v.Estimated, Cost: addCosts(u, v), Context: u.Context,
 	}
 	if v.Context != nil {

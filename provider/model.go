@@ -164,14 +164,6 @@ const (
 	SamplingNotInThinking SamplingRule = "not_in_thinking" // refused while thinking is on
 )
 
-// Price is in USD per million tokens.
-type Price struct {
-	Input       float64 `json:"input"`
-	Output      float64 `json:"output"`
-	CachedInput float64 `json:"cached_input,omitempty"` // of input read from the prompt cache; 0: not known
-	CacheWrite  float64 `json:"cache_write,omitempty"`  // of input written to it, by the vendor's shortest time; 0: not known
-}
-
 // Model is a row: what is known about a model at a provider.
 type Model struct {
 	Provider  string       `json:"provider"` // the configured provider's id
@@ -187,10 +179,29 @@ type Model struct {
 	Input     []string     `json:"input,omitempty"`             // text, image, pdf
 	Tools     bool         `json:"tools,omitempty"`
 	Sampling  SamplingRule `json:"sampling,omitempty"`
-	Price     *Price       `json:"price,omitempty"` // nil: not known
+	Price     *Price       `json:"price,omitempty"`     // nil: not known
+	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"` // nil: not known
 	Source    RowSource    `json:"source"`
 	AsOf      string       `json:"as_of,omitempty"` // YYYY-MM-DD
 }
+
+// Lifecycle is where a model is between its release and its end.
+type Lifecycle struct {
+	State      LifecycleState `json:"state"`
+	Retires    string         `json:"retires,omitempty"`     // the day from which it is not served, YYYY-MM-DD
+	ReplacedBy string         `json:"replaced_by,omitempty"` // id of the vendor's successor; empty: not known
+	Redirects  bool           `json:"redirects,omitempty"`   // from Retires on, ReplacedBy answers under this id, by its own rules
+}
+
+// LifecycleState is a word of the vendors' lists.
+type LifecycleState string
+
+const (
+	LifecyclePreview    LifecycleState = "preview"
+	LifecycleCurrent    LifecycleState = "current"
+	LifecycleDeprecated LifecycleState = "deprecated" // served, and no longer recommended
+	LifecycleRetired    LifecycleState = "retired"    // no longer served
+)
 
 // Ref is the model's name in the protocol: provider/id.
 func (m Model) Ref() string { return m.Provider + "/" + m.ID }

@@ -221,7 +221,7 @@ func TestAnthropicFacts(t *testing.T) {
 	want := map[string]facts{
 		"claude-fable-5-2":           {1_000_000, 128_000, newModels, 8, 40, true},
 		"claude-mythos-5-2":          {1_000_000, 128_000, newModels, 0, 0, true},
-		"claude-fable-5-1":           {1_000_000, 128_000, newModels, 0, 0, true},
+		"claude-fable-5-1":           {1_000_000, 128_000, newModels, 10, 50, true},
 		"claude-mythos-5-1":          {1_000_000, 128_000, newModels, 0, 0, true},
 		"claude-fable-5":             {1_000_000, 128_000, newModels, 10, 50, true},
 		"claude-mythos-5":            {1_000_000, 128_000, newModels, 10, 50, false},
@@ -229,7 +229,7 @@ func TestAnthropicFacts(t *testing.T) {
 		"claude-opus-5":              {1_000_000, 128_000, newModels, 5, 25, false},
 		"claude-sonnet-5-5":          {1_000_000, 128_000, newModels, 2, 10, true},
 		"claude-sonnet-5":            {1_000_000, 128_000, newModels, 2, 10, false},
-		"claude-haiku-5-5":           {1_000_000, 128_000, newModels, 0, 0, false},
+		"claude-haiku-5-5":           {1_000_000, 128_000, newModels, 0.1, 0.5, false},
 		"claude-opus-4-8":            {1_000_000, 128_000, newModels, 5, 25, false},
 		"claude-opus-4-7":            {1_000_000, 128_000, newModels, 5, 25, false},
 		"claude-opus-4-6":            {1_000_000, 128_000, older, 5, 25, false},

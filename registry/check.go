@@ -3,7 +3,6 @@ package registry
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
@@ -36,9 +35,10 @@ func check(m provider.Model) error {
 	if !slices.Contains(samplings, m.Sampling) {
 		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
 	}
-	if p := m.Price; p != nil && !isPrice(*p) {
-		return bad("price", "input %v, output %v, cached_input %v and cache_write %v are not all USD per million tokens",
-			p.Input, p.Output, p.CachedInput, p.CacheWrite)
+	if m.Price != nil {
+		if err := m.Price.Check(); err != nil {
+			return bad("price", "%v", err)
+		}
 	}
 	if err := checkLevels(m.Thinking, bad); err != nil {
 		return err
@@ -47,16 +47,6 @@ func check(m provider.Model) error {
 		return bad("thinking.in_place", "the control is %s, which has no effort to change", m.Thinking.Control)
 	}
 	return checkBudgets(m.Thinking, bad)
-}
-
-// isPrice takes what a price may be: JSON has no form for what is not a number, or is without end.
-func isPrice(p provider.Price) bool {
-	for _, v := range []float64{p.Input, p.Output, p.CachedInput, p.CacheWrite} {
-		if !(v >= 0 && v <= math.MaxFloat64) {
-			return false
-		}
-	}
-	return true
 }
 
 type complaint func(field, format string, args ...any) error

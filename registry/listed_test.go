@@ -135,12 +135,12 @@ func TestListingSkipped(t *testing.T) {
 // TestRanks: the configuration comes first, then what the server tells now, then what it told once, then the catalog.
 // What others say fills in.
 func TestRanks(t *testing.T) {
-	price := &provider.Price{Input: 9}
+	price := &provider.Price{Rates: provider.Rates{Input: 9}}
 	live := []provider.Model{{ID: "claude-opus-5", Window: 3, Tools: true}, {ID: "new", Tools: true, Thinking: provider.Capability{Control: provider.ControlAlways}}}
 	c, err := New([]Provider{{ID: "p", Vendor: "anthropic",
 		Rows:      []Row{{ID: "claude-opus-5", Name: "Mine"}, {ID: "new", NumCtx: 8}, {ID: "absent", NumCtx: 9}},
 		Refreshed: []provider.Model{{ID: "claude-opus-5", Window: 2, MaxOutput: 2, Tools: true, Source: provider.FromRefreshed}},
-		Noted: []provider.Model{{ID: "claude-opus-5", Window: 1, Price: price, Tools: true}, {ID: "claude-haiku-5-5", Price: price, Tools: true},
+		Noted: []provider.Model{{ID: "claude-opus-5", Window: 1, Price: price, Tools: true}, {ID: "claude-mythos-5-2", Price: price, Tools: true},
 			{ID: "claude-next", Price: price, Tools: true, Source: provider.FromRefreshed}},
 		Live: func() []provider.Model { return live },
 	}})
@@ -151,7 +151,7 @@ func TestRanks(t *testing.T) {
 	if m.Name != "Mine" || m.Source != provider.FromConfig || m.Window != 3 || m.MaxOutput != 2 || m.Price.Input != 5 || !m.Thinking.CanDisable() {
 		t.Errorf("%+v", m)
 	}
-	if m := c.Model("p", "claude-haiku-5-5"); m.Price != price || m.Source != provider.FromCatalog {
+	if m := c.Model("p", "claude-mythos-5-2"); m.Price != price || m.Source != provider.FromCatalog {
 		t.Errorf("what others say: %+v", m)
 	}
 	if m := c.Model("p", "claude-next"); levelsOf(m) != "effort low medium high* max" || m.Source != provider.FromRefreshed {

@@ -56,9 +56,9 @@ func devModel(id string, m gjson.Result, asOf string) provider.Model {
 		}
 	}
 	if cost := m.Get("cost"); cost.Get("input").Exists() && cost.Get("output").Exists() {
-		p := provider.Price{Input: cost.Get("input").Num, Output: cost.Get("output").Num,
-			CachedInput: cost.Get("cache_read").Num, CacheWrite: cost.Get("cache_write").Num}
-		if isPrice(p) {
+		p := provider.Price{Rates: provider.Rates{Input: cost.Get("input").Num, Output: cost.Get("output").Num,
+			CachedInput: cost.Get("cache_read").Num, CacheWrite: cost.Get("cache_write").Num}}
+		if p.Check() == nil {
 			row.Price = &p
 		}
 	}

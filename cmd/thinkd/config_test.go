@@ -203,7 +203,7 @@ thinking.budgets.low = 3000
 `, func(c *config) {
 			c.at(t, "anthropic").Rows = []registry.Row{
 				{ID: "claude-next", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", CanDisable: &no, Window: 400_000, MaxOutput: 64_000},
-				{ID: "claude-opus-5", Name: "Ours", Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Input: 1, Output: 2.5},
+				{ID: "claude-opus-5", Name: "Ours", Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Rates: provider.Rates{Input: 1, Output: 2.5}},
 					CanDisable: &yes, Levels: []provider.Level{"off", "low"}, Default: "off", Display: []provider.Display{"omitted"}},
 			}
 			c.at(t, "sim").Rows = []registry.Row{

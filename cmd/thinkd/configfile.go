@@ -98,11 +98,57 @@ type fileThinking struct {
 	BudgetTokens int   `toml:"budget_tokens"`
 }
 
+type fileRates struct {
+	Input          float64 `toml:"input"` // USD per million tokens
+	Output         float64 `toml:"output"`
+	CachedInput    float64 `toml:"cached_input"`
+	CacheWrite     float64 `toml:"cache_write"`
+	CacheWriteLong float64 `toml:"cache_write_1h"`
+}
+
 type filePrice struct {
-	Input       float64 `toml:"input"` // USD per million tokens
-	Output      float64 `toml:"output"`
-	CachedInput float64 `toml:"cached_input"`
-	CacheWrite  float64 `toml:"cache_write"`
+	fileRates
+	Tiers   []fileTier   `toml:"tiers"`
+	Changes []fileChange `toml:"changes"`
+	Peak    *filePeak    `toml:"peak"`
+}
+
+type fileTier struct {
+	Above int `toml:"above"` // tokens of the whole prompt
+	fileRates
+}
+
+type fileChange struct {
+	From string `toml:"from"` // YYYY-MM-DD
+	fileRates
+	Tiers []fileTier `toml:"tiers"`
+}
+
+type filePeak struct {
+	Factor    float64  `toml:"factor"`
+	UTCOffset int      `toml:"utc_offset"` // hours
+	Hours     [][2]int `toml:"hours"`
+	Weekdays  bool     `toml:"weekdays"`
+}
+
+func (p filePrice) price() *provider.Price {
+	price := &provider.Price{Rates: provider.Rates(p.fileRates), Tiers: tiers(p.Tiers)}
+	for _, c := range p.Changes {
+		price.Changes = append(price.Changes, provider.PriceChange{From: c.From, Rates: provider.Rates(c.fileRates), Tiers: tiers(c.Tiers)})
+	}
+	if p.Peak != nil {
+		peak := provider.PeakHours(*p.Peak)
+		price.Peak = &peak
+	}
+	return price
+}
+
+func tiers(list []fileTier) []provider.PriceTier {
+	var tiers []provider.PriceTier
+	for _, t := range list {
+		tiers = append(tiers, provider.PriceTier{Above: t.Above, Rates: provider.Rates(t.fileRates)})
+	}
+	return tiers
 }
 
 type fileServe struct {
@@ -151,8 +197,7 @@ func (m fileModel) row() registry.Row {
 		r.Sampling = &rule
 	}
 	if m.Price != nil {
-		price := provider.Price(*m.Price)
-		r.Price = &price
+		r.Price = m.Price.price()
 	}
 	return r
 }

@@ -409,7 +409,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 }
 
 // takesChanges are the models that take another effort inside of the conversation (docs: effort).
-const takesChanges = "claude-fable-5-1 claude-mythos-5-1 claude-opus-5-5 claude-opus-5 claude-sonnet-5-5 claude-haiku-5-5"
+const takesChanges = "claude-fable-5-2 claude-fable-5-1 claude-mythos-5-1 claude-opus-5-5 claude-opus-5 claude-sonnet-5-5 claude-haiku-5-5"
 
 // inPlace is what a decision with an effort is on those models: the session's first effort stays at the top, and a change
 // goes in front of the prompt. It returns the effort, and what of the top of the body is to be sent; nil if nothing is

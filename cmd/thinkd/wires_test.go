@@ -57,9 +57,9 @@ const (
 )
 
 var wireTables = []wireTable{
-	{models: "openai/gpt-6.1-sol openai/gpt-6.1-terra openai/gpt-6-astra sim/gpt-always", levels: never6,
+	{models: "openai/gpt-6.1-sol openai/gpt-6-astra sim/gpt-always", levels: never6,
 		word: openAIRecall, auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
-	{models: "openai/gpt-6-sol openai/gpt-6-luna openai/gpt-5.6-sol openai/gpt-5.6 openai/gpt-5.6-terra openai/gpt-5.6-luna sim/gpt", levels: off6,
+	{models: "openai/gpt-6.1-terra openai/gpt-6-sol openai/gpt-6-luna openai/gpt-5.6-sol openai/gpt-5.6 openai/gpt-5.6-terra openai/gpt-5.6-luna sim/gpt", levels: off6,
 		word: openAIRecall, off: openAINone, auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
 	{models: "openai/gpt-5.5", levels: off4, word: openAI, off: openAINone, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "openai/gpt-5.5-pro openai/gpt-5.4-pro openai/gpt-5.2-pro",
@@ -123,7 +123,7 @@ var wireTables = []wireTable{
 	{models: "sim/qwen/sim", levels: toggled, on: `{"reasoning_format":"parsed"}`, off: `{"reasoning_format":"parsed","reasoning_effort":"none"}`, auto: `{"reasoning_format":"parsed"}`},
 	{models: "groq/llama-3.3-70b-versatile groq/llama-3.1-8b-instant", levels: silent, off: `{}`},
 
-	{models: "mistral/mistral-large-4-0", levels: off3, word: plainWord, off: `{"reasoning_effort":"none"}`, auto: `{}`},
+	{models: "mistral/mistral-large-4", levels: off3, word: plainWord, off: `{"reasoning_effort":"none"}`, auto: `{}`},
 	{models: "mistral/mistral-medium-3-5 mistral/mistral-small-2603 mistral/mistral-small-latest sim/mistral",
 		levels: "off minimal>high low>high medium>high auto on>high high xhigh>high max>high", word: plainWord, off: `{"reasoning_effort":"none"}`, auto: `{}`},
 	{models: "mistral/magistral-medium-latest mistral/magistral-small", levels: alwaysOn, on: `{"prompt_mode":"reasoning"}`, auto: `{"prompt_mode":"reasoning"}`},

@@ -159,7 +159,7 @@ func priced(p gjson.Result) *provider.Price {
 	if !ok || !too { // -1 where it depends on the host behind
 		return nil
 	}
-	price := &provider.Price{Input: input, Output: output}
+	price := &provider.Price{Rates: provider.Rates{Input: input, Output: output}}
 	if cached, ok := dollars("input_cache_read"); ok {
 		price.CachedInput = cached
 	}

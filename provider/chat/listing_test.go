@@ -23,7 +23,7 @@ func rowText(m provider.Model) string {
 		text += fmt.Sprintf(" budget %d..%d", c.BudgetMin, c.BudgetMax)
 	}
 	if m.Price != nil {
-		text += fmt.Sprintf(" price %.4g", *m.Price)
+		text += fmt.Sprintf(" price %.4g", m.Price.Rates)
 	}
 	return text
 }
@@ -65,7 +65,7 @@ func TestListings(t *testing.T) {
 			{"id":"toggle","reasoning":{"mandatory":false,"supported_efforts":[]}},
 			{"id":"plain","supported_parameters":["temperature"],"pricing":{"prompt":"-1","completion":"-1"}},
 			{"id":"silent"},{"name":"nobody"}]}`}, []string{
-			"x-ai/grok-4.5: effort [low medium high] high ; 200000 64000 [text image pdf] tools=true / price {2 10 0.2 0}",
+			"x-ai/grok-4.5: effort [low medium high] high ; 200000 64000 [text image pdf] tools=true / price {2 10 0.2 0 0}",
 			"all: effort [minimal low medium high xhigh max] off full; 0 0 [] tools=true /",
 			"none-among-them: effort [medium xhigh] medium full; 0 0 [] tools=true /",
 			"tokens: budget []  full; 0 0 [] tools=true /",

@@ -42,6 +42,7 @@ func (u *usage) usage() provider.Usage {
 		CacheWrite: count("cache_creation_input_tokens"),
 		Output:     count("output_tokens"),
 	}
+	sum.CacheWriteLong = int(max(gjson.ParseBytes(u.members["cache_creation"]).Get("ephemeral_1h_input_tokens").Int(), 0))
 	sum.Input = count("input_tokens") + sum.Cached + sum.CacheWrite
 	if n := gjson.ParseBytes(u.members["output_tokens_details"]).Get("thinking_tokens"); n.Type == gjson.Number {
 		thought := int(max(n.Int(), 0))

@@ -203,7 +203,7 @@ var chatHosts = []chatHost{
 			{id: "mistral-medium-3-5", efforts: []string{"high"}, effort: "high", off: true, silent: true},
 			{id: "mistral-small-2603", efforts: []string{"high"}, effort: "high", off: true, silent: true},
 			{id: "mistral-small-latest", efforts: []string{"high"}, effort: "high", off: true, silent: true},
-			{id: "mistral-large-4-0", efforts: words3, effort: "medium", off: true},
+			{id: "mistral-large-4", efforts: words3, effort: "medium", off: true},
 			{id: "magistral-medium-latest", effort: "on", form: "mode"},
 			{id: "magistral-small", effort: "on", form: "mode"},
 			{id: "mistral-large-2512", dumb: true},

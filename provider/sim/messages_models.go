@@ -81,7 +81,7 @@ var (
 // messagesModels is the table, newest first, as /v1/models lists it. Never written.
 var messagesModels = []messagesModel{
 	{id: "claude-fable-5-2", name: "Claude Fable 5.2", line: "fable", window: 1e6, output: 128_000, types: adaptiveOnly, efforts: effortsAll, effort: "high",
-		modern: true, noPrefill: true, noForce: true, keepsAll: true, bound: true},
+		turnwise: true, modern: true, noPrefill: true, noForce: true, keepsAll: true, bound: true},
 	{id: "claude-mythos-5-2", name: "Claude Mythos 5.2", line: "mythos", window: 1e6, output: 128_000, types: adaptiveOnly, efforts: effortsAll, effort: "high",
 		modern: true, noPrefill: true, noForce: true, keepsAll: true, bound: true},
 	{id: "claude-fable-5-1", name: "Claude Fable 5.1", line: "fable", window: 1e6, output: 128_000, types: adaptiveOnly, efforts: effortsAll, effort: "high",

@@ -38,7 +38,7 @@ var (
 // responsesModels is the table, newest first. Never written.
 var responsesModels = []responsesModel{
 	{id: "gpt-6.1-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
-	{id: "gpt-6.1-terra", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
+	{id: "gpt-6.1-terra", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true, adapts: true},
 	{id: "gpt-6-astra", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
 	{id: "gpt-6-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true, adapts: true},
 	{id: "gpt-6-luna", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true, adapts: true},
