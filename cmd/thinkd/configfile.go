@@ -98,16 +98,14 @@ type fileThinking struct {
 	BudgetTokens int   `toml:"budget_tokens"`
 }
 
-type fileRates struct {
+// The members of rates stand in each of these tables: the reports of wrong keys know no embedded tables.
+type filePrice struct {
 	Input          float64 `toml:"input"` // USD per million tokens
 	Output         float64 `toml:"output"`
 	CachedInput    float64 `toml:"cached_input"`
 	CacheWrite     float64 `toml:"cache_write"`
 	CacheWriteLong float64 `toml:"cache_write_1h"`
-}
 
-type filePrice struct {
-	fileRates
 	Tiers   []fileTier   `toml:"tiers"`
 	Changes []fileChange `toml:"changes"`
 	Peak    *filePeak    `toml:"peak"`
@@ -115,12 +113,23 @@ type filePrice struct {
 
 type fileTier struct {
 	Above int `toml:"above"` // tokens of the whole prompt
-	fileRates
+
+	Input          float64 `toml:"input"` // USD per million tokens
+	Output         float64 `toml:"output"`
+	CachedInput    float64 `toml:"cached_input"`
+	CacheWrite     float64 `toml:"cache_write"`
+	CacheWriteLong float64 `toml:"cache_write_1h"`
 }
 
 type fileChange struct {
 	From string `toml:"from"` // YYYY-MM-DD
-	fileRates
+
+	Input          float64 `toml:"input"` // USD per million tokens
+	Output         float64 `toml:"output"`
+	CachedInput    float64 `toml:"cached_input"`
+	CacheWrite     float64 `toml:"cache_write"`
+	CacheWriteLong float64 `toml:"cache_write_1h"`
+
 	Tiers []fileTier `toml:"tiers"`
 }
 
@@ -132,9 +141,11 @@ type filePeak struct {
 }
 
 func (p filePrice) price() *provider.Price {
-	price := &provider.Price{Rates: provider.Rates(p.fileRates), Tiers: tiers(p.Tiers)}
+	price := &provider.Price{Rates: provider.Rates{Input: p.Input, Output: p.Output, CachedInput: p.CachedInput, CacheWrite: p.CacheWrite, CacheWriteLong: p.CacheWriteLong},
+		Tiers: priceTiers(p.Tiers)}
 	for _, c := range p.Changes {
-		price.Changes = append(price.Changes, provider.PriceChange{From: c.From, Rates: provider.Rates(c.fileRates), Tiers: tiers(c.Tiers)})
+		price.Changes = append(price.Changes, provider.PriceChange{From: c.From, Tiers: priceTiers(c.Tiers),
+			Rates: provider.Rates{Input: c.Input, Output: c.Output, CachedInput: c.CachedInput, CacheWrite: c.CacheWrite, CacheWriteLong: c.CacheWriteLong}})
 	}
 	if p.Peak != nil {
 		peak := provider.PeakHours(*p.Peak)
@@ -143,10 +154,11 @@ func (p filePrice) price() *provider.Price {
 	return price
 }
 
-func tiers(list []fileTier) []provider.PriceTier {
+func priceTiers(list []fileTier) []provider.PriceTier {
 	var tiers []provider.PriceTier
 	for _, t := range list {
-		tiers = append(tiers, provider.PriceTier{Above: t.Above, Rates: provider.Rates(t.fileRates)})
+		tiers = append(tiers, provider.PriceTier{Above: t.Above,
+			Rates: provider.Rates{Input: t.Input, Output: t.Output, CachedInput: t.CachedInput, CacheWrite: t.CacheWrite, CacheWriteLong: t.CacheWriteLong}})
 	}
 	return tiers
 }

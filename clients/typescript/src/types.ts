@@ -352,6 +352,7 @@ export type Usage = {
 	reasoning_tokens: number | null;
 	cached_tokens: number;
 	cache_write_tokens: number;
+	cache_write_1h_tokens?: number;
 	estimated: boolean;
 	cost?: Cost;
 	context?: Context;
