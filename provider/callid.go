@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strconv"
+	"strings"
 )
 
 // CallIDs names tool calls on the wire of one request. Calls of one conversation come from several vendors, some of
@@ -42,4 +43,11 @@ func (c *CallIDs) Of(id string) string {
 		return wire
 	}
 	return c.New(id)
+}
+
+// NoArguments reports whether the text of a call's arguments stands for none: it is empty, or the word null, which some
+// hosts write for a tool without parameters.
+func NoArguments(text string) bool {
+	text = strings.TrimSpace(text)
+	return text == "" || text == "null"
 }

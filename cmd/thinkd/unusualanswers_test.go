@@ -28,6 +28,30 @@ func TestUnusualAnswers(t *testing.T) {
 	}
 }
 
+// The word null in the place of a call's arguments means none.
+func TestNullArguments(t *testing.T) {
+	for _, api := range apis {
+		t.Run(api.name, func(t *testing.T) {
+			s := sim.New(sim.Config{})
+			s.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: "list", Input: []byte("null")}}})
+			l := s.Listen()
+			defer l.Close()
+			p, req, err := caller(api, l.Transport())
+			if err != nil {
+				t.Fatal(err)
+			}
+			reply := providertest.Check(t, p.Stream(t.Context(), req))
+			if len(reply.Blocks) == 0 {
+				t.Fatalf("no call: %v", reply.Err)
+			}
+			call, ok := reply.Blocks[len(reply.Blocks)-1].(provider.ToolCall)
+			if !ok || string(call.Input) != "{}" || call.Invalid != "" {
+				t.Errorf("got %+v, want a call with the input {}", reply.Blocks)
+			}
+		})
+	}
+}
+
 // unusualAnswer is what an adapter reads of one answer in a shape, in blocks that can be compared.
 func unusualAnswer(t *testing.T, api wireAPI, shape sim.Fault) []string {
 	t.Helper()

@@ -282,6 +282,11 @@ func (r *reply) thinkingChunk(chunk gjson.Result) error {
 // opaque takes in opaque data of the message. It belongs to the thinking that is open; else to a block of its own if
 // nothing was said yet, since it shows that the model thought; else it is late.
 func (r *reply) opaque(m gjson.Result) error {
+	for _, name := range r.form.MessageFields {
+		if v := m.Get(name); v.Exists() && v.Type != gjson.Null && v.Raw != `""` {
+			r.late[name] = json.RawMessage(valid(v.Raw))
+		}
+	}
 	if r.form.OpaqueField == "" {
 		return nil
 	}

@@ -20,7 +20,8 @@ type toolCall struct {
 	begun    bool
 	number   int
 	text     provider.Growth // of the arguments
-	waiting  string          // of the text, until the name is known
+	waiting  string          // of the text, until the name is known, and while it may be the word null
+	shown    bool            // a piece of the text was shown
 	members  tree            // to be given back
 }
 
@@ -110,10 +111,10 @@ func (r *reply) showCall(c *toolCall, grown string) error {
 			return err
 		}
 	}
-	if c.waiting == "" {
+	if c.waiting == "" || !c.shown && strings.HasPrefix("null", strings.TrimSpace(c.waiting)) {
 		return r.Alive()
 	}
-	grown, c.waiting = c.waiting, ""
+	grown, c.waiting, c.shown = c.waiting, "", true
 	return r.Emit(provider.Delta{Index: c.number, Text: grown})
 }
 
@@ -156,12 +157,15 @@ func (r *reply) endCall(c *toolCall) error {
 			return err
 		}
 	}
-	if err := r.showCall(c, rest); err != nil {
-		return err
+	text := c.text.String()
+	none := provider.NoArguments(text)
+	if c.shown = c.shown || !none; c.shown && c.waiting+rest != "" {
+		if err := r.showCall(c, rest); err != nil {
+			return err
+		}
 	}
 	b := provider.ToolCall{ID: c.id, Name: c.name}
-	text := c.text.String()
-	if strings.TrimSpace(text) == "" {
+	if none {
 		b.Input = json.RawMessage("{}")
 	} else if gjson.Valid(text) && gjson.Parse(text).IsObject() {
 		b.Input = json.RawMessage(text)

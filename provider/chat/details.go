@@ -30,7 +30,7 @@ func (d *detail) kind() string                { return d.string("type") }
 // textMember is where an element of this type has its text; empty for those without.
 func textMember(kind string) string {
 	switch kind {
-	case "reasoning.text":
+	case "reasoning.text", "": // some hosts leave out the type
 		return "text"
 	case "reasoning.summary":
 		return "summary"

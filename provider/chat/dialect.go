@@ -96,14 +96,16 @@ const (
 
 // ResponseForm is what comes back.
 type ResponseForm struct {
-	TextFields   []string       `json:"text_fields"` // of thinking; the first that is not empty counts, in each chunk
-	DetailsField string         `json:"details_field,omitempty"`
-	DetailsMerge string         `json:"details_merge,omitempty"`
-	OpaqueField  string         `json:"opaque_field,omitempty"`  // of the message, to be given back
-	CallFields   []string       `json:"call_fields,omitempty"`   // of a tool call, to be given back
-	ContentArray bool           `json:"content_array,omitempty"` // thinking is a part of content
-	InlineTags   *thinktag.Tags `json:"inline_tags,omitempty"`
-	Repeats      bool           `json:"repeats,omitempty"` // a long piece of thinking that comes twice in a row is a filler
+	TextFields   []string `json:"text_fields"` // of thinking; the first that is not empty counts, in each chunk
+	DetailsField string   `json:"details_field,omitempty"`
+	DetailsMerge string   `json:"details_merge,omitempty"`
+	OpaqueField  string   `json:"opaque_field,omitempty"` // of the message, to be given back
+	CallFields   []string `json:"call_fields,omitempty"`  // of a tool call, to be given back
+	// MessageFields are members of a message that go back with it as they came, whatever blocks it has.
+	MessageFields []string       `json:"message_fields,omitempty"`
+	ContentArray  bool           `json:"content_array,omitempty"` // thinking is a part of content
+	InlineTags    *thinktag.Tags `json:"inline_tags,omitempty"`
+	Repeats       bool           `json:"repeats,omitempty"` // a long piece of thinking that comes twice in a row is a filler
 
 	UsagePaths      []string `json:"usage_paths"`
 	ReasoningTokens []string `json:"reasoning_tokens"` // in the usage; empty: there is no count

@@ -67,7 +67,7 @@ func (d *Dialect) check() error {
 	case d.Request.ToolChoiceWhenThinking != nil && !slices.Contains(d.Request.ToolChoiceWhenThinking, "auto"):
 		return fmt.Errorf("request.tool_choice_when_thinking: it has to allow auto")
 	}
-	for _, name := range slices.Concat(d.Response.TextFields, d.Response.CallFields, d.Echo.Also, []string{d.Response.DetailsField, d.Response.OpaqueField, d.Echo.Field}) {
+	for _, name := range slices.Concat(d.Response.TextFields, d.Response.CallFields, d.Response.MessageFields, d.Echo.Also, []string{d.Response.DetailsField, d.Response.OpaqueField, d.Echo.Field}) {
 		if !plainName.MatchString(name) {
 			return fmt.Errorf("response, echo: %q is no plain name of a member", name)
 		}

@@ -38,6 +38,9 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 	if scope && h.ownOf(i, m.State) {
 		own.late(h.dialect, m.State)
 	}
+	for name, value := range h.kept(i, m.State) {
+		out[name], h.opaque = value, true
+	}
 	sent := h.putOpaque(own, out)
 	if own.inline != nil && rule.Inline {
 		out["content"], sent = h.inlined(m.Blocks), true
@@ -128,6 +131,7 @@ func (g *gathered) add(d *Dialect, s provider.State) {
 			}
 		case name == d.Response.OpaqueField && d.Response.OpaqueField != "":
 			g.opaque = json.RawMessage(value.Raw)
+		case slices.Contains(d.Response.MessageFields, name): // see kept
 		case name == "content" && value.IsArray():
 			for _, p := range value.Array() {
 				g.parts = append(g.parts, json.RawMessage(p.Raw))
@@ -140,6 +144,21 @@ func (g *gathered) add(d *Dialect, s provider.State) {
 		}
 		return true
 	})
+}
+
+// kept is the members of a message that belong to no block and go back. They count as opaque: StripOpaque leaves them
+// out.
+func (h *history) kept(i int, s provider.State) map[string]json.RawMessage {
+	if !h.own(s) || !h.bound(s.Origin) || h.strip && i < h.lastUser {
+		return nil
+	}
+	members := map[string]json.RawMessage{}
+	for _, name := range h.dialect.Response.MessageFields {
+		if v := gjson.GetBytes(s.Data, name); v.Exists() {
+			members[name] = json.RawMessage(v.Raw)
+		}
+	}
+	return members
 }
 
 // late takes in what came after the blocks had ended: it is whole, and counts in their place.

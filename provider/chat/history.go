@@ -204,7 +204,7 @@ func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error)
 			texts = append(texts, b.Text)
 		case provider.ToolCall:
 			call, err := h.call(i, b)
-			if err == nil && len(calls) == 0 && i > h.lastUser && !h.sealed(call) {
+			if err == nil && len(calls) == 0 && i > h.lastUser && !h.sealed(call) && len(h.kept(i, m.State)) == 0 {
 				err = call.merge(h.dialect.Echo.CallPlaceholder)
 			}
 			if err != nil {

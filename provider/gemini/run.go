@@ -221,7 +221,7 @@ func (r *reply) toolCall(p, call gjson.Result) error {
 	case args.IsObject():
 		text = args.Raw
 		b.Input = json.RawMessage(text)
-	case !args.Exists(), args.Type == gjson.Null:
+	case !args.Exists(), args.Type == gjson.Null, args.Type == gjson.String && provider.NoArguments(args.Str):
 		b.Input = json.RawMessage("{}")
 	default:
 		text = args.Raw

@@ -24,7 +24,8 @@ type part struct {
 	grown    map[string]*provider.Growth
 	cited    []json.RawMessage
 	sig      string
-	estimate int // tokens
+	estimate int  // tokens
+	shown    bool // of a call: a piece of its input was shown
 }
 
 // start opens a block, or adopts the one that deltas opened before. Hosts that start a block again for each piece of it
@@ -151,6 +152,13 @@ func (r *reply) grow(p *part, piece gjson.Result) error {
 func (r *reply) show(p *part, text string) error {
 	if text == "" {
 		return r.Alive()
+	}
+	if p.kind == "tool_use" && !p.shown { // the word null stands for no input, and is not shown
+		text = p.text.String()
+		if strings.HasPrefix("null", strings.TrimSpace(text)) {
+			return r.Alive()
+		}
+		p.shown = true
 	}
 	if err := r.tell(p); err != nil {
 		return err

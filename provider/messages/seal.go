@@ -2,7 +2,6 @@ package messages
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -91,13 +90,20 @@ func (r *reply) sealThinking(p *part) (provider.Block, error) {
 func (r *reply) sealCall(p *part) (provider.Block, error) {
 	b := provider.ToolCall{ID: p.string("id"), Name: p.string("name")}
 	text := p.text.String()
-	if strings.TrimSpace(text) == "" {
+	shown := p.shown
+	p.shown = true // what comes is complete
+	if provider.NoArguments(text) {
 		text = "{}"
 		if given := gjson.ParseBytes(p.members["input"]); given.IsObject() && len(given.Map()) > 0 {
 			text = given.Raw
 			if err := r.show(p, text); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if !shown && !provider.NoArguments(p.text.String()) {
+		if err := r.show(p, text); err != nil {
+			return nil, err
 		}
 	}
 	if !gjson.Valid(text) || !gjson.Parse(text).IsObject() {

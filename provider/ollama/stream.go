@@ -346,7 +346,7 @@ func (r *reply) toolCall(c gjson.Result) error {
 	switch args := f.Get("arguments"); {
 	case args.IsObject():
 		text, b.Input = args.Raw, json.RawMessage(args.Raw)
-	case !args.Exists(), args.Type == gjson.Null:
+	case !args.Exists(), args.Type == gjson.Null, args.Type == gjson.String && provider.NoArguments(args.Str):
 		b.Input = json.RawMessage("{}")
 	case args.Type == gjson.String && gjson.Valid(args.Str) && gjson.Parse(args.Str).IsObject(): // of proxies
 		text, b.Input = args.Str, json.RawMessage(args.Str)

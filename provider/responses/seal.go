@@ -146,6 +146,12 @@ func (r *reply) sealCall(it *item, object gjson.Result, state provider.State) er
 		final = it.final
 	}
 	text := final.String() // an object, from hosts that send no string, is its own text
+	if !p.begun || p.secret {
+		if whole := p.text.String(); !final.Exists() && provider.NoArguments(whole) || final.Exists() && provider.NoArguments(text) {
+			p.text = provider.Growth{}
+			text, final = "", gjson.Result{}
+		}
+	}
 	if p.begun && !p.secret {
 		if err := r.show(it, p, p.text.Rest(text)); err != nil {
 			return err
