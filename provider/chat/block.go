@@ -160,11 +160,13 @@ func (r *reply) flush() error {
 
 // tags is what to expect in this reply.
 func (r *reply) tags() thinktag.Tags {
-	tags := *r.form.InlineTags
+	tags := r.form.InlineTags.For(r.call.model)
 	if r.named || r.call.off { // thinking has its own place, or its template wrote an empty block
 		tags.Start = thinktag.Closed
 	} else {
-		tags.Start = r.api.start(r.call.model, tags.Start)
+		usual := tags.Start
+		tags.Start = r.api.start(r.call.model, usual)
+		r.learned = tags.Start != usual
 	}
 	return tags
 }

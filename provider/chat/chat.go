@@ -187,6 +187,13 @@ func (a *API) start(model string, usual thinktag.Start) thinktag.Start {
 	return cmp.Or(usual, thinktag.Closed)
 }
 
+// opensNot forgets that: an answer had no closing tag, so the one that it was learned from may have been about tags.
+func (a *API) opensNot(model string) {
+	a.openedMu.Lock()
+	defer a.openedMu.Unlock()
+	delete(a.opened, model)
+}
+
 // opens remembers, as long as this adapter lives, that the prompt opens a model's thinking.
 func (a *API) opens(model string) {
 	a.openedMu.Lock()

@@ -45,6 +45,7 @@ type reply struct {
 	named    bool // thinking came under a name of its own
 	filler   string
 	split    *thinktag.Splitter // nil: no text came, or none is parted
+	learned  bool               // an earlier answer showed that the prompt opens the thinking
 	content  provider.Growth    // all text that goes through split
 	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
 	repeated int                // how much of it came between tags as well
@@ -247,6 +248,9 @@ func (r *reply) message(m gjson.Result) error {
 func (r *reply) finish() error {
 	if err := r.flush(); err != nil {
 		return err
+	}
+	if r.learned && r.split.Unclosed() && r.stop.Raw != "length" {
+		r.api.opensNot(r.call.model)
 	}
 	if err := r.skippedThinking(); err != nil {
 		return err

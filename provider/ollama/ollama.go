@@ -168,6 +168,13 @@ func (a *API) leaks(model string) {
 	a.leaky[model] = true
 }
 
+// leaksNot forgets that.
+func (a *API) leaksNot(model string) {
+	a.leakyMu.Lock()
+	defer a.leakyMu.Unlock()
+	delete(a.leaky, model)
+}
+
 func (a *API) knownLeaky(model string) bool {
 	a.leakyMu.Lock()
 	defer a.leakyMu.Unlock()

@@ -22,8 +22,9 @@ import (
 // errDone says that the last object came.
 var errDone = errors.New("done")
 
-// tags are what most templates mark thinking with.
-var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}, Start: thinktag.Auto}
+// tags are what most templates mark thinking with, and [THINK] that of Magistral.
+var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}, Start: thinktag.Auto,
+	Others: []thinktag.Pair{{Open: "[THINK]", Close: "[/THINK]"}}}
 
 // reply is the state of one answer.
 type reply struct {
@@ -59,7 +60,7 @@ type block struct {
 }
 
 func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
-	looked := tags
+	looked := tags.For(call.model)
 	learned := call.off && a.knownLeaky(call.model)
 	if learned {
 		looked.Start = thinktag.Open
@@ -165,9 +166,9 @@ func (r *reply) splitWhole(message gjson.Result) {
 	if r.learned || message.Get("thinking").Str != "" {
 		return
 	}
-	for _, p := range thinktag.Split(message.Get("content").Str, tags) {
+	for _, p := range thinktag.Split(message.Get("content").Str, tags.For(r.call.model)) {
 		if p.Kind == thinktag.Opened {
-			t := tags
+			t := tags.For(r.call.model)
 			t.Start = thinktag.Open
 			r.splitter = thinktag.NewSplitter(t)
 			return
@@ -418,6 +419,9 @@ func (r *reply) ending(root gjson.Result) error {
 // finish ends the block that is open, and the reply. A model that was known to begin with thinking, and this time did
 // not, has answered: what was shown as thinking is said again, as what it is.
 func (r *reply) finish() error {
+	if r.learned && r.splitter != nil && r.splitter.Unclosed() && r.stop.Reason != provider.StopMaxTokens {
+		r.api.leaksNot(r.call.model) // what it was learned from may have been about tags
+	}
 	answered := r.learned && r.splitter != nil && r.splitter.Unclosed() && r.stop.Reason == provider.StopEndTurn && r.mistaken.Len() > 0
 	mark := ""
 	if answered {

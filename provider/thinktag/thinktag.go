@@ -9,6 +9,9 @@
 // [Splitter.Flush] gives that out too; of white space it holds no more than 4 KiB, and beyond that the cuts may show in
 // it. The first closing tag ends thinking, wherever it stands: tags do not nest.
 //
+// A closing tag that was never opened counts only if it is the model's own ([Tags.For]) and is used, not talked about:
+// outside of code and quotes, not after an opening tag in the text, and not as a word of a sentence.
+//
 // A Splitter is armed only where a dialect or a model says that such text is to be expected. It must never see what a
 // user or a tool wrote. This package imports nothing else of the project.
 package thinktag
@@ -83,6 +86,8 @@ type Splitter struct {
 	fresh   bool            // nothing of the open thinking was shown: white space is dropped
 	watch   bool            // a closing tag would turn what was said
 	before  byte            // the last byte said
+	code    code            // where what was said ends
+	quoted  int             // opening tags in what was said that have no closing one yet
 	newLine bool            // what comes begins a line
 	fence   bool            // it is in a block of code
 	closed  bool            // a closing tag came
@@ -160,10 +165,16 @@ func (s *Splitter) begin(out []Piece, flush bool) []Piece {
 		case strings.HasPrefix(text, p.Open):
 			s.pair = p
 			return s.open(out, lead+len(p.Open))
-		case strings.HasPrefix(text, p.Close): // of a template that closed an empty block
-			s.raw.WriteString(s.take(lead + len(p.Close)))
-			s.state, s.closed = afterTurn, true
-			return out
+		case p == s.tags.Pair && strings.HasPrefix(text, p.Close): // of a template that closed an empty block
+			after := text[len(p.Close):]
+			if after == "" && !flush {
+				return out
+			}
+			if after == "" || !mentioned(0, after[0]) {
+				s.raw.WriteString(s.take(lead + len(p.Close)))
+				s.state, s.closed = afterTurn, true
+				return out
+			}
 		case !flush && text != "" && (strings.HasPrefix(p.Open, text) || strings.HasPrefix(p.Close, text)):
 			return out
 		}
@@ -253,37 +264,53 @@ func (s *Splitter) said(out []Piece, n int) []Piece {
 	}
 	text := s.take(n)
 	s.before = text[n-1]
+	s.code.add(text)
 	return append(out, Piece{Said, text, s.mark() + text})
 }
 
-// sayWatching looks for a closing tag that was never opened. One in quotes is talked about, not used.
+// sayWatching looks for a closing tag that was never opened and is not talked about.
 func (s *Splitter) sayWatching(out []Piece, flush bool) []Piece {
-	for _, p := range s.pairs {
-		n := strings.Index(s.buf, p.Close)
-		if n < 0 {
-			continue
+	p := s.tags.Pair
+	opens, closes := strings.Index(s.buf, p.Open), strings.Index(s.buf, p.Close)
+	switch {
+	case opens >= 0 && (closes < 0 || opens < closes):
+		s.quoted++
+		return s.said(out, opens+len(p.Open))
+	case closes >= 0:
+		after := s.buf[closes+len(p.Close):]
+		if after == "" && !flush {
+			return s.said(out, closes)
 		}
-		before := s.before
-		if n > 0 {
-			before = s.buf[n-1]
+		out = s.said(out, closes)
+		next := byte('\n')
+		if after != "" {
+			next = after[0]
 		}
-		if strings.IndexByte("`\"'", before) >= 0 && before != 0 {
-			return s.said(out, n+len(p.Close))
+		switch {
+		case s.quoted > 0:
+			s.quoted--
+			return s.said(out, len(p.Close))
+		case s.code.inside(), s.before == '"', s.before == '\'', mentioned(s.before, next):
+			return s.said(out, len(p.Close))
 		}
-		out = s.said(out, n)
 		out = append(out, Piece{Kind: Turned, Raw: s.take(len(p.Close))})
 		s.state, s.watch, s.closed = afterTurn, false, true
 		return out
 	}
 	n := len(s.buf)
 	if !flush {
-		most := 0
-		for _, p := range s.pairs {
-			most = max(most, begun(s.buf, p.Close))
-		}
-		n -= most
+		n -= max(begun(s.buf, p.Open), begun(s.buf, p.Close))
 	}
 	return s.said(out, n)
+}
+
+// mentioned reports whether a tag between these two bytes is a word of a sentence: punctuation follows, or there is
+// space before it and the line goes on, or it begins the text (before is 0) and a space follows.
+func mentioned(before, next byte) bool {
+	if strings.IndexByte(",.;:!?)]}'\"`*|", next) >= 0 {
+		return true
+	}
+	return before == 0 && next == ' ' || (before == ' ' || before == '\t') && next != '\n' && next != '\r'
 }
 
 // sayLines looks for an opening tag at the beginning of each line.

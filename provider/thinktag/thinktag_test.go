@@ -87,6 +87,14 @@ func TestSplit(t *testing.T) {
 		{"turned and spaced", tags(thinktag.Auto), "Hello!</think>\n\n", "Hello!|"},
 		{"turned only once", tags(thinktag.Auto), "a</think>b</think>c", "a|b</think>c"},
 		{"in quotes", tags(thinktag.Auto), "the tag `</think>` ends it", "the tag `</think>` ends it"},
+		{"in code", tags(thinktag.Auto), "write `a </think>b` or\n```\nx\n</think>\ny\n```\nand more", "write `a </think>b` or\n```\nx\n</think>\ny\n```\nand more"},
+		{"behind code", tags(thinktag.Auto), "use `x` and\n```\ny\n```\nso\n</think>\n\nb", "use `x` and\n```\ny\n```\nso\n|b"},
+		{"behind a stray backtick", tags(thinktag.Auto), "it`s\nso\n</think>\nb", "it`s\nso\n|b"},
+		{"a word of a sentence", tags(thinktag.Auto), "It ends with </think> and goes on.", "It ends with </think> and goes on."},
+		{"before punctuation", tags(thinktag.Auto), "It ends with </think>.", "It ends with </think>."},
+		{"an example", tags(thinktag.Auto), "Like this:\n<think>\na\n</think>\nb", "Like this:\n<think>\na\n</think>\nb"},
+		{"an answer that begins with the tag", tags(thinktag.Auto), "</think> ends it", "</think> ends it"},
+		{"of another family", more, "a</thought>b", "a</thought>b"},
 		{"not a tag", tags(thinktag.Closed), "a < b and <thi", "a < b and <thi"},
 		{"not a tag, watching", tags(thinktag.Auto), "a < b and </thi", "a < b and </thi"},
 		{"begun tag at the end", tags(thinktag.Closed), "<thi", "<thi"},
@@ -190,6 +198,31 @@ func TestEndlessSpace(t *testing.T) {
 		if (shown < 90_000) != dropped {
 			t.Errorf("after %q: %d of 100000 characters shown", start, shown)
 		}
+	}
+}
+
+// A family has its own tags and no others; where the family is not known, an answer may begin with any of them.
+func TestFamilies(t *testing.T) {
+	all := tags(thinktag.Auto)
+	all.Others = []thinktag.Pair{{Open: "<thinking>", Close: "</thinking>"}, {Open: "<seed:think>", Close: "</seed:think>"}, {Open: "[THINK]", Close: "[/THINK]"}}
+	for _, test := range []struct{ model, text, want string }{
+		{"qwen/qwen3-8b", "<think>a</think>b", "[a]b"},
+		{"qwen/qwen3-8b", "<thinking>a</thinking>b", "<thinking>a</thinking>b"},
+		{"qwen/qwen3-8b", "a</thinking>b", "a</thinking>b"},
+		{"ByteDance-Seed/Seed-OSS-36B", "a</seed:think>b", "a|b"},
+		{"ByteDance-Seed/Seed-OSS-36B", "a</think>b", "a</think>b"},
+		{"mistralai/magistral-small", "[THINK]a[/THINK]b", "[a]b"},
+		{"my-tune", "<thinking>a</thinking>b", "[a]b"},
+		{"my-tune", "a</thinking>b", "a</thinking>b"},
+		{"my-tune", "a</think>b", "a|b"},
+	} {
+		if got := parted(t, all.For(test.model), test.text); got != test.want {
+			t.Errorf("%s: %q comes to %q, want %q", test.model, test.text, got, test.want)
+		}
+	}
+	one := tags(thinktag.Closed) // a dialect that names one pair means it
+	if got := one.For("magistral-small"); got.Pair != one.Pair {
+		t.Errorf("one pair becomes %v", got.Pair)
 	}
 }
 
