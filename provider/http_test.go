@@ -70,6 +70,31 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
+// A place on the same server is no other: nobody but the operator says where a prompt and a key go.
+func TestSameOriginRedirectsAreNotFollowed(t *testing.T) {
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for name, client := range map[string]*http.Client{"ours": provider.NewClient(nil), "any": {}} {
+			var paths []string
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				paths = append(paths, r.URL.Path)
+				if r.URL.Path == "/v1" {
+					http.Redirect(w, r, "/other", status)
+				}
+			}))
+			c := caller()
+			c.Client = client
+			_, err := c.Post(t.Context(), server.URL+"/v1", header(), []byte("{}"))
+			if e := asError(t, err); e.Status != status {
+				t.Errorf("%s, %d: error %v", name, status, e)
+			}
+			server.Close()
+			if len(paths) != 1 {
+				t.Errorf("%s, %d: requests to %q", name, status, paths)
+			}
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	typed := func(word, text string) string {
 		return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%q},"request_id":"req_body"}`, word, text)

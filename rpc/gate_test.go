@@ -3,6 +3,7 @@ package rpc
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -37,6 +38,38 @@ func ask(h *HTTP, r *http.Request) int {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Code
+}
+
+// What a browser is told on every route, refusals too: our script and no other, no frame around it, and no other place to
+// speak to. Each directive counts; one that is missing falls back to what is laxer.
+func TestSecurityHeaders(t *testing.T) {
+	h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(testToken), Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
+	defer h.Close()
+	want := map[string]string{
+		"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'",
+		"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
+		"require-trusted-types-for": "'script'", "trusted-types": "dompurify",
+	}
+	for _, r := range []*http.Request{shake("/", "127.0.0.1:7717"), shake("/rpc", "127.0.0.1:7717"), shake("/none", "127.0.0.1:7717"),
+		shake("/", "evil.example"), shake("/healthz", "127.0.0.1:7717")} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		got := make(map[string]string)
+		for directive := range strings.SplitSeq(w.Header().Get("Content-Security-Policy"), ";") {
+			name, value, _ := strings.Cut(strings.TrimSpace(directive), " ")
+			got[name] = value
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s of %s: the policy is %v, want %v", r.URL.Path, r.Host, got, want)
+		}
+		for name, value := range map[string]string{"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin"} {
+			if got := w.Header().Get(name); got != value {
+				t.Errorf("%s of %s: %s is %q, want %q", r.URL.Path, r.Host, name, got, value)
+			}
+		}
+	}
 }
 
 // Every route, with every kind of token, origin and host: who may not, does not come in.

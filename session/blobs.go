@@ -52,7 +52,7 @@ const (
 // for a start should not wait for the disk.
 func OpenBlobs(dataDir string) (*Blobs, error) {
 	b := &Blobs{dir: filepath.Join(dataDir, blobsName), due: make(chan struct{}, 1)}
-	return b, makeDir(b.dir)
+	return b, MakeDir(b.dir)
 }
 
 // Keep makes sure that data is there, durably, and returns its name. An error is ErrReadOnly.

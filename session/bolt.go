@@ -84,7 +84,7 @@ var (
 // another process has the directory, ErrDamaged with what to do when the file is damaged, lost or another one than the
 // mark says, ErrNewer when a newer build wrote it. In all these cases the file has not been touched.
 func OpenBolt(dir string, opt BoltOptions) (*Bolt, error) {
-	if err := makeDir(dir); err != nil {
+	if err := MakeDir(dir); err != nil {
 		return nil, err
 	}
 	lock, err := lockFile(filepath.Join(dir, lockName), makeIfMissing)

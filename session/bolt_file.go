@@ -50,14 +50,18 @@ func openPlain(path string, flag int) (*os.File, error) {
 	return f, nil
 }
 
-// makeDir makes the data directory, or closes an open one to others.
-func makeDir(dir string) error {
+// MakeDir makes the data directory, or closes an open one to others. A directory of another user is refused: root could use
+// it, and its owner could put what they like in the place of each file.
+func MakeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	info, err := os.Stat(dir)
 	if err != nil {
 		return err
+	}
+	if owner, known := ownerOf(info); known && owner != os.Geteuid() {
+		return fmt.Errorf("%s belongs to user %d, and this is user %d: start thinkd as its owner, or change the owner with chown", dir, owner, os.Geteuid())
 	}
 	if info.Mode().Perm() != 0o700 {
 		return os.Chmod(dir, 0o700)

@@ -356,3 +356,26 @@ func TestLinks(t *testing.T) {
 		}
 	}
 }
+
+// Root may write into a data directory of another user, and is refused: that user could put anything there.
+func TestForeignDirectory(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(dir, 12345, -1); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := OpenBolt(dir, BoltOptions{}); err == nil {
+		b.Close()
+		t.Error("a directory of another user was taken")
+	} else if !strings.Contains(err.Error(), "belongs to user 12345") {
+		t.Error(err)
+	}
+	if list, err := os.ReadDir(dir); err != nil || len(list) != 0 {
+		t.Errorf("something was made there: %v, %v", list, err)
+	}
+}

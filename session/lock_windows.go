@@ -11,6 +11,9 @@ import (
 // noFollow: Windows has no such flag; openPlain looks before it opens.
 const noFollow = 0
 
+// ownerOf knows no owner: Windows has no number for one.
+func ownerOf(os.FileInfo) (uid int, known bool) { return 0, false }
+
 // initialMap is 0 since a file is made as long as its map here.
 const initialMap = 0
 

@@ -15,7 +15,7 @@ var allowed = map[string][]string{
 	"provider/responses":    {"provider", "provider/sse"},
 	"provider/chat":         {"provider", "provider/sse", "provider/thinktag"},
 	"provider/gemini":       {"provider", "provider/sse"},
-	"provider/login":        {"provider"},
+	"provider/login":        {"provider", "provider/durable"},
 	"provider/ollama":       {"provider", "provider/sse", "provider/thinktag"},
 	"agent/tool":            {"provider"},
 	"agent/tool/guard":      {"agent/tool"},

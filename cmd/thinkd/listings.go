@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,6 +16,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 )
@@ -68,7 +68,7 @@ func readListings(dir string, log *slog.Logger) keptListings {
 		return kept
 	}
 	path := filepath.Join(dir, listingsName)
-	text, err := os.ReadFile(path)
+	text, err := durable.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return kept
 	}
@@ -245,7 +245,7 @@ func (l *listings) keep(kept keptListings) error {
 	if err != nil {
 		return err
 	}
-	return replaceFile(filepath.Join(l.dir, listingsName), text)
+	return durable.Replace(filepath.Join(l.dir, listingsName), text)
 }
 
 // named is an error that says whose it is. It is for clients: adapters' errors hold no secret.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
 )
 
 // keysName is the file of the data directory that keys and logins are kept in.
@@ -112,7 +114,16 @@ func (p *providers) setKey(id string, key provider.Secret) error {
 	if source == nil {
 		return rpc.ErrNoKeyNeeded
 	}
-	return source.SetKey(key)
+	return p.notKept(source.SetKey(key))
+}
+
+// notKept is ErrReadOnly, which clients know, for an error of the file of keys.
+func (p *providers) notKept(err error) error {
+	if errors.Is(err, login.ErrNotKept) {
+		p.log.Error("keys cannot be written", "err", err)
+		return session.ErrReadOnly
+	}
+	return err
 }
 
 // login leads the user of a connection through the login to a provider.
@@ -121,5 +132,5 @@ func (p *providers) login(ctx context.Context, id string, show func(rpc.LoginPro
 	if source == nil {
 		return rpc.ErrNoKeyNeeded
 	}
-	return source.Login(ctx, func(said login.Prompt) { show(rpc.LoginPrompt(said)) })
+	return p.notKept(source.Login(ctx, func(said login.Prompt) { show(rpc.LoginPrompt(said)) }))
 }

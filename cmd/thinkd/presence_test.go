@@ -45,7 +45,12 @@ func (p *presence) again(t *testing.T, want bool) {
 }
 
 func TestPresence(t *testing.T) {
-	redirecting := serve(t, http.RedirectHandler("http://127.0.0.1:1", http.StatusFound))
+	redirecting := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/elsewhere" {
+			t.Error("a redirect on the same server was followed")
+		}
+		http.Redirect(w, r, "/elsewhere", http.StatusFound)
+	}))
 	refusing := serve(t, http.NotFoundHandler())
 	for address, want := range map[string]bool{redirecting: true, refusing: true, nobody: false, "http://127.0.0.1:1/%": false} {
 		p := sought(t, address, nil)

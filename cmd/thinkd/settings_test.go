@@ -5,12 +5,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -101,5 +105,76 @@ func TestSettingsFile(t *testing.T) {
 	}
 	if a, _ := s.Agent("a"); a.System != strings.Repeat("Be brief.", 3) {
 		t.Errorf("a change that could not be kept is in force: %q", a.System)
+	}
+}
+
+// Settings are read from a file of ours, and from no place that a link names.
+func TestSettingsFollowNoLink(t *testing.T) {
+	dir := t.TempDir()
+	elsewhere := filepath.Join(t.TempDir(), "elsewhere.json")
+	s, err := openSettings(config{}, dir, discard)
+	if err == nil {
+		err = s.SetAgent("a", func(a *registry.Agent) error { a.System = "Be evil."; return nil })
+	}
+	if err == nil {
+		err = os.Rename(filepath.Join(dir, settingsName), elsewhere)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, filepath.Join(dir, settingsName)); err != nil {
+		t.Skip(err) // Windows lets few users make one
+	}
+	if s, err := openSettings(config{}, dir, discard); err == nil || !strings.Contains(err.Error(), "links are not followed") {
+		t.Errorf("read through a link: %v, %v", s, err)
+	}
+}
+
+// A key that cannot be kept is told as what clients know: the disk takes nothing.
+func TestKeyOnAFullDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	keys, err := openKeys(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &providers{log: discard, sources: map[string]*login.Source{"a": login.NewSource(login.Config{Provider: "a", Keys: keys, Log: discard})}}
+	defer func(sync func(*os.File) error) { durable.Sync = sync }(durable.Sync)
+	durable.Sync = func(*os.File) error { return syscall.ENOSPC }
+	if err := p.setKey("a", provider.NewSecret("sk-1")); !errors.Is(err, session.ErrReadOnly) {
+		t.Errorf("set: %v", err)
+	}
+	if err := writeToken(dir); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a token that is not synced: %v", err)
+	}
+	if err := p.setKey("none", provider.Secret{}); !errors.Is(err, rpc.ErrNoKeyNeeded) {
+		t.Errorf("of no provider: %v", err)
+	}
+}
+
+// A token that others can read is no secret, whoever they are: it is refused, and a listener revokes it.
+func TestTokenModes(t *testing.T) {
+	if goos == "windows" {
+		t.Skip("Windows has no modes")
+	}
+	for _, mode := range []os.FileMode{0o640, 0o620, 0o610, 0o604, 0o602, 0o601, 0o660, 0o666} {
+		dir := t.TempDir()
+		if err := writeToken(dir); err != nil {
+			t.Fatal(err)
+		}
+		var told []provider.Secret
+		file := &tokenFile{dir: dir, log: discard, told: func(s provider.Secret) { told = append(told, s) }}
+		file.look()
+		if err := os.Chmod(filepath.Join(dir, tokenName), mode); err != nil {
+			t.Fatal(err)
+		}
+		if token, err := readToken(dir); !errors.Is(err, errUnfit) || !token.IsZero() {
+			t.Errorf("%o: taken, %v", mode, err)
+		}
+		if file.look(); len(told) != 2 || told[0].IsZero() || !told[1].IsZero() {
+			t.Errorf("%o: it is not revoked", mode)
+		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/session"
 )
 
 const (
@@ -63,34 +65,15 @@ func loadToken(dir string) (provider.Secret, fs.FileInfo, error) {
 	return token, info, nil
 }
 
-// writeToken puts a new token in place of any other, whole or not at all. A listener that looks sees the new file.
+// writeToken puts a new token in place of any other, whole or not at all and durably: the old one stays void after a power
+// cut. A listener that looks sees the new file.
 func writeToken(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	if err := os.Chmod(dir, 0o700); err != nil { // whoever made it, whatever the umask
-		return err
-	}
-	f, err := os.CreateTemp(dir, tokenName+".*") // 0600
-	if err != nil {
+	if err := session.MakeDir(dir); err != nil {
 		return err
 	}
 	random := make([]byte, tokenBytes)
 	rand.Read(random) // never fails
-	_, err = f.WriteString(base64.RawURLEncoding.EncodeToString(random) + "\n")
-	if err == nil {
-		err = f.Chmod(0o600)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, tokenName))
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return durable.Replace(filepath.Join(dir, tokenName), []byte(base64.RawURLEncoding.EncodeToString(random)+"\n"))
 }
 
 // tokenFile tells of each token that replaces another, when it looks. Where it is gone or unfit, it is revoked: the empty

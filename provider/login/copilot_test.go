@@ -55,7 +55,11 @@ func (w *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 func answer(status int, body string) *http.Response {
-	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
+	resp := &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body))}
+	if status/100 == 3 {
+		resp.Header.Set("Location", "/elsewhere") // of the same origin
+	}
+	return resp
 }
 
 const clientID = "Iv1.test"
@@ -121,7 +125,8 @@ func TestDeviceCode(t *testing.T) {
 		{name: "absurd numbers", instead: once(200, `{"device_code":"device-canary","user_code":"u","verification_uri":"https://github.com/x","interval":-5,"expires_in":99999999999}`), want: "The device code [secret] is refused"},
 		{name: "no such application", instead: once(404, `{"error":"Not Found"}`), want: "Not Found"},
 		{name: "too often", instead: once(429, `{}`), want: "429"},
-		{name: "a redirect", instead: once(302, ``), want: "302"},
+		{name: "a redirect", instead: once(302, ``), want: "302", calls: []string{"0s /login/device/code"}},
+		{name: "a redirect that keeps the request", instead: once(307, ``), want: "307", calls: []string{"0s /login/device/code"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 )
 
 // Grant is what lasts: a key given by hand, or what a login gave.
@@ -47,6 +48,9 @@ type keysFile struct {
 }
 
 const keysVersion = 1
+
+// ErrNotKept says that the file could not be written: the disk is full or failing.
+var ErrNotKept = errors.New("the file cannot be written")
 
 // OpenKeys reads the file, which may be missing: it is made when there is something to keep. A file that others can
 // read, that is damaged or of a later version is an error that names it and says nothing of what is in it.
@@ -92,8 +96,8 @@ func (k *Keys) Grant(providerID string) Grant {
 	return Grant{Token: provider.NewSecret(e.Key), Account: e.Account}
 }
 
-// Set puts a grant in place of whatever there is for a provider; the zero one removes that. With an error nothing has
-// changed.
+// Set puts a grant in place of whatever there is for a provider; the zero one removes that. With an error, which is
+// ErrNotKept, nothing has changed.
 func (k *Keys) Set(providerID string, g Grant) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -127,7 +131,7 @@ func (k *Keys) setLocked(providerID string, g Grant) error {
 		return nil
 	}
 	if err := k.write(next); err != nil {
-		return fmt.Errorf("keys: %w", err)
+		return fmt.Errorf("keys: %w: %w", ErrNotKept, err)
 	}
 	k.all = next
 	return nil
@@ -153,21 +157,7 @@ func (k *Keys) write(all map[string]entry) error {
 	if err := sweep(dir, prefix); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, prefix+"*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), k.path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncDir(dir)
+	return durable.Replace(k.path, append(text, '\n'))
 }
 
 // sweep removes what a crash has left half written: a key that is removed must not stay in there.
@@ -179,16 +169,4 @@ func sweep(dir, prefix string) error {
 		}
 	}
 	return err
-}
-
-// syncDir makes a rename last over a loss of power. Windows has no such call.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

@@ -1,17 +1,21 @@
 package login_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
@@ -175,6 +179,45 @@ func TestKeysTogether(t *testing.T) {
 	for i := range 8 {
 		if open(t, path).Grant(fmt.Sprint("p", i)).IsZero() {
 			t.Errorf("p%d is lost", i)
+		}
+	}
+}
+
+// A key is on disk when Set returns: the file before it has its name, and the name. A full disk is told, and changes nothing.
+func TestKeysAreSynced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.json")
+	keys := open(t, path)
+	set(t, keys, "a", login.Grant{Token: provider.NewSecret(canary)})
+	var synced []string
+	var fails error
+	sync := durable.Sync
+	defer func() { durable.Sync = sync }()
+	durable.Sync = func(f *os.File) error {
+		if fails != nil {
+			return fails
+		}
+		kept, err := os.ReadFile(path)
+		if err != nil {
+			t.Error(err)
+		}
+		synced = append(synced, fmt.Sprintf("%s: new %v", filepath.Dir(f.Name()), strings.Contains(string(kept), `"b"`)))
+		return f.Sync()
+	}
+	set(t, keys, "b", login.Grant{Token: provider.NewSecret(canary)})
+	want := []string{filepath.Dir(path) + ": new false", filepath.Dir(filepath.Dir(path)) + ": new true"}
+	if runtime.GOOS == "windows" {
+		want = want[:1]
+	}
+	if !slices.Equal(synced, want) {
+		t.Errorf("synced %q, want %q", synced, want)
+	}
+	fails = syscall.ENOSPC
+	if err := keys.Set("c", login.Grant{Token: provider.NewSecret(canary)}); !errors.Is(err, login.ErrNotKept) || !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	for _, keys := range []*login.Keys{keys, open(t, path)} {
+		if g := keys.Grant("c"); !g.IsZero() {
+			t.Errorf("c has %+v", g)
 		}
 	}
 }

@@ -208,6 +208,9 @@ func answers(b *bench, list ...any) func(*http.Request) (*http.Response, error) 
 			return nil, next
 		case int:
 			w.Header().Set("Location", "http://elsewhere.test/v1/traces")
+			if next == http.StatusPermanentRedirect {
+				w.Header().Set("Location", "/elsewhere") // of the same origin
+			}
 			w.WriteHeader(next)
 		case string: // to wait for so long
 			w.Header().Set("Retry-After", next)
@@ -253,6 +256,7 @@ func TestTroubleWithACollector(t *testing.T) {
 		{"wants a key", []any{401}, "traces refused 1", seconds(5), "it answers 401"},
 		{"broken", []any{500}, "traces refused 1", seconds(5), "it answers 500"},
 		{"sends elsewhere", []any{307}, "traces refused 1", seconds(5), "it answers 307"},
+		{"sends elsewhere on the same host", []any{308}, "traces refused 1", seconds(5), "it answers 308"},
 		{"takes some", []any{[]byte(`{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no ` + secret + ` here"}}`)}, "traces rejected 1", seconds(5), "no [secret] here"},
 		{"takes some, as a number", []any{[]byte(`{"partialSuccess":{"rejectedSpans":1}}`)}, "traces rejected 1", seconds(5), "rejected=1"},
 		{"rejects more than there were", []any{[]byte(`{"partialSuccess":{"rejectedSpans":"77"}}`)}, "traces rejected 1", seconds(5), "rejected=77"},
