@@ -43,6 +43,7 @@ func (s *state) startCall() {
 	r := s.run
 	req := s.request()
 	r.estimate = s.estimateOf(req)
+	req.Input, req.Counted = s.contextSize()
 	if !s.affordable() {
 		return
 	}

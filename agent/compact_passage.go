@@ -196,6 +196,12 @@ func writeSaid(b *strings.Builder, m *session.Message, parts share) {
 // contextUsed is how many tokens the next call is about to send: the vendor's count of the last call and what was said since,
 // or an estimate where nobody has counted since the last compaction.
 func (s *state) contextUsed() int {
+	used, _ := s.contextSize()
+	return used
+}
+
+// contextSize is contextUsed, and whether the model's own vendor has counted most of it.
+func (s *state) contextSize() (used int, counted bool) {
 	since := 0
 	parts := s.share(s.run.ref())
 	first, message := s.view.Rest()
@@ -207,7 +213,8 @@ func (s *state) contextUsed() int {
 		for j := len(t.Messages) - 1; j >= 0 && (i > first || j >= message); j-- {
 			m := t.Messages[j]
 			if u := m.End; u != nil && u.Usage.Input > 0 && !s.view.Precompacted(m) {
-				return u.Usage.Input + u.Usage.Output + tokens(since)
+				same := t.Start.Model == s.run.ref()
+				return u.Usage.Input + u.Usage.Output + tokens(since), same && !u.Usage.Estimated
 			}
 			for _, p := range m.Parts {
 				since += characters(provider.Blocks{p.Block})
@@ -215,5 +222,5 @@ func (s *state) contextUsed() int {
 		}
 	}
 	e := s.estimateOf(s.request())
-	return tokens(e.sent)
+	return tokens(e.sent), false
 }

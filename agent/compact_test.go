@@ -473,7 +473,7 @@ var longTurns = flag.Int("turns", 120, "turns of the long conversation")
 // and memory does not grow with what was said.
 func TestLongConversation(t *testing.T) {
 	turns := *longTurns
-	const window = 8000
+	const window = 16_000 // a fifth of it has to hold an answer
 	p := seat{model: "claude", level: provider.High}.place(t, registry.Default())
 	p.row.Window = window
 	store, err := session.OpenBolt(t.TempDir(), session.BoltOptions{})

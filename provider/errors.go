@@ -39,9 +39,12 @@ type Error struct {
 	Code       string        // the vendor's word for the error
 	RetryAfter time.Duration // as the vendor asks; 0: it said nothing
 	Hint       Hint
+	Subject    Subject // what a refusal is about
+	Param      string  // the member of the body that it names; empty: none
 	RequestID  string
 	Repair     Repair // empty: none is known
 	Message    string // for people: cut and scrubbed
+	Bare       bool   // the answer had no text: Message is that of the status
 	Err        error  // the cause, nil if the message says it all
 }
 

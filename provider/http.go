@@ -50,6 +50,8 @@ type Caller struct {
 	KeyVar   string            // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string // of the configuration: sent with each call, over the adapter's own
 	Log      *slog.Logger      // nil for [NewCaller]: nothing is logged
+
+	limits *limits // of NewCaller
 }
 
 // NewCaller fills in what follows from the rest. A Base that cannot be read has no Host; calls to it fail.
@@ -64,6 +66,7 @@ func NewCaller(c Caller) Caller {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
+	c.limits = &limits{}
 	return c
 }
 

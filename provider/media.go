@@ -63,6 +63,32 @@ func Show(list []Message, row Model, kinds ...string) (shown []Message, unseen i
 	return shown, unseen
 }
 
+// NoMedia is the repair that shows a model no media, since its host refused them.
+func NoMedia(api, model string) Repair { return Repair(api + "/no_media@" + model) }
+
+// Row is the model's row, less what the repairs in force take from it.
+func (r *Request) Row(api string) Model {
+	row := r.Model
+	if slices.Contains(r.Repairs, NoMedia(api, row.ID)) {
+		row.Input = []string{"text"}
+	}
+	return row
+}
+
+// Blind reports whether a refusal says that the model sees no media at all.
+func (e *Error) Blind() bool {
+	if e.Kind != KindBadRequest || e.Subject != SubjectHistory {
+		return false
+	}
+	text := strings.ToLower(e.Message)
+	for _, words := range []string{"support image", "image input", "untagged enum", "variant `image", "variant image", "part type: image", "images are not supported", "does not support vision"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
 func unseenText(b Media) string {
 	switch b.Kind() {
 	case "image":

@@ -37,6 +37,11 @@ type Request struct {
 
 	Whole bool // the vendor is not to shorten what it is sent, whatever the operator has it do: a summary is of all of it
 
+	// Input is about how many tokens the request has; 0: not known. Counted says that the vendor counted most of them, and
+	// that only what was said since is estimated.
+	Input   int
+	Counted bool
+
 	MaxTokens   int // 0: what the adapter's API and the row suggest
 	Temperature *float64
 	TopP        *float64

@@ -12,6 +12,8 @@ import (
 // Teller hands the events of one exchange to the loop over them. It is for adapters, and for one goroutine.
 type Teller struct {
 	yield func(Event, error) bool
+	req   *Request
+	begun bool      // a block has begun
 	told  bool      // an event was told since the answer was last read from
 	last  time.Time // of the last event before that
 }
@@ -20,13 +22,14 @@ type Teller struct {
 var ErrLeft = errors.New("the loop was left")
 
 // Exchange makes a sequence of a run, which tells its events and returns nil behind its Stop, or the error that it
-// ends with. The run's context ends with it.
-func Exchange(ctx context.Context, run func(context.Context, *Teller) error) iter.Seq2[Event, error] {
+// ends with. The run's context ends with it. What means that req is too long without saying so becomes an error that
+// says so.
+func Exchange(ctx context.Context, req *Request, run func(context.Context, *Teller) error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		if err := run(ctx, &Teller{yield: yield}); err != nil && err != ErrLeft {
-			yield(nil, err)
+		if err := run(ctx, &Teller{yield: yield, req: req}); err != nil && err != ErrLeft {
+			yield(nil, req.overflow(err))
 		}
 	}
 }
@@ -46,9 +49,20 @@ func (c *Caller) Answered(ctx context.Context, t *Teller, resp *http.Response, n
 	return c.Form(ctx, resp, streams, t.Alive)
 }
 
-// Emit tells an event. The error is ErrLeft.
+// Emit tells an event. The error is ErrLeft, or that of a Stop which means that the window was full: return it.
 func (t *Teller) Emit(ev Event) error {
 	t.told = true
+	switch ev := ev.(type) {
+	case Begin:
+		t.begun = true
+	case Stop:
+		if t.begun {
+			break
+		}
+		if err := t.req.silent(ev); err != nil {
+			return err
+		}
+	}
 	if !t.yield(ev, nil) {
 		return ErrLeft
 	}

@@ -21,7 +21,7 @@ func TestExchange(t *testing.T) {
 		{"left", 1, 1, 0},
 	} {
 		var events, errs int
-		for _, err := range Exchange(t.Context(), func(_ context.Context, t *Teller) error {
+		for _, err := range Exchange(t.Context(), &Request{}, func(_ context.Context, t *Teller) error {
 			for range 2 {
 				if err := t.Emit(Notice{}); err != nil {
 					return err
@@ -55,7 +55,7 @@ func (slow) Read(p []byte) (int, error) {
 func TestAliveOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		told := 0
-		for range Exchange(t.Context(), func(_ context.Context, teller *Teller) error {
+		for range Exchange(t.Context(), &Request{}, func(_ context.Context, teller *Teller) error {
 			answer := teller.timed(io.NopCloser(slow{}))
 			for range 30 {
 				if err := teller.Alive(); err != nil {

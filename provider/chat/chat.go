@@ -28,6 +28,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
@@ -41,6 +43,9 @@ const (
 	PlaceholderReasoning provider.Repair = "chat/placeholder_reasoning"
 	// StripOpaque leaves opaque data of turns before the last message of the user out.
 	StripOpaque provider.Repair = "chat/strip_opaque"
+	// StripThinking is the beginning of a repair that leaves all earlier thinking out for a model whose host or template
+	// does not take it; the model's id follows.
+	StripThinking = "chat/strip_thinking@"
 	// NoStreamOptions asks for no usage, and takes what comes.
 	NoStreamOptions provider.Repair = "chat/no_stream_options"
 	// OtherMaxTokens gives the limit on output its other name.
@@ -106,7 +111,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
@@ -120,6 +125,14 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
 	resp, err := a.caller.Post(ctx, a.caller.Base+a.dialect.ChatPath, call.header, call.body)
+	if smaller := a.caller.Lower(err, req, call.limit); smaller != nil {
+		first := call.limit
+		if call, err = a.build(smaller); err != nil {
+			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+		}
+		call.notices = append(call.notices, provider.Lowered(first, call.limit))
+		resp, err = a.caller.Post(ctx, a.caller.Base+a.dialect.ChatPath, call.header, call.body)
+	}
 	if err != nil {
 		return a.refused(err, call, req)
 	}
@@ -148,14 +161,7 @@ func (a *API) refused(err error, call *call, req *provider.Request) error {
 	says := func(fragments ...string) bool {
 		return slices.ContainsFunc(fragments, func(f string) bool { return strings.Contains(text, f) })
 	}
-	switch {
-	case e.Code == "content_filter":
-		e.Kind = provider.KindRefused
-	case e.Code == "exceed_context_size_error", e.Code == "model_max_prompt_tokens_exceeded",
-		(e.Status == 400 || e.Status == 500) && says("exceed_context_size", "context_length_exceeded", "input length exceeds", "maximum context length"):
-		e.Kind = provider.KindTooLong
-	}
-	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity || e.Kind != provider.KindBadRequest {
+	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity && e.Status != http.StatusNotFound || e.Kind != provider.KindBadRequest {
 		return e
 	}
 	var may provider.Repair
@@ -164,10 +170,18 @@ func (a *API) refused(err error, call *call, req *provider.Request) error {
 		may = PlaceholderReasoning
 	case call.opaque && says("invalid signature", "invalid `signature`", "corrupted thought signature", "duplicate item found", "item_id did not match", "thought_signature", "thought signature"):
 		may = StripOpaque
+	case says("both content and thinking", "assistant.reasoning_content: extra", "assistant.reasoning: extra"):
+		may = stripThinking(req.Model.ID)
+	case call.images && e.Blind():
+		may = provider.NoMedia(wireAPI, req.Model.ID)
+	case call.streamed && says("verified to stream"):
+		may = NotStreamed
 	case call.options && says("stream_options"):
 		may = NoStreamOptions
-	case call.limited && says("'max_tokens'", "max_completion_tokens"):
+	case call.limit > 0 && says("'max_tokens'", "max_completion_tokens"):
 		may = OtherMaxTokens
+	case call.holds(e.Param):
+		may = provider.Without(wireAPI, e.Param, req.Model.ID)
 	case call.streamed && call.tools && !a.dialect.Request.ForceStream && says("stream") && says("tool", "function"):
 		may = NotStreamed
 	}
@@ -175,6 +189,15 @@ func (a *API) refused(err error, call *call, req *provider.Request) error {
 		e.Repair = may
 	}
 	return e
+}
+
+func stripThinking(model string) provider.Repair { return provider.Repair(StripThinking + model) }
+
+// holds reports whether a body has a member that it can do without. A path counts by its first step, too: hosts differ in
+// which of them they name.
+func (c *call) holds(member string) bool {
+	first, _, _ := strings.Cut(member, ".")
+	return first != "" && !slices.Contains([]string{"model", "messages", "tools", "stream"}, first) && gjson.GetBytes(c.body, first).Exists()
 }
 
 // start is what the prompt's template has opened for a model, as far as that is known.

@@ -38,9 +38,14 @@ type history struct {
 
 func newHistory(d *Dialect, req *provider.Request) *history {
 	h := &history{
-		dialect: d, model: req.Model.ID, row: req.Model, lastUser: -1, details: map[string]bool{},
+		dialect: d, model: req.Model.ID, row: req.Row(wireAPI), lastUser: -1, details: map[string]bool{},
 		placeholder: slices.Contains(req.Repairs, PlaceholderReasoning),
 		strip:       slices.Contains(req.Repairs, StripOpaque),
+	}
+	if slices.Contains(req.Repairs, stripThinking(req.Model.ID)) {
+		bare := *d
+		bare.Echo = EchoRule{Scope: echoNever, Empty: echoOmit, Foreign: foreignDrop}
+		h.dialect = &bare
 	}
 	for i, m := range req.Messages {
 		if m.Role == provider.User && slices.ContainsFunc(m.Blocks, speaks) {

@@ -10,12 +10,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Limits on output in tokens, where the request names none.
-const (
-	answerRoom  = 8_192 // beside a budget, for the answer
-	outputLimit = 64_000
-)
-
 // call is a request in the host's words.
 type call struct {
 	model    string
@@ -26,7 +20,8 @@ type call struct {
 	streamed bool
 	tools    bool
 	options  bool // stream_options were sent
-	limited  bool // a limit on output was sent
+	limit    int  // on output, as it was sent; 0: none was
+	images   bool
 	opaque   bool // opaque data of earlier turns was sent
 }
 
@@ -96,8 +91,28 @@ func (t tree) remove(path string) {
 	}
 }
 
-// control turns the decision into the form that the model takes.
+// without takes out what the host has refused by name: the path, or all of its first step where the path is not there.
+func (t tree) without(members []string) {
+	for _, path := range members {
+		first, _, _ := strings.Cut(path, ".")
+		if t.has(path) {
+			t.remove(path)
+		} else {
+			delete(t, first)
+		}
+	}
+}
+
+// control turns the decision into the form that the model takes, less what the host has refused.
 func (d *Dialect) control(req *provider.Request) (tree, error) {
+	t, err := d.decided(req)
+	if err == nil {
+		t.without(req.Withheld(wireAPI))
+	}
+	return t, err
+}
+
+func (d *Dialect) decided(req *provider.Request) (tree, error) {
 	want, row := req.Decision.Control, req.Model
 	form, out := d.form(row.ID), tree{}
 	if row.Known && !row.Thinking.Thinks() || !row.Known && (want.Mode == provider.ModeOmit || want.Mode == "") {
@@ -178,7 +193,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &call{model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff, tools: len(req.Tools) > 0, opaque: h.opaque}
+	out := &call{model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff, tools: len(req.Tools) > 0, images: h.images, opaque: h.opaque}
 	out.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && out.tools)
 	body["model"], body["messages"], body["stream"] = req.Model.ID, messages, out.streamed
 	if out.options = out.streamed && d.Request.IncludeUsage && !slices.Contains(req.Repairs, NoStreamOptions); out.options {
@@ -191,12 +206,14 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		}
 	}
 	if field, most := d.limit(req); most > 0 && field != "" {
-		body[field], out.limited = most, true
+		out.limit = a.caller.Fit(req, most)
+		body[field] = out.limit
 	}
 	if left := d.sampling(req, body); len(left) > 0 {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)})
 	}
+	body.without(req.Withheld(wireAPI))
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = provider.Encode(body); err != nil {
@@ -235,9 +252,9 @@ func (d *Dialect) limit(req *provider.Request) (field string, tokens int) {
 	case row == 0:
 		return field, 0
 	case want.Mode == provider.ModeBudget:
-		return field, min(want.Budget+answerRoom, row)
+		return field, min(want.Budget+provider.OutputLimit, row)
 	}
-	return field, min(row, outputLimit)
+	return field, min(row, provider.OutputLimit)
 }
 
 // sampling puts in the parameters that the model takes and names those that were left out.

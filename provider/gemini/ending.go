@@ -109,10 +109,12 @@ func repairable(err error, req *provider.Request) error {
 	text := strings.ToLower(e.Message)
 	says := func(fragment string) bool { return strings.Contains(text, fragment) }
 	switch {
+	case e.Subject == provider.SubjectParameter && e.Param == "thinking" && says("thinking") && !req.Withholds(wireAPI, "thinkingConfig") && thinks(req):
+		e.Repair = provider.Without(wireAPI, "thinkingConfig", req.Model.ID)
+	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
 	case says("api key not valid"), says("api_key_invalid"):
 		e.Kind = provider.KindAuth // the vendor answers 400 to a wrong key
-	case says("exceeds the maximum number of tokens"):
-		e.Kind = provider.KindTooLong
 	case (says("thought_signature") || says("thoughtsignature") || says("thought signature")) &&
 		!slices.Contains(req.Repairs, BypassSignature):
 		e.Repair = BypassSignature

@@ -93,7 +93,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {

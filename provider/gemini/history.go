@@ -70,7 +70,7 @@ type history struct {
 func newHistory(req *provider.Request) *history {
 	return &history{
 		generation: generationFor(req.Model), leveled: leveled(req.Model),
-		bypass: slices.Contains(req.Repairs, BypassSignature), row: req.Model,
+		bypass: slices.Contains(req.Repairs, BypassSignature), row: req.Row(wireAPI),
 	}
 }
 

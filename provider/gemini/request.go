@@ -12,10 +12,7 @@ import (
 )
 
 // Limits on output in tokens, where the request names none. The limit counts thoughts and answer together.
-const (
-	answerRoom  = 8_192 // beside a budget, for the answer
-	outputLimit = 64_000
-)
+const answerRoom = 8_192 // beside a budget, where the row has no limit
 
 // dynamic is the budget by which a model chooses for itself (docs: thinking).
 const dynamic = -1
@@ -93,6 +90,9 @@ func leveled(row provider.Model) bool { return generationFor(row) >= 3 }
 // control turns the decision into the form that the model takes. clamped is a level that the vendor has no word for.
 func control(req *provider.Request) (t *thinking, clamped provider.Level, err error) {
 	want := req.Decision.Control
+	if req.Withholds(wireAPI, "thinkingConfig") {
+		return nil, "", nil
+	}
 	on := &thinking{Include: want.Display != provider.Omitted}
 	switch want.Mode {
 	case provider.ModeOmit, "":
@@ -127,6 +127,12 @@ func control(req *provider.Request) (t *thinking, clamped provider.Level, err er
 	return nil, "", fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
 }
 
+// thinks reports whether a request says anything about thinking.
+func thinks(req *provider.Request) bool {
+	t, _, err := control(req)
+	return err == nil && t != nil
+}
+
 func (a *API) build(req *provider.Request) (*call, error) {
 	t, clamped, err := control(req)
 	if err != nil {
@@ -138,7 +144,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		return nil, err
 	}
 	out := &call{model: req.Model.ID, header: a.header()}
-	g := &generation{MaxOutputTokens: maxTokens(req), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
+	g := &generation{MaxOutputTokens: a.caller.Fit(req, maxTokens(req)), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
 	if left := stripSampling(req, g); len(left) > 0 {
 		out.override(fmt.Sprintf("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID))
 	}
@@ -184,11 +190,11 @@ func maxTokens(req *provider.Request) int {
 	case req.MaxTokens > 0:
 		return req.MaxTokens
 	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+answerRoom, row)
+		return min(want.Budget+provider.OutputLimit, row)
 	case want.Mode == provider.ModeBudget:
 		return want.Budget + answerRoom
 	}
-	return min(row, outputLimit)
+	return min(row, provider.OutputLimit)
 }
 
 // stripSampling takes out what the row says is not taken, and names it. A model of the newer generations without a row

@@ -62,6 +62,7 @@ type history struct {
 	vendor    string
 	host      Host
 	strip     bool
+	plain     bool // PlainBlocks is in force
 	manual    bool // thinking has a budget
 	inPlace   bool // changes of effort go where they were made
 	changes   int  // so many did
@@ -75,7 +76,7 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	return &history{vendor: a.vendor, host: a.kind, strip: slices.Contains(req.Repairs, StripThinking),
-		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Model, calls: provider.CallIDs{Fits: callID.MatchString}}
+		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Row(wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), calls: provider.CallIDs{Fits: callID.MatchString}}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
@@ -212,14 +213,14 @@ func (h *history) block(b provider.Block) (any, error) {
 		return b.State.Data, nil
 	case provider.Text:
 		switch {
-		case own:
+		case own && !h.plain:
 			return b.State.Data, nil
 		case b.Text == "": // refused, and says nothing
 			return nil, nil
 		}
 		return &block{Type: "text", Text: &b.Text}, nil
 	case provider.ToolCall:
-		if own {
+		if own && !h.plain {
 			h.calls.Own(b.ID, gjson.GetBytes(b.State.Data, "id").Str)
 			return b.State.Data, nil
 		}

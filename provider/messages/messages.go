@@ -19,8 +19,11 @@ import (
 	"iter"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -34,6 +37,13 @@ const (
 	DropBlock provider.Repair = "messages/drop_block"
 	// StripThinking leaves all earlier thinking out: dropping all of it is tolerated, editing is not.
 	StripThinking provider.Repair = "messages/strip_thinking"
+	// NoLongContext leaves out the beta of the long context, which some accounts do not have.
+	NoLongContext provider.Repair = "messages/no_long_context"
+	// PlainBlocks sends calls and text of the model's without members that only some hosts take.
+	PlainBlocks provider.Repair = "messages/plain_blocks"
+	// Adaptive is the beginning of a repair that lets a model choose how much it thinks, since it takes no budget; the
+	// model's id follows.
+	Adaptive = "messages/adaptive:"
 )
 
 // Config is where the API is and who calls.
@@ -108,7 +118,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
@@ -120,6 +130,14 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
 	resp, err := a.caller.Post(ctx, a.caller.Base+"/v1/messages", call.header, call.body)
+	if smaller := a.caller.Lower(err, req, call.limit); smaller != nil {
+		first := call.limit
+		if call, err = a.build(smaller); err != nil {
+			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+		}
+		call.notices = append(call.notices, provider.Lowered(first, call.limit))
+		resp, err = a.caller.Post(ctx, a.caller.Base+"/v1/messages", call.header, call.body)
+	}
 	if err != nil {
 		return repairable(err, call, req)
 	}
@@ -135,19 +153,59 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	return r.events(ctx, body)
 }
 
+var extraMember = regexp.MustCompile(`\.(?:tool_use|text)\.\w+: Extra inputs are not permitted`)
+
+func adaptive(m provider.Model) provider.Repair { return provider.Repair(Adaptive + m.ID) }
+
+// longContext lists the betas of the long context among others.
+func longContext(betas []string) []string {
+	return slices.DeleteFunc(slices.Clone(betas), func(b string) bool { return !strings.HasPrefix(b, "context-1m") })
+}
+
+// leaves is the member of the body that a refused parameter is left out with; empty: it is not there, or is needed.
+func (c *call) leaves(param string) string {
+	if strings.HasPrefix(param, "clear_thinking") {
+		param = "context_management"
+	}
+	if strings.HasPrefix(param, "output_config") {
+		param = "output_config"
+	}
+	if strings.HasPrefix(param, "thinking") || param == "adaptive" {
+		param = "thinking"
+	}
+	switch param {
+	case "temperature", "top_p", "top_k", "thinking", "output_config", "context_management":
+		if gjson.GetBytes(c.body, param).Exists() {
+			return param
+		}
+	}
+	return ""
+}
+
 // repairable names the repair that may help, unless it is in force already or the call had nothing to repair. The texts
 // are matched on their code-like fragments only (docs: thinking-troubleshooting).
 func repairable(err error, call *call, req *provider.Request) error {
 	e, ok := err.(*provider.Error)
-	if !ok || e.Status != http.StatusBadRequest {
+	if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusTooManyRequests {
 		return err
 	}
 	says := func(fragment string) bool { return strings.Contains(e.Message, fragment) }
 	bound := says("bound to a different conversation") || says("drop_block")
-	edited := says("cannot be modified") || says("Invalid `signature`")
+	edited := says("cannot be modified") || says("Invalid `signature`") || says("must be thinking or redacted_thinking") ||
+		says("thinking.signature: Field required") || says("thinking.") && says("Extra inputs are not permitted") && e.Subject == provider.SubjectHistory
 	switch {
 	case call.changes > 0 && (says("output_config") || says(betaInPlace)):
 		e.Repair = effortOnTop(req.Model)
+	case len(longContext(call.betas)) > 0 && (says("long context") || says("extra usage")):
+		e.Repair = NoLongContext
+	case says(`"thinking.type.enabled" is not supported`) && call.budget:
+		e.Repair = adaptive(req.Model)
+	case (e.Subject == provider.SubjectParameter) && call.leaves(e.Param) != "":
+		e.Repair = provider.Without(wireAPI, call.leaves(e.Param), req.Model.ID)
+	case extraMember.MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):
+		e.Repair = PlainBlocks
+	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
 	case slices.Contains(req.Repairs, StripThinking):
 	case bound && call.adaptive && !slices.Contains(req.Repairs, DropBlock):
 		e.Repair = DropBlock

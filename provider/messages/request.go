@@ -11,11 +11,11 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Limits on output in tokens, where the request names none.
+// Limits on output in tokens, where the request names none. At xhigh and max the vendor wants 64,000 or more (docs: thinking).
 const (
-	answerRoom    = 8_192  // beside a budget, for the answer
-	outputLimit   = 64_000 // at xhigh and max the vendor wants this or more (docs: thinking)
 	unknownOutput = 32_000 // for a model without a row: what every model since Claude 4 takes
+	answerRoom    = 8_192  // the same beside a budget
+	leastBudget   = 1_024  // docs: extended-thinking
 )
 
 // Betas that a request may need (docs: api/beta-headers).
@@ -35,6 +35,9 @@ type call struct {
 	notices  []provider.Notice
 	adaptive bool // the form of thinking that can carry block_binding
 	changes  int  // of effort inside of the conversation
+	limit    int  // on output
+	budget   bool // thinking has one
+	betas    []string
 }
 
 type body struct {
@@ -82,8 +85,19 @@ type cacheControl struct {
 	Type string `json:"type"`
 }
 
-// control turns the decision into the form that the model takes (docs: thinking, effort).
+// control turns the decision into the form that the model takes (docs: thinking, effort), less what the host has refused.
 func (a *API) control(req *provider.Request) (control, error) {
+	c, err := a.decided(req)
+	if req.Withholds(wireAPI, "thinking") {
+		c.Thinking = nil
+	}
+	if req.Withholds(wireAPI, "output_config") {
+		c.Output = nil
+	}
+	return c, err
+}
+
+func (a *API) decided(req *provider.Request) (control, error) {
 	want, can := req.Decision.Control, req.Model.Thinking
 	on := &thinking{Type: cmp.Or(a.kind.On, "adaptive"), Display: want.Display}
 	if on.Display == "" && a.hasDisplay(req.Model) {
@@ -112,6 +126,9 @@ func (a *API) control(req *provider.Request) (control, error) {
 		}
 		return control{Thinking: on, Output: &outputConfig{effort}}, nil
 	case provider.ModeBudget:
+		if slices.Contains(req.Repairs, adaptive(req.Model)) {
+			return control{Thinking: on}, nil
+		}
 		c := control{Thinking: &thinking{Type: "enabled", Budget: want.Budget, Display: on.Display}}
 		if want.Effort != "" {
 			c.Output = &outputConfig{want.Effort}
@@ -138,9 +155,22 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		return nil, err
 	}
 	b := body{
-		Model: req.Model.ID, MaxTokens: maxTokens(req), Stream: true,
+		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, maxTokens(req)), Stream: true,
 		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
 		Messages: msgs, Context: a.managed(req), control: c,
+	}
+	shrunk := b.shrink(len(req.Tools) > 0 && !a.kind.Plain)
+	for _, member := range req.Withheld(wireAPI) {
+		switch member {
+		case "temperature":
+			b.Temperature = nil
+		case "top_p":
+			b.TopP = nil
+		case "top_k":
+			b.TopK = nil
+		case "context_management":
+			b.Context = nil
+		}
 	}
 	if req.System != "" {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: ephemeral}}
@@ -152,10 +182,13 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		}
 		b.Tools = append(b.Tools, tool{t.Name, t.Description, schema})
 	}
-	out := &call{model: req.Model.ID, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
+	out := &call{model: req.Model.ID, limit: b.MaxTokens, budget: b.Thinking != nil && b.Thinking.Budget > 0, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	if left := stripSampling(req, &b); len(left) > 0 {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
+	}
+	if shrunk != "" {
+		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride, Text: shrunk})
 	}
 	if h.closed {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeRepaired,
@@ -175,6 +208,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	slices.Sort(betas)
 	betas = slices.Compact(betas)
+	if slices.Contains(req.Repairs, NoLongContext) {
+		betas = slices.DeleteFunc(betas, func(b string) bool { return strings.HasPrefix(b, "context-1m") })
+	}
+	out.betas = betas
 	out.header = a.header(betas)
 	return out, nil
 }
@@ -186,13 +223,30 @@ func maxTokens(req *provider.Request) int {
 	case req.MaxTokens > 0:
 		return req.MaxTokens
 	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+answerRoom, row)
+		return min(want.Budget+provider.OutputLimit, row)
 	case want.Mode == provider.ModeBudget:
 		return want.Budget + answerRoom
 	case row > 0:
-		return min(row, outputLimit)
+		return min(row, provider.OutputLimit)
 	}
 	return unknownOutput
+}
+
+// shrink keeps a budget for thinking below the limit on output, as the API demands where thinking is not interleaved
+// (docs: extended-thinking). The text says what changed.
+func (b *body) shrink(interleaved bool) (changed string) {
+	t := b.Thinking
+	if t == nil || t.Budget == 0 || t.Budget < b.MaxTokens || interleaved {
+		return ""
+	}
+	if b.MaxTokens <= leastBudget {
+		b.Thinking = &thinking{Type: "disabled"}
+		return fmt.Sprintf("thinking is off for this call: its limit on output of %d tokens leaves no budget", b.MaxTokens)
+	}
+	smaller := *t
+	smaller.Budget = max(leastBudget, b.MaxTokens/2)
+	b.Thinking = &smaller
+	return fmt.Sprintf("the budget for thinking was lowered from %d to %d tokens: the limit on output is %d", t.Budget, smaller.Budget, b.MaxTokens)
 }
 
 // stripSampling takes out what the model's row says is refused, and names it. Where only thinking forbids it, top_p may

@@ -45,7 +45,7 @@ type history struct {
 }
 
 func newHistory(req *provider.Request) *history {
-	return &history{row: req.Model}
+	return &history{row: req.Row(wireAPI)}
 }
 
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {

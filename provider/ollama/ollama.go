@@ -21,6 +21,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 
@@ -105,7 +106,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
 }
 
 func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
@@ -118,7 +119,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	}
 	resp, err := a.caller.Post(ctx, a.caller.Base+"/api/chat", a.header(), call.body)
 	if err != nil {
-		return understood(err)
+		return understood(err, req)
 	}
 	defer resp.Body.Close()
 	r := a.newReply(resp, call, t)
@@ -127,12 +128,12 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 		return err
 	}
 	r.wholly = form == provider.Whole
-	return understood(r.read(ctx, body))
+	return understood(r.read(ctx, body), req)
 }
 
 // understood gives an error the meaning that its text has: this API tells by text alone, and the same failure by several
 // statuses.
-func understood(err error) error {
+func understood(err error, req *provider.Request) error {
 	e, ok := err.(*provider.Error)
 	if !ok {
 		return err
@@ -140,8 +141,10 @@ func understood(err error) error {
 	text := strings.ToLower(e.Message)
 	switch {
 	case e.Status < 400:
-	case strings.Contains(text, "context length"), strings.Contains(text, "context size"):
-		e.Kind = provider.KindTooLong
+	case e.Param == "thinking" && len(req.Decision.Control.Mode) > 0 && !req.Withholds(wireAPI, "think"):
+		e.Repair = provider.Without(wireAPI, "think", req.Model.ID)
+	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
 	case strings.Contains(text, "server busy"):
 		e.Kind = provider.KindOverloaded
 	case strings.Contains(text, "system memory"):

@@ -57,6 +57,9 @@ type function struct {
 // vendor has no word for (docs: thinking).
 func think(req *provider.Request) (value any, clamped string, err error) {
 	want := req.Decision.Control
+	if req.Withholds(wireAPI, "think") {
+		return nil, "", nil
+	}
 	switch want.Mode {
 	case provider.ModeOmit, "":
 		return nil, "", nil
@@ -95,7 +98,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out := &call{model: req.Model.ID, off: t == false}
 	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
-		Options: options{a.window(req.Model), predict(req), req.Temperature, req.TopP, req.TopK}}
+		Options: options{a.window(req.Model), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
 	for _, t := range req.Tools {
 		schema := t.Schema
 		if len(schema) == 0 {

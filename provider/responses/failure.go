@@ -21,6 +21,59 @@ const (
 
 func repairUpTo(item string) provider.Repair { return provider.Repair(DropReasoning + item) }
 
+// optional are the members that a request can do without, if a host refuses them by name.
+var optional = []string{"reasoning", "reasoning.effort", "reasoning.summary", "reasoning.context", "temperature", "top_p", "max_output_tokens",
+	"prompt_cache_key", "include", "stream_options", "context_management"}
+
+func (c *call) holds(member string) bool {
+	return slices.Contains(optional, member) && gjson.GetBytes(c.body, member).Exists()
+}
+
+// withhold takes out what a host has refused by name.
+func (b *body) withhold(members []string) {
+	for _, member := range members {
+		switch member {
+		case "temperature":
+			b.Temperature = nil
+		case "top_p":
+			b.TopP = nil
+		case "max_output_tokens":
+			b.MaxOutput = 0
+		case "prompt_cache_key":
+			b.CacheKey = ""
+		case "include":
+			b.Include = nil
+		case "stream_options":
+			b.Options = nil
+		case "context_management":
+			b.Context = nil
+		}
+	}
+}
+
+// withhold is the same for what the decision on thinking puts into the body.
+func (c *control) withhold(members []string) {
+	if c.Reasoning == nil {
+		return
+	}
+	left := *c.Reasoning
+	for _, member := range members {
+		switch member {
+		case "reasoning":
+			left = reasoning{}
+		case "reasoning.effort":
+			left.Effort = ""
+		case "reasoning.summary":
+			left.Summary = ""
+		case "reasoning.context":
+			left.Context = ""
+		}
+	}
+	if c.Reasoning = &left; left == (reasoning{}) {
+		c.Reasoning = nil
+	}
+}
+
 // refine says what this vendor's words mean, beyond what is common to all, and names the repair that may help.
 func refine(err error, call *call) error {
 	e, ok := err.(*provider.Error)
@@ -38,8 +91,6 @@ func refine(err error, call *call) error {
 		if e.Status != 429 {
 			e.Kind = provider.KindOverloaded
 		}
-	case "model_max_prompt_tokens_exceeded":
-		e.Kind = provider.KindTooLong
 	case "invalid_prompt", "content_filter":
 		e.Kind = provider.KindRefused
 	default:
@@ -56,6 +107,8 @@ func refine(err error, call *call) error {
 		e.Repair = repairUpTo(call.last)
 	case call.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):
 		e.Repair = NoSummary
+	case e.Subject == provider.SubjectParameter && call.holds(e.Param):
+		e.Repair = provider.Without(wireAPI, e.Param, call.model)
 	}
 	return e
 }
@@ -71,7 +124,8 @@ func unpaired(e *provider.Error) bool {
 	}
 	return slices.ContainsFunc([]string{
 		"item_id did not match", "without its required following item", "without its required 'reasoning' item",
-		"Items are not persisted", "Duplicate item found with id",
+		"Items are not persisted", "Duplicate item found with id", "encrypted_content", "compaction blob",
+		".summary'", "required field `summary`", ".status'", "context_compaction",
 	}, func(fragment string) bool { return strings.Contains(e.Message, fragment) })
 }
 

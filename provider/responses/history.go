@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -39,7 +40,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 		calls: provider.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}
-	h.list, h.unseen = provider.Show(req.Messages, req.Model, "image", "pdf")
+	h.list, h.unseen = provider.Show(req.Messages, req.Row(wireAPI), "image", "pdf")
 	n := 0
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {
@@ -240,7 +241,11 @@ func (h *history) write(e entry) error {
 			return nil
 		}
 		h.count.Kept += e.blocks
-		h.input = append(h.input, json.RawMessage(e.item.Raw))
+		raw := e.item.Raw
+		if !e.item.Get("summary").Exists() { // some hosts leave it out of answers, and none takes an item without it
+			raw = `{"summary":[],` + strings.TrimPrefix(raw, "{")
+		}
+		h.input = append(h.input, json.RawMessage(raw))
 	case provider.Opaque:
 		if raw { // without its reasoning it stays out as well: nobody but the vendor could miss it
 			h.input = append(h.input, json.RawMessage(e.item.Raw))

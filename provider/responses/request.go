@@ -69,6 +69,12 @@ type tool struct {
 // control turns the decision into the form that the API takes (docs: reasoning). All there is is a word; a summary has
 // to be asked for, or thinking is not shown at all.
 func (a *API) control(req *provider.Request) (control, error) {
+	c, err := a.decided(req)
+	c.withhold(req.Withheld(wireAPI))
+	return c, err
+}
+
+func (a *API) decided(req *provider.Request) (control, error) {
 	want, can := req.Decision.Control, req.Model.Thinking
 	r := reasoning{}
 	switch want.Mode {
@@ -147,6 +153,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
+	b.withhold(req.Withheld(wireAPI))
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = provider.Encode(b); err != nil {

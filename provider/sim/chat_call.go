@@ -214,6 +214,9 @@ func (c *chatCall) readTurns(list []any) error {
 		t := chatTurn{path: fmt.Sprintf("messages.%d", i)}
 		f := objectAt(t.path, v)
 		t.m = f.m
+		if err := c.checkMembers(f, t.path); err != nil {
+			return err
+		}
 		t.role = f.word("role", true, "system", "developer", "user", "assistant", "tool")
 		if f.err != nil {
 			return f.err
@@ -250,6 +253,31 @@ func (c *chatCall) readTurns(list []any) error {
 	return nil
 }
 
+// checkMembers refuses what Mistral refuses on a message: members of other hosts, be they null.
+func (c *chatCall) checkMembers(f *fields, path string) error {
+	if c.host.errors != "mistral" {
+		return nil
+	}
+	extra := func(at string) error {
+		return &chatError{http.StatusUnprocessableEntity, "invalid_request_error", "", at + ": Extra inputs are not permitted"}
+	}
+	for _, name := range []string{"name", "tool_calls"} {
+		if _, there := f.m[name]; there && (f.m["role"] == "user" || f.m["role"] == "system") {
+			return extra(path + "." + name)
+		}
+	}
+	calls, _ := f.m["tool_calls"].([]any)
+	for i, v := range calls {
+		call, _ := v.(map[string]any)
+		for name := range call {
+			if !slices.Contains([]string{"id", "type", "function", "index"}, name) {
+				return extra(fmt.Sprintf("%s.tool_calls.%d.%s", path, i, name))
+			}
+		}
+	}
+	return nil
+}
+
 func (c *chatCall) readContent(t *chatTurn, v any) error {
 	switch v := v.(type) {
 	case nil:
@@ -264,6 +292,11 @@ func (c *chatCall) readContent(t *chatTurn, v any) error {
 			kind, _ := m["type"].(string)
 			if !ok || !c.takesPart(t.role, kind) {
 				return chatInvalid("%s.content.%d: a part of type %q is not taken", t.path, i, kind)
+			}
+			for _, name := range []string{"text", "image_url"} {
+				if m[name] != nil && name != kind {
+					return chatInvalid("%s.content.%d has invalid field(s): %s", t.path, i, name)
+				}
 			}
 			if kind == "text" {
 				text, ok := m["text"].(string)

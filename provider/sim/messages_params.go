@@ -22,6 +22,7 @@ type messagesCall struct {
 	effort    string // in force for this call; empty: the model has none
 	stops     []string
 	tools     map[string]map[string]any // name to input schema
+	marked    []messagesBlock           // tools with a mark for the cache
 	force     string                    // a tool that must be called; "*": any
 	system    []messagesBlock
 	turns     []messagesTurn

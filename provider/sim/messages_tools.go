@@ -86,6 +86,7 @@ func (c *messagesCall) readTool(path string, v any) error {
 		}
 		if v := f.take("cache_control"); v != nil && f.err == nil {
 			f.err = cacheControl(f.at("cache_control"), v)
+			c.marked = append(c.marked, messagesBlock{path: path, m: f.m})
 		}
 		if err := f.done(); err != nil {
 			return err

@@ -1,6 +1,10 @@
 package sim
 
-import "strings"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // checkTurns checks what holds between messages: tool calls and their results, the end of each assistant turn, the
 // end of the conversation, and the number of cache marks. [docs: tool use, thinking-troubleshooting, prompt-caching]
@@ -153,25 +157,36 @@ func (c *messagesCall) turnStart() int {
 // marksMost is how many cache_control marks a request may carry. [docs: prompt-caching]
 const marksMost = 4
 
+// checkMarks holds the number of marks below its limit, and the longer time before the shorter one, in the order in which
+// the vendor reads a prompt.
 func (c *messagesCall) checkMarks() error {
-	n := 0
-	for _, b := range c.system {
-		n += marks(b)
-	}
+	all := slices.Clone(c.marked)
+	all = append(all, c.system...)
 	for _, t := range c.turns {
 		for _, b := range t.blocks {
-			n += marks(b)
+			all = append(all, b)
+			results, _ := b.m["content"].([]any)
+			for i, e := range results {
+				if m, ok := e.(map[string]any); ok && b.kind == "tool_result" {
+					all = append(all, messagesBlock{path: fmt.Sprintf("%s.content.%d", b.path, i), m: m})
+				}
+			}
 		}
+	}
+	n, short := 0, false
+	for _, b := range all {
+		mark, ok := b.m["cache_control"].(map[string]any)
+		if !ok {
+			continue
+		}
+		n++
+		if short && mark["ttl"] == "1h" {
+			return invalid("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", b.path)
+		}
+		short = short || mark["ttl"] != "1h"
 	}
 	if n > marksMost {
 		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", marksMost, n)
 	}
 	return nil
-}
-
-func marks(b messagesBlock) int {
-	if b.m["cache_control"] != nil {
-		return 1
-	}
-	return 0
 }

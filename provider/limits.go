@@ -1,0 +1,136 @@
+package provider
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+)
+
+// Limits on output, in tokens.
+const (
+	OutputLimit = 64_000 // is sent at most, beside a budget for thinking: enough for a large file in one call
+	leastOutput = 1_024  // less is of no use: the conversation has to become shorter
+	plainOutput = 8_192  // what a host takes that refused more and named no number
+)
+
+// limits is what an address has said of its models in refusals, for as long as its adapter lives.
+type limits struct {
+	mu    sync.Mutex
+	known map[string]Room
+}
+
+// modelsMost is for how many models limits are remembered: an address with more than that makes them up.
+const modelsMost = 1000
+
+func (l *limits) of(model string) Room {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[model]
+}
+
+func (l *limits) learn(model string, said Room) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.known == nil {
+		l.known = map[string]Room{}
+	}
+	if _, ok := l.known[model]; !ok && len(l.known) >= modelsMost {
+		return
+	}
+	was := l.known[model]
+	l.known[model] = Room{Window: lower(was.Window, said.Window), Output: lower(was.Output, said.Output)}
+}
+
+// lower is the smaller of two numbers, of which 0 is none.
+func lower(a, b int) int {
+	if a == 0 || b > 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Fit lowers a limit on output to what the model and its window leave: window − input − margin. The margin is 5 % of the
+// window where the vendor has counted the input, and 15 % where it is estimated. Where nothing is left, the vendor says
+// so. 0 stays 0: the host has a limit of its own.
+func (c *Caller) Fit(req *Request, most int) int {
+	known := c.limits.of(req.Model.ID)
+	if most == 0 {
+		return 0
+	}
+	most = lower(most, known.Output)
+	window := lower(req.Model.Window, known.Window)
+	if window == 0 || req.Input == 0 {
+		return most
+	}
+	share := 15
+	if req.Counted {
+		share = 5
+	}
+	room := window - req.Input - max(leastOutput, window*share/100)
+	return min(most, max(room, leastOutput))
+}
+
+// Lower says how to make a call again that was refused for its limit on output, which was sent: with the request that
+// it returns, once. Nil: a lower limit does not help.
+func (c *Caller) Lower(err error, req *Request, sent int) *Request {
+	e, ok := err.(*Error)
+	if !ok || sent == 0 || e.Status < 400 || e.Kind != KindTooLong && e.Kind != KindBadRequest {
+		return nil
+	}
+	room := roomOf(e.Message, sent)
+	again := *req
+	switch text := strings.ToLower(e.Message); {
+	case room.Output > 0 && room.Output < sent:
+		c.limits.learn(req.Model.ID, Room{Output: room.Output})
+	case room.Window > 0 && room.Input > 0:
+		c.limits.learn(req.Model.ID, Room{Window: room.Window})
+		again.Input, again.Counted = room.Input, true
+		if room.Window-room.Input-max(leastOutput, room.Window*5/100) < leastOutput {
+			return nil
+		}
+	case sent > plainOutput && (strings.Contains(text, "messages or completion") || strings.Contains(text, "max_tokens参数")):
+		c.limits.learn(req.Model.ID, Room{Output: plainOutput})
+	default:
+		return nil
+	}
+	return &again
+}
+
+// Lowered tells that the limit on output is not what it was at first.
+func Lowered(from, to int) Notice {
+	return Notice{Kind: NoticeOverride, Text: fmt.Sprintf("the limit on output was lowered from %d to %d tokens: the provider refused more", from, to)}
+}
+
+// near reports whether a request is about as long as the model's window, so that a refusal without a reason has this one.
+func (r *Request) near(percent int) bool {
+	return r.Model.Window > 0 && r.Input > 0 && r.Input >= r.Model.Window/100*percent
+}
+
+// overflow recognises refusals that do not say that the request is too long: an answer of 400 without a text (Cerebras),
+// and one whose text names nothing, close to the window, which is smaller than its host says.
+func (r *Request) overflow(err error) error {
+	e, ok := err.(*Error)
+	if !ok || e.Status != 400 || e.Kind != KindBadRequest || e.Repair != "" {
+		return err
+	}
+	if e.Bare && r.near(66) || e.Subject == SubjectUnknown && r.near(90) {
+		e.Kind, e.Subject = KindTooLong, SubjectSize
+	}
+	return e
+}
+
+// silent recognises an end that means that the window was full: the limit on output was reached without any, and the
+// input fills the window or is more than it.
+func (r *Request) silent(s Stop) error {
+	window := r.Model.Window
+	used := s.Usage.Input
+	if used == 0 {
+		used = r.Input
+	}
+	full := window > 0 && (used >= window-window/100 || used > window)
+	if !full || s.Reason != StopMaxTokens && (s.Reason != StopEndTurn || s.Usage.Input <= window) {
+		return nil
+	}
+	return &Error{API: r.Model.API, Provider: r.Model.Provider, Kind: KindTooLong, Status: 200, Subject: SubjectSize, RequestID: s.RequestID,
+		Message: fmt.Sprintf("the model wrote nothing: %d tokens of input fill its window of %d", used, window)}
+}

@@ -1,0 +1,72 @@
+package provider
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Without is the repair that leaves a member out of the requests to one model, since its host refused it by name. The
+// member is a path with dots, as the API spells it.
+func Without(api, member, model string) Repair {
+	return Repair(api + "/without:" + member + "@" + model)
+}
+
+// Withheld lists the members that the repairs in force leave out of a request.
+func (r *Request) Withheld(api string) []string {
+	var list []string
+	for _, repair := range r.Repairs {
+		rest, ok := strings.CutPrefix(string(repair), api+"/without:")
+		if member, model, found := strings.Cut(rest, "@"); ok && found && model == r.Model.ID {
+			list = append(list, member)
+		}
+	}
+	return list
+}
+
+// Withholds reports whether one of them is left out.
+func (r *Request) Withholds(api, member string) bool {
+	return slices.Contains(r.Withheld(api), member)
+}
+
+// params are the forms in which refusals name a member of the body.
+var params = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(?:unsupported|unknown|invalid) (?:parameter|value|type|argument)(?:\(s\))?: '?"?([a-z][\w.]*)`),
+	regexp.MustCompile(`(?i)property '(?:body\.)?([a-z][\w.]*)' is unsupported`),
+	regexp.MustCompile(`(?i)unrecognized request argument supplied: ([a-z]\w*)`),
+	regexp.MustCompile(`(?i)does not support parameter '?([a-z][\w.]*)`),
+	regexp.MustCompile(`(?i)not permitted, field: '([a-z]\w*)'`),
+	regexp.MustCompile(`(?i)(?:body\.|^|'body', ')([a-z]\w*)(?:'\), 'msg': '|: )extra (?:fields|inputs) (?:are )?not permitted`),
+	regexp.MustCompile(`(?i)\binvalid (temperature|top_p|top_k)\b`),
+	regexp.MustCompile("(?i)[`'\"]?(temperature|top_p|top_k)[`'\"]? (?:is deprecated|may only be set|may not be set|is not supported|does not support)"),
+	regexp.MustCompile(`(?i)^(?:capierror: )?(?:\d+ )?(output_config\.effort|reasoning_effort|reasoning\.effort) "`),
+	regexp.MustCompile(`(?i)^(?:capierror: )?(?:\d+ )?(max_(?:completion_)?tokens)\b`),
+	regexp.MustCompile("(?i)(clear_thinking_\\d+)` strategy requires"),
+}
+
+// spellings are members as the body has them, where a text names them in another way.
+var spellings = map[string]string{
+	"reasoningEffort": "reasoning_effort", "maxTokens": "max_tokens", "body.thinking": "thinking",
+}
+
+// paramOf is the member that a refusal is about, empty if it names none.
+func paramOf(text string) string {
+	lower := strings.ToLower(text)
+	switch {
+	case strings.Contains(lower, "reasoning is mandatory"):
+		return "reasoning"
+	case strings.Contains(lower, "thinking is not supported"), strings.Contains(lower, "does not support thinking"),
+		strings.Contains(lower, "thinking budget"), strings.Contains(lower, "thinking level"), strings.Contains(lower, `thinking.type.`):
+		return "thinking"
+	}
+	for _, form := range params {
+		if found := form.FindStringSubmatch(text); found != nil {
+			name := strings.Trim(found[1], ".")
+			if known, ok := spellings[name]; ok {
+				return known
+			}
+			return name
+		}
+	}
+	return ""
+}
