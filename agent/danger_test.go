@@ -22,7 +22,7 @@ type examiner struct {
 
 var dangers = map[string]tool.Danger{"broad": tool.Broad, "program": tool.Program, "secret": tool.Secret, "protected": tool.Protected}
 
-func (h *examiner) Examine(_ context.Context, call provider.ToolCall) tool.Concern {
+func (h *examiner) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) tool.Concern {
 	var in struct{ At string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		panic(err)
@@ -31,7 +31,7 @@ func (h *examiner) Examine(_ context.Context, call provider.ToolCall) tool.Conce
 }
 
 func (h *examiner) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
-	h.decided = append(h.decided, tool.DecidedOn(ctx))
+	h.decided = append(h.decided, tool.DecisionOn(ctx).Concern)
 	return h.host.Run(ctx, call, progress)
 }
 

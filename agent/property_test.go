@@ -441,6 +441,7 @@ type hostedFor struct {
 func (h *hosted) Name() string                               { return "hosted" }
 func (h *hosted) Tools(context.Context) ([]tool.Tool, error) { return nil, nil }
 func (h *hosted) Close() error                               { return nil }
+func (h *hosted) TrustsHints() bool                          { return true }
 
 func (h hostedFor) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
 	h.mu.Lock()

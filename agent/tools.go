@@ -70,7 +70,7 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	for i, call := range calls {
 		c := &toolCall{Call: call, index: i}
 		if t := s.tool(call.Name); t != nil {
-			c.tool = *t
+			c.tool = s.believed(*t)
 		}
 		rd.calls = append(rd.calls, c)
 	}
@@ -105,6 +105,19 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 
 // tooManyCalls is what a model is told of each call above the bound.
 var tooManyCalls = fmt.Sprintf("a reply may have %d calls, and this one has more; this call was not run, so make it in a later reply", maxCalls)
+
+// believed is a tool with the effect that decisions go by: what a server says of its tools counts only while the operator
+// trusts it, whatever it said when the session began.
+func (s *state) believed(t tool.Tool) tool.Tool {
+	host := s.cfg.host(s.view.Session, t)
+	if t.Host != tool.MCP || host == nil {
+		return t
+	}
+	if h, ok := host.(tool.Hinter); !ok || !h.TrustsHints() {
+		t.Effect = tool.Other
+	}
+	return t
+}
 
 func (s *state) tool(name string) *tool.Tool {
 	for i := range s.view.Session.Tools {
@@ -191,11 +204,11 @@ func examineCall(ctx context.Context, log *slog.Logger, examiner tool.Examiner, 
 		}
 	}()
 	if examiner != nil {
-		found.concern = examiner.Examine(ctx, call)
+		found.concern = examiner.Examine(ctx, q.Tool, call)
 		q.Concern = found.concern
 	}
 	if inspecting = true; inspector != nil && q.Rule() == tool.Ask {
-		found.would = inspector.Inspect(tool.WithConcern(ctx, found.concern), call)
+		found.would = inspector.Inspect(tool.WithDecision(ctx, tool.Decision{Tool: q.Tool, Concern: found.concern}), call)
 	}
 	return found, why
 }
@@ -316,7 +329,7 @@ func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
 // runOn runs a call on its host.
 func (s *state) runOn(host tool.Host, c *toolCall) {
 	rd, log, call := s.run.round, s.run.log, c.whole()
-	ctx, stop := context.WithCancel(tool.WithConcern(rd.ctx, c.concern))
+	ctx, stop := context.WithCancel(tool.WithDecision(rd.ctx, tool.Decision{Tool: c.tool, Concern: c.concern}))
 	c.stop, c.output = stop, &output{grew: rd.grew}
 	s.calls.Go(func() { // a host returns soon after ctx ends; Close waits
 		defer stop()

@@ -28,6 +28,7 @@ type host struct {
 func (h *host) Name() string                               { return "files" }
 func (h *host) Tools(context.Context) ([]tool.Tool, error) { return nil, nil }
 func (h *host) Close() error                               { return nil }
+func (h *host) TrustsHints() bool                          { return true }
 
 func (h *host) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
 	h.runs.Add(1)

@@ -142,7 +142,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 			return e, invalidParams("tools", "the built-in ones are not for clients from the network, unless the operator's config says so")
 		}
 	}
-	if record.Tools, err = ownTools(asked.own); err != nil {
+	if record.Tools, err = ownTools(asked.own, c.sameUser); err != nil {
 		return e, err
 	}
 	if e.offered, err = c.offered(p.Servers); err != nil {
@@ -181,8 +181,9 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 	return e, nil
 }
 
-// ownTools are the client's own.
-func ownTools(own []newTool) (tools []tool.Tool, err error) {
+// ownTools are those that clients run. Their effects are as their client declares them, except that no client from the
+// network can declare that a tool only reads: such tools run in all modes.
+func ownTools(own []newTool, sameUser bool) (tools []tool.Tool, err error) {
 	names := map[string]bool{}
 	for i, t := range own {
 		at := func(member string) string { return fmt.Sprintf("tools.%d.%s", i, member) }
@@ -202,6 +203,9 @@ func ownTools(own []newTool) (tools []tool.Tool, err error) {
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, t.Schema.RawMessage); err != nil {
 			return nil, invalidParams(at("input_schema"), "%v", err)
+		}
+		if t.Effect.Effect == tool.Read && !sameUser {
+			t.Effect.Effect = tool.Other
 		}
 		tools = append(tools, tool.Tool{Tool: provider.Tool{Name: t.Name, Description: t.Description, Schema: schema.Bytes()},
 			Host: tool.Client, Title: t.Title, Effect: t.Effect.Effect})

@@ -14,6 +14,7 @@ const (
 	Broad            // it works in a folder that holds more than one project, such as the user's home
 	Program          // it changes a file that makes programs run, such as a git hook
 	Secret           // it touches a secret place, such as .ssh
+	Changed          // its server defines the tool otherwise than when the session began
 	Protected        // it touches the daemon's own files, such as its keys
 )
 
@@ -27,7 +28,7 @@ type Concern struct {
 // Examiner is a [Host] that looks at the arguments of a call before anybody decides on it.
 type Examiner interface {
 	// Examine changes nothing. It returns soon after ctx ends.
-	Examine(ctx context.Context, call provider.ToolCall) Concern
+	Examine(ctx context.Context, t Tool, call provider.ToolCall) Concern
 }
 
 // Covers reports whether a decision that was made on c also holds for found, which the host came across when it opened the
@@ -42,15 +43,21 @@ func (c Concern) Covers(found Concern) bool {
 	return c.Danger >= found.Danger && c.Place == found.Place
 }
 
-type concernKey struct{}
-
-// WithConcern gives a call's host the concern that the call was decided on.
-func WithConcern(ctx context.Context, c Concern) context.Context {
-	return context.WithValue(ctx, concernKey{}, c)
+// Decision is what a call was decided on.
+type Decision struct {
+	Tool    Tool // as the session has it; zero: the host need not compare
+	Concern Concern
 }
 
-// DecidedOn is the concern that a call was decided on, the zero one if there was none.
-func DecidedOn(ctx context.Context) Concern {
-	c, _ := ctx.Value(concernKey{}).(Concern)
-	return c
+type decisionKey struct{}
+
+// WithDecision gives a call's host what the call was decided on.
+func WithDecision(ctx context.Context, d Decision) context.Context {
+	return context.WithValue(ctx, decisionKey{}, d)
+}
+
+// DecisionOn is what a call was decided on, the zero one if nobody did.
+func DecisionOn(ctx context.Context) Decision {
+	d, _ := ctx.Value(decisionKey{}).(Decision)
+	return d
 }

@@ -21,6 +21,8 @@ type Server struct {
 	URL     string            // of a server that speaks streamable HTTP
 	Headers map[string]string // of requests to it
 	Tools   []string          // those that are taken, by the server's names; empty: all
+
+	TrustHints bool // what the server says of its tools' effects counts; only the operator can say so
 }
 
 // serverName leaves room for a tool's name behind it.

@@ -9,7 +9,11 @@
 package tool
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
 
 	"github.com/thinkd/thinkd/provider"
@@ -81,6 +85,30 @@ type Host interface {
 
 	// Close ends whatever the host started, and waits for it. Calls that still run fail.
 	Close() error
+}
+
+// Hinter is a [Host] of a server that says itself what its tools do.
+type Hinter interface {
+	// TrustsHints reports whether the operator believes the server.
+	TrustsHints() bool
+}
+
+// Definition is a sum of all that a model is told of a tool, equal for equal definitions however their schemas are written.
+func (t Tool) Definition() string {
+	h := sha256.New()
+	schema := []byte(t.Schema)
+	var value any
+	d := json.NewDecoder(bytes.NewReader(schema))
+	d.UseNumber()
+	if d.Decode(&value) == nil {
+		if text, err := json.Marshal(value); err == nil {
+			schema = text
+		}
+	}
+	for _, part := range [][]byte{[]byte(t.Name), []byte(t.Description), schema} {
+		fmt.Fprintf(h, "%d %s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Failed is a result that tells a model what went wrong.

@@ -333,6 +333,7 @@ command = ["server", "--all"]
 env = { LOG = "quiet" }
 cwd = "tools"
 tools = ["read"]
+trust_hints = true
 
 [mcp_servers.all]
 url = "https://tools.example.com/mcp"
@@ -342,7 +343,7 @@ headers = { "x-team" = "a" }
 			c.Serve = serveConfig{MCPFromClients: true}
 			c.Servers = []tool.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
 				{Name: "files", Command: []string{"server", "--all"}, Env: map[string]string{"LOG": "quiet"},
-					CWD: filepath.Join(filepath.Dir(c.Path), "tools"), Tools: []string{"read"}}}
+					CWD: filepath.Join(filepath.Dir(c.Path), "tools"), Tools: []string{"read"}, TrustHints: true}}
 		}},
 		{"serve", `
 [serve]
@@ -457,7 +458,7 @@ func TestConfigBroken(t *testing.T) {
 		{"server with two places", "[mcp_servers.files]\ncommand = [\"x\"]\nurl = \"http://127.0.0.1:1\"", `FILE:3: mcp_servers.files.url: stands beside command; give one of them`},
 		{"server's url", "[mcp_servers.files]\nurl = \"files\"", `FILE:2: mcp_servers.files.url: wants an address such as "https://tools.example.com/mcp"`},
 		{"server's header", "[mcp_servers.files]\nurl = \"http://127.0.0.1:1\"\nheaders = { host = \"x\" }", `FILE:3: mcp_servers.files.headers: host is set by the transport; leave it out`},
-		{"server's member", "[mcp_servers.files]\ncommand = [\"x\"]\nargs = [\"y\"]", `FILE:3: mcp_servers.files.args: unknown; here are known: command, env, cwd, url, headers, tools`},
+		{"server's member", "[mcp_servers.files]\ncommand = [\"x\"]\nargs = [\"y\"]", `FILE:3: mcp_servers.files.args: unknown; here are known: command, env, cwd, url, headers, tools, trust_hints`},
 		{"variables to pass", "[tools]\npass_env = [\"GO=1\"]", `FILE:2: tools.pass_env: wants names of environment variables`},
 		{"a host that is an address", "\n[serve]\nhosts = [\"a.example.com\", \"https://b.example.com\"]",
 			`FILE:3: serve.hosts: "https://b.example.com": wants names such as "thinkd.example.com" or "box.lan:7717"`},

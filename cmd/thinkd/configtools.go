@@ -98,13 +98,15 @@ type fileServer struct {
 	URL     string            `toml:"url"`
 	Headers map[string]string `toml:"headers"`
 	Tools   []string          `toml:"tools"`
+
+	TrustHints bool `toml:"trust_hints"`
 }
 
 // servers are those of [mcp_servers], by name.
 func (src *source) servers(f map[string]fileServer) (list []tool.Server, err error) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		w := f[name]
-		s := tool.Server{Name: name, Command: w.Command, Env: w.Env, CWD: src.beside(w.CWD), URL: w.URL, Headers: w.Headers, Tools: w.Tools}
+		s := tool.Server{Name: name, Command: w.Command, Env: w.Env, CWD: src.beside(w.CWD), URL: w.URL, Headers: w.Headers, Tools: w.Tools, TrustHints: w.TrustHints}
 		if wrong, ok := errors.AsType[*tool.ServerError](s.Check()); ok {
 			key := "mcp_servers." + name
 			if wrong.Member != "name" {

@@ -23,6 +23,8 @@ type reader struct{ ran atomic.Int64 }
 func (r *reader) Name() string { return "files" }
 func (r *reader) Close() error { return nil }
 
+func (r *reader) TrustsHints() bool { return true }
+
 func (r *reader) Tools(context.Context) ([]tool.Tool, error) {
 	return []tool.Tool{{Tool: provider.Tool{Name: "read", Description: "Reads a file.",
 		Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},

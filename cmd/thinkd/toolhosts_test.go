@@ -49,7 +49,7 @@ func TestToolsOfTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := writeConfig(t, fmt.Sprintf("[mcp_servers.every]\ncommand = %s\n[mcp_servers.broken]\ncommand = [\"/nonexistent/server\"]\n", command))
+	config := writeConfig(t, fmt.Sprintf("[mcp_servers.every]\ntrust_hints = true\ncommand = %s\n[tools.names]\nfiles__read_text_file = \"allow\"\n[mcp_servers.broken]\ncommand = [\"/nonexistent/server\"]\n", command))
 	model, env := simulator(t, sim.Config{})
 	p := start(t, dataDir(t), env, "--config", config)
 	call := func(id, name, input string) sim.Part {

@@ -100,7 +100,7 @@ func (h *Host) with(effect tool.Effect, decided tool.Concern) *Host {
 
 // Examine judges the path that a call names: whether it is guarded, and whether the session's folder is too broad to be
 // read without approval. The call itself judges again what it opens.
-func (h *Host) Examine(_ context.Context, call provider.ToolCall) tool.Concern {
+func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) tool.Concern {
 	i := slices.IndexFunc(table, func(e entry) bool { return e.Name == call.Name })
 	var p struct {
 		Path string `json:"path"`
@@ -158,7 +158,7 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 	if i < 0 {
 		return tool.Failed(call.ID, "there is no such tool any more")
 	}
-	text, failed, err := table[i].run(ctx, h.with(table[i].Effect, tool.DecidedOn(ctx)), call.Input, progress)
+	text, failed, err := table[i].run(ctx, h.with(table[i].Effect, tool.DecisionOn(ctx).Concern), call.Input, progress)
 	if err != nil {
 		return tool.Failed(call.ID, err.Error())
 	}

@@ -32,7 +32,7 @@ func approved(t *testing.T, h *Host, name string, input in) string {
 		t.Fatal(err)
 	}
 	c := provider.ToolCall{ID: "c", Name: name, Input: text}
-	r := h.Run(tool.WithConcern(t.Context(), h.Examine(t.Context(), c)), c, func(string) {})
+	r := h.Run(tool.WithDecision(t.Context(), tool.Decision{Concern: h.Examine(t.Context(), tool.Tool{}, c)}), c, func(string) {})
 	return r.Blocks[0].(provider.Text).Text
 }
 
@@ -42,7 +42,7 @@ func examine(t *testing.T, h *Host, name string, input in) tool.Danger {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h.Examine(context.Background(), provider.ToolCall{Name: name, Input: text}).Danger
+	return h.Examine(context.Background(), tool.Tool{}, provider.ToolCall{Name: name, Input: text}).Danger
 }
 
 func TestHostileProtectedFiles(t *testing.T) {
@@ -110,14 +110,14 @@ func TestHostileSecretPlaces(t *testing.T) {
 	if err := os.Symlink("main.go", link); err != nil {
 		t.Skipf("no links here: %v", err)
 	}
-	concern := h.Examine(t.Context(), provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)})
+	concern := h.Examine(t.Context(), tool.Tool{}, provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)})
 	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(filepath.Join("..", ".ssh", "id_ed25519"), link); err != nil {
 		t.Fatal(err)
 	}
-	r := h.Run(tool.WithConcern(t.Context(), concern), provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)}, func(string) {})
+	r := h.Run(tool.WithDecision(t.Context(), tool.Decision{Concern: concern}), provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)}, func(string) {})
 	if text := r.Blocks[0].(provider.Text).Text; !r.Failed || strings.Contains(text, "the secret") {
 		t.Errorf("a link that was replaced: %q", text)
 	}

@@ -15,7 +15,7 @@ import (
 
 // Inspect says what a call would do, for people who are asked about it. It implements [tool.Inspector].
 func (h *Host) Inspect(ctx context.Context, call provider.ToolCall) tool.Inspection {
-	h = h.with(tool.Edit, tool.DecidedOn(ctx))
+	h = h.with(tool.Edit, tool.DecisionOn(ctx).Concern)
 	switch call.Name {
 	case "run":
 		return inspectRun(call.Input)

@@ -26,6 +26,7 @@ const (
 	maxShown   = 300      // bytes of a line that was found
 	maxSearch  = 16 << 20 // bytes of a file that is searched
 	maxIgnore  = 1 << 20  // bytes of a .gitignore
+	maxMatched = 32 << 10 // bytes of a line that are held against the pattern
 )
 
 // errEnough ends a walk that has found all that can be told.
@@ -136,7 +137,7 @@ type matches struct {
 }
 
 func (m *matches) in(ctx context.Context, f io.Reader, path string) error {
-	text := bufio.NewReaderSize(io.LimitReader(f, maxSearch), 64<<10)
+	text := bufio.NewReaderSize(io.LimitReader(f, maxSearch), maxMatched)
 	if head, _ := text.Peek(8 << 10); binary(head) {
 		return nil
 	}

@@ -37,7 +37,7 @@ func (l *link) list(session *mcp.ClientSession) ([]tool.Tool, map[string]string,
 			log.Warn("a tool of an mcp server is left out: its name is there already", "server", server.Name, "tool", t.Name)
 			continue
 		}
-		made, err := toolOf(ours, l.host.config.Name, t)
+		made, err := toolOf(ours, l.host.config.Name, t, server.TrustHints)
 		if err != nil {
 			log.Warn("a tool of an mcp server is left out", "server", server.Name, "tool", t.Name, "err", err)
 			continue
@@ -51,7 +51,9 @@ func (l *link) list(session *mcp.ClientSession) ([]tool.Tool, map[string]string,
 // maxDescription is in bytes: a server's descriptions travel with every call.
 const maxDescription = 16 << 10
 
-func toolOf(name, source string, t *mcp.Tool) (tool.Tool, error) {
+// toolOf is a tool of a server. Its hints are the server's own words (specification: tools, "untrusted unless they come from
+// trusted servers"), so an effect comes of them only if they are trusted.
+func toolOf(name, source string, t *mcp.Tool, trusted bool) (tool.Tool, error) {
 	text, err := json.Marshal(t.InputSchema)
 	if err != nil {
 		return tool.Tool{}, err
@@ -73,9 +75,10 @@ func toolOf(name, source string, t *mcp.Tool) (tool.Tool, error) {
 			made.Title = a.Title
 		}
 		switch {
+		case !trusted:
 		case a.ReadOnlyHint:
 			made.Effect = tool.Read
-		case a.DestructiveHint != nil || a.IdempotentHint: // meaningful for tools that change something
+		case a.DestructiveHint != nil && !*a.DestructiveHint: // it only adds
 			made.Effect = tool.Edit
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +57,26 @@ func New(c Config) *Host {
 
 // Name is the one that it was made with.
 func (h *Host) Name() string { return h.config.Name }
+
+// TrustsHints reports whether the operator believes what the server says of its tools.
+func (h *Host) TrustsHints() bool { return h.config.Server.TrustHints }
+
+// Examine compares the definition that the session was made with, which people approved, with the server's own of now. A
+// server that cannot be asked has no other: the call fails.
+func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) tool.Concern {
+	l, err := h.connected(ctx)
+	if err != nil || l.defines(t) {
+		return tool.Concern{}
+	}
+	return tool.Concern{Danger: tool.Changed, Place: t.Definition(),
+		Why: fmt.Sprintf("the server %s describes this tool otherwise than when the session began", h.config.Server.Name)}
+}
+
+// defines reports whether the server has a tool with the same definition, or none of the name, which a call then says.
+func (l *link) defines(t tool.Tool) bool {
+	i := slices.IndexFunc(l.tools, func(now tool.Tool) bool { return now.Name == t.Name })
+	return i < 0 || l.tools[i].Definition() == t.Definition()
+}
 
 var errClosed = errors.New("the host is closed")
 
@@ -110,6 +131,8 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 	switch {
 	case errors.Is(err, errUnknown):
 		return tool.Failed(call.ID, fmt.Sprintf("the server %s has no such tool any more", name))
+	case errors.Is(err, errChanged):
+		return tool.Failed(call.ID, fmt.Sprintf("the server %s has changed this tool since the call was allowed, so it was not run", name))
 	case errors.Is(err, errBroken):
 		return tool.Failed(call.ID, fmt.Sprintf("the server %s ended while it ran this call, which may have done part of its work or all of it; it is started again for the next call", name))
 	}
@@ -119,6 +142,7 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 var (
 	errDown    = errors.New("is not there")
 	errUnknown = errors.New("the server has no such tool")
+	errChanged = errors.New("the server defines the tool otherwise")
 	errBroken  = errors.New("the connection ended in the call")
 )
 
@@ -130,6 +154,9 @@ func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(s
 	name, ok := l.names[call.Name]
 	if !ok {
 		return provider.ToolResult{}, errUnknown
+	}
+	if d := tool.DecisionOn(ctx); d.Tool.Name != "" && d.Concern.Danger != tool.Changed && !l.defines(d.Tool) {
+		return provider.ToolResult{}, errChanged // it was started again since the decision
 	}
 	return l.call(ctx, name, call.Input, progress)
 }

@@ -36,7 +36,23 @@ func serveStdio() {
 	type in struct {
 		Text string `json:"text"`
 	}
-	mcp.AddTool(server, &mcp.Tool{Name: "die", Description: "Ends the server."},
+	description := "Ends the server."
+	if text, err := os.ReadFile(os.Getenv("THINKD_TEST_DESCRIPTION")); err == nil {
+		description = string(text)
+	}
+	hint := func(destructive bool) *mcp.ToolAnnotations {
+		return &mcp.ToolAnnotations{DestructiveHint: &destructive}
+	}
+	for name, a := range map[string]*mcp.ToolAnnotations{"destroy": hint(true), "add": hint(false)} {
+		if os.Getenv("THINKD_TEST_DESCRIPTION") == "" {
+			continue
+		}
+		mcp.AddTool(server, &mcp.Tool{Name: name, Annotations: a},
+			func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
+			})
+	}
+	mcp.AddTool(server, &mcp.Tool{Name: "die", Description: description},
 		func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
 			fmt.Fprintln(os.Stderr, "told to die")
 			os.Exit(3)
@@ -122,7 +138,7 @@ func TestServerEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(tools, func(t tool.Tool) bool { return t.Title == "Environment" })
-	if len(tools) != 2 || i < 0 || tools[i].Effect != tool.Read || tool.CheckName(tools[i].Name) != nil {
+	if len(tools) != 2 || i < 0 || tools[i].Effect != tool.Other || tool.CheckName(tools[i].Name) != nil {
 		t.Fatalf("%+v", tools)
 	}
 	environment := tools[i].Name

@@ -1,0 +1,23 @@
+package rpc
+
+import (
+	"testing"
+
+	"github.com/thinkd/thinkd/agent/tool"
+)
+
+// A client from the network cannot declare that its tool only reads: such tools run in all modes.
+func TestHostileEffects(t *testing.T) {
+	for _, declared := range []tool.Effect{"", tool.Read, tool.Edit, tool.Run, tool.Other} {
+		for _, sameUser := range []bool{true, false} {
+			want := declared
+			if declared == tool.Read && !sameUser {
+				want = tool.Other
+			}
+			tools, err := ownTools([]newTool{{Name: "t", Effect: effect{declared}}}, sameUser)
+			if err != nil || tools[0].Effect != want {
+				t.Errorf("%q of the same user %v: %+v, %v", declared, sameUser, tools, err)
+			}
+		}
+	}
+}
