@@ -143,7 +143,10 @@ func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string, 
 	case declared == streams && first[0] != '<':
 		return Streamed, body, nil
 	}
-	for err == nil && strings.IndexByte(" \t\r\n", first[0]) >= 0 {
+	for blanks := 0; err == nil && strings.IndexByte(" \t\r\n", first[0]) >= 0; blanks++ {
+		if blanks == maxBlanks {
+			return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is larger than %d KiB, all of it white space", maxBlanks>>10))
+		}
 		if _, err = body.Discard(1); err == nil {
 			err = alive()
 		}
@@ -169,6 +172,9 @@ func (c *Caller) Form(ctx context.Context, resp *http.Response, streams string, 
 	}
 	return 0, nil, c.NoAnswer(resp, fmt.Sprintf("the answer is of type %q", clean(declared, 100)))
 }
+
+// maxBlanks bounds the white space before an answer, in bytes.
+const maxBlanks = 64 << 10
 
 // eventStream recognises a stream that does not say that it is one.
 func eventStream(body *bufio.Reader) bool {
