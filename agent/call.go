@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,6 +164,10 @@ func (s *state) stopped(stop provider.Stop) {
 	s.stopCall(nil, callEnd{stop: stop, usage: usage})
 	m := s.openMessage()
 	s.tellNear()
+	empty := stop.Reason == provider.StopEndTurn && !s.says(m) && !s.spoke()
+	if empty && !s.heard() && s.again(stop, usage) {
+		return
+	}
 
 	var incomplete session.Incomplete
 	switch {
@@ -197,6 +202,11 @@ func (s *state) stopped(stop provider.Stop) {
 	case stop.Reason == provider.StopToolUse:
 		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindTransport),
 			Message: "the model was to call a tool, and nothing of the call came"}}, "", facts...)
+	case empty && s.heard():
+		told := Notice{Info, noticeEmpty, "the model ended its turn without a word after the results of its tools"}
+		s.endTurn(session.TurnEnd{StopReason: string(stop.Reason)}, "", append(facts, fact{r.ID, nil, told})...)
+	case empty:
+		s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(emptyAnswer(r.model.Provider, stop))}, "", facts...)
 	case stop.Reason != provider.StopPause:
 		end := session.TurnEnd{StopReason: string(stop.Reason)}
 		if stop.Reason == provider.StopRefusal {
@@ -211,6 +221,46 @@ func (s *state) stopped(stop provider.Stop) {
 			s.callModel()
 		}
 	}
+}
+
+// spoke reports whether the model said something in an earlier message of the turn, with no results of tools since.
+func (s *state) spoke() bool {
+	for _, m := range slices.Backward(s.run.Turn.Messages) {
+		if m.Role != provider.Assistant {
+			return false
+		}
+		if m.End != nil && speaks(m) {
+			return true
+		}
+	}
+	return false
+}
+
+// heard reports whether the turn has results of tools: the model may have nothing to add to them.
+func (s *state) heard() bool {
+	return slices.ContainsFunc(s.run.Turn.Messages, func(m *session.Message) bool { return m.Answers != "" })
+}
+
+// again makes a call again whose answer was empty, once.
+func (s *state) again(stop provider.Stop, usage provider.Usage) bool {
+	r := s.run
+	if r.emptied || !r.mayRetry() {
+		return false
+	}
+	r.emptied = true
+	facts, void := s.void(usage)
+	if s.record(append(facts, r.retryFact(0, emptyAnswer(r.model.Provider, stop), void))...) == nil {
+		s.callAgain()
+	}
+	return true
+}
+
+func emptyAnswer(providerID string, stop provider.Stop) *provider.Error {
+	text := "the answer has neither text nor a tool call"
+	if stop.Detail != "" {
+		text += ": " + stop.Detail
+	}
+	return &provider.Error{Provider: providerID, Kind: provider.KindEmpty, RequestID: stop.RequestID, Message: text}
 }
 
 // overLimit ends the turn since it ran away.

@@ -197,6 +197,7 @@ const (
 	noticeCacheLost     = "cache_lost"
 	noticeRepaired      = "history_repaired"
 	noticeLeftOut       = "suspect_left_out"
+	noticeEmpty         = "empty_answer"
 	noticeStalled       = "stalled"
 	noticeBudgetNear    = "budget_near"
 	noticeBudgetReached = "budget_reached"

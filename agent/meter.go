@@ -94,8 +94,18 @@ func (r *turn) metered(u provider.Usage) provider.Usage {
 	}
 	u.Context = &provider.Context{Used: u.Input + u.Output, Window: r.model.Window}
 	r.usage = r.usage.Add(u)
-	r.estimate = estimate{}
+	r.estimate, r.answered = estimate{}, false
 	return u
+}
+
+// unmetered is what a call has used that ended without the vendor's counts: an estimate, if the vendor had begun to
+// answer. A call that was refused, or never reached the vendor, costs nothing.
+func (s *state) unmetered() provider.Usage {
+	if !s.run.answered || s.run.reply.id == "" {
+		s.run.estimate = estimate{}
+		return provider.Usage{}
+	}
+	return s.run.metered(provider.Usage{})
 }
 
 // usage is the session's so far, with the running turn's calls that are over.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -184,3 +185,42 @@ func show(u provider.Usage) string {
 }
 
 func equal(a, b provider.Usage) bool { return show(a) == show(b) }
+
+// A call that never began to answer costs nothing, and says nothing of how full the window is.
+func TestCallWithoutAnAnswerIsNotBilled(t *testing.T) {
+	lost := &provider.Error{Kind: provider.KindTransport, Err: io.ErrUnexpectedEOF}
+	refused := &provider.Error{Kind: provider.KindBadRequest, Status: 400, Message: "Unsupported parameter: 'top_k'"}
+	prompt := strings.Repeat("x", 4000) // 1,000 tokens by the estimate
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(concat(think("thought")[:2], []any{lost})...), events(refused))
+		defer b.close()
+		e := b.turn(b.session("sim/claude", ""), prompt)
+		check(t, "a cut answer and a refused call", []int{e.End.Usage.Input, e.End.Usage.Output}, []int{1000, 2})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		busy := &provider.Error{Kind: provider.KindOverloaded, RetryAfter: 20 * time.Second}
+		b := newBench(t, events(concat(think("thought")[:2], []any{busy})...))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		a := b.agent(id)
+		r, err := a.Prompt(t.Context(), text(prompt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if _, err := a.Cancel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		e, err := a.Wait(t.Context(), r.Turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "cancelled in a wait", []int{e.End.Usage.Input, e.End.Usage.Output, e.End.Usage.Context.Used}, []int{1000, 2, 1002})
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(refused))
+		defer b.close()
+		e := b.turn(b.session("sim/claude", ""), prompt)
+		check(t, "refused at once", e.End.Usage, provider.Usage{})
+	})
+}

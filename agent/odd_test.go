@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -208,4 +210,56 @@ func TestMetadataBoundTogether(t *testing.T) {
 	if _, err := a.Set(t.Context(), change); err != nil {
 		t.Error(err)
 	}
+}
+
+// No turn ends in silence. An answer with neither text nor a call is asked for once more; a second one is an error. After
+// results of tools the model may have nothing to add, which people are told.
+func TestEmptyAnswers(t *testing.T) {
+	stop := provider.Stop{Reason: provider.StopEndTurn, Usage: provider.Usage{Input: 10, Output: 5}}
+	empty, blank := events(concat(think("x"), []any{stop})...), events(concat(say("\n\n"), []any{stop})...)
+	for _, test := range []struct {
+		name    string
+		scripts []script
+		ends    string
+		calls   int
+		input   int
+	}{
+		{"thinking alone, once", []script{empty}, "end_turn", 2, 20},
+		{"thinking alone, twice", []script{empty, empty}, "error empty_answer", 2, 20},
+		{"nothing at all, twice", []script{events(stop), events(stop)}, "error empty_answer", 2, 20},
+		{"blank text, once", []script{blank}, "end_turn", 2, 20},
+		{"blank text, twice", []script{blank, blank}, "error empty_answer", 2, 20},
+		{"text that goes on with nothing", []script{events(concat(say("a"), []any{provider.Stop{Reason: provider.StopPause, Usage: stop.Usage}})...), empty}, "end_turn", 2, 20},
+		{"cut off before a word", []script{events(provider.Stop{Reason: provider.StopMaxTokens, Usage: stop.Usage})}, "max_tokens", 1, 10},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, test.scripts...)
+				defer b.close()
+				id := b.session("sim/claude", "")
+				e := b.turn(id, "go")
+				ends := e.End.StopReason
+				if e.End.Error != nil {
+					ends += " " + e.End.Error.Kind
+				}
+				check(t, "ends", ends, test.ends)
+				check(t, "calls", len(b.fake.requests), test.calls)
+				check(t, "what is void is paid for", e.End.Usage.Input, test.input)
+				check(t, "the next turn", b.turn(id, "on").End.StopReason, "end_turn")
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b, id := toolBench(t, &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("file") }}, calls("t", `{}`), empty)
+		defer b.close()
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "after a result", b.turn(id, "go").End.StopReason, "end_turn")
+		check(t, "calls", len(b.fake.requests), 2)
+		if told := methods(sub); !slices.Contains(told, "notice empty_answer") {
+			t.Errorf("told: %q", told)
+		}
+	})
 }

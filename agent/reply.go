@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -40,6 +41,30 @@ type block struct {
 // its tool calls, of which they see nothing before they run. A file that is written is one long argument, so most losses
 // happen there, and the text before a call is short.
 func (m *reply) repeatable() bool { return !m.shown || m.calling }
+
+// says reports whether a reply has text, a tool call or media. Text that is blank says nothing.
+func (s *state) says(m *reply) bool {
+	if len(m.calls) > 0 || slices.ContainsFunc(m.seen(), func(b *block) bool { return b.kind == provider.KindText && !blank(string(b.text)) }) {
+		return true
+	}
+	said := s.run.Turn.Message(m.id)
+	return said != nil && speaks(said)
+}
+
+// speaks is says for a message of the log.
+func speaks(m *session.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p session.Part) bool {
+		switch b := p.Block.(type) {
+		case provider.Text:
+			return !blank(b.Text)
+		case provider.ToolCall, provider.Media:
+			return true
+		}
+		return false
+	})
+}
+
+func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 // seen lists the open blocks of which people saw something, in order. Of a tool call they see nothing before its end.
 func (m *reply) seen() []*block {
@@ -232,13 +257,13 @@ func (s *state) closeBlocks(keep bool) []fact {
 	return facts
 }
 
-// closeMessage ends a reply that is still open as incomplete. Its vendor is taken to bill what came of it.
+// closeMessage ends a reply that is still open as incomplete.
 func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fact {
 	m := &s.run.reply
 	if m.id == "" {
 		return nil
 	}
-	usage := s.run.metered(provider.Usage{})
+	usage := s.unmetered()
 	facts := s.closeBlocks(true)
 	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete},
 		MessageEnd{m.id, reason, usage}})

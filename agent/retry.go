@@ -115,7 +115,10 @@ func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fac
 
 // discard ends the open blocks and makes all of the reply so far void: it lists the numbers of those blocks. The
 // message goes on with numbers above them.
-func (s *state) discard() (facts []fact, void []int) {
+func (s *state) discard() (facts []fact, void []int) { return s.void(s.unmetered()) }
+
+// void is discard for a call that has used so much.
+func (s *state) void(usage provider.Usage) (facts []fact, void []int) {
 	m := &s.run.reply
 	void = append([]int{}, m.sealed...)
 	for _, b := range m.seen() {
@@ -123,8 +126,7 @@ func (s *state) discard() (facts []fact, void []int) {
 	}
 	slices.Sort(void)
 	facts = s.closeBlocks(false)
-	if len(void) > 0 {
-		usage := s.run.metered(provider.Usage{}) // what is void is paid for all the same
+	if m.id != "" && (len(void) > 0 || usage.Input+usage.Output > 0) { // what is void is paid for all the same
 		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void, Usage: usage}, nil})
 	}
 	*m = reply{id: m.id, next: m.next}

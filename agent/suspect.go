@@ -15,8 +15,8 @@ import (
 //	accepted request | reply  result  prompt        <- refused
 //	                 |<----- the suspects ----->|
 //
-// The suspects are whatever was added since the last request of the same model and level that was accepted. Within the
-// turn the call is made again without some of them, each time without others: first with a sentence in place of media and
+// The suspects are whatever was added since the last request that the provider accepted, if that was of the same model and
+// level. Within the turn the call is made again without some of them, each time without others: first with a sentence in place of media and
 // results, then without what stands before the turn's own prompt. What helps is kept in the log as a LeftOut, at the
 // first sign that the provider accepted the request. If nothing helps, the turn ends with the provider's words, and its own part of
 // the suspects is left out of later requests to this model.
@@ -127,9 +127,10 @@ func (s *state) suspectsOf(pe *provider.Error) suspects {
 	return found
 }
 
-// added is what was added to the conversation since a request was accepted, of what the model is sent.
+// added is what was added to the conversation since the provider accepted a request, of what the model is sent. What stands before
+// that stays as it is: thinking that the provider signed is bound to it.
 type added struct {
-	known  bool // some request of this model and level was accepted
+	known  bool // that request was of this model and level
 	within bool // in this turn
 
 	earlier []session.MessageID // said before the running turn
@@ -153,8 +154,8 @@ func (s *state) sinceAccepted() added {
 		}
 		like := t.Start.Model == r.ref() && t.Start.Reasoning.Effective == r.decision.Effective
 		for _, m := range list {
-			if m.Role == provider.Assistant && like && wasAccepted(m) {
-				since = added{known: true, within: t == r.Turn}
+			if m.Role == provider.Assistant && t.Start.Model.Provider == r.model.Provider && wasAccepted(m) {
+				since = added{known: like, within: t == r.Turn}
 			}
 			if parts.of(m.ID) == session.NotSent || m.Role == provider.Assistant && m.End == nil {
 				continue

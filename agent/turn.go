@@ -30,6 +30,7 @@ type turn struct {
 	suspects *suspects        // of the running call's refusal; nil: it was not refused so far
 	trial    *session.LeftOut // what the running call leaves out on trial; nil: nothing
 
+	emptied  bool     // the running call was made again since its answer was empty
 	answered bool     // the provider has begun to answer the running call
 	estimate estimate // of the running call
 	near     [2]bool  // people know that the turn's budget is nearly used up: of tokens, of money
@@ -110,7 +111,7 @@ func (s *state) callModel() {
 		s.tell(r.ID, UsageTotal{s.usage()})
 	}
 	r.calls++
-	r.tries, r.suspects, r.trial = 1, nil, nil
+	r.tries, r.suspects, r.trial, r.emptied = 1, nil, nil, false
 	if !s.compactBefore() {
 		s.startCall()
 	}

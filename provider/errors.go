@@ -19,6 +19,7 @@ const (
 	KindBadRequest Kind = "bad_request"      // the call is wrong, or the answer is none
 	KindTransport  Kind = "transport"        // the connection or the vendor's service broke
 	KindStalled    Kind = "stalled"          // nothing came for too long
+	KindEmpty      Kind = "empty_answer"     // the answer has neither text nor a tool call
 )
 
 // Hint is the vendor's own word on trying again.

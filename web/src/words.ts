@@ -83,6 +83,7 @@ export const notices: Record<string, string> = {
 	thinking_dropped_by_provider: "Thinking dropped",
 	history_repaired: "History repaired",
 	suspect_left_out: "Left out after a refusal",
+	empty_answer: "No answer",
 	non_streaming: "Not streamed",
 	stalled: "Stalled",
 	budget_near: "Budget near",
