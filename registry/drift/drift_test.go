@@ -1,0 +1,107 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+var today = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// Nothing differs from the committed extract of a table (2026-11-10) but what accepted.json explains, and each
+// explanation is of a difference that is there.
+func TestDrift(t *testing.T) {
+	var out strings.Builder
+	open, err := run(&out, []string{"testdata/pi-ai.json"}, true, today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if open > 0 {
+		for line := range strings.Lines(out.String()) {
+			if !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "absent") {
+				t.Log(line)
+			}
+		}
+		t.Errorf("%d differences are not explained: correct the catalog, or say in accepted.json why it is right", open)
+	}
+	reasons, err := accepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k := range reasons {
+		if !strings.Contains(out.String(), " "+k.Vendor+"/"+k.Model+": "+k.Field+": ") {
+			t.Errorf("accepted.json explains a difference that is not there: %v", k)
+		}
+	}
+}
+
+// A row in the form of each table says the same.
+func TestForms(t *testing.T) {
+	yes := true
+	want := []row{{vendor: "gemini", id: "m", window: 1000, output: 100, input: []string{"image", "text"}, thinks: &yes,
+		price: &provider.Price{Rates: provider.Rates{Input: 1, Output: 5, CachedInput: 0.5, CacheWrite: 2},
+			Tiers: []provider.PriceTier{{Above: 200_000, Rates: provider.Rates{Input: 2, Output: 10, CachedInput: 1}}}}}}
+	for name, table := range map[string]string{
+		"models.dev": `{"google":{"id":"google","models":{"m":{"id":"m","reasoning":true,"limit":{"context":1000,"output":100},"modalities":{"input":["text","image"]},
+			"cost":{"input":1,"output":5,"cache_read":0.5,"cache_write":2,"context_over_200k":{"input":2,"output":10,"cache_read":1}}}}},"nobody":{"models":{"x":{}}}}`,
+		"pi-ai": `{"google":{"m":{"provider":"google","id":"m","reasoning":true,"contextWindow":1000,"maxTokens":100,"input":["text","image"],
+			"cost":{"input":1,"output":5,"cacheRead":0.5,"cacheWrite":2,"tiers":[{"inputTokensAbove":200000,"input":2,"output":10,"cacheRead":1}]}},
+			"chat:x":{"type":"classifier","provider":"google","id":"x","contextWindow":1}}}`,
+		"litellm": `{"sample_spec":{"mode":"x"},"gemini/m":{"litellm_provider":"gemini","mode":"chat","supports_reasoning":true,"supports_vision":true,"max_input_tokens":1000,"max_output_tokens":100,
+			"input_cost_per_token":1e-6,"output_cost_per_token":5e-6,"cache_read_input_token_cost":5e-7,"cache_creation_input_token_cost":2e-6,
+			"input_cost_per_token_above_200k_tokens":2e-6,"output_cost_per_token_above_200k_tokens":1e-5,"cache_read_input_token_cost_above_200k_tokens":1e-6},
+			"gemini/embed":{"litellm_provider":"gemini","mode":"embedding"}}`,
+	} {
+		got, err := readTable([]byte(table))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, broken := range []string{``, `{`, `[]`, `{"a":1}`, `{"a":{"b":{"provider":"google"}}}`} {
+		if _, err := readTable([]byte(broken)); err == nil {
+			t.Errorf("%q is taken for a table", broken)
+		}
+	}
+}
+
+// Each kind of difference is seen, and the severe ones come first.
+func TestCompare(t *testing.T) {
+	no := false
+	price := &provider.Price{Rates: provider.Rates{Input: 1, Output: 5, CachedInput: 0.5}, Tiers: []provider.PriceTier{{Above: 100, Rates: provider.Rates{Input: 2, Output: 6}}},
+		Peak: &provider.PeakHours{Factor: 2, Hours: [][2]int{{0, 1}}}}
+	ours := []provider.Model{{Provider: "v", ID: "m", Window: 10, Input: []string{"text"}, Price: price, Thinking: provider.Capability{Control: provider.ControlAlways}}}
+	rates := func(in, out float64) *provider.Price { return &provider.Price{Rates: provider.Rates{Input: in, Output: out}} }
+	var got []string
+	for _, d := range compare(ours, []row{
+		{vendor: "v", id: "m", window: 20, output: 30, input: []string{"image", "text"}, thinks: &no, price: rates(1, 5)},
+		{vendor: "v", id: "other"},
+	}, today) {
+		got = append(got, d.String())
+	}
+	want := []string{
+		"wrong   v/m: context_window: catalog 10, table 20",
+		"wrong   v/m: price: catalog 2/6 cached 0 write 0 above 100, table 1/5 cached 0 write 0 above 100",
+		"wrong   v/m: thinking: catalog true, table false",
+		"missing v/m: max_output_tokens: catalog -, table 30",
+		"kinds   v/m: input: catalog text, table image text",
+		"absent  v/other: model: catalog -, table has it",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	plain := &provider.Price{Rates: price.Rates, Peak: price.Peak}
+	ours[0].Price = plain
+	for _, theirs := range []*provider.Price{rates(1, 5), rates(2, 10)} {
+		if list := compare(ours, []row{{vendor: "v", id: "m", price: theirs}}, today); len(list) > 0 {
+			t.Errorf("the price of either hour differs: %v", list)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+// Drift compares the catalog with public tables of model facts, and prints what differs:
+//
+//	go run ./registry/drift [-all] TABLE…
+//
+// A TABLE is a JSON file in the form of models.dev (api.json), of litellm (model_prices_and_context_window.json) or of
+// pi-ai (a file per provider, or several of them in one object). Differences that accepted.json explains are counted and
+// printed only with -all. Models that the catalog lacks are listed at the end. The exit status is 1 if a fact differs that
+// accepted.json does not explain.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/thinkd/thinkd/registry"
+)
+
+func main() {
+	all := flag.Bool("all", false, "print accepted differences as well, with their reasons")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: drift [-all] TABLE…")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	open, err := run(os.Stdout, flag.Args(), *all, time.Now())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "drift:", err)
+		os.Exit(2)
+	}
+	if open > 0 {
+		os.Exit(1)
+	}
+}
+
+// run prints the differences, those that cost people most first, and returns how many nobody has accepted.
+func run(out io.Writer, files []string, all bool, now time.Time) (open int, err error) {
+	var rows []row
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return 0, err
+		}
+		found, err := readTable(text)
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		rows = append(rows, found...)
+	}
+	reasons, err := accepted()
+	if err != nil {
+		return 0, err
+	}
+	found := compare(registry.Default().Models(), rows, now)
+	explained := 0
+	for _, d := range found {
+		why, ok := reasons[d.key]
+		switch {
+		case ok:
+			explained++
+		case d.severity != absent:
+			open++
+		}
+		if !ok || all {
+			fmt.Fprintln(out, d)
+		}
+		if ok && all {
+			fmt.Fprintf(out, "    accepted (%s): %s\n", why.Right, why.Reason)
+		}
+	}
+	fmt.Fprintf(out, "%d rows compared: %d differences, %d of them accepted; %d models are not in the catalog\n",
+		len(rows), open+explained, explained, len(found)-open-explained)
+	return open, nil
+}
