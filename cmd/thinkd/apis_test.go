@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/session"
@@ -17,11 +18,11 @@ import (
 // TestRouter calls models of one provider in two APIs and two dialects, and one that nothing speaks to.
 func TestRouter(t *testing.T) {
 	called := make(chan string, 1)
-	host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		called <- r.URL.Path
 		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
 	}))
-	c, err := loadConfig(writeConfig(t, `
+	c, err := loadConfig(proof.WriteConfig(t, `
 [providers.both]
 api = "chat"
 dialect = "deepseek"
@@ -83,7 +84,7 @@ thinking = { control = "effort", levels = ["low"], default = "low" }
 // place of its thinking and of its usage are stated in the configuration and nowhere else.
 func TestHostFromConfigAlone(t *testing.T) {
 	requests := make(chan map[string]any, 2)
-	host := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body map[string]any
 		if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.URL.Path != "/llm/talk" || r.Header.Get("api-key") != "sk-mine" {
 			t.Errorf("%s %s: key %q, body %v (%v)", r.Method, r.URL.Path, r.Header.Get("api-key"), body, err)
@@ -102,8 +103,8 @@ data: [DONE]
 
 `)
 	}))
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(nobodyHere, "ACME_KEY=sk-mine")...), logLevel: "warn", logFormat: "text",
-		configPath: writeConfig(t, `
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(proof.NobodyHere, "ACME_KEY=sk-mine")...), logLevel: "warn", logFormat: "text",
+		configPath: proof.WriteConfig(t, `
 model = "acme/muse-1"
 [providers.acme]
 api = "chat"

@@ -13,19 +13,10 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
-
-// writeConfig puts a configuration into a directory of the test's own.
-func writeConfig(t *testing.T, doc string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(path, []byte(doc), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func environment(pairs ...string) func(string) string {
 	return func(name string) string {
@@ -361,7 +352,7 @@ behind_proxy = true
 			c.Limits.MaxTurnBytes, c.Limits.MaxMessageBytes = 70_000, 5000
 		}},
 	} {
-		path := writeConfig(t, tt.doc)
+		path := proof.WriteConfig(t, tt.doc)
 		got, err := loadConfig(path, environment("MY_KEY=mine", "ANTHROPIC_BASE_URL="))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
@@ -377,7 +368,7 @@ behind_proxy = true
 }
 
 func TestConfigBeatsEnvironment(t *testing.T) {
-	path := writeConfig(t, "[providers.anthropic]\nbase_url = \"https://a.example.com\"")
+	path := proof.WriteConfig(t, "[providers.anthropic]\nbase_url = \"https://a.example.com\"")
 	got, err := loadConfig(path, environment("ANTHROPIC_BASE_URL=https://b.example.com"))
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +379,7 @@ func TestConfigBeatsEnvironment(t *testing.T) {
 }
 
 func TestConfigCatalog(t *testing.T) {
-	c, err := loadConfig(writeConfig(t, `
+	c, err := loadConfig(proof.WriteConfig(t, `
 [providers.gateway]
 api = "messages"
 dialect = "anthropic"
@@ -560,7 +551,7 @@ func TestConfigBroken(t *testing.T) {
 			`FILE:4: providers.sim.models.thinking.budget_max: model "claude-budget": 4 is below the least budget, 5`},
 		{"row's sampling", "[[providers.sim.models]]\nid = \"claude\"\nsampling = \"often\"", `FILE:3: providers.sim.models.sampling: model "claude": "often" is not one of free, never, not_in_thinking`},
 	} {
-		path := writeConfig(t, tt.doc)
+		path := proof.WriteConfig(t, tt.doc)
 		c, err := loadConfig(path, environment())
 		if err == nil {
 			t.Errorf("%s: got %+v, want an error", tt.name, c)
@@ -597,7 +588,7 @@ func TestConfigBaseURL(t *testing.T) {
 		"https://api.example.com/claude/v1":  "ends in /v1, which is added for each call; leave it out",
 		"https://canary:x@api.example.com:z": `wants an address such as "https://llm.example.com"`,
 	} {
-		path := writeConfig(t, "\n[providers.anthropic]\nbase_url = \""+url+"\"")
+		path := proof.WriteConfig(t, "\n[providers.anthropic]\nbase_url = \""+url+"\"")
 		_, err := loadConfig(path, environment())
 		got := ""
 		if err != nil {
@@ -610,7 +601,7 @@ func TestConfigBaseURL(t *testing.T) {
 		if strings.Contains(url, `\u0000`) {
 			continue // an environment cannot hold this
 		}
-		_, err = loadConfig(writeConfig(t, ""), environment("ANTHROPIC_BASE_URL="+url))
+		_, err = loadConfig(proof.WriteConfig(t, ""), environment("ANTHROPIC_BASE_URL="+url))
 		got = ""
 		if err != nil {
 			got = strings.TrimPrefix(err.Error(), "environment: ANTHROPIC_BASE_URL: ")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -85,7 +86,7 @@ func TestCrossingsAreForetold(t *testing.T) {
 	t.Parallel()
 	vendor := sim.New(sim.Config{})
 	p := &program{out: io.Discard, errOut: io.Discard, getenv: standInEnvironment, logLevel: "warn", logFormat: "text",
-		configPath: writeConfig(t, standInConfig(serve(t, vendor)))}
+		configPath: proof.WriteConfig(t, standInConfig(proof.Serve(t, vendor)))}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {
 		t.Fatal(err)

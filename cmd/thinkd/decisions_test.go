@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/rpc"
@@ -26,7 +27,7 @@ type decisionCase struct {
 	model   string
 	said    map[string]string
 	refused bool
-	want    reasoning
+	want    proof.Reasoning
 }
 
 // TestDecisions plays the table of decisions: each of its lines is a session with one turn, against strict stand-ins of
@@ -36,7 +37,7 @@ func TestDecisions(t *testing.T) {
 	t.Parallel()
 	cases := readDecisions(t)
 	vendor := sim.New(sim.Config{})
-	daemons := decisionDaemons{t, vendor, serve(t, vendor), map[string]*rpc.Link{}}
+	daemons := decisionDaemons{t, vendor, proof.Serve(t, vendor), map[string]*rpc.Link{}}
 	seen := map[string]int{}
 	for _, tc := range cases {
 		daemons.play(tc)
@@ -158,7 +159,7 @@ func (d decisionDaemons) link(level string) *rpc.Link {
 	if level != "" {
 		doc = fmt.Sprintf("thinking_level = %q\n", level) + doc
 	}
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: standInEnvironment, configPath: writeConfig(d.t, doc), logLevel: "warn", logFormat: "text"}
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: standInEnvironment, configPath: proof.WriteConfig(d.t, doc), logLevel: "warn", logFormat: "text"}
 	opened, err := p.open(d.t.Context(), session.NewMem())
 	if err != nil {
 		d.t.Fatal(err)
@@ -226,7 +227,7 @@ func (d decisionDaemons) play(tc decisionCase) {
 	turn := tc.said["turn"]
 	var made struct {
 		ID        string `json:"session_id"`
-		Reasoning reasoning
+		Reasoning proof.Reasoning
 	}
 	err := link.Call("session/new", begin, &made)
 	if tc.refused && turn == "" {
@@ -240,14 +241,14 @@ func (d decisionDaemons) play(tc decisionCase) {
 	if diff := cmp.Diff(tc.want, made.Reasoning); turn == "" && diff != "" {
 		t.Errorf("%s\nsession/new (-want +got):\n%s", tc.line, diff)
 	}
-	var started reasoning
+	var started proof.Reasoning
 	over := false
 	link.Notify = func(n rpc.Notification) error {
 		over = over || n.Method == "turn_end"
 		if n.Method != "turn_start" {
 			return nil
 		}
-		return json.Unmarshal(n.Params, &struct{ Reasoning *reasoning }{&started})
+		return json.Unmarshal(n.Params, &struct{ Reasoning *proof.Reasoning }{&started})
 	}
 	params := present("session_id", made.ID, "text", "Which? [[sim: thinking=1 text=1 pace=0]]", "thinking_level", turn)
 	var receipt struct {
@@ -269,7 +270,7 @@ func (d decisionDaemons) play(tc decisionCase) {
 	var ended struct {
 		Stop      string `json:"stop_reason"`
 		Error     any
-		Reasoning reasoning
+		Reasoning proof.Reasoning
 	}
 	must("turn/wait", map[string]any{"session_id": made.ID, "turn_id": receipt.Turn}, &ended)
 	if ended.Stop != "end_turn" {
@@ -277,10 +278,10 @@ func (d decisionDaemons) play(tc decisionCase) {
 		return
 	}
 	var history struct {
-		Messages []struct{ Reasoning *reasoning }
+		Messages []struct{ Reasoning *proof.Reasoning }
 	}
 	must("session/history", map[string]any{"session_id": made.ID}, &history)
-	told := map[string]reasoning{"turn_start": started, "turn/wait": ended.Reasoning}
+	told := map[string]proof.Reasoning{"turn_start": started, "turn/wait": ended.Reasoning}
 	if n := len(history.Messages); n != 2 || history.Messages[1].Reasoning == nil {
 		t.Errorf("%s\nthe history has %d messages: %+v", tc.line, n, history)
 	} else {
@@ -311,8 +312,8 @@ func TestDecisionIsLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	t.Run("turn", func(t *testing.T) { // it ends with the daemon, so that nobody writes any more
-		p := &program{out: io.Discard, errOut: &log, getenv: environment("OLLAMA_HOST=" + nobody), logLevel: "debug", logFormat: "json",
-			configPath: writeConfig(t, "thinking_level = \"max\"")}
+		p := &program{out: io.Discard, errOut: &log, getenv: environment("OLLAMA_HOST=" + proof.Nobody), logLevel: "debug", logFormat: "json",
+			configPath: proof.WriteConfig(t, "thinking_level = \"max\"")}
 		d, err := p.open(t.Context(), session.NewMem())
 		if err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
@@ -65,7 +66,7 @@ func newClockwork(t *testing.T, api wireAPI, host http.RoundTripper, patience ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: simulatedModel[api.name]}}}
+	of := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: proof.SimulatedModel[api.name]}}}
 	for _, h := range tools {
 		more, err := h.Tools(t.Context())
 		if err != nil {

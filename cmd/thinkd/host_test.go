@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestListenForACommand(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(), configPath: writeConfig(t, ""), dataDir: dir,
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(), configPath: proof.WriteConfig(t, ""), dataDir: dir,
 		logLevel: "warn", logFormat: "text"}
 	h, err := p.host(t.Context(), dir, 0)
 	if err != nil {
@@ -93,21 +94,4 @@ func healthy(page string) bool {
 	}
 	answer.Body.Close()
 	return answer.StatusCode == http.StatusOK
-}
-
-// A daemon in the foreground stays, whatever version asks it to leave.
-func TestServeStays(t *testing.T) {
-	t.Parallel()
-	data := dataDir(t)
-	s := startServe(t, command(t, []string{versionVariable + "=1.0.0"}, serveArgs(data)...))
-	p := door(t, data, []string{versionVariable + "=2.0.0"})
-	p.must("ping", nil, nil)
-	if status := theDaemon(t, data); status.PID != s.cmd.Process.Pid || status.Version != "1.0.0" {
-		t.Errorf("the daemon is %+v", status)
-	}
-	p.end() // only then all of its standard error is here
-	if log := p.log(); !strings.Contains(log, "runs with version 1.0.0, not 2.0.0;") {
-		t.Errorf("the door says %q", log)
-	}
-	s.terminate()
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -183,21 +184,6 @@ func wireOf(word string) any {
 	return wire
 }
 
-type reasoning struct {
-	Source    string `json:"source"`
-	Requested string `json:"requested_effort"`
-	Effective string `json:"effective_effort"`
-	Fallback  string `json:"fallback"`
-	Reason    string `json:"reason"`
-	Wire      any    `json:"wire"`
-}
-
-type levelAnswer struct {
-	Level     string    `json:"thinking_level"`
-	Preferred string    `json:"preferred_thinking_level"`
-	Reasoning reasoning `json:"reasoning"`
-}
-
 // TestLevelsOnTheWire asks each of Anthropic's models for each level under each policy, and prompts: the decision that
 // is told, and the body that reached the vendor, are those of the table.
 func TestLevelsOnTheWire(t *testing.T) {
@@ -210,7 +196,7 @@ func TestLevelsOnTheWire(t *testing.T) {
 			covered++
 			t.Run(model, func(t *testing.T) {
 				t.Parallel()
-				vendor, env := simulator(t, sim.Config{})
+				vendor, env := proof.Simulator(t, sim.Config{})
 				vendor.ScriptFunc(func(sim.Request) *sim.Answer { return &sim.Answer{Thinking: &one, Text: &one} })
 				c := inProcess(t, env)
 				for column, policy := range policies {
@@ -339,7 +325,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	t.Helper()
 	name := level + " with " + policy
 	params := map[string]any{"session_id": s.id, "level": level, "fallback": policy}
-	var got levelAnswer
+	var got proof.LevelAnswer
 	err := s.link.Call("thinking/set", params, &got)
 	if want.refused {
 		refused, ok := errors.AsType[*rpc.Error](err)
@@ -367,8 +353,8 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	}
 	s.preferred = asked
 	effort, form := s.inPlace(&want)
-	decision := reasoning{"session", asked, want.level, policy, want.reason, want.wire}
-	if diff := cmp.Diff(levelAnswer{want.level, asked, decision}, got); diff != "" {
+	decision := proof.Reasoning{Source: "session", Requested: asked, Effective: want.level, Fallback: policy, Reason: want.reason, Wire: want.wire}
+	if diff := cmp.Diff(proof.LevelAnswer{Level: want.level, Preferred: asked, Reasoning: decision}, got); diff != "" {
 		t.Errorf("%s: thinking/set (-want +got):\n%s", name, diff)
 	}
 	before := len(s.starts)
@@ -377,7 +363,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 		Model struct {
 			Level string `json:"thinking_level"`
 		}
-		Reasoning reasoning
+		Reasoning proof.Reasoning
 	}
 	if err := json.Unmarshal(s.starts[before], &start); err != nil {
 		t.Fatal(err)
@@ -462,7 +448,7 @@ func bodyOf(t *testing.T, r sim.Request) map[string]any {
 func TestClampLeavesThePreference(t *testing.T) {
 	t.Parallel()
 	one := 1
-	vendor, env := simulator(t, sim.Config{})
+	vendor, env := proof.Simulator(t, sim.Config{})
 	vendor.ScriptFunc(func(sim.Request) *sim.Answer { return &sim.Answer{Thinking: &one, Text: &one} })
 	s := newConversation(t, inProcess(t, env), "anthropic/claude-opus-5")
 	s.call("thinking/set", map[string]any{"level": "xhigh"}, nil)
@@ -474,14 +460,14 @@ func TestClampLeavesThePreference(t *testing.T) {
 		{"claude-opus-5", "xhigh adaptive+xhigh"},
 	} {
 		want := readCell(step.cell)
-		var got levelAnswer
+		var got proof.LevelAnswer
 		s.call("model/set", map[string]any{"model_id": "anthropic/" + step.model}, &got)
-		decision := reasoning{"session", "xhigh", want.level, "downgrade", want.reason, want.wire}
-		if diff := cmp.Diff(levelAnswer{want.level, "xhigh", decision}, got); diff != "" {
+		decision := proof.Reasoning{Source: "session", Requested: "xhigh", Effective: want.level, Fallback: "downgrade", Reason: want.reason, Wire: want.wire}
+		if diff := cmp.Diff(proof.LevelAnswer{Level: want.level, Preferred: "xhigh", Reasoning: decision}, got); diff != "" {
 			t.Errorf("%s: model/set (-want +got):\n%s", step.model, diff)
 		}
 		s.say("Which date is later?")
-		var state struct{ Session levelAnswer }
+		var state struct{ Session proof.LevelAnswer }
 		s.call("session/state", map[string]any{}, &state)
 		if got := state.Session; got.Preferred != "xhigh" || got.Level != want.level {
 			t.Errorf("%s: after a turn the level is %q and the preferred one %q", step.model, got.Level, got.Preferred)
@@ -501,7 +487,7 @@ func TestClampLeavesThePreference(t *testing.T) {
 func TestDisplayOnTheWire(t *testing.T) {
 	t.Parallel()
 	one := 1
-	vendor, env := simulator(t, sim.Config{})
+	vendor, env := proof.Simulator(t, sim.Config{})
 	vendor.ScriptFunc(func(sim.Request) *sim.Answer { return &sim.Answer{Thinking: &one, Text: &one} })
 	s := newConversation(t, inProcess(t, env), "anthropic/claude-opus-5-5")
 	for _, step := range []struct{ model, level, display, want string }{
@@ -535,7 +521,7 @@ func TestDisplayOnTheWire(t *testing.T) {
 // inProcess is a client of a daemon inside the test, with a store in memory.
 func inProcess(t *testing.T, env []string) *rpc.Link {
 	t.Helper()
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, nobodyHere...)...), configPath: writeConfig(t, ""),
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, proof.NobodyHere...)...), configPath: proof.WriteConfig(t, ""),
 		logLevel: "warn", logFormat: "text"}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {

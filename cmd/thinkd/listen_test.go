@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -161,12 +162,12 @@ func TestListenerTLS(t *testing.T) {
 		transport.CloseIdleConnections()
 	}
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}
-	c := dialWS(t, base, token, &http.Client{Transport: transport})
-	c.must("ping", struct{}{}, nil)
+	c := proof.DialWS(t, base, token, &http.Client{Transport: transport})
+	c.Must("ping", struct{}{}, nil)
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if code, _ := c.closed(); code != 1001 {
+	if code, _ := c.Closed(); code != 1001 {
 		t.Errorf("closed with %d", code)
 	}
 }

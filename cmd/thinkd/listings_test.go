@@ -18,6 +18,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -28,7 +29,7 @@ import (
 // listingsAt opens what a configuration names, over a directory; what is logged is returned.
 func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*listings, *strings.Builder) {
 	t.Helper()
-	c, err := loadConfig(writeConfig(t, config), getenv)
+	c, err := loadConfig(proof.WriteConfig(t, config), getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 
 // servedAs serves a text of a type at any path.
 func servedAs(t *testing.T, kind, text string) string {
-	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		io.WriteString(w, text)
 	}))
@@ -69,7 +70,7 @@ func servedAs(t *testing.T, kind, text string) string {
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	config := standInConfig(serve(t, sim.New(sim.Config{})))
+	config := standInConfig(proof.Serve(t, sim.New(sim.Config{})))
 	l, _ := listingsAt(t, config, dir, standInEnvironment)
 	before := l.current.Catalog()
 	done, err := l.Refresh(t.Context(), "")
@@ -123,7 +124,7 @@ func TestRefresh(t *testing.T) {
 // before stays in force, and the others' lists count.
 func TestRefreshFails(t *testing.T) {
 	t.Parallel()
-	vendor := serve(t, sim.New(sim.Config{}))
+	vendor := proof.Serve(t, sim.New(sim.Config{}))
 	config := func(gemini, kimi, models string) string {
 		return `models_dev = "` + models + `"
 [providers.anthropic]
@@ -140,11 +141,11 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 		if slices.Contains([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MOONSHOT_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"}, name) {
 			return "sk-canary"
 		}
-		return environment(nobodyHere...)(name)
+		return environment(proof.NobodyHere...)(name)
 	}
 	dir := t.TempDir()
 	html := servedAs(t, "text/html", "<!DOCTYPE html><title>sign in</title>")
-	l, text := listingsAt(t, config(nobody, html, html), dir, env)
+	l, text := listingsAt(t, config(proof.Nobody, html, html), dir, env)
 	done, err := l.Refresh(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +190,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 	if err := os.WriteFile(path, []byte(spoilt), 0o600); err != nil || spoilt == string(kept) {
 		t.Fatal(err)
 	}
-	l, text = listingsAt(t, config(nobody, html, html), dir, env)
+	l, text = listingsAt(t, config(proof.Nobody, html, html), dir, env)
 	if !strings.Contains(text.String(), `provider anthropic: model \"claude-fable-5-2\": thinking.levels: \"huge\" is not a level`) {
 		t.Errorf("logged: %s", text)
 	}
@@ -201,7 +202,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 	}
 
 	// So is one of the configuration, which then does not start half.
-	_, err = loadConfig(writeConfig(t, "[[providers.anthropic.models]]\nid = \"claude-opus-5\"\nthinking = { levels = [\"low\", \"huge\"] }"), env)
+	_, err = loadConfig(proof.WriteConfig(t, "[[providers.anthropic.models]]\nid = \"claude-opus-5\"\nthinking = { levels = [\"low\", \"huge\"] }"), env)
 	if err == nil || !strings.Contains(err.Error(), `:3: providers.anthropic.models.thinking.levels: model "claude-opus-5": "huge" is not a level`) {
 		t.Errorf("a wrong level in the configuration: %v", err)
 	}
@@ -220,7 +221,7 @@ func TestModelsDev(t *testing.T) {
 		"claude-painter":{"modalities":{"output":["image"]}}}},
 		"google":{"models":{"gemini-9":{"reasoning":true}}},
 		"elsewhere":{"models":{"x":{}}}}`
-	l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", doc)+`"`, t.TempDir(), environment(nobodyHere...))
+	l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", doc)+`"`, t.TempDir(), environment(proof.NobodyHere...))
 	done, err := l.Refresh(t.Context(), "")
 	if err != nil || len(done) != 1 || done[0].Provider != modelsDev || done[0].Models != 6 || done[0].Error != "" {
 		t.Fatalf("%+v, %v", done, err)
@@ -246,7 +247,7 @@ func TestModelsDev(t *testing.T) {
 		t.Errorf("a model that thinks nobody knows how: %+v", m)
 	}
 	for kind, text := range map[string]string{"no database": `{"data":[]}`, "no JSON": `{`} {
-		l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", text)+`"`, "", environment(nobodyHere...))
+		l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", text)+`"`, "", environment(proof.NobodyHere...))
 		if done, err := l.Refresh(t.Context(), ""); err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, "models.dev: ") {
 			t.Errorf("%s: %+v, %v", kind, done, err)
 		}
@@ -300,14 +301,14 @@ func TestRefreshTakesItsTime(t *testing.T) {
 func TestDeadListing(t *testing.T) {
 	t.Parallel()
 	asked, gone := make(chan struct{}, 1), make(chan struct{}, 1)
-	dead := serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	dead := proof.Serve(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		asked <- struct{}{}
 		<-r.Context().Done()
 		gone <- struct{}{}
 	}))
 	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text",
-		getenv:     environment(append(nobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
-		configPath: writeConfig(t, "model = \"sim/claude\"")}
+		getenv:     environment(append(proof.NobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
+		configPath: proof.WriteConfig(t, "model = \"sim/claude\"")}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {
 		t.Fatal(err)
@@ -347,7 +348,7 @@ func askModels(t testing.TB) (ask func()) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(nobodyHere...), configPath: path}
+	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(proof.NobodyHere...), configPath: path}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {
 		t.Fatal(err)
@@ -387,7 +388,7 @@ func TestModelsListIsQuick(t *testing.T) {
 	}
 	t.Logf("the list took %v", best)
 	limit := 5 * time.Millisecond
-	if raced() {
+	if proof.Raced() {
 		limit *= 10 // the race detector's share is not the daemon's
 	}
 	if best > limit {
@@ -406,7 +407,7 @@ func BenchmarkModelsList(b *testing.B) {
 
 // The short form of a model file is a row of the configuration.
 func TestPlainRows(t *testing.T) {
-	c, err := loadConfig(writeConfig(t, `
+	c, err := loadConfig(proof.WriteConfig(t, `
 [providers.mine]
 api = "chat"
 base_url = "https://llm.example.com/v1"

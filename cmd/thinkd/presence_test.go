@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -45,14 +46,14 @@ func (p *presence) again(t *testing.T, want bool) {
 }
 
 func TestPresence(t *testing.T) {
-	redirecting := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	redirecting := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/elsewhere" {
 			t.Error("a redirect on the same server was followed")
 		}
 		http.Redirect(w, r, "/elsewhere", http.StatusFound)
 	}))
-	refusing := serve(t, http.NotFoundHandler())
-	for address, want := range map[string]bool{redirecting: true, refusing: true, nobody: false, "http://127.0.0.1:1/%": false} {
+	refusing := proof.Serve(t, http.NotFoundHandler())
+	for address, want := range map[string]bool{redirecting: true, refusing: true, proof.Nobody: false, "http://127.0.0.1:1/%": false} {
 		p := sought(t, address, nil)
 		if got := p.here(); got != want {
 			t.Errorf("%s is here: %v", address, got)
@@ -162,7 +163,7 @@ func TestPatience(t *testing.T) {
 		{"[providers.box]\napi = \"chat\"\nbase_url = \"http://192.168.1.7:9000\"", "box", 10 * time.Minute},
 		{"[providers.box]\napi = \"chat\"\nbase_url = \"https://llm.example.com\"", "box", 0},
 	} {
-		c, err := loadConfig(writeConfig(t, tt.config), environment())
+		c, err := loadConfig(proof.WriteConfig(t, tt.config), environment())
 		if err != nil {
 			t.Fatal(err)
 		}

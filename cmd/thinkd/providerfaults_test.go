@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 )
@@ -49,16 +50,12 @@ type ending struct{ err error }
 
 func (e ending) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 
-// simulatedModel is one that the simulator has, by wire API.
-var simulatedModel = map[string]string{"messages": "claude-opus-4-6", "responses": "gpt-6.1-sol", "chat": "generic",
-	"gemini": "gemini-3.8-flash", "ollama": "gpt-oss:20b"}
-
 // caller is an adapter of a wire API with a host, and a request for it.
 func caller(api wireAPI, to http.RoundTripper) (provider.Provider, *provider.Request, error) {
 	dialect := ""
 	p, err := api.open(endpoint{providerConfig: providerConfig{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
 		client: provider.NewClient(to), log: discard}, dialect)
-	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: simulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
+	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: proof.SimulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
 		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}, err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
@@ -44,7 +45,7 @@ effort = "max"
 
 [agents.silent]
 `
-	c, err := loadConfig(writeConfig(t, doc), environment())
+	c, err := loadConfig(proof.WriteConfig(t, doc), environment())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -33,7 +34,7 @@ func TestOlder(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	load := func(doc string, env ...string) string {
 		t.Helper()
-		c, err := loadConfig(writeConfig(t, doc), environment(env...))
+		c, err := loadConfig(proof.WriteConfig(t, doc), environment(env...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,7 @@ func TestFingerprint(t *testing.T) {
 func TestOtherConfig(t *testing.T) {
 	const doc = "thinking_level = \"low\"\n"
 	env := []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=1"}
-	c, err := loadConfig(writeConfig(t, doc), environment(env...))
+	c, err := loadConfig(proof.WriteConfig(t, doc), environment(env...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestOtherConfig(t *testing.T) {
 		{"another level", "thinking_level = \"high\"\n", env, false, other},
 		{"a wrong one", "thinking_level = \"lots\"\n", env, false, "a config that was in order: "},
 	} {
-		p := &program{configPath: writeConfig(t, tt.doc), getenv: environment(tt.env...)}
+		p := &program{configPath: proof.WriteConfig(t, tt.doc), getenv: environment(tt.env...)}
 		if sum := sumOf([]byte(tt.doc), c.Inputs.Variables, p.getenv); (sum == c.Inputs.Sum) != tt.same {
 			t.Errorf("%s: its sum is %s, and was %s", tt.name, sum, c.Inputs.Sum)
 		}
@@ -137,7 +138,7 @@ func TestLogFile(t *testing.T) {
 		if err != nil || len(text) > maxLog || len(text) == 0 {
 			t.Errorf("%s: %d bytes, %v", filepath.Base(name), len(text), err)
 		}
-		checkMode(t, name, 0o600)
+		proof.CheckMode(t, name, 0o600)
 		all = append(all, text...)
 	}
 	last := make([]int, writers)
@@ -189,7 +190,7 @@ func TestSocketPlace(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Error(err)
 	}
-	checkMode(t, path, os.ModeSocket|0o600) // the second one's
+	proof.CheckMode(t, path, os.ModeSocket|0o600) // the second one's
 	if err := second.Close(); err != nil {
 		t.Error(err)
 	}
@@ -217,7 +218,7 @@ func TestSocketPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer third.Close()
-	checkMode(t, path, os.ModeSocket|0o600)
+	proof.CheckMode(t, path, os.ModeSocket|0o600)
 	if _, err := os.Lstat(elsewhere); !os.IsNotExist(err) {
 		t.Errorf("a link was followed: %v", err)
 	}
@@ -237,7 +238,7 @@ func TestPrivateDir(t *testing.T) {
 	if _, err := privateDir(env); err != nil {
 		t.Error(err)
 	}
-	checkMode(t, dir, os.ModeDir|0o700)
+	proof.CheckMode(t, dir, os.ModeDir|0o700)
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
@@ -235,7 +236,7 @@ func (w wireTable) cell(t *testing.T, text string) (asked, effective provider.Le
 func TestWires(t *testing.T) {
 	t.Parallel()
 	vendor := sim.New(sim.Config{})
-	catalog, opened := atStandIn(t, serve(t, vendor))
+	catalog, opened := atStandIn(t, proof.Serve(t, vendor))
 	covered := map[string]bool{}
 	for _, table := range wireTables {
 		cells := strings.Fields(table.levels)
@@ -298,7 +299,7 @@ func tryWire(t *testing.T, p provider.Provider, m provider.Model, level, effecti
 // atStandIn is the catalog's vendors with the stand-in in their places.
 func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 	t.Helper()
-	c, err := loadConfig(writeConfig(t, standInConfig(address)), standInEnvironment)
+	c, err := loadConfig(proof.WriteConfig(t, standInConfig(address)), standInEnvironment)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,162 @@
+package acp
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/rpc/acptest"
+)
+
+// foreignEditor is the folder of an editor made with a foreign library, and node to run it.
+func foreignEditor(t *testing.T) (dir, node string) {
+	t.Helper()
+	dir, err := filepath.Abs("../../../../testdata/acp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, missing := exec.LookPath("node")
+	if missing == nil {
+		_, missing = os.Stat(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk"))
+	}
+	if missing != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: run %s", missing, acptest.Install)
+		}
+		t.Skipf("no SDK of ACP here: install node, and run %s at the root of the repository", acptest.Install)
+	}
+	return dir, node
+}
+
+// project is a folder with a file to work on.
+func project(t *testing.T) (folder string) {
+	t.Helper()
+	folder = t.TempDir()
+	if err := os.Mkdir(filepath.Join(folder, "project"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "project", "a.txt"), []byte("one, saved\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// tasks is what the model says to an editor that has a file changed, another refused, a command run, and a thought cut off.
+func tasks() []sim.Answer {
+	call := func(name, input string) sim.Part {
+		return sim.Part{Kind: sim.Call, Name: name, Input: json.RawMessage(input)}
+	}
+	text := func(text string) []sim.Part { return []sim.Part{{Kind: sim.Text, Text: text}} }
+	think := func(text string) sim.Part { return sim.Part{Kind: sim.Thinking, Text: text} }
+	endless := sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "On and on. ", Endless: true}}, Pace: 50}
+	return []sim.Answer{
+		{Parts: []sim.Part{think("It says one."), think("It has to say two."),
+			call("edit_file", `{"path":"a.txt","edits":[{"old_text":"one","new_text":"two"}]}`)}},
+		{Parts: text("It says two.")},
+		{Parts: []sim.Part{think("Now b."), call("write_file", `{"path":"b.txt","content":"b"}`)}},
+		{Parts: text("As you like.")},
+		{Parts: []sim.Part{think("Now run."), call("run", `{"command":"echo ran; exit 3"}`)}},
+		{Parts: text("It fails.")},
+		endless, endless,
+	}
+}
+
+// TestACPForeign is an editor made with the protocol's own SDK, before and after a restart of the daemon. Every message that
+// it is sent is as the schema has it.
+func TestACPForeign(t *testing.T) {
+	t.Parallel()
+	dir, node := foreignEditor(t)
+	vendor, env := proof.Simulator(t, sim.Config{})
+	vendor.Script(tasks()...)
+	folder, data := project(t), proof.DataDir(t)
+	play := func(phase string) (saw []map[string]any) {
+		agent := proof.Command(t, env)
+		cmd := exec.Command(node, filepath.Join(dir, "editor.mjs"), phase, folder, agent.Path, "--data", data, "--log-level", "debug", "acp")
+		cmd.Env = agent.Env
+		var stderr strings.Builder
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s%s", err, out, stderr.String())
+		}
+		for line := range strings.Lines(string(out)) {
+			var thing map[string]any
+			if err := json.Unmarshal([]byte(line), &thing); err != nil {
+				t.Fatal(err)
+			}
+			saw = append(saw, thing)
+		}
+		return saw
+	}
+	list := func(words ...string) (all []any) {
+		for _, w := range words {
+			all = append(all, w)
+		}
+		return all
+	}
+	hello := map[string]any{"version": 1.0, "agent": "thinkd", "auth": 0.0}
+	asked := list("allow_once", "allow_always", "reject_once")
+	first := []map[string]any{
+		hello,
+		{"options": list("model", "mode", "reasoning_effort"), "values": list("anthropic/claude-opus-5-5", "ask", "medium")},
+		{"values": list("anthropic/claude-opus-5-5", "ask", "max")},
+		{"asked": asked, "answer": "allow_once"},
+		{"stopReason": "end_turn", "story": list("agent_thought: It says one.", "agent_thought: It has to say two.", "call: pending edit", "call: completed", "agent_message: It says two.")},
+		{"asked": asked, "answer": "reject_once"},
+		{"stopReason": "end_turn", "story": list("agent_thought: Now b.", "call: pending edit", "call: failed", "agent_message: As you like.")},
+		{"asked": asked, "answer": "allow_always"},
+		{"released": "t1"},
+		{"stopReason": "end_turn", "story": list("agent_thought: Now run.", "call: pending execute", "call: failed", "agent_message: It fails.")},
+		{"buffer": "two, not saved\n", "disk": "one, saved\n", "other": false, "terminals": 1.0},
+		{"stopReason": "cancelled"},
+	}
+	if diff := cmp.Diff(first, play("first")); diff != "" {
+		t.Fatalf("before the restart (-want +got)\n%s", diff)
+	}
+	if err := proof.Quit(data); err != nil {
+		t.Fatal(err)
+	}
+	second := play("second")
+	loaded, _ := json.Marshal(second[2]["loaded"])
+	delete(second[2], "loaded")
+	want := []map[string]any{
+		hello,
+		{"listed": []any{[]any{true, true, "Fix it."}}},
+		{"values": list("anthropic/claude-opus-5-5", "ask", "max")},
+		hello, {"replayed": 0.0}, {"stopReason": "cancelled"}, {"gone": -32002.0},
+	}
+	if diff := cmp.Diff(want, second); diff != "" {
+		t.Errorf("after the restart (-want +got)\n%s", diff)
+	}
+	for _, line := range []string{"user_message: Fix it.", "agent_thought: It says one.", "agent_thought: It has to say two.", "call: completed edit",
+		"call: failed execute", "agent_message: It fails.", "user_message: Think for ever.", "agent_thought: On and on."} {
+		if !strings.Contains(string(loaded), `"`+line) {
+			t.Errorf("what was loaded has no %q: %s", line, loaded)
+		}
+	}
+
+	schema, err := acptest.Open("../../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heard, err := os.ReadFile(filepath.Join(folder, "heard"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := strings.Split(strings.TrimSpace(string(heard)), "\n")
+	for _, message := range messages {
+		if err := schema.Check(message); err != nil {
+			t.Error(err)
+		}
+	}
+	if len(messages) < 50 {
+		t.Errorf("only %d messages were heard", len(messages))
+	}
+}

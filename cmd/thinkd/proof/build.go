@@ -1,0 +1,136 @@
+// Package proof tests the program from outside: its packages, one for each subject, start real daemons, doors and commands
+// and speak with them. This package has what they share.
+//
+// The tests build the program once: see Program.
+package proof
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/lockedfile"
+	"go.uber.org/goleak"
+)
+
+// Main runs the tests of a package. They fail if they leave a goroutine behind.
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// Program is the path of the program. It is built with the race detector if the tests are, and with the tag proof, which
+// adds package inside.
+//
+// All test processes of a clone share one file, and build it one after the other: the first builds, the others find it up
+// to date, which the go command knows from the sources.
+func Program(t testing.TB) string {
+	t.Helper()
+	if !Raced() {
+		return PlainProgram(t)
+	}
+	path, err := raced()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// PlainProgram is the same without the race detector, whatever the tests are: the race detector keeps several bytes for
+// each byte of memory.
+func PlainProgram(t testing.TB) string {
+	t.Helper()
+	path, err := plain()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var (
+	plain = sync.OnceValues(func() (string, error) { return build("plain") })
+	raced = sync.OnceValues(func() (string, error) { return build("race", "-race") })
+)
+
+func build(name string, flags ...string) (string, error) {
+	root, err := goEnv("GOMOD")
+	if err != nil {
+		return "", err
+	}
+	root = filepath.Dir(root)
+	if err := readSources(root); err != nil {
+		return "", err
+	}
+	dir, err := goEnv("GOCACHE")
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, "thinkd-proof", fmt.Sprintf("%x", sha256.Sum256([]byte(root)))[:16], name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := lockedfile.MutexAt(filepath.Join(dir, "lock")).Lock()
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	path := filepath.Join(dir, "thinkd")
+	if runtime.GOOS == "windows" {
+		path += ".exe"
+	}
+	cmd := exec.Command("go", append(append([]string{"build", "-tags", "proof"}, flags...), "-o", path, "./cmd/thinkd")...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the program: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+func goEnv(name string) (string, error) {
+	out, err := exec.Command("go", "env", name).Output()
+	if err == nil && len(strings.TrimSpace(string(out))) == 0 {
+		err = errors.New("it is empty")
+	}
+	if err != nil {
+		return "", fmt.Errorf("go env %s: %w", name, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// readSources lists all folders of the module. The go command notes what tests read there, and runs a test again whose
+// result it has if any file in them has changed: the test's own package does not import the program.
+func readSources(root string) error {
+	return filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		return err
+	})
+}
+
+// Raced reports whether the tests, and with them the program, run with the race detector, which takes time and memory.
+func Raced() bool {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	for _, s := range info.Settings {
+		if s.Key == "-race" && s.Value == "true" {
+			return true
+		}
+	}
+	return false
+}

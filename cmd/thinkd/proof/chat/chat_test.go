@@ -1,0 +1,463 @@
+package chat
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+)
+
+// pane is a terminal of tmux, in which the chat runs.
+type pane struct {
+	t    testing.TB
+	tmux []string
+	foot string // as it was when something was last said
+}
+
+// chatIn runs `thinkd chat` in a terminal of so many columns and rows. Behind it, its status stands there.
+func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed: nobody can look at the terminal")
+	}
+	dir, err := os.MkdirTemp("", "tmux") // the path of a socket is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pane{t: t, tmux: []string{"tmux", "-S", dir + "/s", "-f", "/dev/null"}}
+	pidFile := dir + "/pid"
+	t.Cleanup(func() {
+		p.kill(pidFile)
+		exec.Command(p.tmux[0], append(p.tmux[1:], "kill-server")...).Run() // it may have failed to start
+		os.RemoveAll(dir)
+	})
+	chat := proof.Command(t, append(append([]string{"TERM=tmux-256color", "LANG=C.UTF-8"}, proof.NobodyHere...), env...), append([]string{"--data", data, "chat"}, args...)...)
+	width, height, _ := strings.Cut(size, "x")
+	// tmux gives TERM to what it starts.
+	start := append(p.tmux[1:], "-u", "new-session", "-d", "-x", width, "-y", height, "env")
+	start = append(append(start, chat.Env...), "sh", "-c", `sh -c 'echo $$ >"$0"; exec "$@"' "$@"; echo "[status $?]"; exec cat`, "sh", pidFile)
+	start = append(append(start, chat.Path), chat.Args[1:]...)
+	run := exec.Command("tmux", start...)
+	run.Env = chat.Env
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Fatalf("tmux: %v: %s", err, out)
+	}
+	return p
+}
+
+// kill ends the chat if it still runs, and waits until it is gone: it would start another daemon on a data directory that
+// is being removed.
+func (p *pane) kill(pidFile string) {
+	pid, err := os.ReadFile(pidFile)
+	if err != nil {
+		return // it did not start
+	}
+	look := func() string {
+		text, _ := exec.Command(p.tmux[0], append(p.tmux[1:], "capture-pane", "-p", "-J", "-S", "-")...).Output()
+		return string(text)
+	}
+	if !statusRow.MatchString(look()) {
+		exec.Command("kill", "-KILL", strings.TrimSpace(string(pid))).Run() // it may have ended just now
+		p.until(look, statusRow.String())
+	}
+}
+
+var statusRow = regexp.MustCompile(`\[status \d+\]`) // of a chat that was killed, it stands anywhere
+
+func (p *pane) do(args ...string) string {
+	p.t.Helper()
+	out, err := exec.Command(p.tmux[0], append(p.tmux[1:], args...)...).CombinedOutput()
+	if err != nil {
+		p.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen is what can be seen; text is all, with the scrollback, as it would be copied.
+func (p *pane) screen() string { return p.do("capture-pane", "-p") }
+func (p *pane) text() string   { return p.do("capture-pane", "-p", "-J", "-S", "-") }
+
+func (p *pane) press(keys ...string) { p.do(append([]string{"send-keys"}, keys...)...) }
+
+// say types a text and sends it.
+func (p *pane) say(text string) {
+	p.do("send-keys", "-l", text)
+	p.send()
+}
+
+// send sends what is typed.
+func (p *pane) send() {
+	p.foot = footRow.FindString(p.screen())
+	p.press("Enter")
+}
+
+// until waits until look shows what the expression says, and until it does not if the expression begins with !.
+func (p *pane) until(look func() string, expression string) string {
+	p.t.Helper()
+	pattern, absent := strings.CutPrefix(expression, "!")
+	re := regexp.MustCompile("(?m)" + pattern)
+	for deadline := time.Now().Add(proof.Patience); ; proof.Moment(20 * time.Millisecond) {
+		got := look()
+		if re.MatchString(got) != absent {
+			return got
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the terminal never shows %q:\n%s", expression, lastLines(got))
+		}
+	}
+}
+
+// becomes waits until the terminal, with its scrollback, has this text. Blanks at the end of a row do not count: nobody sees
+// them, and a row has them if something longer stood there.
+func (p *pane) becomes(want string) {
+	p.t.Helper()
+	want = withoutBlanks(want)
+	for deadline := time.Now().Add(proof.Patience); ; proof.Moment(20 * time.Millisecond) {
+		got := withoutBlanks(p.text())
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(got, "\n"))
+			p.t.Fatalf("the terminal differs from what it was (-was +is):\n%s", lastLines(diff))
+		}
+	}
+}
+
+var blanks = regexp.MustCompile(`(?m) +$`)
+
+func withoutBlanks(text string) string { return blanks.ReplaceAllString(text, "") }
+
+// lastLines bounds what a failure shows of a terminal.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	return strings.Join(lines[max(0, len(lines)-50):], "\n")
+}
+
+func (p *pane) shows(expression string) string { p.t.Helper(); return p.until(p.screen, expression) }
+func (p *pane) holds(expression string) string { p.t.Helper(); return p.until(p.text, expression) }
+
+var footRow = regexp.MustCompile(`(?m)^sim/\S+ · th.*`)
+
+// rests waits until no turn runs and the foot counts the last one, where the terminal is wide enough for that. It looks
+// again: between two writes of the chat, any part of the screen may be missing.
+func (p *pane) rests() {
+	p.t.Helper()
+	const looks = 5
+	for deadline, last, same := time.Now().Add(proof.Patience), "", 0; same < looks; proof.Moment(20 * time.Millisecond) {
+		got := p.screen()
+		foot := footRow.FindString(got)
+		counted := !strings.Contains(foot, "/help") || strings.Contains(foot, " of ") && foot != p.foot
+		if foot == "" || !counted || strings.Contains(got, "Esc ends it") || got != last {
+			same = 0
+		} else {
+			same++
+		}
+		last = got
+		if time.Now().After(deadline) {
+			p.t.Fatalf("a turn does not end:\n%s", lastLines(got))
+		}
+	}
+}
+
+// ends waits for the end of the chat, which is one in order.
+func (p *pane) ends() { p.t.Helper(); p.holds(`^\[status 0\]$`) }
+
+const idleFoot = `^sim/\S+ · thinking \w+ · .*/help`
+
+func TestChatKeys(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	p := chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+
+	// Thinking is there while it comes, dim and italic. Escape ends the turn. The vendor stalls, so that all that it says is
+	// there, and the screen depends on nothing that comes later.
+	p.say("Which date is later? [[sim: thinking=4000 pace=0 fault=stall after=200]]")
+	p.shows(`^thinking · \d+s · Esc ends it`)
+	var styled string
+	p.until(func() string {
+		styled = p.do("capture-pane", "-p", "-e")
+		return inStyle(styled, "d", "i")
+	}, `\w`)
+	if strings.Contains(styled, "│") || strings.Contains(styled, "─") {
+		t.Errorf("something stands around the text:\n%s", styled)
+	}
+	// Another prompt waits.
+	p.say("And then? [[sim: thinking=0 text=5 pace=0]]")
+	p.shows(`^waits: And then\?`)
+	p.press("Escape")
+	p.holds(`(?s)^· cancelled.*^> And then\?.*pace=0\]\]\n\n[A-Z]`)
+	p.rests()
+
+	// Of long thinking eight rows stay. Control-O shows all, and hides it; the scrollback is as it was.
+	p.say("Think. [[sim: thinking=300 text=10 pace=0]]")
+	p.holds(`(?s)^> Think\..*^∴ thought.*^… \d+ more rows \(Ctrl\+O\)\n\n[A-Z].*^>`)
+	p.rests()
+	before := p.text()
+	if rows := thoughtRows(before); rows != 8 {
+		t.Errorf("of the thinking there are %d rows:\n%s", rows, lastLines(before))
+	}
+	p.press("C-o")
+	p.shows(`rows \d+ to \d+ of \d+ .* Ctrl\+O goes back`)
+	if strings.Contains(p.screen(), "more rows") {
+		t.Errorf("not all is shown:\n%s", p.screen())
+	}
+	p.press("Home")
+	p.shows(`rows 1 to 23 of`)
+	p.press("C-o")
+	p.shows(idleFoot)
+	p.becomes(before)
+
+	// Two steps to another model; one to another level.
+	p.say("/models")
+	p.shows(`^\* sim/claude`)
+	p.do("send-keys", "-l", "sim gpt-alw")
+	p.shows(`^1 of 1 `)
+	p.press("Enter")
+	p.shows(`^level of sim/gpt-always`)
+	p.press("Home", "Enter")
+	p.holds(`^· sim/gpt-always, thinking low$`)
+	p.shows(`^sim/gpt-always · thinking low`)
+	p.say("/thinking")
+	p.shows(`^\* low`)
+	p.press("Down", "Enter")
+	p.holds(`^· sim/gpt-always, thinking medium$`)
+	p.say("/thinking huge")
+	p.holds(`^error: .*level`)
+
+	// A fork is another session; the first is in the list.
+	p.say("/fork")
+	p.holds(`^· this is session \w{26}, a fork$`)
+	p.say("In the fork. [[sim: thinking=0 text=5 pace=0]]")
+	p.holds(`^> In the fork`)
+	p.rests()
+	p.say("/new")
+	p.shows(`^sim/claude · thinking high · /help`)
+	p.say("One. [[sim: thinking=0 text=200 pace=0]]")
+	p.holds(`^> One\.`)
+	p.rests()
+	p.say("/compact")
+	p.holds(`^· models get a summary`)
+	p.say("/sessions")
+	p.shows(`^  Which date is later\?.*\n(?s:.*)1 of 3`)
+	p.press("End")
+	p.shows(`^3 of 3`)
+	p.press("Enter")
+	p.holds(`^· session \w{26} · Which date is later`)
+
+	// What was typed comes back; Control-C clears it, and leaves.
+	p.press("Up")
+	p.shows(`^> /sessions`)
+	p.press("C-c")
+	p.shows(`!^> /sessions`)
+	p.press("C-c")
+	p.ends()
+	p = chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+	p.press("C-d")
+	p.ends()
+	if list := listedSessions(t, data); strings.Count(list, "\n") != 3 {
+		t.Errorf("a session in which nothing was said stays:\n%s", list)
+	}
+}
+
+// A prompt for the turn that runs is taken in after the results of tools. The tool gives its result once the prompt is stored.
+func TestChatSteers(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	tool, session := chatTool(t, data, "allow")
+	p := chatIn(t, data, "80x24", nil, "--session", session)
+	p.shows(idleFoot)
+	p.say("Count. [[sim: tool=work thinking=0 text=5 pace=0]]")
+	started := tool.Wait("the call", func(u proof.Update) bool { return u.Method == "tool_start" })
+	p.do("send-keys", "-l", "Rather the first. [[sim: thinking=0 text=5 pace=0]]")
+	p.press("C-s")
+	p.shows(`^waits: Rather the first\.`)
+	finish(tool, session, started, "counted")
+	p.holds(`(?s)^counted.*^> Rather the first\. .* \(steers\)`)
+	p.rests()
+}
+
+// chatTool is a client with a tool, and a session that has it under a rule.
+func chatTool(t *testing.T, data, rule string) (tool *proof.Process, session string) {
+	t.Helper()
+	tool = proof.Door(t, data, nil)
+	var s struct {
+		ID string `json:"session_id"`
+	}
+	tool.Must("session/new", map[string]any{"model_id": "sim/claude", "tools": []any{map[string]any{"name": "work", "title": "Work hard"}},
+		"tool_policy": map[string]any{"names": map[string]any{"work": rule}}}, &s)
+	return tool, s.ID
+}
+
+// finish gives the result of a call that started.
+func finish(p *proof.Process, session string, started proof.Update, text string) {
+	p.T.Helper()
+	call := regexp.MustCompile(`"call_id":"([^"]+)"`).FindSubmatch(started.Raw)[1]
+	p.Must("tool/result", map[string]any{"session_id": session, "call_id": string(call), "content": []any{map[string]any{"type": "text", "text": text}}}, nil)
+}
+
+// thoughtRows counts the rows between the last head of thinking and the sign that there are more.
+func thoughtRows(text string) int {
+	at := strings.LastIndex(text, "\n∴")
+	body, _, _ := strings.Cut(text[at+1:], "\n… ")
+	return strings.Count(body, "\n")
+}
+
+func listedSessions(t *testing.T, data string) string {
+	t.Helper()
+	out, err := proof.Command(t, proof.NobodyHere, "--data", data, "sessions", "list").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// A question is answered by Tab and Enter. Letters go to the input, also those that were letters of an answer once.
+func TestChatQuestion(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	tool, session := chatTool(t, data, "ask")
+	p := chatIn(t, data, "80x24", nil, "--session", session)
+	p.shows(idleFoot)
+	reach := func() { proof.Moment(600 * time.Millisecond) } // until Tab reaches the question
+	for _, test := range []struct {
+		keys []string
+		want string
+	}{
+		{[]string{"Tab", "Right", "Right", "Enter"}, `"action":"deny"`},
+		{[]string{"Tab", "Enter"}, `"action":"allow","by"`},
+		{[]string{"Tab", "Tab", "Enter", "Down", "Enter"}, `"grant":{`},
+	} {
+		p.say("Use it. [[sim: tool=work thinking=0 text=3 pace=0]]")
+		p.shows(`Tab selects one$`)
+		tool.Forget()
+		p.press("a", "y", "1")
+		p.shows(`^> ay1`)
+		p.press("BSpace", "BSpace", "BSpace")
+		p.shows(`Tab selects one$`)
+		reach()
+		p.press(test.keys...)
+		resolved := tool.Wait("the verdict", func(u proof.Update) bool { return u.Method == "confirm_resolved" })
+		if !strings.Contains(string(resolved.Raw), test.want) {
+			t.Errorf("%q answer %s", test.keys, resolved.Raw)
+		}
+		if test.want != `"action":"deny"` {
+			started := tool.Wait("the call", func(u proof.Update) bool { return u.Method == "tool_start" })
+			finish(tool, session, started, fmt.Sprintf("done by %d keys", len(test.keys)))
+			p.holds(fmt.Sprintf(`^done by %d keys`, len(test.keys)))
+		}
+		p.rests()
+	}
+	p.say("/grants")
+	p.shows(`^grants: Enter revokes`)
+	p.press("Enter")
+	p.holds(`^· revoked: All calls of work`)
+}
+
+func TestChatSizes(t *testing.T) {
+	t.Parallel()
+	p := chatIn(t, proof.DataDir(t), "40x12", nil)
+	p.shows(idleFoot)
+	p.say("Say it. [[sim: thinking=60 text=90 pace=0]]")
+	p.holds(`(?s)^> Say it.*^∴ thought.*^## .*^sim/claude`)
+	p.rests()
+	for row := range strings.Lines(p.do("capture-pane", "-p", "-S", "-")) {
+		if row != strings.TrimRight(row, " \n")+"\n" {
+			t.Errorf("a blank at the end of %q", row)
+		}
+	}
+	for _, size := range []string{"100x30", "23x8", "80x24"} {
+		width, height, _ := strings.Cut(size, "x")
+		p.do("resize-window", "-x", width, "-y", height)
+		p.do("send-keys", "-l", size+" [[sim: thinking=0 text=5 pace=0]]")
+		if width == "23" { // the input says that the chat knows
+			p.shows(`^> 23x8 \[\[sim: *$`)
+		} else {
+			p.shows(`^> ` + size + ` .*pace=0\]\]$`)
+		}
+		p.send()
+		p.holds(`^> ` + size + ` .*pace=0\]\]\n\n[A-Z0-9]`)
+		p.rests()
+		if got := p.screen(); strings.Count(got, "sim/claude · th") != 1 {
+			t.Errorf("at %s the foot stands there more than once, or not at all:\n%s", size, got)
+		}
+	}
+}
+
+// Without colour, what is dim and what is italic stays so.
+func TestChatColour(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	for _, test := range []struct {
+		env   []string
+		wants bool
+	}{{nil, true}, {[]string{"NO_COLOR=1"}, false}} {
+		p := chatIn(t, data, "80x24", test.env)
+		p.shows(idleFoot)
+		p.say("/nothing")
+		p.holds(`^error: there is no /nothing`)
+		styled := p.do("capture-pane", "-p", "-e")
+		if red := regexp.MustCompile(`\x1b\[[0-9;]*[34][1-7]m`).MatchString(styled); red != test.wants {
+			t.Errorf("with %v there is colour: %v\n%q", test.env, red, styled)
+		}
+		if !strings.Contains(styled, "\x1b[2m") {
+			t.Errorf("with %v nothing is dim", test.env)
+		}
+		p.press("C-d")
+		p.ends()
+	}
+}
+
+// A terminal that cannot move its cursor gets lines, and no sequences.
+func TestChatDumb(t *testing.T) {
+	t.Parallel()
+	p := chatIn(t, proof.DataDir(t), "60x24", []string{"TERM=dumb"})
+	p.say("Hello. [[sim: thinking=10 text=10 pace=0]]")
+	p.holds(`(?s)^\[thinking\]\n.*^\[thought`)
+	p.say("/thinking")
+	p.holds(`^level of thinking: a number, or nothing$`)
+	p.holds(`^  2  low`)
+	p.say("2")
+	p.holds(`^\[sim/claude, thinking low\]$`)
+	p.say("Again. [[sim: thinking=2000 pace=0 fault=stall after=20]]")
+	p.holds(`(?s)Again.*^\[thinking\]\n`)
+	p.say("/cancel")
+	p.holds(`^\[cancelled\]$`)
+	if styled := p.do("capture-pane", "-p", "-e"); strings.Contains(styled, "\x1b") {
+		t.Errorf("a style on a dumb terminal: %q", styled)
+	}
+	p.say("/quit")
+	p.ends()
+}
+
+// The daemon may die under a chat: the next one takes over, and what was said stays.
+func TestChatOutlivesDaemon(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	h := proof.Open(t, data, proof.NobodyHere)
+	h.Ready()
+	p := chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+	p.say("Long. [[sim: thinking=4000 pace=0 fault=stall after=200]]")
+	p.shows(`^thinking · (?:[2-9]|\d\d|\d+m\d+)s`) // what came a second ago is on disk
+	h.Kill()
+	p.holds(`^· attached anew`)
+	p.holds(`^· the message is not whole: interrupted`)
+	p.say("On. [[sim: thinking=0 text=10 pace=0]]")
+	p.holds(`(?s)^> On\..*^\S`)
+	p.rests()
+	p.press("C-d")
+	p.ends()
+	if err := proof.Quit(data); err != nil {
+		t.Error(err)
+	}
+}

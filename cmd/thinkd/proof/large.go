@@ -1,0 +1,55 @@
+package proof
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// fill makes a store. Many write at once, so that they share commits.
+func Fill(t *testing.T, data string, sessions, mib int) {
+	t.Helper()
+	store, err := session.OpenBolt(data, session.BoltOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const piece = 64 << 10
+	text := provider.Blocks{provider.Text{Text: strings.Repeat("a line of what was said\n", piece/24)}}
+	one := func(i int) error {
+		now := time.Now().UnixMilli()
+		s := session.Session{ID: session.NewID(), Title: fmt.Sprintf("session %d", i), CWD: "/home/somebody/project", Created: now, Updated: now,
+			Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}}
+		if err := store.Create(t.Context(), s); err != nil {
+			return err
+		}
+		for range mib << 20 / piece / sessions {
+			turn := session.NewTurnID()
+			_, err := store.Append(t.Context(), s.ID, session.Entry{Time: now, Turn: turn, Body: session.Prompt{Message: session.NewMessageID(), Content: text}},
+				session.Entry{Time: now, Turn: turn, Body: session.TurnEnd{StopReason: "cancelled"}})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	const writers = 512
+	failed := make([]error, writers)
+	var making sync.WaitGroup
+	for w := range writers {
+		making.Go(func() {
+			for i := w; i < sessions && failed[w] == nil; i += writers {
+				failed[w] = one(i)
+			}
+		})
+	}
+	making.Wait()
+	if err := errors.Join(append(failed, store.Close())...); err != nil {
+		t.Fatal(err)
+	}
+}

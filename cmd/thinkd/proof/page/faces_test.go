@@ -1,0 +1,82 @@
+package page
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+)
+
+// nodePackage is where a package of the repository lies whose dependencies are installed; else the test is skipped, and
+// in CI it fails.
+func nodePackage(t *testing.T, dir string) (node, path string) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "..", "..", filepath.FromSlash(dir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, missing := exec.LookPath("node")
+	if missing == nil {
+		_, missing = os.Stat(filepath.Join(path, "node_modules"))
+	}
+	if missing != nil {
+		install := "npm ci --prefix " + dir
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: run %s", missing, install)
+		}
+		t.Skipf("%s is not installed: install node, and run `%s` at the root of the repository", dir, install)
+	}
+	return node, path
+}
+
+// TestClientExamples runs each example of the TypeScript client against the program. The library passes its compiler and
+// its own tests first.
+func TestClientExamples(t *testing.T) {
+	t.Parallel()
+	node, dir := nodePackage(t, "clients/typescript")
+	run := func(t *testing.T, env []string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(node, args...)
+		cmd.Dir, cmd.Env = dir, env
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	run(t, nil, filepath.Join("node_modules", "typescript", "bin", "tsc"))
+	t.Logf("%s", run(t, nil, "--test", "--test-reporter=spec", filepath.Join("test", "pauses.test.mjs")))
+
+	daemon := proof.Command(t, nil)
+	thinkd := daemon.Path + " --data " + proof.DataDir(t)
+	for name, c := range map[string]struct {
+		args []string
+		want []string
+	}{
+		"ask.mjs":    {[]string{thinkd, "Which is later, Monday or Tuesday? [[sim: pace=0]]"}, []string{"Monday", "end_turn after"}},
+		"levels.mjs": {[]string{thinkd}, []string{"sim/claude-always: max gives max (as_requested)", "sim/gpt-silent: max gives off (no_thinking)"}},
+	} {
+		got := run(t, daemon.Env, append([]string{filepath.Join("examples", name)}, c.args...)...)
+		for _, want := range c.want {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s: no %q in %s", name, want, got)
+			}
+		}
+	}
+
+	const flag = "--experimental-websocket" // until node 22, which takes it too
+	if out, err := exec.Command(node, flag, "-p", "typeof WebSocket").Output(); err != nil || strings.TrimSpace(string(out)) != "function" {
+		t.Skipf("this node has no WebSocket: %s, %v", out, err)
+	}
+	s := proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(t.TempDir())...))
+	if got := run(t, daemon.Env, flag, filepath.Join("examples", "resume.mjs"), s.Base+"#token="+s.Token); !strings.Contains(got, "nothing lost") {
+		t.Errorf("resume.mjs: %s", got)
+	}
+	s.Terminate()
+	if list, err := os.ReadDir(filepath.Join(dir, "examples")); err != nil || len(list) != 3 {
+		t.Errorf("an example is not run here: %v, %v", list, err)
+	}
+}

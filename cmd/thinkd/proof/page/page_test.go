@@ -1,0 +1,47 @@
+package page
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPage drives the page in a browser: web/test/*.test.mjs, a story each. It runs the program as users have it, since
+// it measures how long things take; the race detector has it in the other tests. THINKD_SHOTS names a folder for
+// screenshots.
+func TestPage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes a browser, and its time")
+	}
+	t.Parallel()
+	node, dir := nodePackage(t, "web")
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatalf("%v: install it, for example by `apt-get install chromium`", err)
+		}
+		t.Skip("there is no chromium here: install it, for example by `apt-get install chromium`")
+	}
+	program := filepath.Join(t.TempDir(), "thinkd")
+	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	stories, err := filepath.Glob(filepath.Join(dir, "test", "*.test.mjs"))
+	if err != nil || len(stories) == 0 {
+		t.Fatalf("no browser tests: %v", err)
+	}
+	for _, story := range stories {
+		t.Run(strings.TrimSuffix(filepath.Base(story), ".test.mjs"), func(t *testing.T) {
+			cmd := exec.Command(node, "--test", "--test-reporter=spec", story)
+			cmd.Dir = dir
+			cmd.Env = append(os.Environ(), "THINKD="+program, "CHROMIUM="+chromium, "SHOTS="+os.Getenv("THINKD_SHOTS"))
+			out, err := cmd.CombinedOutput()
+			t.Logf("%s", out)
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,263 @@
+package proof
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+)
+
+// served is a `thinkd serve` in a process of its own.
+type Served struct {
+	T      testing.TB
+	Cmd    *exec.Cmd
+	Base   string // http://host:port/
+	Token  string
+	stdout *bufio.Reader
+	Stderr LockedBuffer
+	Ended  bool
+}
+
+// startServe returns when the page's address was printed. The process is killed at the end of the test if it still runs.
+func StartServe(t testing.TB, cmd *exec.Cmd) *Served {
+	t.Helper()
+	s := &Served{T: t, Cmd: cmd}
+	cmd.Stderr = &s.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if !s.Ended {
+			cmd.Process.Kill()
+			cmd.Wait()
+		}
+	})
+	s.stdout = bufio.NewReader(stdout)
+	line, err := s.stdout.ReadString('\n')
+	if err != nil {
+		t.Fatalf("%v\n%s", err, s.Stderr.String())
+	}
+	var found bool
+	s.Base, s.Token, found = strings.Cut(strings.TrimSuffix(line, "\n"), "#token=")
+	if u, err := url.Parse(s.Base); !found || err != nil || u.Hostname() != "127.0.0.1" || u.Path != "/" || len(s.Token) != 43 {
+		t.Fatalf("the address is %q", line)
+	}
+	return s
+}
+
+func ServeArgs(data string) []string {
+	return []string{"--data", data, "serve", "--listen", "127.0.0.1:0"}
+}
+
+// terminate asks the process to end, and says how long it took.
+func (s *Served) Terminate() time.Duration {
+	s.T.Helper()
+	begin := time.Now()
+	if err := s.Cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.T.Fatal(err)
+	}
+	rest, err := io.ReadAll(s.stdout)
+	if err := errors.Join(err, s.Cmd.Wait()); err != nil || len(rest) > 0 {
+		s.T.Errorf("the end: %v, standard output goes on %q\n%s", err, rest, s.Stderr.String())
+	}
+	s.Ended = true
+	for _, bad := range []string{"DATA RACE", "panic", "goroutine "} {
+		if strings.Contains(s.Stderr.String(), bad) {
+			s.T.Errorf("standard error has %q:\n%s", bad, s.Stderr.String())
+		}
+	}
+	return time.Since(begin)
+}
+
+// status is that of a GET with a token.
+func (s *Served) Status(path, token string) int {
+	s.T.Helper()
+	r, err := http.NewRequest("GET", s.Base+path, nil)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	r.Close = true
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+// wsClient is a client on a WebSocket. It keeps all that comes.
+type WsClient struct {
+	t  testing.TB
+	Ws *websocket.Conn
+
+	mu      sync.Mutex
+	answers map[int]Message
+	Updates []Update
+	err     error         // of the end
+	news    chan struct{} // closed and made anew when anything comes
+	next    int
+}
+
+func DialWS(t testing.TB, base, token string, client *http.Client) *WsClient {
+	t.Helper()
+	ws, _, err := websocket.Dial(t.Context(), base+"rpc", &websocket.DialOptions{HTTPClient: client,
+		Subprotocols: []string{"thinkd.v1", "thinkd.token." + token}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ws.SetReadLimit(-1)
+	s := &WsClient{t: t, Ws: ws, answers: make(map[int]Message), news: make(chan struct{})}
+	done := make(chan struct{})
+	go func() { defer close(done); s.read() }() // ends with the connection; awaited by the cleanup
+	t.Cleanup(func() { ws.CloseNow(); <-done })
+	return s
+}
+
+func (s *WsClient) read() {
+	for {
+		kind, data, err := s.Ws.Read(context.Background())
+		var m Message
+		if err == nil && kind != websocket.MessageText {
+			s.t.Errorf("a message is no text")
+		}
+		if err == nil {
+			err = json.Unmarshal(data, &m)
+		}
+		var u Update
+		if err == nil && m.Method != "" {
+			u = Update{Method: m.Method, Raw: m.Params}
+			err = json.Unmarshal(m.Params, &u)
+		}
+		s.mu.Lock()
+		switch {
+		case err != nil:
+			s.err = err
+		case m.Method != "":
+			s.Updates = append(s.Updates, u)
+		case m.ID != nil:
+			s.answers[*m.ID] = m
+		}
+		close(s.news)
+		s.news = make(chan struct{})
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// until waits for what look finds; it is called with the lock held.
+func (s *WsClient) Until(what string, look func() bool) {
+	s.t.Helper()
+	limit := time.After(Patience)
+	for {
+		s.mu.Lock()
+		found, news, err := look(), s.news, s.err
+		s.mu.Unlock()
+		switch {
+		case found:
+			return
+		case err != nil:
+			s.t.Fatalf("%s: %v", what, err)
+		}
+		select {
+		case <-news:
+		case <-limit:
+			s.t.Fatalf("%s does not come", what)
+		}
+	}
+}
+
+func (s *WsClient) Must(method string, params, result any) {
+	s.t.Helper()
+	if err := s.Call(method, params, result); err != nil {
+		s.t.Fatalf("%s: %v", method, err)
+	}
+}
+
+// call is must for what may be refused.
+func (s *WsClient) Call(method string, params, result any) error {
+	s.t.Helper()
+	s.next++
+	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": s.next, "method": method, "params": params})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := s.Ws.Write(s.t.Context(), websocket.MessageText, request); err != nil {
+		s.t.Fatal(err)
+	}
+	var m Message
+	s.Until(method, func() (ok bool) { m, ok = s.answers[s.next]; return ok })
+	return settle(m, result)
+}
+
+func (s *WsClient) TurnEnd() (end Update) {
+	s.t.Helper()
+	s.Until("the end of the turn", func() bool {
+		i := slices.IndexFunc(s.Updates, func(u Update) bool { return u.Method == "turn_end" })
+		if i >= 0 {
+			end = s.Updates[i]
+		}
+		return i >= 0
+	})
+	return end
+}
+
+// closed is the code and the reason with which the daemon closed.
+func (s *WsClient) Closed() (code websocket.StatusCode, reason string) {
+	s.t.Helper()
+	s.Until("the close", func() bool { return s.err != nil })
+	e, ok := errors.AsType[websocket.CloseError](s.err)
+	if !ok {
+		s.t.Fatalf("the connection ends with %v", s.err)
+	}
+	return e.Code, e.Reason
+}
+
+// heard is what a client has of a session when it puts together what it was told: each notification once, by its seq,
+// with growth joined per block.
+func (s *WsClient) Heard() (last uint64, text map[string]string) {
+	s.t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text = make(map[string]string)
+	for _, u := range s.Updates {
+		first := u.FirstSeq
+		if first == 0 {
+			first = u.Seq
+		}
+		if u.Method == "stale" {
+			continue
+		}
+		if last != 0 && first != last+1 {
+			s.t.Fatalf("%s has seq %d to %d behind %d", u.Method, first, u.Seq, last)
+		}
+		last = u.Seq
+		if u.Delta != "" {
+			text[fmt.Sprintf("%s %s %d", u.Method, u.Message, u.Block)] += u.Delta
+		} else {
+			text[fmt.Sprintf("%s %d", u.Method, u.Seq)] = string(u.Raw)
+		}
+	}
+	return last, text
+}

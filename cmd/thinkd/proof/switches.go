@@ -1,0 +1,22 @@
+package proof
+
+import (
+	"testing"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// stored reads a session's log from the file; no daemon runs.
+func Stored(t *testing.T, data, id string) *session.View {
+	t.Helper()
+	store, err := session.OpenBolt(data, session.BoltOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	view, err := session.Load(t.Context(), store, session.ID(id))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return view
+}
