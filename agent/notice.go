@@ -73,16 +73,16 @@ func (s *state) notice(n provider.Notice) {
 		return
 	}
 	severity := Info
-	if n.Kind == noticeMissing {
-		if s.told.missing[n.Text] {
+	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema { // each call says it again
+		if s.told.once[n.Text] {
 			return
 		}
-		if s.told.missing == nil {
-			s.told.missing = make(map[string]bool)
+		if s.told.once == nil {
+			s.told.once = make(map[string]bool)
 		}
-		s.told.missing[n.Text], severity = true, Warning
+		s.told.once[n.Text] = true
 	}
-	if n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
+	if n.Kind == noticeMissing || n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
 		severity = Warning
 	}
 	s.tell(r.ID, Notice{severity, string(n.Kind), n.Text})

@@ -51,7 +51,7 @@ type told struct {
 	simulator bool
 	clamp     string
 	crossing  crossing
-	missing   map[string]bool  // media, by what was told
+	once      map[string]bool  // of missing media and reduced schemas, by what was told
 	near      [2]bool          // that the session's budget is nearly used up: of tokens, of money
 	unpriced  session.ModelRef // that nobody knows what it costs
 }

@@ -44,6 +44,8 @@ const (
 	NoticeEdited NoticeKind = "context_edited"
 	// NoticeOverride says that something asked for was left off the wire since the vendor refuses it.
 	NoticeOverride NoticeKind = "provider_override"
+	// NoticeSchema says that schemas of tools were reduced to what the vendor takes, and what was lost.
+	NoticeSchema NoticeKind = "schema_reduced"
 )
 
 // Notice tells people something about the exchange.

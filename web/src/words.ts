@@ -88,6 +88,7 @@ export const notices: Record<string, string> = {
 	stalled: "Stalled",
 	budget_near: "Budget near",
 	provider_override: "Provider override",
+	schema_reduced: "Tool schemas reduced",
 	store_readonly: "Store is read-only",
 	budget_reached: "Budget used up",
 	price_unknown: "Price unknown",
