@@ -453,6 +453,12 @@ func (h hostedFor) Run(ctx context.Context, call provider.ToolCall, progress fun
 	h.n++
 	h.mu.Unlock()
 	progress("begun")
+	switch {
+	case n%11 == 5:
+		return provider.ToolResult{Failed: true}
+	case n%11 == 8:
+		return provider.ToolResult{Failed: n%2 == 0, Blocks: provider.Blocks{provider.Text{Text: "\n"}, picture}}
+	}
 	switch n % 5 {
 	case 0:
 		return provider.ToolResult{Blocks: provider.Blocks{provider.Text{Text: "at once"}}}
@@ -506,7 +512,11 @@ func (l *life) decide(a act) error {
 			if c.Host != tool.Client {
 				continue
 			}
-			if err := agent.ToolResult(l.ctx, c.CallID, provider.Blocks{provider.Text{Text: "from a client"}}, a.n%4 == 0); err != nil {
+			said := provider.Blocks{provider.Text{Text: "from a client"}}
+			if a.n%8 == 4 {
+				said = nil // it failed without a word
+			}
+			if err := agent.ToolResult(l.ctx, c.CallID, said, a.n%4 == 0); err != nil {
 				return err
 			}
 			l.returns.run++

@@ -53,7 +53,7 @@ func drawWires(t *rapid.T, all []placed) plan {
 		}
 	}
 	for range rapid.IntRange(5, 20).Draw(t, "answers") {
-		p.answers = append(p.answers, drawAnswer(t))
+		p.answers = append(p.answers, drawAnswer(t, len(p.answers)))
 	}
 	p.acts = append([]act{{kind: "attach"}, {kind: "prompt", wait: 20 * time.Millisecond}}, drawActs(t, 8, 20, []string{"prompt", "prompt", "prompt",
 		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "prompt with a picture", "model", "model", "set", "set", "steer", "steer", "prompt once", "prompt again",
@@ -67,13 +67,21 @@ func drawWires(t *rapid.T, all []placed) plan {
 }
 
 // drawAnswer is what a model does: it thinks and says a little, or calls tools, and now and then something goes wrong.
-func drawAnswer(t *rapid.T) sim.Answer {
+func drawAnswer(t *rapid.T, n int) sim.Answer {
 	words := func(name string, of ...int) *int { return new(rapid.SampledFrom(of).Draw(t, name)) }
 	a := sim.Answer{Thinking: words("thinking", 0, 5, 15, 40), Text: words("text", 0, 1, 10, 30), Blocks: rapid.IntRange(0, 3).Draw(t, "blocks"),
 		Redacted: rapid.IntRange(0, 9).Draw(t, "redacted") == 0, Pace: rapid.SampledFrom([]float64{-1, -1, 1000, 100, 10, 1}).Draw(t, "pace"),
 		Rounds: 1000}
 	a.Tool = rapid.SampledFrom([]string{"", "", "read", "read", "write", "fetch", "fetch", "shell", "none"}).Draw(t, "tool")
 	a.Calls = rapid.IntRange(0, 3).Draw(t, "calls")
+	switch rapid.IntRange(0, 9).Draw(t, "poison") { // what vendors refuse to see in a history
+	case 0:
+		a.Tool = rapid.SampledFrom([]string{"read_file<|channel|>commentary", "functions.read", "read the file", strings.Repeat("read", 50), "1st", " ", "lis\u00e9z"}).Draw(t, "invented")
+	case 1:
+		a.Says = rapid.SampledFrom([]string{"\n\n", " ", "\t\n", "\u200b"}).Draw(t, "spaces")
+	case 2:
+		a.CallID = fmt.Sprintf(rapid.SampledFrom([]string{"call_" + strings.Repeat("0123456789", 5) + "%d", strings.Repeat("x", 116) + "%d", "functions.read:%d"}).Draw(t, "id"), n)
+	}
 	switch rapid.IntRange(0, 11).Draw(t, "end") {
 	case 0:
 		a.Stop = rapid.SampledFrom([]string{"max_tokens", "max_tokens", "refusal"}).Draw(t, "stop")

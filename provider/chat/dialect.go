@@ -155,12 +155,13 @@ type EchoRule struct {
 
 // MessageForm is how messages are spelt.
 type MessageForm struct {
-	EmptyContentNoCalls   string `json:"empty_content_no_calls"`        // empty_string, null, omit
-	EmptyContentWithCalls string `json:"empty_content_with_calls"`      // the same
-	SystemRole            string `json:"system_role"`                   // system, developer
-	ToolID                string `json:"tool_id"`                       // any; alnum9: nine letters or digits
-	StringContentOnly     bool   `json:"string_content_only,omitempty"` // of what the model said; what users say is parts beside media
-	Files                 bool   `json:"files,omitempty"`               // documents are taken
+	EmptyContentNoCalls   string `json:"empty_content_no_calls,omitempty"` // without effect: an answer that says nothing is left out
+	EmptyContentWithCalls string `json:"empty_content_with_calls"`         // empty_string, null, omit
+	SystemRole            string `json:"system_role"`                      // system, developer
+	ToolID                string `json:"tool_id"`                          // any; alnum9: nine letters or digits
+	StringContentOnly     bool   `json:"string_content_only,omitempty"`    // of what the model said; what users say is parts beside media
+	Files                 bool   `json:"files,omitempty"`                  // documents are taken
+	Alternate             bool   `json:"alternate,omitempty"`              // users and the assistant take turns, or a template refuses them
 }
 
 // Listing is how the host lists its models, for who asks it; calls of this package do not.

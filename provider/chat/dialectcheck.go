@@ -33,7 +33,7 @@ func (d *Dialect) check() error {
 		{"echo.scope", d.Echo.Scope, []string{echoNever, echoToolLoop, echoCallTurns, echoAllTurns}},
 		{"echo.empty", d.Echo.Empty, []string{echoOmit, echoEmptyString, echoEmptyArray}},
 		{"echo.foreign", d.Echo.Foreign, []string{foreignDrop, foreignEmpty, foreignText}},
-		{"message.empty_content_no_calls", d.Message.EmptyContentNoCalls, []string{"empty_string", "null", "omit"}},
+		{"message.empty_content_no_calls", d.Message.EmptyContentNoCalls, []string{"", "empty_string", "null", "omit"}},
 		{"message.empty_content_with_calls", d.Message.EmptyContentWithCalls, []string{"empty_string", "null", "omit"}},
 		{"message.system_role", d.Message.SystemRole, []string{"system", "developer"}},
 		{"message.tool_id", d.Message.ToolID, []string{"any", "alnum9"}},

@@ -27,13 +27,14 @@ type history struct {
 	strip       bool // StripOpaque is in force
 	lastUser    int  // the last message in which a user speaks, -1 if there is none
 
-	count    provider.Conversion
-	opaque   bool            // opaque data is in it
-	details  map[string]bool // ids of details sent so far: a second one is refused
-	images   bool
-	row      provider.Model
-	unseen   int  // media that were left out
-	toolLast bool // the last message is a tool's
+	count   provider.Conversion
+	opaque  bool            // opaque data is in it
+	details map[string]bool // ids of details sent so far: a second one is refused
+	images  bool
+	row     provider.Model
+	unseen  int // media that were left out
+	calls   provider.CallIDs
+	who     string // made the request, in the words of Copilot
 }
 
 func newHistory(d *Dialect, req *provider.Request) *history {
@@ -41,6 +42,7 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 		dialect: d, model: req.Model.ID, row: req.Row(wireAPI), lastUser: -1, details: map[string]bool{},
 		placeholder: slices.Contains(req.Repairs, PlaceholderReasoning),
 		strip:       slices.Contains(req.Repairs, StripOpaque),
+		calls:       d.callIDs(), who: req.Initiator(),
 	}
 	if slices.Contains(req.Repairs, stripThinking(req.Model.ID)) {
 		bare := *d
@@ -66,7 +68,7 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 	var list []provider.Message
 	list, h.unseen = provider.Show(req.Messages, h.row, kinds...)
 	out := []tree{}
-	if req.System != "" {
+	if !provider.Blank(req.System) {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})
 	}
 	var calls []string // of the message before, in their order
@@ -74,16 +76,19 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 		var more []tree
 		var err error
 		if m.Role == provider.Assistant {
+			h.calls.Answered()
 			more, calls, err = h.assistant(i, m)
 		} else {
-			more, err = h.user(m.Blocks, calls)
+			more, err = h.user(provider.Prompt(m.Blocks), calls)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 		out = append(out, more...)
 	}
-	h.toolLast = len(out) > 0 && out[len(out)-1]["role"] == "tool"
+	if h.dialect.alternates(h.model) {
+		out = alternate(out)
+	}
 	return out, nil
 }
 
@@ -113,7 +118,7 @@ func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
 	var shown provider.Blocks // media of results: the API takes text alone there
 	for _, r := range results {
 		text, media := textOf(r)
-		out = append(out, tree{"role": "tool", "tool_call_id": h.id(r.CallID), "content": text})
+		out = append(out, tree{"role": "tool", "tool_call_id": h.calls.Of(r.CallID), "content": text})
 		shown = append(shown, media...)
 	}
 	rest = append(shown, rest...)
@@ -127,11 +132,11 @@ func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
 	return append(out, tree{"role": "user", "content": content}), nil
 }
 
-// textOf is a result as text. The API has no member for failure, so it is said.
+// textOf is a result as text, which is never empty: some hosts refuse a message without any (xAI).
 func textOf(r provider.ToolResult) (string, provider.Blocks) {
 	var texts []string
 	var media provider.Blocks
-	for _, b := range r.Blocks {
+	for _, b := range provider.Told(r) {
 		switch b := b.(type) {
 		case provider.Text:
 			texts = append(texts, b.Text)
@@ -140,11 +145,12 @@ func textOf(r provider.ToolResult) (string, provider.Blocks) {
 		}
 	}
 	text := strings.Join(texts, "\n")
-	if r.Failed {
-		text = "error: " + text
-	}
-	if text == "" && len(media) > 0 {
+	switch {
+	case !provider.Blank(text):
+	case len(media) > 0:
 		text = "see what the user shows next"
+	default:
+		text = provider.NoOutput
 	}
 	return text, media
 }
@@ -157,9 +163,7 @@ func (h *history) content(blocks provider.Blocks) (any, error) {
 	for i, b := range blocks {
 		switch b := b.(type) {
 		case provider.Text:
-			if b.Text != "" {
-				parts, texts = append(parts, tree{"type": "text", "text": b.Text}), append(texts, b.Text)
-			}
+			parts, texts = append(parts, tree{"type": "text", "text": b.Text}), append(texts, b.Text)
 		case provider.Media:
 			part, err := h.media(b)
 			if err != nil {
@@ -224,7 +228,18 @@ func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error)
 	if h.foreign(m) {
 		separator = "\n\n"
 	}
-	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), separator)
+	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" || separator != "" && provider.Blank(s) }), separator)
+	if provider.Blank(text) {
+		text = ""
+	}
+	if text == "" && len(calls) == 0 { // hosts refuse an answer that says nothing, with thinking or without
+		for _, b := range m.Blocks {
+			if _, thought := b.(provider.Thinking); thought {
+				h.count.Drop(1, "nothing was said with it")
+			}
+		}
+		return nil, nil, nil
+	}
 	if len(calls) > 0 {
 		out["tool_calls"] = calls
 	}
@@ -236,16 +251,10 @@ func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error)
 	if out["content"] != "" {
 		return []tree{out}, ids, nil
 	}
-	form := h.dialect.Message.EmptyContentWithCalls
-	if len(calls) == 0 {
-		form = h.dialect.Message.EmptyContentNoCalls
-	}
-	switch {
-	case len(out) == 2: // a role and nothing else, which hosts refuse
-		return nil, nil, nil
-	case form == "null":
+	switch h.dialect.Message.EmptyContentWithCalls {
+	case "null":
 		out["content"] = nil
-	case form == "omit":
+	case "omit":
 		delete(out, "content")
 	}
 	return []tree{out}, ids, nil
@@ -271,8 +280,8 @@ func (h *history) call(i int, b provider.ToolCall) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	function := tree{"name": b.Name, "arguments": text}
-	out := tree{"id": h.id(b.ID), "type": "function", "function": function}
+	function := tree{"name": provider.ToolName(b.Name), "arguments": text}
+	out := tree{"id": h.calls.New(b.ID), "type": "function", "function": function}
 	if !h.own(b.State) {
 		return out, nil
 	}
@@ -315,19 +324,26 @@ func arguments(b provider.ToolCall) (string, error) {
 	return string(text), err
 }
 
+// longestID is what OpenAI, Azure and Copilot take as the id of a call, in characters.
+const longestID = 40
+
 var nineAlphanumerics = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 
-// id is a call's id in the form that the host takes, the same each time so that the prefix of a conversation is too.
-func (h *history) id(id string) string {
-	if h.dialect.Message.ToolID != "alnum9" || nineAlphanumerics.MatchString(id) {
-		return id
+// callIDs names calls in the form that the host takes.
+func (d *Dialect) callIDs() provider.CallIDs {
+	if d.Message.ToolID == "alnum9" {
+		return provider.CallIDs{Fits: nineAlphanumerics.MatchString, Make: shortID}
 	}
-	return shortID(id)
+	return provider.CallIDs{Fits: func(id string) bool { return len(id) <= longestID }}
 }
 
 const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-func shortID(id string) string {
+// shortID is the n-th name for an id.
+func shortID(id string, n int) string {
+	if n > 0 {
+		id = fmt.Sprint(n, " ", id)
+	}
 	sum := sha256.Sum256([]byte(id))
 	short := make([]byte, 9)
 	for i := range short {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/schema"
 )
 
 // call is a request in the host's words.
@@ -200,7 +201,8 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		body["stream_options"] = tree{"include_usage": true}
 	}
 	if out.tools {
-		body["tools"] = tools(req.Tools)
+		offered, reduced := schema.Tools(req.Tools, d.schemas(req.Model.ID), req.Model.ID)
+		body["tools"], out.notices = tools(offered), reduced
 		if err := body.merge(d.Request.WithTools); err != nil {
 			return nil, err
 		}
@@ -223,12 +225,20 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	return out, nil
 }
 
+// schemas is what the host takes in the schema of a tool.
+func (d *Dialect) schemas(model string) schema.Rules {
+	if d.ID == "gemini" {
+		return schema.Gemini()
+	}
+	return schema.For(model)
+}
+
 func tools(list []provider.Tool) []tree {
 	var out []tree
 	for _, t := range list {
 		function := tree{"name": t.Name, "parameters": t.Schema}
 		if len(t.Schema) == 0 {
-			function["parameters"] = tree{"type": "object", "properties": tree{}}
+			function["parameters"] = schema.Empty
 		}
 		if t.Description != "" {
 			function["description"] = t.Description
@@ -295,11 +305,7 @@ func (a *API) header(h *history) http.Header {
 		}
 	}
 	if name := a.dialect.InitiatorHeader; name != "" {
-		who := "user"
-		if h.toolLast {
-			who = "agent"
-		}
-		header.Set(name, who)
+		header.Set(name, h.who)
 	}
 	if name := a.dialect.VisionHeader; name != "" && h.images {
 		header.Set(name, "true")

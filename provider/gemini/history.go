@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,7 +121,7 @@ func (h *history) contents(list []provider.Message) ([]content, error) {
 			}
 			continue
 		}
-		parts, err := h.user(m.Blocks)
+		parts, err := h.user(provider.Prompt(m.Blocks))
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
@@ -148,9 +147,7 @@ func (h *history) user(list provider.Blocks) ([]any, error) {
 		switch b := b.(type) {
 		case provider.ToolResult:
 		case provider.Text:
-			if b.Text != "" {
-				parts = append(parts, part{Text: &b.Text})
-			}
+			parts = append(parts, part{Text: &b.Text})
 		case provider.Media:
 			if len(b.Data) == 0 {
 				return nil, fmt.Errorf("block %d: media of type %q without data", i, b.Type)
@@ -223,7 +220,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 					}
 					h.bypassed++
 				}
-				calls = append(calls, pending{c.ID, wireID, c.Name})
+				calls = append(calls, pending{c.ID, wireID, provider.ToolName(c.Name)})
 			}
 			for _, p := range own {
 				parts = append(parts, p)
@@ -235,11 +232,11 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			h.count.DropForeign(b.State)
 		case provider.Opaque: // another vendor's
 		case provider.Text:
-			if b.Text != "" {
+			if !provider.Blank(b.Text) {
 				parts = append(parts, part{Text: &b.Text})
 			}
 		case provider.ToolCall:
-			p := part{Call: &callPart{Name: b.Name}}
+			p := part{Call: &callPart{Name: provider.ToolName(b.Name)}}
 			if p.Call.Args, err = arguments(b); err != nil {
 				return nil, nil, fmt.Errorf("block %d: %w", i, err)
 			}
@@ -250,7 +247,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 				p.Signature = Bypass
 				h.bypassed++
 			}
-			calls = append(calls, pending{b.ID, p.Call.ID, b.Name})
+			calls = append(calls, pending{b.ID, p.Call.ID, p.Call.Name})
 			parts = append(parts, p)
 		default:
 			return nil, nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
@@ -270,14 +267,25 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 	takes := !h.bypass && (wrote == h.generation || h.leveled && (wrote >= 3 || wrote == 0))
 	var out []json.RawMessage
 	for _, p := range parts {
-		signed := hasSignature(p)
+		signed, invented := hasSignature(p), false
+		if name := gjson.GetBytes(p, "functionCall.name"); name.Exists() && provider.ToolName(name.Str) != name.Str {
+			var err error
+			if p, err = renamed(p, provider.ToolName(name.Str)); err != nil {
+				return nil, err
+			}
+			invented = true
+		}
 		switch {
-		case signed && takes:
+		case signed && takes && !invented:
 			h.count.Kept++
 			out = append(out, p)
 			continue
 		case signed:
-			h.count.Drop(1, h.why())
+			why := h.why()
+			if invented {
+				why = "it is bound to a name of a tool that the vendor does not take"
+			}
+			h.count.Drop(1, why)
 			var err error
 			if p, err = withSignature(p, ""); err != nil {
 				return nil, err
@@ -327,13 +335,19 @@ func withSignature(part json.RawMessage, signature string) (json.RawMessage, err
 	return provider.Encode(members)
 }
 
-var errNoName = errors.New("a tool call without a name")
+// renamed is a call's part with a name that the vendor takes in a history. Its signature is bound to the name that the
+// model invented.
+func renamed(part json.RawMessage, name string) (json.RawMessage, error) {
+	call, err := provider.WithMembers(json.RawMessage(gjson.GetBytes(part, "functionCall").Raw), map[string]any{"name": name})
+	if err != nil {
+		return nil, err
+	}
+	return provider.WithMembers(part, map[string]any{"functionCall": call})
+}
 
 func arguments(b provider.ToolCall) (json.RawMessage, error) {
 	text := bytes.TrimSpace(b.Input)
 	switch {
-	case b.Name == "":
-		return nil, errNoName
 	case b.Invalid != "":
 		return provider.Encode(map[string]string{InvalidArguments: b.Invalid})
 	case len(text) == 0:

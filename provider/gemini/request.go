@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/schema"
 )
 
 // Limits on output in tokens, where the request names none. The limit counts thoughts and answer together.
@@ -157,12 +158,14 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if *g != (generation{}) {
 		out.body.Generation = g
 	}
-	if req.System != "" {
+	if !provider.Blank(req.System) {
 		out.body.System = &content{Parts: []any{part{Text: &req.System}}}
 	}
 	if len(req.Tools) > 0 {
 		var list []function
-		for _, t := range req.Tools {
+		offered, reduced := schema.Tools(req.Tools, schema.Gemini(), req.Model.ID)
+		out.notices = append(out.notices, reduced...)
+		for _, t := range offered {
 			list = append(list, function{t.Name, t.Description, t.Schema})
 		}
 		out.body.Tools = []tools{{list}}

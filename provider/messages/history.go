@@ -83,6 +83,11 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 	list, h.unseen = provider.Show(list, h.row, "image", "pdf")
 	out := []message{}
 	for i, m := range list {
+		if m.Role == provider.User {
+			m.Blocks = provider.Prompt(m.Blocks)
+		} else {
+			h.calls.Answered()
+		}
 		blocks, err := h.blocks(m.Blocks)
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
@@ -175,6 +180,15 @@ func markLast(out []message) {
 func (h *history) blocks(list provider.Blocks) ([]any, error) {
 	var results, rest []any
 	for i, b := range list {
+		if r, ok := b.(provider.ToolResult); ok && r.Failed {
+			var media provider.Blocks
+			b, media = failed(r)
+			beside, err := h.blocks(media)
+			if err != nil {
+				return nil, fmt.Errorf("block %d: %w", i, err)
+			}
+			rest = append(rest, beside...)
+		}
 		written, err := h.block(b)
 		if err != nil {
 			return nil, fmt.Errorf("block %d: %w", i, err)
@@ -188,6 +202,24 @@ func (h *history) blocks(list provider.Blocks) ([]any, error) {
 		}
 	}
 	return append(results, rest...), nil
+}
+
+// failed is the result of a tool that failed, and its media, which go beside it: the API refuses a failure without
+// content, and one with anything but text.
+func failed(r provider.ToolResult) (provider.ToolResult, provider.Blocks) {
+	var media provider.Blocks
+	said := slices.DeleteFunc(slices.Clone(provider.WithoutBlanks(r.Blocks)), func(b provider.Block) bool {
+		if _, ok := b.(provider.Text); !ok {
+			media = append(media, b)
+			return true
+		}
+		return false
+	})
+	if len(said) == 0 {
+		said = provider.Blocks{provider.Text{Text: provider.NoOutput}}
+	}
+	r.Blocks = said
+	return r, media
 }
 
 // block is nil for a block that stays out.
@@ -213,19 +245,18 @@ func (h *history) block(b provider.Block) (any, error) {
 		return b.State.Data, nil
 	case provider.Text:
 		switch {
+		case provider.Blank(b.Text):
+			return nil, nil
 		case own && !h.plain:
 			return b.State.Data, nil
-		case b.Text == "": // refused, and says nothing
-			return nil, nil
 		}
 		return &block{Type: "text", Text: &b.Text}, nil
 	case provider.ToolCall:
 		if own && !h.plain {
-			h.calls.Own(b.ID, gjson.GetBytes(b.State.Data, "id").Str)
-			return b.State.Data, nil
+			return h.ownCall(b)
 		}
 		input, err := arguments(b)
-		return &block{Type: "tool_use", ID: h.calls.New(b.ID), Name: b.Name, Input: input}, err
+		return &block{Type: "tool_use", ID: h.calls.New(b.ID), Name: provider.ToolName(b.Name), Input: input}, err
 	case provider.ToolResult:
 		content, err := h.blocks(b.Blocks)
 		return &block{Type: "tool_result", CallID: h.calls.Of(b.CallID), Content: content, IsError: b.Failed}, err
@@ -233,6 +264,18 @@ func (h *history) block(b provider.Block) (any, error) {
 		return media(b)
 	}
 	return nil, fmt.Errorf("%s: no form for it", provider.KindOf(b))
+}
+
+// ownCall is a call as the vendor wrote it. Hosts that speak this API let models invent names and use an id twice, and
+// refuse both in a history: then those members are written anew.
+func (h *history) ownCall(b provider.ToolCall) (any, error) {
+	said := gjson.ParseBytes(b.State.Data)
+	id, name := said.Get("id").Str, said.Get("name").Str
+	if callID.MatchString(id) && !h.calls.Taken(id) && provider.ToolName(name) == name {
+		h.calls.Own(b.ID, id)
+		return b.State.Data, nil
+	}
+	return provider.WithMembers(b.State.Data, map[string]any{"id": h.calls.New(b.ID), "name": provider.ToolName(name)})
 }
 
 // own reports whether a state is of this API and vendor. Host, account and model may differ: signatures are taken

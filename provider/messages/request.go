@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/schema"
 )
 
 // Limits on output in tokens, where the request names none. At xhigh and max the vendor wants 64,000 or more (docs: thinking).
@@ -172,15 +173,16 @@ func (a *API) build(req *provider.Request) (*call, error) {
 			b.Context = nil
 		}
 	}
-	if req.System != "" {
+	if !provider.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: ephemeral}}
 	}
-	for _, t := range req.Tools {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object"}`)
+	offered, reduced := schema.Tools(req.Tools, schema.Anthropic(), req.Model.ID)
+	for _, t := range offered {
+		input := t.Schema
+		if len(input) == 0 {
+			input = json.RawMessage(`{"type":"object"}`)
 		}
-		b.Tools = append(b.Tools, tool{t.Name, t.Description, schema})
+		b.Tools = append(b.Tools, tool{t.Name, t.Description, input})
 	}
 	out := &call{model: req.Model.ID, limit: b.MaxTokens, budget: b.Thinking != nil && b.Thinking.Budget > 0, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	if left := stripSampling(req, &b); len(left) > 0 {
@@ -194,6 +196,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeRepaired,
 			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
 	}
+	out.notices = append(out.notices, reduced...)
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = provider.Encode(b); err != nil {

@@ -52,7 +52,7 @@ func (h *history) messages(system string, list []provider.Message) ([]message, e
 	list, h.unseen = provider.Show(list, h.row, "image")
 	h.names = map[string]string{}
 	out := []message{}
-	if system != "" {
+	if !provider.Blank(system) {
 		out = append(out, message{Role: "system", Content: system})
 	}
 	for i, m := range list {
@@ -61,7 +61,7 @@ func (h *history) messages(system string, list []provider.Message) ([]message, e
 		if m.Role == provider.Assistant {
 			more, err = h.assistant(m.Blocks)
 		} else {
-			more, err = h.user(m.Blocks)
+			more, err = h.user(provider.Prompt(m.Blocks))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
@@ -96,14 +96,17 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 			if err != nil {
 				return nil, fmt.Errorf("block %d: %w", i, err)
 			}
-			h.names[b.ID] = b.Name
-			m.Calls = append(m.Calls, toolCall{b.ID, callFunction{len(m.Calls), b.Name, args}})
+			name := provider.ToolName(b.Name)
+			h.names[b.ID] = name
+			m.Calls = append(m.Calls, toolCall{b.ID, callFunction{len(m.Calls), name, args}})
 		case provider.Opaque: // another vendor's
 		default:
 			return nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
 		}
 	}
-	m.Content = strings.Join(said, "")
+	if m.Content = strings.Join(said, ""); provider.Blank(m.Content) {
+		m.Content = ""
+	}
 	if m.Content == "" && len(m.Calls) == 0 { // a template makes an empty answer of it
 		h.count.Drop(len(thinking), "nothing was said with it")
 		return nil, nil
@@ -137,11 +140,8 @@ func (h *history) user(list provider.Blocks) ([]message, error) {
 			continue
 		}
 		m := message{Role: "tool", CallID: result.CallID, ToolName: h.names[result.CallID]}
-		if err := h.fill(&m, result.Blocks); err != nil {
+		if err := h.fill(&m, provider.Told(result)); err != nil {
 			return nil, fmt.Errorf("block %d: %w", i, err)
-		}
-		if result.Failed { // there is no other mark for it
-			m.Content = "error: " + m.Content
 		}
 		out = append(out, m)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/schema"
 )
 
 // Limits in tokens, where nobody names one. An agent needs a window of 64k at least; without a limit on its output a
@@ -99,13 +100,15 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	out := &call{model: req.Model.ID, off: t == false}
 	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
 		Options: options{a.window(req.Model), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
-	for _, t := range req.Tools {
-		schema := t.Schema
-		if len(schema) == 0 {
-			schema = json.RawMessage(`{"type":"object","properties":{}}`)
+	offered, reduced := schema.Tools(req.Tools, schema.OpenAI(), req.Model.ID)
+	for _, t := range offered {
+		parameters := t.Schema
+		if len(parameters) == 0 {
+			parameters = schema.Empty
 		}
-		b.Tools = append(b.Tools, tool{"function", function{t.Name, t.Description, schema}})
+		b.Tools = append(b.Tools, tool{"function", function{t.Name, t.Description, parameters}})
 	}
+	out.notices = append(out.notices, reduced...)
 	if left := stripSampling(req, &b.Options); len(left) > 0 {
 		out.override(fmt.Sprintf("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID))
 	}

@@ -256,7 +256,7 @@ func (h *history) write(e entry) error {
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
 		case e.item.Exists():
 			return h.stripped(e.item)
-		case b.Text != "":
+		case !provider.Blank(b.Text):
 			h.input = append(h.input, message{"message", "assistant", []part{{Type: "output_text", Text: b.Text}}})
 		}
 	case provider.ToolCall:
@@ -285,14 +285,7 @@ func (h *history) stripped(item gjson.Result) error {
 
 func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
 	if e.item.Exists() {
-		id := e.item.Get("call_id").Str
-		h.calls.Own(b.ID, id)
-		h.custom[id] = e.kind == "custom_tool_call"
-		if raw {
-			h.input = append(h.input, json.RawMessage(e.item.Raw))
-			return nil
-		}
-		return h.stripped(e.item)
+		return h.ownCall(b, e, raw)
 	}
 	arguments := "{}"
 	switch {
@@ -305,8 +298,33 @@ func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
 		}
 		arguments = compact.String()
 	}
-	h.input = append(h.input, functionCall{"function_call", h.calls.New(b.ID), b.Name, arguments})
+	h.input = append(h.input, functionCall{"function_call", h.calls.New(b.ID), provider.ToolName(b.Name), arguments})
 	return nil
+}
+
+// ownCall writes a call as the vendor wrote it, but for a name that the vendor itself refuses in a history and an id that
+// another call has.
+func (h *history) ownCall(b provider.ToolCall, e entry, raw bool) error {
+	id, name := e.item.Get("call_id").Str, e.item.Get("name").Str
+	if id != "" && fits(id) && !h.calls.Taken(id) {
+		h.calls.Own(b.ID, id)
+	} else {
+		id = h.calls.New(b.ID)
+	}
+	h.custom[id] = e.kind == "custom_tool_call"
+	item := e.item
+	if fit := provider.ToolName(name); fit != name || id != item.Get("call_id").Str {
+		anew, err := provider.WithMembers(json.RawMessage(item.Raw), map[string]any{"call_id": id, "name": fit})
+		if err != nil {
+			return err
+		}
+		item = gjson.ParseBytes(anew)
+	}
+	if raw {
+		h.input = append(h.input, json.RawMessage(item.Raw))
+		return nil
+	}
+	return h.stripped(item)
 }
 
 // longestID is what the API takes as call_id, in characters.

@@ -18,7 +18,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
-	answer, err := a.caller.List(ctx, a.caller.Base+a.quirks.Catalog, a.header(nil, "thinkd"), "models")
+	answer, err := a.caller.List(ctx, a.caller.Base+a.quirks.Catalog, a.header(nil, "thinkd", "user"), "models")
 	if err != nil {
 		return nil, err
 	}

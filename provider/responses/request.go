@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tidwall/gjson"
-
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/schema"
 )
 
 // call is a request in the vendor's words.
@@ -142,10 +141,11 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		b.CacheKey = session
 	}
 	a.system(req, &b, out)
-	for _, t := range req.Tools {
-		parameters, err := parameters(t.Schema)
-		if err != nil {
-			return nil, fmt.Errorf("tool %s: %w", t.Name, err)
+	offered, reduced := schema.Tools(req.Tools, schema.OpenAI(), req.Model.ID)
+	for _, t := range offered {
+		parameters := t.Schema
+		if len(parameters) == 0 {
+			parameters = schema.Empty
 		}
 		b.Tools = append(b.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: parameters})
 	}
@@ -154,18 +154,22 @@ func (a *API) build(req *provider.Request) (*call, error) {
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
 	b.withhold(req.Withheld(wireAPI))
+	out.notices = append(out.notices, reduced...)
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
 	if out.body, err = provider.Encode(b); err != nil {
 		return nil, err
 	}
-	out.header = a.header(h.list, session)
+	out.header = a.header(h.list, session, req.Initiator())
 	return out, nil
 }
 
 // system puts the system prompt where the host wants it.
 func (a *API) system(req *provider.Request, b *body, out *call) {
 	text := req.System
+	if provider.Blank(text) {
+		text = ""
+	}
 	if text == "" && a.quirks.Instructions != "" {
 		text = a.quirks.Instructions
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
@@ -178,28 +182,6 @@ func (a *API) system(req *provider.Request, b *body, out *call) {
 	default:
 		b.Instructions = text
 	}
-}
-
-// parameters is a schema as the API takes it: of an object, and with its properties even if there are none.
-func parameters(schema json.RawMessage) (json.RawMessage, error) {
-	root := gjson.ParseBytes(schema)
-	switch {
-	case len(schema) == 0:
-		return json.RawMessage(`{"type":"object","properties":{}}`), nil
-	case !gjson.ValidBytes(schema) || !root.IsObject():
-		return nil, fmt.Errorf("its schema is not a JSON object")
-	case root.Get("properties").Exists():
-		return schema, nil
-	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &members); err != nil {
-		return nil, err
-	}
-	members["properties"] = json.RawMessage("{}")
-	if members["type"] == nil {
-		members["type"] = json.RawMessage(`"object"`)
-	}
-	return provider.Encode(members)
 }
 
 // strip takes out what the model's row or the host refuses, and names it. The API has no top_k.
@@ -239,7 +221,7 @@ func conversation(req *provider.Request) string {
 	return "thinkd-" + hex.EncodeToString(hash.Sum(nil)[:12])
 }
 
-func (a *API) header(list []provider.Message, session string) http.Header {
+func (a *API) header(list []provider.Message, session, who string) http.Header {
 	h := http.Header{}
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", "text/event-stream")
@@ -262,24 +244,12 @@ func (a *API) header(list []provider.Message, session string) http.Header {
 		h.Set(a.quirks.SessionHeader, session)
 	}
 	if a.quirks.Initiator {
-		h.Set("X-Initiator", initiator(list))
+		h.Set("X-Initiator", who)
 		if slices.ContainsFunc(list, func(m provider.Message) bool { return pictured(m.Blocks) }) {
 			h.Set("Copilot-Vision-Request", "true")
 		}
 	}
 	return h
-}
-
-// initiator is `user` where a person spoke last and `agent` where a tool did: the former is what is billed.
-func initiator(messages []provider.Message) string {
-	if len(messages) == 0 {
-		return "user"
-	}
-	blocks := messages[len(messages)-1].Blocks
-	if slices.ContainsFunc(blocks, func(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }) {
-		return "user"
-	}
-	return "agent"
 }
 
 func pictured(blocks provider.Blocks) bool {

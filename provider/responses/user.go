@@ -38,16 +38,14 @@ type (
 // user writes tool results first, then what the user says.
 func (h *history) user(blocks provider.Blocks) error {
 	var said []part
-	for i, b := range blocks {
+	for i, b := range provider.Prompt(blocks) {
 		result, ok := b.(provider.ToolResult)
 		if !ok {
 			p, err := userPart(b)
 			if err != nil {
 				return fmt.Errorf("block %d: %w", i, err)
 			}
-			if p != (part{Type: "input_text"}) {
-				said = append(said, p)
-			}
+			said = append(said, p)
 			continue
 		}
 		if err := h.result(result); err != nil {
@@ -68,7 +66,7 @@ func (h *history) result(b provider.ToolResult) error {
 	}
 	var parts []part
 	var texts []string
-	for i, inner := range b.Blocks {
+	for i, inner := range provider.Told(b) {
 		p, err := userPart(inner)
 		if err != nil {
 			return fmt.Errorf("result %d: %w", i, err)

@@ -182,6 +182,9 @@ func (c *chatCall) readTools(f *fields) error {
 		case !toolName().MatchString(name) || c.tools[name] != nil:
 			return chatInvalid("%s: the name %q is wrong or comes twice", t.path, name)
 		}
+		if err := c.checkSchema(function.at("parameters"), name, schema); err != nil {
+			return err
+		}
 		c.tools[name] = schema
 		if schema == nil {
 			c.tools[name] = map[string]any{}
@@ -363,6 +366,11 @@ func (c *chatCall) readCalls(t *chatTurn, f *fields) error {
 			return chatInvalid("Tool call id was %s but must be a-z, A-Z, 0-9, with a length of 9.", id)
 		case id == "":
 			return chatInvalid("%s.id: it is empty", o.path)
+		case c.host.short && len(id) > 40:
+			return chatInvalid("Invalid '%s.id': string too long. Expected a string with maximum length 40, but got a string with length %d instead.", o.path, len(id))
+		}
+		if err := historyName(o.at("function.name"), name); err != nil {
+			return chatInvalid("%s", err)
 		}
 		if parsed, err := decode([]byte(arguments)); c.host.parsed {
 			if _, ok := parsed.(map[string]any); err != nil || !ok {
@@ -381,6 +389,9 @@ func (c *chatCall) checkTurns() error {
 	for i, t := range c.turns {
 		if t.role != "tool" && len(open) > 0 {
 			return unansweredCalls(open)
+		}
+		if err := c.checkRoles(i); err != nil {
+			return err
 		}
 		switch t.role {
 		case "tool":
@@ -412,6 +423,49 @@ func (c *chatCall) checkTurns() error {
 	}
 	if len(open) > 0 {
 		return unansweredCalls(open)
+	}
+	return nil
+}
+
+// checkRoles judges a message by what its model's template takes after the ones before. A call and its results do not
+// count there. [templates of Gemma, Ministral and Mistral; mistral-common]
+func (c *chatCall) checkRoles(i int) error {
+	t := c.turns[i]
+	if t.text == "" && len(t.parts) == 0 && c.host.filled && (t.role != "assistant" || len(t.calls) == 0) {
+		return chatInvalid("An empty message was provided. Every message needs at least one non-empty content element.")
+	}
+	if i == 0 || !c.host.turns {
+		return nil
+	}
+	before := c.turns[i-1]
+	switch {
+	case t.role == "user" && before.role == "tool" && c.host.errors == "mistral":
+		return &chatError{http.StatusBadRequest, "invalid_request_message_order", "3230", "Unexpected role 'user' after role 'tool'"}
+	case t.role == "user" && (before.role == "tool" || before.role == "user"),
+		t.role == "assistant" && before.role == "assistant":
+		return chatInvalid("After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.")
+	}
+	return nil
+}
+
+// checkSchema judges a tool's schema by what the host, or the one behind it, takes.
+func (c *chatCall) checkSchema(path, tool string, schema map[string]any) error {
+	if c.host.name == "gemini" || strings.Contains(c.model.id, "gemini") {
+		if len(schema) == 0 {
+			return nil
+		}
+		return geminiSchema(path, schema)
+	}
+	if c.host.name == "minimax" && len(schema) == 0 {
+		return chatInvalid("invalid params, function parameters is empty (2013)")
+	}
+	if err := openAISchema(tool, schema); err != nil {
+		return &chatError{http.StatusBadRequest, "invalid_request_error", "invalid_function_parameters", err.Error()}
+	}
+	if c.host.name == "kimi" {
+		if err := kimiSchema("", schema); err != nil {
+			return chatInvalid("%s", err)
+		}
 	}
 	return nil
 }

@@ -19,6 +19,9 @@ type chatHost struct {
 	members   []string                           // of assistant messages, beside role, content and tool_calls
 	closed    bool                               // any other member of a message is refused
 	ids9      bool                               // ids of calls are nine letters or digits
+	short     bool                               // ids of calls have at most 40 characters
+	turns     bool                               // users and the assistant take turns, or the model's template fails
+	filled    bool                               // a message without any text is refused
 	blind     bool                               // images are refused
 	parsed    bool                               // arguments of calls are read as JSON
 	echo      string                             // a member that every turn with calls needs while thinking
@@ -74,7 +77,7 @@ var (
 
 // chatHosts is the table. Never written.
 var chatHosts = []chatHost{
-	{name: "openai", think: thinkOpenAI, strict: true, known: []string{"store", "verbosity", "parallel_tool_calls", "metadata", "service_tier"}, developer: true, files: true, closed: true,
+	{name: "openai", short: true, think: thinkOpenAI, strict: true, known: []string{"store", "verbosity", "parallel_tool_calls", "metadata", "service_tier"}, developer: true, files: true, closed: true,
 		usage: "trailing", count: "details", models: []chatModel{
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gpt-5", efforts: []string{"minimal", "low", "medium", "high"}, effort: "medium", hidden: true},
@@ -179,7 +182,7 @@ var chatHosts = []chatHost{
 			{id: "MiniMax-M3.1-Flash", efforts: words5, effort: "max", form: "effort"},
 			{id: "minimax", imitates: "MiniMax-M3", note: "on or off; between tags unless it is asked to split"},
 		}},
-	{name: "xai", errors: "xai", think: thinkXAI, known: []string{"parallel_tool_calls", "search_parameters"}, members: []string{"reasoning_content"},
+	{name: "xai", filled: true, errors: "xai", think: thinkXAI, known: []string{"parallel_tool_calls", "search_parameters"}, members: []string{"reasoning_content"},
 		field: "reasoning_content", usage: "trailing", always: true, count: "details", outside: true, models: []chatModel{
 			{id: "grok-4.3", efforts: words3, effort: "low", off: true},
 			{id: "grok-4.5", efforts: words3, effort: "high"},
@@ -198,7 +201,7 @@ var chatHosts = []chatHost{
 			{id: "llama-3.1-8b-instant", dumb: true},
 			{id: "qwen/sim", imitates: "qwen/qwen3-32b", note: "between tags unless it is asked to parse"},
 		}},
-	{name: "mistral", errors: "mistral", think: thinkMistral, known: []string{"safe_prompt", "random_seed", "prompt_mode", "parallel_tool_calls"}, strict: true, members: []string{"prefix"}, closed: true, ids9: true,
+	{name: "mistral", turns: true, errors: "mistral", think: thinkMistral, known: []string{"safe_prompt", "random_seed", "prompt_mode", "parallel_tool_calls"}, strict: true, members: []string{"prefix"}, closed: true, ids9: true,
 		array: true, usage: "finish", always: true, whole: true, models: []chatModel{
 			{id: "mistral-medium-3-5", efforts: []string{"high"}, effort: "high", off: true, silent: true},
 			{id: "mistral-small-2603", efforts: []string{"high"}, effort: "high", off: true, silent: true},
@@ -210,7 +213,7 @@ var chatHosts = []chatHost{
 			{id: "codestral-latest", dumb: true},
 			{id: "mistral", imitates: "mistral-medium-3-5", note: "content is an array, ids have nine characters"},
 		}},
-	{name: "copilot", think: thinkCopilot, known: []string{"thinking_budget", "n", "intent", "parallel_tool_calls"}, members: []string{"reasoning_text", "reasoning_opaque"},
+	{name: "copilot", short: true, think: thinkCopilot, known: []string{"thinking_budget", "n", "intent", "parallel_tool_calls"}, members: []string{"reasoning_text", "reasoning_opaque"},
 		headers: []string{"Editor-Version"}, field: "reasoning_text", opaque: true, usage: "trailing", always: true, count: "flat", outside: true, noDone: true, models: []chatModel{
 			{id: "gemini-3.5-flash", efforts: []string{"minimal", "low", "medium", "high"}, effort: "high", budget: 24_000},
 			{id: "gemini-3.1-pro-preview", efforts: words3, effort: "high", budget: 32_000},
@@ -234,7 +237,7 @@ var chatHosts = []chatHost{
 			{id: "gemini-2.5-flash", efforts: []string{"minimal", "low", "medium", "high"}, effort: "high", off: true},
 			{id: "gemini", imitates: "gemini-3.8-flash", note: "signs the first call of a step"},
 		}},
-	{name: "ollama-v1", local: true, think: thinkOllamaV1, known: []string{"format"}, members: []string{"reasoning"},
+	{name: "ollama-v1", turns: true, local: true, think: thinkOllamaV1, known: []string{"format"}, members: []string{"reasoning"},
 		field: "reasoning", filler: "empty", usage: "trailing", whole: true, swallows: true, models: []chatModel{
 			{id: "qwen3.5:9b", effort: "on", off: true},
 			{id: "gpt-oss:20b", efforts: words3, effort: "medium", form: "deaf"},
@@ -242,28 +245,28 @@ var chatHosts = []chatHost{
 			{id: "ollama", imitates: "qwen3.5:9b", note: "swallows errors in mid-stream"},
 			{id: "ollama-deaf", imitates: "gpt-oss:20b", note: "accepts an off and thinks all the same"},
 		}},
-	{name: "vllm", local: true, errors: "vllm", think: thinkVLLM, known: []string{"top_k", "chat_template_kwargs", "parallel_tool_calls"}, members: []string{"reasoning", "reasoning_content"}, parsed: true,
+	{name: "vllm", turns: true, local: true, errors: "vllm", think: thinkVLLM, known: []string{"top_k", "chat_template_kwargs", "parallel_tool_calls"}, members: []string{"reasoning", "reasoning_content"}, parsed: true,
 		field: "reasoning", usage: "trailing", models: []chatModel{
 			{id: "Qwen/Qwen3.6-27B", effort: "on", off: true},
 			{id: "deepseek-ai/DeepSeek-V4", efforts: wordsHM, effort: "high", off: true},
 			{id: "vllm", imitates: "Qwen/Qwen3.6-27B", note: "switched by its template"},
 		}},
-	{name: "sglang", local: true, errors: "flat", think: thinkSGLang, known: []string{"top_k"}, members: []string{"reasoning_content"}, parsed: true,
+	{name: "sglang", turns: true, local: true, errors: "flat", think: thinkSGLang, known: []string{"top_k"}, members: []string{"reasoning_content"}, parsed: true,
 		field: "reasoning_content", usage: "trailing", count: "flat", models: []chatModel{
 			{id: "default", efforts: words6, effort: "high", off: true},
 			{id: "sglang", imitates: "default", note: "counts thinking at the top of the usage"},
 		}},
-	{name: "llamacpp", local: true, errors: "llamacpp", think: thinkLlamaCPP, known: []string{"top_k", "cache_prompt"}, members: []string{"reasoning_content"}, parsed: true,
+	{name: "llamacpp", turns: true, local: true, errors: "llamacpp", think: thinkLlamaCPP, known: []string{"top_k", "cache_prompt"}, members: []string{"reasoning_content"}, parsed: true,
 		field: "reasoning_content", usage: "trailing", tags: [2]string{"<think>", "</think>"}, comment: ":\n\n", models: []chatModel{
 			{id: "qwen3.gguf", effort: "on", off: true},
 			{id: "llamacpp", imitates: "qwen3.gguf", note: "takes booleans for switches"},
 		}},
-	{name: "lmstudio", local: true, think: thinkLMStudio, known: []string{"top_k"}, members: []string{"reasoning", "reasoning_content"},
+	{name: "lmstudio", turns: true, local: true, think: thinkLMStudio, known: []string{"top_k"}, members: []string{"reasoning", "reasoning_content"},
 		usage: "trailing", tags: [2]string{"<think>", "</think>"}, models: []chatModel{
 			{id: "qwen/qwen3.6-27b", efforts: words3x, effort: "medium", form: "deaf"},
 			{id: "lmstudio", imitates: "qwen/qwen3.6-27b", note: "thinking between tags; accepts an off and thinks all the same"},
 		}},
-	{name: "generic", local: true, think: thinkGeneric, known: []string{"top_k"}, members: []string{"reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "cot_summary", "reasoning_details", "reasoning_opaque"},
+	{name: "generic", turns: true, local: true, think: thinkGeneric, known: []string{"top_k"}, members: []string{"reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "cot_summary", "reasoning_details", "reasoning_opaque"},
 		field: "reasoning_content", usage: "trailing", count: "details", noDone: true, models: []chatModel{
 			{id: "generic", efforts: words6, effort: "medium", off: true, note: "a host that nobody knows", imitates: "a model"},
 		}},

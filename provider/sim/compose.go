@@ -57,8 +57,14 @@ func (a *Answer) compose(q ask) []Part {
 			more = append(more, Part{Kind: Call, Name: a.Tool, Input: fmt.Appendf(nil, `%s,"round":%d,"part":%d}`, about, q.rounds+1, part)})
 		}
 	}
+	if call != nil && a.CallID != "" {
+		call.ID = a.CallID
+	}
 	if call != nil {
 		note := "I will ask " + call.Name + " about " + w.topic() + "."
+		if a.Says != "" {
+			note = a.Says
+		}
 		switch {
 		case !q.inside:
 			parts = append(parts, Part{Kind: Text, Text: note})
@@ -66,6 +72,9 @@ func (a *Answer) compose(q ask) []Part {
 			parts = append(parts, Part{Kind: Thinking, Text: note, Note: true})
 		}
 		return append(append(parts, *call), more...)
+	}
+	if a.Says != "" {
+		return append(parts, Part{Kind: Text, Text: a.Says})
 	}
 	if n := pick(a.Text, 160); n > 0 {
 		parts = append(parts, Part{Kind: Text, Text: w.answer(q.prompt, n)})

@@ -3,8 +3,10 @@ package sim
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // geminiCall is a request to generate: read, checked, and reduced to what the answer needs.
@@ -200,8 +202,8 @@ func (c *geminiCall) readGeminiTools(list []any, choice any) error {
 		for j, v := range functions {
 			f := objectAt(fmt.Sprintf("tools[%d].function_declarations[%d]", i, j), v)
 			name := f.text("name", true)
-			if f.err == nil && !toolName().MatchString(name) {
-				f.fail("name", "Invalid function name. Must start with a letter or an underscore.")
+			if f.err == nil {
+				f.err = geminiName(f.at("name"), name)
 			}
 			if f.err == nil && c.tools[name] != nil {
 				return invalid("Duplicate function declaration found: %s", name)
@@ -220,6 +222,11 @@ func (c *geminiCall) readGeminiTools(list []any, choice any) error {
 			if schema == nil {
 				schema = map[string]any{}
 				maps.Copy(schema, open)
+			}
+			if len(schema) > 0 {
+				if err := geminiSchema(f.at("parameters"), schema); err != nil {
+					return err
+				}
 			}
 			c.tools[name] = schema
 			c.context = c.context.with([]byte("tool"), canonical(nil, v))
@@ -252,6 +259,16 @@ func (c *geminiCall) readGeminiTools(list []any, choice any) error {
 		}
 	}
 	return nil
+}
+
+var geminiNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`) })
+
+// geminiName judges the name of a function, declared or called.
+func geminiName(path, name string) error {
+	if geminiNames().MatchString(name) {
+		return nil
+	}
+	return invalid("The GenerateContentRequest proto is invalid:\n  * %s: [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.", path)
 }
 
 // geminiData are the members of which a part has one.
@@ -323,7 +340,9 @@ func (f *fields) checkPart(role string) error {
 	case "functionCall":
 		inner := objectAt(f.at(data), f.m[data])
 		inner.text("id", false)
-		inner.text("name", true)
+		if name := inner.text("name", true); inner.err == nil {
+			inner.err = geminiName(inner.at("name"), name)
+		}
 		if v := inner.take("args"); v != nil {
 			if _, ok := v.(map[string]any); !ok {
 				inner.fail("args", "Input should be an object")

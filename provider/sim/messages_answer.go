@@ -222,7 +222,7 @@ func (r *messagesReply) sign(s sealer) {
 		if b.Kind != Thinking && b.Kind != Redacted {
 			run = 0
 			m, ok := r.content(b).(map[string]any)
-			if ok && m["type"] != "thinking" && m["type"] != "redacted_thinking" { // a script may send those raw, too
+			if ok && !saysNothing(m) && m["type"] != "thinking" && m["type"] != "redacted_thinking" { // a script may send those raw, too
 				context = context.with([]byte("assistant"), canonicalBlock(m))
 			}
 			continue

@@ -220,8 +220,11 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 		f.take("caller")
 	case "tool_result":
 		f.text("tool_use_id", true)
-		f.flag("is_error")
+		failed := f.flag("is_error")
 		f.checkResult(f.take("content"))
+		if failed && f.err == nil {
+			f.checkFailure()
+		}
 	case "image", "document":
 		source := objectAt(f.at("source"), f.need("source"))
 		if source.text("type", true); f.err == nil {
@@ -247,6 +250,20 @@ func (f *fields) checkText() {
 		f.err = invalid("%s: text content blocks must be non-empty", f.path)
 	case strings.TrimSpace(text) == "":
 		f.err = invalid("%s: text content blocks must contain non-whitespace text", f.path)
+	}
+}
+
+// checkFailure checks the result of a tool that failed. [report: claude-code]
+func (f *fields) checkFailure() {
+	list, _ := f.m["content"].([]any)
+	for _, e := range list {
+		if b, _ := e.(map[string]any); b["type"] != "text" {
+			f.err = invalid("%s: all content must be type `text` if `is_error` is true", f.path)
+			return
+		}
+	}
+	if text, _ := f.m["content"].(string); text == "" && len(list) == 0 {
+		f.err = invalid("%s: content cannot be empty if `is_error` is true", f.path)
 	}
 }
 

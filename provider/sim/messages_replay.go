@@ -1,5 +1,7 @@
 package sim
 
+import "strings"
+
 // chain is the thinking blocks of a conversation, in order, each as its seal tells it. A writer sees only those that
 // its model reads, and each writer's view is kept up to date with every block that is added.
 type chain struct {
@@ -143,12 +145,21 @@ func (c *messagesCall) replay(s sealer) error {
 // see adds what is not thinking to the context. The block's own place among messages does not count, only its order:
 // the API joins messages of a role, and a message may lose its last block of thinking.
 func (c *messagesCall) see(role string, b messagesBlock) {
-	c.context = c.context.with([]byte(role), canonicalBlock(b.m))
+	if !saysNothing(b.m) {
+		c.context = c.context.with([]byte(role), canonicalBlock(b.m))
+	}
 	if text, ok := b.m["text"].(string); ok && b.kind == "text" {
 		c.tokens += tokens(text)
 	} else {
 		c.tokens += tokens(string(canonical(nil, b.m)))
 	}
+}
+
+// saysNothing reports whether a block is text of spaces alone. The vendor's models write such blocks and it takes none
+// back, so they cannot count for the binding.
+func saysNothing(m map[string]any) bool {
+	text, ok := m["text"].(string)
+	return ok && m["type"] == "text" && strings.TrimSpace(text) == ""
 }
 
 // canonicalBlock is what of a block counts for the binding: cache marks do not, wherever they stand, and a string

@@ -80,6 +80,9 @@ func (c *messagesCall) readTool(path string, v any) error {
 		if schema, ok = f.need("input_schema").(map[string]any); f.err == nil && (!ok || schema["type"] != "object") {
 			f.fail("input_schema.type", "Input should be 'object'")
 		}
+		if f.err == nil {
+			f.err = anthropicSchema(f.path, schema)
+		}
 		f.text("description", false)
 		for _, known := range []string{"strict", "defer_loading", "eager_input_streaming", "input_examples", "allowed_callers"} {
 			f.take(known)

@@ -87,6 +87,9 @@ func (c *ollamaCall) read(body []byte) error {
 		if t.Function.Name == "" {
 			return ollamaInvalid("tools: a function needs a name")
 		}
+		if properties, ok := t.Function.Parameters["properties"].([]any); ok {
+			return ollamaInvalid("json: cannot unmarshal array into Go struct field .tools.function.parameters.properties of type map[string]api.ToolProperty (%v)", properties)
+		}
 		c.tools[t.Function.Name] = t.Function.Parameters
 	}
 	list, err := c.window(&r)
@@ -181,8 +184,8 @@ func (c *ollamaCall) readChat(list []ollamaMessage) error {
 		case len(m.Calls) > 0:
 			c.ask.rounds++
 			for _, call := range m.Calls {
-				if call.Function.Name == "" {
-					return ollamaInvalid("messages %d: a call without a name", i)
+				if name := call.Function.Name; !toolName().MatchString(name) { // a parser of the model's own form could not tell it from the rest
+					return ollamaInvalid("messages %d: a call of %q, which is no name of a tool", i, name)
 				}
 			}
 		}

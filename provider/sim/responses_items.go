@@ -165,6 +165,11 @@ func (c *responsesCall) readItem(path string, v any) (responsesItem, error) {
 	if err := f.done(); err != nil {
 		return item, err
 	}
+	if item.called() {
+		if err := historyName(path+".name", item.text("name")); err != nil {
+			return item, unfit(path+".name", "invalid_value", "%s", err)
+		}
+	}
 	if id := item.text("call_id"); (item.called() || item.answers()) && (id == "" || len(id) > 64) {
 		return item, unfit(path+".call_id", "string_above_max_length", "Invalid '%s.call_id': string too long or empty. Expected a string with length 1 to 64, but got a string with length %d instead.", path, len(id))
 	}

@@ -271,6 +271,9 @@ func (c *responsesCall) readTools(f *fields) error {
 		case strict && schema["additionalProperties"] != false:
 			return unfit(path+".parameters", "invalid_function_parameters", "Invalid schema for function '%s': In context=(), 'additionalProperties' is required to be supplied and to be false.", name)
 		}
+		if err := openAISchema(name, schema); err != nil {
+			return unfit(path+".parameters", "invalid_function_parameters", "%s", err)
+		}
 		c.tools[name] = schema
 		c.tokens += tokens(string(canonical(nil, t.m)))
 	}

@@ -19,6 +19,8 @@ type Answer struct {
 	Tool     string // call this tool first, whether it was offered or not
 	Rounds   int    // so many times, one after the other; 0: once
 	Calls    int    // so many calls in each round, each with the number of its part; 0: one, without a number
+	CallID   string // of the first call in each round; empty: made from the request
+	Says     string // all that is said beside thinking and calls; empty: composed
 
 	Stop     string  // the vendor's stop reason; empty: the natural one
 	Category string  // of a refusal

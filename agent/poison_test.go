@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+// poison is what a model says, or a tool returns, that vendors refuse to see in a history.
+type poison struct {
+	name    string
+	answer  func(placed) []sim.Part
+	results provider.Blocks // of its calls
+	failed  bool
+	cut     bool // the user speaks before the model answers the results
+	twice   bool // the user speaks twice
+}
+
+func partOf(id, name string) sim.Part {
+	return sim.Part{Kind: sim.Call, ID: id, Name: name, Input: json.RawMessage(`{"path":"a"}`)}
+}
+
+func says(parts ...sim.Part) func(placed) []sim.Part {
+	return func(placed) []sim.Part { return parts }
+}
+
+var poisons = []poison{
+	{name: "spaces before a call", answer: says(sim.Part{Kind: sim.Text, Text: "\n\n"}, partOf("", "read")), results: provider.Blocks{provider.Text{Text: "A"}}},
+	{name: "spaces and nothing else", answer: says(sim.Part{Kind: sim.Text, Text: " \n"})},
+	{name: "control tokens in a name", answer: says(partOf("", "read_file<|channel|>commentary")), results: provider.Blocks{provider.Text{Text: "none"}}, failed: true},
+	{name: "a name space", answer: says(partOf("", "functions.read")), results: provider.Blocks{provider.Text{Text: "none"}}, failed: true},
+	{name: "spaces in a name", answer: says(partOf("", "read the file!")), results: provider.Blocks{provider.Text{Text: "none"}}, failed: true},
+	{name: "a long name", answer: says(partOf("", strings.Repeat("read", 50))), results: provider.Blocks{provider.Text{Text: "none"}}, failed: true},
+	{name: "a digit in front", answer: says(partOf("", "1st")), results: provider.Blocks{provider.Text{Text: "none"}}, failed: true},
+	{name: "a long id", answer: func(p placed) []sim.Part {
+		id := "call_" + strings.Repeat("0123456789", 5)
+		if p.row.Dialect == "mistral" {
+			id = "" // it makes its own
+		}
+		return []sim.Part{partOf(id, "read")}
+	}, results: provider.Blocks{provider.Text{Text: "A"}}},
+	{name: "an id twice", answer: func(p placed) []sim.Part {
+		id := "functions.read:0"
+		switch {
+		case p.row.Dialect == "mistral":
+			id = "abcdefghi"
+		case p.row.API == "messages":
+			id = "toolu_1"
+		}
+		return []sim.Part{partOf(id, "read"), partOf(id, "read")}
+	}, results: provider.Blocks{provider.Text{Text: "A"}}},
+	{name: "a failure without a word", answer: says(partOf("", "read")), failed: true},
+	{name: "a failure of spaces", answer: says(partOf("", "read")), results: provider.Blocks{provider.Text{Text: "\n"}}, failed: true},
+	{name: "a result of nothing", answer: says(partOf("", "read"))},
+	{name: "a failure with an image", answer: says(partOf("", "read")), results: provider.Blocks{picture}, failed: true},
+	{name: "an image, and the user speaks", answer: says(partOf("", "read")), results: provider.Blocks{picture}, cut: true},
+	{name: "the user speaks after a tool", answer: says(partOf("", "read")), results: provider.Blocks{provider.Text{Text: "A"}}, cut: true},
+	{name: "the user speaks twice", answer: says(answered), twice: true},
+}
+
+// TestPoisonedHistories has each seat say what vendors refuse, and asks it and a seat of each API again: nothing is refused,
+// and what was sent once is sent again byte for byte.
+func TestPoisonedHistories(t *testing.T) {
+	catalog := registry.Default()
+	others := []seat{{model: "claude", level: provider.High}, {model: "claude-budget", level: provider.Medium}, {model: "gpt", level: provider.High},
+		{model: "openai/gpt-5.5", level: provider.Low, api: "chat", dialect: "openai"}, {model: "mistral", level: provider.High},
+		{model: "llamacpp", level: provider.On}, {model: "gemini", level: provider.High}, {model: "ollama", level: provider.On}}
+	for n, s := range seats {
+		t.Run(s.String(), func(t *testing.T) {
+			t.Parallel()
+			p := s.place(t, catalog)
+			for i, poison := range poisons {
+				r, end := on(nil)
+				if err := r.take(t, p, poison); err != nil {
+					t.Errorf("%s: %v", poison.name, err)
+				}
+				for range 2 { // each poison comes to each of them
+					n++
+					there := others[(n+i)%len(others)].place(t, catalog)
+					if err := r.ask(t, there); err != nil {
+						t.Errorf("%s, and then %s: %v", poison.name, there, err)
+					}
+				}
+				if err := end(); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
+// take leads a seat through a poisoned turn, and asks it twice more.
+func (r *ride) take(t *testing.T, p placed, poison poison) error {
+	turn := r.prompt(p, provider.Text{Text: "One"})
+	if poison.twice {
+		r.prompt(p, provider.Text{Text: "One more"})
+		turn = r.view.Turns[len(r.view.Turns)-1]
+	}
+	m, err := r.call(t.Context(), p, turn, poison.answer(p)...)
+	if err != nil {
+		return fmt.Errorf("at first: %w", err)
+	}
+	if calls := m.Calls(); len(calls) > 0 {
+		result := r.message(provider.User)
+		result.Answers = m.ID
+		for i, c := range calls {
+			result.Parts = append(result.Parts, session.Part{Number: i, Block: provider.ToolResult{CallID: c.ID, Blocks: poison.results, Failed: poison.failed}})
+		}
+		turn.Messages = append(turn.Messages, result)
+		if !poison.cut {
+			if _, err := r.call(t.Context(), p, turn, answered); err != nil {
+				return fmt.Errorf("after the results: %w", err)
+			}
+		}
+	}
+	for range 2 {
+		if err := r.ask(t, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask says something plain to a seat, and holds what is sent against what was sent before.
+func (r *ride) ask(t *testing.T, p placed) error {
+	before := r.bodies(p)
+	turn := r.prompt(p, provider.Text{Text: "And?"})
+	if _, err := r.call(t.Context(), p, turn, answered); err != nil {
+		return fmt.Errorf("asked again: %w", err)
+	}
+	after := r.bodies(p)
+	if len(before) == 0 || len(after) == 0 {
+		return nil
+	}
+	last, now := before[len(before)-1], after[len(after)-1]
+	for i, m := range last[:len(last)-1] {
+		if i >= len(now) || !bytes.Equal(m, now[i]) {
+			return fmt.Errorf("message %d was\n%s\nand is now\n%s", i, m, now[min(i, len(now)-1)])
+		}
+	}
+	return nil
+}
+
+// bodies is the messages of each request to a seat's model by its API.
+func (r *ride) bodies(p placed) (all [][]json.RawMessage) {
+	member := map[string]string{"responses": "input", "gemini": "contents"}[p.row.API]
+	if member == "" {
+		member = "messages"
+	}
+	for _, req := range r.server.Requests() {
+		body := gjson.ParseBytes(req.Body)
+		if model := body.Get("model").Str; model != p.row.ID && (model != "" || !strings.Contains(req.Path, p.row.ID+":")) {
+			continue
+		}
+		var list []json.RawMessage
+		for _, m := range body.Get(member).Array() { // marks of the cache move, and count for nothing
+			list = append(list, bytes.ReplaceAll([]byte(m.Raw), []byte(`,"cache_control":{"type":"ephemeral"}`), nil))
+		}
+		if list != nil {
+			all = append(all, list)
+		}
+	}
+	return all
+}
