@@ -23,6 +23,9 @@ type Provider struct {
 
 	Rows []Row
 
+	// NumCtx is the window that an Ollama is asked for, in tokens, where a row does not say; 0: as OllamaWindow.
+	NumCtx int
+
 	// What the provider's host told when it was last asked, and what a database of others said: rows whose members are
 	// zero where nobody told. The first corrects the vendor's rows and adds to them, the second adds and fills in;
 	// nothing takes a row away.
@@ -111,13 +114,14 @@ type stock struct {
 	stated   map[string]Row            // of the configuration
 	base     map[string]provider.Model // without the configuration; aliases included
 	byID     map[string]provider.Model // with it
+	numCtx   int                       // of the configuration
 	live     func() []provider.Model   // nil: the server cannot be asked
 	skipped  []error                   // why rows of listings were left out
 	wrong    error                     // a row of the configuration is; nil: none
 }
 
 func newStock(p Provider, v vendorRows) *stock {
-	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, live: p.Live}
+	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live}
 	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
 	for _, row := range v.rows() {
 		m := row.Model
@@ -237,6 +241,18 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 	m := provider.Model{Provider: providerID, ID: name, Name: name, API: s.spoken.api, Dialect: s.spoken.dialect, Source: provider.FromNobody}
 	if row, ok := s.stated[name]; ok { // it waits for a server that is not there
 		m.NumCtx = row.NumCtx
+	}
+	return s.loaded(m)
+}
+
+// loaded is a row with the window that its server loads the model with, where that is asked for: what was trained for more
+// is cut at it.
+func (s *stock) loaded(m provider.Model) provider.Model {
+	if m.API != "ollama" {
+		return m
+	}
+	if window := provider.OllamaWindow(m, s.numCtx); window > 0 {
+		m.Window, m.NumCtx = window, window
 	}
 	return m
 }

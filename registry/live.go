@@ -37,17 +37,20 @@ func (s *stock) row(name string) (provider.Model, bool) {
 		rows := s.live()
 		if i := slices.IndexFunc(rows, func(m provider.Model) bool { return m.ID == name }); i >= 0 {
 			if m, ok := s.now(rows[i]); ok {
-				return m, true
+				return s.loaded(m), true
 			}
 		}
 	}
 	m, ok := s.byID[name]
-	return m, ok
+	return s.loaded(m), ok
 }
 
 // models is all rows: those that are known without the server, then those that only it tells of.
 func (s *stock) models() []provider.Model {
 	list := slices.Clone(s.rows)
+	for i, m := range list {
+		list[i] = s.loaded(m)
+	}
 	if s.live == nil {
 		return list
 	}
@@ -56,6 +59,7 @@ func (s *stock) models() []provider.Model {
 		if !ok {
 			continue
 		}
+		m = s.loaded(m)
 		if i := s.find(m.ID); i >= 0 {
 			list[i] = m
 		} else if _, alias := s.byID[m.ID]; !alias {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -144,6 +145,16 @@ func ollamaAddress(host string) string {
 		name = "127.0.0.1"
 	}
 	return strings.TrimRight(scheme+"://"+net.JoinHostPort(name, port)+"/"+path, "/")
+}
+
+// ollamaContext is the window that OLLAMA_CONTEXT_LENGTH names, with which a server loads its models; 0: none. What is no
+// number is ignored, as the server does (docs: context-length).
+func ollamaContext(getenv func(string) string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(getenv("OLLAMA_CONTEXT_LENGTH")))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
 }
 
 // azureAddress is what AZURE_OPENAI_ENDPOINT says as a base URL: the vendor's own clients take a resource's address, to

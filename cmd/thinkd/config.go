@@ -194,7 +194,7 @@ func (c config) catalogOf(has func(id string) []provider.Model, kept keptListing
 	var list []registry.Provider
 	for _, p := range c.Providers {
 		vendor, _ := registry.VendorNamed(p.Vendor) // one that the catalog does not know has no rows there
-		r := registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows}
+		r := registry.Provider{ID: p.ID, Vendor: vendor.ID, API: p.API, Dialect: p.Dialect, Rows: p.Rows, NumCtx: p.NumCtx}
 		if p.tells() {
 			r.Live = func() []provider.Model {
 				if has == nil {
@@ -255,6 +255,9 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 	}
 	if p.NumCtx, err = src.numCtx(key, f.NumCtx, p.API); err != nil {
 		return providerConfig{}, err
+	}
+	if p.NumCtx == 0 && p.API == "ollama" {
+		p.NumCtx = ollamaContext(getenv)
 	}
 	if p.Context, err = src.managed(key+".context_management", f.Context, p.API); err != nil {
 		return providerConfig{}, err

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -192,6 +194,36 @@ func TestOllamaAddress(t *testing.T) {
 	} {
 		if got := ollamaAddress(host); got != want {
 			t.Errorf("%q: %q, want %q", host, got, want)
+		}
+	}
+}
+
+// TestOllamaContext: a window that is named nowhere else is the one of OLLAMA_CONTEXT_LENGTH, for what is sent and for what
+// the catalog says.
+func TestOllamaContext(t *testing.T) {
+	for _, test := range []struct {
+		env, file string
+		want      int
+	}{
+		{"", "", 65_536},
+		{"OLLAMA_CONTEXT_LENGTH=16384", "", 16_384},
+		{"OLLAMA_CONTEXT_LENGTH=16384", "[providers.ollama]\nnum_ctx = 8192\n", 8_192},
+		{"OLLAMA_CONTEXT_LENGTH=much", "", 65_536},
+	} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(test.file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := loadConfig(path, environment(test.env))
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog, err := c.catalog(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := catalog.Model("ollama", "any").Window; got != test.want {
+			t.Errorf("%q, %q: %d, want %d", test.env, test.file, got, test.want)
 		}
 	}
 }

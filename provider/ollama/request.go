@@ -9,12 +9,8 @@ import (
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
-// Limits in tokens, where nobody names one. An agent needs a window of 64k at least; without a limit on its output a
-// model may think until the window is full (docs: context-length, faq).
-const (
-	window      = 65_536
-	outputLimit = 32_768
-)
+// outputLimit is in tokens, where nobody names one: without it a model may think until the window is full (docs: faq).
+const outputLimit = 32_768
 
 // call is a request in the vendor's words.
 type call struct {
@@ -99,7 +95,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out := &call{model: req.Model.ID, off: t == false}
 	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
-		Options: options{a.window(req.Model), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
+		Options: options{provider.OllamaWindow(req.Model, a.context), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
 	offered, reduced := schema.Tools(req.Tools, schema.OpenAI(), req.Model.ID)
 	for _, t := range offered {
 		parameters := t.Schema
@@ -123,26 +119,6 @@ func (a *API) build(req *provider.Request) (*call, error) {
 
 func (c *call) override(text string) {
 	c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeOverride, Text: text})
-}
-
-// window is the same for all calls to a model. Models of the cloud always have all of theirs.
-func (a *API) window(row provider.Model) int {
-	switch {
-	case cloud(row.ID):
-		return 0
-	case row.NumCtx > 0:
-		return row.NumCtx
-	case a.context > 0:
-		return a.context
-	case row.Window > 0:
-		return min(row.Window, window)
-	}
-	return window
-}
-
-// cloud reports whether a local server passes a model's calls on (docs: cloud).
-func cloud(model string) bool {
-	return strings.HasSuffix(model, ":cloud") || strings.HasSuffix(model, "-cloud")
 }
 
 func predict(req *provider.Request) int {
