@@ -316,7 +316,14 @@ func references(ctx context.Context, store Store) (map[string]bool, error) {
 			if s.Status == Damaged {
 				return nil, fmt.Errorf("session %s: %w", s.ID, ErrDamaged)
 			}
-			for _, span := range s.Shared {
+			whole, err := store.Get(ctx, s.ID)
+			if errors.Is(err, ErrNotFound) { // deleted meanwhile
+				continue
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, span := range whole.Shared {
 				if err := take(span.Session); err != nil {
 					return nil, err
 				}

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -14,6 +13,8 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/agent/tool"
 )
 
 // Bolt is a Store in one file, thinkd.db in the data directory. One process has it at a time.
@@ -22,8 +23,8 @@ import (
 // fails leaves open whether it is on disk, so nothing is acknowledged until the file has been closed, opened and read
 // again. A full disk makes the store read-only until there is room; a disk that fails twice, for good.
 //
-// The file: bucket meta has the format and the store's id. sessions has a record per id; index has a key of time of
-// change and id for each; open has the running turn of each session that has one; made has what stamped requests made; forks has who shares whose log, and the records of sessions that are there for that alone.
+// The file: bucket meta has the format and the store's id. sessions has a record per id, except
+// what never changes of it, which is in fixed; index has the number of its last change and its id for each; open has the running turn of each session that has one; made has what stamped requests made; forks has who shares whose log, and the records of sessions that are there for that alone.
 // log has a bucket per session with an entry per position. growth has a bucket per session with what was checkpointed,
 // a piece per key of message, block and offset. Each value begins with a checksum of itself and its key, so that no changed bit is taken for what was said.
 type Bolt struct {
@@ -61,6 +62,9 @@ type BoltOptions struct {
 	// takes writes again. The writer calls it and waits: it must be quick and must not call the store.
 	OnState func(readOnly bool, why error)
 
+	// Upgraded hears that the file had an older format, and under which name it is kept. OpenBolt calls it before it returns.
+	Upgraded func(format int, kept string)
+
 	testSmall  int64         // instead of small, if not 0
 	testLooked chan struct{} // gets a value after each look of the writer, if it takes one
 }
@@ -68,6 +72,7 @@ type BoltOptions struct {
 var (
 	metaBucket    = []byte("meta")
 	sessionBucket = []byte("sessions")
+	fixedBucket   = []byte("fixed")
 	indexBucket   = []byte("index")
 	openBucket    = []byte("open")
 	madeBucket    = []byte("made")
@@ -115,6 +120,9 @@ func (b *Bolt) start(dir string) error {
 	}
 	b.store = m.store
 	inv, err := b.openFile(walkRecords, readWrite)
+	if err == nil && inv.format < formatVersion {
+		inv, err = b.upgrade(inv.format)
+	}
 	if err != nil {
 		return err
 	}
@@ -144,25 +152,60 @@ func (b *Bolt) Close() error {
 	return errors.Join(b.closeFile(), unlockFile(b.lock))
 }
 
-// record is a session's record as it is stored, with the position of its last entry: a log that lost its end shows.
+// record is the changing part of a session's record as it is stored, with the position of its last entry (a log that lost
+// its end shows) and the number of its last change, which is its key in the index.
 type record struct {
 	Session
-	last uint64
+	last, change uint64
 }
 
-func readRecord(id ID, value []byte) (record, error) {
+// fixed is the part of a record that never changes. It may have megabytes, and a record is written with each commit.
+type fixed struct {
+	System string      `json:"system_prompt,omitempty"`
+	Tools  []tool.Tool `json:"tools,omitempty"`
+	Rules  tool.Policy `json:"tool_policy,omitzero"`
+	Shared []Span      `json:"shared,omitempty"`
+}
+
+// split parts a record.
+func (s Session) split() (fixed, Session) {
+	f := fixed{s.System, s.Tools, s.Rules, s.Shared}
+	return f, fixed{}.join(s)
+}
+
+func (f fixed) join(s Session) Session {
+	s.System, s.Tools, s.Rules, s.Shared = f.System, f.Tools, f.Rules, f.Shared
+	return s
+}
+
+func (f fixed) encode(id ID) ([]byte, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	return seal([]byte(id), data), nil
+}
+
+// readRecord reads a record; numbered: it has the number of its last change, as from format 4 on.
+func readRecord(id ID, value []byte, numbered bool) (record, error) {
 	last, data, err := openRecord([]byte(id), value)
 	if err != nil {
 		return record{}, err
 	}
 	r := record{last: last}
+	if numbered {
+		if len(data) < 8 {
+			return record{}, fmt.Errorf("%w: record is cut off", ErrDamaged)
+		}
+		r.change, data = binary.BigEndian.Uint64(data), data[8:]
+	}
 	if err := json.Unmarshal(data, &r.Session); err != nil {
 		return record{}, fmt.Errorf("%w: record: %w", ErrDamaged, err)
 	}
 	return r, nil
 }
 
-// openRecord checks a record and is its JSON, part of value.
+// openRecord checks a record and is what follows the position of its last entry, part of value.
 func openRecord(key, value []byte) (last uint64, data []byte, err error) {
 	data, err = unseal(key, value)
 	if err != nil {
@@ -175,31 +218,20 @@ func openRecord(key, value []byte) (last uint64, data []byte, err error) {
 }
 
 func (r record) encode() ([]byte, error) {
-	data, err := json.Marshal(r.Session)
+	_, changing := r.split()
+	data, err := json.Marshal(changing)
 	if err != nil {
 		return nil, err
 	}
-	return seal([]byte(r.ID), append(position(r.last), data...)), nil
+	head := binary.BigEndian.AppendUint64(position(r.last), r.change)
+	return seal([]byte(r.ID), append(head, data...)), nil
 }
 
-// indexKey sorts by time of change, then id. The sign bit is turned round so that times before 1970 come first.
-func indexKey(updated int64, id ID) []byte {
-	return append(position(uint64(updated)^1<<63), id...)
-}
+// indexKey sorts by the number of a change.
+func indexKey(change uint64, id ID) []byte { return append(position(change), id...) }
 
-func readIndexKey(key []byte) (updated int64, id ID) {
-	return int64(binary.BigEndian.Uint64(key) ^ 1<<63), ID(key[8:])
-}
-
-// writeCursor and readCursor put an index key into a word for clients.
-func writeCursor(key []byte) string { return base64.RawURLEncoding.EncodeToString(key) }
-
-func readCursor(word string) ([]byte, error) {
-	key, err := base64.RawURLEncoding.DecodeString(word)
-	if err != nil || len(key) <= 8 {
-		return nil, ErrCursor
-	}
-	return key, nil
+func readIndexKey(key []byte) (change uint64, id ID) {
+	return binary.BigEndian.Uint64(key), ID(key[8:])
 }
 
 func position(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }

@@ -19,7 +19,8 @@ import (
 
 // inventory is what a look at the file found without bbolt.
 type inventory struct {
-	store   string       // the store's id
+	store   string // the store's id
+	format  int
 	tx      uint64       // the number of the last commit
 	size    int64        // in bytes, of all pages
 	free    int64        // and of those that nothing uses
@@ -61,17 +62,20 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 		return nil, damagedFile(err)
 	}
 	inv := &inventory{tx: p.head.Tx, damaged: make(map[ID]error), whole: deep == walkLogs}
-	if inv.store, err = p.readMeta(top[string(metaBucket)], taken); err != nil {
+	if inv.store, inv.format, err = p.readMeta(top[string(metaBucket)], taken); err != nil {
 		return nil, err
 	}
-	buckets := 6 // those of readMeta and readSessions: bbolt's check follows whatever it finds
-	for _, later := range [][]byte{madeBucket, forkBucket} {
-		if _, there := top[string(later)]; there {
-			buckets++
+	known := 0 // bbolt's check follows whatever it finds
+	for _, name := range allBuckets() {
+		_, there := top[string(name)]
+		if there {
+			known++
+		} else if inv.format == formatVersion {
+			return nil, damagedFile(fmt.Errorf("bucket %s is missing", name))
 		}
 	}
-	if len(top) != buckets {
-		return nil, damagedFile(fmt.Errorf("it has %d buckets", len(top)))
+	if _, there := top[string(fixedBucket)]; len(top) != known || there != (inv.format >= formatVersion) {
+		return nil, damagedFile(fmt.Errorf("it has %d buckets, which do not fit its format %d", len(top), inv.format))
 	}
 	free, err := p.free(taken)
 	if err != nil {
@@ -100,27 +104,27 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 }
 
 // readMeta reads format and id. The format is judged before the rest, which may look different in another one.
-func (p *pages) readMeta(bucket item, taken use) (store string, err error) {
+func (p *pages) readMeta(bucket item, taken use) (store string, format int, err error) {
 	words := make(map[string]string)
 	err = p.walkValues(bucket, taken, func(it item) error {
 		words[string(it.key)] = string(it.value)
 		return nil
 	})
 	if err != nil {
-		return "", damagedFile(fmt.Errorf("bucket %s: %w", metaBucket, err))
+		return "", 0, damagedFile(fmt.Errorf("bucket %s: %w", metaBucket, err))
 	}
-	format, err := strconv.Atoi(words[string(formatKey)])
+	format, err = strconv.Atoi(words[string(formatKey)])
 	if err != nil || format < 1 {
-		return "", damagedFile(fmt.Errorf("its format is %q", words[string(formatKey)]))
+		return "", 0, damagedFile(fmt.Errorf("its format is %q", words[string(formatKey)]))
 	}
 	if format > formatVersion {
-		return "", fmt.Errorf("%w: it is %d, this build knows up to %d; use a newer thinkd", ErrNewer, format, formatVersion)
+		return "", 0, fmt.Errorf("%w: it is %d, this build knows up to %d; use a newer thinkd", ErrNewer, format, formatVersion)
 	}
 	store = words[string(storeKey)]
 	if err := CheckID(store); err != nil {
-		return "", damagedFile(fmt.Errorf("its id %w", err))
+		return "", 0, damagedFile(fmt.Errorf("its id %w", err))
 	}
-	return store, nil
+	return store, format, nil
 }
 
 // readMade walks what stamped requests made, if the file has a place for it.

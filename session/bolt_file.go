@@ -18,10 +18,10 @@ const (
 	markName = "thinkd.mark" // holds the store's id: a store existed here, so an empty or missing file is a loss
 )
 
-// formatVersion counts the layouts of the file. An older build refuses a newer one. 1 had no bucket made: a file of that
-// format gets the bucket and the number with the first that is to be kept there. 2 had no bucket forks, which comes with the
-// first fork in the same way.
-const formatVersion = 3
+// formatVersion counts the layouts of the file. An older build refuses a newer one, and OpenBolt upgrades an older one. 1 had no
+// bucket made, 2 no bucket forks. 3 had no bucket fixed: records were whole, and the index had the times of changes in
+// place of their numbers.
+const formatVersion = 4
 
 // openPlain opens a regular file of the data directory, readable by its owner only, whatever the umask and whoever made
 // it. A symbolic link is not followed.
@@ -69,6 +69,10 @@ func MakeDir(dir string) error {
 	return nil
 }
 
+func allBuckets() [][]byte {
+	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, madeBucket, forkBucket, logBucket, growthBucket}
+}
+
 // makeStore makes an empty store under another name and renames it, so that a crash on the way leaves no half one.
 func makeStore(path string) error {
 	fresh := path + ".new"
@@ -82,7 +86,7 @@ func makeStore(path string) error {
 		return err
 	}
 	err = db.Update(func(tx *bolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, sessionBucket, indexBucket, openBucket, madeBucket, forkBucket, logBucket, growthBucket} {
+		for _, name := range allBuckets() {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
 			}

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -66,15 +65,6 @@ func putShares(tx *bolt.Tx, s Session) error {
 		return nil
 	}
 	forks := tx.Bucket(forkBucket)
-	if forks == nil {
-		var err error
-		if forks, err = tx.CreateBucket(forkBucket); err != nil {
-			return err
-		}
-		if err := tx.Bucket(metaBucket).Put(formatKey, []byte(strconv.Itoa(formatVersion))); err != nil {
-			return err
-		}
-	}
 	for _, span := range s.Shared {
 		last, err := getLogged(tx, span.Session)
 		if err == nil && last < span.Upto {

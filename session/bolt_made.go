@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -37,8 +36,8 @@ func (b *Bolt) CreateOnce(ctx context.Context, s Session, m Made) (first Made, e
 		return Made{}, err
 	}
 	m.Session = s.ID
-	value, err := record{s, 0}.encode()
-	c := &onceChange{createChange: createChange{s, value}, made: m}
+	create, err := newCreateChange(s)
+	c := &onceChange{createChange: create, made: m}
 	if err == nil {
 		err = b.submit(ctx, c)
 	}
@@ -103,15 +102,6 @@ func findMade(tx *bolt.Tx, stamp string) (m Made, ok bool, err error) {
 // putMade keeps m as the newest and lets go of the oldest, if there are too many.
 func putMade(tx *bolt.Tx, m Made) error {
 	bucket := tx.Bucket(madeBucket)
-	if bucket == nil {
-		var err error
-		if bucket, err = tx.CreateBucket(madeBucket); err != nil {
-			return err
-		}
-		if err := tx.Bucket(metaBucket).Put(formatKey, []byte(strconv.Itoa(formatVersion))); err != nil {
-			return err
-		}
-	}
 	value, err := json.Marshal(m)
 	if err != nil {
 		return err

@@ -5,10 +5,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 	bolt "go.etcd.io/bbolt"
@@ -83,17 +84,36 @@ func (b *Bolt) vet(id ID) error {
 	return nil
 }
 
-// getRecord reads a record in a transaction.
+// getRecord reads the changing part of a record in a transaction.
 func getRecord(tx *bolt.Tx, id ID) (record, error) {
 	value := tx.Bucket(sessionBucket).Get([]byte(id))
 	if value == nil {
 		return record{}, ErrNotFound
 	}
-	return readRecord(id, value)
+	return readRecord(id, value, tx.Bucket(fixedBucket) != nil)
 }
 
-// getLast is the position of the last entry of a session that is there. Of its record, which a system prompt makes large, only
-// the checksum is looked at.
+// getWhole reads all of a record.
+func getWhole(tx *bolt.Tx, id ID) (record, error) {
+	r, err := getRecord(tx, id)
+	bucket := tx.Bucket(fixedBucket)
+	if err != nil || bucket == nil { // a file of an older format has all in one
+		return r, err
+	}
+	value, err := unseal([]byte(id), bucket.Get([]byte(id)))
+	if err != nil {
+		return record{}, fmt.Errorf("%w: fixed part of the record: %w", ErrDamaged, err)
+	}
+	var f fixed
+	if err := json.Unmarshal(value, &f); err != nil {
+		return record{}, fmt.Errorf("%w: fixed part of the record: %w", ErrDamaged, err)
+	}
+	r.Session = f.join(r.Session)
+	return r, nil
+}
+
+// getLast is the position of the last entry of a session that is there. Of its record only the checksum is
+// looked at.
 func getLast(tx *bolt.Tx, id ID) (last uint64, err error) {
 	value := tx.Bucket(sessionBucket).Get([]byte(id))
 	if value == nil {
@@ -110,7 +130,7 @@ func (b *Bolt) Get(ctx context.Context, id ID) (Session, error) {
 	}
 	var r record
 	err := b.view(func(tx *bolt.Tx) (err error) {
-		r, err = getRecord(tx, id)
+		r, err = getWhole(tx, id)
 		return err
 	})
 	if err == nil || errors.Is(err, ErrNotFound) {
@@ -134,84 +154,69 @@ func (b *Bolt) known(id ID) error {
 	return nil
 }
 
-// List is a page of records, newest first. One read transaction answers a call: a session that changes moves to the head of
-// the index, and a second transaction would find it neither where it was nor where the first one has been.
+// List is a page of records, the last changed first. One read transaction answers a call: a session that changes moves to the
+// head of the index, and a second transaction would find it neither where it was nor where the first one has been.
 func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, err error) {
-	before, err := q.start()
-	if err != nil {
-		return nil, "", err
-	}
 	err = b.view(func(tx *bolt.Tx) error {
-		page, next = nil, ""
-		limit := q.limit()
 		sessions := tx.Bucket(sessionBucket)
-		c := tx.Bucket(indexBucket).Cursor()
-		for key := lastBefore(c, before); key != nil; key, _ = c.Prev() {
+		page, next, err = q.list(boltOrder{tx.Bucket(indexBucket)}, func(n uint64, id ID) (Session, bool, error) {
 			if err := context.Cause(ctx); err != nil {
-				return err
+				return Session{}, false, err
 			}
-			updated, id := readIndexKey(key)
 			value := sessions.Get([]byte(id))
 			if q.filters() && !q.matchesJSON(id, value) {
-				continue
+				return Session{}, false, nil
 			}
-			if len(page) == limit {
-				last := page[limit-1]
-				next = writeCursor(indexKey(last.Updated, last.ID))
-				return nil
+			r, err := readRecord(id, value, true)
+			if err != nil || r.change != n || b.known(id) != nil {
+				r.Session = Session{ID: id, Updated: r.Updated, Status: Damaged}
 			}
-			r, err := readRecord(id, value)
-			if err != nil || r.Updated != updated || b.known(id) != nil {
-				r.Session = Session{ID: id, Updated: updated, Status: Damaged}
-			}
-			page = append(page, r.Session)
-		}
-		return nil
+			return r.Session, true, nil
+		})
+		return err
 	})
-	if err != nil {
-		return nil, "", err
-	}
-	return page, next, nil
+	return page, next, err
 }
 
-// lastBefore is the last key before another, nil if there is none. Before nil it is the last of all.
-func lastBefore(c *bolt.Cursor, before []byte) (key []byte) {
-	if before != nil {
-		if key, _ = c.Seek(before); key != nil {
+// boltOrder is the index in a transaction.
+type boltOrder struct{ *bolt.Bucket }
+
+func (o boltOrder) below(n uint64) iter.Seq2[uint64, ID] {
+	return func(yield func(uint64, ID) bool) {
+		c := o.Cursor()
+		key, _ := c.Seek(position(n))
+		if key == nil {
+			key, _ = c.Last()
+		} else {
 			key, _ = c.Prev()
-			return key
+		}
+		for ; key != nil; key, _ = c.Prev() {
+			if !yield(readIndexKey(key)) {
+				return
+			}
 		}
 	}
-	key, _ = c.Last()
-	return key
 }
 
-// start is the key before which a listing begins, nil for the newest.
-func (q Query) start() ([]byte, error) {
-	if q.Cursor == "" {
-		return nil, nil
+func (o boltOrder) above(n uint64) iter.Seq2[uint64, ID] {
+	return func(yield func(uint64, ID) bool) {
+		c := o.Cursor()
+		for key, _ := c.Seek(position(n + 1)); key != nil; key, _ = c.Next() {
+			if !yield(readIndexKey(key)) {
+				return
+			}
+		}
 	}
-	return readCursor(q.Cursor)
-}
-
-func (q Query) limit() int {
-	if q.Limit <= 0 {
-		return 100
-	}
-	return min(q.Limit, 1000)
-}
-
-func (q Query) filters() bool { return q.CWD != "" || q.Text != "" }
-
-func (q Query) matches(title, cwd string) bool {
-	return (q.CWD == "" || cwd == q.CWD) &&
-		(q.Text == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Text)))
 }
 
 // matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
 func (q Query) matchesJSON(id ID, value []byte) bool {
 	_, data, err := openRecord([]byte(id), value)
-	return err == nil && q.matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
+	if err != nil || len(data) < 8 {
+		return false
+	}
+	data = data[8:] // behind the number of its last change
+	return q.matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
 }
 
 // Open lists the sessions with a turn that has started and not ended.

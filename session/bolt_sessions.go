@@ -40,6 +40,8 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 	}
 	index := indexWalk{walk: p.beside()}
 	walking.Go(func() { index.run(top[string(indexBucket)]) })
+	fixed := fixedWalk{walk: p.beside(), damaged: make(map[ID]error)}
+	walking.Go(func() { fixed.run(top[string(fixedBucket)]) })
 	logs := logWalk{whole: inv.whole, gone: gone, records: records, damaged: inv.damaged}
 	logsErr := logs.run(p, top[string(logBucket)], taken)
 	walking.Wait()
@@ -59,6 +61,15 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 	}
 	if index.listed != count {
 		return fmt.Errorf("bucket %s: it lists %d sessions of %d", indexBucket, index.listed, count)
+	}
+	if err := fixed.end(taken); err != nil {
+		return fmt.Errorf("bucket %s: %w", fixedBucket, err)
+	}
+	if inv.format >= formatVersion && fixed.count != count {
+		return fmt.Errorf("bucket %s: it has %d sessions of %d", fixedBucket, fixed.count, count)
+	}
+	for id, err := range fixed.damaged {
+		inv.damaged[id] = cmp.Or(inv.damaged[id], err)
 	}
 	if logsErr != nil {
 		return fmt.Errorf("bucket %s: %w", logBucket, logsErr)
@@ -126,6 +137,26 @@ func (w *indexWalk) run(bucket item) {
 		w.listed++
 		if _, err := unseal(it.key, it.value); err != nil || len(it.key) <= 8 {
 			return fmt.Errorf("a key is damaged")
+		}
+		return nil
+	})
+}
+
+// fixedWalk reads the fixed parts of the records, if the file has them.
+type fixedWalk struct {
+	walk
+	count   int
+	damaged map[ID]error
+}
+
+func (w *fixedWalk) run(bucket item) {
+	if bucket.key == nil {
+		return
+	}
+	w.err = w.pages.walkValues(bucket, w.taken, func(it item) error {
+		w.count++
+		if _, err := unseal(it.key, it.value); err != nil {
+			w.damaged[ID(it.key)] = fmt.Errorf("fixed part of the record: %w", err)
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -73,7 +74,7 @@ func TestManySessions(t *testing.T) {
 				if !indexToo {
 					continue
 				}
-				if err := tx.Bucket(indexBucket).Delete(indexKey(r.Updated, id)); err != nil {
+				if err := errors.Join(tx.Bucket(fixedBucket).Delete([]byte(id)), tx.Bucket(indexBucket).Delete(indexKey(r.change, id))); err != nil {
 					return err
 				}
 			}

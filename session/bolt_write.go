@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -150,7 +151,17 @@ func (b *Bolt) update(requests []*request, pieces []piece) ([]piece, error) {
 
 type createChange struct {
 	Session
-	record []byte
+	fixed  []byte
+	record []byte // once applied
+}
+
+func newCreateChange(s Session) (createChange, error) {
+	f, changing := s.split()
+	value, err := f.encode(s.ID)
+	if err == nil {
+		_, err = json.Marshal(changing) // what cannot be written is refused before the writer has it
+	}
+	return createChange{Session: s, fixed: value}, err
 }
 
 // Create keeps a new session. It is idle and has used nothing, whatever s says.
@@ -159,9 +170,9 @@ func (b *Bolt) Create(ctx context.Context, s Session) error {
 	if err != nil {
 		return err
 	}
-	value, err := record{s, 0}.encode()
+	c, err := newCreateChange(s)
 	if err == nil {
-		err = b.submit(ctx, &createChange{s, value})
+		err = b.submit(ctx, &c)
 	}
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
@@ -201,8 +212,15 @@ func (c *createChange) apply(tx *bolt.Tx) error {
 	if _, err := tx.Bucket(logBucket).CreateBucket(id); err != nil {
 		return err
 	}
-	key := indexKey(c.Updated, c.ID)
-	return errors.Join(sessions.Put(id, c.record), tx.Bucket(indexBucket).Put(key, seal(key, nil)))
+	r := record{Session: c.Session}
+	var err error
+	if r.change, err = renumber(tx, c.ID, 0); err != nil {
+		return err
+	}
+	if c.record, err = r.encode(); err != nil {
+		return err
+	}
+	return errors.Join(sessions.Put(id, c.record), tx.Bucket(fixedBucket).Put(id, c.fixed))
 }
 
 func (c *createChange) landed(tx *bolt.Tx) (bool, error) {
@@ -248,7 +266,7 @@ func (c *deleteChange) session() ID                 { return c.id }
 func (c *deleteChange) ends(id ID, _ BlockRef) bool { return id == c.id }
 
 func (c *deleteChange) apply(tx *bolt.Tx) error {
-	r, err := getRecord(tx, c.id)
+	r, err := getWhole(tx, c.id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
 	}
@@ -266,7 +284,8 @@ func (c *deleteChange) apply(tx *bolt.Tx) error {
 		leaveLog(tx, r),
 		dropShares(tx, r.Session, c.keep),
 		tx.Bucket(sessionBucket).Delete(id),
-		tx.Bucket(indexBucket).Delete(indexKey(r.Updated, c.id)),
+		tx.Bucket(fixedBucket).Delete(id),
+		tx.Bucket(indexBucket).Delete(indexKey(r.change, c.id)),
 		tx.Bucket(openBucket).Delete(id))
 }
 
@@ -339,7 +358,6 @@ func (c *appendChange) apply(tx *bolt.Tx) error {
 		return err
 	}
 	log.FillPercent = 0.9 // keys only grow, so what a split leaves half empty stays so
-	updated := r.Updated
 	for i, e := range c.entries {
 		r.last++
 		if err := log.Put(position(r.last), seal(entryKey(c.id, r.last), c.values[i])); err != nil {
@@ -348,13 +366,17 @@ func (c *appendChange) apply(tx *bolt.Tx) error {
 		running = r.project(e, running)
 	}
 	c.last = r.last
+	if len(c.entries) > 0 {
+		if r.change, err = renumber(tx, c.id, r.change); err != nil {
+			return err
+		}
+	}
 	value, err := r.encode()
 	if err != nil {
 		return err
 	}
 	return errors.Join(
 		tx.Bucket(sessionBucket).Put(id, value),
-		moveIndex(tx, c.id, updated, r.Updated),
 		putRunning(tx, c.id, running),
 		deleteGrowth(tx, c.id, c.entries))
 }
@@ -376,12 +398,19 @@ func (c *appendChange) landed(tx *bolt.Tx) (bool, error) {
 	return true, nil
 }
 
-func moveIndex(tx *bolt.Tx, id ID, from, to int64) error {
-	if from == to {
-		return nil
+// renumber gives a session the number of its newest change, in place of the one before; 0: it has none yet.
+func renumber(tx *bolt.Tx, id ID, before uint64) (change uint64, err error) {
+	index := tx.Bucket(indexBucket)
+	if change, err = index.NextSequence(); err != nil {
+		return 0, err
 	}
-	index, key := tx.Bucket(indexBucket), indexKey(to, id)
-	return errors.Join(index.Delete(indexKey(from, id)), index.Put(key, seal(key, nil)))
+	if before > 0 {
+		if err := index.Delete(indexKey(before, id)); err != nil {
+			return 0, err
+		}
+	}
+	key := indexKey(change, id)
+	return change, index.Put(key, seal(key, nil))
 }
 
 func getRunning(tx *bolt.Tx, id ID) (TurnID, error) {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
-	bolt "go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -177,49 +175,5 @@ func TestForkEqualsItsParent(t *testing.T) {
 	}
 	if n != 5 {
 		t.Errorf("%d forks, want 5", n)
-	}
-}
-
-// A file of the format before forks gets them, and its number, with the first fork.
-func TestForkInAnOlderFile(t *testing.T) {
-	dir := t.TempDir()
-	b := openTest(t, dir)
-	conversed(t, b, testID(0))
-	err := b.db.Update(func(tx *bolt.Tx) error {
-		return errors.Join(tx.DeleteBucket(forkBucket), tx.Bucket(metaBucket).Put(formatKey, []byte("2")))
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b = openTest(t, dir)
-	v, err := Load(t.Context(), b, testID(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, _, err := v.Fork(msgA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record.ID = testID(1)
-	create(t, b, record)
-	if err := b.Delete(t.Context(), testID(0)); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	b = openTest(t, dir)
-	f, err := Load(t.Context(), b, testID(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	equal(t, "the fork after a restart, without its parent", len(words(f)), 2)
-	text, err := json.Marshal(f.Session.Shared)
-	equal(t, "what it shares", string(text), fmt.Sprintf(`[{"session_id":%q,"upto":5,"message_id":%q}]`, testID(0), msgA))
-	if err != nil {
-		t.Error(err)
 	}
 }

@@ -11,14 +11,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
 )
 
 // TestFormats opens a store of each format that there was, made by the program of its time: three sessions of a turn each.
-// Opening it changes nothing. The first write that needs a new bucket makes it and the new number in one commit, so
-// that no crash can fall between; the sessions stay as they were.
+// Opening one of an older format upgrades it and keeps the old file as it was; nothing that was said changes. Opening it again
+// changes nothing.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for format := 1; format <= formatVersion; format++ {
@@ -30,38 +31,130 @@ func TestFormats(t *testing.T) {
 			if err := os.WriteFile(path, old, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			b, err := OpenBolt(dir, BoltOptions{})
-			if err != nil {
-				t.Fatal(err)
+			if report, err := CheckFile(t.Context(), path); err != nil || report.Sessions != 3 || len(report.Damaged) > 0 {
+				t.Errorf("check before: %+v, %v", report, err)
 			}
+			var upgrades []string
+			open := func() *Bolt {
+				b, err := OpenBolt(dir, BoltOptions{Upgraded: func(format int, kept string) { upgrades = append(upgrades, fmt.Sprint(format, kept)) }})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return b
+			}
+			b := open()
 			before := conversations(t, b)
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, old) {
-				t.Errorf("reading it has changed it, %v", err)
+			kept, now := path+".format-"+strconv.Itoa(format), path
+			if format == formatVersion {
+				kept = path
+				equal(t, "upgrades", len(upgrades), 0)
+			} else {
+				equal(t, "upgrades", upgrades, []string{fmt.Sprint(format, kept)})
+			}
+			if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, old) {
+				t.Errorf("the old file is not what it was, %v", err)
+			}
+			text, err := os.ReadFile(now)
+			if err != nil {
+				t.Fatal(err)
 			}
 
-			b = openTest(t, dir)
-			made := Made{Stamp: Stamp{ID: "a", Digest: []byte("x")}, Session: testID(1), Answer: json.RawMessage(`{}`)}
-			if _, err := b.CreateOnce(t.Context(), Session{ID: testID(1)}, made); err != nil {
-				t.Fatal(err)
-			}
-			if err := b.Delete(t.Context(), testID(1)); err != nil {
-				t.Fatal(err)
-			}
+			b = open()
 			equal(t, "what was said", conversations(t, b), before)
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			report, err := CheckFile(t.Context(), path)
-			if err != nil || report.Sessions != 3 || len(report.Damaged) > 0 {
+			if again, err := os.ReadFile(now); err != nil || !bytes.Equal(again, text) {
+				t.Errorf("reading it has changed it, %v", err)
+			}
+			b = open()
+			made := Made{Stamp: Stamp{ID: "a", Digest: []byte("x")}, Session: testID(1), Answer: json.RawMessage(`{}`)}
+			if _, err := b.CreateOnce(t.Context(), Session{ID: testID(1)}, made); err != nil {
+				t.Fatal(err)
+			}
+			if page, _, err := b.List(t.Context(), Query{Limit: 1}); err != nil || len(page) != 1 || page[0].ID != testID(1) {
+				t.Errorf("the newest is %v, %v", page, err)
+			}
+			if err := b.Delete(t.Context(), testID(1)); err != nil {
+				t.Fatal(err)
+			}
+			equal(t, "what was said, at last", conversations(t, b), before)
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if report, err := CheckFile(t.Context(), path); err != nil || report.Sessions != 3 || len(report.Damaged) > 0 {
 				t.Errorf("check: %+v, %v", report, err)
+			}
+			if len(upgrades) > 1 {
+				t.Errorf("it was upgraded again: %q", upgrades)
 			}
 		})
 	}
 	if names, err := os.ReadDir("testdata/formats"); err != nil || len(names) != formatVersion {
 		t.Errorf("there are %d stores for %d formats, %v: keep one of each before the number changes", len(names), formatVersion, err)
+	}
+}
+
+// TestUpgradeIsBegunAnew: what an upgrade that was killed has left is replaced, and an older file of the same name stays.
+func TestUpgradeIsBegunAnew(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileName)
+	old := unpack(t, "testdata/formats/3.db.gz")
+	kept := path + ".format-3"
+	for name, text := range map[string][]byte{path: old, path + ".new": []byte("half"), kept: []byte("of another store")} {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var second string
+	b, err := OpenBolt(dir, BoltOptions{Upgraded: func(_ int, kept string) { second = kept }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversations(t, b)
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][]byte{kept: []byte("of another store"), second: old} {
+		if text, err := os.ReadFile(name); err != nil || !bytes.Equal(text, want) {
+			t.Errorf("%s is not what it was, %v", name, err)
+		}
+	}
+}
+
+// TestUpgradeWithDamage: a session that cannot be read is as damaged afterwards, and the others are whole.
+func TestUpgradeWithDamage(t *testing.T) {
+	t.Parallel()
+	for _, part := range []string{`"kind":"turn_end"`, `"title":"`} { // of an entry, and of a record
+		dir := t.TempDir()
+		path := filepath.Join(dir, fileName)
+		old := unpack(t, "testdata/formats/3.db.gz")
+		at := bytes.LastIndex(old, []byte(part))
+		old[at+2] ^= 1
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		b, err := OpenBolt(dir, BoltOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, _, err := b.List(t.Context(), Query{})
+		whole := 0
+		for _, s := range page {
+			if _, err := Load(t.Context(), b, s.ID); err == nil && s.Status != Damaged {
+				whole++
+			}
+		}
+		if err != nil || len(page) != 3 || whole < 2 {
+			t.Errorf("damage in %s: %d sessions of %d are whole, %v", part, whole, len(page), err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -120,4 +213,29 @@ func conversations(t *testing.T, b *Bolt) (said []string) {
 		t.Errorf("there are %d sessions", len(list))
 	}
 	return said
+}
+
+// TestLargePromptIsStoredOnce: commits and lists of a session cost nothing for a system prompt of megabytes.
+func TestLargePromptIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	const size = 6 << 20
+	b := openTest(t, t.TempDir())
+	create(t, b, Session{ID: testID(1), System: strings.Repeat("s", size)})
+	for range 20 {
+		add(t, b, testID(1), Entry{Time: 1, Body: Setting{}})
+	}
+	info, err := os.Stat(b.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(size + 3*growBy); info.Size() > most { // to write it anew would take as much again
+		t.Errorf("the file has %d bytes, want at most %d", info.Size(), most)
+	}
+	page, _, err := b.List(t.Context(), Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, err := json.Marshal(page); err != nil || len(page) != 1 || len(text) > 1<<10 {
+		t.Errorf("a list of %d sessions has %d bytes, %v", len(page), len(text), err)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -18,11 +19,13 @@ type Mem struct {
 	gone     map[ID]*memSession // deleted, and kept for the forks that share their logs
 	made     map[string][]byte  // JSON of a Made, by the id of its stamp
 	stamps   []string           // the same ids in order
+	changes  uint64             // how many there were
 	closed   bool
 }
 
 type memSession struct {
 	record  []byte // JSON of a Session
+	change  uint64 // number of the last one
 	shared  []Span // of the record
 	log     [][]byte
 	running TurnID
@@ -84,7 +87,8 @@ func (m *Mem) createLocked(s Session) error {
 			return fmt.Errorf("session %s: shared session %s: %w", s.ID, span.Session, ErrNotFound)
 		}
 	}
-	m.sessions[s.ID] = &memSession{record: record, shared: s.Shared}
+	m.changes++
+	m.sessions[s.ID] = &memSession{record: record, change: m.changes, shared: s.Shared}
 	return nil
 }
 
@@ -143,13 +147,9 @@ func (m *Mem) Get(ctx context.Context, id ID) (s Session, err error) {
 	return s, err
 }
 
-// List is a page of records, newest first.
+// List is a page of records, the last changed first.
 func (m *Mem) List(ctx context.Context, q Query) (page []Session, next string, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return nil, "", err
-	}
-	before, err := q.start()
-	if err != nil {
 		return nil, "", err
 	}
 	m.mu.Lock()
@@ -157,25 +157,38 @@ func (m *Mem) List(ctx context.Context, q Query) (page []Session, next string, e
 	if m.closed {
 		return nil, "", ErrClosed
 	}
-	found := make(map[string]Session)
-	for _, kept := range m.sessions {
-		var s Session
-		if err := json.Unmarshal(kept.record, &s); err != nil {
-			return nil, "", err
-		}
-		key := string(indexKey(s.Updated, s.ID))
-		if q.matches(s.Title, s.CWD) && (before == nil || key < string(before)) {
-			found[key] = s
+	sessions := make(memOrder)
+	for id, kept := range m.sessions {
+		sessions[kept.change] = id
+	}
+	return q.list(sessions, func(_ uint64, id ID) (s Session, ok bool, err error) {
+		err = json.Unmarshal(m.sessions[id].record, &s)
+		_, s = s.split()
+		return s, q.matches(s.Title, s.CWD), err
+	})
+}
+
+// memOrder has sessions by the numbers of their last changes.
+type memOrder map[uint64]ID
+
+func (o memOrder) below(n uint64) iter.Seq2[uint64, ID] {
+	return func(yield func(uint64, ID) bool) {
+		for _, change := range slices.Backward(slices.Sorted(maps.Keys(o))) {
+			if change < n && !yield(change, o[change]) {
+				return
+			}
 		}
 	}
-	for _, key := range slices.Backward(slices.Sorted(maps.Keys(found))) {
-		if len(page) == q.limit() {
-			last := page[len(page)-1]
-			return page, writeCursor(indexKey(last.Updated, last.ID)), nil
+}
+
+func (o memOrder) above(n uint64) iter.Seq2[uint64, ID] {
+	return func(yield func(uint64, ID) bool) {
+		for _, change := range slices.Sorted(maps.Keys(o)) {
+			if change > n && !yield(change, o[change]) {
+				return
+			}
 		}
-		page = append(page, found[key])
 	}
-	return page, "", nil
 }
 
 // Open lists the sessions with a turn that has started and not ended.
@@ -261,6 +274,10 @@ func (m *Mem) Append(ctx context.Context, id ID, entries ...Entry) (last uint64,
 			return err
 		}
 		kept.record, kept.running = record, running
+		if len(entries) > 0 {
+			m.changes++
+			kept.change = m.changes
+		}
 		kept.log = append(kept.log, values...)
 		kept.growth = slices.DeleteFunc(kept.growth, func(g Growth) bool {
 			return slices.ContainsFunc(entries, func(e Entry) bool { return ends(e, g.BlockRef) })

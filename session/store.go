@@ -25,8 +25,10 @@ type Store interface {
 	// Get is the session's record. ErrNotFound.
 	Get(ctx context.Context, id ID) (Session, error)
 
-	// List is a page of records, newest Updated first, and the cursor of the next page, empty at the end. A session
-	// that cannot be read is in the list with its id and Status "damaged".
+	// List is a page of records, the last changed first, and the cursor of the next page, empty at the end. Records come
+	// without what never changes: System, Tools, Rules and Shared. A page is what there is at one moment. A session that
+	// changes between two pages may be on both, and is on one at least. A session that cannot be read is in the list with its
+	// id and Status "damaged".
 	List(ctx context.Context, q Query) (page []Session, next string, err error)
 
 	// Open lists the sessions with a turn that has started and not ended: what a start after a crash has to close. It

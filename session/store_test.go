@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
@@ -65,6 +67,8 @@ func testStore(t *testing.T, open func(*testing.T) Store) {
 		{"create once, many", testCreateOnceMany},
 		{"list", testList},
 		{"list while sessions change", testListWhole},
+		{"list in pages while sessions change", testListPages},
+		{"list without what never changes", testListFixed},
 		{"append", testAppend},
 		{"record follows the log", testProjection},
 		{"open turns", testOpenTurns},
@@ -286,6 +290,66 @@ func testListWhole(t *testing.T, s Store) {
 			t.Fatalf("a list of %d has %d, once each %d, and a cursor %q", n, len(page), len(there), next)
 		}
 	}
+}
+
+// testListPages changes sessions between pages, those that were listed and those that were not: none is left out, whatever the
+// times of the changes are.
+func testListPages(t *testing.T, s Store) {
+	const n = 40
+	for seed := range uint64(20) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		q := Query{Limit: 1 + r.IntN(9), CWD: fmt.Sprint(seed)}
+		want := make(map[ID]bool)
+		for i := range n {
+			id := testID(int(seed)*n + i)
+			create(t, s, Session{ID: id, CWD: q.CWD})
+			want[id] = true
+		}
+		for pages := 0; ; pages++ {
+			page, next, err := s.List(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, record := range page {
+				delete(want, record.ID)
+			}
+			if next == "" {
+				break
+			}
+			if pages > 20*n {
+				t.Fatal("the listing has no end")
+			}
+			q.Cursor = next
+			if pages < n { // each page may see as many changes as it is long
+				for range r.IntN(q.Limit + 1) {
+					add(t, s, testID(int(seed)*n+r.IntN(n)), Entry{Time: r.Int64N(100), Body: Setting{}})
+				}
+			}
+		}
+		if len(want) > 0 {
+			t.Errorf("seed %d, pages of %d: %d sessions of %d were left out", seed, q.Limit, len(want), n)
+		}
+	}
+}
+
+// testListFixed: a list has megabytes of no session.
+func testListFixed(t *testing.T, s Store) {
+	whole := Session{ID: testID(1), Title: "t", CWD: "/tmp", System: strings.Repeat("s", 1<<20), Status: Idle,
+		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{}`)}, Effect: tool.Read}}}
+	create(t, s, whole)
+	add(t, s, whole.ID, Entry{Time: 7, Body: Setting{}})
+	whole.Updated = 7
+	got, err := s.Get(t.Context(), whole.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "record", got, whole)
+	page, _, err := s.List(t.Context(), Query{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.System, whole.Tools = "", nil
+	equal(t, "list", page, []Session{whole})
 }
 
 func testAppend(t *testing.T, s Store) {

@@ -58,7 +58,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			return nil, err
 		}
 	}
-	c, err := p.configure(func() error { return kept.open(d.storeState) }, kept.dir == "" || session.Kept(kept.dir))
+	c, err := p.configure(func() error { return kept.open(log, d.storeState) }, kept.dir == "" || session.Kept(kept.dir))
 	if err != nil {
 		return nil, errors.Join(err, kept.close())
 	}
@@ -139,12 +139,14 @@ type kept struct {
 }
 
 // open opens what is in the directory. What has been opened when there is an error is for close.
-func (k *kept) open(state func(readOnly bool, why error)) (err error) {
+func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err error) {
 	if k.dir == "" {
 		k.keys, err = login.OpenKeys("")
 		return err
 	}
-	store, err := session.OpenBolt(k.dir, session.BoltOptions{OnState: state})
+	store, err := session.OpenBolt(k.dir, session.BoltOptions{OnState: state, Upgraded: func(format int, kept string) {
+		log.Info("the store was upgraded; the file as it was is kept, and can be removed when all is well", "format", format, "kept", kept)
+	}})
 	if err != nil {
 		return dataError(err)
 	}

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"iter"
+	"strings"
+)
+
+func (q Query) limit() int {
+	if q.Limit <= 0 {
+		return 100
+	}
+	return min(q.Limit, 1000)
+}
+
+func (q Query) filters() bool { return q.CWD != "" || q.Text != "" }
+
+func (q Query) matches(title, cwd string) bool {
+	return (q.CWD == "" || cwd == q.CWD) &&
+		(q.Text == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Text)))
+}
+
+// A listing of several pages leaves no session out, whatever changes between them. Each change of a session has a number, and
+// the sessions are listed by that of their last, newest first. A session that changes gets a number above all others, where the
+// listing has been already. So what has got one since the first page is listed behind the oldest session, now oldest
+// first: a session that changes again moves ahead of the listing, and never behind it.
+//
+//	numbers   1 ........ before ........ top ......
+//	          <--- not listed | listed --> | changed since: listed at last, upwards
+type cursor struct {
+	up  bool
+	at  uint64 // the last number that was listed
+	top uint64 // the highest number when the listing began; without up
+}
+
+func (c cursor) String() string {
+	data := []byte{0}
+	if c.up {
+		data[0] = 1
+	}
+	data = binary.BigEndian.AppendUint64(data, c.at)
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(data, c.top))
+}
+
+func readCursor(word string) (cursor, error) {
+	data, err := base64.RawURLEncoding.DecodeString(word)
+	if err != nil || len(data) != 17 || data[0] > 1 {
+		return cursor{}, ErrCursor
+	}
+	return cursor{data[0] == 1, binary.BigEndian.Uint64(data[1:]), binary.BigEndian.Uint64(data[9:])}, nil
+}
+
+// order is all sessions of a store at one moment, by the numbers of their last changes.
+type order interface {
+	below(n uint64) iter.Seq2[uint64, ID] // numbers less than n, the highest first
+	above(n uint64) iter.Seq2[uint64, ID] // numbers greater than n, the lowest first
+}
+
+// list is a page. read gives the record of a session, and whether it is one that q selects.
+func (q Query) list(o order, read func(n uint64, id ID) (Session, bool, error)) (page []Session, next string, err error) {
+	c := cursor{at: ^uint64(0)}
+	for n := range o.below(c.at) {
+		c.top = n
+		break
+	}
+	if q.Cursor != "" {
+		if c, err = readCursor(q.Cursor); err != nil {
+			return nil, "", err
+		}
+	}
+	// take is false when the page is full.
+	take := func(sessions iter.Seq2[uint64, ID]) (bool, error) {
+		for n, id := range sessions {
+			s, ok, err := read(n, id)
+			if err != nil {
+				return false, err
+			}
+			if !ok {
+				continue
+			}
+			if len(page) == q.limit() {
+				next = c.String()
+				return false, nil
+			}
+			page, c.at = append(page, s), n
+		}
+		return true, nil
+	}
+	if !c.up {
+		if more, err := take(o.below(c.at)); !more {
+			return page, next, err
+		}
+		c = cursor{up: true, at: c.top}
+	}
+	_, err = take(o.above(c.at))
+	return page, next, err
+}
