@@ -304,7 +304,10 @@ func (r *reply) brokeOff() error {
 // stopReason says what a finish_reason means; ok is false for the hosts' words for a failure. Calls mean that they are
 // to be run, whatever the word: some hosts say stop.
 func stopReason(raw string, calls bool) (reason provider.StopReason, ok bool) {
+	failed := func(word string) bool { return strings.Contains(strings.ToUpper(raw), word) }
 	switch {
+	case !calls && slices.ContainsFunc([]string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"}, failed):
+		return "", false // Gemini's words, which its compatible endpoint and others pass on with more around them
 	case slices.Contains([]string{"length", "max_tokens", "model_length"}, raw):
 		return provider.StopMaxTokens, true
 	case slices.Contains([]string{"content_filter", "sensitive", "refusal"}, raw):

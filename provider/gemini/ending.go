@@ -28,10 +28,14 @@ func (e *ending) over() bool { return e.reason != "" || e.blocked != "" }
 
 func (e *ending) block(word, message string) { e.blocked, e.message = word, message }
 
-// misfired reports whether the model tried to call a tool and failed, mostly with nothing to show (docs:
-// troubleshooting).
-func (e *ending) misfired() bool {
-	return e.reason == "MALFORMED_FUNCTION_CALL" || e.reason == "UNEXPECTED_TOOL_CALL"
+// failures are the finish reasons by which the vendor says that there is no usable answer: the model tried to call a
+// tool or to answer in a form, and failed (docs: troubleshooting; SDK: FinishReason).
+var failures = []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS"}
+
+// failed reports whether the answer is a failure that may go well the next time. OTHER says nothing of what was wrong,
+// so it is one only where there is no answer. Calls that came before it stand.
+func (e *ending) failed(said bool, calls int) bool {
+	return calls == 0 && (slices.Contains(failures, e.reason) || e.reason == "OTHER" && !said)
 }
 
 // refusals are the finish reasons by which the vendor withholds an answer (SDK: FinishReason).
@@ -48,13 +52,18 @@ func (e *ending) stopReason(calls int) provider.StopReason {
 	case calls > 0:
 		return provider.StopToolUse
 	}
-	return provider.StopEndTurn // STOP, OTHER, and words that this build does not know
+	return provider.StopEndTurn // STOP, OTHER behind an answer, and words that this build does not know
 }
 
 // finish ends the block that is open, and the reply.
 func (r *reply) finish() error {
 	if err := r.seal(); err != nil {
 		return err
+	}
+	if r.end.failed(r.said, r.calls) {
+		return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: provider.KindTransport, Status: http.StatusOK,
+			Code: r.end.reason, RequestID: cmp.Or(r.stop.RequestID, r.api.caller.Text(r.end.responseID)),
+			Message: cmp.Or(r.end.message, "the model's answer failed, and the vendor does not say why")}
 	}
 	s := &r.stop
 	s.Reason = r.end.stopReason(r.calls)

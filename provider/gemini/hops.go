@@ -25,7 +25,6 @@ type hops struct {
 	overlap  []piece
 	moved    bool // a piece was shown or a checkpoint came in the request at hand
 	idle     int  // requests without progress
-	repeated bool // an answer that was none was asked for once more
 }
 
 // piece is text of one kind.
@@ -99,9 +98,6 @@ func (r *reply) again(ctx context.Context, err error) (bool, error) {
 	case err == nil && r.end.reason == continues && h.token != "" && r.calls == 0 && h.idle <= reconnects:
 		// The limit of one request: nothing comes twice.
 		h.since, h.stuck = nil, false
-	case err == nil && r.end.misfired() && !r.shown && !h.repeated:
-		h.repeated = true // once, and without the turn, which has nothing to send (docs: troubleshooting)
-		return true, nil
 	case err == nil:
 		return false, nil
 	case !r.resumable(ctx, err):

@@ -95,6 +95,7 @@ func (r *reply) show(text string) error {
 	if text == "" {
 		return r.Alive()
 	}
+	r.said = r.said || r.run.kind == provider.KindText
 	if run := r.run; !run.begun {
 		run.begun, run.number = true, r.number()
 		var shell provider.Block = provider.Text{}
@@ -110,7 +111,6 @@ func (r *reply) show(text string) error {
 
 // number is that of a new block.
 func (r *reply) number() int {
-	r.shown = true
 	r.next++
 	return r.next - 1
 }

@@ -223,26 +223,39 @@ func TestContinuation(t *testing.T) {
 	})
 }
 
-// A call that failed with nothing to show is asked for once more, and no further.
-func TestMisfire(t *testing.T) {
-	failed := sim.Answer{Parts: []sim.Part{}, Stop: "MALFORMED_FUNCTION_CALL"}
+// An answer that failed is an error that may be tried again, with the vendor's word, unless calls came before it. OTHER
+// is one only where nothing was said.
+func TestFailedAnswers(t *testing.T) {
+	thought := sim.Part{Kind: sim.Thinking, Text: "Which file?"}
+	text, call := sim.Part{Kind: sim.Text, Text: "I read it."}, sim.Part{Kind: sim.Call, Name: "read"}
 	tests := []struct {
-		answers  []sim.Answer
-		requests int
-		raw      string
+		reason string
+		parts  []sim.Part
+		ends   provider.StopReason // empty: in the error
 	}{
-		{[]sim.Answer{failed}, 2, "STOP"},
-		{[]sim.Answer{failed, failed, failed}, 2, "MALFORMED_FUNCTION_CALL"},
-		{[]sim.Answer{{Stop: "MALFORMED_FUNCTION_CALL"}}, 1, "MALFORMED_FUNCTION_CALL"},
+		{"MALFORMED_FUNCTION_CALL", []sim.Part{thought}, ""},
+		{"MALFORMED_FUNCTION_CALL", []sim.Part{thought, text}, ""},
+		{"MALFORMED_FUNCTION_CALL", []sim.Part{}, ""},
+		{"MALFORMED_RESPONSE", []sim.Part{thought}, ""},
+		{"UNEXPECTED_TOOL_CALL", []sim.Part{thought}, ""},
+		{"OTHER", []sim.Part{thought}, ""},
+		{"OTHER", []sim.Part{thought, text}, provider.StopEndTurn},
+		{"MALFORMED_FUNCTION_CALL", []sim.Part{call}, provider.StopToolUse},
 	}
-	for i, test := range tests {
+	for _, test := range tests {
 		api, server := simulated(t)
-		server.Script(test.answers...)
+		server.Script(sim.Answer{Parts: test.parts, Stop: test.reason})
 		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user("Hi")},
 			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
-		if reply.Err != nil || reply.Stop.Raw != test.raw || len(server.Requests()) != test.requests {
-			t.Errorf("%d: %+v after %d requests, error %v; want %s after %d", i, reply.Stop, len(server.Requests()), reply.Err, test.raw, test.requests)
+		e, failed := errors.AsType[*provider.Error](reply.Err)
+		switch {
+		case len(server.Requests()) != 1:
+			t.Errorf("%s: %d requests", test.reason, len(server.Requests()))
+		case test.ends != "" && (reply.Stop == nil || reply.Stop.Reason != test.ends):
+			t.Errorf("%s after %v: %+v, %v; want %s", test.reason, test.parts, reply.Stop, reply.Err, test.ends)
+		case test.ends == "" && (!failed || e.Kind != provider.KindTransport || !e.Passing() || e.Code != test.reason || e.Message == ""):
+			t.Errorf("%s after %v: %+v, %v; want an error that passes", test.reason, test.parts, reply.Stop, reply.Err)
 		}
 	}
 }

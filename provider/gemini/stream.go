@@ -29,7 +29,7 @@ type reply struct {
 	run    *run // the parts that a block is being made of; nil: none
 	calls  int
 	wholly bool // the answer came whole: times mean nothing
-	shown  bool // a block of any kind came
+	said   bool // text was shown
 
 	stencil provider.Stencil // of the chunk before, which was nothing but text of this kind:
 	kind    provider.BlockKind
