@@ -22,12 +22,7 @@ func Environ(more []string, own map[string]string) []string {
 	env := make(map[string]string)
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
-		known := name
-		if runtime.GOOS == "windows" {
-			known = strings.ToUpper(name)
-		}
-		if slices.Contains(passed, known) || slices.Contains(more, name) ||
-			strings.HasPrefix(known, "LC_") || strings.HasPrefix(known, "XDG_") {
+		if Usual(name) || slices.Contains(more, name) {
 			env[name] = value
 		}
 	}
@@ -37,6 +32,14 @@ func Environ(more []string, own map[string]string) []string {
 		list = append(list, name+"="+env[name])
 	}
 	return list
+}
+
+// Usual reports whether each program needs a variable of this name, which then is no secret.
+func Usual(name string) bool {
+	if runtime.GOOS == "windows" {
+		name = strings.ToUpper(name)
+	}
+	return slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
 
 // leftoverTime is how long the output of an ended program is read on: a child of it may hold the other end for ever.

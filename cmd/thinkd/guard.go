@@ -71,6 +71,20 @@ func (p *program) tellProtection() {
 	if len(c.Tools.Files.Open) > 0 {
 		p.unprotected("files", "no approval is needed for "+strings.Join(c.Tools.Files.Open, ", ")+" (tools.files.open)")
 	}
+	if why := hidden(); why == "" {
+		p.finding("memory", nil, "other programs of your user can read neither the environment nor the memory of thinkd, and there are no core dumps")
+	} else {
+		p.unprotected("memory", "other programs of your user can read the environment and the memory of thinkd: "+why)
+	}
+	var exposed []string
+	for _, pc := range c.Providers {
+		if !pc.Key.IsZero() && pc.KeyEnv != "" {
+			exposed = append(exposed, pc.KeyEnv)
+		}
+	}
+	if len(exposed) > 0 {
+		p.unprotected("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
+	}
 	p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none")
 	p.unprotected("mcp servers", "they can read and change all that your user can")
 }

@@ -31,6 +31,9 @@ func run() int {
 	defer end()
 	go heed(end) // ends with the process
 
+	if err := hide(); err != nil {
+		fmt.Fprintln(os.Stderr, "thinkd: other programs of your user can read this process's memory: "+err.Error())
+	}
 	p := &program{in: os.Stdin, out: stdout, errOut: os.Stderr, getenv: os.Getenv}
 	err := p.execute(ctx)
 	switch {

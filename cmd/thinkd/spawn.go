@@ -47,7 +47,8 @@ func (p *program) start(ctx context.Context, dir string) error {
 		return err
 	}
 	defer said.Close()
-	cmd.Stdout = tell // the other two are the null device
+	cmd.Stdout = tell // standard error is the null device
+	cmd.Env, cmd.Stdin = handOver(os.Environ())
 	err = cmd.Start()
 	tell.Close()
 	if err != nil {
@@ -85,7 +86,7 @@ const idleVariable = "THINKD_IDLE"
 
 // daemonArgs hand on what this command was told. The daemon has another working directory, so paths are absolute.
 func (p *program) daemonArgs(dir string) []string {
-	args := []string{"daemon", "--data", dir, "--log-format", p.logFormat}
+	args := []string{"daemon", environmentFlag, "--data", dir, "--log-format", p.logFormat}
 	if p.configPath != "" {
 		path, err := filepath.Abs(p.configPath)
 		if err != nil {
@@ -105,6 +106,7 @@ func (p *program) daemonArgs(dir string) []string {
 // daemonCommand is what start runs. It is no secret, and nothing that a person has to know.
 func (p *program) daemonCommand() *cobra.Command {
 	var idle time.Duration
+	var environment bool
 	cmd := &cobra.Command{
 		Use:    "daemon",
 		Short:  "Be the daemon of the data directory; other commands start it when there is none",
@@ -114,9 +116,16 @@ func (p *program) daemonCommand() *cobra.Command {
 			if !cmd.Flags().Changed("log-level") {
 				p.logLevel = "info" // into a file of its own
 			}
+			if environment {
+				if err := takeOver(p.in); err != nil {
+					_, said := fmt.Fprintln(p.out, err)
+					return errors.Join(said, errSaid)
+				}
+			}
 			return p.daemon(cmd.Context(), idle)
 		},
 	}
+	cmd.Flags().BoolVar(&environment, environmentFlag[2:], false, "read further environment variables from standard input")
 	cmd.Flags().DurationVar(&idle, "idle", 30*time.Second, "`TIME` without clients and turns after which it leaves; 0: never")
 	return cmd
 }
