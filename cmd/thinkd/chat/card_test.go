@@ -356,9 +356,9 @@ func TestCardFrames(t *testing.T) {
 ! 1 character that does not print is
 shown as ‹name›.
   title  Discount
-  body   1  1‹U+202E RIGHT-TO-LEFT OVER
-         ↪  RIDE›
-         2  2
+  body   │ 1‹U+202E RIGHT-TO-LEFT OVERR
+        ↪  IDE›
+         │ 2
 ── rows 1–4 of 4 · the end was shown ──
   Allow once    Always…    Deny
   Tab selects one

@@ -213,11 +213,11 @@ func (b *layout) value(p part, column int) {
 			if i > 0 {
 				name = blank
 			}
-			b.put(fmt.Sprintf("%s%*d  ", name, len(strconv.Itoa(len(list))), i+1), one, nil)
+			b.put(name+"│ ", one, nil)
 		}
 		return
 	}
-	b.put(name, p.Text, nil)
+	b.put(name, strings.TrimSuffix(p.Text, "\n"), nil)
 	if p.Text == "" {
 		b.rows[len(b.rows)-1].text += b.look.dim("(empty)")
 	}
