@@ -1,6 +1,7 @@
 // The page: it joins the parts, and has the state that is nobody's alone. Which session is shown is in the address
 // (#/ID); the token is in the tab's sessionStorage and nowhere else.
 import { Client, webSocket, type Methods, type State } from "../../clients/typescript/src/index.js";
+import { coded } from "./approval.js";
 import { Composer } from "./composer.js";
 import { attach, Conversation } from "./conversation.js";
 import { demoTool } from "./demo.js";
@@ -111,7 +112,7 @@ class App {
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
 			pick: () => void this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
-			answer: (confirm_id, action) => void this.client.call("confirm/answer", { session_id: session.id, confirm_id, action }),
+			answer: (confirm_id, ruling) => void this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
 		}, {
 			running: (on) => {
 				this.running = on;
@@ -128,6 +129,7 @@ class App {
 			raw: (told) => this.raw.add(told),
 			changed: () => this.sessions.soon(),
 		});
+		this.title(); // the conversation told of itself before it was there
 		this.sessions.soon(0);
 	}
 
@@ -177,6 +179,9 @@ class App {
 		byId("title").textContent = title;
 		document.title = `${this.sessions.asks ? "Asks you: " : ""}${title} · thinkd`;
 		byId("menu-session").hidden = !this.conversation;
+		const grants = this.info?.grants?.length ?? 0;
+		byId("grants").hidden = grants === 0;
+		byId("grants").textContent = grants === 1 ? "1 grant" : `${grants} grants`;
 	}
 
 	// What is said
@@ -319,6 +324,7 @@ class App {
 			this.composer.focus();
 		});
 		byId("add-key").addEventListener("click", (event) => void this.keys.open(event.currentTarget as HTMLElement));
+		byId("grants").addEventListener("click", (event) => this.grants(event.currentTarget as HTMLElement));
 		byId("menu-session").addEventListener("click", (event) => this.menu(event.currentTarget as HTMLElement));
 		byId("try-think").addEventListener("click", () => void this.try({ text: "Which is later: 23:30 in Lisbon or 00:15 in Berlin? [[sim: pace=30 thinking=120 text=60]]" }, { title: "Lisbon or Berlin", model_id: "sim/claude-always", thinking_level: "high" }));
 		byId("try-tool").addEventListener("click", () => void this.try({ text: "What time is it here? [[sim: tool=local_time pace=30]]" }, { title: "The time here", model_id: "sim/claude-always", ...demoTool }));
@@ -351,6 +357,26 @@ class App {
 		popover(from, "Session", h("div", {},
 			h("form", { class: "field", onsubmit: (e) => void rename(e) }, title, h("button", { class: "btn", type: "submit" }, "Rename")),
 			h("div", { class: "acts" }, remove)), "small");
+	}
+
+	/** The standing approvals of the session, each with a button that ends it. */
+	private grants(from: HTMLElement): void {
+		const session_id = this.conversation?.session.id;
+		if (!session_id) return;
+		const list = h("ul", { class: "granted" }, ...(this.info?.grants ?? []).map((g) => {
+			const revoke = button("Revoke", "", () => {
+				revoke.disabled = true;
+				void this.client.call("session/grants", { session_id, revoke: [g.id] }).then((r) => {
+					this.change({ grants: r.grants });
+					row.remove();
+					say("Revoked");
+					if (r.grants.length === 0) closePopover();
+				});
+			});
+			const row = h("li", {}, h("span", {}, ...coded(g.text)), revoke);
+			return row;
+		}));
+		popover(from, "Runs without asking, until the session ends", list, "small");
 	}
 
 	private key(event: KeyboardEvent): void {

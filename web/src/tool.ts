@@ -1,17 +1,10 @@
 import type { Block } from "../../clients/typescript/src/index.js";
-import { button, h, say } from "./dom.js";
+import { Approval, coded, type Question, type Ruling } from "./approval.js";
+import { h, say } from "./dom.js";
 import { inFrame, twiceASecond } from "./frames.js";
 import { Growing } from "./growing.js";
 import { Step } from "./step.js";
 import { duration } from "./words.js";
-
-export interface Question {
-	confirm_id: string;
-	title: string;
-	message: string;
-	actions: string[];
-	until: number; // Unix milliseconds: then silence is a no
-}
 
 /** Tool shows one call: what it was given, what it says, how it ended, and what it asks. */
 export class Tool {
@@ -22,8 +15,10 @@ export class Tool {
 	private waiting = "";
 	private began = Date.now();
 	private over = false;
-	private readonly cards = new Map<string, HTMLElement>();
+	private readonly cards = new Map<string, Approval>();
+	private readonly given: HTMLElement;
 	private until = 0;
+	private denied = false;
 
 	constructor(call: { name: string; arguments?: unknown; invalid_arguments?: string }) {
 		const { name, gist, body } = this.step;
@@ -33,7 +28,8 @@ export class Tool {
 		const text = h("code", {});
 		this.growing = new Growing(text);
 		this.output.append(h("span", { class: "lbl" }, "Output"), text);
-		body.append(h("pre", { class: "out", tabindex: 0, role: "region", "aria-label": "Arguments" }, this.label, given), this.output);
+		this.given = h("pre", { class: "out", tabindex: 0, role: "region", "aria-label": "Arguments" }, this.label, given);
+		body.append(this.given, this.output);
 	}
 
 	/** It begins, after a person's word where that was wanted. Without a host it is not run. */
@@ -64,14 +60,15 @@ export class Tool {
 		this.over = true;
 		const { el } = this.step;
 		el.classList.remove("live", "warn");
-		el.classList.add(failed ? "bad" : "ok");
-		this.step.tell(ms === undefined ? undefined : [duration(ms), "time"], [failed ? "failed" : "done", failed ? "kind failed" : "kind"]);
+		el.classList.add(failed && !this.denied ? "bad" : "ok");
+		const how: [string, string] = this.denied ? ["denied", "kind"] : failed ? ["failed", "kind failed"] : ["done", "kind"];
+		this.step.tell(ms === undefined || this.denied ? undefined : [duration(ms), "time"], how);
 		const text = content.map((b) => (b.type === "text" ? b.text : `[${b.type}]`)).join("\n");
 		// The end has the whole: what was streamed is its beginning, or is replaced.
 		this.replace(text);
 		this.output.hidden = text === "";
-		for (const card of this.cards.values()) card.remove();
-		if (failed && !this.step.touched) el.open = true;
+		for (const id of [...this.cards.keys()]) this.close(id)?.remove();
+		if (failed && !this.denied && !this.step.touched) el.open = true;
 	}
 
 	/** It has no result: the turn ended first. */
@@ -79,35 +76,49 @@ export class Tool {
 		if (!this.over) this.end([], true);
 	}
 
-	ask(q: Question, answer: (action: string) => void): void {
-		if (this.cards.has(q.confirm_id)) return;
-		const id = `q-${q.confirm_id}`;
-		const acts = q.actions.map((a, i) => button(sentence(a), i === 0 ? "main" : "", () => answer(a)));
-		const card = h("div", { class: "card warn", role: "group", "aria-labelledby": id }, h("h3", { id }, q.title), h("p", {}, q.message), h("div", { class: "acts" }, ...acts));
+	ask(q: Question, answer: (r: Ruling) => void): void {
+		if (this.cards.has(q.confirm_id) || this.over) return;
+		const card = new Approval(q, answer);
 		this.cards.set(q.confirm_id, card);
 		this.until = q.until;
-		this.step.body.append(card);
+		this.given.hidden = true; // the card has them
+		this.step.body.prepend(card.el);
 		this.step.el.open = true;
 		this.step.el.classList.add("warn");
 		this.tick();
 		twiceASecond(() => this.cards.size > 0 && this.tick());
-		say(`Asks you: ${q.title}`);
+		say(`Asks you: ${q.message}`);
 	}
 
-	answered(confirmId: string, action: string, by: string): void {
-		const card = this.cards.get(confirmId);
-		if (!card) return;
-		this.cards.delete(confirmId);
-		const text = `${sentence(action)}${by ? `, by: ${by}` : ""}`;
-		card.replaceWith(h("p", { class: "note" }, text));
+	answered(p: { confirm_id: string; action: string; by: string; client?: string; grant?: { text: string } }): void {
+		const el = this.close(p.confirm_id);
+		if (!el) return;
+		this.denied = p.action === "deny";
+		const by = p.by === "client" ? p.client || "a client" : (unanswered[p.by] ?? p.by);
+		const note = h("p", { class: "note" }, `${this.denied ? "Denied" : "Allowed once"}, by: ${by}`);
+		if (p.grant) note.replaceChildren(`Allowed, by: ${by}. Until the session ends: `, ...coded(p.grant.text));
+		el.replaceWith(note);
 		if (this.cards.size === 0) this.step.el.classList.remove("warn");
-		say(text);
+		say(note.textContent ?? "");
+	}
+
+	/** Takes a card away; the caller puts something in its place. */
+	private close(confirmId: string): HTMLElement | undefined {
+		const card = this.cards.get(confirmId);
+		if (!card) return undefined;
+		this.cards.delete(confirmId);
+		card.close();
+		this.given.hidden = this.cards.size > 0;
+		return card.el;
 	}
 
 	private tick(): boolean {
 		if (this.over) return false;
-		if (this.cards.size > 0) this.step.tell(`denied in ${duration(Math.max(0, this.until - Date.now()))}`, ["asks you", "kind w"]);
-		else this.step.tell([duration(Math.max(0, Date.now() - this.began)), "time"], ["running", "kind running"]);
+		if (this.cards.size > 0) {
+			const all = [...document.querySelectorAll(".card.ask")];
+			for (const card of this.cards.values()) card.tick(this.until, all.indexOf(card.el) + 1, all.length);
+			this.step.tell(["asks you", "kind w"]);
+		} else this.step.tell([duration(Math.max(0, Date.now() - this.began)), "time"], ["running", "kind running"]);
 		return true;
 	}
 
@@ -126,7 +137,4 @@ function brief(given: unknown): string {
 	return value === undefined ? "" : String(value).slice(0, 120);
 }
 
-function sentence(word: string): string {
-	const text = word.replaceAll("_", " ");
-	return text.charAt(0).toUpperCase() + text.slice(1);
-}
+const unanswered: Record<string, string> = { timeout: "nobody answered in time", turn_end: "the turn ended", tool_mode: "the tool mode" };

@@ -1,5 +1,6 @@
 import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
+import type { Question, Ruling } from "./approval.js";
 import { copy, h, iconButton } from "./dom.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { chip, type Reasoning } from "./levels.js";
@@ -16,7 +17,7 @@ export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
-	answer(confirmId: string, action: string): void;
+	answer(confirmId: string, ruling: Ruling): void;
 }
 
 /**
@@ -90,12 +91,12 @@ export class Turn {
 		this.answer(p.message_id, p.block).set(p.text, true);
 	}
 
-	confirm(q: { confirm_id: string; call_id: string; name: string; arguments: unknown; title: string; message: string; actions: string[]; until: number }): void {
-		this.tool(q.call_id, q).ask(q, (action) => this.acts.answer(q.confirm_id, action));
+	confirm(q: Question): void {
+		this.tool(q.call_id, q).ask(q, (r) => this.acts.answer(q.confirm_id, r));
 	}
 
 	resolved(p: Told<"confirm_resolved">): void {
-		for (const t of this.tools.values()) t.answered(p.confirm_id, p.action, p.client || p.by);
+		for (const t of this.tools.values()) t.answered(p);
 	}
 
 	toolStart(p: Omit<Told<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {

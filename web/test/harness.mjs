@@ -125,14 +125,14 @@ export async function wire() {
 	};
 }
 
-/** A vendor that speaks the Messages API and says what say(prompt) gives: {thinking, text} as lists of deltas, `pause` milliseconds after each `every`. */
+/** A vendor that speaks the Messages API and says what say(prompt) gives: {thinking, text} as lists of deltas, calls as a list of {name, input}, `pause` milliseconds after each `every`. */
 export async function vendor(say) {
 	const server = createHTTP(async (request, response) => {
 		let body = "";
 		for await (const chunk of request) body += chunk;
 		const { messages, model } = JSON.parse(body);
 		const last = messages.at(-1).content;
-		const { thinking = [], text = [], every = 1, pause = 0 } = say(typeof last === "string" ? last : last.map((b) => b.text ?? "").join(""), messages);
+		const { thinking = [], text = [], calls = [], every = 1, pause = 0 } = say(typeof last === "string" ? last : last.map((b) => b.text ?? "").join(""), messages);
 		response.writeHead(200, { "Content-Type": "text/event-stream" });
 		const event = (type, data) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 		response.write(event("message_start", { message: { id: "msg_1", type: "message", role: "assistant", model, content: [], usage: { input_tokens: 100, output_tokens: 1 } } }));
@@ -153,7 +153,13 @@ export async function vendor(say) {
 			response.write(event("content_block_stop", { index }));
 			index++;
 		}
-		response.write(event("message_delta", { delta: { stop_reason: "end_turn" }, usage: { output_tokens: 50 } }));
+		for (const { name, input } of calls) {
+			response.write(event("content_block_start", { index, content_block: { type: "tool_use", id: `toolu_${messages.length}_${index}`, name, input: {} } }));
+			response.write(event("content_block_delta", { index, delta: { type: "input_json_delta", partial_json: JSON.stringify(input) } }));
+			response.write(event("content_block_stop", { index }));
+			index++;
+		}
+		response.write(event("message_delta", { delta: { stop_reason: calls.length ? "tool_use" : "end_turn" }, usage: { output_tokens: 50 } }));
 		response.end(event("message_stop", {}));
 	});
 	server.listen(0, "127.0.0.1");

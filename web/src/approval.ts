@@ -1,0 +1,234 @@
+import type { Notifications } from "../../clients/typescript/src/index.js";
+import { button, copy, h, iconButton, say } from "./dom.js";
+import { reveal, unseen } from "./visible.js";
+import { count, duration } from "./words.js";
+
+export type Question = Omit<Notifications["confirm"], "session_id" | "seq" | "ts">;
+type Part = Question["parts"][number];
+type Grant = Question["grants"][number];
+
+/** What a person says to a question. */
+export interface Ruling {
+	action: "allow" | "deny";
+	grant?: string;
+}
+
+const pause = 500; // ms in which a new card takes no click: it may be meant for what was there before
+
+/**
+ * Approval asks about one call. Nothing of the call is cut off: text wraps, and a long part scrolls in its own box. "Allow
+ * once" is closed until the end of each part was on the screen. The daemon says what is asked, shown and granted.
+ */
+export class Approval {
+	readonly el: HTMLElement;
+	private readonly left = h("span", { class: "left" });
+	private readonly seen = h("p", { class: "seen" });
+	private readonly closed: HTMLButtonElement[] = []; // until all was seen
+	private readonly unread = new Map<HTMLElement, HTMLElement>(); // by the mark at its end
+	private readonly appeared = performance.now();
+	private readonly watch: IntersectionObserver;
+	private readonly sizes = new ResizeObserver(() => this.tell());
+	private sent = false;
+
+	constructor(private readonly q: Question, private readonly answer: (r: Ruling) => void) {
+		const id = `q-${q.confirm_id}`;
+		this.seen.id = `seen-${q.confirm_id}`;
+		this.watch = new IntersectionObserver((list) => {
+			for (const e of list) if (e.isIntersecting) this.read(e.target as HTMLElement);
+		});
+		const parts = this.parts();
+		this.el = h("div", { class: "card ask warn", role: "group", "aria-labelledby": id },
+			h("header", {}, h("h3", { id }, ...reveal(q.message)), this.left, this.origin()),
+			...parts, ...this.warning(), this.seen, ...this.acts());
+		this.tell();
+	}
+
+	/** How much time is left, and which of the open questions it is. */
+	tick(until: number, at: number, of: number): void {
+		this.left.textContent = `${of > 1 ? `${at} of ${of} · ` : ""}denied automatically in ${duration(Math.max(0, until - Date.now()))}`;
+	}
+
+	/** Ends the watch. */
+	close(): void {
+		this.watch.disconnect();
+		this.sizes.disconnect();
+	}
+
+	private origin(): HTMLElement {
+		const { origin, name } = this.q;
+		const fact = (what: string, value: string) => h("span", {}, `${what} `, h("b", {}, ...reveal(value)));
+		return h("p", { class: "origin" }, fact("Model", `${origin.provider}/${origin.model}`),
+			origin.server ? fact("MCP server", origin.server) : undefined,
+			fact("Tool", origin.host === "builtin" ? `${name}, built in` : origin.host === "client" ? `${name}, run by a client` : name),
+			origin.folder ? fact("Folder", origin.folder) : undefined,
+			fact("Effect", origin.effect));
+	}
+
+	private parts(): HTMLElement[] {
+		const out: HTMLElement[] = [];
+		const values = this.q.parts.filter((p) => p.kind === "value");
+		for (const p of this.q.parts) {
+			if (p.kind === "command") out.push(this.part(h("span", {}, `Command · ${size(p.text)}`), text(p), p.text));
+			else if (p.kind === "diff") out.push(this.part(head(p, changes(p.text)), diff(p.text)));
+			else if (p.kind === "content") out.push(this.part(head(p, size(p.text)), text(p)));
+		}
+		if (values.length > 0) out.push(this.part(h("span", {}, `Arguments · ${values.length === 1 ? "1 value" : `${values.length} values`}`), list(values)));
+		return out;
+	}
+
+	private part(caption: HTMLElement, body: HTMLElement, command?: string): HTMLElement {
+		const end = h("i", { class: "endmark", "aria-hidden": "true" });
+		const box = h("div", { class: "box", tabindex: 0, role: "region", "aria-label": caption.textContent ?? "" }, body, end);
+		this.unread.set(end, box);
+		this.watch.observe(end);
+		this.sizes.observe(box);
+		box.addEventListener("scroll", () => this.tell(), { passive: true });
+		const copier = command === undefined ? undefined : iconButton("copy", "Copy command", () => void copy(command, copier as HTMLElement));
+		return h("div", { class: "part" }, h("div", { class: "cap" }, caption, copier ? h("span", { class: "sp" }) : undefined, copier), box);
+	}
+
+	private warning(): HTMLElement[] {
+		const n = this.q.parts.reduce((sum, p) => sum + unseen(p.text) + unseen(p.name ?? ""), 0);
+		if (n === 0) return [];
+		return [h("p", { class: "seen" }, n === 1 ? "Contains 1 character that cannot be seen. It is shown as its code and sent as it is." : `Contains ${n} characters that cannot be seen. They are shown as their codes and sent as they are.`)];
+	}
+
+	private acts(): HTMLElement[] {
+		const { q } = this;
+		const deny = button("Deny", "", () => this.send({ action: "deny" }));
+		if (!q.actions.includes("allow")) return [h("div", { class: "acts" }, deny)];
+		const allow = button("Allow once", "main", () => this.send({ action: "allow" }));
+		this.closed.push(allow);
+		const acts = h("div", { class: "acts" }, allow, deny);
+		if (q.grants.length === 0) return [acts];
+		const { box, open } = this.grants(q.grants);
+		this.closed.push(open);
+		acts.append(h("span", { class: "sp" }), open);
+		return [acts, box];
+	}
+
+	private grants(grants: Grant[]): { box: HTMLElement; open: HTMLButtonElement } {
+		const id = `g-${this.q.confirm_id}`;
+		const radios = grants.map((g, i) => h("input", { type: "radio", name: id, value: g.id, checked: i === 0 }));
+		const grant = button("Grant and allow", "", () => this.send({ action: "allow", grant: radios.find((r) => r.checked)?.value ?? "" }));
+		const show = (on: boolean) => {
+			box.hidden = !on;
+			open.setAttribute("aria-expanded", String(on));
+			(on ? radios.find((r) => r.checked) : open)?.focus();
+		};
+		const box = h("div", { class: "grants", role: "group", "aria-label": "Always allow", hidden: true },
+			h("fieldset", {}, h("legend", {}, "Allow this call, and later calls in this session that match:"),
+				...grants.map((g, i) => h("label", { class: "grant" }, radios[i], h("span", {}, h("b", {}, ...coded(g.text)), h("small", {}, reach[g.scope] ?? ""))))),
+			h("div", { class: "acts" }, grant, button("Back", "quiet", () => show(false)), h("small", {}, "Grants end with the session. The list in the header revokes them.")));
+		const open = button("Always allow…", "quiet", () => this.ready() && show(box.hidden));
+		open.setAttribute("aria-expanded", "false");
+		this.closed.push(grant);
+		return { box, open };
+	}
+
+	private read(end: HTMLElement): void {
+		this.watch.unobserve(end);
+		this.unread.delete(end);
+		this.tell();
+	}
+
+	/** Says what is still to be read, and opens the answers after it. */
+	private tell(): void {
+		const { limit } = this.q;
+		const unread = [...this.unread.values()];
+		for (const b of this.closed) {
+			b.disabled = unread.length > 0 || this.sent;
+			if (unread.length > 0) b.setAttribute("aria-describedby", this.seen.id);
+			else b.removeAttribute("aria-describedby");
+		}
+		let note = "";
+		if (limit) note = `It has more than ${count(limit)} bytes. What cannot be shown whole cannot be allowed.`;
+		else if (unread.length > 0) {
+			const box = unread[0] as HTMLElement;
+			const line = parseFloat(getComputedStyle(box).lineHeight) || 20;
+			const below = Math.round((box.scrollHeight - box.scrollTop - box.clientHeight) / line);
+			note = `Read to the end first.${below > 0 ? ` ${below === 1 ? "1 line is" : `${below} lines are`} below.` : ""}`;
+		}
+		if (this.seen.textContent !== note) this.seen.textContent = note;
+		this.seen.hidden = note === "";
+	}
+
+	private ready(): boolean {
+		return performance.now() - this.appeared >= pause;
+	}
+
+	private send(r: Ruling): void {
+		if (this.sent || !this.ready() || (r.action === "allow" && this.unread.size > 0)) return;
+		this.sent = true;
+		this.tell();
+		this.answer(r);
+		say(r.action === "allow" ? "Allowed" : "Denied");
+	}
+}
+
+const reach: Record<string, string> = {
+	prefix: "One simple command. No pipe, redirection, substitution, pattern, assignment or second line.",
+	folder: "Only this tool, and only in this folder and the folders below it.",
+	tool: "Any call of this tool, without a question.",
+};
+
+/** A text in which words between backticks are code. */
+export function coded(text: string): (string | HTMLElement)[] {
+	return text.split("`").flatMap((part, i) => (i % 2 === 1 ? [h("code", {}, ...reveal(part))] : reveal(part)));
+}
+
+function size(text: string): string {
+	const lines = text.replace(/\n$/, "").split("\n").length;
+	const n = [...text].length;
+	return `${count(n)} ${n === 1 ? "character" : "characters"}${lines > 1 ? `, ${count(lines)} lines` : ""}, whole`;
+}
+
+function text(p: Part): HTMLElement {
+	return h("pre", {}, ...(p.text === "" ? [h("small", {}, "(empty)")] : reveal(p.text)));
+}
+
+function head(p: Part, facts: string): HTMLElement {
+	return h("span", {}, h("code", {}, ...reveal(oneLine(p.name ?? ""))), ` ${facts}`);
+}
+
+const oneLine = (name: string) => name.replaceAll("\n", "␊");
+
+function changes(text: string): string {
+	const lines = text.split("\n");
+	return `+${lines.filter((l) => l.startsWith("+")).length} −${lines.filter((l) => l.startsWith("-")).length}`;
+}
+
+function list(values: Part[]): HTMLElement {
+	return h("dl", { class: "vals" }, ...values.flatMap((p) => [h("dt", {}, ...reveal(oneLine(p.name ?? ""))),
+		h("dd", { class: p.text.includes("\n") ? "sub" : "" }, ...(p.text === "" ? [h("small", {}, "(empty)")] : reveal(p.text)))]));
+}
+
+/** Hunks of a unified diff, with the numbers of their lines before and after. */
+function diff(text: string): HTMLElement {
+	let from = 0;
+	let to = 0;
+	let numbered = false;
+	const rows = text.replace(/\n$/, "").split("\n").map((line) => {
+		const rest = line.slice(1);
+		switch (line[0]) {
+			case "@": {
+				const m = /^@@ -(\d+)(?:,\d+)? \+(\d+)/.exec(line);
+				numbered = m !== null;
+				if (m) [from, to] = [Number(m[1]), Number(m[2])];
+				return h("tr", { class: "h2" }, h("td", { colspan: 4 }, ...reveal(line)));
+			}
+			case "-":
+				return row("d", from++, undefined, h("span", { "aria-label": "removed" }, "−"), rest);
+			case "+":
+				return row("a", undefined, to++, h("span", { "aria-label": "added" }, "+"), rest);
+			case " ":
+				return row("", from++, to++, "", rest);
+		}
+		return h("tr", { class: "h2" }, h("td", { colspan: 4 }, ...reveal(line)));
+	});
+	function row(kind: string, before: number | undefined, after: number | undefined, sign: string | HTMLElement, line: string): HTMLElement {
+		const number = (n: number | undefined) => h("td", {}, n !== undefined && numbered ? String(n) : "");
+		return h("tr", { class: kind }, number(before), number(after), h("td", {}, sign), h("td", {}, ...reveal(line)));
+	}
+	return h("div", { class: "diff" }, h("table", {}, h("tbody", {}, ...rows)));
+}
