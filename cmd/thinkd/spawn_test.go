@@ -164,7 +164,7 @@ func TestLogFile(t *testing.T) {
 	}
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(path, link); err != nil {
-		t.Skip(err)
+		t.Skip("needs: links: ", err)
 	}
 	if _, err := (&logFile{path: link}).Write([]byte("x")); err == nil {
 		t.Error("a link is followed")
@@ -211,7 +211,7 @@ func TestSocketPlace(t *testing.T) {
 	}
 	elsewhere := filepath.Join(dir, "elsewhere")
 	if err := os.Symlink(elsewhere, path); err != nil {
-		t.Skip(err)
+		t.Skip("needs: links: ", err)
 	}
 	third, err := openSocket(dir, os.Getenv)
 	if err != nil {
@@ -243,7 +243,7 @@ func TestPrivateDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(t.TempDir(), dir); err != nil {
-		t.Skip(err)
+		t.Skip("needs: links: ", err)
 	}
 	if _, err := privateDir(env); err == nil {
 		t.Error("a link is followed")
@@ -258,7 +258,7 @@ func TestPrivateDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Chown(dir, 1, 1); err != nil {
-		t.Skip(err)
+		t.Skip("needs: root: ", err)
 	}
 	if _, err := privateDir(env); err == nil {
 		t.Error("another user's directory is used")

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// closedAddress is an address at which nobody listens.
+// ClosedAddress is an address at which nobody listens.
 func ClosedAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -18,7 +18,7 @@ func ClosedAddress(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// lockedBuffer is a buffer for one who writes and one who reads.
+// LockedBuffer is a buffer for one who writes and one who reads.
 type LockedBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer

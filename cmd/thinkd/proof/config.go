@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// writeConfig puts a configuration into a directory of the test's own.
+// WriteConfig puts a configuration into a directory of the test's own.
 func WriteConfig(t *testing.T, doc string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.toml")

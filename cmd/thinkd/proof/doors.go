@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/rpc"
 )
 
-// dataDir is a data directory whose daemon ends with the test.
+// DataDir is a data directory whose daemon ends with the test.
 func DataDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -21,14 +21,14 @@ func DataDir(t *testing.T) string {
 	return dir
 }
 
-// door runs `thinkd stdio`; who the daemon is, is its affair.
+// Door runs `thinkd stdio`; who the daemon is, is its affair.
 func Door(t *testing.T, data string, env []string, flags ...string) *Process {
 	t.Helper()
 	args := append([]string{"--data", data}, flags...)
 	return StartCommand(t, Command(t, env, append(args, "stdio")...))
 }
 
-// theDaemon is who serves a data directory.
+// TheDaemon is who serves a data directory.
 func TheDaemon(t *testing.T, data string) rpc.Status {
 	t.Helper()
 	link, err := GreetDaemon(t.Context(), data)
@@ -41,7 +41,7 @@ func TheDaemon(t *testing.T, data string) rpc.Status {
 
 const VendorModel = "anthropic/claude-opus-5-5"
 
-// attach subscribes and is where the session stands.
+// Attach subscribes and is where the session stands.
 func (p *Process) Attach(session string) (seq uint64, open bool) {
 	p.T.Helper()
 	var at struct {
@@ -52,7 +52,7 @@ func (p *Process) Attach(session string) (seq uint64, open bool) {
 	return at.Seq, at.Open != nil
 }
 
-// checkDense fails unless each number after one comes once, as far as it goes.
+// CheckDense fails unless each number after one comes once, as far as it goes.
 func CheckDense(t *testing.T, who string, updates []Update, session string, after uint64) {
 	t.Helper()
 	for _, u := range updates {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// framed speaks with the daemon in raw frames, one after the other.
+// Framed speaks with the daemon in raw frames, one after the other.
 type Framed struct {
 	T      *testing.T
 	Cmd    *exec.Cmd
@@ -52,7 +52,7 @@ func (f *Framed) Write(text string) {
 	}
 }
 
-// send writes a message in a frame.
+// Send writes a message in a frame.
 func (f *Framed) Send(text string) {
 	f.T.Helper()
 	if f.framed {
@@ -62,7 +62,7 @@ func (f *Framed) Send(text string) {
 	}
 }
 
-// read is the next message; it has to be in the same framing.
+// Read is the next message; it has to be in the same framing.
 func (f *Framed) Read() Message {
 	f.T.Helper()
 	var body []byte
@@ -89,7 +89,7 @@ func (f *Framed) Read() Message {
 	return m
 }
 
-// next is the next notification.
+// Next is the next notification.
 func (f *Framed) Next() Update {
 	f.T.Helper()
 	if len(f.seen) > 0 {
@@ -112,7 +112,7 @@ func (f *Framed) notification(m Message) Update {
 	return u
 }
 
-// call sends a request and reads to its answer.
+// Call sends a request and reads to its answer.
 func (f *Framed) Call(id int, method string, params, result any) {
 	f.T.Helper()
 	request, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
@@ -136,7 +136,7 @@ func (f *Framed) Call(id int, method string, params, result any) {
 	}
 }
 
-// end closes standard input and waits for the process to end well, having said no more.
+// End closes standard input and waits for the process to end well, having said no more.
 func (f *Framed) End() {
 	f.T.Helper()
 	f.Out.Close()

@@ -11,9 +11,10 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-// tally counts where the kills fell: a test whose kills all fall between turns shows nothing.
+// Tally counts where the kills fell: a test whose kills all fall between turns shows nothing.
 type Tally struct {
 	kills, starting, thinking, text, judged, slow atomic.Int64
 }
@@ -31,7 +32,7 @@ func (s *Tally) Report(t *testing.T) {
 	}
 }
 
-// recital is the order in a prompt: an answer of which each word is known beforehand, so that a text that is cut,
+// Recital is the order in a prompt: an answer of which each word is known beforehand, so that a text that is cut,
 // doubled or out of order shows.
 type Recital struct {
 	Tag                     string
@@ -47,7 +48,7 @@ func (r Recital) Prompt() string {
 	return string(b)
 }
 
-// block is the text of a block of the answer.
+// Block is the text of a block of the answer.
 func (r Recital) Block(n int) string {
 	words := r.Thinking
 	if n == r.Blocks {
@@ -61,7 +62,7 @@ func (r Recital) Block(n int) string {
 	return string(b)
 }
 
-// recite answers with the recital that the last prompt asks for. It is the simulator's ScriptFunc.
+// Recite answers with the recital that the last prompt asks for. It is the simulator's ScriptFunc.
 func Recite(req sim.Request) *sim.Answer {
 	var body struct {
 		Messages []struct {
@@ -87,7 +88,7 @@ func readRecital(prompt string) (r Recital, ok bool) {
 	return r, json.Unmarshal([]byte(prompt), &r) == nil && r.Tag != ""
 }
 
-// lane is a data directory, the daemons that live on it one after the other, and what their clients know.
+// Lane is a data directory, the daemons that live on it one after the other, and what their clients know.
 type Lane struct {
 	T     *testing.T
 	Rng   *rand.Rand
@@ -101,7 +102,7 @@ type Lane struct {
 	Sessions []*Told
 }
 
-// live is one life of the daemon: it is started, checked, put under load and killed.
+// Live is one life of the daemon: it is started, checked, put under load and killed.
 func (l *Lane) Live() {
 	l.Lives++
 	defer l.Sum.kills.Add(1)
@@ -124,10 +125,10 @@ func (l *Lane) Live() {
 	stopped := make(chan struct{})
 	for _, s := range l.active() {
 		rng := rand.New(rand.NewPCG(l.Rng.Uint64(), 0))
-		load.Go(func() { s.speak(p, rng, l.recitals(s, rng)) }) // ends with the process
+		load.Go(testgo.Guard(l.T, func() { s.speak(p, rng, l.recitals(s, rng)) })) // ends with the process
 	}
 	pulse := &pulse{session: l.active()[0]}
-	load.Go(func() { pulse.beat(p, stopped) })
+	load.Go(testgo.Guard(l.T, func() { pulse.beat(p, stopped) }))
 
 	Moment(l.lifetime())
 	killed := time.Now()
@@ -158,7 +159,7 @@ func (l *Lane) lifetime() time.Duration {
 	return time.Duration(l.Rng.IntN(100_000)) * time.Microsecond
 }
 
-// moment lets time pass: a kill at a random moment waits for nothing else.
+// Moment lets time pass: a kill at a random moment waits for nothing else.
 func Moment(d time.Duration) { <-time.After(d) }
 
 // recitals makes the prompts of a session: short ones, long ones, and some that come as fast as they can. After a few
@@ -187,7 +188,7 @@ func (l *Lane) recitals(s *Told, rng *rand.Rand) func() Recital {
 	}
 }
 
-// last ends the lane in order and reads the whole log.
+// Last ends the lane in order and reads the whole log.
 func (l *Lane) Last() {
 	p := Start(l.T, l.Data, l.Env)
 	if !l.Check(p, func(*Told) bool { return true }) {
@@ -205,7 +206,7 @@ func (l *Lane) Last() {
 	}
 }
 
-// check compares what the daemon has with what its clients know: of the sessions at work, and of the others those that
+// Check compares what the daemon has with what its clients know: of the sessions at work, and of the others those that
 // are due.
 func (l *Lane) Check(p *Process, due func(*Told) bool) bool {
 	for i, s := range l.Sessions {

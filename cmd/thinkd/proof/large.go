@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
-// fill makes a store. Many write at once, so that they share commits.
+// Fill makes a store. Many write at once, so that they share commits.
 func Fill(t *testing.T, data string, sessions, mib int) {
 	t.Helper()
 	store, err := session.OpenBolt(data, session.BoltOptions{})
@@ -42,11 +43,11 @@ func Fill(t *testing.T, data string, sessions, mib int) {
 	failed := make([]error, writers)
 	var making sync.WaitGroup
 	for w := range writers {
-		making.Go(func() {
+		making.Go(testgo.Guard(t, func() {
 			for i := w; i < sessions && failed[w] == nil; i += writers {
 				failed[w] = one(i)
 			}
-		})
+		}))
 	}
 	making.Wait()
 	if err := errors.Join(append(failed, store.Close())...); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// loginHouse is a vendor that one logs in to: its login, and its API behind it.
+// LoginHouse is a vendor that one logs in to: its login, and its API behind it.
 type LoginHouse struct {
 	Logins *sim.Logins
 	Vendor *sim.Server
@@ -21,7 +21,7 @@ type LoginHouse struct {
 	Said   []string // what processes wrote
 }
 
-// nothingLeaks looks for every secret that the login has handed out in all that was written. keys.json may have what
+// NothingLeaks looks for every secret that the login has handed out in all that was written. keys.json may have what
 // lasts, and is for its owner alone.
 func (h *LoginHouse) NothingLeaks(t *testing.T) {
 	t.Helper()
@@ -58,7 +58,7 @@ func (h *LoginHouse) NothingLeaks(t *testing.T) {
 	}
 }
 
-// lastRequest is the newest one that the API took.
+// LastRequest is the newest one that the API took.
 func (h *LoginHouse) LastRequest(t *testing.T) sim.Request {
 	t.Helper()
 	all := h.Vendor.Requests()
@@ -68,7 +68,7 @@ func (h *LoginHouse) LastRequest(t *testing.T) sim.Request {
 	return all[len(all)-1]
 }
 
-// begin runs a daemon of the house as commands do, and a client.
+// Begin runs a daemon of the house as commands do, and a client.
 func (h *LoginHouse) Begin(t *testing.T) *Process {
 	t.Helper()
 	return StartCommand(t, Command(t, nil, append(append([]string{"--data", h.Data}, h.Flags...), "stdio")...), writerFunc(func(b []byte) (int, error) {
@@ -86,7 +86,7 @@ func (h *LoginHouse) End(p *Process) {
 	h.Said = append(h.Said, p.Log())
 }
 
-// progress waits for a word on a login.
+// Progress waits for a word on a login.
 func (h *LoginHouse) Progress(t *testing.T, p *Process, want string, do func(url, code string)) {
 	t.Helper()
 	var u struct{ Provider, State, URL, Code string }

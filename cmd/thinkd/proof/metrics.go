@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// scrape is a route's answer to a bearer of the token.
+// Scrape is a route's answer to a bearer of the token.
 func (s *Served) Scrape(path string) (int, string) {
 	s.T.Helper()
 	req, err := http.NewRequestWithContext(s.T.Context(), "GET", s.Base+path, nil)
@@ -27,7 +27,7 @@ func (s *Served) Scrape(path string) (int, string) {
 	return answer.StatusCode, string(body)
 }
 
-// metrics are those without labels, by name.
+// Metrics are those without labels, by name.
 func (s *Served) Metrics() map[string]float64 {
 	s.T.Helper()
 	_, body := s.Scrape("metrics")

@@ -20,14 +20,15 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
-// patience is how long a test waits for what should come at once: a bound for failures, never a pause.
+// Patience is how long a test waits for what should come at once: a bound for failures, never a pause.
 const Patience = 60 * time.Second
 
-// house is a daemon in a process of its own.
+// House is a daemon in a process of its own.
 type House struct {
 	t      testing.TB
 	Cmd    *exec.Cmd
@@ -36,7 +37,7 @@ type House struct {
 	ended  bool
 }
 
-// process is a door in a process of its own, spoken to in lines over its standard input and output, and mostly with a
+// Process is a door in a process of its own, spoken to in lines over its standard input and output, and mostly with a
 // daemon that goes when it goes.
 type Process struct {
 	T     testing.TB
@@ -57,7 +58,7 @@ type Process struct {
 	Ended   bool
 }
 
-// update is a notification with the members that tests look at.
+// Update is a notification with the members that tests look at.
 type Update struct {
 	Method   string
 	Raw      json.RawMessage
@@ -76,7 +77,7 @@ type Update struct {
 	Error    *CallError `json:"error"`
 }
 
-// message is one message of the daemon.
+// Message is one message of the daemon.
 type Message struct {
 	ID     *int            `json:"id"`
 	Method string          `json:"method"`
@@ -86,7 +87,7 @@ type Message struct {
 	Raw    []byte
 }
 
-// callError is an error that the daemon answered.
+// CallError is an error that the daemon answered.
 type CallError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -95,12 +96,12 @@ type CallError struct {
 
 func (e *CallError) Error() string { return e.Message }
 
-// raceOptions keep a process that was built with the race detector from waiting a second at its end.
+// RaceOptions keep a process that was built with the race detector from waiting a second at its end.
 const RaceOptions = "atexit_sleep_ms=0"
 
 var errGone = errors.New("the daemon has gone")
 
-// command is the program with an environment of the test's own: no keys, no configuration, no data of the user's.
+// Command is the program with an environment of the test's own: no keys, no configuration, no data of the user's.
 func Command(t testing.TB, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(Program(t), args...)
@@ -124,7 +125,7 @@ const (
 	ProfileEnv     = "THINKD_PROFILE"
 )
 
-// wireAPIs are the wire APIs by name, each with the path of the simulator's base URL.
+// WireAPIs are the wire APIs by name, each with the path of the simulator's base URL.
 var WireAPIs = []struct{ Name, Path string }{{"messages", ""}, {"responses", "/v1"}, {"chat", "/generic"}, {"gemini", ""}, {"ollama", ""}}
 
 // members are params: pairs of a name and a value, without those that are empty.
@@ -138,7 +139,7 @@ func members(pairs ...string) map[string]any {
 	return m
 }
 
-// socketOf is the path of the socket of a data directory's daemon.
+// SocketOf is the path of the socket of a data directory's daemon.
 func SocketOf(data string) (string, error) {
 	path, err := os.ReadFile(filepath.Join(data, SocketPathFile))
 	if errors.Is(err, os.ErrNotExist) {
@@ -147,7 +148,7 @@ func SocketOf(data string) (string, error) {
 	return strings.TrimSpace(string(path)), err
 }
 
-// greetDaemon connects to the daemon of a data directory as the program's own commands do.
+// GreetDaemon connects to the daemon of a data directory as the program's own commands do.
 func GreetDaemon(ctx context.Context, data string) (*rpc.Link, error) {
 	path, err := SocketOf(data)
 	if err != nil {
@@ -161,13 +162,13 @@ func GreetDaemon(ctx context.Context, data string) (*rpc.Link, error) {
 	return rpc.Greet(ctx, conn)
 }
 
-// open runs a daemon on a data directory. It is killed at the end of the test if it still runs.
+// Open runs a daemon on a data directory. It is killed at the end of the test if it still runs.
 func Open(t testing.TB, data string, env []string, flags ...string) *House {
 	t.Helper()
 	return OpenCommand(t, Command(t, env, append([]string{"--data", data, "daemon"}, flags...)...))
 }
 
-// openCommand is open for a command that runs a daemon.
+// OpenCommand is open for a command that runs a daemon.
 func OpenCommand(t testing.TB, cmd *exec.Cmd) *House {
 	t.Helper()
 	h := &House{t: t, Cmd: cmd, Lines: make(chan string, 100)}
@@ -179,17 +180,17 @@ func OpenCommand(t testing.TB, cmd *exec.Cmd) *House {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { // ends with the daemon, or when that has said what it has to
+	testgo.Go(t, func() { // ends with the daemon, or when that has said what it has to
 		defer close(h.Lines)
 		for in := bufio.NewScanner(stdout); in.Scan(); {
 			h.Lines <- in.Text()
 		}
-	}()
+	})
 	t.Cleanup(h.Kill)
 	return h
 }
 
-// ready waits until the daemon listens.
+// Ready waits until the daemon listens.
 func (h *House) Ready() {
 	h.t.Helper()
 	select {
@@ -202,7 +203,7 @@ func (h *House) Ready() {
 	}
 }
 
-// kill ends the daemon as a crash would.
+// Kill ends the daemon as a crash would.
 func (h *House) Kill() {
 	if h.ended {
 		return
@@ -211,7 +212,7 @@ func (h *House) Kill() {
 	h.Gone()
 }
 
-// gone waits for the daemon and is how it ended.
+// Gone waits for the daemon and is how it ended.
 func (h *House) Gone() error {
 	h.t.Helper()
 	h.ended = true
@@ -222,7 +223,7 @@ func (h *House) Gone() error {
 	return err
 }
 
-// end asks the daemon to end and waits for it to end well.
+// End asks the daemon to end and waits for it to end well.
 func (h *House) End() {
 	h.t.Helper()
 	h.EndBy(syscall.SIGTERM)
@@ -238,7 +239,7 @@ func (h *House) EndBy(s os.Signal) {
 	}
 }
 
-// quit ends the daemon that commands have started on a data directory, if there is one, and waits for it to be gone.
+// Quit ends the daemon that commands have started on a data directory, if there is one, and waits for it to be gone.
 func Quit(data string) error {
 	link, err := GreetDaemon(context.Background(), data)
 	if err != nil {
@@ -259,7 +260,7 @@ func Quit(data string) error {
 	return err
 }
 
-// start runs a daemon on a data directory, and `thinkd stdio` as its client. Both are killed at the end of the test if
+// Start runs a daemon on a data directory, and `thinkd stdio` as its client. Both are killed at the end of the test if
 // they still run.
 func Start(t testing.TB, data string, env []string, flags ...string) *Process {
 	t.Helper()
@@ -268,7 +269,7 @@ func Start(t testing.TB, data string, env []string, flags ...string) *Process {
 	return h.Client(env, flags...)
 }
 
-// client runs `thinkd stdio`, with which the daemon is to end.
+// Client runs `thinkd stdio`, with which the daemon is to end.
 func (h *House) Client(env []string, flags ...string) *Process {
 	h.t.Helper()
 	p := StartCommand(h.t, Command(h.t, env, append(append(h.data(), flags...), "stdio")...))
@@ -278,7 +279,7 @@ func (h *House) Client(env []string, flags ...string) *Process {
 
 func (h *House) data() []string { return slices.Clone(h.Cmd.Args[1:3]) }
 
-// startCommand runs a command that speaks the protocol. What it writes to standard output goes to also, too.
+// StartCommand runs a command that speaks the protocol. What it writes to standard output goes to also, too.
 func StartCommand(t testing.TB, cmd *exec.Cmd, also ...io.Writer) *Process {
 	t.Helper()
 	p := &Process{T: t, Cmd: cmd, Gone: make(chan struct{}), pending: make(map[int]chan Message), News: make(chan struct{}),
@@ -300,7 +301,7 @@ func StartCommand(t testing.TB, cmd *exec.Cmd, also ...io.Writer) *Process {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go p.read(io.TeeReader(stdout, io.MultiWriter(also...))) // ends with the process; kill and end wait on gone
+	testgo.Go(t, func() { p.read(io.TeeReader(stdout, io.MultiWriter(also...))) }) // ends with the process; kill and end wait on gone
 	t.Cleanup(p.Kill)
 	return p
 }
@@ -351,13 +352,13 @@ func (p *Process) take(m Message) {
 	p.News = make(chan struct{})
 }
 
-// call sends a request and waits for its answer: nil, a *callError, or errGone.
+// Call sends a request and waits for its answer: nil, a *callError, or errGone.
 func (p *Process) Call(method string, params, result any) error {
 	p.T.Helper()
 	return p.Send(method, params)(result)
 }
 
-// send sends a request; what it returns waits for the answer as call does.
+// Send sends a request; what it returns waits for the answer as call does.
 func (p *Process) Send(method string, params any) (wait func(result any) error) {
 	p.T.Helper()
 	answer := make(chan Message, 1)
@@ -403,7 +404,7 @@ func settle(m Message, result any) error {
 	return json.Unmarshal(m.Result, result)
 }
 
-// raw writes what is no request, or more than one.
+// Raw writes what is no request, or more than one.
 func (p *Process) Raw(text string) {
 	p.T.Helper()
 	p.writing.Lock()
@@ -413,7 +414,7 @@ func (p *Process) Raw(text string) {
 	}
 }
 
-// must is call for what has to succeed.
+// Must is call for what has to succeed.
 func (p *Process) Must(method string, params, result any) {
 	p.T.Helper()
 	if err := p.Call(method, params, result); err != nil {
@@ -421,7 +422,7 @@ func (p *Process) Must(method string, params, result any) {
 	}
 }
 
-// wait returns the first update that fits, now or later.
+// Wait returns the first update that fits, now or later.
 func (p *Process) Wait(what string, fits func(Update) bool) Update {
 	p.T.Helper()
 	u, err := p.Find(fits)
@@ -457,12 +458,12 @@ func (p *Process) Find(fits func(Update) bool) (Update, error) {
 	}
 }
 
-// ended fits the end of a turn.
+// Ended fits the end of a turn.
 func Ended(turn string) func(Update) bool {
 	return func(u Update) bool { return u.Method == "turn_end" && u.Turn == turn }
 }
 
-// newSession makes a session and returns its id.
+// NewSession makes a session and returns its id.
 func (p *Process) NewSession(words ...string) string {
 	p.T.Helper()
 	var s struct {
@@ -472,7 +473,7 @@ func (p *Process) NewSession(words ...string) string {
 	return s.ID
 }
 
-// say prompts and returns the turn.
+// Say prompts and returns the turn.
 func (p *Process) Say(session, text string) string {
 	p.T.Helper()
 	var r struct {
@@ -482,20 +483,20 @@ func (p *Process) Say(session, text string) string {
 	return r.Turn
 }
 
-// turn prompts and waits for the end.
+// Turn prompts and waits for the end.
 func (p *Process) Turn(session, text string) Update {
 	p.T.Helper()
 	return p.Wait("the end of the turn", Ended(p.Say(session, text)))
 }
 
-// forget lets go of what was seen: the test holds on to all its processes.
+// Forget lets go of what was seen: the test holds on to all its processes.
 func (p *Process) Forget() {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
 	p.Updates = nil
 }
 
-// seen is a copy of all updates so far.
+// Seen is a copy of all updates so far.
 func (p *Process) Seen() []Update {
 	p.Mu.Lock()
 	defer p.Mu.Unlock()
@@ -514,7 +515,7 @@ func (p *Process) killed() bool {
 	return p.Ended
 }
 
-// kill ends the process as a crash would: at once, with nothing said. After that everything that it had written is in
+// Kill ends the process as a crash would: at once, with nothing said. After that everything that it had written is in
 // updates.
 func (p *Process) Kill() {
 	p.Mu.Lock()
@@ -534,7 +535,7 @@ func (p *Process) Kill() {
 	p.checkLog()
 }
 
-// end closes standard input and waits for the process to end well.
+// End closes standard input and waits for the process to end well.
 func (p *Process) End() {
 	p.T.Helper()
 	p.stdin.Close()
@@ -579,7 +580,7 @@ func checkSilence(t testing.TB, who, stderr string) {
 	}
 }
 
-// spokenMessage is a message of a session's history.
+// SpokenMessage is a message of a session's history.
 type SpokenMessage struct {
 	ID         string `json:"id"`
 	Turn       string `json:"turn_id"`
@@ -596,7 +597,7 @@ type SpokenMessage struct {
 	} `json:"content"`
 }
 
-// history is all of a session's messages, read page by page.
+// History is all of a session's messages, read page by page.
 func (p *Process) History(session string) ([]SpokenMessage, error) {
 	var all []SpokenMessage
 	params := map[string]any{"session_id": session, "limit": 1000}
@@ -616,7 +617,7 @@ func (p *Process) History(session string) ([]SpokenMessage, error) {
 	}
 }
 
-// simulator serves the strict stand-in on loopback and returns the environment that leads there.
+// Simulator serves the strict stand-in on loopback and returns the environment that leads there.
 func Simulator(t testing.TB, c sim.Config) (*sim.Server, []string) {
 	t.Helper()
 	c.Key = "sk-of-the-test"

@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// nobody is an address where nothing answers, and nobodyHere an environment in which no local server does: those of the
+// Nobody is an address where nothing answers, and nobodyHere an environment in which no local server does: those of the
 // machine have no part in a test.
 const Nobody = "http://127.0.0.1:1"
 
 var NobodyHere = []string{"OLLAMA_HOST=" + Nobody, "LMSTUDIO_BASE_URL=" + Nobody, "LLAMACPP_BASE_URL=" + Nobody,
 	"VLLM_BASE_URL=" + Nobody, "SGLANG_BASE_URL=" + Nobody}
 
-// serve serves h on loopback until the end of the test.
+// Serve serves h on loopback until the end of the test.
 func Serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)

@@ -18,9 +18,11 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-// served is a `thinkd serve` in a process of its own.
+// Served is a `thinkd serve` in a process of its own.
 type Served struct {
 	T      testing.TB
 	Cmd    *exec.Cmd
@@ -31,7 +33,7 @@ type Served struct {
 	Ended  bool
 }
 
-// startServe returns when the page's address was printed. The process is killed at the end of the test if it still runs.
+// StartServe returns when the page's address was printed. The process is killed at the end of the test if it still runs.
 func StartServe(t testing.TB, cmd *exec.Cmd) *Served {
 	t.Helper()
 	s := &Served{T: t, Cmd: cmd}
@@ -66,7 +68,7 @@ func ServeArgs(data string) []string {
 	return []string{"--data", data, "serve", "--listen", "127.0.0.1:0"}
 }
 
-// terminate asks the process to end, and says how long it took.
+// Terminate asks the process to end, and says how long it took.
 func (s *Served) Terminate() time.Duration {
 	s.T.Helper()
 	begin := time.Now()
@@ -86,7 +88,7 @@ func (s *Served) Terminate() time.Duration {
 	return time.Since(begin)
 }
 
-// status is that of a GET with a token.
+// Status is that of a GET with a token.
 func (s *Served) Status(path, token string) int {
 	s.T.Helper()
 	r, err := http.NewRequest("GET", s.Base+path, nil)
@@ -105,7 +107,7 @@ func (s *Served) Status(path, token string) int {
 	return answer.StatusCode
 }
 
-// wsClient is a client on a WebSocket. It keeps all that comes.
+// WsClient is a client on a WebSocket. It keeps all that comes.
 type WsClient struct {
 	t  testing.TB
 	Ws *websocket.Conn
@@ -127,8 +129,7 @@ func DialWS(t testing.TB, base, token string, client *http.Client) *WsClient {
 	}
 	ws.SetReadLimit(-1)
 	s := &WsClient{t: t, Ws: ws, answers: make(map[int]Message), news: make(chan struct{})}
-	done := make(chan struct{})
-	go func() { defer close(done); s.read() }() // ends with the connection; awaited by the cleanup
+	done := testgo.Go(t, s.read) // ends with the connection; awaited by the cleanup
 	t.Cleanup(func() { ws.CloseNow(); <-done })
 	return s
 }
@@ -166,7 +167,7 @@ func (s *WsClient) read() {
 	}
 }
 
-// until waits for what look finds; it is called with the lock held.
+// Until waits for what look finds; it is called with the lock held.
 func (s *WsClient) Until(what string, look func() bool) {
 	s.t.Helper()
 	limit := time.After(Patience)
@@ -195,7 +196,7 @@ func (s *WsClient) Must(method string, params, result any) {
 	}
 }
 
-// call is must for what may be refused.
+// Call is must for what may be refused.
 func (s *WsClient) Call(method string, params, result any) error {
 	s.t.Helper()
 	s.next++
@@ -223,7 +224,7 @@ func (s *WsClient) TurnEnd() (end Update) {
 	return end
 }
 
-// closed is the code and the reason with which the daemon closed.
+// Closed is the code and the reason with which the daemon closed.
 func (s *WsClient) Closed() (code websocket.StatusCode, reason string) {
 	s.t.Helper()
 	s.Until("the close", func() bool { return s.err != nil })
@@ -234,7 +235,7 @@ func (s *WsClient) Closed() (code websocket.StatusCode, reason string) {
 	return e.Code, e.Reason
 }
 
-// heard is what a client has of a session when it puts together what it was told: each notification once, by its seq,
+// Heard is what a client has of a session when it puts together what it was told: each notification once, by its seq,
 // with growth joined per block.
 func (s *WsClient) Heard() (last uint64, text map[string]string) {
 	s.t.Helper()

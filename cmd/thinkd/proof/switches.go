@@ -6,7 +6,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// stored reads a session's log from the file; no daemon runs.
+// Stored reads a session's log from the file; no daemon runs.
 func Stored(t *testing.T, data, id string) *session.View {
 	t.Helper()
 	store, err := session.OpenBolt(data, session.BoltOptions{})

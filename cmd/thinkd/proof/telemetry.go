@@ -8,7 +8,7 @@ import (
 	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 )
 
-// facts are attributes in words, those of words alone.
+// Facts are attributes in words, those of words alone.
 func Facts(list []*commonpb.KeyValue, keys ...string) map[string]string {
 	words := make(map[string]string)
 	for _, a := range list {

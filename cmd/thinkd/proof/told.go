@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// told is what the clients of a session were told, over all lives of the daemon.
+// Told is what the clients of a session were told, over all lives of the daemon.
 type Told struct {
 	Id  string
 	Seq uint64 // the highest number that was seen
@@ -58,7 +58,7 @@ type piece struct {
 	sent int64 // not later than this
 }
 
-// said is a prompt.
+// Said is a prompt.
 type Said struct {
 	Text  string
 	Turn  string // empty: it was not acknowledged
@@ -290,7 +290,7 @@ func (s *Told) checkPrompts(t *testing.T, messages []SpokenMessage) {
 	s.Prompts = known
 }
 
-// checkLog reads the log itself: each turn has one prompt, one start and one end, blocks are sealed once, and each
+// CheckLog reads the log itself: each turn has one prompt, one start and one end, blocks are sealed once, and each
 // entry bears the number under which it was told.
 func (s *Told) CheckLog(t *testing.T, data string) {
 	store, err := session.OpenBolt(data, session.BoltOptions{})

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// peakMemory is the most that a process has had in memory, in bytes.
+// PeakMemory is the most that a process has had in memory, in bytes.
 func PeakMemory(pid int) (uint64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

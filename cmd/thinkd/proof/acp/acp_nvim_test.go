@@ -19,13 +19,7 @@ import (
 // TestACPNeovim has Neovim itself talk to `thinkd acp`: an edit lands in its buffer, and not on the disk.
 func TestACPNeovim(t *testing.T) {
 	t.Parallel()
-	nvim, err := exec.LookPath("nvim")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: install neovim", err)
-		}
-		t.Skip("no Neovim here: install the package neovim")
-	}
+	nvim := proof.Needs(t, "nvim")
 	script, err := filepath.Abs("../../../../testdata/acp/editor.lua")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // goEditor is an editor made with a library for Go. It keeps what it is told.
@@ -254,13 +255,13 @@ func TestACPShared(t *testing.T) {
 
 	// A stop, by the browser, of what the editor has asked.
 	stopped := make(chan acp.StopReason, 1)
-	go func() { // ends with the answer, awaited below
+	testgo.Go(t, func() { // ends with the answer, awaited below
 		r, err := e.Prompt(t.Context(), acp.PromptRequest{SessionId: id, Prompt: []acp.ContentBlock{acp.TextBlock("Think for ever.")}})
 		if err != nil {
 			t.Error(err)
 		}
 		stopped <- r.StopReason
-	}()
+	})
 	e.until("a thought", func(u acp.SessionUpdate) bool {
 		return u.AgentThoughtChunk != nil && strings.Contains(u.AgentThoughtChunk.Content.Text.Text, "On")
 	})

@@ -18,20 +18,7 @@ import (
 // foreignEditor is the folder of an editor made with a foreign library, and node to run it.
 func foreignEditor(t *testing.T) (dir, node string) {
 	t.Helper()
-	dir, err := filepath.Abs("../../../../testdata/acp")
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, missing := exec.LookPath("node")
-	if missing == nil {
-		_, missing = os.Stat(filepath.Join(dir, "node_modules", "@agentclientprotocol", "sdk"))
-	}
-	if missing != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: run %s", missing, acptest.Install)
-		}
-		t.Skipf("no SDK of ACP here: install node, and run %s at the root of the repository", acptest.Install)
-	}
+	node, dir = proof.NodePackage(t, "testdata/acp")
 	return dir, node
 }
 

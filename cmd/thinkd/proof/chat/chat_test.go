@@ -24,9 +24,7 @@ type pane struct {
 // chatIn runs `thinkd chat` in a terminal of so many columns and rows. Behind it, its status stands there.
 func chatIn(t testing.TB, data, size string, env []string, args ...string) *pane {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed: nobody can look at the terminal")
-	}
+	proof.Needs(t, "tmux")
 	dir, err := os.MkdirTemp("", "tmux") // the path of a socket is short
 	if err != nil {
 		t.Fatal(err)

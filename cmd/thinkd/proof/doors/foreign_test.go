@@ -2,7 +2,6 @@ package doors
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -119,21 +118,7 @@ func answerTo(t *testing.T, m proof.Message, id int, result any) {
 // TestForeignLibrary holds a conversation through the JSON-RPC library that Language Server clients use.
 func TestForeignLibrary(t *testing.T) {
 	t.Parallel()
-	const install = "npm ci --prefix testdata/vscode-jsonrpc"
-	dir, err := filepath.Abs("../../../../testdata/vscode-jsonrpc")
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, missing := exec.LookPath("node")
-	if missing == nil {
-		_, missing = os.Stat(filepath.Join(dir, "node_modules", "vscode-jsonrpc"))
-	}
-	if missing != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: run %s", missing, install)
-		}
-		t.Skipf("no foreign JSON-RPC library here: install node, and run %s at the root of the repository", install)
-	}
+	node, dir := proof.NodePackage(t, "testdata/vscode-jsonrpc")
 	daemon := proof.Command(t, nil)
 	cmd := exec.Command(node, filepath.Join(dir, "conversation.mjs"), daemon.Path, "--data", proof.DataDir(t), "stdio")
 	cmd.Env = daemon.Env

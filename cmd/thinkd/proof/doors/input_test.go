@@ -3,12 +3,6 @@ package doors
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"regexp"
-	"runtime"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -194,76 +188,4 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("the turn ends with %s", end.Stop)
 	}
 	p.End()
-}
-
-// TestHugePrompt says 50 MB at once, in both framings. It is refused and skipped while it comes: the memory that the
-// daemon needs is bounded by its limit for a message, 8 MiB.
-func TestHugePrompt(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("the most memory that a process had is read from /proc, which is Linux's")
-	}
-	binary := proof.PlainProgram(t)
-	const most = 4 * 8 << 20
-	half := strings.Repeat("a long word ", 1<<20/12)
-	for name, frame := range map[string]func(head, tail string, size int) (string, string){
-		"line":           func(head, tail string, _ int) (string, string) { return head, tail + "\n" },
-		"content-length": func(head, tail string, size int) (string, string) { return proof.Headers(size) + head, tail },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			data := proof.DataDir(t)
-			cmd := proof.Command(t, nil, "--data", data, "stdio")
-			cmd.Path, cmd.Args[0] = binary, binary
-			f := proof.StartFramed(t, cmd, name == "content-length")
-			var made struct {
-				ID string `json:"session_id"`
-			}
-			f.Call(1, "session/new", map[string]any{"model_id": "sim/claude"}, &made)
-			base := peak(t, cmd)
-			head := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"session_id":%q,"text":"`, made.ID)
-			tail := `"}}`
-			size := len(head) + 50*len(half) + len(tail)
-			begin, end := frame(head, tail, size)
-			f.Write(begin)
-			for range 50 {
-				f.Write(half)
-			}
-			f.Write(end)
-			m := f.Read()
-			if m.ID != nil || m.Error == nil || m.Error.Code != 1007 {
-				t.Errorf("%d bytes are answered with %s", size, m.Raw)
-			}
-			if now := peak(t, cmd); now-base > most {
-				t.Errorf("the daemon had %d KiB, and %d KiB before", now>>10, base>>10)
-			}
-			// What comes next is heard, and nothing was kept.
-			var page struct{ Messages []any }
-			f.Call(3, "session/history", map[string]any{"session_id": made.ID}, &page)
-			if len(page.Messages) != 0 {
-				t.Errorf("the session has %d messages", len(page.Messages))
-			}
-			f.End()
-		})
-	}
-}
-
-var peakLine = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
-
-// peak is the most memory that a process had, in bytes.
-func peak(t *testing.T, cmd *exec.Cmd) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := peakLine.FindSubmatch(status)
-	if found == nil {
-		t.Fatalf("no VmHWM in %s", status)
-	}
-	n, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
 }

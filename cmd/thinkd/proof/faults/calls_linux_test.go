@@ -15,6 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof/inside"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // harm is what happens to the calls of one kind on files of a data directory.
@@ -78,13 +79,9 @@ func openVictim(t testing.TB, data string, env []string, h harm) *victim {
 	listener, err := receive(pair[0])
 	if err != nil {
 		v.Kill()
-		t.Skipf("calls of the daemon cannot be made to fail here: %v, %s", err, v.Stderr.String())
+		t.Skipf("needs: root, or the right to answer the daemon's calls: %v, %s", err, v.Stderr.String())
 	}
-	answered := make(chan struct{})
-	go func() { // ends with the daemon; the test waits
-		defer close(answered)
-		v.answer(t, listener)
-	}()
+	answered := testgo.Go(t, func() { v.answer(t, listener) }) // ends with the daemon; the test waits
 	t.Cleanup(func() {
 		v.Kill()
 		<-answered

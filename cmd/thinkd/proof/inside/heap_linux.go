@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// heapVariable names the directory into which the program writes, each time it gets SIGUSR1, what its heap holds: N has
+// HeapVariable names the directory into which the program writes, each time it gets SIGUSR1, what its heap holds: N has
 // the bytes and the number of objects in use. Garbage is collected before, so that both are of what is reachable, and not of
 // when the last collection was. Where it writes profiles (see profiled) N.heap is one, for `go tool pprof -base`.
 const HeapVariable = "THINKD_TEST_HEAP"

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// misdeedVariable names what the program does at its start that it must not do in a directory that it does not trust.
+// MisdeedVariable names what the program does at its start that it must not do in a directory that it does not trust.
 const MisdeedVariable = "THINKD_TEST_MISDEED"
 
-// misdeeds are done in the directory in which the program was started. Who looks for such has to see each of them.
+// Misdeeds are done in the directory in which the program was started. Who looks for such has to see each of them.
 var Misdeeds = map[string]func(dir string) error{
 	"opens a file":                 func(string) error { _, err := os.ReadFile("CLAUDE.md"); return err },
 	"opens a file by its path":     func(dir string) error { _, err := os.ReadFile(filepath.Join(dir, ".mcp.json")); return err },

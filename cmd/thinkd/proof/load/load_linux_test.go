@@ -21,12 +21,13 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 var (
 	loadSessions = flag.Int("loadsessions", 25, "how many sessions TestLoad has, with a viewer each; 500 for the figures")
 	loadViewers  = flag.Int("loadviewers", 50, "how many viewers TestLoad has on one session; 1000 for the figures")
-	loadTime     = flag.Duration("loadtime", 2*time.Second, "how long each part of TestLoad measures; 20s for the figures")
+	loadTime     = flag.Duration("loadtime", time.Second, "how long each part of TestLoad measures; 20s for the figures")
 )
 
 const loadPace = 50 // deltas a second, of each answer
@@ -111,9 +112,7 @@ func TestLoad(t *testing.T) {
 	one, cores := through(t, host, 1, *loadViewers)
 	t.Logf("a session with %d viewers: %v; the daemon took %.2f cores", *loadViewers, one, cores)
 	for name, d := range map[string]*delays{"many sessions": many, "many viewers": one} {
-		if d.of(990) > 5*time.Second {
-			t.Errorf("%s: %v", name, d)
-		}
+		proof.Judge(t, d.of(990) <= 5*time.Second, "%s: %v", name, d)
 	}
 	for name, n := range map[string][2]int{"many sessions": {len(many.all), *loadSessions}, "many viewers": {len(one.all), *loadViewers}} {
 		if want := n[1] * loadPace * int(*loadTime/time.Second); n[0] < want/10 {
@@ -132,12 +131,12 @@ func straight(t *testing.T, host string, answers int) *delays {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	for i := range answers {
-		reading.Go(func() { // ends with ctx
+		reading.Go(testgo.Guard(t, func() { // ends with ctx
 			r, err := http.NewRequestWithContext(ctx, "POST", host, strings.NewReader("{}"))
 			if err == nil {
 				failed[i] = listen(client, r, d)
 			}
-		})
+		}))
 	}
 	d.measure()
 	stop()
@@ -192,7 +191,7 @@ func through(t *testing.T, host string, sessions, viewers int) (d *delays, cores
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	for i, c := range all {
-		watching.Go(func() { failed[i] = c.watch(ctx, d) }) // ends with ctx
+		watching.Go(testgo.Guard(t, func() { failed[i] = c.watch(ctx, d) })) // ends with ctx
 	}
 	for _, id := range ids {
 		speaker.Must("session/prompt", map[string]any{"session_id": id, "text": "speak"}, nil)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // fewRotated are so few that TestRotationUnderLoad does not judge its times: the machine may be at something else.
@@ -72,18 +73,20 @@ func rotate(t *testing.T, visited bool) {
 	}
 	var heard sync.WaitGroup
 	for _, c := range clients {
-		heard.Go(func() { c.hear(t.Context()) }) // ends with the connection
+		heard.Go(testgo.Guard(t, func() { c.hear(t.Context()) })) // ends with the connection
 	}
 	visits := &visitor{base: s.Base, token: s.Token, enough: make(chan struct{})}
 	if visited {
-		heard.Go(visits.run)
+		heard.Go(testgo.Guard(t, visits.run))
 	}
 	begun := time.Now()
 	for proof.TheDaemon(t, data).Running < len(clients)+doors && time.Since(begun) < proof.Patience {
-		time.Sleep(10 * time.Millisecond)
+		proof.Moment(10 * time.Millisecond)
 	}
 	speak()
-	time.Sleep(time.Second) // some words of each
+	for i, p := range editors { // the vendor speaks to all
+		p.Wait("words", func(u proof.Update) bool { return u.Turn == turns[i] && strings.HasSuffix(u.Method, "_delta") })
+	}
 	busy := proof.TheDaemon(t, data)
 
 	if out, err := proof.Command(t, nil, "--data", data, "serve", "--rotate-token").CombinedOutput(); err != nil {
@@ -102,7 +105,7 @@ func rotate(t *testing.T, visited bool) {
 		} else if time.Since(replaced) > proof.Patience {
 			t.Fatalf("%d clients are still there", n-doors-1)
 		}
-		time.Sleep(time.Millisecond)
+		proof.Moment(time.Millisecond)
 	}
 	close(visits.enough)
 	heard.Wait()
@@ -126,11 +129,11 @@ func rotate(t *testing.T, visited bool) {
 	var following sync.WaitGroup
 	for _, c := range clients {
 		c.s, c.deaf = renewed, c.deaf || c.deltas == 0
-		following.Go(func() { // ends with the turn or the test's context
+		following.Go(testgo.Guard(t, func() { // ends with the turn or the test's context
 			if c.err = c.connect(t.Context()); c.err == nil && !c.deaf {
 				c.err = c.until(t.Context(), func() bool { return c.ended })
 			}
-		})
+		}))
 	}
 	following.Wait()
 	h := fnv.New64a()
@@ -163,9 +166,8 @@ func rotate(t *testing.T, visited bool) {
 	if visited {
 		t.Logf("%d came in with the old token, the last %v before it was replaced, and %d were refused", visits.let, replaced.Sub(visits.last).Round(time.Millisecond), visits.refused)
 	}
-	if *rotatedClients > fewRotated && gone > time.Second || busy.Running != len(clients)+doors || whole == 0 {
-		t.Error("that is not as it should be")
-	}
+	proof.Judge(t, gone <= time.Second, "the last client was gone %v after the token was replaced", gone)
+	proof.Judge(t, busy.Running == len(clients)+doors && whole > 0, "%d turns ran when the token was replaced, and %d clients heard every word", busy.Running, whole)
 	for _, p := range editors {
 		p.End()
 	}
@@ -194,11 +196,11 @@ func (c *bearer) hear(ctx context.Context) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
 	if c.asks {
-		asking.Go(func() { // ends with the connection
+		asking.Go(testgo.Guard(c.s.T, func() { // ends with the connection
 			for c.ws.Write(ctx, websocket.MessageText, []byte(`{"jsonrpc":"2.0","method":"ping"}`)) == nil {
 				time.Sleep(time.Millisecond)
 			}
-		})
+		}))
 	}
 	c.err = c.until(ctx, func() bool { return false })
 	c.end = time.Now()

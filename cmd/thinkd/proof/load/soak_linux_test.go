@@ -22,10 +22,11 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof/inside"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 var (
-	soakTime = flag.Duration("soak", 10*time.Second, "how long TestSoak loads the daemon")
+	soakTime = flag.Duration("soak", 5*time.Second, "how long TestSoak loads the daemon")
 	soakSeed = flag.Uint64("soakseed", 0, "the seed of TestSoak; 0: any")
 
 	soakHeaps = flag.String("soakheaps", "", "a directory for profiles of TestSoak, with one of the heap at each rest; they take memory themselves")
@@ -79,14 +80,14 @@ func TestSoak(t *testing.T) {
 	var working sync.WaitGroup
 	t.Cleanup(working.Wait)
 	for n, c := range clients {
-		working.Go(func() { // ends with ctx
+		working.Go(testgo.Guard(t, func() { // ends with ctx
 			for ctx.Err() == nil {
 				if err := k.session(ctx, c); err != nil && ctx.Err() == nil {
 					t.Errorf("lane %d, -soakseed %d: %v", n, seed, err)
 					return
 				}
 			}
-		})
+		}))
 	}
 	rests := max(*soakTime/12, 30*time.Second)
 	for next := rests; ctx.Err() == nil; proof.Moment(max(*soakTime/2000, 100*time.Millisecond)) {
@@ -531,7 +532,7 @@ func (l *soakLane) cancelAfter(ctx context.Context, patient time.Duration) (stop
 	ctx, end := context.WithCancel(ctx)
 	session := l.id
 	var asking sync.WaitGroup
-	asking.Go(func() {
+	asking.Go(testgo.Guard(l.s.T, func() {
 		for wait := patient; ; wait = time.Second {
 			select {
 			case <-time.After(wait):
@@ -540,7 +541,7 @@ func (l *soakLane) cancelAfter(ctx context.Context, patient time.Duration) (stop
 				return
 			}
 		}
-	})
+	}))
 	return func() { end(); asking.Wait() }
 }
 

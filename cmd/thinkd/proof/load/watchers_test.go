@@ -21,9 +21,10 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-var watcherCount = flag.Int("watchers", 100, "how many clients TestWatchersThatDoNotRead has on one session; one in ten does not read, and one hardly")
+var watcherCount = flag.Int("watchers", 30, "how many clients TestWatchersThatDoNotRead has on one session; one in ten does not read, and one hardly")
 
 // lecture is an answer whose updates are many and small: blocks of three deltas each. Neither the start nor the end of
 // a block can be merged with anything, so that who does not read has 1,024 updates waiting soon.
@@ -282,7 +283,7 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 	var watching sync.WaitGroup
 	t.Cleanup(watching.Wait) // they end with the test's context
 	for i, w := range all {
-		watching.Go(func() { failed[i] = w.run() })
+		watching.Go(testgo.Guard(t, func() { failed[i] = w.run() }))
 	}
 
 	began := time.Now()
@@ -365,12 +366,8 @@ func TestWatchersThatDoNotRead(t *testing.T) {
 		reading, alone.late[len(alone.late)/2], alone.late99(), silent+dripping, r.late[len(r.late)/2], r.late99(),
 		float64(r.late99())/float64(alone.late99()), r.apart, r.took)
 	t.Logf("those found %v; the daemon had %d KiB at most, and %d KiB without them: %d KiB for each", r.after, r.peak>>10, alone.peak>>10, each>>10)
-	if r.apart > 10*time.Second {
-		t.Errorf("the end of the turn came to one reader %v after the first", r.apart)
-	}
-	if each > 8<<20 {
-		t.Errorf("%d bytes for each that does not read", each)
-	}
+	proof.Judge(t, r.apart <= 10*time.Second, "the end of the turn came to one reader %v after the first", r.apart)
+	proof.Judge(t, each <= 8<<20, "%d bytes for each that does not read", each)
 }
 
 // SIGTERM while clients read and others do not: those that read learn how the turn ended and are closed with 1001, and
@@ -403,7 +400,7 @@ func TestServeEndsWithWatchersThatDoNotRead(t *testing.T) {
 	var watching sync.WaitGroup
 	t.Cleanup(watching.Wait) // they end with the test's context
 	for i, w := range reading {
-		watching.Go(func() { failed[i] = w.watch() })
+		watching.Go(testgo.Guard(t, func() { failed[i] = w.watch() }))
 	}
 	var turn, queued struct {
 		ID string `json:"turn_id"`
@@ -418,9 +415,7 @@ func TestServeEndsWithWatchersThatDoNotRead(t *testing.T) {
 	}
 	took := s.Terminate()
 	t.Logf("the end took %v", took)
-	if took > 10*time.Second {
-		t.Errorf("the end took %v", took)
-	}
+	proof.Judge(t, took <= 10*time.Second, "the end took %v", took)
 	watching.Wait()
 	var heard string
 	for i, w := range reading {

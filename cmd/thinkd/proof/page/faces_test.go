@@ -10,33 +10,11 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
-// nodePackage is where a package of the repository lies whose dependencies are installed; else the test is skipped, and
-// in CI it fails.
-func nodePackage(t *testing.T, dir string) (node, path string) {
-	t.Helper()
-	path, err := filepath.Abs(filepath.Join("..", "..", "..", "..", filepath.FromSlash(dir)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, missing := exec.LookPath("node")
-	if missing == nil {
-		_, missing = os.Stat(filepath.Join(path, "node_modules"))
-	}
-	if missing != nil {
-		install := "npm ci --prefix " + dir
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: run %s", missing, install)
-		}
-		t.Skipf("%s is not installed: install node, and run `%s` at the root of the repository", dir, install)
-	}
-	return node, path
-}
-
 // TestClientExamples runs each example of the TypeScript client against the program. The library passes its compiler and
 // its own tests first.
 func TestClientExamples(t *testing.T) {
 	t.Parallel()
-	node, dir := nodePackage(t, "clients/typescript")
+	node, dir := proof.NodePackage(t, "clients/typescript")
 	run := func(t *testing.T, env []string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(node, args...)
@@ -69,7 +47,7 @@ func TestClientExamples(t *testing.T) {
 
 	const flag = "--experimental-websocket" // until node 22, which takes it too
 	if out, err := exec.Command(node, flag, "-p", "typeof WebSocket").Output(); err != nil || strings.TrimSpace(string(out)) != "function" {
-		t.Skipf("this node has no WebSocket: %s, %v", out, err)
+		t.Skipf("needs: a WebSocket in node: %s, %v", out, err)
 	}
 	s := proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(t.TempDir())...))
 	if got := run(t, daemon.Env, flag, filepath.Join("examples", "resume.mjs"), s.Base+"#token="+s.Token); !strings.Contains(got, "nothing lost") {

@@ -6,28 +6,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
 // TestPage drives the page in a browser: web/test/*.test.mjs, a story each. It runs the program as users have it, since
 // it measures how long things take; the race detector has it in the other tests. THINKD_SHOTS names a folder for
 // screenshots.
 func TestPage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes a browser, and its time")
-	}
 	t.Parallel()
-	node, dir := nodePackage(t, "web")
-	chromium, err := exec.LookPath("chromium")
-	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: install it, for example by `apt-get install chromium`", err)
-		}
-		t.Skip("there is no chromium here: install it, for example by `apt-get install chromium`")
-	}
-	program := filepath.Join(t.TempDir(), "thinkd")
-	if out, err := exec.Command("go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	node, dir := proof.NodePackage(t, "web")
+	chromium := proof.Needs(t, "chromium")
+	program := proof.PlainProgram(t)
 	stories, err := filepath.Glob(filepath.Join(dir, "test", "*.test.mjs"))
 	if err != nil || len(stories) == 0 {
 		t.Fatalf("no browser tests: %v", err)

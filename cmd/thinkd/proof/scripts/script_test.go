@@ -79,7 +79,7 @@ func TestScripts(t *testing.T) {
 				arguments(ts, neg, args, 1)
 				undo, err := makeReadOnly(ts.MkAbs(args[0]))
 				if err != nil {
-					t.Skipf("a directory cannot be made read-only here: %v", err)
+					t.Skipf("needs: root, or a directory that can be made read-only: %v", err)
 				}
 				ts.Defer(undo)
 			},

@@ -62,9 +62,8 @@ func TestServeEndsInOrder(t *testing.T) {
 	clients[0].Until("thinking", func() bool {
 		return slices.ContainsFunc(clients[0].Updates, func(u proof.Update) bool { return u.Method == "thinking_delta" })
 	})
-	if took := s.Terminate(); took > 10*time.Second {
-		t.Errorf("the end took %v", took)
-	}
+	took := s.Terminate()
+	proof.Judge(t, took <= 10*time.Second, "the end took %v", took)
 	for i, c := range clients {
 		if end := c.TurnEnd(); end.Stop != "interrupted" {
 			t.Errorf("client %d: the turn ends with %s", i, end.Raw)
@@ -88,9 +87,8 @@ func TestServeRotateToken(t *testing.T) {
 	if code, reason := c.Closed(); code != 4001 {
 		t.Errorf("closed with %d %s", code, reason)
 	}
-	if took := time.Since(rotated); took > time.Second {
-		t.Errorf("it took %v", took)
-	}
+	took := time.Since(rotated)
+	proof.Judge(t, took <= time.Second, "it took %v", took)
 	text, err := os.ReadFile(filepath.Join(data, "token"))
 	if err != nil {
 		t.Fatal(err)
@@ -137,13 +135,10 @@ func TestServeAgain(t *testing.T) {
 
 // A foreign WebSocket client holds a conversation: the one that node has built in.
 func TestServeForeignClient(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("there is no node here")
-	}
+	node := proof.Needs(t, "node")
 	flag := "--experimental-websocket" // until node 22, which takes it too
 	if out, err := exec.Command(node, flag, "-p", "typeof WebSocket").Output(); err != nil || strings.TrimSpace(string(out)) != "function" {
-		t.Skipf("this node has no WebSocket: %s, %v", out, err)
+		t.Skipf("needs: a WebSocket in node: %s, %v", out, err)
 	}
 	s := proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(t.TempDir())...))
 	cmd := exec.Command(node, flag, filepath.Join("..", "..", "..", "..", "testdata", "websocket.mjs"), s.Base+"#token="+s.Token)

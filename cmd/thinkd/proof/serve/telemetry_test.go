@@ -204,7 +204,7 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 				t.Errorf("the turn ends with %s", end.Stop)
 			}
 			if c.outcome == "refused" { // the others are tried for longer
-				for begun := time.Now(); time.Since(begun) < 5*time.Second; time.Sleep(20 * time.Millisecond) {
+				for begun := time.Now(); time.Since(begun) < proof.Patience; proof.Moment(20 * time.Millisecond) {
 					if _, body := s.Scrape("metrics"); strings.Contains(body, `thinkd_telemetry_items_total{outcome="refused",signal="traces"} 2`) {
 						break
 					}
@@ -213,9 +213,8 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 					t.Error("what was refused is not counted")
 				}
 			}
-			if took := s.Terminate(); took > 8*time.Second {
-				t.Errorf("the end took %s", took)
-			}
+			took := s.Terminate()
+			proof.Judge(t, took <= 8*time.Second, "the end took %s", took)
 			if n := strings.Count(s.Stderr.String(), "takes nothing"); n != 2 { // spans and metrics
 				t.Errorf("%d lines: %s", n, s.Stderr.String())
 			}

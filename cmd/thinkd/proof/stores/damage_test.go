@@ -17,7 +17,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
-var damagesWanted = flag.Int("damages", 40, "how many damaged stores TestDamagedStores makes")
+var damagesWanted = flag.Int("damages", 21, "how many damaged stores TestDamagedStores makes")
 
 // TestDamagedStores starts the daemon on damaged copies of a store. It either refuses, with what to do and without having
 // changed a byte, or it starts, and each session reads as it was or is told as damaged. It never crashes, and the second

@@ -13,8 +13,8 @@ import (
 )
 
 var (
-	storedSessions = flag.Int("stored", 2000, "how many sessions TestLargeStore stores")
-	storedMiB      = flag.Int("storedmib", 80, "how much of conversation, in MiB, TestLargeStore stores beside them")
+	storedSessions = flag.Int("stored", 500, "how many sessions TestLargeStore stores")
+	storedMiB      = flag.Int("storedmib", 16, "how much of conversation, in MiB, TestLargeStore stores beside them")
 )
 
 // TestLargeStore starts a daemon on a store with many sessions, and on one with much in it, and goes through the list. It

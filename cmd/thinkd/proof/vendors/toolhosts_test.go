@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,21 +15,8 @@ import (
 // referenceServer is a server of tools by others, from npm.
 func referenceServer(t *testing.T, name string) []string {
 	t.Helper()
-	const install = "npm ci --prefix testdata/mcp"
-	script, err := filepath.Abs("../../../../testdata/mcp/node_modules/@modelcontextprotocol/" + name + "/dist/index.js")
-	if err != nil {
-		t.Fatal(err)
-	}
-	node, missing := exec.LookPath("node")
-	if missing == nil {
-		_, missing = os.Stat(script)
-	}
-	if missing != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatalf("%v: run %s", missing, install)
-		}
-		t.Skipf("no servers of others here: install node, and run %s at the root of the repository", install)
-	}
+	node, dir := proof.NodePackage(t, "testdata/mcp")
+	script := filepath.Join(dir, "node_modules/@modelcontextprotocol", name, "dist/index.js")
 	return []string{node, script}
 }
 

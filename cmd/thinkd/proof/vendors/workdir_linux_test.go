@@ -100,12 +100,9 @@ type traced struct {
 // startTraced starts a daemon in a directory that is not to be trusted.
 func startTraced(t *testing.T, trap string, env []string) *traced {
 	t.Helper()
-	tracer, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace, which sees what the daemon opens and starts, is not installed")
-	}
+	tracer := proof.Needs(t, "strace")
 	if out, err := exec.Command(tracer, "-f", "-o", os.DevNull, "true").CombinedOutput(); err != nil {
-		t.Skipf("strace may not trace here: %v, %s", err, out)
+		t.Skipf("needs: root, or the right to trace: %v, %s", err, out)
 	}
 	s := &traced{trap: trap, data: t.TempDir(), log: filepath.Join(t.TempDir(), "trace")}
 	cmd := proof.Command(t, env, proof.ServeArgs(s.data)...)
