@@ -202,6 +202,7 @@ const (
 	noticeBudgetNear    = "budget_near"
 	noticeBudgetReached = "budget_reached"
 	noticePriceUnknown  = "price_unknown"
+	noticeRetires       = "model_retires"
 	noticeCompacting    = "compacting"
 	noticeCompacted     = "compacted"
 	noticeNotCompacted  = "compaction_failed"

@@ -31,6 +31,7 @@ func (s *state) tellStart() {
 		}
 	}
 	s.tellUnpriced()
+	s.warnRetirement()
 	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
 		s.tell(r.ID, Notice{Info, string(provider.NoticeOverride), r.model.Ref() + " takes no tools, so it is offered none"})
 	}

@@ -54,6 +54,7 @@ type told struct {
 	once      map[string]bool  // of missing media and reduced schemas, by what was told
 	near      [2]bool          // that the session's budget is nearly used up: of tokens, of money
 	unpriced  session.ModelRef // that nobody knows what it costs
+	retires   session.ModelRef // that it retires
 }
 
 // crossing is a switch of models: the last turn that the one before answered, and the one after.

@@ -28,6 +28,9 @@ func (s *stock) tell(base provider.Model, known bool, told provider.Model) (prov
 	if told.Price != nil {
 		m.Price = told.Price
 	}
+	if told.Lifecycle != nil {
+		m.Lifecycle = told.Lifecycle
+	}
 	m.Sampling = cmp.Or(m.Sampling, told.Sampling)
 	m.Source, m.AsOf = told.Source, told.AsOf
 	if m.Thinking = corrected(base.Thinking, told.Thinking); m.Thinking.Control == "" {

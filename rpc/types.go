@@ -264,19 +264,21 @@ func characters(text string, limit int) string {
 
 // wireCatalogModel is a Model of models/list.
 type wireCatalogModel struct {
-	ID        string           `json:"id"`
-	Name      string           `json:"name"`
-	Provider  string           `json:"provider"`
-	Supports  bool             `json:"supports_thinking"`
-	Levels    []provider.Level `json:"thinking_levels"`
-	Default   provider.Level   `json:"default_thinking_level"`
-	Thinking  wireThinking     `json:"thinking"`
-	Window    int              `json:"context_window,omitempty"`
-	MaxOutput int              `json:"max_output_tokens,omitempty"`
-	Input     []string         `json:"input"`
-	Tools     bool             `json:"tools"`
-	Available bool             `json:"available"`
-	Why       string           `json:"why,omitempty"` // why it is not available
+	ID        string              `json:"id"`
+	Name      string              `json:"name"`
+	Provider  string              `json:"provider"`
+	Supports  bool                `json:"supports_thinking"`
+	Levels    []provider.Level    `json:"thinking_levels"`
+	Default   provider.Level      `json:"default_thinking_level"`
+	Thinking  wireThinking        `json:"thinking"`
+	Window    int                 `json:"context_window,omitempty"`
+	MaxOutput int                 `json:"max_output_tokens,omitempty"`
+	Input     []string            `json:"input,omitempty"` // absent: not known
+	Tools     bool                `json:"tools"`
+	Price     *provider.Price     `json:"price,omitempty"`     // absent: not known
+	Lifecycle *provider.Lifecycle `json:"lifecycle,omitempty"` // absent: not known
+	Available bool                `json:"available"`
+	Why       string              `json:"why,omitempty"` // why it is not available
 }
 
 type wireThinking struct {
@@ -291,7 +293,7 @@ func newWireCatalogModel(m provider.Model, available bool, why string) wireCatal
 	return wireCatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
 		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
 		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
-		Window:   m.Window, MaxOutput: m.MaxOutput, Input: append([]string{}, m.Input...), Tools: m.Tools,
+		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Lifecycle: m.Lifecycle,
 		Available: available, Why: why}
 }
 

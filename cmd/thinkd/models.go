@@ -7,14 +7,16 @@ import (
 	"fmt"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
 )
 
 func (p *program) modelsCommand() *cobra.Command {
-	var provider string
+	var of string
 	var asJSON, refresh bool
 	cmd := &cobra.Command{
 		Use:   "models",
@@ -22,7 +24,7 @@ func (p *program) modelsCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			var answer json.RawMessage
-			params := present("provider", provider)
+			params := present("provider", of)
 			params["refresh"] = refresh
 			if err := link.Call("models/list", params, &answer); err != nil {
 				return err
@@ -34,7 +36,7 @@ func (p *program) modelsCommand() *cobra.Command {
 			return errors.Join(p.showModels(answer), p.showRefresh(answer))
 		}),
 	}
-	cmd.Flags().StringVar(&provider, "provider", "", "only the models of this `PROVIDER`")
+	cmd.Flags().StringVar(&of, "provider", "", "only the models of this `PROVIDER`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer of models/list as it is")
 	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the vendors for their lists first, and keep what they tell")
 	return cmd
@@ -52,6 +54,8 @@ func (p *program) showModels(answer json.RawMessage) error {
 			}
 			Window    int `json:"context_window"`
 			MaxOutput int `json:"max_output_tokens"`
+			Price     *provider.Price
+			Lifecycle *provider.Lifecycle
 			Available bool
 			Why       string
 		}
@@ -60,14 +64,17 @@ func (p *program) showModels(answer json.RawMessage) error {
 		return fmt.Errorf("models/list: %w", err)
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\tSOURCE\tAVAILABLE")
+	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\tUSD IN/OUT\tSOURCE\tAVAILABLE")
 	for _, m := range list.Models {
 		available := "yes"
 		if !m.Available {
 			available = m.Why
 		}
-		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?"), m.Default,
-			thousands(m.Window), thousands(m.MaxOutput), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
+		if l := m.Lifecycle; l != nil && (l.Retires != "" || l.State == provider.LifecycleRetired) {
+			available += strings.TrimRight("; retires "+l.Retires, " ")
+		}
+		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?"), m.Default,
+			thousands(m.Window), thousands(m.MaxOutput), perMillion(m.Price), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
 	}
 	return w.Flush()
 }
@@ -94,6 +101,15 @@ func (p *program) showRefresh(answer json.RawMessage) error {
 		return errSaid
 	}
 	return nil
+}
+
+// perMillion is what a million tokens of input and of output cost, for small prompts, now.
+func perMillion(p *provider.Price) string {
+	if p == nil {
+		return "?"
+	}
+	now := p.At(1, time.Now())
+	return fmt.Sprintf("%g/%g", now.Input, now.Output)
 }
 
 // thousands is a number of tokens in few characters.

@@ -92,6 +92,7 @@ export const notices: Record<string, string> = {
 	store_readonly: "Store is read-only",
 	budget_reached: "Budget used up",
 	price_unknown: "Price unknown",
+	model_retires: "Model retires",
 	compacting: "Summarising",
 	compacted: "Summarised",
 	compaction_failed: "Not summarised",

@@ -157,6 +157,13 @@ export type Grant = {
 	folder?: string;
 };
 
+export type Lifecycle = {
+	state: string;
+	retires?: string;
+	replaced_by?: string;
+	redirects?: boolean;
+};
+
 export type Limits = {
 	max_message_bytes: number;
 	max_depth: number;
@@ -190,8 +197,10 @@ export type Model = {
 	thinking: ModelThinking;
 	context_window?: number;
 	max_output_tokens?: number;
-	input: string[];
+	input?: string[];
 	tools: boolean;
+	price?: Price;
+	lifecycle?: Lifecycle;
 	available: boolean;
 	why?: string;
 };
@@ -273,6 +282,43 @@ export type Part = {
 	kind: string;
 	name?: string;
 	text: string;
+};
+
+export type PeakHours = {
+	factor: number;
+	utc_offset: number;
+	hours: number[][];
+	weekdays?: boolean;
+};
+
+export type Price = {
+	input: number;
+	output: number;
+	cached_input?: number;
+	cache_write?: number;
+	cache_write_1h?: number;
+	tiers?: PriceTier[];
+	changes?: PriceChange[];
+	peak?: PeakHours;
+};
+
+export type PriceChange = {
+	from: string;
+	input: number;
+	output: number;
+	cached_input?: number;
+	cache_write?: number;
+	cache_write_1h?: number;
+	tiers?: PriceTier[];
+};
+
+export type PriceTier = {
+	above: number;
+	input: number;
+	output: number;
+	cached_input?: number;
+	cache_write?: number;
+	cache_write_1h?: number;
 };
 
 export type Provider = {
