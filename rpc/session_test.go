@@ -92,7 +92,7 @@ func TestPagesFit(t *testing.T) {
 	const limit = 20_000
 	var script strings.Builder
 	for i := range 12 {
-		fmt.Fprintf(&script, "think %s\nsay %s\n\n", strings.Repeat("a", 300*i), strings.Repeat("b", 500*i))
+		fmt.Fprintf(&script, "think %s\nsay %s\n\n", strings.Repeat("a", 300*i), strings.Repeat("b", 500*i+1)) // an empty answer would be asked for again
 	}
 	fmt.Fprintf(&script, "say %s\npause\n\nsay %s\npause\n\nsay %s\npause\n\nsay %s…\nwait 1h",
 		strings.Repeat("c", 30_000), strings.Repeat("d", 6000), strings.Repeat("e", 2000), strings.Repeat("f", 3000))
