@@ -484,6 +484,21 @@ func (c *chatCall) lastUser() int {
 	return -1
 }
 
+// lastMarked is the latest of several prompts in one message, as far as markers tell: clients of hosts whose templates want
+// turns put together what was not answered.
+func lastMarked(text string) string {
+	last := strings.LastIndex(text, markerOpen)
+	if last < 0 {
+		return text
+	}
+	if before := strings.LastIndex(text[:last], markerOpen); before >= 0 {
+		if _, rest, ok := strings.Cut(text[before:], markerClose); ok {
+			return strings.TrimSpace(rest)
+		}
+	}
+	return text
+}
+
 // finish draws the sum: what there is to answer.
 func (c *chatCall) finish() error {
 	if c.tokens > chatWindow {
@@ -501,6 +516,9 @@ func (c *chatCall) finish() error {
 	start := c.lastUser()
 	if start >= 0 {
 		c.ask.prompt = c.turns[start].text
+		if c.host.turns {
+			c.ask.prompt = lastMarked(c.ask.prompt)
+		}
 	}
 	for _, t := range c.turns[start+1:] {
 		if len(t.calls) > 0 {

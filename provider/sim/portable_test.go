@@ -1,0 +1,105 @@
+package sim
+
+import (
+	"strings"
+	"testing"
+)
+
+// schemaOf is the schema of an object with one property.
+func schemaOf(property any) obj { return obj{"type": "object", "properties": obj{"f": property}} }
+
+// TestPortableRules are what vendors refuse that other vendors' models and servers of tools made, in the words that users
+// of agents reported.
+func TestPortableRules(t *testing.T) {
+	s := New(Config{})
+	long := "call_" + strings.Repeat("0", 60)
+	tools := func(schema any) obj {
+		return obj{"tools": arr{obj{"type": "function", "function": obj{"name": "read", "parameters": schema}}}}
+	}
+	to := func(host, model string) func(*testing.T, obj) reply {
+		return func(t *testing.T, body obj) reply {
+			return complete(t, s, host, chatHeader(), merged(obj{"model": model}, body))
+		}
+	}
+	anthropic := func(t *testing.T, body obj) reply { return create(t, s, header(), request(body)) }
+	openai := func(t *testing.T, body obj) reply { return respond(t, s, "/v1/responses", nil, body) }
+	google := func(t *testing.T, body obj) reply { return generate(t, s, "gemini-2.5-flash", body) }
+	local := func(t *testing.T, body obj) reply {
+		return chatted(t, s, body)
+	}
+	messages := func(list ...any) obj { return obj{"messages": arr(list)} }
+	failed := func(content any) obj {
+		return messages(loop[0], loop[1], say("user", arr{merged(result, obj{"is_error": true, "content": content})}))
+	}
+	inputSchema := func(schema obj) obj { return obj{"tools": arr{merged(readTool, obj{"input_schema": schema})}} }
+	parameters := func(schema obj) obj { return obj{"tools": arr{with(readFunction, "parameters", schema)}} }
+	input := func(name string) obj {
+		return obj{"input": arr{asking, with(plainCall, "name", name), callResult}}
+	}
+	declared := func(name string, schema any) obj {
+		return obj{"tools": arr{obj{"functionDeclarations": arr{obj{"name": name, "parametersJsonSchema": schema}}}}}
+	}
+	calledBy := func(name string) obj {
+		return obj{"contents": arr{said("user", obj{"text": "x"}), said("model", obj{"functionCall": obj{"name": name, "args": obj{}}}),
+			said("user", obj{"functionResponse": obj{"name": name, "response": obj{"output": "A"}}})}}
+	}
+	loopOf := func(id, name string) obj {
+		return messages(say("user", "x"), obj{"role": "assistant", "content": nil, "tool_calls": arr{obj{"id": id, "type": "function", "function": obj{"name": name, "arguments": "{}"}}}},
+			obj{"role": "tool", "tool_call_id": id, "content": "y"})
+	}
+	tests := []struct {
+		name          string
+		send          func(*testing.T, obj) reply
+		keeps, breaks obj
+		says          string
+	}{
+		{"Anthropic: a failure has content", anthropic, failed(arr{text("no")}), failed(arr{}), "content cannot be empty if `is_error` is true"},
+		{"Anthropic: a failure is text", anthropic, failed(arr{text("no")}), failed(arr{obj{"type": "image", "source": obj{"type": "base64", "media_type": "image/png", "data": "AA=="}}}), "all content must be type `text` if `is_error` is true"},
+		{"Anthropic: no union at the top", anthropic, inputSchema(schemaOf(obj{"oneOf": arr{obj{"type": "string"}}})), inputSchema(merged(schemaOf(obj{}), obj{"oneOf": arr{}})), "does not support oneOf, allOf, or anyOf at the top level"},
+		{"Anthropic: names of properties", anthropic, inputSchema(schemaOf(obj{})), inputSchema(obj{"type": "object", "properties": obj{"a[b]": obj{}}}), "Property keys should match pattern"},
+
+		{"Responses: names of calls", openai, input("read"), input("read_file<|channel|>commentary"), "string does not match pattern"},
+		{"Responses: no empty name", openai, input("read"), input(""), "Expected a string with minimum length 1"},
+		{"Responses: long names", openai, input("read"), input(strings.Repeat("r", 65)), "maximum length 64"},
+		{"Responses: references", openai, parameters(schemaOf(obj{"type": "string"})), parameters(schemaOf(obj{"$ref": "#/properties/g"})), "reference can only point to"},
+		{"Responses: oneOf", openai, parameters(schemaOf(obj{"anyOf": arr{obj{"type": "string"}}})), parameters(schemaOf(obj{"oneOf": arr{}})), "In context=('properties', 'f'), 'oneOf' is not permitted."},
+		{"Responses: union at the top", openai, parameters(schemaOf(obj{})), parameters(merged(schemaOf(obj{}), obj{"anyOf": arr{}})), "at the top level"},
+		{"Responses: formats", openai, parameters(schemaOf(obj{"type": "string", "format": "email"})), parameters(schemaOf(obj{"type": "string", "format": "uri"})), "'uri' is not a valid format"},
+		{"Responses: items", openai, parameters(schemaOf(obj{"type": "array", "items": obj{}})), parameters(schemaOf(obj{"type": "array"})), "array schema missing items"},
+
+		{"chat: length of ids", to("openai", "gpt-4.1"), loopOf("call_1", "read"), loopOf(long, "read"), "maximum length 40"},
+		{"chat: names of calls", to("openai", "gpt-4.1"), loopOf("call_1", "read"), loopOf("call_1", "read the file"), "string does not match pattern"},
+		{"chat: schemas", to("openai", "gpt-4.1"), tools(schemaOf(obj{"type": "string"})), tools(schemaOf(obj{"$ref": "#"})), "reference can only point to"},
+		{"chat: a user after a tool", to("mistral", "mistral"), merged(messages(), messages(say("user", "x"), say("assistant", "y"), say("user", "z"))),
+			messages(append(arr(get[arr](loopOf("abcdefghi", "read"), "messages")), say("user", "z"))...), "Unexpected role 'user' after role 'tool'"},
+		{"chat: two users", to("llamacpp", "llamacpp"), messages(say("user", "x"), say("assistant", "y"), say("user", "z")), messages(say("user", "x"), say("user", "z")), "must alternate"},
+		{"chat: two answers", to("vllm", "vllm"), messages(say("user", "x"), say("assistant", "y"), say("user", "z")), messages(say("user", "x"), say("assistant", "y"), say("assistant", "y"), say("user", "z")), "must alternate"},
+		{"chat: an empty message", to("xai", "grok"), messages(say("user", "x")), messages(say("system", ""), say("user", "x")), "An empty message was provided"},
+		{"chat: Kimi's types", to("kimi", "kimi"), tools(schemaOf(obj{"type": "string", "enum": arr{"a"}})), tools(schemaOf(obj{"enum": arr{"a"}})), "type is not defined"},
+		{"chat: Gemini behind a host", to("copilot", "gemini-3.5-flash"), tools(schemaOf(obj{"type": "string"})), tools(schemaOf(obj{"type": "integer", "enum": arr{1}})), "only allowed for STRING type"},
+
+		{"Gemini: names of calls", google, calledBy("read"), calledBy("read the file"), "Invalid function name"},
+		{"Gemini: names of functions", google, declared("read", schemaOf(obj{"type": "string"})), declared("1st", schemaOf(obj{"type": "string"})), "Must start with a letter or an underscore"},
+		{"Gemini: keywords", google, declared("read", schemaOf(obj{"type": "string"})), declared("read", schemaOf(obj{"$ref": "#"})), `Unknown name "ref"`},
+		{"Gemini: types in a list", google, declared("read", schemaOf(obj{"type": "string"})), declared("read", schemaOf(obj{"type": arr{"string", "null"}})), "Proto field is not repeating"},
+		{"Gemini: choices", google, declared("read", schemaOf(obj{"type": "string", "enum": arr{"a"}})), declared("read", schemaOf(obj{"type": "integer", "enum": arr{1}})), "only allowed for STRING type"},
+		{"Gemini: formats", google, declared("read", schemaOf(obj{"type": "string", "format": "date-time"})), declared("read", schemaOf(obj{"type": "string", "format": "uri"})), "only 'enum' and 'date-time' are supported"},
+		{"Gemini: items", google, declared("read", schemaOf(obj{"type": "array", "items": obj{"type": "string"}})), declared("read", schemaOf(obj{"type": "array"})), "items: missing field"},
+		{"Gemini: a type", google, declared("read", schemaOf(obj{"type": "string"})), declared("read", schemaOf(obj{})), "must be specified"},
+		{"Gemini: unions alone", google, declared("read", schemaOf(obj{"anyOf": arr{obj{"type": "string"}}})), declared("read", schemaOf(obj{"anyOf": arr{obj{"type": "string"}}, "description": "d"})), "must be the only field set"},
+
+		{"Ollama: names of calls", local, messages(say("user", "x"), obj{"role": "assistant", "content": "", "tool_calls": arr{obj{"function": obj{"name": "read", "arguments": obj{}}}}}, say("tool", "y")),
+			messages(say("user", "x"), obj{"role": "assistant", "content": "", "tool_calls": arr{obj{"function": obj{"name": "functions.read", "arguments": obj{}}}}}, say("tool", "y")), "no name of a tool"},
+		{"Ollama: properties", local, tools(schemaOf(obj{"type": "string"})), tools(obj{"type": "object", "properties": arr{}}), "cannot unmarshal array"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if kept := tt.send(t, tt.keeps); kept.status != 200 {
+				t.Errorf("kept: status %d: %s", kept.status, kept.body)
+			}
+			if broken := tt.send(t, tt.breaks); broken.status != 400 || !strings.Contains(strings.ReplaceAll(broken.body, `\u003c`, "<"), strings.ReplaceAll(tt.says, `"`, `\"`)) {
+				t.Errorf("broken: status %d, want 400 with %q: %s", broken.status, tt.says, broken.body)
+			}
+		})
+	}
+}
