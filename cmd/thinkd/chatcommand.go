@@ -26,7 +26,7 @@ To leave ends no turn: thinkd chat --session ID goes on with it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, inFile := p.in.(*os.File)
-			out, outFile := p.out.(*os.File)
+			out, outFile := bare(p.out).(*os.File)
 			if !inFile || !outFile {
 				return errors.New("chat needs files as its standard input and output")
 			}

@@ -14,6 +14,8 @@ import (
 
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 // version is set by the build: -ldflags "-X main.version=…".
@@ -34,7 +36,8 @@ func run() int {
 	if err := hide(); err != nil {
 		fmt.Fprintln(os.Stderr, "thinkd: other programs of your user can read this process's memory: "+err.Error())
 	}
-	p := &program{in: os.Stdin, out: stdout, errOut: os.Stderr, getenv: os.Getenv}
+	errOut := printing(os.Stderr)
+	p := &program{in: os.Stdin, out: printing(stdout), errOut: errOut, getenv: os.Getenv}
 	err := p.execute(ctx)
 	switch {
 	case err == nil:
@@ -42,7 +45,7 @@ func run() int {
 	case errors.Is(err, errSaid):
 		return statusFailed
 	}
-	fmt.Fprintln(os.Stderr, "thinkd: "+err.Error())
+	fmt.Fprintln(errOut, "thinkd: "+err.Error())
 	return status(err)
 }
 
@@ -99,7 +102,7 @@ var errSaid = errors.New("failed")
 // program is a process: its streams, its environment, the flags that all commands have.
 type program struct {
 	in     io.Reader
-	out    io.Writer // standard output
+	out    io.Writer // standard output, see printing
 	errOut io.Writer
 	getenv func(string) string
 
@@ -171,14 +174,31 @@ func (p *program) logger() (*slog.Logger, error) {
 		if !terminal(p.errOut) {
 			options.TimeFormat, options.NoColor = "2006-01-02 15:04:05.000", true
 		}
-		return slog.New(tint.NewHandler(p.errOut, options)), nil
+		return slog.New(tint.NewHandler(bare(p.errOut), options)), nil
 	}
 	return nil, fmt.Errorf("--log-format %q is none of text, json", p.logFormat)
 }
 
+// printing is where commands print to: on a terminal, without what that would obey. What a command prints comes from models,
+// tools, vendors and files. Who has sequences of its own for the terminal, or bytes that are no text, writes to bare.
+func printing(f *os.File) io.Writer {
+	if terminal(f) {
+		return &printable.Writer{To: f}
+	}
+	return f
+}
+
+// bare is what stands behind printing.
+func bare(w io.Writer) io.Writer {
+	if safe, ok := w.(*printable.Writer); ok {
+		return safe.To
+	}
+	return w
+}
+
 // terminal reports whether a person reads w.
 func terminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
+	f, ok := bare(w).(*os.File)
 	if !ok {
 		return false
 	}

@@ -97,8 +97,7 @@ func about(text, context string) string {
 // prompt asks and shows what comes until the turn ends. An interrupt cancels the turn, which would go on without us.
 func (p *program) prompt(ctx context.Context, link *rpc.Link, f promptFlags, text string) error {
 	hangUp := context.AfterFunc(ctx, func() { link.Close() })
-	w := &watch{out: p.out, errOut: p.errOut, json: f.json}
-	w.clean = terminal(p.out)
+	w := &watch{out: p.out, errOut: p.errOut, own: bare(p.errOut), json: f.json}
 	if w.style = !f.json && terminal(p.errOut) && p.getenv("TERM") != "dumb"; w.style {
 		defer w.tellSilence()()
 	}

@@ -151,7 +151,7 @@ func (p *program) daemon(ctx context.Context, idle time.Duration) error {
 	}
 	log.takeCrashes()
 	_, err = fmt.Fprintln(p.out, saidReady)
-	if f, ok := p.out.(*os.File); ok && err == nil {
+	if f, ok := bare(p.out).(*os.File); ok && err == nil {
 		err = silence(f)
 	}
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 
 // watch shows a turn to a person.
 type watch struct {
-	out, errOut io.Writer
-	json        bool // write the notifications as they are
-	clean       bool // the answer goes to a terminal, which would obey its control characters
-	style       bool // standard error is a terminal: thinking is dim, and silence is told
+	out, errOut io.Writer // see printing
+	own         io.Writer // standard error, for our own sequences
+	json        bool      // write the notifications as they are
+	style       bool      // standard error is a terminal: thinking is dim, and silence is told
 	asked       struct {
 		Turn session.TurnID `json:"turn_id"`
 	}
@@ -66,14 +66,14 @@ func (w *watch) silence() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if since := time.Since(w.heard); since >= quiet && !w.begun {
-		fmt.Fprintf(w.errOut, "%sthinkd: waiting for %s", eraseLine, since.Truncate(time.Second)) // a person's comfort: what cannot be written is not missed
+		fmt.Fprintf(w.own, "%sthinkd: waiting for %s", eraseLine, since.Truncate(time.Second)) // a person's comfort: what cannot be written is not missed
 		w.told = true
 	}
 }
 
 func (w *watch) eraseSilence() {
 	if w.told {
-		io.WriteString(w.errOut, eraseLine)
+		io.WriteString(w.own, eraseLine)
 		w.told = false
 	}
 }
@@ -106,15 +106,16 @@ func (w *watch) update(m rpc.Notification) error {
 	var err error
 	switch m.Method {
 	case "thinking_delta":
-		_, err = io.WriteString(w.errOut, w.thinking(u.Delta))
+		if w.style {
+			_, err = io.WriteString(w.own, dimmed(u.Delta))
+		} else {
+			_, err = io.WriteString(w.errOut, u.Delta)
+		}
 		w.begun = true
 	case "thinking_end":
 		_, err = io.WriteString(w.errOut, "\n\n")
 		w.begun = false
 	case "message_delta":
-		if w.clean {
-			u.Delta = chat.Clean(u.Delta)
-		}
 		_, err = io.WriteString(w.out, u.Delta)
 		w.begun = true
 	case "text_end":
@@ -130,11 +131,8 @@ func (w *watch) update(m rpc.Notification) error {
 	return err
 }
 
-// thinking is a piece of thinking for standard error: dim on a terminal, and then without what that would obey.
-func (w *watch) thinking(text string) string {
-	if !w.style {
-		return text
-	}
+// dimmed is a piece of thinking for a terminal: dim, and without what that would obey.
+func dimmed(text string) string {
 	return "\x1b[2m" + strings.ReplaceAll(chat.Clean(text), "\n", "\x1b[m\n\x1b[2m") + "\x1b[m"
 }
 

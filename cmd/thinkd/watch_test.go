@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -14,7 +15,7 @@ import (
 func TestSilenceIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errOut strings.Builder
-		w := &watch{out: &out, errOut: &errOut, style: true, clean: true}
+		w := &watch{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut, style: true}
 		stop := w.tellSilence()
 		update := func(method, params string) {
 			if err := w.update(rpc.Notification{Method: method, Params: json.RawMessage(params)}); err != nil {

@@ -3,9 +3,10 @@ package chat
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/charmbracelet/x/ansi"
+
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 // Clean is text of others for the terminal: tabs are blanks, and what a terminal would obey is shown as a mark. That is
@@ -26,8 +27,8 @@ func Clean(text string) string {
 			continue
 		case r == '\r':
 			continue
-		case unicode.IsControl(r), r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069:
-			r = '\uFFFD'
+		case safe.Obeyed(r):
+			r = safe.Mark
 		}
 		b.WriteRune(r)
 		column++

@@ -1,0 +1,75 @@
+package chat
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
+)
+
+// terminal is a pseudo-terminal: what is written to it comes out of the other end.
+func terminal(t *testing.T) (tty, other *os.File) {
+	t.Helper()
+	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("pty: %v", err)
+	}
+	t.Cleanup(func() { other.Close() })
+	if err := unix.IoctlSetPointerInt(int(other.Fd()), unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	n, err := unix.IoctlGetInt(int(other.Fd()), unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|unix.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { tty.Close() })
+	return tty, other
+}
+
+// No command writes to a terminal what a model, a prompt or an argument wants that to obey.
+func TestHostileTextToATerminal(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	p := proof.Start(t, data, nil)
+	evil := "\x1b]0;title\x07\x1b[2J\x1b[6n\u009b31m\u202eevil\rfake"
+	session := p.NewSession("model_id", "sim/claude", "title", evil)
+	turn := p.Say(session, evil+" [[sim: thinking=5 text=20 pace=0]]") // the simulator quotes the prompt
+	p.Wait("the end", proof.Ended(turn))
+	for _, args := range [][]string{{"sessions", "show", session}, {"sessions", "list"}, {"sessions", "export", session}, {"sessions", "delete", evil}, {"models"},
+		{"prompt", "--model", evil, "x"}, {evil}} {
+		tty, other := terminal(t)
+		cmd := proof.Command(t, nil, append([]string{"--data", data}, args...)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = nil, tty, tty
+		var out strings.Builder
+		read := testgo.Go(t, func() { // ends when the other end is closed: by the command and by us
+			_, _ = io.Copy(&out, other) // it ends with EIO
+		})
+		err := cmd.Run()
+		if err := tty.Close(); err != nil {
+			t.Error(err)
+		}
+		<-read
+		text := out.String()
+		if args[0] == "sessions" && args[1] != "delete" && (err != nil || !strings.Contains(text, "evil")) {
+			t.Errorf("%q: %v: %q", args, err, text)
+		}
+		for _, r := range strings.ReplaceAll(text, "\r\n", "\n") { // the terminal itself adds the returns
+			if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 || r == 0x202e {
+				t.Errorf("%q writes %U: %q", args, r, text)
+				break
+			}
+		}
+		if strings.Contains(text, "evil\rfake") {
+			t.Errorf("%q lets a text hide what is before it", args)
+		}
+	}
+}
