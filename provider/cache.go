@@ -1,6 +1,45 @@
 package provider
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// CacheTime is how long a vendor keeps what a request marks for its prompt cache, where marks are wanted.
+type CacheTime string
+
+const (
+	CacheShort CacheTime = "5m" // the default
+	CacheLong  CacheTime = "1h" // costs more to write
+	CacheOff   CacheTime = "off"
+)
+
+// ParseCacheTime reads a word of a client or a configuration; the empty word stays empty, which means nobody asked.
+func ParseCacheTime(word string) (CacheTime, error) {
+	if t := CacheTime(word); word == "" || slices.Contains([]CacheTime{CacheShort, CacheLong, CacheOff}, t) {
+		return t, nil
+	}
+	return "", fmt.Errorf("unknown cache %q; known: 5m, 1h, off", word)
+}
+
+// Mark is what marks the end of a prefix to cache: the session's word counts before the provider's.
+func (t CacheTime) Mark(session CacheTime) *CacheMark {
+	switch cmp.Or(session, t, CacheShort) {
+	case CacheOff:
+		return nil
+	case CacheLong:
+		return &CacheMark{Type: "ephemeral", TTL: string(CacheLong)}
+	}
+	return &CacheMark{Type: "ephemeral"}
+}
+
+// CacheMark is Anthropic's cache_control, which others took over.
+type CacheMark struct {
+	Type string `json:"type"`
+	TTL  string `json:"ttl,omitempty"` // empty: 5m
+}
 
 // CacheState says whether what a vendor has cached of a conversation is of use to its next call, as far as that depends
 // on what is sent. How long a vendor keeps it is not part of this: what came of it is in [Usage].

@@ -42,6 +42,8 @@ type Request struct {
 	Input   int
 	Counted bool
 
+	CacheTime CacheTime // of the session; empty: as the provider's configuration has it
+
 	MaxTokens   int // 0: what the adapter's API and the row suggest
 	Temperature *float64
 	TopP        *float64

@@ -58,7 +58,7 @@ func apiNamed(name string) (wireAPI, bool) {
 
 func openMessages(e endpoint, dialect string) (provider.Provider, error) {
 	return messages.New(messages.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: messages.HostNamed(dialect),
-		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Context: e.contextFor("messages"), Client: e.client, Log: e.log}), nil
+		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Cache: e.Cache, Context: e.contextFor("messages"), Client: e.client, Log: e.log}), nil
 }
 
 func openResponses(e endpoint, dialect string) (provider.Provider, error) {
@@ -75,7 +75,7 @@ func openChat(e endpoint, dialect string) (provider.Provider, error) {
 		}
 	}
 	return chat.New(chat.Config{Provider: e.ID, Dialect: d, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
-		Headers: e.Headers, Client: e.client, Log: e.log}), nil
+		Headers: e.Headers, Cache: e.Cache, Client: e.client, Log: e.log}), nil
 }
 
 func openGemini(e endpoint, dialect string) (provider.Provider, error) {

@@ -54,6 +54,7 @@ type providerConfig struct {
 	Defaults     registry.Defaults
 	DefaultModel string          // empty: none
 	NumCtx       int             // tokens of the window to ask an Ollama for; 0: as its adapter does
+	Cache        provider.CacheTime
 	Context      json.RawMessage // how the vendor is to keep contexts short, in its own words; nil: not at all
 	Rows         []registry.Row  // corrections and additions to the catalog
 }
@@ -259,6 +260,9 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 	if p.NumCtx == 0 && p.API == "ollama" {
 		p.NumCtx = ollamaContext(getenv)
 	}
+	if p.Cache, err = src.cache(key+".cache", f.Cache, p.API); err != nil {
+		return providerConfig{}, err
+	}
 	if p.Context, err = src.managed(key+".context_management", f.Context, p.API); err != nil {
 		return providerConfig{}, err
 	}
@@ -310,6 +314,18 @@ func (src *source) numCtx(key string, tokens int, api string) (int, error) {
 		return 0, src.errorf(key+".num_ctx", "only Ollama's own API can be asked for a window, and this is %s", api)
 	}
 	return tokens, nil
+}
+
+// cache checks how long a vendor is to keep what is marked for its prompt cache: two APIs have marks.
+func (src *source) cache(key, word, api string) (provider.CacheTime, error) {
+	t, err := provider.ParseCacheTime(word)
+	switch {
+	case err != nil:
+		return "", src.errorf(key, "%q is not one of 5m, 1h, off", word)
+	case t != "" && api != "messages" && api != "chat":
+		return "", src.errorf(key, "only the APIs messages and chat have it, and this is %s", api)
+	}
+	return t, nil
 }
 
 // makerOf is who made the models of a provider that is no vendor's own: a gateway that speaks a vendor's API in its

@@ -37,6 +37,7 @@ type fileProvider struct {
 	Login    *fileLogin        `toml:"login"`
 	Defaults fileDefaults      `toml:"reasoning_defaults"`
 	NumCtx   int               `toml:"num_ctx"`
+	Cache    string            `toml:"cache"`
 	Context  any               `toml:"context_management"` // see managed
 	Models   []fileModel       `toml:"models"`
 }

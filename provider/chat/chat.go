@@ -62,6 +62,7 @@ type Config struct {
 	Key      provider.Secret
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string
+	Cache    provider.CacheTime
 	Client   *http.Client // nil: a new one
 	Log      *slog.Logger // nil: nothing is logged
 }
@@ -69,6 +70,7 @@ type Config struct {
 // API is the Chat Completions API at one address with one key.
 type API struct {
 	dialect *Dialect
+	cache   provider.CacheTime
 	caller  provider.Caller
 
 	openedMu sync.Mutex
@@ -84,7 +86,7 @@ var (
 // New makes the adapter; it does not call.
 func New(cfg Config) *API {
 	a := &API{
-		dialect: cfg.Dialect,
+		dialect: cfg.Dialect, cache: cfg.Cache,
 		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
 		opened: map[string]bool{},
@@ -176,6 +178,8 @@ func (a *API) refused(err error, call *call, req *provider.Request) error {
 		may = provider.NoMedia(wireAPI, req.Model.ID)
 	case call.streamed && says("verified to stream"):
 		may = NotStreamed
+	case call.marked && says("cache_control"):
+		may = provider.Without(wireAPI, "cache_control", req.Model.ID)
 	case call.options && says("stream_options"):
 		may = NoStreamOptions
 	case call.limit > 0 && says("'max_tokens'", "max_completion_tokens"):

@@ -86,6 +86,15 @@ type RequestForm struct {
 	ForceStream            bool     `json:"force_stream,omitempty"`     // a call that is not streamed is refused
 	NoStreamTools          bool     `json:"no_stream_tools,omitempty"`  // a streamed call with tools is refused
 	IncludeUsage           bool     `json:"include_usage,omitempty"`    // stream_options.include_usage is sent
+
+	Cache *CacheForm `json:"cache,omitempty"` // nil: the host caches by itself, or not at all
+}
+
+// CacheForm is how a host is told what of a prompt to keep: by marks of Anthropic's form, for some of its models.
+type CacheForm struct {
+	Models []string `json:"models"`         // parts of ids; letters of either case are the same
+	Tool   string   `json:"tool"`           // where the mark of a tool's result stands: part, or message beside its content
+	Long   bool     `json:"long,omitempty"` // the longer time can be asked for
 }
 
 // Ways in which an array of details grows.

@@ -62,6 +62,10 @@ func (d *Dialect) check() error {
 		return fmt.Errorf("echo.field: content takes thinking only where it may be an array, in both directions")
 	case slices.Contains(d.Echo.StripFields, d.Echo.Field) && d.Echo.Field != "":
 		return fmt.Errorf("echo.strip_fields: %q is the field to be sent", d.Echo.Field)
+	case d.Request.Cache != nil && (len(d.Request.Cache.Models) == 0 || slices.Contains(d.Request.Cache.Models, "")):
+		return fmt.Errorf("request.cache.models: an empty word, or none")
+	case d.Request.Cache != nil && d.Request.Cache.Tool != "part" && d.Request.Cache.Tool != "message":
+		return fmt.Errorf("request.cache.tool: %q is not one of part, message", d.Request.Cache.Tool)
 	case d.Request.ForceStream && d.Request.NoStreamTools:
 		return fmt.Errorf("request: force_stream and no_stream_tools leave no way to send tools")
 	case d.Request.ToolChoiceWhenThinking != nil && !slices.Contains(d.Request.ToolChoiceWhenThinking, "auto"):

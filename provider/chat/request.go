@@ -23,6 +23,7 @@ type call struct {
 	options  bool // stream_options were sent
 	limit    int  // on output, as it was sent; 0: none was
 	images   bool
+	marked   bool // for the prompt cache
 	opaque   bool // opaque data of earlier turns was sent
 }
 
@@ -195,6 +196,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		return nil, err
 	}
 	out := &call{model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff, tools: len(req.Tools) > 0, images: h.images, opaque: h.opaque}
+	if mark := a.mark(req); mark != nil {
+		out.marked = true
+		markCache(messages, mark, d.Request.Cache.Tool)
+	}
 	out.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && out.tools)
 	body["model"], body["messages"], body["stream"] = req.Model.ID, messages, out.streamed
 	if out.options = out.streamed && d.Request.IncludeUsage && !slices.Contains(req.Repairs, NoStreamOptions); out.options {

@@ -97,6 +97,7 @@ func TestWire(t *testing.T) {
 		{"generic", "anything", e(provider.Minimal), `{"reasoning_effort":"minimal"}`},
 		{"generic", "anything", modeOff, `{"reasoning_effort":"none"}`},
 		{"generic", "anything", budget(5), "no budget"},
+		{"litellm", "anything", e(provider.Minimal), `{"reasoning_effort":"minimal"}`},
 		{"generic", "anything", provider.Control{Mode: "wish"}, "unknown mode"},
 	}
 	// On without a degree leaves the degree to the host where the model has some.

@@ -38,7 +38,7 @@ type block struct {
 	Content []any  `json:"content,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
 
-	Cache *cacheControl `json:"cache_control,omitempty"`
+	Cache *provider.CacheMark `json:"cache_control,omitempty"`
 }
 
 type source struct {
@@ -47,9 +47,15 @@ type source struct {
 	Data      any    `json:"data"` // []byte for base64, string for text
 }
 
-// ephemeral marks the end of a prefix to cache. Moving the mark is no edit of what stands before (docs:
-// prompt-caching, preserved-thinking); a prefix that is too short to cache costs nothing.
-var ephemeral = &cacheControl{Type: "ephemeral"}
+// mark marks the end of a prefix to cache; nil: nothing is marked. Moving the mark is no edit of what stands before (docs:
+// prompt-caching, preserved-thinking); a prefix that is too short to cache costs nothing. All marks of a request are of
+// one time: the longer one must not come after the shorter one.
+func (a *API) mark(req *provider.Request) *provider.CacheMark {
+	if req.Withholds(wireAPI, "cache_control") {
+		return nil
+	}
+	return a.cache.Mark(req.CacheTime)
+}
 
 // callID is what the API takes as the id of a call, each once in a conversation.
 var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
@@ -63,6 +69,7 @@ type history struct {
 	host      Host
 	strip     bool
 	plain     bool // PlainBlocks is in force
+	mark      *provider.CacheMark
 	manual    bool // thinking has a budget
 	inPlace   bool // changes of effort go where they were made
 	changes   int  // so many did
@@ -76,7 +83,7 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	return &history{vendor: a.vendor, host: a.kind, strip: slices.Contains(req.Repairs, StripThinking),
-		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Row(wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), calls: provider.CallIDs{Fits: callID.MatchString}}
+		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Row(wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), mark: a.mark(req), calls: provider.CallIDs{Fits: callID.MatchString}}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
@@ -105,7 +112,7 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 		out = append(out, message{Role: m.Role, Content: blocks})
 	}
 	out = h.closeRounds(out)
-	markLast(out)
+	markLast(out, h.mark)
 	return out, nil
 }
 
@@ -163,7 +170,7 @@ const marked = 2
 
 // markLast puts the cache mark on the last block of the user's last messages. Blocks of the model's are the vendor's
 // own JSON, and thinking could not carry it.
-func markLast(out []message) {
+func markLast(out []message, mark *provider.CacheMark) {
 	left := marked
 	for i := len(out) - 1; i >= 0 && left > 0; i-- {
 		if out[i].Role != provider.User {
@@ -171,7 +178,7 @@ func markLast(out []message) {
 		}
 		left--
 		if b, ok := out[i].Content[len(out[i].Content)-1].(*block); ok {
-			b.Cache = ephemeral
+			b.Cache = mark
 		}
 	}
 }

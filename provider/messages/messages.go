@@ -55,6 +55,7 @@ type Config struct {
 	Key      provider.Secret
 	KeyVar   string // the environment variable that a missing key would be in, for the error
 	Headers  map[string]string
+	Cache    provider.CacheTime
 	Context  json.RawMessage // sent word for word as context_management; nil: not sent
 	Client   *http.Client    // nil: a new one
 	Log      *slog.Logger    // nil: nothing is logged
@@ -67,6 +68,7 @@ type API struct {
 	caller provider.Caller
 	betas  []string // of the configured headers
 	manage json.RawMessage
+	cache  provider.CacheTime
 }
 
 var (
@@ -82,7 +84,7 @@ func New(cfg Config) *API {
 		kind:   cfg.Host,
 		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: map[string]string{}, Log: cfg.Log}),
-		manage: cfg.Context,
+		manage: cfg.Context, cache: cfg.Cache,
 	}
 	for name, value := range cfg.Headers {
 		if strings.EqualFold(name, "anthropic-beta") { // one header holds them all
@@ -200,6 +202,8 @@ func repairable(err error, call *call, req *provider.Request) error {
 		e.Repair = NoLongContext
 	case says(`"thinking.type.enabled" is not supported`) && call.budget:
 		e.Repair = adaptive(req.Model)
+	case says("cache_control") && !req.Withholds(wireAPI, "cache_control") && strings.Contains(string(call.body), `"cache_control"`):
+		e.Repair = provider.Without(wireAPI, "cache_control", req.Model.ID)
 	case (e.Subject == provider.SubjectParameter) && call.leaves(e.Param) != "":
 		e.Repair = provider.Without(wireAPI, call.leaves(e.Param), req.Model.ID)
 	case extraMember.MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):

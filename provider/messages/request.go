@@ -80,10 +80,8 @@ type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
-}
 
-type cacheControl struct {
-	Type string `json:"type"`
+	Cache *provider.CacheMark `json:"cache_control,omitempty"`
 }
 
 // control turns the decision into the form that the model takes (docs: thinking, effort), less what the host has refused.
@@ -174,7 +172,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		}
 	}
 	if !provider.Blank(req.System) {
-		b.System = []block{{Type: "text", Text: &req.System, Cache: ephemeral}}
+		b.System = []block{{Type: "text", Text: &req.System, Cache: h.mark}}
 	}
 	offered, reduced := schema.Tools(req.Tools, schema.Anthropic(), req.Model.ID)
 	for _, t := range offered {
@@ -182,7 +180,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		if len(input) == 0 {
 			input = json.RawMessage(`{"type":"object"}`)
 		}
-		b.Tools = append(b.Tools, tool{t.Name, t.Description, input})
+		b.Tools = append(b.Tools, tool{t.Name, t.Description, input, nil})
+	}
+	if n := len(b.Tools); req.System == "" && n > 0 && !a.kind.Plain { // the mark of a system prompt holds the tools as well
+		b.Tools[n-1].Cache = h.mark
 	}
 	out := &call{model: req.Model.ID, limit: b.MaxTokens, budget: b.Thinking != nil && b.Thinking.Budget > 0, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	if left := stripSampling(req, &b); len(left) > 0 {

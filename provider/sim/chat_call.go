@@ -26,6 +26,7 @@ type chatCall struct {
 	tools  map[string]map[string]any
 	force  string
 	turns  []chatTurn
+	marks  int // for a prompt cache
 
 	thinks bool
 	words  int
@@ -256,10 +257,51 @@ func (c *chatCall) readTurns(list []any) error {
 	return nil
 }
 
+// marking are the hosts that take marks for a prompt cache.
+var marking = []string{"openrouter", "dashscope", "generic"}
+
+// checkMarks judges the marks for a prompt cache of a message and its parts: four at most in a request, and none where the
+// host knows no such member and refuses what it does not know. [docs: openrouter, prompt-caching]
+func (c *chatCall) checkMarks(m map[string]any, path string) error {
+	holders := []any{m}
+	if parts, ok := m["content"].([]any); ok {
+		holders = append(holders, parts...)
+	}
+	for i, h := range holders {
+		at := path
+		if i > 0 {
+			at = fmt.Sprintf("%s.content.%d", path, i-1)
+		}
+		part, _ := h.(map[string]any)
+		v, there := part["cache_control"]
+		switch {
+		case !there:
+			continue
+		case !slices.Contains(marking, c.host.name):
+			if c.host.strict || c.host.closed {
+				return chatInvalid("%s.cache_control: Extra inputs are not permitted", at)
+			}
+			continue
+		case i > 0 && part["type"] != "text":
+			return chatInvalid("%s: cache_control can only be set on text parts", at)
+		}
+		mark := objectAt(at+".cache_control", v)
+		mark.word("type", true, "ephemeral")
+		mark.word("ttl", false, "5m", "1h")
+		if err := mark.done(); err != nil {
+			return err
+		}
+		if c.marks++; c.marks > marksMost {
+			return chatInvalid("A maximum of %d blocks with cache_control may be provided. Found %d.", marksMost, c.marks)
+		}
+	}
+	return nil
+}
+
 // checkMembers refuses what Mistral refuses on a message: members of other hosts, be they null.
 func (c *chatCall) checkMembers(f *fields, path string) error {
-	if c.host.errors != "mistral" {
-		return nil
+	if err := c.checkMarks(f.m, path); err != nil || c.host.errors != "mistral" {
+		return err
 	}
 	extra := func(at string) error {
 		return &chatError{http.StatusUnprocessableEntity, "invalid_request_error", "", at + ": Extra inputs are not permitted"}
