@@ -15,6 +15,7 @@ import (
 	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
@@ -23,9 +24,15 @@ var version = "0.1.0-dev"
 
 func main() { os.Exit(run()) }
 
+// superviseWord makes the program a supervisor of a tool's processes. It is no command for people.
+const superviseWord = "supervise"
+
 // run takes standard output for the commands alone: whoever else writes to it, a library in trouble say, writes to
 // standard error from then on.
 func run() int {
+	if len(os.Args) > 1 && os.Args[1] == superviseWord {
+		return tool.Supervise(os.Args[2:])
+	}
 	stdout := os.Stdout
 	os.Stdout = os.Stderr
 
@@ -38,6 +45,9 @@ func run() int {
 	}
 	errOut := printing(os.Stderr)
 	p := &program{in: os.Stdin, out: printing(stdout), errOut: errOut, getenv: os.Getenv}
+	if path, err := os.Executable(); err == nil {
+		p.supervisor = tool.Supervisor{path, os.Args[0], superviseWord}
+	}
 	err := p.execute(ctx)
 	switch {
 	case err == nil:
@@ -105,6 +115,8 @@ type program struct {
 	out    io.Writer // standard output, see printing
 	errOut io.Writer
 	getenv func(string) string
+
+	supervisor tool.Supervisor // of the processes of tools; nil: there is none
 
 	configPath string
 	dataDir    string

@@ -18,17 +18,19 @@ import (
 type toolHosts struct {
 	log     *slog.Logger
 	passEnv []string
-	builtin *builtin.Tools
-	shared  []tool.Host
-	editors func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
+
+	supervisor tool.Supervisor
+	builtin    *builtin.Tools
+	shared     []tool.Host
+	editors    func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
 
 	mu      sync.Mutex
 	offered map[session.ID][]tool.Host
 	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files}), offered: make(map[session.ID][]tool.Host)}
+func openToolHosts(c config, supervisor tool.Supervisor, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
+	t := &toolHosts{log: log, supervisor: supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files, Supervisor: supervisor}), offered: make(map[session.ID][]tool.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}
@@ -38,7 +40,7 @@ func openToolHosts(c config, files *guard.Guard, log *slog.Logger, editors func(
 // server makes a host. The names of the operator's and of clients' begin differently, so that neither is taken for the
 // other, whatever a session's record says.
 func (t *toolHosts) server(kind string, s tool.Server) tool.Host {
-	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Version: version, PassEnv: t.passEnv, Log: t.log})
+	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Version: version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
 }
 
 // of lists the hosts of a session, or of one that has no id yet. A fork has the tools of its parent, but

@@ -71,6 +71,8 @@ type Tools struct {
 type Config struct {
 	PassEnv []string     // variables of the daemon that commands get besides the usual ones
 	Guard   *guard.Guard // of files; nil: the built-in lists
+
+	Supervisor tool.Supervisor // of commands; nil: they have a process group alone
 }
 
 // New makes the tools.

@@ -86,19 +86,22 @@ func Shell(line string) []string {
 	return []string{"/bin/sh", "-c", line}
 }
 
-// run runs a command in a process group of its own, of which nothing is left when it returns.
+// run runs a command of which nothing is left when it returns, see [tool.Supervisor].
 func (t *Tools) run(ctx context.Context, c Command, progress func(string)) (Exit, error) {
 	program := Shell(c.Line)
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.config.PassEnv, map[string]string{"TERM": "dumb"})
 	out := &output{progress: progress}
 	cmd.Stdout, cmd.Stderr = out, out // the same one: the library then makes one pipe, which keeps their order
-	tool.Group(cmd)
-	if err := cmd.Start(); err != nil {
-		return Exit{}, errors.New("the system's shell cannot be started")
+	release, err := t.config.Supervisor.Wrap(cmd)
+	if err != nil {
+		return Exit{}, err
 	}
-	err := cmd.Wait()
-	left := tool.EndGroup(cmd)
+	if err := cmd.Start(); err != nil {
+		return Exit{}, errors.Join(errors.New("the system's shell cannot be started"), release())
+	}
+	err = cmd.Wait()
+	left := release()
 	exit := Exit{Output: out.text(), Code: cmd.ProcessState.ExitCode(), Signal: signalOf(cmd.ProcessState)}
 	if _, ended := errors.AsType[*exec.ExitError](err); ended || errors.Is(err, exec.ErrWaitDelay) {
 		err = nil // as exit says

@@ -62,16 +62,19 @@ func (l *link) run() {
 	defer close(l.gone)
 	defer l.stop()
 	log := l.host.config.Log.With("server", l.host.config.Server.Name)
-	way, program := l.host.transport()
+	way, program, release, err := l.host.transport()
+	if err != nil {
+		l.err = fmt.Errorf("mcp server %s: %w: %v", l.host.config.Server.Name, errDown, err)
+		log.Warn("an mcp server did not start", "err", err)
+		close(l.ready)
+		return
+	}
 	l.program = program
-	end := func() {
-		if program == nil {
-			return
-		}
-		if err := tool.EndGroup(program); err != nil {
+	end := sync.OnceFunc(func() {
+		if err := release(); err != nil {
 			log.Warn("an mcp server's processes", "err", err)
 		}
-	}
+	})
 	defer end()
 	tooLate := time.AfterFunc(startTime, l.stop)
 	session, err := l.host.client(l).Connect(l.ctx, way, nil)

@@ -2,8 +2,8 @@
 // output, and addresses that speak it over streamable HTTP.
 //
 // A [Host] is one server. It is started when it is first needed, and again when a call finds that it has ended: once for
-// each call. A call that was under way when the server ended fails and is not repeated. A program is in a process group
-// of its own, which ends with it; what it writes to its standard error goes to the log.
+// each call. A call that was under way when the server ended fails and is not repeated. A program has a supervisor or
+// a process group of its own, which ends with it; what it writes to its standard error goes to the log.
 //
 // The names of a server's tools begin with its own and two underscores. What a server says of itself is taken as it was
 // when a session began: a list that changes later is for later sessions.
@@ -33,7 +33,9 @@ type Config struct {
 	Name    string      // of the host, see [tool.Host]
 	Version string      // of this program
 	PassEnv []string    // further variables of ours that a program gets
-	Log     *slog.Logger
+
+	Supervisor tool.Supervisor // of the program; nil: it has a process group alone
+	Log        *slog.Logger
 }
 
 // Host runs the tools of one server. It implements [tool.Host].
@@ -187,7 +189,7 @@ const (
 )
 
 // transport is the way to the server, and the program if it is one.
-func (h *Host) transport() (mcp.Transport, *exec.Cmd) {
+func (h *Host) transport() (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
 	s := h.config.Server
 	if s.URL != "" {
 		return &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
@@ -195,11 +197,11 @@ func (h *Host) transport() (mcp.Transport, *exec.Cmd) {
 			CheckRedirect: func(*http.Request, []*http.Request) error {
 				return http.ErrUseLastResponse // another place is not to see our headers
 			},
-		}}, nil
+		}}, nil, func() error { return nil }, nil
 	}
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	cmd.Dir, cmd.Env = s.CWD, tool.Environ(h.config.PassEnv, s.Env)
 	cmd.Stderr = &lines{tell: func(line string) { h.config.Log.Info("mcp server", "server", s.Name, "stderr", line) }}
-	tool.Group(cmd)
-	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd
+	release, err = h.config.Supervisor.Wrap(cmd)
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd, release, err
 }
