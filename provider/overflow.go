@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // overflows are what hosts say of a request that does not fit into the window, in small letters. It is the one list for
@@ -56,24 +57,26 @@ type Room struct {
 
 // rooms are the forms in which hosts name these numbers. Names of groups: w window, i input, o output, r what input and
 // limit on output are together.
-var rooms = []*regexp.Regexp{
-	regexp.MustCompile(`(?P<i>\d+) \+ \d+ > (?P<w>\d+)`),                                                                       // Anthropic: input + max_tokens > limit
-	regexp.MustCompile(`maximum context length is (?P<w>\d+).*?\((?P<i>\d+) (?:of text input|in the messages|in your prompt)`), // OpenAI, vLLM, OpenRouter
-	regexp.MustCompile(`maximum context length is (?P<w>\d+).*?your request has (?P<i>\d+) input tokens`),                      // vLLM
-	regexp.MustCompile("must be <= (?P<w>\\d+)\\. given: (?P<i>\\d+) `inputs`"),                                                // TGI
-	regexp.MustCompile(`limit (?P<w>\d+), requested (?P<r>\d+)`),                                                               // Groq, OpenAI: tokens a minute
-	regexp.MustCompile(`max_tokens: \d+ > (?P<o>\d+)`),                                                                         // Anthropic
-	regexp.MustCompile(`supports at most (?P<o>\d+) completion tokens`),                                                        // OpenAI
-	regexp.MustCompile(`tokens you requested exceeds the model limit of (?P<o>\d+)`),                                           // Bedrock
-	regexp.MustCompile(`supported range is from 1 \(inclusive\) to (?P<x>\d+) \(exclusive\)`),                                  // Vertex
-	regexp.MustCompile(`range of max_tokens should be \[1, (?P<o>\d+)\]`),                                                      // DashScope
-}
+var rooms = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?P<i>\d+) \+ \d+ > (?P<w>\d+)`),                                                                       // Anthropic: input + max_tokens > limit
+		regexp.MustCompile(`maximum context length is (?P<w>\d+).*?\((?P<i>\d+) (?:of text input|in the messages|in your prompt)`), // OpenAI, vLLM, OpenRouter
+		regexp.MustCompile(`maximum context length is (?P<w>\d+).*?your request has (?P<i>\d+) input tokens`),                      // vLLM
+		regexp.MustCompile("must be <= (?P<w>\\d+)\\. given: (?P<i>\\d+) `inputs`"),                                                // TGI
+		regexp.MustCompile(`limit (?P<w>\d+), requested (?P<r>\d+)`),                                                               // Groq, OpenAI: tokens a minute
+		regexp.MustCompile(`max_tokens: \d+ > (?P<o>\d+)`),                                                                         // Anthropic
+		regexp.MustCompile(`supports at most (?P<o>\d+) completion tokens`),                                                        // OpenAI
+		regexp.MustCompile(`tokens you requested exceeds the model limit of (?P<o>\d+)`),                                           // Bedrock
+		regexp.MustCompile(`supported range is from 1 \(inclusive\) to (?P<x>\d+) \(exclusive\)`),                                  // Vertex
+		regexp.MustCompile(`range of max_tokens should be \[1, (?P<o>\d+)\]`),                                                      // DashScope
+	}
+})
 
 // roomOf reads the numbers of a refusal that a smaller limit on output may cure; asked is the limit that was sent.
 func roomOf(text string, asked int) Room {
 	text = strings.ToLower(text)
 	var room Room
-	for _, form := range rooms {
+	for _, form := range rooms() {
 		found := form.FindStringSubmatch(text)
 		if found == nil {
 			continue
