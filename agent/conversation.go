@@ -26,8 +26,10 @@ func conversation(v *session.View, way course, parts share) []provider.Message {
 		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1], parts),
 			Blocks: provider.Blocks{provider.Text{Text: aboveSummary + c.Summary}}})
 	}
+	var apart apart
 	for i, t := range v.Turns[first:] {
 		if !parts.spoken(t) {
+			apart.take(parts, t.Messages...)
 			continue
 		}
 		effort := way.turn(*t.Start)
@@ -37,10 +39,12 @@ func conversation(v *session.View, way course, parts share) []provider.Message {
 		}
 		for _, m := range list {
 			if m.Answers != "" {
+				apart.take(parts, m)
 				continue // with its reply
 			}
 			blocks := parts.sent(m.ID, sendable(m))
-			plain := v.Precompacted(m)
+			plain := v.Precompacted(m) || m.Role == provider.Assistant && apart.from(t.Start.Model)
+			apart.take(parts, m)
 			if plain {
 				blocks = withoutThinking(blocks)
 			}

@@ -171,3 +171,39 @@ func (r *ride) bodies(p placed) (all [][]json.RawMessage) {
 	}
 	return all
 }
+
+// TestThinkingAfterLeavingOut has a model of which a result was left out, and another that is sent it: what the one thought
+// after that goes to the other without thinking, and so the other way round, since providers bind thinking to all that
+// stands before it.
+func TestThinkingAfterLeavingOut(t *testing.T) {
+	a, b := session.ModelRef{Provider: "p", ID: "a"}, session.ModelRef{Provider: "p", ID: "b"}
+	n := 0
+	turn := func(model session.ModelRef, first, second session.MessageID) *session.Turn {
+		n++
+		said := func(id session.MessageID, role provider.Role, blocks ...provider.Block) *session.Message {
+			m := &session.Message{ID: id, Role: role}
+			for i, block := range blocks {
+				m.Parts = append(m.Parts, session.Part{Number: i, Block: block})
+			}
+			if role == provider.Assistant {
+				m.End = &session.MessageEnd{StopReason: "end_turn"}
+			}
+			return m
+		}
+		return &session.Turn{ID: session.TurnID(fmt.Sprint("T", n)), Start: &session.TurnStart{Model: model},
+			Messages: []*session.Message{said(first, provider.User, provider.Text{Text: "?"}, picture), said(second, provider.Assistant, signed("hm"), provider.Text{Text: "!"})}}
+	}
+	v := &session.View{Turns: []*session.Turn{turn(a, "1", "2"), turn(a, "3", "4"), turn(b, "5", "6")},
+		LeftOut: []session.LeftOut{{Model: a, Emptied: []session.MessageID{"3"}}}}
+	for model, want := range map[session.ModelRef]string{a: "true true false", b: "true false true"} {
+		var got []string
+		for _, m := range conversation(v, course{}, share{view: v, model: model}) {
+			if m.Role == provider.Assistant {
+				got = append(got, fmt.Sprint(provider.KindOf(m.Blocks[0]) == provider.KindThinking))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("to %s go answers with thinking: %v, want %s", model, got, want)
+		}
+	}
+}

@@ -231,6 +231,45 @@ func (p share) spoken(t *session.Turn) bool {
 	return slices.ContainsFunc(t.Messages, func(m *session.Message) bool { return p.of(m.ID) != session.NotSent })
 }
 
+// apart is the models that were sent something else of the messages so far than the model that is asked. Thinking that a
+// provider signed after that is bound to what it was sent, and goes to no model that is sent something else.
+type apart struct {
+	whole  bool                      // models of which nothing is left out
+	models map[session.ModelRef]bool // those of which something is
+	limits map[session.ModelRef]bool // all of these, and the one that is asked
+}
+
+// take notes what of these messages went to whom.
+func (a *apart) take(p share, messages ...*session.Message) {
+	if !p.limited() {
+		return
+	}
+	for _, m := range messages {
+		mine := p.of(m.ID)
+		a.whole = a.whole || mine != session.SentWhole
+		for _, l := range p.view.LeftOut {
+			if l.Model != p.model && p.view.Share(l.Model, m.ID) != mine {
+				if a.models == nil {
+					a.models = make(map[session.ModelRef]bool)
+				}
+				a.models[l.Model] = true
+			}
+		}
+		if a.limits == nil {
+			a.limits = make(map[session.ModelRef]bool)
+			for _, l := range p.view.LeftOut {
+				a.limits[l.Model] = true
+			}
+			a.limits[p.model] = true // what it was sent is what it is sent
+		}
+	}
+}
+
+// from reports whether a model was sent something else.
+func (a *apart) from(model session.ModelRef) bool {
+	return a.models[model] || a.whole && !a.limits[model]
+}
+
 // Sentences in place of what a provider refused.
 const (
 	refusedMedia  = "[%s was left out: the provider refused it]"
