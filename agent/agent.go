@@ -81,6 +81,8 @@ type Config struct {
 
 	Limits Limits
 	Log    *slog.Logger
+
+	room *room // of the group's sessions; nil: there is no group
 }
 
 // Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced now and then. A
@@ -101,6 +103,10 @@ type Limits struct {
 	ToolOutput    int           // bytes of text that a model gets of a call's result, default 256 KiB
 	TurnBudget    Budget        // of a turn
 	SessionBudget Budget        // of a session; its turns end at once when it is used up
+
+	SessionQueue int64 // bytes of the prompts that wait in a session, default 16 MiB
+	Queues       int64 // and in all sessions, default 64 MiB
+	Loaded       int64 // bytes of all sessions that are loaded, default 512 MiB
 
 	Idle time.Duration // until an idle session without subscribers is let go, default 10 min
 
@@ -125,6 +131,14 @@ func (l Limits) withDefaults() Limits {
 	if l.TurnBytes == 0 {
 		l.TurnBytes = 64 << 20
 	}
+	size := func(n *int64, value int64) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	size(&l.SessionQueue, 16<<20)
+	size(&l.Queues, 64<<20)
+	size(&l.Loaded, 512<<20)
 	set(&l.TurnTime, 60*time.Minute)
 	if l.ToolOutput == 0 {
 		l.ToolOutput = 256 << 10
@@ -161,7 +175,8 @@ type Agent struct {
 	inbox chan func(*state)
 	done  chan struct{} // closed when the goroutine has ended
 	stop  context.CancelCauseFunc
-	busy  *atomic.Bool // a turn runs
+	busy  *atomic.Bool  // a turn runs
+	size  *atomic.Int64 // bytes that the session holds, at the last look
 
 	told uint64 // set before done is closed: the last Seq, if the store failed, so that the log may not know of it
 }
@@ -184,7 +199,7 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 	if told > 0 {
 		s.feed = newFeed(max(s.feed.seq, session.NextBase(told)))
 	}
-	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, busy: &s.busy}
+	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, busy: &s.busy, size: &s.size}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
 	return a, nil
 }

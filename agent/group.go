@@ -35,6 +35,7 @@ type loading struct {
 // NewGroup closes the turns that a crash left open and is ready for sessions. The agents end with Close or ctx.
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
+	cfg.room = new(room)
 	open, err := cfg.Store.Open(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("sessions with an open turn: %w", err)
@@ -56,6 +57,9 @@ func (g *Group) Config() Config { return g.cfg }
 // Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
 func (g *Group) Create(ctx context.Context, s session.Session) (session.Session, error) {
 	s = begun(s)
+	if err := g.makeRoom(ctx, sizeOfRecord(s), ""); err != nil {
+		return s, err
+	}
 	return s, g.cfg.Store.Create(ctx, s)
 }
 
@@ -72,6 +76,9 @@ func begun(s session.Session) session.Session {
 // new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
 func (g *Group) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
 	s = begun(s)
+	if err := g.makeRoom(ctx, sizeOfRecord(s), ""); err != nil {
+		return session.Made{}, err
+	}
 	text, err := answer(s.ID)
 	if err != nil {
 		return session.Made{}, err
@@ -137,6 +144,12 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 
 func (g *Group) load(id session.ID, l *loading, told uint64) {
 	l.agent, l.err = start(g.ctx, id, g.cfg, told)
+	if l.err == nil {
+		if err := g.makeRoom(g.ctx, l.agent.size.Load(), id); err != nil {
+			l.agent.Close()
+			l.err = err
+		}
+	}
 	close(l.ready)
 	if l.err == nil {
 		// A goroutine of its own, which ends with the agent; Close waits. This one's stack has grown with the log.

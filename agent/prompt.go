@@ -30,7 +30,7 @@ type Receipt struct {
 const maxQueue = 1000
 
 // Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. A prompt whose stamp
-// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrQueueFull, session.ErrReused,
+// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrQueueFull, *RoomError, session.ErrReused,
 // *provider.LevelError, *MediaError, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
@@ -98,6 +98,11 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		r.Disposition, into = Steer, s.run.ID
 	case busy:
 		r.Disposition = Enqueue
+	}
+	if r.Disposition != Started {
+		if err := s.roomToQueue(p.Content); err != nil {
+			return Receipt{}, err
+		}
 	}
 	content, err := s.cfg.stored(p.Content)
 	if err != nil {

@@ -21,11 +21,13 @@ type state struct {
 	view *session.View
 	feed feed
 
-	busy  atomic.Bool    // run is not nil, for a Group to see
-	run   *turn          // nil between turns
-	queue []Queued       // turns that wait, in order; shared with updates, so what is in it never changes
-	held  bool           // queued prompts wait for a word
-	calls sync.WaitGroup // goroutines of model calls
+	busy   atomic.Bool    // run is not nil, for a Group to see
+	size   atomic.Int64   // see measure
+	run    *turn          // nil between turns
+	queue  []Queued       // turns that wait, in order; shared with updates, so what is in it never changes
+	held   bool           // queued prompts wait for a word
+	queued int64          // bytes of the prompts in queue
+	calls  sync.WaitGroup // goroutines of model calls
 
 	compacting *compacting // nil: no summary is on its way
 
@@ -85,6 +87,8 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	}
 	s.held = len(s.queue) > 0
 	s.feed = newFeed(firstSeq(view))
+	s.measure()
+	s.measureQueue()
 	return s, nil
 }
 
@@ -181,6 +185,7 @@ func (s *state) apply(e session.Entry) error {
 	switch b := e.Body.(type) {
 	case session.Prompt:
 		s.enqueue(queued(e.Turn, b), b.Steer)
+		s.setQueued(s.queued + sizeOfBlocks(b.Content))
 	case session.TurnStart, session.TurnEnd, session.Steered:
 		i := slices.IndexFunc(s.queue, func(q Queued) bool { return q.Turn == e.Turn })
 		switch {
@@ -188,6 +193,9 @@ func (s *state) apply(e session.Entry) error {
 			s.queue = s.queue[1:]
 		case i > 0: // into a new array: updates share the old one
 			s.queue = slices.Concat(s.queue[:i], s.queue[i+1:])
+		}
+		if i >= 0 {
+			s.measureQueue()
 		}
 	}
 	return nil
@@ -296,6 +304,8 @@ func (s *state) end(err error) {
 
 // hangUp lets go of everyone who waits.
 func (s *state) hangUp() {
+	s.setQueued(0)
+	s.size.Store(0)
 	s.stopCall(ErrClosed, callEnd{fault: stopInterrupted})
 	s.dropRound(ErrClosed)
 	s.dropCompaction(ErrClosed)

@@ -150,6 +150,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	}
 	s.report(end)
 	s.run = nil
+	s.measure()
 	s.wakeWaiters(r.ID)
 	for _, steered := range r.Took {
 		s.wakeWaiters(steered)

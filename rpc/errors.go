@@ -143,6 +143,9 @@ func known(err error) *Error {
 	if e, ok := errors.AsType[*registry.OverrideError](err); ok {
 		return invalidParams(e.Field, "%v", e.Err)
 	}
+	if e, ok := errors.AsType[*agent.RoomError](err); ok {
+		return &Error{Code: CodeOverloaded, Message: e.Error(), Data: map[string]any{"limit": e.Limit}}
+	}
 	if e, ok := errors.AsType[*agent.MediaError](err); ok {
 		return invalidParams("content", "%v", e)
 	}

@@ -67,12 +67,15 @@ type limits struct {
 	MaxToolTime     time.Duration
 	MaxToolOutput   int64
 	MaxMessageBytes int64
+	SessionQueue    int64 // of prompts that wait, in bytes
+	Queues          int64
+	Loaded          int64        // of sessions in memory, in bytes
 	Turn, Session   agent.Budget // zero members bound nothing
 	CompactAt       float64      // share of a model's window; 0: never
 }
 
 var defaultLimits = limits{MaxModelCalls: 50, MaxTurnBytes: 64 << 20, MaxTurnTime: time.Hour, MaxToolTime: 10 * time.Minute,
-	MaxToolOutput: 256 << 10, MaxMessageBytes: 8 << 20, CompactAt: 0.8}
+	MaxToolOutput: 256 << 10, MaxMessageBytes: 8 << 20, SessionQueue: 16 << 20, Queues: 64 << 20, Loaded: 512 << 20, CompactAt: 0.8}
 
 // simID is the provider inside this process. It stands last: it is used when there is nothing better.
 const simID = "sim"
@@ -456,6 +459,21 @@ func (src *source) limits(f fileLimits, l *limits) error {
 			return src.errorf("limits.max_message_bytes", "%w", err)
 		}
 	}
+	for _, b := range []struct {
+		name string
+		said any
+		into *int64
+	}{{"max_session_queue_bytes", f.SessionQueue, &l.SessionQueue}, {"max_queue_bytes", f.Queues, &l.Queues}, {"max_loaded_bytes", f.Loaded, &l.Loaded}} {
+		if b.said == nil {
+			continue
+		}
+		if *b.into, err = parseSize(b.said); err != nil {
+			return src.errorf("limits."+b.name, "%w", err)
+		}
+		if *b.into < leastRoom {
+			return src.errorf("limits."+b.name, "wants 1MiB or more")
+		}
+	}
 	if f.CompactAt != nil {
 		if l.CompactAt = *f.CompactAt; l.CompactAt != 0 && !(l.CompactAt >= 0.1 && l.CompactAt <= 1) {
 			return src.errorf("limits.compact_at", "wants a share of the context window from 0.1 to 1, or 0 for never")
@@ -494,6 +512,9 @@ func (src *source) limits(f fileLimits, l *limits) error {
 	}
 	return nil
 }
+
+// leastRoom lets a few sessions and prompts be.
+const leastRoom = 1 << 20
 
 // A result that is shorter would say little more than that it was cut; a longer one fills any model's window.
 const leastOutput, mostOutput = 1 << 10, 16 << 20

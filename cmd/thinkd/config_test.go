@@ -34,7 +34,7 @@ var byValue = cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() =
 
 func builtIn() config {
 	c := config{Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute,
-		MaxToolTime: 10 * time.Minute, MaxToolOutput: 262_144, MaxMessageBytes: 8_388_608, CompactAt: 0.8}, Tools: toolsConfig{ConfirmTime: 5 * time.Minute}}
+		MaxToolTime: 10 * time.Minute, MaxToolOutput: 262_144, MaxMessageBytes: 8_388_608, SessionQueue: 16_777_216, Queues: 67_108_864, Loaded: 536_870_912, CompactAt: 0.8}, Tools: toolsConfig{ConfirmTime: 5 * time.Minute}}
 	for _, v := range [][6]string{
 		{"anthropic", "messages", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-opus-5-5"},
 		{"openai", "responses", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6.1-sol"},
@@ -287,13 +287,16 @@ max_turn_time = "1h30m"
 max_tool_time = "30s"
 max_tool_output = "64KiB"
 max_message_bytes = "1GiB"
+max_session_queue_bytes = "2MiB"
+max_queue_bytes = "4MiB"
+max_loaded_bytes = "8MiB"
 max_turn_tokens = 1000
 max_turn_cost = 0.5
 max_session_tokens = 2000
 max_session_cost = 3
 compact_at = 0.5
 `, func(c *config) {
-			c.Limits = limits{3, 524_288, 90 * time.Minute, 30 * time.Second, 65_536, 1_073_741_824,
+			c.Limits = limits{3, 524_288, 90 * time.Minute, 30 * time.Second, 65_536, 1_073_741_824, 2_097_152, 4_194_304, 8_388_608,
 				agent.Budget{Tokens: 1000, Cost: 500_000_000}, agent.Budget{Tokens: 2000, Cost: 3_000_000_000}, 0.5}
 		}},
 		{"tools", `
@@ -422,8 +425,8 @@ func TestConfigBroken(t *testing.T) {
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
 		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, providers, dialects, models_dev, agents, serve, limits, tools, mcp_servers, telemetry`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
-			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at\n" +
-				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at"},
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
 			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, num_ctx, cache, context_management, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
@@ -519,6 +522,7 @@ func TestConfigBroken(t *testing.T) {
 		{"size, too great", "[limits]\nmax_turn_bytes = \"999999999999999999GiB\"", `FILE:2: limits.max_turn_bytes: is more than can be counted`},
 		{"no size", "[limits]\nmax_turn_bytes = 0", `FILE:2: limits.max_turn_bytes: wants more than nothing`},
 		{"size below nothing", "[limits]\nmax_turn_bytes = -5", `FILE:2: limits.max_turn_bytes: wants more than nothing`},
+		{"room for sessions", "[limits]\nmax_loaded_bytes = \"1KiB\"", `FILE:2: limits.max_loaded_bytes: wants 1MiB or more`},
 		{"message size", "[limits]\nmax_message_bytes = \"1KiB\"", `FILE:2: limits.max_message_bytes: wants 4KiB or more: the protocol's own answers have to fit`},
 		{"compaction", "[limits]\ncompact_at = 80", `FILE:2: limits.compact_at: wants a share of the context window from 0.1 to 1, or 0 for never`},
 		{"time", "[limits]\nmax_turn_time = \"an hour\"", `FILE:2: limits.max_turn_time: wants a length of time such as "60m"; the units are s, m and h`},

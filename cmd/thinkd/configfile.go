@@ -185,6 +185,9 @@ type fileLimits struct {
 	MaxToolTime     any  `toml:"max_tool_time"`
 	MaxToolOutput   any  `toml:"max_tool_output"`
 	MaxMessageBytes any  `toml:"max_message_bytes"`
+	SessionQueue    any  `toml:"max_session_queue_bytes"`
+	Queues          any  `toml:"max_queue_bytes"`
+	Loaded          any  `toml:"max_loaded_bytes"`
 
 	MaxTurnTokens    *int     `toml:"max_turn_tokens"`
 	MaxTurnCost      *float64 `toml:"max_turn_cost"` // USD

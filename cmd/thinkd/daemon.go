@@ -87,6 +87,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		CompactAt: c.Limits.CompactAt,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
 			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime, ConfirmBytes: min(1<<20, int(c.Limits.MaxMessageBytes)/4),
+			SessionQueue: c.Limits.SessionQueue, Queues: c.Limits.Queues, Loaded: c.Limits.Loaded,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.metrics.ended,

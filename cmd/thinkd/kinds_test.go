@@ -144,6 +144,7 @@ func TestKindsOfEvents(t *testing.T) {
 var leftOut = map[string][]string{
 	"agent/compact_passage.go:writeSaid":        {"Opaque", "Thinking"},
 	"agent/meter.go:characters":                 {"Media", "Opaque", "Thinking"},
+	"agent/reply.go:speaks":                     {"Opaque", "Thinking", "ToolResult"},
 	"agent/reply.go:seal":                       {"Media", "Opaque", "ToolResult"},
 	"provider/chat/history.go:assistant":        {"Opaque", "Thinking", "ToolResult"},
 	"provider/message.go:StateOf":               {"Media", "ToolResult"},

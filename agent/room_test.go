@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+func wantRoom(t *testing.T, what string, err error, limit string) {
+	t.Helper()
+	if e, ok := errors.AsType[*RoomError](err); !ok || e.Limit != limit {
+		t.Errorf("%s: %v, want a refusal by %s", what, err, limit)
+	}
+}
+
+// Prompts that wait are bounded in bytes: in a session, and in all of them. What starts gives its room back.
+func TestHostileQueues(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	b.group.Close()
+	b.cfg.Limits.SessionQueue, b.cfg.Limits.Queues = 10_000, 25_000
+	b.start()
+	big := text(strings.Repeat("x", 3000))
+	queue := func(id session.ID) (n int, err error) {
+		_, err = ask(t.Context(), b.agent(id), func(s *state) (struct{}, error) {
+			s.compacting = &compacting{stop: func(error) {}, over: func(error) {}} // so that all wait
+			return struct{}{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for ; n < 100; n++ {
+			if _, err = b.agent(id).Prompt(t.Context(), big); err != nil {
+				return n, err
+			}
+		}
+		return n, nil
+	}
+	var ids []session.ID
+	for range 3 {
+		ids = append(ids, b.session("sim/claude", ""))
+	}
+	n, err := queue(ids[0])
+	wantRoom(t, "in a session", err, "max_session_queue_bytes")
+	check(t, "prompts in the first", n, 3)
+	n, _ = queue(ids[1])
+	check(t, "prompts in the second", n, 3)
+	n, err = queue(ids[2])
+	wantRoom(t, "in all sessions", err, "max_queue_bytes")
+	check(t, "prompts in the third", n, 2)
+	if _, err := b.agent(ids[2]).Prompt(t.Context(), text("small")); err != nil {
+		t.Errorf("a small one: %v", err)
+	}
+	q, err := b.agent(ids[0]).Queue(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.agent(ids[0]).Dequeue(t.Context(), q.Queue[0].Turn); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.agent(ids[0]).Prompt(t.Context(), big); err != nil {
+		t.Errorf("in the place of one that was taken out: %v", err)
+	}
+	b.group.Close()
+	check(t, "bytes that wait at last", b.group.cfg.room.queued.Load(), int64(0))
+}
+
+// Loaded sessions are bounded in bytes: those that rest go, the longest unused first, and those in use stay.
+func TestHostileSessions(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	b.group.Close()
+	b.cfg.Limits.Loaded = 10_000
+	b.start()
+	system := strings.Repeat("s", 3000)
+	fresh := func() (session.ID, error) {
+		s, err := b.group.Create(t.Context(), session.Session{System: system,
+			Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
+		return s.ID, err
+	}
+	var ids []session.ID
+	for range 12 {
+		id, err := fresh()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		b.agent(id)
+		if held := b.group.loadedSize(); held > b.cfg.Limits.Loaded {
+			t.Fatalf("%d sessions hold %d bytes", len(ids), held)
+		}
+	}
+	loaded := func(id session.ID) bool {
+		for _, a := range b.group.running() {
+			if a.id == id && a.size.Load() > 0 {
+				return true
+			}
+		}
+		return false
+	}
+	for i, id := range ids {
+		if got, want := loaded(id), i >= len(ids)-3; got != want {
+			t.Errorf("session %d is loaded: %v, want %v", i, got, want)
+		}
+	}
+	var subs []*Subscription
+	for _, id := range ids[:3] { // those in use stay, and there is no room for more
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		subs = append(subs, sub)
+	}
+	_, err := fresh()
+	wantRoom(t, "a new session", err, "max_loaded_bytes")
+	wantRoom(t, "a session that is there", b.group.Do(t.Context(), ids[5], func(*Agent) error { return nil }), "max_loaded_bytes")
+	subs[1].Close()
+	if err := b.group.Do(t.Context(), ids[5], func(*Agent) error { return nil }); err != nil {
+		t.Errorf("once there is room: %v", err)
+	}
+	if loaded(ids[1]) || !loaded(ids[0]) || !loaded(ids[2]) || !loaded(ids[5]) {
+		t.Error("another one than that which nobody uses has gone")
+	}
+}
+
+// One session that is larger than all may be is loaded alone.
+func TestLargeSessionIsLoadedAlone(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	b.group.Close()
+	b.cfg.Limits.Loaded = 1000
+	b.start()
+	s, err := b.group.Create(t.Context(), session.Session{System: strings.Repeat("s", 3000),
+		Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.turn(s.ID, "Hello.")
+	if n := b.agent(s.ID).size.Load(); n < 3000 {
+		t.Errorf("it holds %d bytes", n)
+	}
+}
