@@ -575,7 +575,7 @@ func TestOverflowOfEachAPI(t *testing.T) {
 			t.Parallel()
 			p := model.place(t, catalog)
 			if p.row.API == "ollama" { // its window is what the adapter asks for, the row's at most
-				p.row.Window = 16_384
+				p.row.Window, p.row.NumCtx = 16_384, 16_384
 			}
 			server := sim.New(sim.Config{})
 			b := seated(t, p, server, nil)

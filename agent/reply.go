@@ -59,6 +59,7 @@ func speaks(m *session.Message) bool {
 			return !blank(b.Text)
 		case provider.ToolCall, provider.Media:
 			return true
+		case provider.Thinking, provider.Opaque, provider.ToolResult:
 		}
 		return false
 	})

@@ -282,7 +282,7 @@ func TestFilesystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := open(t, tool.Server{Name: "files", Command: append(foreign(t, "server-filesystem"), dir), Tools: []string{"write_file", "read_text_file"}})
+	h, _ := open(t, tool.Server{Name: "files", Command: append(foreign(t, "server-filesystem"), dir), Tools: []string{"write_file", "read_text_file"}, TrustHints: true})
 	tools, err := h.Tools(t.Context())
 	if err != nil || len(tools) != 2 {
 		t.Fatalf("%+v, %v", tools, err)
