@@ -32,7 +32,7 @@ type dealt struct {
 
 // lastWords is what the event that ends an answer has, by wire API; in any other order there is no end.
 var lastWords = map[string][]string{
-	"messages": {`"type":"message_stop"`}, "responses": {`"type":"response.completed"`}, "chat": {"[DONE]", `"finish_reason":"`},
+	"messages": {`"type":"message_stop"`, `"stop_reason":"`}, "responses": {`"type":"response.completed"`}, "chat": {"[DONE]", `"finish_reason":"`},
 	"gemini": {`"finishReason"`}, "ollama": {`"done":true`},
 }
 

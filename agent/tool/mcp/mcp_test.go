@@ -276,7 +276,7 @@ func everything(t *testing.T, h *Host) {
 	}
 }
 
-// A folder is served, and nothing outside of it.
+// A folder is served, and nothing outside of it. The server calls its write destructive, so the write is no edit.
 func TestFilesystem(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -288,7 +288,7 @@ func TestFilesystem(t *testing.T) {
 		t.Fatalf("%+v, %v", tools, err)
 	}
 	for _, tt := range tools {
-		if want := map[string]tool.Effect{"files__write_file": tool.Edit, "files__read_text_file": tool.Read}[tt.Name]; tt.Effect != want {
+		if want := map[string]tool.Effect{"files__write_file": tool.Other, "files__read_text_file": tool.Read}[tt.Name]; tt.Effect != want {
 			t.Errorf("%s has the effect %s, want %s", tt.Name, tt.Effect, want)
 		}
 	}
