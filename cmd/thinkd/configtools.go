@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 )
 
@@ -17,6 +18,7 @@ type toolsConfig struct {
 	Builtin     bool          // the built-in ones are in sessions whose clients name none
 	PassEnv     []string      // variables that programs of tools get besides the usual ones
 	Files       guardedFiles
+	Sandbox     builtin.Sandbox // of commands
 }
 
 // guardedFiles are the operator's additions to the built-in lists of package guard.
@@ -35,10 +37,18 @@ type fileTools struct {
 	Names       map[string]string `toml:"names"`
 	Effects     map[string]string `toml:"effects"`
 	Files       guardedFiles      `toml:"files"`
+	Sandbox     string            `toml:"sandbox"`
+	Network     bool              `toml:"sandbox_network"`
 }
 
 func (src *source) tools(f fileTools) (toolsConfig, error) {
 	c := toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: f.Builtin, PassEnv: f.PassEnv, Files: f.Files}
+	c.Sandbox.Network = f.Network
+	if f.Sandbox != "" {
+		if err := c.Sandbox.Kind.UnmarshalText([]byte(f.Sandbox)); err != nil {
+			return c, src.errorf("tools.sandbox", "%w", err)
+		}
+	}
 	for _, list := range []struct {
 		key   string
 		paths []string

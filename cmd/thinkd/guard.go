@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 )
 
@@ -85,7 +86,18 @@ func (p *program) tellProtection() {
 	if len(exposed) > 0 {
 		p.unprotected("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
 	}
-	p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none")
+	switch box := c.Tools.Sandbox; {
+	case box.Kind == "" || box.Kind == builtin.SandboxOff:
+		p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none (tools.sandbox)")
+	case box.Check() != nil:
+		p.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be made: %v", box.Check()))
+	default:
+		network := "have no network"
+		if box.Network {
+			network = "have the network (tools.sandbox_network)"
+		}
+		p.finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+	}
 	p.unprotected("mcp servers", "they can read and change all that your user can")
 }
 

@@ -30,7 +30,7 @@ type toolHosts struct {
 }
 
 func openToolHosts(c config, supervisor tool.Supervisor, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, supervisor: supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files, Supervisor: supervisor}), offered: make(map[session.ID][]tool.Host)}
+	t := &toolHosts{log: log, supervisor: supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files, Sandbox: c.Tools.Sandbox, Supervisor: supervisor}), offered: make(map[session.ID][]tool.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}

@@ -72,6 +72,7 @@ type Config struct {
 	PassEnv []string     // variables of the daemon that commands get besides the usual ones
 	Guard   *guard.Guard // of files; nil: the built-in lists
 
+	Sandbox    Sandbox         // of commands
 	Supervisor tool.Supervisor // of commands; nil: they have a process group alone
 }
 
