@@ -52,8 +52,8 @@ type providerConfig struct {
 	Login        *loginConfig // nil: there are keys alone
 	Headers      map[string]string
 	Defaults     registry.Defaults
-	DefaultModel string          // empty: none
-	NumCtx       int             // tokens of the window to ask an Ollama for; 0: as its adapter does
+	DefaultModel string // empty: none
+	NumCtx       int    // tokens of the window to ask an Ollama for; 0: as its adapter does
 	Cache        provider.CacheTime
 	Context      json.RawMessage // how the vendor is to keep contexts short, in its own words; nil: not at all
 	Rows         []registry.Row  // corrections and additions to the catalog

@@ -19,12 +19,12 @@ const reconnects = 3
 // since holds what was shown since, overlap what of it has still to come again, and is not shown twice. A run that then
 // comes differently cannot be put right, since what was shown was shown: the answer has broken.
 type hops struct {
-	token    string
-	since    []piece
-	stuck    bool // since the checkpoint something came that cannot come again
-	overlap  []piece
-	moved    bool // a piece was shown or a checkpoint came in the request at hand
-	idle     int  // requests without progress
+	token   string
+	since   []piece
+	stuck   bool // since the checkpoint something came that cannot come again
+	overlap []piece
+	moved   bool // a piece was shown or a checkpoint came in the request at hand
+	idle    int  // requests without progress
 }
 
 // piece is text of one kind.

@@ -78,7 +78,9 @@ func TestCompare(t *testing.T) {
 	price := &provider.Price{Rates: provider.Rates{Input: 1, Output: 5, CachedInput: 0.5}, Tiers: []provider.PriceTier{{Above: 100, Rates: provider.Rates{Input: 2, Output: 6}}},
 		Peak: &provider.PeakHours{Factor: 2, Hours: [][2]int{{0, 1}}}}
 	ours := []provider.Model{{Provider: "v", ID: "m", Window: 10, Input: []string{"text"}, Price: price, Thinking: provider.Capability{Control: provider.ControlAlways}}}
-	rates := func(in, out float64) *provider.Price { return &provider.Price{Rates: provider.Rates{Input: in, Output: out}} }
+	rates := func(in, out float64) *provider.Price {
+		return &provider.Price{Rates: provider.Rates{Input: in, Output: out}}
+	}
 	var got []string
 	for _, d := range compare(ours, []row{
 		{vendor: "v", id: "m", window: 20, output: 30, input: []string{"image", "text"}, thinks: &no, price: rates(1, 5)},

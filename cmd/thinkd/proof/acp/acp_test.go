@@ -90,13 +90,14 @@ func TestACPForeign(t *testing.T) {
 	}
 	hello := map[string]any{"version": 1.0, "agent": "thinkd", "auth": 0.0}
 	asked := list("allow_once", "allow_always", "reject_once")
+	edited := list("allow_once", "allow_always", "allow_always", "reject_once") // in the folder, or always
 	first := []map[string]any{
 		hello,
 		{"options": list("model", "mode", "reasoning_effort"), "values": list("anthropic/claude-opus-5-5", "ask", "medium")},
 		{"values": list("anthropic/claude-opus-5-5", "ask", "max")},
-		{"asked": asked, "answer": "allow_once"},
+		{"asked": edited, "answer": "allow_once"},
 		{"stopReason": "end_turn", "story": list("agent_thought: It says one.", "agent_thought: It has to say two.", "call: pending edit", "call: completed", "agent_message: It says two.")},
-		{"asked": asked, "answer": "reject_once"},
+		{"asked": edited, "answer": "reject_once"},
 		{"stopReason": "end_turn", "story": list("agent_thought: Now b.", "call: pending edit", "call: failed", "agent_message: As you like.")},
 		{"asked": asked, "answer": "allow_always"},
 		{"released": "t1"},
