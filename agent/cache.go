@@ -132,7 +132,7 @@ func (s *state) answered(but *session.Turn) *session.Turn {
 // asked is what the decision on thinking depends on of a call with c.
 func (s *state) asked(c choice) *provider.Request {
 	way := upTo(s.view, c, s.share(c.ref()))
-	return &provider.Request{Model: c.model, Decision: c.decision, Repairs: repairs(s.view), Opening: way.first, Changed: way.said}
+	return &provider.Request{Model: c.model, Decision: c.decision, CacheTime: s.view.Session.Settings.Cache, Repairs: repairs(s.view), Opening: way.first, Changed: way.said}
 }
 
 func repairs(v *session.View) []provider.Repair {

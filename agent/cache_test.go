@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -192,4 +193,24 @@ func TestCacheFormRefused(t *testing.T) {
 		b.close()
 		listener.Close()
 	}
+}
+
+// TestCacheOption: what a session wants of its vendors' caches goes with each of its calls.
+func TestCacheOption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{
+			Model: session.ModelRef{Provider: "sim", ID: "claude"}, Cache: provider.CacheLong}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.turn(s.ID, "One?")
+		b.turn(s.ID, "Two?")
+		for i, req := range b.fake.requests {
+			if req.CacheTime != provider.CacheLong {
+				t.Errorf("request %d has the cache %q", i, req.CacheTime)
+			}
+		}
+	})
 }

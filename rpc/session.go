@@ -58,8 +58,14 @@ type newParams struct {
 	Title    string    `json:"title,omitempty"`
 	Tools    *newTools `json:"tools,omitempty"`
 	Servers  servers   `json:"mcp_servers,omitempty"`
+	Options  *options  `json:"options,omitempty"`
 	Rules    rules     `json:"tool_policy,omitzero"`
 	Client   *clientID `json:"client_id,omitempty"`
+}
+
+// options are what a session asks of its providers beside thinking.
+type options struct {
+	Cache string `json:"cache,omitempty"`
 }
 
 type newResult struct {
@@ -168,6 +174,11 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 	if p.Fallback != "" {
 		if set.Fallback, err = provider.ParsePolicy(p.Fallback); err != nil {
 			return session.Session{}, invalidParams("fallback", "%v", err)
+		}
+	}
+	if p.Options != nil {
+		if set.Cache, err = provider.ParseCacheTime(p.Options.Cache); err != nil {
+			return session.Session{}, invalidParams("options.cache", "%v", err)
 		}
 	}
 	title, err := readTitle(p.Title)

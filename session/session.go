@@ -64,12 +64,13 @@ const (
 
 // Settings is what the user has chosen for a session. Only the user writes it: a clamp never does.
 type Settings struct {
-	Model    ModelRef         `json:"model"`
-	Level    provider.Level   `json:"preferred_thinking_level,omitempty"` // empty: never chosen
-	Fallback provider.Policy  `json:"fallback,omitempty"`                 // empty: downgrade
-	Display  provider.Display `json:"display,omitempty"`                  // empty: summarized
-	Agent    AgentChoice      `json:"agent,omitzero"`
-	Mode     tool.Mode        `json:"tool_mode,omitempty"` // empty: ask
+	Model    ModelRef           `json:"model"`
+	Level    provider.Level     `json:"preferred_thinking_level,omitempty"` // empty: never chosen
+	Fallback provider.Policy    `json:"fallback,omitempty"`                 // empty: downgrade
+	Display  provider.Display   `json:"display,omitempty"`                  // empty: summarized
+	Agent    AgentChoice        `json:"agent,omitzero"`
+	Cache    provider.CacheTime `json:"cache,omitempty"`     // fixed at the start; empty: the provider's
+	Mode     tool.Mode          `json:"tool_mode,omitempty"` // empty: ask
 }
 
 // AgentChoice is the agent that a session was made for, with what it said then: it is fixed, as the system prompt is.

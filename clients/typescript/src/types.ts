@@ -269,6 +269,10 @@ export type OpenTurn = {
 	more_queued?: boolean;
 };
 
+export type Options = {
+	cache?: string;
+};
+
 export type Origin = {
 	provider: string;
 	model: string;
@@ -572,6 +576,7 @@ export interface Methods {
 			title?: string;
 			tools?: "builtin" | ("builtin" | NewTool)[];
 			mcp_servers?: Servers;
+			options?: Options;
 			tool_policy?: Rules;
 			client_id?: string;
 		};
