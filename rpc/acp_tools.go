@@ -295,8 +295,9 @@ func (c *acpCall) approval(q agent.Confirm) []acpToolContent {
 	var list []acpToolContent
 	for _, p := range q.Parts {
 		if p.Kind == tool.DiffPart && len(c.diffs) > 0 {
-			list = append(list, c.diffs...)
-			continue
+			if list = append(list, c.diffs...); tool.Visible(p.Name) && tool.Visible(p.Text) {
+				continue
+			}
 		}
 		text, hidden := tool.Reveal(p.Text)
 		if name, _ := tool.Reveal(p.Name); name != "" {

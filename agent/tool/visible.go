@@ -52,6 +52,9 @@ func HiddenName(r rune) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
+// Visible reports whether all of a text can be seen.
+func Visible(text string) bool { return !strings.ContainsFunc(text, Hidden) }
+
 // Reveal makes the hidden characters of a text visible, as ‹U+202E RIGHT-TO-LEFT OVERRIDE›, and counts them. A ‹ of the
 // text that could pass for such a name is shown by its own code.
 func Reveal(text string) (shown string, hidden int) {

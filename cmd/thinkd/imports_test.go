@@ -38,6 +38,7 @@ var onlyIn = map[string][]string{
 	"github.com/sourcegraph/jsonrpc2":        {"rpc"},
 	"go.etcd.io/bbolt":                       {"session"},
 	"github.com/google/jsonschema-go":        {"agent/tool"},
+	"mvdan.cc/sh":                            {"agent/tool"},
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp"},

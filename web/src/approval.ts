@@ -30,7 +30,7 @@ export class Approval {
 	private readonly sizes = new ResizeObserver(() => this.tell());
 	private sent = false;
 
-	constructor(private readonly q: Question, private readonly answer: (r: Ruling) => void) {
+	constructor(private readonly q: Question, private readonly answer: (r: Ruling) => Promise<unknown>) {
 		const id = `q-${q.confirm_id}`;
 		this.seen.id = `seen-${q.confirm_id}`;
 		this.watch = new IntersectionObserver((list) => {
@@ -161,8 +161,12 @@ export class Approval {
 		if (this.sent || !this.ready() || (r.action === "allow" && this.unread.size > 0)) return;
 		this.sent = true;
 		this.tell();
-		this.answer(r);
-		say(r.action === "allow" ? "Allowed" : "Denied");
+		// What comes of it is told to all clients. An answer that is refused can be given again.
+		this.answer(r).catch((error: Error) => {
+			this.sent = false;
+			this.tell();
+			say(error.message);
+		});
 	}
 }
 

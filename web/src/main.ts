@@ -112,7 +112,7 @@ class App {
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
 			pick: () => void this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
-			answer: (confirm_id, ruling) => void this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
+			answer: (confirm_id, ruling) => this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
 		}, {
 			running: (on) => {
 				this.running = on;

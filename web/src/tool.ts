@@ -76,7 +76,7 @@ export class Tool {
 		if (!this.over) this.end([], true);
 	}
 
-	ask(q: Question, answer: (r: Ruling) => void): void {
+	ask(q: Question, answer: (r: Ruling) => Promise<unknown>): void {
 		if (this.cards.has(q.confirm_id) || this.over) return;
 		const card = new Approval(q, answer);
 		this.cards.set(q.confirm_id, card);

@@ -17,7 +17,7 @@ export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
-	answer(confirmId: string, ruling: Ruling): void;
+	answer(confirmId: string, ruling: Ruling): Promise<unknown>;
 }
 
 /**

@@ -10,6 +10,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/rpc"
 )
 
 // desk is a screen with a clock of its own, and a daemon that writes down what it is asked.
@@ -229,6 +231,23 @@ func TestCardScroll(t *testing.T) {
 	}
 	d.press("enter")
 	d.answers("Q allow")
+}
+
+// An answer that the daemon refuses, or that may be lost, can be given again.
+func TestCardAnswersAgain(t *testing.T) {
+	d := newDesk(t, 80, 24)
+	d.ask("Q", commandPart("git diff"), nil)
+	d.wait(time.Hour)
+	d.press("tab", "enter", "tab", "enter")
+	d.Update(received{answer: &rpc.Answer{ID: len(d.daemon.asked), Error: &rpc.Error{Message: "no such action"}}})
+	d.wait(time.Hour)
+	d.press("tab", "enter")
+	d.dial = func() {}
+	d.Update(gone{})
+	d.Update(connection{daemon: d.daemon})
+	d.wait(time.Hour)
+	d.press("tab", "enter")
+	d.answers("Q allow", "Q allow", "Q allow")
 }
 
 // The transcript and a list cover the card: nothing of it counts as seen.

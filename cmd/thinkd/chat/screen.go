@@ -76,12 +76,18 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case received:
 		if msg.answer != nil {
 			s.answered(*msg.answer)
+			if msg.answer.Error != nil && s.card != nil { // it may be that of the card
+				s.card.sent = false
+			}
 		} else {
 			s.told(msg.update)
 		}
 	case connection:
 		s.lost = false
 		s.connected(msg.daemon)
+		if s.card != nil { // nobody knows whether the answer came
+			s.card.sent = false
+		}
 		if msg.words != "" {
 			s.note("%s", msg.words)
 		}
