@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -162,14 +163,28 @@ func (r *ride) bodies(p placed) (all [][]json.RawMessage) {
 			continue
 		}
 		var list []json.RawMessage
-		for _, m := range body.Get(member).Array() { // marks of the cache move, and count for nothing
-			list = append(list, bytes.ReplaceAll([]byte(m.Raw), []byte(`,"cache_control":{"type":"ephemeral"}`), nil))
+		for _, m := range body.Get(member).Array() {
+			list = append(list, unmarked(m.Raw))
 		}
 		if list != nil {
 			all = append(all, list)
 		}
 	}
 	return all
+}
+
+// marks are those of the cache, which move and count for nothing, and the form of a text that carries one.
+var (
+	marks  = regexp.MustCompile(`,"cache_control":\{[^}]*\}|"cache_control":\{[^}]*\},`)
+	parted = regexp.MustCompile(`"content":\[\{"text":("(?:[^"\\]|\\.)*"),"type":"text"\}\]`)
+)
+
+func unmarked(message string) json.RawMessage {
+	bare := marks.ReplaceAllString(message, "")
+	if bare == message {
+		return json.RawMessage(message)
+	}
+	return json.RawMessage(parted.ReplaceAllString(bare, `"content":$1`))
 }
 
 // TestThinkingAfterLeavingOut has a model of which a result was left out, and another that is sent it: what the one thought

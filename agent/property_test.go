@@ -191,7 +191,14 @@ func (l *life) act(a act) error {
 		p := text(fmt.Sprintf("prompt %d", l.prompts))
 		p.Reject = a.kind == "prompt or reject"
 		if a.kind == "prompt with a picture" {
-			p.Content = append(p.Content, picture)
+			shown := picture
+			switch a.n % 4 { // of a type that vendors refuse, and with a label that is not its own
+			case 1:
+				shown = provider.Media{Type: "image/bmp", Data: []byte(bitmap)}
+			case 2:
+				shown.Data = []byte(bitmap)
+			}
+			p.Content = append(p.Content, shown)
 		}
 		if a.kind == "prompt with a level" {
 			p.Override.Level = provider.Low
@@ -319,6 +326,8 @@ func (l *life) act(a act) error {
 // lifeModels are of four vendors and APIs. What they say has one form here: the adapters' part is TestRandomWires'.
 var lifeModels = []session.ModelRef{{Provider: "anthropic", ID: "claude-opus-4-6"}, {Provider: "openai", ID: "gpt-5.6-sol"},
 	{Provider: "gemini", ID: "gemini-3.8-flash"}, {Provider: "deepseek", ID: "deepseek-v4-pro"}}
+
+const bitmap = "BM\x1e\x00\x00\x00\x00\x00\x00\x00\x1a\x00\x00\x00"
 
 // model is one of the life's.
 func (p plan) model(n int) session.ModelRef {

@@ -18,13 +18,13 @@ func (b Media) Kind() string {
 	return ""
 }
 
-// Show is a conversation as a model is shown it, by an API that has a form for these kinds of media besides text: what
+// Show is a conversation as a model is shown it, by an API that has a form for these kinds or types of media besides text: what
 // the API or the model's row does not take stands in it as a sentence, the same each time, and is counted. One picture
 // would otherwise shut a session off from every model that is blind. It is for adapters.
 func Show(list []Message, row Model, kinds ...string) (shown []Message, unseen int) {
 	takes := func(b Media) bool {
 		kind := b.Kind()
-		return kind == "text" || slices.Contains(kinds, kind) && (len(row.Input) == 0 || slices.Contains(row.Input, kind))
+		return kind == "text" || (slices.Contains(kinds, kind) || slices.Contains(kinds, b.Type)) && (len(row.Input) == 0 || slices.Contains(row.Input, kind))
 	}
 	var show func(Blocks) Blocks
 	show = func(list Blocks) Blocks {
@@ -38,6 +38,10 @@ func Show(list []Message, row Model, kinds ...string) (shown []Message, unseen i
 		for i, b := range list {
 			switch b := b.(type) {
 			case Media:
+				if fit := b.Honest(); fit.Type != b.Type {
+					b = fit
+					change(i, b)
+				}
 				if len(b.Data) > 0 && !takes(b) {
 					unseen++
 					change(i, Text{Text: unseenText(b)})

@@ -61,7 +61,7 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }
 
 func (h *history) messages(req *provider.Request) ([]tree, error) {
-	kinds := []string{"image"}
+	kinds := slices.Clone(provider.Images)
 	if h.dialect.Message.Files {
 		kinds = append(kinds, "pdf")
 	}

@@ -79,7 +79,7 @@ type pending struct{ id, wireID, name string }
 // contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
 // results, in the order of the calls, in one of the user's (docs: function-calling).
 func (h *history) contents(list []provider.Message) ([]content, error) {
-	list, h.unseen = provider.Show(list, h.row, "image", "pdf", "audio", "video")
+	list, h.unseen = provider.Show(list, h.row, append([]string{"pdf", "audio", "video"}, provider.GeminiImages...)...)
 	out := []content{}
 	var open []pending
 	results := map[string]provider.ToolResult{}

@@ -354,6 +354,8 @@ func (c *chatCall) readContent(t *chatTurn, v any) error {
 				inner, _ := m["image_url"].(map[string]any)
 				if url, _ := inner["url"].(string); !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://") {
 					return chatInvalid("%s.content.%d.image_url: this is no image", t.path, i)
+				} else if kind, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,"); ok && !imageTaken(kind, data) {
+					return chatInvalid("You uploaded an unsupported image. Please make sure your image is below 20 MB in size and is of one the following formats: ['png', 'jpeg', 'gif', 'webp'].")
 				}
 				t.images = true
 			}

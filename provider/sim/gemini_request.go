@@ -333,8 +333,10 @@ func (f *fields) checkPart(role string) error {
 	switch data {
 	case "inlineData":
 		inner := objectAt(f.at(data), f.m[data])
-		inner.text("mimeType", true)
-		inner.text("data", true)
+		kind, data := inner.text("mimeType", true), inner.text("data", true)
+		if inner.err == nil && strings.HasPrefix(kind, "image/") && (kind == "image/gif" || !imageTaken(kind, data)) && kind != "image/heic" && kind != "image/heif" {
+			return invalid("Unsupported MIME type: %s", kind)
+		}
 		inner.text("displayName", false)
 		return inner.done()
 	case "functionCall":

@@ -230,6 +230,11 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 		if source.text("type", true); f.err == nil {
 			f.err = source.err
 		}
+		media, _ := source.m["media_type"].(string)
+		data, _ := source.m["data"].(string)
+		if f.err == nil && kind == "image" && source.m["type"] == "base64" && !imageTaken(media, data) {
+			f.err = invalid("%s.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp', and what the data is", f.path)
+		}
 		for _, known := range []string{"title", "context", "citations"} {
 			f.take(known)
 		}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/base64"
 	"fmt"
 	"maps"
 	"slices"
@@ -175,4 +176,10 @@ func geminiSchema(path string, schema map[string]any) error {
 		step = strings.NewReplacer("'properties', '", "properties[", "'anyOf', '", "any_of[", "'items'", "items").Replace(step)
 		return geminiSchema(path+"."+strings.ReplaceAll(step, "'", "]"), inner)
 	})
+}
+
+// imageTaken reports whether an image, in base64, has a type that all vendors take, and is not a bitmap in disguise.
+func imageTaken(kind, data string) bool {
+	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 16)/4*4])
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) && (err != nil || !strings.HasPrefix(string(head), "BM"))
 }

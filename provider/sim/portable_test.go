@@ -47,6 +47,15 @@ func TestPortableRules(t *testing.T) {
 		return messages(say("user", "x"), obj{"role": "assistant", "content": nil, "tool_calls": arr{obj{"id": id, "type": "function", "function": obj{"name": name, "arguments": "{}"}}}},
 			obj{"role": "tool", "tool_call_id": id, "content": "y"})
 	}
+	shown := func(kind, data string) obj {
+		return messages(say("user", arr{obj{"type": "image", "source": obj{"type": "base64", "media_type": kind, "data": data}}}))
+	}
+	linked := func(kind string) obj {
+		return messages(say("user", arr{obj{"type": "image_url", "image_url": obj{"url": "data:" + kind + ";base64,AA=="}}}))
+	}
+	inlined := func(kind string) obj {
+		return obj{"contents": arr{said("user", obj{"inlineData": obj{"mimeType": kind, "data": "AA=="}})}}
+	}
 	tests := []struct {
 		name          string
 		send          func(*testing.T, obj) reply
@@ -57,6 +66,11 @@ func TestPortableRules(t *testing.T) {
 		{"Anthropic: a failure is text", anthropic, failed(arr{text("no")}), failed(arr{obj{"type": "image", "source": obj{"type": "base64", "media_type": "image/png", "data": "AA=="}}}), "all content must be type `text` if `is_error` is true"},
 		{"Anthropic: no union at the top", anthropic, inputSchema(schemaOf(obj{"oneOf": arr{obj{"type": "string"}}})), inputSchema(merged(schemaOf(obj{}), obj{"oneOf": arr{}})), "does not support oneOf, allOf, or anyOf at the top level"},
 		{"Anthropic: names of properties", anthropic, inputSchema(schemaOf(obj{})), inputSchema(obj{"type": "object", "properties": obj{"a[b]": obj{}}}), "Property keys should match pattern"},
+
+		{"Anthropic: types of images", anthropic, shown("image/png", "AA=="), shown("image/bmp", "AA=="), "Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"},
+		{"Anthropic: labels of images", anthropic, shown("image/png", "AA=="), shown("image/png", "Qk0eAAAAAAAAABoA"), "and what the data is"},
+		{"chat: types of images", to("openai", "gpt-4.1"), linked("image/png"), linked("image/bmp"), "You uploaded an unsupported image"},
+		{"Gemini: types of images", google, inlined("image/webp"), inlined("image/gif"), "Unsupported MIME type: image/gif"},
 
 		{"Responses: names of calls", openai, input("read"), input("read_file<|channel|>commentary"), "string does not match pattern"},
 		{"Responses: no empty name", openai, input("read"), input(""), "Expected a string with minimum length 1"},

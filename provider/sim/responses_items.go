@@ -226,6 +226,9 @@ func (c *responsesCall) readParts(path, role string, list []any) error {
 			if f.err == nil && !strings.HasPrefix(url, "data:image/") && !strings.HasPrefix(url, "https://") {
 				return unfit(at+".image_url", "invalid_value", "Invalid '%s.image_url'. Expected a valid URL, but got a value with an invalid format.", at)
 			}
+			if kind, data, ok := strings.Cut(strings.TrimPrefix(url, "data:"), ";base64,"); f.err == nil && ok && !imageTaken(kind, data) {
+				return unfit(at+".image_url", "invalid_image_format", "You uploaded an unsupported image. Please make sure your image has of one the following formats: ['png', 'jpeg', 'gif', 'webp'].")
+			}
 			if c.model.open {
 				return unfit(at, "invalid_value", "Invalid content type. image_url is only supported by certain models.")
 			}
