@@ -193,7 +193,7 @@ test("queue, steer, stop, raw updates, search, keys", async () => {
 	await shot(page, "drawer-390-light");
 	await accessible(page, "drawer");
 	await page.keyboard.press("Escape");
-	assert.equal(await page.evaluate(() => document.activeElement.id), "menu", "focus goes back");
+	await page.waitForFunction(() => document.activeElement.id === "menu"); // focus goes back
 	page.check();
 	await page.context().close();
 });
