@@ -361,6 +361,15 @@ func planBreach(members, says string) breach {
 	return breach{"/backend-api/codex/responses", `{"model":"gpt-5.5","input":"hi",` + members + `}`, says}
 }
 
+// toolWith declares a tool with one property.
+func toolWith(property string) string {
+	return `"tools":[{"type":"function","function":{"name":"read","parameters":{"type":"object","properties":{"f":` + property + `}}}}]`
+}
+
+func geminiTool(property, says string) breach {
+	return geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"read","parametersJsonSchema":{"type":"object","properties":{"f":`+property+`}}}]}]`, says)
+}
+
 func geminiBreach(members, says string) breach {
 	return breach{"/v1beta/models/gemini-3.8-flash:generateContent", `{` + members + `}`, says}
 }
@@ -427,4 +436,20 @@ var breaches = map[string]breach{
 	"gemini/tool name":                  geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"1 very long"}]}]`, "Invalid function name"),
 	"gemini/cachedContent":              geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]}],"cachedContent":"cachedContents/x"`, "cachedContent"),
 	"gemini/no parts":                   geminiBreach(`"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[]},{"role":"user","parts":[{"text":"hi"}]}]`, "parts"),
+	"messages/property keys":            messagesBreach(`"tools":[{"name":"read","input_schema":{"type":"object","properties":{"a[b]":{}}}}],"messages":[`+hi+`]`, "Property keys should match"),
+	"messages/union at the top":         messagesBreach(`"tools":[{"name":"read","input_schema":{"type":"object","anyOf":[]}}],"messages":[`+hi+`]`, "at the top level"),
+	"openai/array without items":        chatBreach("openai", "gpt", `"messages":[`+hi+`],`+toolWith(`{"type":"array"}`), "missing items"),
+	"kimi/reference":                    chatBreach("kimi", "kimi", `"messages":[`+hi+`],`+toolWith(`{"$ref":"#/properties/x"}`), "reference can only point to"),
+	"kimi/property without a type":      chatBreach("kimi", "kimi", `"messages":[`+hi+`],`+toolWith(`{"enum":["a"]}`), "type is not defined"),
+	"mistral/user after tool":           chatBreach("mistral", "mistral", `"messages":[`+hi+`,`+chatUse+`,{"role":"tool","tool_call_id":"aaaaaaaaa","content":"x"},`+hi+`]`, "Unexpected role 'user' after role 'tool'"),
+	"llamacpp/two users":                chatBreach("llamacpp", "llamacpp", `"messages":[`+hi+`,`+hi+`]`, "must alternate"),
+	"vllm/two answers":                  chatBreach("vllm", "vllm", `"messages":[`+hi+`,{"role":"assistant","content":"a"},{"role":"assistant","content":"b"},`+hi+`]`, "must alternate"),
+	"xai/empty message":                 chatBreach("xai", "grok", `"messages":[{"role":"system","content":""},`+hi+`]`, "empty message was provided"),
+	"copilot/vision header":             chatBreach("copilot", "gemini-sim", `"messages":[{"role":"user","content":[`+picture+`]}]`, "Copilot-Vision-Request"),
+	"ollama/properties":                 {"/api/chat", `{"model":"qwen3.5:9b","messages":[` + hi + `],"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","properties":[]}}}]}`, "cannot unmarshal array"},
+	"gemini/choices":                    geminiTool(`{"type":"integer","enum":[1]}`, "only allowed for STRING type"),
+	"gemini/formats":                    geminiTool(`{"type":"string","format":"uri"}`, "are supported for STRING type"),
+	"gemini/items":                      geminiTool(`{"type":"array"}`, "missing field"),
+	"gemini/types":                      geminiTool(`{"type":["string","null"]}`, "Proto field is not repeating"),
+	"gemini/reference":                  geminiTool(`{"$ref":"#/properties/x"}`, "ref"),
 }
