@@ -23,6 +23,10 @@ var (
 	// ErrBusy refuses a prompt that was not to be queued.
 	ErrBusy = errors.New("a turn is running")
 
+	// ErrHeld and ErrCompacting refuse it where no turn runs: prompts wait for a word, or earlier turns are being summarised.
+	ErrHeld       = errors.New("prompts wait in a queue that is held")
+	ErrCompacting = errors.New("earlier turns are being summarised")
+
 	// ErrQueueFull refuses a prompt since maxQueue wait already.
 	ErrQueueFull = fmt.Errorf("%d prompts wait already", maxQueue)
 

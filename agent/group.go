@@ -231,6 +231,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 				return struct{}{}, err
 			}
 			s.failedToKeep = false // no number of it is used again
+			s.dropCompaction(session.ErrNotFound)
 			s.publish("", SessionUpdate{Deleted: true})
 			s.end(ErrClosed)
 			return struct{}{}, nil

@@ -30,7 +30,7 @@ type Receipt struct {
 const maxQueue = 1000
 
 // Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. A prompt whose stamp
-// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrQueueFull, *RoomError, session.ErrReused,
+// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *RoomError, session.ErrReused,
 // *provider.LevelError, *MediaError, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
@@ -83,6 +83,10 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	}
 	busy := s.run != nil || s.compacting != nil || len(s.queue) > 0
 	switch {
+	case p.Reject && s.run == nil && s.compacting != nil:
+		return Receipt{}, ErrCompacting
+	case p.Reject && s.run == nil && s.held:
+		return Receipt{}, ErrHeld
 	case p.Reject && busy:
 		return Receipt{}, ErrBusy
 	case len(s.queue) >= maxQueue:

@@ -93,10 +93,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 	sub := newSubscription()
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
 		snap := Snapshot{State: s.state(), Seq: s.feed.seq, Queue: s.waiting(), Since: since(s)}
-		end := place{turn: len(s.view.Turns)}
 		if s.run != nil {
-			for end.turn--; s.view.Turns[end.turn] != s.run.Turn; end.turn-- {
-			}
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
 		}
@@ -104,7 +101,8 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 			snap.Waiting = append(snap.Waiting, s.messages(t)...)
 		}
 		var err error
-		snap.Messages, snap.More, err = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() })
+		end := place{turn: len(s.view.Turns)} // behind the running turn stand those that were taken out of the queue
+		snap.Messages, snap.More, err = s.newest(place{}, end, limit, func(t *session.Turn) bool { return !t.Queued() && !t.Running() })
 		if err != nil {
 			return snap, err
 		}

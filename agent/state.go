@@ -34,6 +34,7 @@ type state struct {
 	waiters map[session.TurnID][]waiter
 	used    time.Time // when anything happened last
 	told    told
+	titled  session.TurnID  // whose prompt the title is of; empty: that was before the load, or somebody gave it
 	unsaved []session.Entry // these close a crash's open turn in the view, and not yet in the store
 
 	resolved map[string]bool // questions that are over, by id
@@ -179,8 +180,12 @@ func (s *state) keep(entries []session.Entry) error {
 // apply is the view's Apply, and keeps the queue beside it: a session with a long history and a long queue would be
 // walked for each prompt otherwise.
 func (s *state) apply(e session.Entry) error {
+	untitled := s.view.Session.Title == ""
 	if err := s.view.Apply(e); err != nil {
 		return err
+	}
+	if _, said := e.Body.(session.Prompt); said && untitled && s.view.Session.Title != "" {
+		s.titled = e.Turn
 	}
 	switch b := e.Body.(type) {
 	case session.Prompt:

@@ -140,7 +140,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	end.Usage = r.usage // with what closeMessage counts
 	end.DurationMS = time.Since(r.begun).Milliseconds()
 	facts = append(facts, fact{r.ID, nil, UsageTotal{s.usage()}})
-	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn {
+	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn || s.titled == r.ID || s.titled != "" && slices.Contains(r.Took, s.titled) {
 		title := s.view.Session.Title
 		facts = append(facts, fact{"", nil, SessionUpdate{Title: &title}})
 	}

@@ -163,6 +163,8 @@ var sentinels = []struct {
 }{
 	{errCancelRequest, &Error{Code: CodeCancelled, Message: "the request was cancelled"}},
 	{agent.ErrBusy, &Error{Code: CodeBusy, Message: "a turn is running"}},
+	{agent.ErrHeld, &Error{Code: CodeBusy, Message: agent.ErrHeld.Error() + "; let it go on, or take them out, with session/queue"}},
+	{agent.ErrCompacting, &Error{Code: CodeBusy, Message: agent.ErrCompacting.Error()}},
 	{agent.ErrQueueFull, &Error{Code: CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{agent.ErrNoTurn, &Error{Code: CodeNotFound, Message: "no such turn"}},
 	{agent.ErrNoCall, &Error{Code: CodeNotFound, Message: "no such call waits for a result"}},

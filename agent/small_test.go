@@ -1,0 +1,127 @@
+package agent
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// The title is of the first prompt that has a text, and is told when its turn ends, whichever it is.
+func TestTitleOfALaterPromptIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		id := b.session("sim/claude", "")
+		a := b.agent(id)
+		sub, err := a.Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, content := range []provider.Blocks{{provider.Media{Type: "image/png", Data: []byte{1}}}, {provider.Text{Text: "What is it?"}}} {
+			r, err := a.Prompt(t.Context(), Prompt{Content: content})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Wait(t.Context(), r.Turn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var titles []string
+		for u, _ := sub.TryNext(); u != nil; u, _ = sub.TryNext() {
+			if e, ok := u.Event.(SessionUpdate); ok && e.Title != nil {
+				titles = append(titles, *e.Title)
+			}
+		}
+		check(t, "titles told", titles, []string{"", "What is it?"})
+	})
+}
+
+// A prompt that is not to be queued is told what it would have to wait for.
+func TestRejectSaysWhy(t *testing.T) {
+	b := newBench(t)
+	defer b.close()
+	id := b.session("sim/claude", "")
+	reject := text("now")
+	reject.Reject = true
+	for want, busy := range map[error]func(*state){
+		ErrHeld: func(s *state) {
+			s.held, s.queue = true, []Queued{{Turn: session.NewTurnID()}}
+		},
+		ErrCompacting: func(s *state) { s.compacting = &compacting{} },
+	} {
+		_, err := ask(t.Context(), b.agent(id), func(s *state) (struct{}, error) {
+			busy(s)
+			defer func() { s.held, s.queue, s.compacting = false, nil, nil }()
+			_, err := s.prompt(reject)
+			return struct{}{}, err
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("refused with %v, want %v", err, want)
+		}
+	}
+}
+
+// A prompt that was taken out of the queue while a turn runs is there for who attaches.
+func TestAttachHasWhatWasTakenOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, answer("hm", "yes"), events(time.Hour/2))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		b.turn(id, "one")
+		a := b.agent(id)
+		var turns []session.TurnID
+		for _, said := range []string{"two", "three", "four"} {
+			r, err := a.Prompt(t.Context(), text(said))
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns = append(turns, r.Turn)
+			synctest.Wait()
+		}
+		if err := a.Dequeue(t.Context(), turns[1]); err != nil {
+			t.Fatal(err)
+		}
+		snap, sub, err := a.Attach(t.Context(), 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Close()
+		said := func(list []Message) (words []string) {
+			for _, m := range list {
+				if m.Role == provider.User {
+					words = append(words, blockText(m.Parts[0].Block))
+				}
+			}
+			return words
+		}
+		check(t, "ended", said(snap.Messages), []string{"one", "three"})
+		check(t, "running", said(snap.Turn.Messages), []string{"two"})
+		check(t, "waiting", said(snap.Waiting), []string{"four"})
+	})
+}
+
+// Who waits for a summary of a session that is deleted hears that, and not that the daemon ends.
+func TestDeleteDuringCompaction(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, answer("a", "b"), answer("c", "d"), events(time.Hour/2))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		b.turn(id, "one")
+		b.turn(id, "two")
+		over, err := b.agent(id).Compact(t.Context())
+		if err != nil || over == nil {
+			t.Fatal(over, err)
+		}
+		synctest.Wait()
+		if err := b.group.Delete(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-over; !errors.Is(err, session.ErrNotFound) {
+			t.Errorf("the summary ended with %v", err)
+		}
+	})
+}
