@@ -179,6 +179,7 @@ type Agent struct {
 	inbox chan func(*state)
 	done  chan struct{} // closed when the goroutine has ended
 	stop  context.CancelCauseFunc
+	live  *atomic.Value // the session's status
 	busy  *atomic.Bool  // a turn runs
 	size  *atomic.Int64 // bytes that the session holds, at the last look
 
@@ -203,7 +204,7 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 	if told > 0 {
 		s.feed = newFeed(max(s.feed.seq, session.NextBase(told)))
 	}
-	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, busy: &s.busy, size: &s.size}
+	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
 	return a, nil
 }
@@ -248,6 +249,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	close(always)
 	for s.ended == nil {
 		s.busy.Store(s.run != nil || s.compacting != nil)
+		s.noteStatus()
 		if s.run == nil {
 			s.feed.memory.forget(s.feed.seq)
 		}
@@ -320,6 +322,7 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 			}
 		}()
 		value, err := f(s)
+		s.noteStatus() // before anybody can ask for it
 		answers <- answer{value, err}
 	}
 	var zero T

@@ -288,6 +288,16 @@ func (g *Group) running() (agents []*Agent) {
 	return agents
 }
 
+// Status is what a session is doing, if it is loaded: the store does not know who waits for a person, nor what is about to start.
+func (g *Group) Status(id session.ID) (now session.Status, ok bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l := g.agents[id]; l != nil && l.loaded() && !l.ended() {
+		now, ok = l.agent.live.Load().(session.Status)
+	}
+	return now, ok
+}
+
 // Running counts the sessions in which a turn runs.
 func (g *Group) Running() int {
 	g.mu.Lock()

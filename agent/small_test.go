@@ -125,3 +125,33 @@ func TestDeleteDuringCompaction(t *testing.T) {
 		}
 	})
 }
+
+// A list says what a session is doing as its state does: the store alone would call one held that is summarising.
+func TestStatusOfLoadedSessions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, answer("a", "b"), answer("c", "d"), events(time.Hour/2))
+		defer b.close()
+		id := b.session("sim/claude", "")
+		if now, ok := b.group.Status(id); ok {
+			t.Errorf("a session that is not loaded is %s", now)
+		}
+		want := func(what string) {
+			t.Helper()
+			st, err := b.agent(id).State(t.Context())
+			now, ok := b.group.Status(id)
+			if err != nil || !ok || now != st.Session.Status || string(now) != what {
+				t.Errorf("it is %s, its state says %s, %v; want %s", now, st.Session.Status, err, what)
+			}
+		}
+		b.turn(id, "one")
+		b.turn(id, "two")
+		want("idle")
+		if _, err := b.agent(id).Compact(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.agent(id).Prompt(t.Context(), text("three")); err != nil {
+			t.Fatal(err)
+		}
+		want("running")
+	})
+}

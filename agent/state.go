@@ -21,6 +21,7 @@ type state struct {
 	view *session.View
 	feed feed
 
+	live   atomic.Value   // session.Status: see noteStatus
 	busy   atomic.Bool    // run is not nil, for a Group to see
 	size   atomic.Int64   // see measure
 	run    *turn          // nil between turns
@@ -317,6 +318,13 @@ func (s *state) hangUp() {
 	s.feed.close(ErrClosed)
 	for id := range s.waiters {
 		s.wakeWaiters(id)
+	}
+}
+
+// noteStatus lets the group know what the session is doing, for lists.
+func (s *state) noteStatus() {
+	if now := s.status(); s.live.Load() != now {
+		s.live.Store(now)
 	}
 }
 

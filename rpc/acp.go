@@ -265,8 +265,12 @@ func acpError(e *Error) *Error {
 	return out
 }
 
-// acpRetryable reports whether the same request may go well later.
+// acpRetryable reports whether the same request may go well later. One that may have been done is not to be made again: a
+// prompt would run twice.
 func acpRetryable(e *Error) bool {
+	if e.unknown {
+		return false
+	}
 	switch e.Code {
 	case CodeBusy, CodeClosing, CodeOverloaded:
 		return true

@@ -65,6 +65,7 @@ type Error struct {
 	Kind    string
 	Message string
 	Data    map[string]any // members of data beside kind
+	unknown bool           // it may have been done all the same
 	bare    bool           // no data at all: the answers that the JSON-RPC specification prints
 }
 

@@ -232,7 +232,7 @@ func (l *ledger) notified(frame []byte) {
 }
 
 // errDaemonGone answers what was asked of a daemon that went, or of none.
-var errDaemonGone = &Error{Code: CodeClosing, Message: "the daemon has ended; whether it did this is not known"}
+var errDaemonGone = &Error{Code: CodeClosing, Message: "the daemon has ended; whether it did this is not known", unknown: true}
 
 // settle is the answer to everything in flight, which is forgotten.
 func (l *ledger) settle() ([][]byte, error) {

@@ -231,6 +231,9 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 		}
 		r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
 		for _, s := range page {
+			if now, ok := c.server.config.Sessions.Status(s.ID); ok && s.Status != session.Damaged {
+				s.Status = now
+			}
 			// A level that the row lost since it was chosen is told where it matters: at the next turn.
 			model, decision, _ := config.Decide(s.Settings, session.Override{})
 			r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))

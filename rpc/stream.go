@@ -14,6 +14,7 @@ import (
 
 const (
 	maxInFlight  = 256 // requests of one connection without their answers
+	maxCancels   = 16  // more, of session/cancel: it ends what fills the connection
 	maxMalformed = 20  // messages in a row
 
 	// drainLimit is how long what waits may still be written after the end of a connection.
@@ -179,7 +180,7 @@ func (s *Stream) admit(m message, b *batch, place int) ([]byte, *Error) {
 	switch _, taken := s.ids[m.id]; {
 	case taken && m.id != "":
 		refused = refuse("a request with this id is in flight")
-	case len(s.calls) >= maxInFlight:
+	case len(s.calls) >= maxInFlight && !(m.method == "session/cancel" && len(s.calls) < maxInFlight+maxCancels):
 		refused = &Error{Code: CodeOverloaded, Message: fmt.Sprintf("%d requests are in flight", maxInFlight)}
 	}
 	if refused != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -116,6 +117,9 @@ type fileServer struct {
 func (src *source) servers(f map[string]fileServer) (list []tool.Server, err error) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		w := f[name]
+		if len(w.Command) > 0 && filepath.Base(w.Command[0]) != w.Command[0] { // a path, as other paths of the file: the daemon's folder is another than the shell's
+			w.Command = append([]string{src.beside(w.Command[0])}, w.Command[1:]...)
+		}
 		s := tool.Server{Name: name, Command: w.Command, Env: w.Env, CWD: src.beside(w.CWD), URL: w.URL, Headers: w.Headers, Tools: w.Tools, TrustHints: w.TrustHints}
 		if wrong, ok := errors.AsType[*tool.ServerError](s.Check()); ok {
 			key := "mcp_servers." + name

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"text/tabwriter"
@@ -121,6 +122,11 @@ func (p *program) sessionsDeleteCommand() *cobra.Command {
 		Use: "delete ID...", Short: "Delete sessions", Args: cobra.MinimumNArgs(1),
 		RunE: p.onDaemon(func(link *rpc.Link, args []string) error {
 			for _, id := range args {
+				// The method takes what is not there for a success. A person who names it has made a mistake.
+				err := link.Call("session/state", map[string]any{"session_id": id}, nil)
+				if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == rpc.CodeNotFound {
+					return fmt.Errorf("%s: %w", id, err)
+				}
 				if err := link.Call("session/delete", map[string]any{"session_id": id}, nil); err != nil {
 					return fmt.Errorf("%s: %w", id, err)
 				}
