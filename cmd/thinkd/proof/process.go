@@ -26,7 +26,7 @@ import (
 )
 
 // Patience is how long a test waits for what should come at once: a bound for failures, never a pause.
-const Patience = 60 * time.Second
+const Patience = 3 * time.Minute
 
 // House is a daemon in a process of its own.
 type House struct {
@@ -235,7 +235,7 @@ func (h *House) EndBy(s os.Signal) {
 		h.t.Error(err)
 	}
 	if err := h.Gone(); err != nil {
-		h.t.Errorf("the daemon ends with %v\n%s", err, h.Stderr.String())
+		h.t.Errorf("the daemon ends with %v\n%s", err, Excerpt(h.Stderr.String()))
 	}
 }
 
@@ -410,7 +410,7 @@ func (p *Process) Raw(text string) {
 	p.writing.Lock()
 	defer p.writing.Unlock()
 	if _, err := io.WriteString(p.stdin, text); err != nil {
-		p.T.Fatalf("standard input: %v\n%s", err, p.Log())
+		p.T.Fatalf("standard input: %v\n%s", err, Excerpt(p.Log()))
 	}
 }
 
@@ -418,7 +418,7 @@ func (p *Process) Raw(text string) {
 func (p *Process) Must(method string, params, result any) {
 	p.T.Helper()
 	if err := p.Call(method, params, result); err != nil {
-		p.T.Fatalf("%s: %v\n%s", method, err, p.Log())
+		p.T.Fatalf("%s: %v\n%s", method, err, Excerpt(p.Log()))
 	}
 }
 
@@ -427,7 +427,7 @@ func (p *Process) Wait(what string, fits func(Update) bool) Update {
 	p.T.Helper()
 	u, err := p.Find(fits)
 	if err != nil {
-		p.T.Fatalf("waiting for %s: %v\n%s", what, err, p.Log())
+		p.T.Fatalf("waiting for %s: %v\n%s", what, err, Excerpt(p.Log()))
 	}
 	return u
 }
@@ -548,13 +548,13 @@ func (p *Process) ends() {
 	select {
 	case <-p.Gone:
 	case <-time.After(Patience):
-		p.T.Fatalf("the process does not end\n%s", p.Log())
+		p.T.Fatalf("the process does not end\n%s", Excerpt(p.Log()))
 	}
 	p.Mu.Lock()
 	p.Ended = true
 	p.Mu.Unlock()
 	if err := p.Cmd.Wait(); err != nil {
-		p.T.Errorf("the process ends with %v\n%s", err, p.Log())
+		p.T.Errorf("the process ends with %v\n%s", err, Excerpt(p.Log()))
 	}
 	p.checkLog()
 	if p.House != nil {
@@ -574,7 +574,7 @@ func checkSilence(t testing.TB, who, stderr string) {
 	t.Helper()
 	for _, bad := range []string{"DATA RACE", "panic", "goroutine "} {
 		if strings.Contains(stderr, bad) {
-			t.Errorf("%s writes %q to standard error:\n%s", who, bad, stderr)
+			t.Errorf("%s writes %q to standard error:\n%s", who, bad, Excerpt(stderr))
 			return
 		}
 	}

@@ -54,7 +54,7 @@ func StartServe(t testing.TB, cmd *exec.Cmd) *Served {
 	s.stdout = bufio.NewReader(stdout)
 	line, err := s.stdout.ReadString('\n')
 	if err != nil {
-		t.Fatalf("%v\n%s", err, s.Stderr.String())
+		t.Fatalf("%v\n%s", err, Excerpt(s.Stderr.String()))
 	}
 	var found bool
 	s.Base, s.Token, found = strings.Cut(strings.TrimSuffix(line, "\n"), "#token=")
@@ -77,12 +77,12 @@ func (s *Served) Terminate() time.Duration {
 	}
 	rest, err := io.ReadAll(s.stdout)
 	if err := errors.Join(err, s.Cmd.Wait()); err != nil || len(rest) > 0 {
-		s.T.Errorf("the end: %v, standard output goes on %q\n%s", err, rest, s.Stderr.String())
+		s.T.Errorf("the end: %v, standard output goes on %q\n%s", err, rest, Excerpt(s.Stderr.String()))
 	}
 	s.Ended = true
 	for _, bad := range []string{"DATA RACE", "panic", "goroutine "} {
 		if strings.Contains(s.Stderr.String(), bad) {
-			s.T.Errorf("standard error has %q:\n%s", bad, s.Stderr.String())
+			s.T.Errorf("standard error has %q:\n%s", bad, Excerpt(s.Stderr.String()))
 		}
 	}
 	return time.Since(begin)

@@ -42,7 +42,7 @@ func (e *rawEditor) line() gjson.Result {
 	e.T.Helper()
 	text, err := e.In.ReadString('\n')
 	if err != nil {
-		e.T.Fatalf("standard output: %v\n%s", err, e.Stderr.String())
+		e.T.Fatalf("standard output: %v\n%s", err, proof.Excerpt(e.Stderr.String()))
 	}
 	m := gjson.Parse(text)
 	if !gjson.Valid(text) || m.Get("jsonrpc").String() != "2.0" {

@@ -330,7 +330,7 @@ func (l *latitude) jump(to time.Duration) {
 	}
 	other.Must("session/attach", map[string]any{"session_id": l.sessions[thinker], "after_seq": 1}, &state)
 	if state.Session.Status != "idle" || other.Log() != "" {
-		t.Errorf("by %s: another client finds %+v, and its door says %q", moved, state, other.Log())
+		t.Errorf("by %s: another client finds %+v, and its door says %q", moved, state, proof.Excerpt(other.Log()))
 	}
 	other.End()
 
@@ -417,7 +417,7 @@ func (l *latitude) leave(by time.Duration) {
 	since := time.Now()
 	l.wall.set(by)
 	if err := l.daemon.Gone(); err != nil {
-		t.Errorf("the daemon ends with %v\n%s", err, l.daemon.Stderr.String())
+		t.Errorf("the daemon ends with %v\n%s", err, proof.Excerpt(l.daemon.Stderr.String()))
 	}
 	if stayed := time.Since(since); stayed < idleInTest-time.Second || stayed > idleInTest+20*time.Second {
 		t.Errorf("by %s: nobody needs the daemon, and it stays for %s", by, stayed)

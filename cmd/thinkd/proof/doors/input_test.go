@@ -159,7 +159,7 @@ func TestBadInput(t *testing.T) {
 				t.Errorf("%q: %+v, want %d", text, m.Error, code)
 			}
 		case <-time.After(proof.Patience):
-			t.Fatalf("%q: no answer\n%s", text, p.Log())
+			t.Fatalf("%q: no answer\n%s", text, proof.Excerpt(p.Log()))
 		}
 		p.Must("ping", struct{}{}, nil)
 	}

@@ -251,7 +251,7 @@ func (l *hardship) start(v *victim) bool {
 	case line, ok := <-v.Lines:
 		switch {
 		case !ok:
-			l.t.Errorf("the daemon ends without a word\n%s", v.Stderr.String())
+			l.t.Errorf("the daemon ends without a word\n%s", proof.Excerpt(v.Stderr.String()))
 		case line != proof.DaemonReady:
 			for range v.Lines { // until it has ended
 			}
@@ -285,7 +285,7 @@ func (l *hardship) work(v *victim) {
 			before, moved = acks, time.Now()
 		}
 		if time.Since(moved) > proof.Patience {
-			l.t.Errorf("it does not come to an end\n%s", v.Stderr.String())
+			l.t.Errorf("it does not come to an end\n%s", proof.Excerpt(v.Stderr.String()))
 			break
 		}
 	}
@@ -328,7 +328,7 @@ func (l *hardship) borne(first, seen, begun time.Time) bool {
 		limit = resumesWithin
 	}
 	if resumed > limit {
-		l.t.Errorf("nothing was written %v after that was possible again\n%s", resumed, l.p.House.Stderr.String())
+		l.t.Errorf("nothing was written %v after that was possible again\n%s", resumed, proof.Excerpt(l.p.House.Stderr.String()))
 		return true
 	}
 	if !all {
@@ -384,12 +384,12 @@ func (l *hardship) saidSo(seen time.Time) (told, late bool) {
 	l.p.Mu.Unlock()
 	if !told {
 		if late = time.Since(seen) > proof.Patience; late {
-			l.t.Errorf("%v after the fault: a write was refused: %v; a watcher was told: %v\n%s", proof.Patience, !refused.IsZero(), at >= 0, l.p.House.Stderr.String())
+			l.t.Errorf("%v after the fault: a write was refused: %v; a watcher was told: %v\n%s", proof.Patience, !refused.IsZero(), at >= 0, proof.Excerpt(l.p.House.Stderr.String()))
 		}
 		return false, late
 	}
 	if took > saysWithin+slowest && proof.Alone() {
-		l.t.Errorf("told %v after the fault, on a machine where a write took at most %v\n%s", took, slowest, l.p.House.Stderr.String())
+		l.t.Errorf("told %v after the fault, on a machine where a write took at most %v\n%s", took, slowest, proof.Excerpt(l.p.House.Stderr.String()))
 		return true, true
 	}
 	l.count(func(s *faultTally) { s.said, s.slowest = max(s.said, took), max(s.slowest, slowest) })

@@ -89,7 +89,7 @@ func TestFullDisk(t *testing.T) {
 		readOnlyError(t, "session/prompt", err)
 		select {
 		case <-deadline:
-			t.Fatalf("it does not go on\n%s", p.Log())
+			t.Fatalf("it does not go on\n%s", proof.Excerpt(p.Log()))
 		case <-time.After(20 * time.Millisecond): // until the store has looked
 		}
 	}

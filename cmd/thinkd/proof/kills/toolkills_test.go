@@ -117,7 +117,7 @@ func (l *taskLane) live(kill bool) {
 		return kill && seen >= after || proof.Ended(turn)(u)
 	})
 	if err != nil {
-		l.t.Errorf("the turn does not go on: %v\n%s", err, p.Log())
+		l.t.Errorf("the turn does not go on: %v\n%s", err, proof.Excerpt(p.Log()))
 	}
 	if kill {
 		proof.Moment(wait)

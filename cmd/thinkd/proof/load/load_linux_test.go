@@ -81,15 +81,27 @@ func (d *delays) add(text string, now time.Time) error {
 	return nil
 }
 
-// measure counts for a time, and sorts.
-func (d *delays) measure() {
+// measure counts for a time, for longer if nothing comes in it, and sorts.
+func (d *delays) measure(t *testing.T) {
+	t.Helper()
 	proof.Moment(time.Second) // until all run evenly
 	d.counting.Store(true)
 	proof.Moment(*loadTime)
+	for deadline := time.Now().Add(proof.Patience); d.count() == 0; proof.Moment(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no delta comes")
+		}
+	}
 	d.counting.Store(false)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	slices.Sort(d.all)
+}
+
+func (d *delays) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.all)
 }
 
 func (d *delays) of(share int) time.Duration { return d.all[(len(d.all)-1)*share/1000] }
@@ -115,9 +127,8 @@ func TestLoad(t *testing.T) {
 		proof.Judge(t, d.of(990) <= 5*time.Second, "%s: %v", name, d)
 	}
 	for name, n := range map[string][2]int{"many sessions": {len(many.all), *loadSessions}, "many viewers": {len(one.all), *loadViewers}} {
-		if want := n[1] * loadPace * int(*loadTime/time.Second); n[0] < want/10 {
-			t.Errorf("%s: %d deltas of %d", name, n[0], want)
-		}
+		want := n[1] * loadPace * int(*loadTime/time.Second)
+		proof.Judge(t, n[0] >= want/10, "%s: %d deltas of %d", name, n[0], want)
 	}
 }
 
@@ -126,6 +137,7 @@ func straight(t *testing.T, host string, answers int) *delays {
 	t.Helper()
 	d := &delays{}
 	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
 	failed := make([]error, answers)
 	var reading sync.WaitGroup
 	client := &http.Client{Transport: &http.Transport{}}
@@ -138,7 +150,7 @@ func straight(t *testing.T, host string, answers int) *delays {
 			}
 		}))
 	}
-	d.measure()
+	d.measure(t)
 	stop()
 	reading.Wait()
 	if err := errors.Join(failed...); err != nil {
@@ -197,7 +209,7 @@ func through(t *testing.T, host string, sessions, viewers int) (d *delays, cores
 		speaker.Must("session/prompt", map[string]any{"session_id": id, "text": "speak"}, nil)
 	}
 	before, begun := cpuTime(t, s.Cmd.Process.Pid), time.Now()
-	d.measure()
+	d.measure(t)
 	cores = (cpuTime(t, s.Cmd.Process.Pid) - before).Seconds() / time.Since(begun).Seconds()
 	stop()
 	watching.Wait()

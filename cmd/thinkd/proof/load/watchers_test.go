@@ -327,7 +327,7 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 		}
 	}
 	if t.Failed() {
-		t.Fatalf("those that did not read found %v\n%s", r.after, s.Stderr.String())
+		t.Fatalf("those that did not read found %v\n%s", r.after, proof.Excerpt(s.Stderr.String()))
 	}
 	slices.Sort(r.late)
 	r.apart, r.took = last.Sub(first), first.Sub(began)
@@ -519,7 +519,7 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 	opened[1]()
 	<-p.Gone
 	if exit, ok := errors.AsType[*exec.ExitError](p.Cmd.Wait()); !ok || exit.ExitCode() != 1 || !strings.Contains(p.Log(), "took nothing for 10s") {
-		t.Errorf("the door ends with %v: %s", exit, p.Log())
+		t.Errorf("the door ends with %v: %s", exit, proof.Excerpt(p.Log()))
 	}
 	proof.CheckDense(t, "the one that does not wake up", p.Seen(), id, 0)
 	again := proof.Door(t, data, env)

@@ -35,7 +35,7 @@ import (
 func TestScripts(t *testing.T) {
 	keyless := sim.New(sim.Config{})
 	address, ollama := proof.Serve(t, sim.New(sim.Config{Key: "sk-of-the-test"})), proof.Serve(t, keyless)
-	testscript.Run(t, testscript.Params{
+	testscript.RunT(brief{t}, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -118,6 +118,16 @@ func TestScripts(t *testing.T) {
 		},
 	})
 }
+
+// brief is a test whose failures show an excerpt of what a script printed.
+type brief struct{ *testing.T }
+
+func (b brief) Run(name string, f func(testscript.T)) {
+	b.T.Run(name, func(t *testing.T) { f(brief{t}) })
+}
+
+func (b brief) Log(args ...any) { b.T.Log(proof.Excerpt(fmt.Sprint(args...))) }
+func (b brief) Verbose() bool   { return testing.Verbose() }
 
 // quitAll ends the daemons on all data directories of a story.
 func quitAll(t testing.TB, dir string) {

@@ -112,7 +112,7 @@ func TestServeRotateToken(t *testing.T) {
 	}
 	s.Terminate()
 	if !strings.Contains(s.Stderr.String(), "token") || strings.Contains(s.Stderr.String(), fresh) {
-		t.Errorf("standard error: %s", s.Stderr.String())
+		t.Errorf("standard error: %s", proof.Excerpt(s.Stderr.String()))
 	}
 }
 

@@ -68,7 +68,7 @@ func TestTelemetry(t *testing.T) {
 		}
 	}
 	if strings.Contains(s.Stderr.String(), key) {
-		t.Errorf("the log has the key: %s", s.Stderr.String())
+		t.Errorf("the log has the key: %s", proof.Excerpt(s.Stderr.String()))
 	}
 	for _, r := range requests {
 		if r.Traces != nil {
@@ -216,7 +216,7 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 			took := s.Terminate()
 			proof.Judge(t, took <= 8*time.Second, "the end took %s", took)
 			if n := strings.Count(s.Stderr.String(), "takes nothing"); n != 2 { // spans and metrics
-				t.Errorf("%d lines: %s", n, s.Stderr.String())
+				t.Errorf("%d lines: %s", n, proof.Excerpt(s.Stderr.String()))
 			}
 		})
 	}
