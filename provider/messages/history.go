@@ -118,14 +118,15 @@ func (h *history) messages(list []provider.Message) ([]message, error) {
 
 // closeRounds parts prompts from the results of rounds that were interrupted. With a budget the API takes such a round
 // for one that goes on, and refuses it unless it begins with thinking, which another model's does not (docs:
-// extended-thinking). No model of that mode binds its thinking to what stands before it.
+// extended-thinking). A round that begins with thinking may go on: a prompt that steers a running loop stands right behind
+// the results. No model of that mode binds its thinking to what stands before it.
 func (h *history) closeRounds(list []message) []message {
 	if !h.manual {
 		return list
 	}
 	var out []message
 	for i, m := range list {
-		if i > 0 && m.Role == provider.User && !answers(m) && answers(list[i-1]) {
+		if i > 0 && m.Role == provider.User && !answers(m) && answers(list[i-1]) && !thinksFirst(out) {
 			h.closed = true
 			text := interrupted
 			out = append(out, message{Role: provider.Assistant, Content: []any{&block{Type: "text", Text: &text}}})
@@ -133,6 +134,21 @@ func (h *history) closeRounds(list []message) []message {
 		out = append(out, m)
 	}
 	return out
+}
+
+// thinksFirst reports whether the round that a list ends in begins with thinking. It begins behind the last message of
+// the user without results; one that stands right behind results belongs to them, as the API joins the two.
+func thinksFirst(list []message) bool {
+	first := len(list)
+	for i, m := range slices.Backward(list) {
+		switch {
+		case m.Role == provider.Assistant:
+			first = i
+		case !answers(m) && (i == 0 || !answers(list[i-1])):
+			return first < len(list) && len(list[first].Content) > 0 && isThinking(list[first].Content[0])
+		}
+	}
+	return first < len(list) && len(list[first].Content) > 0 && isThinking(list[first].Content[0])
 }
 
 // answers reports whether a message has results of calls.

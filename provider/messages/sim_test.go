@@ -169,3 +169,46 @@ func TestFaultsOfSimulator(t *testing.T) {
 		}
 	}
 }
+
+// A prompt that steers a running loop of a model with a budget stands right behind the results of tools: nothing is put into
+// the model's mouth, and nothing is said to be repaired.
+func TestSteeringWithABudget(t *testing.T) {
+	api, server := simulated(t)
+	decision := provider.Decision{Control: provider.Control{Mode: provider.ModeBudget, Budget: 4096}}
+	history := []provider.Message{user("Read it. [[sim: tool=read rounds=3]]")}
+	for round := range 4 {
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-haiku-4-5-20251001", budget),
+			Tools: []provider.Tool{{Name: "read", Description: "read a file"}}, Messages: history, Decision: decision}))
+		if reply.Err != nil {
+			t.Fatalf("round %d: %v", round, reply.Err)
+		}
+		if len(reply.Notices) > 0 {
+			t.Errorf("round %d: told %+v", round, reply.Notices)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+		if reply.Stop.Reason != provider.StopToolUse {
+			break
+		}
+		var results provider.Blocks
+		for _, b := range reply.Blocks {
+			if call, ok := b.(provider.ToolCall); ok {
+				results = append(results, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
+			}
+		}
+		history = append(history, provider.Message{Role: provider.User, Blocks: results})
+		if round < 2 {
+			history = append(history, user("Mind the names. [[sim: tool=read rounds=3]]"))
+		}
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	for i, r := range server.Requests() {
+		if strings.Contains(string(r.Body), "(interrupted)") {
+			t.Errorf("request %d: %s", i, r.Body)
+		}
+	}
+	if len(history) < 6 {
+		t.Errorf("the loop ended early: %d messages", len(history))
+	}
+}
