@@ -71,6 +71,11 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		said.Reject = true
 	case "steer":
 		said.Steer = true
+		for _, member := range []struct{ name, value string }{{"thinking_level", p.Level}, {"model_id", p.Model}, {"display", p.Display}} {
+			if member.value != "" {
+				return said, invalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model and the level of the turn that runs. Leave it out, or use when_busy \"queue\"")
+			}
+		}
 	default:
 		return said, invalidParams("when_busy", "%q is none of queue, steer, reject", p.WhenBusy)
 	}

@@ -193,8 +193,8 @@ class App {
 
 	private async prompt(p: Omit<Methods["session/prompt"]["params"], "session_id">, made: NewSession = {}): Promise<void> {
 		const session_id = await this.made(made);
-		const only = this.nextOnly;
-		this.nextOnly = undefined;
+		const only = p.when_busy === "steer" ? undefined : this.nextOnly; // a prompt that steers has its turn's model
+		if (only) this.nextOnly = undefined;
 		this.choice();
 		this.conversation?.toEnd();
 		// The daemon tells the title when the turn has ended; it will be this.
