@@ -78,6 +78,20 @@ func (s *state) bounds() []bound {
 	return slices.DeleteFunc(list, func(b bound) bool { return b.most == 0 })
 }
 
+// tooMuch is the first of some bounds that a use of so much more would go beyond, nil if there is none.
+func tooMuch(bounds []bound, more spent) *bound {
+	for i, b := range bounds {
+		use := int64(more.tokens)
+		if b.limit == limitCost {
+			use = int64(more.cost)
+		}
+		if b.most > 0 && b.used+use >= b.most {
+			return &bounds[i]
+		}
+	}
+	return nil
+}
+
 // affordable ends the turn where a budget is used up, and tells where one nearly is. So a runaway ends in the middle of
 // its answer, and a call that is too large is not made.
 func (s *state) affordable() bool {

@@ -184,7 +184,7 @@ func (s *state) stopped(stop provider.Stop) {
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete},
 			MessageEnd{m.id, string(stop.Reason), usage}})
 	m.paused = stop.Reason == provider.StopPause
-	facts = append(facts, r.check(*m, usage)...)
+	facts = append(facts, s.checked(*m, usage)...)
 	said := *m
 	r.reply = reply{}
 

@@ -9,7 +9,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -25,6 +27,8 @@ type compacting struct {
 	passage
 	choice
 	begun time.Time
+	sent  int          // characters that went out
+	heard atomic.Int64 // characters that came, and one more from the first sign of an answer on
 	said  chan summary // buffer 1: the goroutine never waits
 	stop  context.CancelCauseFunc
 	over  func(error) // on the agent's goroutine: it is kept, or came to nothing
@@ -70,7 +74,7 @@ func (s *state) compact(p passage, over func(error)) {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{passage: p, choice: c, begun: time.Now(), said: make(chan summary, 1), stop: stop, over: over}
+	now := &compacting{passage: p, choice: c, begun: time.Now(), sent: sentFor(p), said: make(chan summary, 1), stop: stop, over: over}
 	s.compacting = now
 	s.busy.Store(true)
 	req := &provider.Request{Model: c.model, System: askSummary, Decision: c.decision, Whole: true, Messages: []provider.Message{
@@ -88,12 +92,12 @@ func (s *state) compact(p passage, over func(error)) {
 			}
 			now.said <- sum
 		}()
-		sum = summarise(ctx, stop, c, req, limits)
+		sum = summarise(ctx, stop, c, req, limits, &now.heard)
 	})
 }
 
 // summarise makes the call. A call that is silent, or takes too long, is stopped.
-func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req *provider.Request, limits Limits) summary {
+func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req *provider.Request, limits Limits, heard *atomic.Int64) summary {
 	stalled := func() { stop(errStalled) }
 	quiet := time.AfterFunc(limits.Headers, stalled)
 	defer quiet.Stop()
@@ -106,9 +110,13 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 	said := 0
 	for event, failed := range c.provider.Stream(ctx, req) {
 		quiet.Reset(limits.QuietBytes)
+		if _, notice := event.(provider.Notice); event != nil && !notice && heard.Load() == 0 {
+			heard.Store(1)
+		}
 		switch ev := event.(type) {
 		case provider.Delta:
 			guess.hear(provider.KindText, ev.Text)
+			heard.Store(int64(1 + guess.said))
 			if said += len(ev.Text); said > maxSummary {
 				failed = &provider.Error{Provider: c.model.Provider, Kind: provider.KindBadRequest,
 					Message: fmt.Sprintf("the summary and its thinking are longer than %d bytes", maxSummary)}
@@ -135,12 +143,10 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 	if last != nil {
 		sum.usage = last.Usage
 	}
-	if (last != nil || guess.said > 0) && sum.usage.Input+sum.usage.Output == 0 {
+	if heard.Load() > 0 && sum.usage.Input+sum.usage.Output == 0 {
 		sum.usage = guess.usage()
 	}
-	if sum.usage.Cost == nil {
-		sum.usage.Cost = c.model.Price.Cost(sum.usage, time.Now())
-	}
+	sum.usage = c.priced(sum.usage)
 	switch {
 	case sum.err != nil:
 	case last == nil:
@@ -150,6 +156,24 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 			Message: fmt.Sprintf("the summary is not whole: it ended with %s", last.Reason)}
 	}
 	return sum
+}
+
+// priced is a usage with its cost, where the vendor did not tell it.
+func (c choice) priced(u provider.Usage) provider.Usage {
+	if u.Cost == nil {
+		u.Cost = c.model.Price.Cost(u, time.Now())
+	}
+	return u
+}
+
+// sentFor is how many characters are sent for a summary.
+func sentFor(p passage) int {
+	return utf8.RuneCountInString(askSummary) + utf8.RuneCountInString(p.text)
+}
+
+// summaryCost is what the request for a summary will use at least.
+func (c choice) summaryCost(p passage) spent {
+	return spentOf(c.priced(estimate{sent: sentFor(p)}.usage()))
 }
 
 // summed is where the summary comes, nil while none is on its way.
@@ -165,37 +189,63 @@ func (s *state) compacted(sum summary) {
 	c := s.compacting
 	s.compacting = nil
 	s.summarised(c, sum, sum.err)
-	entry := session.Compaction{Model: c.ref(), Usage: sum.usage}
-	usage := UsageTotal{s.usage().Add(sum.usage)}
+	entry := s.countSummary(c, sum.usage)
+	usage := fact{c.turn, nil, UsageTotal{s.usage()}}
+	if c.turn == "" {
+		usage.event = UsageTotal{s.usage().Add(sum.usage)}
+	}
 	switch {
 	case sum.err == nil:
 		entry.Upto, entry.Summary = c.upto, sum.text+c.verbatim
 		told := Notice{Info, noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is not sent any more, and the prompt cache begins anew",
 			len([]rune(entry.Summary)), c.messages)}
-		if s.record(fact{c.turn, entry, told}, fact{c.turn, nil, usage}) != nil {
+		if s.record(fact{c.turn, entry, told}, usage) != nil {
 			return
 		}
 	case sum.usage.Input+sum.usage.Output > 0:
-		if s.record(fact{c.turn, entry, usage}) != nil {
+		usage.body = entry
+		if s.record(usage) != nil {
 			return
 		}
 	}
 	c.over(sum.err)
 }
 
-// dropCompaction stops a summary that is on its way; nothing changes. Who waits for it hears why, but not a turn: it is
-// the one that ends.
-func (s *state) dropCompaction(cause error) {
+// countSummary is the entry of a summary that used so much. In a turn that counts for the turn and its budget.
+func (s *state) countSummary(c *compacting, usage provider.Usage) session.Compaction {
+	if c.turn != "" && s.run != nil {
+		s.run.usage = s.run.usage.Add(usage)
+	}
+	return session.Compaction{Model: c.ref(), Usage: usage, InTurn: c.turn != ""}
+}
+
+// dropCompaction stops a summary that is on its way; nothing changes but what was used, which is in the facts: an
+// estimate, if the vendor had begun to answer. Who waits for the summary hears why, but not a turn: it is the one that ends.
+func (s *state) dropCompaction(cause error) (facts []fact) {
 	c := s.compacting
 	if c == nil {
-		return
+		return nil
 	}
 	s.compacting = nil
-	s.summarised(c, summary{}, cmp.Or(cause, errNoSummary))
+	var sum summary
+	if heard := int(c.heard.Load()); heard > 0 {
+		sum.usage = c.priced(estimate{sent: c.sent, said: heard - 1}.usage())
+		facts = []fact{{c.turn, s.countSummary(c, sum.usage), nil}}
+	}
+	s.summarised(c, sum, cmp.Or(cause, errNoSummary))
 	c.stop(cause)
 	if c.turn == "" {
 		c.over(cause)
 	}
+	return facts
+}
+
+// stopCompaction ends a summary that somebody asked for between turns.
+func (s *state) stopCompaction() error {
+	if facts := s.dropCompaction(errNoSummary); len(facts) > 0 {
+		return s.record(append(facts, fact{"", nil, UsageTotal{s.usage().Add(facts[0].body.(session.Compaction).Usage)}})...)
+	}
+	return nil
 }
 
 // Compact begins to summarise earlier turns, and returns where it is told once how that ended: an error means that nothing has
@@ -208,14 +258,14 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 		if s.run != nil || s.compacting != nil || s.mayStart() {
 			return nil, ErrBusy
 		}
-		for _, b := range s.cfg.Limits.SessionBudget.bounds("session", spentOf(s.usage()), &s.told.near) {
-			if b.most > 0 && b.used >= b.most {
-				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s is used up", b.words())}
-			}
-		}
 		p, ok := s.planned(keptAsked)
 		if !ok {
 			return nil, nil
+		}
+		if c, err := s.decide(s.view.Session.Settings, session.Override{}); err == nil {
+			if b := tooMuch(s.cfg.Limits.SessionBudget.bounds("session", spentOf(s.usage()), &s.told.near), c.summaryCost(p)); b != nil {
+				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.words())}
+			}
 		}
 		over := make(chan error, 1) // for one word, also when nobody waits for it any more
 		s.compact(p, func(err error) { over <- err })
@@ -227,7 +277,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 func (a *Agent) StopCompaction(ctx context.Context) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		if s.run == nil {
-			s.dropCompaction(errNoSummary)
+			return struct{}{}, s.stopCompaction()
 		}
 		return struct{}{}, nil
 	})
@@ -248,6 +298,12 @@ func (s *state) compactBefore() bool {
 	}
 	p, ok := s.planned(keptDue)
 	if !ok {
+		return false
+	}
+	if b := tooMuch(s.bounds(), r.summaryCost(p)); b != nil {
+		r.unsummed = true
+		s.tell(r.ID, Notice{Warning, noticeNotCompacted,
+			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.whose, b.words())})
 		return false
 	}
 	s.compact(p, func(err error) {
@@ -278,6 +334,11 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 		facts = append(facts, r.retryFact(0, pe, void))
 	}
 	if s.record(facts...) != nil {
+		return true
+	}
+	if b := tooMuch(s.bounds(), r.summaryCost(p)); b != nil {
+		s.tell(r.ID, Notice{Warning, noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.whose, b.words())})
+		s.overLimit(b.limit)
 		return true
 	}
 	s.compact(p, func(err error) {

@@ -626,3 +626,110 @@ func TestSummaryWithoutEnd(t *testing.T) {
 		check(t, "with all that was said", len(b.fake.requests[3].Messages), 5)
 	})
 }
+
+// A summary is a model call: a budget that has no room for it forbids it, and what it used counts for its turn, also if it
+// is cancelled.
+func TestSummaryIsInTheBudget(t *testing.T) {
+	long := strings.Repeat("word ", 400) // 500 tokens by the estimate
+	fill := func(b *bench, id session.ID) {
+		for range 4 {
+			b.turn(id, long)
+		}
+	}
+	for _, test := range []struct {
+		name   string
+		limits Limits
+		script script
+		ends   string
+		told   string // kind of notice
+	}{
+		{"no room before a call", Limits{TurnBudget: Budget{Tokens: 1000}}, answer("", "never asked"), "limit tokens", "compaction_failed"},
+		{"room", Limits{TurnBudget: Budget{Tokens: 100_000}}, answer("", "All of it."), "end_turn", "compacted"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b, id := compactBench(t, 0, 2000)
+				defer b.close()
+				fill(b, id)
+				b.group.Close()
+				b.cfg.Limits, b.cfg.CompactAt = test.limits, 0.1
+				b.fake.scripts = []script{test.script}
+				b.start()
+				sub, err := b.agent(id).Subscribe(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				calls := len(b.fake.requests)
+				e := b.turn(id, long)
+				check(t, "ends", strings.TrimSpace(e.End.StopReason+" "+e.End.Limit), test.ends)
+				if told := notices(sub); !slices.Contains(told, test.told) {
+					t.Errorf("told %q", told)
+				}
+				if test.ends != "end_turn" {
+					check(t, "calls", len(b.fake.requests), calls)
+					return
+				}
+				check(t, "calls", len(b.fake.requests), calls+2)
+				check(t, "used", []int{e.End.Usage.Input, e.End.Usage.Output}, []int{20, 10})
+				st, err := b.agent(id).State(t.Context())
+				check(t, "of the session", []any{st.Session.Usage.Input, err}, []any{(4 + 2) * 10, nil})
+			})
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 2000)
+		defer b.close()
+		fill(b, id)
+		b.group.Close()
+		b.cfg.CompactAt = 0.1
+		b.fake.scripts = []script{events(concat(say("All of it")[:2], []any{time.Hour})...)}
+		b.start()
+		a := b.agent(id)
+		r, err := a.Prompt(t.Context(), text("go on"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := a.Cancel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		e, err := a.Wait(t.Context(), r.Turn)
+		if err != nil || e.End.Usage.Input < 1000 || e.End.Usage.Output != 3 || !e.End.Usage.Estimated {
+			t.Errorf("a cancelled summary of a turn: %+v, %v", e.End.Usage, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 2000)
+		defer b.close()
+		fill(b, id)
+		b.fake.scripts = []script{events(concat(say("All of it")[:2], []any{time.Hour})...)}
+		a := b.agent(id)
+		over, err := a.Compact(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if _, err := a.Cancel(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-over; !Cancelled(err) {
+			t.Errorf("the summary: %v", err)
+		}
+		st, err := a.State(t.Context())
+		if err != nil || st.Session.Usage.Input < 40+1000 || st.Session.Usage.Output != 4*5+3 {
+			t.Errorf("a cancelled summary between turns: %+v, %v", st.Session.Usage, err)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		b, id := compactBench(t, 0, 2000)
+		defer b.close()
+		fill(b, id)
+		b.group.Close()
+		b.cfg.Limits = Limits{SessionBudget: Budget{Tokens: 1000}}
+		b.start()
+		_, err := b.agent(id).Compact(t.Context())
+		if pe, ok := errors.AsType[*provider.Error](err); !ok || pe.Kind != provider.KindQuota {
+			t.Errorf("a summary beyond the session's budget: %v", err)
+		}
+	})
+}

@@ -193,6 +193,7 @@ const (
 	noticeClamped       = "level_clamped"
 	noticeOff           = "off_not_supported"
 	noticeNotHonoured   = "control_not_honoured"
+	noticeNoThinking    = "no_thinking_seen"
 	noticeHidden        = "hidden_thinking"
 	noticeCacheLost     = "cache_lost"
 	noticeRepaired      = "history_repaired"

@@ -101,10 +101,29 @@ func (r *turn) check(m reply, usage provider.Usage) []fact {
 	return []fact{{r.ID, nil, Notice{severity, kind, text}}}
 }
 
+// checked is check, with the lack of thinking told once for each model of the session.
+func (s *state) checked(m reply, usage provider.Usage) []fact {
+	model := s.run.ref()
+	return slices.DeleteFunc(s.run.check(m, usage), func(f fact) bool {
+		if n, ok := f.event.(Notice); !ok || n.Kind != noticeNoThinking {
+			return false
+		}
+		if s.told.unthinking[model] {
+			return true
+		}
+		if s.told.unthinking == nil {
+			s.told.unthinking = make(map[session.ModelRef]bool)
+		}
+		s.told.unthinking[model] = true
+		return false
+	})
+}
+
 // checkControl says what of a decision was not kept; an empty kind: nothing. thought says that the turn's earlier calls
 // had thinking: a model that thinks in a turn need not do so in each of its calls, nor before it calls a tool.
 func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind string, _ Severity, text string) {
 	level, thinks := c.decision.Effective, m.thinking || counted(usage)
+	asked := c.decision.Source != provider.SourceUnset && c.decision.Source != provider.SourceModel
 	switch {
 	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
 		return "", "", "" // between tool calls it thinks, as was told
@@ -116,8 +135,12 @@ func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind s
 		return "", "", ""
 	case counted(usage) && !m.visible && c.decision.Control.Display != provider.Omitted:
 		return noticeHidden, Info, fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
-	case level != provider.Auto && c.model.Known && !c.model.Thinking.CanDisable() && !thinks && !thought && len(m.calls) == 0 && !m.paused:
-		return noticeNotHonoured, Info, fmt.Sprintf("%s was asked to think, and showed no thinking", c.model.Ref())
+	case asked && level != provider.Auto && level != provider.Minimal && !thinks && !thought && len(m.calls) == 0 && !m.paused:
+		severity := Info // with a level the vendor may decide that nothing is to be thought about
+		if mode := c.decision.Control.Mode; mode == provider.ModeOn || mode == provider.ModeBudget {
+			severity = Warning
+		}
+		return noticeNoThinking, severity, fmt.Sprintf("%s was asked to think (%s), and no thinking was seen", c.model.Ref(), level)
 	}
 	return "", "", ""
 }

@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"slices"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -16,7 +18,10 @@ func TestCheckControl(t *testing.T) {
 		"effort": {Control: provider.ControlEffort, Levels: []provider.Level{"off", "low", "high"}, Default: "off", Off: provider.OffFull},
 		"steady": {Control: provider.ControlEffort, Levels: []provider.Level{"low", "high"}, Default: "low",
 			Display: []provider.Display{provider.Summarized, provider.Omitted}},
-		"always":   {Control: provider.ControlAlways, Levels: []provider.Level{"on"}, Default: "on"},
+		"always": {Control: provider.ControlAlways, Levels: []provider.Level{"on"}, Default: "on"},
+		"toggle": {Control: provider.ControlToggle, Levels: []provider.Level{"off", "on"}, Default: "on", Off: provider.OffFull},
+		"budget": {Control: provider.ControlBudget, Levels: []provider.Level{"off", "high"}, Default: "off", Off: provider.OffFull,
+			BudgetMin: 1024, BudgetMax: 32000, Budgets: map[provider.Level]int{"high": 32000}},
 		"none":     {Control: provider.ControlNone, Levels: []provider.Level{"off"}, Default: "off"},
 		"up_front": {Control: provider.ControlEffort, Levels: []provider.Level{"off", "high"}, Default: "high", Off: provider.OffUpFront},
 	}
@@ -33,26 +38,31 @@ func TestCheckControl(t *testing.T) {
 		{"effort", "off", counted, "warning control_not_honoured"},
 		{"effort", "off", shown, "warning control_not_honoured"},
 		{"effort", "", shown, "warning control_not_honoured"}, // off is the row's default, and is sent
-		{"effort", "high", nothing, ""},                       // it need not think
+		{"effort", "high", nothing, "info no_thinking_seen"},  // its vendor may decide
 		{"effort", "high", shown, ""},
 		{"effort", "high", counted, "info hidden_thinking"},
 		{"effort", "high", sealed, "info hidden_thinking"},
 		{"effort", "auto", shown, ""},
 		{"effort", "auto", nothing, ""},
 		{"effort", "auto", counted, "info hidden_thinking"},
-		{"steady", "high", nothing, "info control_not_honoured"},
-		{"steady", "high", zero, "info control_not_honoured"},
-		{"steady", "off", nothing, "info control_not_honoured"}, // low is in force
+		{"steady", "high", nothing, "info no_thinking_seen"},
+		{"steady", "high", zero, "info no_thinking_seen"},
+		{"steady", "off", nothing, "info no_thinking_seen"}, // low is in force
 		{"steady", "auto", nothing, ""},
 		{"steady", "high", shown, ""},
-		{"always", "high", nothing, "info control_not_honoured"}, // nothing can be said to it, and it should think
+		{"always", "high", nothing, "info no_thinking_seen"}, // nothing can be said to it, and it should think
 		{"always", "off", shown, ""},
 		{"none", "high", nothing, ""},
 		{"none", "high", shown, "warning control_not_honoured"},
 		{"up_front", "off", shown, ""}, // between tool calls, as was told
 		{"up_front", "off", counted, ""},
 		{"", "off", shown, "warning control_not_honoured"},
-		{"", "high", nothing, ""},
+		{"", "high", nothing, "info no_thinking_seen"},
+		{"toggle", "on", nothing, "warning no_thinking_seen"}, // it has to obey
+		{"toggle", "on", shown, ""},
+		{"toggle", "off", nothing, ""},
+		{"budget", "high", nothing, "warning no_thinking_seen"},
+		{"budget", "high", shown, ""},
 		{"", "high", counted, "info hidden_thinking"},
 		{"", "", shown, ""},
 	} {
@@ -121,4 +131,29 @@ func TestCheckControlOverCalls(t *testing.T) {
 			t.Errorf("%s: %d notices, want %d", tc.name, got, tc.want)
 		}
 	}
+}
+
+// That no thinking was seen is told once for each model of a session.
+func TestNoThinkingIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		b.fake.judge = func(*provider.Request, script) script { return events(concat(say("Say."), []any{ended})...) }
+		id := b.session("sim/claude", provider.High)
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "one")
+		b.turn(id, "two")
+		check(t, "told", notices(sub), []string{noticeNoThinking})
+		other := session.ModelRef{Provider: "anthropic", ID: "claude"}
+		if _, err := b.agent(id).Set(t.Context(), Change{Model: &other}); err != nil {
+			t.Fatal(err)
+		}
+		b.turn(id, "three")
+		if told := notices(sub); !slices.Contains(told, noticeNoThinking) {
+			t.Errorf("of another model: %q", told)
+		}
+	})
 }

@@ -885,7 +885,11 @@ func sums(ctx context.Context, store session.Store, id session.ID) error {
 		case session.Retry:
 			calls[e.Turn] = calls[e.Turn].Add(b.Usage)
 		case session.Compaction:
-			all = all.Add(b.Usage)
+			if b.InTurn {
+				calls[e.Turn] = calls[e.Turn].Add(b.Usage)
+			} else {
+				all = all.Add(b.Usage)
+			}
 		case session.TurnEnd:
 			if !equal(b.Usage, calls[e.Turn]) {
 				return fmt.Errorf("turn %s used %s, its calls %s", e.Turn, show(b.Usage), show(calls[e.Turn]))

@@ -59,6 +59,8 @@ type told struct {
 	near      [2]bool          // that the session's budget is nearly used up: of tokens, of money
 	unpriced  session.ModelRef // that nobody knows what it costs
 	retires   session.ModelRef // that it retires
+
+	unthinking map[session.ModelRef]bool // that no thinking was seen, though the model was asked to think
 }
 
 // crossing is a switch of models: the last turn that the one before answered, and the one after.

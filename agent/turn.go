@@ -131,7 +131,7 @@ const (
 func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
 	r := s.run
 	s.stopCall(nil, callEnd{fault: end.StopReason})
-	s.dropCompaction(nil)
+	before = append(before, s.dropCompaction(nil)...)
 	if r.retry != nil {
 		r.retry.Stop()
 	}
@@ -201,8 +201,7 @@ func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 		if id == "" || s.run != nil && s.run.ID == id {
 			if s.run == nil {
 				compacts := s.compacting != nil
-				s.dropCompaction(errNoSummary)
-				return compacts, nil
+				return compacts, s.stopCompaction()
 			}
 			s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
 			return s.ended == nil, s.ended

@@ -11,12 +11,14 @@ import (
 // in the log for people. Some vendors bind thinking to everything before it, so no thinking that was said before the
 // compaction goes to a model again.
 //
-// One without Upto came to nothing: only what it used counts.
+// One without Upto came to nothing: only what it used counts. Its usage is part of its turn's if InTurn is set, as in all
+// compactions of a turn since that member exists, and is otherwise the session's alone.
 type Compaction struct {
 	Upto    MessageID      `json:"upto,omitempty"`
 	Summary string         `json:"summary,omitempty"`
 	Model   ModelRef       `json:"model"` // that wrote it
 	Usage   provider.Usage `json:"usage"`
+	InTurn  bool           `json:"in_turn,omitempty"` // the usage in the turn's end has this usage
 }
 
 func (Compaction) kind() string { return "compaction" }

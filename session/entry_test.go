@@ -42,7 +42,7 @@ func samples() map[string]Body {
 			Metadata: map[string]json.RawMessage{"a": json.RawMessage("null"), "b": json.RawMessage(`{"c":[1]}`)}},
 		"repair":     Repair{"messages", provider.Repair("drop_block")},
 		"left_out":   LeftOut{Model: model, Messages: []MessageID{msgA}, Emptied: []MessageID{msgB}, Why: "400"},
-		"compaction": Compaction{Upto: msgA, Summary: "what was said", Model: model, Usage: usage},
+		"compaction": Compaction{Upto: msgA, Summary: "what was said", Model: model, Usage: usage, InTurn: true},
 		"turn_end": TurnEnd{StopReason: "limit", Limit: "bytes", Usage: usage, DurationMS: 12,
 			Error: &Failure{Kind: "auth", Message: "no key", Status: 401, RetryAfterMS: 5, RequestID: "r", Ref: "x"}},
 	}

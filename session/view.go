@@ -168,6 +168,9 @@ func (v *View) apply(e Entry) error {
 		v.LeftOut = append(v.LeftOut, b)
 		return nil
 	case Compaction:
+		if t := v.turns[e.Turn]; b.InTurn && t != nil {
+			t.Usage = t.Usage.Add(b.Usage)
+		}
 		return v.compact(b)
 	}
 	t := v.turns[e.Turn]
@@ -390,7 +393,9 @@ func (s *Session) Apply(e Entry) {
 		s.Status = Idle
 		s.Usage = s.Usage.Add(b.Usage)
 	case Compaction:
-		s.Usage = s.Usage.Add(b.Usage)
+		if !b.InTurn { // else the turn's end has it
+			s.Usage = s.Usage.Add(b.Usage)
+		}
 	case Setting:
 		if b.Model != nil {
 			s.Model = *b.Model

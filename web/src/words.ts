@@ -84,6 +84,7 @@ export const notices: Record<string, string> = {
 	history_repaired: "History repaired",
 	suspect_left_out: "Left out after a refusal",
 	empty_answer: "No answer",
+	no_thinking_seen: "No thinking seen",
 	non_streaming: "Not streamed",
 	stalled: "Stalled",
 	budget_near: "Budget near",
