@@ -123,7 +123,8 @@ func (s *state) checked(m reply, usage provider.Usage) []fact {
 // had thinking: a model that thinks in a turn need not do so in each of its calls, nor before it calls a tool.
 func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind string, _ Severity, text string) {
 	level, thinks := c.decision.Effective, m.thinking || counted(usage)
-	asked := c.decision.Source != provider.SourceUnset && c.decision.Source != provider.SourceModel
+	source := c.decision.Source
+	asked := source != provider.SourceUnset && (source != provider.SourceModel || !c.model.Thinking.CanDisable())
 	switch {
 	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
 		return "", "", "" // between tool calls it thinks, as was told
