@@ -49,7 +49,9 @@ func (s *state) tryWithout(pe *provider.Error) bool {
 }
 
 // suspicious reports whether a refusal that comes twice in a row may be due to what was said before.
-func suspicious(pe *provider.Error) bool { return refusal(pe.Kind) || pe.BlamesHistory() }
+func suspicious(pe *provider.Error) bool {
+	return refusal(pe.Kind) || pe.BlamesHistory() || pe.Garbled()
+}
 
 // wasRefused is suspicious for a turn that ended.
 func wasRefused(f session.Failure) bool {

@@ -27,3 +27,9 @@ func (e *Error) BlamesHistory() bool {
 	}
 	return false
 }
+
+// Garbled reports whether a host says that it could not read what the model wrote. The same request may go well; where it
+// never does, something that was said leads the model there.
+func (e *Error) Garbled() bool {
+	return e.Status >= 500 && cmp.Or(e.Subject, subjectOf(strings.ToLower(e.Message))) == SubjectOutput
+}

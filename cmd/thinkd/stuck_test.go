@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -55,11 +57,14 @@ func (c *clockwork) prompt(text string) (end agent.Ended) {
 	return end
 }
 
-// refusalBodies are refusals in the forms and for the reasons that vendors have, with their status.
-var refusalBodies = []struct {
+// refusalBody is how a host refuses.
+type refusalBody struct {
 	status int
 	body   string
-}{
+}
+
+// refusalBodies are refusals in the forms and for the reasons that vendors have, with their status.
+var refusalBodies = []refusalBody{
 	{400, `{"error":{"message":"Invalid request.","type":"invalid_request_error"}}`},
 	{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0: the text must not be blank"}}`},
 	{400, `{"error":{"code":400,"status":"INVALID_ARGUMENT","message":"Request contains an invalid argument."}}`},
@@ -88,6 +93,29 @@ var refusalBodies = []struct {
 	{402, `{"error":{"message":"nothing is left to spend"}}`},
 }
 
+// collected are the refusals of an API in the table that package provider is tested with.
+func collected(t *testing.T, api string) (rows []refusalBody) {
+	t.Helper()
+	table, err := os.ReadFile("../../provider/testdata/refusals.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(table)) {
+		var row struct {
+			API    string `json:"api"`
+			Status int    `json:"status"`
+			Body   string `json:"body"`
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.API == api && row.Status >= 400 {
+			rows = append(rows, refusalBody{row.Status, row.Body})
+		}
+	}
+	return rows
+}
+
 // TestNoSessionIsStuck has a host refuse every request that contains one prompt, in each way that vendors have, over each
 // wire API. The prompt is the first of its session, or comes after one that was answered. The next plain prompt is
 // answered, and so is the one after it.
@@ -95,39 +123,46 @@ func TestNoSessionIsStuck(t *testing.T) {
 	for _, api := range apis {
 		t.Run(api.name, func(t *testing.T) {
 			t.Parallel()
+			own := collected(t, api.name)
+			if len(own) == 0 {
+				t.Error("the table has no refusal of this API")
+			}
 			sessions := 0
-			for _, row := range refusalBodies {
+			for _, row := range slices.Concat(refusalBodies, own) {
 				for _, first := range []bool{true, false} {
-					synctest.Test(t, func(t *testing.T) {
-						vendor := sim.New(sim.Config{})
-						l := vendor.Listen()
-						defer l.Close()
-						through := l.Transport()
-						defer through.CloseIdleConnections()
-						c := newClockwork(t, api, refusing{through, "POISON", row.status, row.body}, 0)
-						defer c.group.Close()
-						if !first {
-							if how := howEnded(c.prompt("hello [[sim: pace=0]]")); how != "end_turn" {
-								t.Fatal("before: ", how)
-							}
-						}
-						if how := howEnded(c.prompt("POISON [[sim: pace=0]]")); how == "end_turn" {
-							t.Errorf("%d %s: the refused prompt ended with %s", row.status, row.body, how)
-						}
-						for _, text := range []string{"what is next? [[sim: pace=0]]", "and then? [[sim: pace=0]]"} {
-							if e := c.prompt(text); howEnded(e) != "end_turn" {
-								t.Errorf("%d %s: stuck: %s: %+v", row.status, row.body, howEnded(e), e.End.Error)
-							}
-						}
-						if refused := vendor.Refusals(); len(refused) > 0 {
-							t.Errorf("%d %s: the host itself refused %+v", row.status, row.body, refused)
-						}
-						sessions++
-					})
+					synctest.Test(t, func(t *testing.T) { survive(t, api, row, first) })
+					sessions++
 				}
 			}
-			t.Logf("%s: 0 of %d sessions stuck", api.name, sessions)
+			t.Logf("%s: %d sessions", api.name, sessions)
 		})
+	}
+}
+
+// survive is a session with one refused prompt.
+func survive(t *testing.T, api wireAPI, row refusalBody, first bool) {
+	vendor := sim.New(sim.Config{})
+	l := vendor.Listen()
+	defer l.Close()
+	through := l.Transport()
+	defer through.CloseIdleConnections()
+	c := newClockwork(t, api, refusing{through, "POISON", row.status, row.body}, 0)
+	defer c.group.Close()
+	if !first {
+		if how := howEnded(c.prompt("hello [[sim: pace=0]]")); how != "end_turn" {
+			t.Fatal("before: ", how)
+		}
+	}
+	if how := howEnded(c.prompt("POISON [[sim: pace=0]]")); how == "end_turn" {
+		t.Errorf("%d %s: the refused prompt ended with %s", row.status, row.body, how)
+	}
+	for _, text := range []string{"what is next? [[sim: pace=0]]", "and then? [[sim: pace=0]]"} {
+		if e := c.prompt(text); howEnded(e) != "end_turn" {
+			t.Errorf("%d %s: stuck: %s: %+v", row.status, row.body, howEnded(e), e.End.Error)
+		}
+	}
+	if refused := vendor.Refusals(); len(refused) > 0 {
+		t.Errorf("%d %s: the host itself refused %+v", row.status, row.body, refused)
 	}
 }
 
