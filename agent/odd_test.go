@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -183,7 +184,7 @@ func TestMetadataBoundTogether(t *testing.T) {
 	var taken, refused atomic.Int64
 	var setting sync.WaitGroup
 	for i := range 16 {
-		setting.Go(func() { // ends with one change
+		setting.Go(testgo.Guard(t, func() { // ends with one change
 			_, err := a.Set(t.Context(), Change{Metadata: map[string]json.RawMessage{fmt.Sprint(i): value}})
 			switch {
 			case err == nil:
@@ -193,7 +194,7 @@ func TestMetadataBoundTogether(t *testing.T) {
 			default:
 				t.Error(err)
 			}
-		})
+		}))
 	}
 	setting.Wait()
 	check(t, "taken and refused", [2]int64{taken.Load(), refused.Load()}, [2]int64{3, 13})

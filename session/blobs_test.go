@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func openBlobs(t *testing.T) *Blobs {
@@ -180,14 +181,14 @@ func TestTend(t *testing.T) {
 		age(t, b)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { // ends with ctx
+		testgo.Go(t, func() { // ends with ctx
 			defer close(done)
 			b.Tend(ctx, s, func(_ int, err error) {
 				if err != nil {
 					t.Error(err)
 				}
 			})
-		}()
+		})
 		synctest.Wait()
 		remove(0)
 		time.Sleep(2 * youngest)

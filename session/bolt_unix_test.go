@@ -360,7 +360,7 @@ func TestLinks(t *testing.T) {
 // Root may write into a data directory of another user, and is refused: that user could put anything there.
 func TestForeignDirectory(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a directory away")
+		t.Skip("needs: root, to give a directory away")
 	}
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o777); err != nil {

@@ -258,7 +258,7 @@ func testListWhole(t *testing.T, s Store) {
 		create(t, s, Session{ID: testID(i), Updated: int64(i)})
 	}
 	var changing sync.WaitGroup
-	changing.Go(func() { // ends with the sessions
+	changing.Go(testgo.Guard(t, func() { // ends with the sessions
 		for i := range n {
 			e := Entry{Time: int64(n + i), Body: Setting{}}
 			if _, err := s.Append(t.Context(), testID(i), e); err != nil {
@@ -266,12 +266,12 @@ func testListWhole(t *testing.T, s Store) {
 				return
 			}
 		}
-	})
+	}))
 	over := make(chan struct{})
-	go func() { // ends with the changes
+	testgo.Go(t, func() { // ends with the changes
 		changing.Wait()
 		close(over)
-	}()
+	})
 	for done := false; !done; {
 		select {
 		case <-over:

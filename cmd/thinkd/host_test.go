@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -25,7 +26,7 @@ func TestListenForACommand(t *testing.T) {
 	}
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- h.run(ctx) }()
+	testgo.Go(t, func() { ended <- h.run(ctx) })
 	greeted := func() *rpc.Link {
 		t.Helper()
 		link, err := greet(t.Context(), dir)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -535,10 +536,10 @@ func linked(t testing.TB, d *daemon) *rpc.Link {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
-	go func() { // ends when the link is closed; the cleanup waits
+	testgo.Go(t, func() { // ends when the link is closed; the cleanup waits
 		status := func(context.Context) (rpc.Status, error) { return rpc.Status{}, nil }
 		served <- d.server.ServeLocal(context.WithoutCancel(t.Context()), theirs, &rpc.Local{Status: status})
-	}()
+	})
 	link, err := rpc.Greet(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)

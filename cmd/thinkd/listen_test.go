@@ -23,6 +23,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -182,7 +183,7 @@ func TestListenerHeaderTime(t *testing.T) {
 				guests := newLobby(&oneConn{conn: theirs, closed: make(chan struct{})}, false)
 				s := newHTTPServer(http.NotFoundHandler(), guests, nil, discard)
 				served := make(chan error)
-				go func() { served <- s.Serve(guests) }() // s.Close ends it; awaited below
+				testgo.Go(t, func() { served <- s.Serve(guests) }) // s.Close ends it; awaited below
 				if _, err := io.WriteString(ours, begin); err != nil {
 					t.Fatal(err)
 				}

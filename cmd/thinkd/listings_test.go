@@ -22,6 +22,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -316,10 +317,10 @@ func TestDeadListing(t *testing.T) {
 	link := linked(t, d)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	refreshed := make(chan error, 1)
-	go func() { // ends with ctx, and is waited for below
+	testgo.Go(t, func() { // ends with ctx, and is waited for below
 		_, err := d.lists.Refresh(ctx, "")
 		refreshed <- err
-	}()
+	})
 	<-asked
 	var list struct{ Models []json.RawMessage }
 	if err := link.Call("models/list", map[string]any{}, &list); err != nil || len(list.Models) < 150 {
@@ -355,10 +356,10 @@ func askModels(t testing.TB) (ask func()) {
 	}
 	ours, theirs := net.Pipe()
 	served := make(chan struct{})
-	go func() { // ends when ours is closed; the cleanup waits
+	testgo.Go(t, func() { // ends when ours is closed; the cleanup waits
 		defer close(served)
 		d.server.Serve(context.WithoutCancel(t.Context()), theirs)
-	}()
+	})
 	t.Cleanup(func() {
 		ours.Close()
 		<-served

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // street is a listener of pipes.
@@ -65,7 +67,7 @@ func newLobbyBench(t *testing.T, proxied bool) *lobbyBench {
 	})
 	server := newHTTPServer(handler, b.lobby, nil, discard)
 	served := make(chan error)
-	go func() { served <- server.Serve(b.lobby) }() // Close ends it; awaited at the end
+	testgo.Go(t, func() { served <- server.Serve(b.lobby) }) // Close ends it; awaited at the end
 	t.Cleanup(func() {
 		if err := errors.Join(server.Close(), <-served); !errors.Is(err, http.ErrServerClosed) {
 			t.Error(err)
@@ -80,7 +82,7 @@ func (b *lobbyBench) connect(host int, text string) net.Conn {
 	b.t.Cleanup(func() { ours.Close() })
 	b.street.conns <- from{theirs, &net.TCPAddr{IP: net.IPv4(10, 0, 0, byte(host)), Port: 1000}}
 	if text != "" {
-		go io.WriteString(ours, text) // ends with the pipe
+		testgo.Go(b.t, func() { io.WriteString(ours, text) }) // ends with the pipe
 	}
 	return ours
 }
@@ -88,14 +90,14 @@ func (b *lobbyBench) connect(host int, text string) net.Conn {
 // answered tells how a connection was answered; empty: not yet.
 func (b *lobbyBench) answered(conn net.Conn) string {
 	said := make(chan string, 1)
-	go func() { // ends with the answer or the deadline below
+	testgo.Go(b.t, func() { // ends with the answer or the deadline below
 		answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			said <- ""
 			return
 		}
 		said <- answer.Status
-	}()
+	})
 	synctest.Wait()
 	select {
 	case word := <-said:

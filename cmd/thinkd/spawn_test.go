@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -120,13 +121,13 @@ func TestLogFile(t *testing.T) {
 	const writers, each = 4, 1000
 	var writing sync.WaitGroup
 	for w := range writers {
-		writing.Go(func() {
+		writing.Go(testgo.Guard(t, func() {
 			for i := range each {
 				if n, err := l.Write([]byte(record(w*each + i))); err != nil || n != len(record(0)) {
 					t.Errorf("%d, %v", n, err)
 				}
 			}
-		})
+		}))
 	}
 	writing.Wait()
 	if err := l.Close(); err != nil {

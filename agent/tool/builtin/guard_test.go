@@ -48,10 +48,10 @@ func examine(t *testing.T, h *Host, name string, input in) tool.Danger {
 func TestHostileProtectedFiles(t *testing.T) {
 	h, dir := home(t)
 	if err := os.Link(filepath.Join(dir, ".local/share/thinkd/keys.json"), filepath.Join(dir, "project", "notes.txt")); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Skipf("needs: symbolic links: %v", err)
 	}
 	if err := os.Symlink(filepath.Join("..", ".local", "share", "thinkd"), filepath.Join(dir, "project", "docs")); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Skipf("needs: symbolic links: %v", err)
 	}
 	before := snapshot(t, filepath.Join(dir, ".local"))
 	for _, path := range []string{".local/share/thinkd/token", "project/notes.txt", "project/docs/keys.json", "project/docs/settings.json", filepath.Join(dir, ".local/share/thinkd/token")} {
@@ -108,7 +108,7 @@ func TestHostileSecretPlaces(t *testing.T) {
 	// The approval was for another file: what the name leads to was replaced meanwhile.
 	link := filepath.Join(dir, "project", "notes")
 	if err := os.Symlink("main.go", link); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Skipf("needs: symbolic links: %v", err)
 	}
 	concern := h.Examine(t.Context(), tool.Tool{}, provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)})
 	if err := os.Remove(link); err != nil {

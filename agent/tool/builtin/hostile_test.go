@@ -134,7 +134,7 @@ func TestHostileCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Truncate(long, 1<<40); err != nil { // sparse
-		t.Skipf("no large files here: %v", err)
+		t.Skipf("needs: sparse files: %v", err)
 	}
 	for i := range 300 {
 		if err := os.WriteFile(filepath.Join(dir, "f"+strconv.Itoa(i)), []byte(strings.Repeat("ab\n", 1<<18)), 0o644); err != nil {

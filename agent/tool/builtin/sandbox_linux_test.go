@@ -17,11 +17,11 @@ import (
 // A command in the sandbox reaches no secret, writes nowhere but in its folders, and has no network.
 func TestHostileSandbox(t *testing.T) {
 	if err := (Sandbox{Kind: SandboxBwrap}).Check(); err != nil {
-		t.Skipf("needs bubblewrap: %v", err)
+		t.Skipf("needs: bubblewrap: %v", err)
 	}
 	dir, err := os.MkdirTemp("/var/tmp", "thinkd-test") // the sandbox hides all of /tmp
 	if err != nil {
-		t.Skipf("needs a folder outside of /tmp: %v", err)
+		t.Skipf("needs: a folder outside of /tmp: %v", err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	for name, text := range map[string]string{".ssh/id_ed25519": "the secret key", ".netrc": "the secret password", "data/token": "the secret token",
@@ -64,7 +64,7 @@ func TestHostileSandbox(t *testing.T) {
 
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip("needs bash, which opens connections")
+		t.Skip("needs: bash, which opens connections")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

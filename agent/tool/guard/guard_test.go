@@ -35,7 +35,7 @@ func TestPlaces(t *testing.T) {
 	link := func(kind func(string, string) error, old, name string) {
 		t.Helper()
 		if err := kind(filepath.Join(home, old), filepath.Join(home, name)); err != nil {
-			t.Skipf("no links here: %v", err)
+			t.Skipf("needs: symbolic links: %v", err)
 		}
 	}
 	link(os.Link, ".local/share/thinkd/token", "project/hard")
@@ -101,7 +101,7 @@ func TestOpened(t *testing.T) {
 	g, home := machine(t)
 	name := filepath.Join(home, "project", "notes")
 	if err := os.Symlink(filepath.Join(home, "project", "main.go"), name); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Skipf("needs: symbolic links: %v", err)
 	}
 	look := g.Look(false)
 	if c, err := look.Path(name); err != nil || c.Danger != tool.NoDanger {
@@ -138,7 +138,7 @@ func TestOpened(t *testing.T) {
 func TestBroad(t *testing.T) {
 	g, home := machine(t)
 	if err := os.Symlink(home, filepath.Join(home, "project", "up")); err != nil {
-		t.Skipf("no links here: %v", err)
+		t.Skipf("needs: symbolic links: %v", err)
 	}
 	for path, want := range map[string]bool{"/": true, home: true, filepath.Dir(home): true, filepath.Join(home, ".local"): true,
 		filepath.Join(home, "project/up"): true, filepath.Join(home, "project"): false, filepath.Join(home, ".ssh"): false, filepath.Join(home, "none"): false} {

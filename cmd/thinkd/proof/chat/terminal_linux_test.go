@@ -18,7 +18,7 @@ func terminal(t *testing.T) (tty, other *os.File) {
 	t.Helper()
 	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
-		t.Skipf("pty: %v", err)
+		t.Skipf("needs: a pseudo terminal: %v", err)
 	}
 	t.Cleanup(func() { other.Close() })
 	if err := unix.IoctlSetPointerInt(int(other.Fd()), unix.TIOCSPTLCK, 0); err != nil {

@@ -75,7 +75,7 @@ func buildWithWall(t *testing.T) string {
 	t.Helper()
 	goTool, err := exec.LookPath("go")
 	if err != nil {
-		t.Skip("there is no go command to build the program with")
+		t.Skip("needs: the go command, to build the program")
 	}
 	here, err := filepath.Abs("../..") // the program's package
 	if err != nil {

@@ -29,7 +29,8 @@ func TestHostileEnvironmentOfTheDaemon(t *testing.T) {
 	pid := proof.TheDaemon(t, data).PID
 	seen, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
-		t.Skipf("this user cannot read it: %v", err) // which is what is wanted, but shows nothing of what is in it
+		t.Logf("the environment of the daemon is not readable at all: %v", err)
+		return
 	}
 	for _, secret := range []string{key, "secret-of-a-forge", "SOME_VARIABLE", "ANTHROPIC"} {
 		if strings.Contains(string(seen), secret) {

@@ -31,7 +31,7 @@ func TestHostileInjection(t *testing.T) {
 		}
 	}
 	if err := os.Link(filepath.Join(home, ".ssh", "id_ed25519"), filepath.Join(home, "shop", "notes.txt")); err != nil {
-		t.Skipf("needs hard links: %v", err)
+		t.Skipf("needs: hard links: %v", err)
 	}
 	config := filepath.Join(home, "config.toml")
 	if err := os.WriteFile(config, []byte("[tools.names]\nread_file = \"allow\"\nwrite_file = \"allow\"\nsearch = \"allow\"\n"), 0o600); err != nil {
