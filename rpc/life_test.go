@@ -144,7 +144,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 	p.expect(`{"jsonrpc":"2.0","id":"more","error":{"code":1009,"message":"256 requests are in flight","data":{"kind":"overloaded"}}}`)
 	p.send(`[` + pingWith(`"more"`) + `]`)
 	p.expect(`[{"jsonrpc":"2.0","id":"more","error":{"code":1009,"message":"256 requests are in flight","data":{"kind":"overloaded"}}}]`)
-	p.send(request(1000, "session/cancel", `{"session_id":"01K00000000000000000000000"}`)) // what all wait for may be ended
+	p.send(request(1000, "session/cancel", `{"session_id":"01K00000000000000000000000"}`))       // what all wait for may be ended
 	p.expect(`{"jsonrpc":"2.0","id":1000,"error":{"code":-32601,"message":"Method not found"}}`) // it came through: this server has none
 	p.send(cancelOf("17"))
 	p.expect(fmt.Sprintf(cancelled, "17"))
