@@ -85,9 +85,17 @@ type (
 		Delta   string            `json:"delta"`
 	}
 	TextEnd struct {
-		Message session.MessageID `json:"message_id"`
-		Block   int               `json:"block"`
-		Text    string            `json:"text"`
+		Message session.MessageID   `json:"message_id"`
+		Block   int                 `json:"block"`
+		Text    string              `json:"text"`
+		Sources []provider.Citation `json:"sources,omitempty"`
+	}
+	MediaEnd struct {
+		Message  session.MessageID `json:"message_id"`
+		Block    int               `json:"block"`
+		MimeType string            `json:"mime_type"`
+		Size     int               `json:"size"` // bytes; the data is in the history
+		Hash     string            `json:"-"`    // where the data is kept
 	}
 	UsageTotal struct {
 		Usage provider.Usage `json:"usage"` // of the session so far
@@ -142,6 +150,7 @@ func (ThinkingDelta) Method() string     { return "thinking_delta" }
 func (ThinkingEnd) Method() string       { return "thinking_end" }
 func (MessageDelta) Method() string      { return "message_delta" }
 func (TextEnd) Method() string           { return "text_end" }
+func (MediaEnd) Method() string          { return "media_end" }
 func (UsageTotal) Method() string        { return "usage" }
 func (Retry) Method() string             { return "retry" }
 func (ThinkingConverted) Method() string { return "thinking_converted" }
@@ -153,7 +162,7 @@ func (TurnEnd) Method() string           { return "turn_end" }
 // Events lists one of each, for those who describe them all or test them all.
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
-		ThinkingEnd{}, MessageDelta{}, TextEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
+		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
 		SessionUpdate{}, QueueUpdate{}, TurnEnd{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
 }
 

@@ -80,6 +80,9 @@ func weight(e Event) int {
 		size = len(e.Text)
 	case TextEnd:
 		size = len(e.Text)
+		for _, source := range e.Sources {
+			size += len(source.URL) + len(source.Title) + len(source.Quote)
+		}
 	case PromptStored:
 		size = weightOf(e.Content)
 	case ToolStart:

@@ -26,7 +26,7 @@ func (cfg Config) stored(content provider.Blocks) (provider.Blocks, error) {
 		if err != nil {
 			return nil, err
 		}
-		kept[i] = provider.Media{Type: media.Type, Hash: hash, Size: len(media.Data)}
+		kept[i] = provider.Media{Type: media.Type, Hash: hash, Size: len(media.Data), State: media.State}
 	}
 	return kept, nil
 }
@@ -75,7 +75,7 @@ func (cfg Config) load(req *provider.Request) (missing []provider.Notice) {
 					change(i, provider.Text{Text: fmt.Sprintf("[%s that is missing]", b.Type)})
 					continue
 				}
-				change(i, provider.Media{Type: b.Type, Data: data})
+				change(i, provider.Media{Type: b.Type, Data: data, State: b.State})
 			case provider.ToolResult:
 				if len(b.Blocks) > 0 {
 					b.Blocks = load(b.Blocks)

@@ -135,3 +135,76 @@ func (b *bench) said(id session.ID) []Message {
 	}
 	return page
 }
+
+// What a model makes is kept like what it is shown: the log has its name, the event its size, and the next request its
+// data. Sources of a text are told and kept.
+func TestMediaOfAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, id := toolBench(t, &host{})
+		defer b.close()
+		blobs, err := session.OpenBlobs(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.group.Close()
+		b.cfg.Blobs = blobs
+		b.start()
+		sub, err := b.agent(id).Subscribe(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		drawn := bytes.Repeat([]byte("drawn "), 10_000)
+		sources := []provider.Citation{{URL: "https://example.com/", Title: "Page", Start: 1, End: 4, Quote: "words"}}
+		state := provider.State{Origin: provider.Origin{API: "gemini", Vendor: "google"}, Data: json.RawMessage(`[{"thoughtSignature":"s"}]`)}
+		b.fake.scripts = []script{func(_ context.Context, yield func(provider.Event, error) bool) {
+			for _, ev := range []provider.Event{
+				provider.Begin{Index: 0, Block: provider.Text{}}, provider.Delta{Index: 0, Text: "Look:"},
+				provider.End{Index: 0, Block: provider.Text{Text: "Look:", Sources: sources}},
+				provider.Begin{Index: 1, Block: provider.Media{Type: "image/png"}},
+				provider.End{Index: 1, Block: provider.Media{Type: "image/png", Data: drawn, State: state}},
+				provider.Stop{Reason: provider.StopEndTurn},
+			} {
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}}
+		for _, prompt := range []string{"Draw", "Again"} {
+			r, err := b.agent(id).Prompt(t.Context(), text(prompt))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e, err := b.agent(id).Wait(t.Context(), r.Turn); err != nil || e.End.StopReason != "end_turn" {
+				t.Fatalf("%+v, %v", e.End, err)
+			}
+		}
+		var ends []Event
+		for len(ends) < 2 {
+			u, err := sub.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch e := u.Event.(type) {
+			case TextEnd:
+				e.Message = ""
+				ends = append(ends, e)
+			case MediaEnd:
+				if e.Hash == "" {
+					t.Error("the event does not name what is kept")
+				}
+				e.Message, e.Hash = "", ""
+				ends = append(ends, e)
+			}
+		}
+		check(t, "told", ends, []Event{TextEnd{"", 0, "Look:", sources}, MediaEnd{"", 1, "image/png", len(drawn), ""}})
+		entries, err := b.store.Entries(t.Context(), id, 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log, err := json.Marshal(entries); err != nil || len(log) > 20_000 || !bytes.Contains(log, []byte(`"sources":[{"url":"https://example.com/"`)) {
+			t.Errorf("the log has %d bytes, %v: %s", len(log), err, log[:min(len(log), 4000)])
+		}
+		answer := b.fake.requests[1].Messages[1]
+		check(t, "sent back", answer.Blocks, provider.Blocks{provider.Text{Text: "Look:", Sources: sources}, provider.Media{Type: "image/png", Data: drawn, State: state}})
+	})
+}

@@ -153,7 +153,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		{"a growing list of all kinds", repeat(20_000, func(i int) Event {
 			switch i % 50 {
 			case 0:
-				return TextEnd{"m", i, piece[:i]}
+				return TextEnd{"m", i, piece[:i], nil}
 			case 1:
 				return QueueUpdate{}
 			}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -196,7 +197,23 @@ func (s *state) seal(ev provider.End) {
 		}
 		m.shown = true
 		whole = block.Text
-		sealed.event = TextEnd{m.id, b.number, block.Text}
+		sealed.event = TextEnd{m.id, b.number, block.Text, block.Sources}
+	case provider.Media:
+		size := len(block.Data)
+		if s.run.bytes += size; s.run.bytes > s.cfg.Limits.TurnBytes {
+			s.overLimit("bytes")
+			return
+		}
+		kept, err := s.cfg.stored(provider.Blocks{block})
+		if err != nil {
+			s.log.Warn("media of an answer are not kept", "err", err)
+			s.tell(s.run.ID, Notice{Warning, noticeMissing, fmt.Sprintf("%s of %d bytes in the answer could not be kept: %v", block.Type, size, err)})
+			return
+		}
+		m.shown = true
+		media := kept[0].(provider.Media)
+		ev.Block = media
+		sealed.event = MediaEnd{m.id, b.number, media.Type, size, media.Hash}
 	case provider.ToolCall:
 		block = m.identify(b.number, block)
 		ev.Block = block
@@ -247,7 +264,7 @@ func (s *state) closeBlocks(keep bool) []fact {
 			block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
 			said, f.event = block, thinkingEnd(m.id, b.number, block)
 		case provider.Text:
-			f.event = TextEnd{m.id, b.number, block.Text}
+			f.event = TextEnd{m.id, b.number, block.Text, nil}
 		}
 		if keep {
 			f.body = session.Sealed{Message: m.id, Number: b.number, Block: said}

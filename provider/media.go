@@ -18,6 +18,31 @@ func (b Media) Kind() string {
 	return ""
 }
 
+// Made is a conversation in which what models made, other than text, is as the API takes it in an answer: what another
+// API made stands in it as a sentence, the same each time. It is for adapters.
+func Made(list []Message, api string) []Message {
+	made, copied := list, false
+	for i, m := range list {
+		foreign := func(b Block) bool {
+			media, ok := b.(Media)
+			return ok && media.State.Origin.API != api
+		}
+		if m.Role != Assistant || !slices.ContainsFunc(m.Blocks, foreign) {
+			continue
+		}
+		if !copied {
+			made, copied = slices.Clone(list), true
+		}
+		made[i].Blocks = slices.Clone(m.Blocks)
+		for j, b := range m.Blocks {
+			if foreign(b) {
+				made[i].Blocks[j] = Text{Text: fmt.Sprintf("[%s that was made here]", b.(Media).Type)}
+			}
+		}
+	}
+	return made
+}
+
 // Show is a conversation as a model is shown it, by an API that has a form for these kinds or types of media besides text: what
 // the API or the model's row does not take stands in it as a sentence, the same each time, and is counted. One picture
 // would otherwise shut a session off from every model that is blind. It is for adapters.

@@ -45,8 +45,18 @@ const (
 
 // Text is what was said.
 type Text struct {
-	Text  string
-	State State
+	Text    string
+	Sources []Citation // what a model's text refers to
+	State   State
+}
+
+// Citation is a page that a text refers to: all of the text, or its bytes from Start up to End, which is above Start.
+type Citation struct {
+	URL   string `json:"url"`
+	Title string `json:"title,omitempty"`
+	Start int    `json:"start,omitempty"`
+	End   int    `json:"end,omitempty"` // 0: no place in the text is known
+	Quote string `json:"quote,omitempty"`
 }
 
 // ThinkingKind says what a thinking block's text is.
@@ -94,6 +104,8 @@ type Media struct {
 	Data []byte
 	Hash string // SHA-256 of the data, in hexadecimal digits; empty: it is here
 	Size int    // bytes, where Hash is given
+
+	State State // of what a model made, without the data
 }
 
 // Opaque is a block that this build does not know. It is never shown, and its vendor gets it back as it was.
@@ -125,7 +137,8 @@ type Origin struct {
 type wireBlock struct {
 	Type BlockKind `json:"type"`
 
-	Text *string `json:"text,omitempty"` // text, thinking
+	Text    *string    `json:"text,omitempty"`    // text, thinking
+	Sources []Citation `json:"sources,omitempty"` // text
 
 	Kind       ThinkingKind `json:"kind,omitempty"` // thinking
 	Signed     *bool        `json:"signed,omitempty"`
@@ -149,7 +162,7 @@ type wireBlock struct {
 }
 
 func (b Text) wire() wireBlock {
-	return wireBlock{Type: KindText, Text: &b.Text, State: b.State.wire()}
+	return wireBlock{Type: KindText, Text: &b.Text, Sources: b.Sources, State: b.State.wire()}
 }
 
 func (b Thinking) wire() wireBlock {
@@ -174,7 +187,7 @@ func (b ToolResult) wire() wireBlock {
 }
 
 func (b Media) wire() wireBlock {
-	return wireBlock{Type: KindMedia, MimeType: b.Type, Data: b.Data, Hash: b.Hash, Size: b.Size}
+	return wireBlock{Type: KindMedia, MimeType: b.Type, Data: b.Data, Hash: b.Hash, Size: b.Size, State: b.State.wire()}
 }
 
 func (b Opaque) wire() wireBlock {
@@ -200,7 +213,7 @@ func (w wireBlock) block() (Block, error) {
 		if w.Text == nil {
 			return nil, fmt.Errorf("text: missing")
 		}
-		return Text{Text: *w.Text, State: state}, nil
+		return Text{Text: *w.Text, Sources: w.Sources, State: state}, nil
 	case KindThinking:
 		b := Thinking{Kind: w.Kind, Tokens: w.Tokens, State: state}
 		if w.Text != nil {
@@ -231,7 +244,7 @@ func (w wireBlock) block() (Block, error) {
 		if w.MimeType == "" {
 			return nil, fmt.Errorf("mime_type: missing")
 		}
-		return Media{Type: w.MimeType, Data: w.Data, Hash: w.Hash, Size: w.Size}, nil
+		return Media{Type: w.MimeType, Data: w.Data, Hash: w.Hash, Size: w.Size, State: state}, nil
 	case KindOpaque:
 		return Opaque{State: state}, nil
 	}
@@ -292,6 +305,8 @@ func StateOf(b Block) State {
 		return b.State
 	case ToolCall:
 		return b.State
+	case Media:
+		return b.State
 	case Opaque:
 		return b.State
 	}
@@ -308,6 +323,9 @@ func WithoutState(b Block) Block {
 		b.State = State{}
 		return b
 	case ToolCall:
+		b.State = State{}
+		return b
+	case Media:
 		b.State = State{}
 		return b
 	case Opaque:

@@ -51,7 +51,12 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 		id := blockID(m.ID, number)
 		switch b := b.(type) {
 		case provider.Text:
-			return th.grow(ctx, nil, "agent_message_chunk", id, b.Text)
+			if err := th.grow(ctx, nil, "agent_message_chunk", id, b.Text); err != nil {
+				return err
+			}
+			return th.cites(ctx, nil, id, b.Sources)
+		case provider.Media:
+			return th.makes(ctx, nil, id, b)
 		case provider.Thinking:
 			return th.grow(ctx, nil, "agent_thought_chunk", id, b.Text)
 		case provider.ToolCall:

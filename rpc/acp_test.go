@@ -169,6 +169,39 @@ func (d *desk) tells(from int, want ...string) {
 	}
 }
 
+// An answer's sources follow its text, and its images are shown, live and when the session is loaded; native clients find
+// both in the history.
+func TestACPAnswerMedia(t *testing.T) {
+	onStage(t, "cite https://example.com/ It is so.\ndraw pixels", 0, func(s *stage) {
+		d := s.sit(`{}`)
+		defer d.stand()
+		id := d.result("session/new", `{"cwd":"/srv/app","mcpServers":[]}`).Get("sessionId").String()
+		d.result("session/set_config_option", fmt.Sprintf(`{"sessionId":%q,"configId":"model","value":"mirror/claude-opus-5-5"}`, id))
+		shown := func(of *desk, from int) (list []string) {
+			for _, m := range of.got()[from:] {
+				if c := m.Get("params.update.content"); m.Get("params.update.sessionUpdate").Str == "agent_message_chunk" {
+					list = append(list, c.Get("type").Str+" "+c.Get("text").Str+c.Get("mimeType").Str+" "+c.Get("data").Str)
+				}
+			}
+			return list
+		}
+		want := []string{"text It is so. ", "text \n\nSources:\n- Page: https://example.com/\n ", "image image/png cGl4ZWxz"}
+		from := len(d.got())
+		d.prompt(id, "Which?")
+		time.Sleep(time.Second)
+		if diff := cmp.Diff(want, shown(d, from)); diff != "" {
+			t.Errorf("live (-want +got)\n%s", diff)
+		}
+		other := s.sit(`{}`)
+		defer other.stand()
+		from = len(other.got())
+		other.ask("session/load", fmt.Sprintf(`{"sessionId":%q,"cwd":"/srv/app","mcpServers":[]}`, id))
+		if diff := cmp.Diff(want, shown(other, from)); diff != "" {
+			t.Errorf("loaded (-want +got)\n%s", diff)
+		}
+	})
+}
+
 func TestACPTurn(t *testing.T) {
 	onStage(t, "think Compare| both.\nthink Again.\nsay The| second.", 0, func(s *stage) {
 		d := s.sit(`{}`)

@@ -173,6 +173,10 @@ func (th *thread) tell(ctx context.Context, u *agent.Update) error {
 	case agent.ThinkingEnd:
 		e.Text = "" // the chunks had it
 		return th.later(&agent.Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e})
+	case agent.TextEnd:
+		return th.cites(ctx, u, blockID(e.Message, e.Block), e.Sources)
+	case agent.MediaEnd:
+		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
 	case agent.ToolStart, agent.ToolOutput, agent.ToolEnd:
 		return th.tellTool(ctx, u)
 	case agent.Confirm:
@@ -265,6 +269,24 @@ type acpNotice struct {
 func (th *thread) grow(ctx context.Context, u *agent.Update, kind, id, text string) error {
 	for piece := range chunksOf(text) {
 		if err := th.send(ctx, u, acpUpdate{Kind: kind, MessageID: id, Content: acpContent{Type: "text", Text: piece}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cites lists the pages that a text refers to, each once: ACP has no other form for them.
+func (th *thread) cites(ctx context.Context, u *agent.Update, id string, sources []provider.Citation) error {
+	if list := provider.SourceList(sources); list != "" {
+		return th.grow(ctx, u, "agent_message_chunk", id, "\n\nSources:\n"+list)
+	}
+	return nil
+}
+
+// makes shows an image that the model made, or says what it made.
+func (th *thread) makes(ctx context.Context, u *agent.Update, id string, b provider.Media) error {
+	for _, b := range th.fetched(provider.Blocks{b}) {
+		if err := th.send(ctx, u, acpUpdate{Kind: "agent_message_chunk", MessageID: id, Content: acpMedia(b.(provider.Media))}); err != nil {
 			return err
 		}
 	}

@@ -221,7 +221,8 @@ func blockSchema() *jsonschema.Schema {
 	thinking := &jsonschema.Schema{Type: "string", Enum: []any{provider.ThinkingFull, provider.ThinkingSummary,
 		provider.ThinkingRedacted, provider.ThinkingOmitted}}
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
-		variant(provider.KindText, required("text", text)),
+		variant(provider.KindText, required("text", text), optional("sources", &jsonschema.Schema{Type: "array", Items: object(required("url", text),
+			optional("title", text), optional("start", number), optional("end", number), optional("quote", text))})),
 		variant(provider.KindThinking, required("text", text), required("kind", thinking), required("signed", flag),
 			optional("tokens", number), optional("estimated", flag), optional("duration_ms", number)),
 		variant(provider.KindToolCall, required("call_id", text), required("name", text), optional("arguments", kind("object")),

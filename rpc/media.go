@@ -52,7 +52,7 @@ func withMedia(blobs *session.Blobs, b provider.Block, room *int) provider.Block
 		if size := base64.StdEncoding.EncodedLen(b.Size); b.Hash != "" && size <= *room {
 			if data, err := blobs.Read(b.Hash); err == nil { // a missing one is told where a model needs it
 				*room -= size
-				return provider.Media{Type: b.Type, Data: data}
+				return provider.Media{Type: b.Type, Data: data, State: b.State}
 			}
 		}
 	case provider.ToolResult:

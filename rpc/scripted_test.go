@@ -19,6 +19,8 @@ import (
 //	think TEXT|TEXT     a block of thinking, one delta for each TEXT, sealed; "…" at the end leaves it open,
 //	                    and \n is a new line
 //	say TEXT|TEXT       the same for text
+//	cite URL TEXT       a text that refers to a page
+//	draw TEXT           an image of these bytes
 //	call ID NAME INPUT  a call of a tool; INPUT that is no JSON object is what the model wrote
 //	grow N TIMES        text: so many deltas of N bytes each, left open
 //	wait 2s             silence
@@ -104,6 +106,19 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 				}
 			case "say":
 				if !write(give, index, provider.Text{}, rest, func(text string) provider.Block { return provider.Text{Text: text} }) {
+					return
+				}
+			case "cite":
+				url, text, _ := strings.Cut(rest, " ")
+				cited := func(text string) provider.Block {
+					return provider.Text{Text: text, Sources: []provider.Citation{{URL: url, Title: "Page", End: len(text)}}}
+				}
+				if !write(give, index, provider.Text{}, text, cited) {
+					return
+				}
+			case "draw":
+				if !give(provider.Begin{Index: index, Block: provider.Media{Type: "image/png"}}) ||
+					!give(provider.End{Index: index, Block: provider.Media{Type: "image/png", Data: []byte(rest)}}) {
 					return
 				}
 			case "call":

@@ -172,7 +172,9 @@ func newWireBlocks(content provider.Blocks, limit int) ([]wireBlock, error) {
 func cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 	switch t := b.(type) {
 	case provider.Text:
-		t.Text, whole = head(t.Text, limit)
+		if t.Text, whole = head(t.Text, limit); !whole { // the places of sources are in what is cut
+			t.Sources = nil
+		}
 		return t, whole
 	case provider.Thinking:
 		t.Text, whole = head(t.Text, limit)

@@ -101,6 +101,9 @@ func shownEvent(e agent.Event, room int) (any, error) {
 	case agent.TextEnd:
 		text, whole := head(e.Text, room)
 		e.Text = text
+		if !whole { // the places of sources are in what is cut
+			e.Sources = nil
+		}
 		return wireTextEnd{e, !whole}, nil
 	case agent.Retry:
 		e.Discarded = append([]int{}, e.Discarded...)

@@ -341,7 +341,7 @@ func (r *reply) closeOpen() error {
 		return nil
 	}
 	if p.kind == provider.KindText {
-		return r.Emit(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String()}})
+		return r.Emit(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String(), Sources: r.sources(p.text.String())}})
 	}
 	b := provider.Thinking{Text: p.text.String(), Kind: r.thinkingKind(p)}
 	if !p.since.IsZero() {

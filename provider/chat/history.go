@@ -66,7 +66,7 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 		kinds = append(kinds, "pdf")
 	}
 	var list []provider.Message
-	list, h.unseen = provider.Show(req.Messages, h.row, kinds...)
+	list, h.unseen = provider.Show(provider.Made(req.Messages, wireAPI), h.row, kinds...)
 	out := []tree{}
 	if !provider.Blank(req.System) {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})

@@ -59,7 +59,7 @@ func (r *reply) sole(delta gjson.Result) (l like, pieces []gjson.Result) {
 			said = value
 		case name == r.form.DetailsField && !came.Exists():
 			came = value
-		case slices.Contains([]string{"content", "refusal", "tool_calls", r.form.DetailsField, r.form.OpaqueField}, name), slices.Contains(r.form.MessageFields, name):
+		case slices.Contains([]string{"content", "refusal", "tool_calls", "annotations", "images", r.form.DetailsField, r.form.OpaqueField}, name), slices.Contains(r.form.MessageFields, name):
 			other = true
 		}
 		return !other

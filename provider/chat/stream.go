@@ -53,6 +53,9 @@ type reply struct {
 	stencil provider.Stencil // of the chunk before, which did nothing but what like says
 	like    like
 
+	annotations []gjson.Result      // of the text that is open
+	pages       []provider.Citation // of the answer
+
 	finished bool     // a finish_reason came
 	bills    []string // what a chunk with a usage has in it: few have one
 	usage    gjson.Result
@@ -144,6 +147,7 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 		return r.oddity("an event that is no object")
 	}
 	var choices gjson.Result
+	pages := false
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "model":
@@ -156,9 +160,14 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 			}
 		case "choices":
 			choices = value
+		case "citations", "search_results":
+			pages = true
 		}
 		return true
 	})
+	if pages {
+		r.searched(root)
+	}
 	if slices.ContainsFunc(r.bills, func(name string) bool { return strings.Contains(root.Raw, name) }) {
 		r.count(root)
 	}
@@ -235,6 +244,10 @@ func (r *reply) message(m gjson.Result) error {
 		if err := r.text(refusal); err != nil {
 			return err
 		}
+	}
+	r.cited(m)
+	if err := r.images(m); err != nil {
+		return err
 	}
 	var err error
 	m.Get("tool_calls").ForEach(func(_, call gjson.Result) bool {

@@ -79,7 +79,7 @@ type pending struct{ id, wireID, name string }
 // contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
 // results, in the order of the calls, in one of the user's (docs: function-calling).
 func (h *history) contents(list []provider.Message) ([]content, error) {
-	list, h.unseen = provider.Show(list, h.row, append([]string{"pdf", "audio", "video"}, provider.GeminiImages...)...)
+	list, h.unseen = provider.Show(provider.Made(list, wireAPI), h.row, append([]string{"pdf", "audio", "video"}, provider.GeminiImages...)...)
 	out := []content{}
 	var open []pending
 	results := map[string]provider.ToolResult{}
@@ -223,6 +223,14 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 				calls = append(calls, pending{c.ID, wireID, provider.ToolName(c.Name)})
 			}
 			for _, p := range own {
+				if media, ok := b.(provider.Media); ok {
+					if len(media.Data) == 0 {
+						continue // lost, and told
+					}
+					if p, err = withData(p, media); err != nil {
+						return nil, nil, fmt.Errorf("block %d: %w", i, err)
+					}
+				}
 				parts = append(parts, p)
 			}
 			continue
@@ -297,6 +305,8 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 			if !signed {
 				out = append(out, p)
 			}
+		case provider.Media:
+			out = append(out, p)
 		default:
 			if gjson.GetBytes(p, "text").Str != "" || gjson.GetBytes(p, "functionCall").Exists() {
 				out = append(out, p)

@@ -31,6 +31,8 @@ type reply struct {
 	wholly bool // the answer came whole: times mean nothing
 	said   bool // text was shown
 
+	grounding gjson.Result // the last groundingMetadata: of the text that ends next
+
 	stencil provider.Stencil // of the chunk before, which was nothing but text of this kind:
 	kind    provider.BlockKind
 	latest  []byte // the last chunk that the stencil knew: its usage is not yet reported
@@ -230,6 +232,8 @@ func (r *reply) candidate(c gjson.Result) (err error) {
 			r.end.message = r.api.caller.Text(value.Str)
 		case "continuationToken":
 			token = value
+		case "groundingMetadata":
+			r.grounding = value
 		}
 		return true
 	})
@@ -259,6 +263,9 @@ func (r *reply) part(p gjson.Result) error {
 		return r.signed(provider.KindThinking, p, valid(text.Str))
 	case text.Type == gjson.String:
 		return r.signed(provider.KindText, p, valid(text.Str))
+	}
+	if media, ok := provider.Decoded(p.Get("inlineData.mimeType").Str, p.Get("inlineData.data").Str); ok {
+		return r.media(p, media)
 	}
 	if err := r.hops.only("a part beside text"); err != nil {
 		return err

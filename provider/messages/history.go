@@ -87,7 +87,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
-	list, h.unseen = provider.Show(list, h.row, append([]string{"pdf"}, provider.Images...)...)
+	list, h.unseen = provider.Show(provider.Made(list, wireAPI), h.row, append([]string{"pdf"}, provider.Images...)...)
 	out := []message{}
 	for i, m := range list {
 		if m.Role == provider.User {

@@ -2,6 +2,7 @@ package messages
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/tidwall/gjson"
@@ -58,6 +59,20 @@ func (r *reply) sealText(p *part) (provider.Block, error) {
 			return nil, nil
 		}
 		return b, nil
+	}
+	citations := gjson.ParseBytes(p.members["citations"]).Array() // of an answer that came whole
+	for _, raw := range p.cited {
+		citations = append(citations, gjson.ParseBytes(raw))
+	}
+	for _, cited := range citations {
+		address := cited.Get("url").Str
+		if address == "" { // of a search result, where it may be an address
+			address = cited.Get("source").Str
+		}
+		if b.Text == "" || !strings.Contains(address, "://") {
+			continue // documents of the conversation have no address
+		}
+		b.Sources = provider.Cite(b.Sources, provider.Citation{URL: address, Title: cited.Get("title").Str, Quote: cited.Get("cited_text").Str, End: len(b.Text)})
 	}
 	var err error
 	b.State, err = r.state(p, map[string]any{"text": b.Text})

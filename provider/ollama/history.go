@@ -49,7 +49,7 @@ func newHistory(req *provider.Request) *history {
 }
 
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {
-	list, h.unseen = provider.Show(list, h.row, provider.OllamaImages...)
+	list, h.unseen = provider.Show(provider.Made(list, wireAPI), h.row, provider.OllamaImages...)
 	h.names = map[string]string{}
 	out := []message{}
 	if !provider.Blank(system) {

@@ -40,7 +40,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 		calls: provider.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}
-	h.list, h.unseen = provider.Show(req.Messages, req.Row(wireAPI), append([]string{"pdf"}, provider.Images...)...)
+	h.list, h.unseen = provider.Show(provider.Made(req.Messages, wireAPI), req.Row(wireAPI), append([]string{"pdf"}, provider.Images...)...)
 	n := 0
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {

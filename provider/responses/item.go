@@ -32,7 +32,8 @@ type shown struct {
 	number int
 	since  time.Time
 	text   provider.Growth
-	secret bool // a call's arguments that are not shown before their end
+	cited  []gjson.Result // annotations of a text
+	secret bool           // a call's arguments that are not shown before their end
 }
 
 func (it *item) isCall() bool { return it.kind == "function_call" || it.kind == "custom_tool_call" }

@@ -15,7 +15,8 @@ func (r *reply) end(it *item, p *shown, state provider.State, signed bool) error
 	if err := r.tell(it, p); err != nil {
 		return err
 	}
-	var b provider.Block = provider.Text{Text: p.text.String(), State: state}
+	text := p.text.String()
+	var b provider.Block = provider.Text{Text: text, Sources: sources(text, p.cited), State: state}
 	if it.kind == "reasoning" {
 		thought := provider.Thinking{Text: p.text.String(), Kind: thinkingKind(p.kind), Signed: signed, State: state}
 		if !p.since.IsZero() {
@@ -24,6 +25,27 @@ func (r *reply) end(it *item, p *shown, state provider.State, signed bool) error
 		b = thought
 	}
 	return r.Emit(provider.End{Index: p.number, Block: b})
+}
+
+// sources are the pages that a text's annotations name (docs: tools-web-search).
+func sources(text string, cited []gjson.Result) (list []provider.Citation) {
+	for _, a := range cited {
+		if a.Get("type").Str != "url_citation" {
+			continue
+		}
+		c := provider.Citation{URL: a.Get("url").Str, Title: a.Get("title").Str}
+		c.Place(text, a.Get("start_index").Int(), a.Get("end_index").Int())
+		list = provider.Cite(list, c)
+	}
+	return list
+}
+
+// annotated notes an annotation of the text that is open.
+func (r *reply) annotated(index int64, annotation gjson.Result) error {
+	if it := r.at[index]; it != nil && !it.sealed && it.last() != nil && len(it.last().cited) < provider.MaxCitations {
+		it.last().cited = append(it.last().cited, annotation)
+	}
+	return r.Alive()
 }
 
 // settle ends the items whose end came, in the order in which they began: that is the order that they go back in, and
@@ -124,6 +146,9 @@ func (r *reply) complete(it *item, list string, finals []gjson.Result) error {
 		}
 		if p == nil || p != it.last() {
 			continue // empty, or ended
+		}
+		if list := final.Get("annotations").Array(); len(list) > 0 {
+			p.cited = list // all of them
 		}
 		if err := r.show(it, p, p.text.Rest(text)); err != nil {
 			return err

@@ -121,6 +121,8 @@ func (r *reply) rare(kind string, data gjson.Result) error {
 		return r.done(r.index(data), data.Get("item"))
 	case "response.function_call_arguments.done":
 		return r.argued(r.index(data), data.Get("arguments"))
+	case "response.output_text.annotation.added":
+		return r.annotated(r.index(data), data.Get("annotation"))
 	case "response.custom_tool_call_input.done":
 		return r.argued(r.index(data), data.Get("input"))
 	case "response.created", "response.in_progress", "response.queued":

@@ -149,6 +149,13 @@ func (s *chatStream) part(p *chatPart) error {
 	if p.Kind == Redacted {
 		return s.withheld(p)
 	}
+	if p.Kind == Raw { // members of a delta: images, annotations
+		var delta map[string]any
+		if err := json.Unmarshal(p.Raw, &delta); err != nil {
+			return err
+		}
+		return s.chunk(delta, nil)
+	}
 	for {
 		for i, piece := range p.pieces {
 			if err := s.player.delta(); err != nil {

@@ -23,6 +23,13 @@ export type AuthState = {
 
 export type Block = {
 	text: string;
+	sources?: {
+		url: string;
+		title?: string;
+		start?: number;
+		end?: number;
+		quote?: string;
+	}[];
 	type: "text";
 	/** its number in the message, in what the daemon sends */
 	block?: number;
@@ -82,6 +89,14 @@ export type Block = {
 export type Capabilities = {
 	tools: boolean;
 	confirm: boolean;
+};
+
+export type Citation = {
+	url: string;
+	title?: string;
+	start?: number;
+	end?: number;
+	quote?: string;
 };
 
 export type ClientCapabilities = {
@@ -890,7 +905,19 @@ export interface Notifications {
 		message_id: string;
 		block: number;
 		text: string;
+		sources?: Citation[];
 		truncated?: boolean;
+	};
+	media_end: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		message_id: string;
+		block: number;
+		mime_type: string;
+		size: number;
 	};
 	usage: {
 		session_id: string;
