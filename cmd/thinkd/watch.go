@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/chat"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -87,6 +88,10 @@ func (w *watch) update(m rpc.Notification) error {
 		Limit      string         `json:"limit"`
 		Error      *rpc.Error     `json:"error"`
 		AfterMS    int            `json:"after_ms"`
+
+		Sources  []provider.Citation `json:"sources"`
+		MimeType string              `json:"mime_type"`
+		Size     int                 `json:"size"`
 	}
 	if err := json.Unmarshal(m.Params, &u); err != nil {
 		return fmt.Errorf("%s: %w", m.Method, err)
@@ -121,6 +126,11 @@ func (w *watch) update(m rpc.Notification) error {
 	case "text_end":
 		_, err = io.WriteString(w.out, "\n")
 		w.begun = false
+		if list := provider.SourceList(u.Sources); list != "" && err == nil {
+			_, err = fmt.Fprintf(w.errOut, "thinkd: sources:\n%s", chat.Clean(list))
+		}
+	case "media_end":
+		_, err = fmt.Fprintf(w.errOut, "thinkd: the model made %s of %d bytes; the session keeps it\n", chat.Clean(u.MimeType), u.Size)
 	case "notice":
 		_, err = fmt.Fprintf(w.errOut, "thinkd: %s\n", u.Message)
 	case "retry":

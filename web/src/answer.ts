@@ -15,6 +15,7 @@ const long = 8192; // characters: a longer tail shows as plain text until it is 
 export class Answer {
 	readonly el = h("div", { class: "answer" });
 	text = "";
+	private readonly sources = h("ol", { class: "sources" });
 	private settled = 0; // characters of text that are shown for good
 	private readonly tail = h("div", { class: "tail" });
 	private plain: Growing | undefined; // shows a long tail
@@ -35,6 +36,18 @@ export class Answer {
 		this.text = text;
 		this.ended = ended;
 		inFrame(this.draw);
+	}
+
+	/** Lists the pages that the text refers to, each once. */
+	cite(sources: { url: string; title?: string }[] | undefined): void {
+		this.sources.replaceChildren();
+		const seen = new Set<string>();
+		for (const s of sources ?? []) {
+			if (seen.has(s.url) || !/^https?:/i.test(s.url)) continue;
+			seen.add(s.url);
+			this.sources.append(h("li", {}, h("a", { href: s.url, target: "_blank", rel: "noopener noreferrer" }, s.title || s.url)));
+		}
+		if (seen.size > 0) this.el.after(this.sources);
 	}
 
 	private clear(): void {

@@ -112,6 +112,10 @@ class App {
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
 			pick: () => void this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
+			media: async (message, block) => {
+				const { messages } = await this.client.call("session/history", { session_id: session.id, limit: 10 });
+				return messages.find((m) => m.id === message)?.content.find((b) => b.block === block);
+			},
 			answer: (confirm_id, ruling) => this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
 		}, {
 			running: (on) => {

@@ -17,6 +17,7 @@ export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
+	media(messageId: string, block: number): Promise<Block | undefined>;
 	answer(confirmId: string, ruling: Ruling): Promise<unknown>;
 }
 
@@ -34,6 +35,7 @@ export class Turn {
 	private readonly foot = h("div", { class: "foot", hidden: true });
 	private readonly views = new Map<string, View>();
 	private readonly tools = new Map<string, Tool>();
+	private readonly pictures = new Map<string, HTMLElement>(); // that the model made, by message and block
 	private readonly times = { think: 0, tool: 0, void: 0 };
 	private content: Block[] = [];
 	private lastMessage = "";
@@ -58,7 +60,7 @@ export class Turn {
 	}
 
 	private fill(said: HTMLElement, content: Block[]): void {
-		said.replaceChildren(h("span", { class: "vh" }, "You: "), ...content.map(shown));
+		said.replaceChildren(h("span", { class: "vh" }, "You: "), ...content.map((b) => shown(b)));
 		said.hidden = false;
 	}
 
@@ -88,7 +90,17 @@ export class Turn {
 	}
 
 	textEnd(p: Told<"text_end">): void {
-		this.answer(p.message_id, p.block).set(p.text, true);
+		const a = this.answer(p.message_id, p.block);
+		a.set(p.text, true);
+		a.cite(p.sources);
+	}
+
+	/** The data comes with the history. */
+	mediaEnd(p: Told<"media_end">): void {
+		this.made(p.message_id, p.block).replaceChildren(`[${p.mime_type}, ${p.size} bytes]`);
+		void this.acts.media(p.message_id, p.block).then((b) => {
+			if (b) this.made(p.message_id, p.block).replaceChildren(shown(b, "Image of the answer"));
+		});
 	}
 
 	confirm(q: Question): void {
@@ -145,6 +157,7 @@ export class Turn {
 			}
 			case "text":
 				this.answer(m.id, number).set(b.text, b.open !== true);
+				this.answer(m.id, number).cite(b.sources);
 				break;
 			case "tool_call":
 				this.tool(b.call_id, b);
@@ -153,7 +166,7 @@ export class Turn {
 				this.tools.get(b.call_id)?.end(b.content, b.is_error === true);
 				break;
 			case "media":
-				this.body.append(shown(b));
+				this.made(m.id, number).replaceChildren(shown(b, "Image of the answer"));
 		}
 	}
 
@@ -273,6 +286,17 @@ export class Turn {
 		return a;
 	}
 
+	private made(message: string, block: number): HTMLElement {
+		const key = `${message} ${block}`;
+		let el = this.pictures.get(key);
+		if (!el) {
+			el = h("figure", { class: "made" });
+			this.pictures.set(key, el);
+			this.body.append(el);
+		}
+		return el;
+	}
+
 	private tool(callId: string, call: { name: string; arguments?: unknown; invalid_arguments?: string }): Tool {
 		let t = this.tools.get(callId);
 		if (!t) {
@@ -294,9 +318,9 @@ export class Turn {
 }
 
 /** A block of a prompt. What people say is shown as they wrote it. */
-function shown(b: Block): HTMLElement {
+function shown(b: Block, alt = "Image of the prompt"): HTMLElement {
 	if (b.type === "media" && b.data && /^image\/(png|jpeg|gif|webp)$/.test(b.mime_type)) {
-		return h("img", { src: `data:${b.mime_type};base64,${b.data}`, alt: "Image of the prompt" });
+		return h("img", { src: `data:${b.mime_type};base64,${b.data}`, alt });
 	}
 	return h("p", {}, b.type === "text" ? b.text : `[${b.type}]`);
 }

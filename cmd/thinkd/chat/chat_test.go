@@ -45,6 +45,11 @@ func TestScrollback(t *testing.T) {
 			[]string{"message_delta", `{"message_id":"m","block":1,"delta":"first\nsec"}`, "text_end", `{"message_id":"m","block":1,"text":"first\nsecond"}`},
 			[]string{"", "first", "second"}, nil,
 		},
+		"sources and media follow the answer": {
+			[]string{"text_end", `{"message_id":"m","block":1,"text":"a","sources":[{"url":"https://e.x/1","title":"One","start":0,"end":1},{"url":"https://e.x/1","title":"One"}]}`,
+				"media_end", `{"message_id":"m","block":2,"mime_type":"image/png","size":12}`},
+			[]string{"", "a", "· Sources:", "- One: https://e.x/1", "· [image/png, 12 bytes]"}, nil,
+		},
 		"thinking waits for its end": {
 			[]string{"thinking_start", `{"message_id":"m","block":0}`, "thinking_delta", `{"message_id":"m","block":0,"delta":"Hm, "}`},
 			nil, []string{"Hm, "},

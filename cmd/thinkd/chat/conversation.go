@@ -49,6 +49,13 @@ func (c *conversation) note(format string, args ...any) {
 	c.add(note, "", fmt.Sprintf(format, args...))
 }
 
+// cite lists the pages that a text refers to.
+func (c *conversation) cite(sources []provider.Citation) {
+	if list := provider.SourceList(sources); list != "" {
+		c.note("Sources:\n%s", strings.TrimRight(list, "\n"))
+	}
+}
+
 // part is the item of a key, a new one if there is none.
 func (c *conversation) part(k kind, key string) *item {
 	it := c.open[key]
@@ -102,6 +109,9 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.part(answer, blockKey(u.MessageID, u.Block)).grow(u.Delta)
 	case "text_end":
 		c.end(c.part(answer, blockKey(u.MessageID, u.Block)), u.Text)
+		c.cite(u.Sources)
+	case "media_end":
+		c.note("[%s, %d bytes]", u.MIME, u.Size)
 	case "tool_start":
 		c.add(call, "", called(u.Name, u.Arguments))
 		c.part(output, u.CallID)
@@ -287,6 +297,9 @@ func (c *conversation) history(m message) {
 			if !b.Open {
 				c.end(it, it.text())
 			}
+			c.cite(b.Sources)
+		case "media":
+			c.note("%s", words([]block{b}))
 		case "tool_call":
 			c.add(call, "", called(b.Name, b.Arguments))
 		case "tool_result":

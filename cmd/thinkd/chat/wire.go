@@ -62,20 +62,21 @@ type summary struct {
 }
 
 type block struct {
-	Number    int             `json:"block"`
-	Type      string          `json:"type"`
-	Text      string          `json:"text"`
-	Kind      string          `json:"kind"`
-	Tokens    *int            `json:"tokens"`
-	Estimated bool            `json:"estimated"`
-	Duration  int64           `json:"duration_ms"`
-	CallID    string          `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Content   []block         `json:"content"`
-	IsError   bool            `json:"is_error"`
-	MIME      string          `json:"mime_type"`
-	Open      bool            `json:"open"`
+	Number    int                 `json:"block"`
+	Type      string              `json:"type"`
+	Text      string              `json:"text"`
+	Sources   []provider.Citation `json:"sources"`
+	Kind      string              `json:"kind"`
+	Tokens    *int                `json:"tokens"`
+	Estimated bool                `json:"estimated"`
+	Duration  int64               `json:"duration_ms"`
+	CallID    string              `json:"call_id"`
+	Name      string              `json:"name"`
+	Arguments json.RawMessage     `json:"arguments"`
+	Content   []block             `json:"content"`
+	IsError   bool                `json:"is_error"`
+	MIME      string              `json:"mime_type"`
+	Open      bool                `json:"open"`
 }
 
 type message struct {
@@ -114,40 +115,43 @@ type waiting struct {
 
 // update is a notification, with the members of all that are shown.
 type update struct {
-	Method    string          `json:"-"`
-	Session   string          `json:"session_id"`
-	Seq       uint64          `json:"seq"`
-	Turn      string          `json:"turn_id"`
-	MessageID string          `json:"message_id"`
-	Block     int             `json:"block"`
-	Delta     string          `json:"delta"`
-	Text      string          `json:"text"`
-	Truncated bool            `json:"truncated"`
-	Kind      string          `json:"kind"`
-	Tokens    *int            `json:"tokens"`
-	Estimated bool            `json:"estimated"`
-	Duration  int64           `json:"duration_ms"`
-	Content   []block         `json:"content"`
-	Into      string          `json:"into"`
-	Placed    string          `json:"disposition"`
-	Model     *model          `json:"model"`
-	Level     provider.Level  `json:"thinking_level"`
-	Title     string          `json:"title"`
-	Deleted   bool            `json:"deleted"`
-	Stop      string          `json:"stop_reason"`
-	Limit     textOrNumber    `json:"limit"`
-	Error     *rpc.Error      `json:"error"`
-	Usage     *provider.Usage `json:"usage"`
-	CallID    string          `json:"call_id"`
-	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"`
-	Chunk     string          `json:"chunk"`
-	IsError   bool            `json:"is_error"`
-	Confirm   string          `json:"confirm_id"`
-	Actions   []string        `json:"actions"`
-	Parts     []part          `json:"parts"`
-	Grants    []grant         `json:"grants"`
-	Grant     *grant          `json:"grant"`
+	Method    string              `json:"-"`
+	Session   string              `json:"session_id"`
+	Seq       uint64              `json:"seq"`
+	Turn      string              `json:"turn_id"`
+	MessageID string              `json:"message_id"`
+	Block     int                 `json:"block"`
+	Delta     string              `json:"delta"`
+	Text      string              `json:"text"`
+	Sources   []provider.Citation `json:"sources"`
+	MIME      string              `json:"mime_type"`
+	Size      int                 `json:"size"`
+	Truncated bool                `json:"truncated"`
+	Kind      string              `json:"kind"`
+	Tokens    *int                `json:"tokens"`
+	Estimated bool                `json:"estimated"`
+	Duration  int64               `json:"duration_ms"`
+	Content   []block             `json:"content"`
+	Into      string              `json:"into"`
+	Placed    string              `json:"disposition"`
+	Model     *model              `json:"model"`
+	Level     provider.Level      `json:"thinking_level"`
+	Title     string              `json:"title"`
+	Deleted   bool                `json:"deleted"`
+	Stop      string              `json:"stop_reason"`
+	Limit     textOrNumber        `json:"limit"`
+	Error     *rpc.Error          `json:"error"`
+	Usage     *provider.Usage     `json:"usage"`
+	CallID    string              `json:"call_id"`
+	Name      string              `json:"name"`
+	Arguments json.RawMessage     `json:"arguments"`
+	Chunk     string              `json:"chunk"`
+	IsError   bool                `json:"is_error"`
+	Confirm   string              `json:"confirm_id"`
+	Actions   []string            `json:"actions"`
+	Parts     []part              `json:"parts"`
+	Grants    []grant             `json:"grants"`
+	Grant     *grant              `json:"grant"`
 	Origin    struct {
 		Provider string `json:"provider"`
 		Model    string `json:"model"`
