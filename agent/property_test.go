@@ -176,7 +176,7 @@ func (l *life) do(f func(*Agent) error) error {
 
 // excused is an error that a failing store does not account for.
 func excused(err error) error {
-	for _, allowed := range []error{session.ErrReadOnly, errDisk, errDead, ErrBusy, ErrNoTurn} {
+	for _, allowed := range []error{session.ErrReadOnly, errDisk, errDead, ErrBusy, ErrHeld, ErrCompacting, ErrNoTurn} {
 		if errors.Is(err, allowed) {
 			return nil
 		}
