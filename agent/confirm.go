@@ -81,7 +81,7 @@ func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, b
 	s.resolved[id] = true
 	facts := []fact{{s.run.ID, session.Verdict{Confirm: id, Tool: c.Name, Action: action, By: string(by), Grant: grant}, ConfirmResolved{id, action, by, client, grant}}}
 	if grant != nil {
-		list := tool.AddGrant(s.view.Grants, *grant)
+		list := grant.AddTo(s.view.Grants)
 		facts = append(facts, fact{"", nil, SessionUpdate{Grants: &list}})
 	}
 	return facts

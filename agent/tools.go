@@ -271,7 +271,7 @@ func (s *state) judge(faults []string) {
 func (s *state) rule(c *toolCall) tool.Rule {
 	q := s.questionAbout(c)
 	q.Concern = c.concern
-	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return g.Covers(c.tool, c.would) })
+	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return tool.Covers(g, c.tool, c.would) })
 	return q.Rule()
 }
 

@@ -14,7 +14,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Bolt is a Store in one file, thinkd.db in the data directory. One process has it at a time.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Entry is one thing that happened, as the log keeps it. Its position in the log is the store's; Seq is the protocol's

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // samples has a full body of every kind.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Grants follow from the verdicts of the log, also from those that an older daemon kept, and end when they are revoked.

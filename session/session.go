@@ -8,8 +8,8 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // ID names a session, TurnID a turn, MessageID a message. All are ULIDs: 26 characters of Crockford's base 32, upper

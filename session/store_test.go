@@ -14,9 +14,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 func TestMain(m *testing.M) {

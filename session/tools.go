@@ -3,8 +3,8 @@ package session
 import (
 	"slices"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Steered says that a prompt that waited was taken into the turn that runs: it stands behind what was said there so far,

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // View is what a session's log amounts to. Apply is the only code that changes it. A View belongs to one goroutine.
@@ -186,7 +186,7 @@ func (v *View) apply(e Entry) error {
 		return v.toolEnded(t, b)
 	case Verdict:
 		if g, ok := b.granted(); ok {
-			v.Grants = tool.AddGrant(v.Grants, g)
+			v.Grants = g.AddTo(v.Grants)
 		}
 	case TurnStart:
 		if !t.Queued() {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -131,37 +130,4 @@ func (in Inspection) Show(arguments json.RawMessage) []Part {
 		return parts
 	}
 	return []Part{} // it has no arguments
-}
-
-// Server is the name of the MCP server that runs the tool, empty if none does. The Source of such a tool ends in it, behind
-// a colon.
-func (t Tool) Server() string {
-	if t.Host != MCP {
-		return ""
-	}
-	return t.Source[strings.LastIndexByte(t.Source, ':')+1:]
-}
-
-// Wish says in one sentence what a model asks for. It has no word of the server that the tool is of, except for names of
-// which the characters are known.
-func (t Tool) Wish(model string) string {
-	switch {
-	case t.Host == MCP:
-		name := t.Name
-		if server := t.Server(); server != "" {
-			name = strings.TrimPrefix(name, server+"__")
-		}
-		return fmt.Sprintf("%s wants to use %s of the server %q.", model, name, t.Server())
-	case t.Host == Client:
-		return fmt.Sprintf("%s wants to use %s, which a client runs.", model, t.Name)
-	case t.Effect == Run:
-		return model + " wants to run a command."
-	case t.Name == "edit_file":
-		return model + " wants to edit a file."
-	case t.Name == "write_file":
-		return model + " wants to write a file."
-	case t.Name == "read_file":
-		return model + " wants to read a file."
-	}
-	return fmt.Sprintf("%s wants to use %s.", model, t.Name)
 }

@@ -11,25 +11,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Scope says how far a grant goes.
-type Scope string
-
-const (
-	ToolScope   Scope = "tool"   // all calls of a tool
-	PrefixScope Scope = "prefix" // commands that begin with some words
-	FolderScope Scope = "folder" // edits below a folder
-)
-
-// Grant is a person's standing approval of later calls, until the session ends or it is revoked.
-type Grant struct {
-	ID     string   `json:"id"`
-	Text   string   `json:"text"` // what it covers, for people
-	Scope  Scope    `json:"scope"`
-	Tool   string   `json:"tool"`             // the tool's name; a grant is always of one tool
-	Prefix []string `json:"prefix,omitempty"` // words
-	Folder string   `json:"folder,omitempty"` // absolute
-}
-
 // ToolGrant is the id of the grant of a whole tool in every question that has one.
 const ToolGrant = "allow_session"
 
@@ -52,7 +33,7 @@ func Grants(t Tool, in Inspection) []Grant {
 }
 
 // Covers reports whether a grant approves a call of a tool.
-func (g Grant) Covers(t Tool, in Inspection) bool {
+func Covers(g Grant, t Tool, in Inspection) bool {
 	if g.Tool != t.Name {
 		return false
 	}
@@ -70,19 +51,6 @@ func (g Grant) Covers(t Tool, in Inspection) bool {
 		return err == nil && filepath.IsLocal(rel)
 	}
 	return false
-}
-
-// AddGrant is a list with one grant more, unless it has one of the same calls. The list stays as it is.
-func AddGrant(list []Grant, g Grant) []Grant {
-	if slices.ContainsFunc(list, g.Same) {
-		return list
-	}
-	return append(slices.Clip(list), g)
-}
-
-// Same reports whether two grants cover the same calls.
-func (g Grant) Same(other Grant) bool {
-	return g.Scope == other.Scope && g.Tool == other.Tool && g.Folder == other.Folder && slices.Equal(g.Prefix, other.Prefix)
 }
 
 // prefixOf is the words that a grant for a command begins with: the program and its first argument. Nil: there is none.

@@ -112,10 +112,10 @@ func TestGrants(t *testing.T) {
 		var got []string
 		for _, g := range Grants(tt.tool, tt.in) {
 			got = append(got, g.ID+" "+strings.Join(g.Prefix, " ")+g.Folder)
-			if !g.Covers(tt.tool, tt.in) {
+			if !Covers(g, tt.tool, tt.in) {
 				t.Errorf("%s: %s does not cover the call that it is offered with", tt.name, g.ID)
 			}
-			if other := (Tool{Host: MCP, Effect: tt.tool.Effect}); g.Covers(other, tt.in) {
+			if other := (Tool{Host: MCP, Effect: tt.tool.Effect}); Covers(g, other, tt.in) {
 				t.Errorf("%s: %s covers another tool", tt.name, g.ID)
 			}
 		}
@@ -134,29 +134,21 @@ func TestGrantCovers(t *testing.T) {
 		"git": false, "git push": false, "git --no-pager diff": false, "git difftool": false, "/usr/bin/git diff": false,
 		"git diff; rm -rf /": false, "git diff\nrm -rf /": false, "git diff | sh": false, "X=1 git diff": false, "git diff > ~/.bashrc": false, "": false,
 	} {
-		if got := prefix.Covers(run, Inspection{Command: command}); got != want {
+		if got := Covers(prefix, run, Inspection{Command: command}); got != want {
 			t.Errorf("prefix: %q is %v", command, got)
 		}
 	}
 	folder := Grant{Scope: FolderScope, Tool: "edit_file", Folder: "/home/u/shop"}
 	for dir, want := range map[string]bool{"/home/u/shop": true, "/home/u/shop/cart": true, "/home/u": false, "/home/u/shopping": false, "/home/u/shop/../keys": false, "": false} {
-		if got := folder.Covers(edit, Inspection{Folder: dir}); got != want {
+		if got := Covers(folder, edit, Inspection{Folder: dir}); got != want {
 			t.Errorf("folder: %q is %v", dir, got)
 		}
 	}
-	if edit.Effect = Run; folder.Covers(edit, Inspection{Folder: "/home/u/shop"}) {
+	if edit.Effect = Run; Covers(folder, edit, Inspection{Folder: "/home/u/shop"}) {
 		t.Error("a folder grant covers what is no edit")
 	}
-	if (Grant{Scope: PrefixScope, Tool: "run"}).Covers(run, Inspection{Command: "ls"}) || (Grant{Scope: "all", Tool: "run"}).Covers(run, Inspection{Command: "ls"}) {
+	if Covers(Grant{Scope: PrefixScope, Tool: "run"}, run, Inspection{Command: "ls"}) || Covers(Grant{Scope: "all", Tool: "run"}, run, Inspection{Command: "ls"}) {
 		t.Error("a grant without words, or of an unknown scope, covers a call")
-	}
-}
-
-func TestAddGrant(t *testing.T) {
-	list := AddGrant(nil, Grant{ID: "1", Scope: ToolScope, Tool: "a"})
-	both := AddGrant(list, Grant{ID: "2", Scope: ToolScope, Tool: "b"})
-	if again := AddGrant(both, Grant{ID: "3", Scope: ToolScope, Tool: "a"}); len(again) != 2 || len(list) != 1 || again[1].ID != "2" {
-		t.Errorf("%v, %v", list, again)
 	}
 }
 

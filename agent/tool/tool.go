@@ -9,63 +9,10 @@
 package tool
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
-	"fmt"
 
 	"github.com/thinkd/thinkd/provider"
 )
-
-// Kind says who runs a tool.
-type Kind string
-
-const (
-	Client  Kind = "client"  // whoever gave its definition, or another client of the session
-	MCP     Kind = "mcp"     // a server of the Model Context Protocol
-	Builtin Kind = "builtin" // the daemon
-)
-
-// Effect is what a tool does to the world, as far as its host says.
-type Effect string
-
-const (
-	Read  Effect = "read"  // looks, and changes nothing
-	Edit  Effect = "edit"  // changes files or other data
-	Run   Effect = "run"   // runs programs
-	Other Effect = "other" // anything, or not known
-)
-
-// UnmarshalText reads an effect as configs and clients write it.
-func (e *Effect) UnmarshalText(text []byte) error {
-	switch word := Effect(text); word {
-	case Read, Edit, Run, Other:
-		*e = word
-		return nil
-	}
-	return fmt.Errorf("%q is not one of read, edit, run, other", text)
-}
-
-// Tool is a tool as a session has it: frozen in its record when the session is made, since vendors bind signed thinking
-// to the definitions that it was thought with. Its Name is unique in a session, and one that every vendor takes
-// ([CheckName]).
-type Tool struct {
-	provider.Tool
-	Host   Kind   `json:"host"`
-	Source string `json:"source,omitempty"` // the Name of its Host; empty for a client's
-	Title  string `json:"title,omitempty"`  // for people; empty: its name will do
-	Effect Effect `json:"effect,omitempty"` // empty: other
-}
-
-// Label is what people are shown of it.
-func (t Tool) Label() string {
-	if t.Title != "" {
-		return t.Title
-	}
-	return t.Name
-}
 
 // Host runs tools. It is safe for concurrent use: the calls of one reply run side by side, and sessions share hosts.
 type Host interface {
@@ -91,24 +38,6 @@ type Host interface {
 type Hinter interface {
 	// TrustsHints reports whether the operator believes the server.
 	TrustsHints() bool
-}
-
-// Definition is a sum of all that a model is told of a tool, equal for equal definitions however their schemas are written.
-func (t Tool) Definition() string {
-	h := sha256.New()
-	schema := []byte(t.Schema)
-	var value any
-	d := json.NewDecoder(bytes.NewReader(schema))
-	d.UseNumber()
-	if d.Decode(&value) == nil {
-		if text, err := json.Marshal(value); err == nil {
-			schema = text
-		}
-	}
-	for _, part := range [][]byte{[]byte(t.Name), []byte(t.Description), schema} {
-		fmt.Fprintf(h, "%d %s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Failed is a result that tells a model what went wrong.

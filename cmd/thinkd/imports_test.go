@@ -19,11 +19,12 @@ var allowed = map[string][]string{
 	"provider/login":        {"provider", "provider/durable"},
 	"provider/schema":       {"provider"},
 	"provider/ollama":       {"provider", "provider/schema", "provider/sse", "provider/thinktag"},
-	"agent/tool":            {"provider"},
+	"agent/tool":            {"provider", "session/tool"},
 	"agent/tool/guard":      {"agent/tool"},
 	"agent/tool/builtin":    {"agent/tool", "agent/tool/guard", "provider"},
 	"agent/tool/mcp":        {"agent/tool", "provider"},
-	"session":               {"agent/tool", "provider"}, // a record has the tools that its session was made with
+	"session/tool":          {"provider"},
+	"session":               {"provider", "session/tool"},
 	"agent":                 {"agent/tool", "provider", "registry", "session"},
 	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
 

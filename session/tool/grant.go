@@ -1,0 +1,35 @@
+package tool
+
+import "slices"
+
+// Scope says how far a grant goes.
+type Scope string
+
+const (
+	ToolScope   Scope = "tool"   // all calls of a tool
+	PrefixScope Scope = "prefix" // commands that begin with some words
+	FolderScope Scope = "folder" // edits below a folder
+)
+
+// Grant is a person's standing approval of later calls, until the session ends or it is revoked.
+type Grant struct {
+	ID     string   `json:"id"`
+	Text   string   `json:"text"` // what it covers, for people
+	Scope  Scope    `json:"scope"`
+	Tool   string   `json:"tool"`             // the tool's name; a grant is always of one tool
+	Prefix []string `json:"prefix,omitempty"` // words
+	Folder string   `json:"folder,omitempty"` // absolute
+}
+
+// AddTo returns a list with g added, unless it has a grant of the same calls already. The given list does not change.
+func (g Grant) AddTo(list []Grant) []Grant {
+	if slices.ContainsFunc(list, g.Same) {
+		return list
+	}
+	return append(slices.Clip(list), g)
+}
+
+// Same reports whether two grants cover the same calls.
+func (g Grant) Same(other Grant) bool {
+	return g.Scope == other.Scope && g.Tool == other.Tool && g.Folder == other.Folder && slices.Equal(g.Prefix, other.Prefix)
+}

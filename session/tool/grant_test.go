@@ -1,0 +1,11 @@
+package tool
+
+import "testing"
+
+func TestAddTo(t *testing.T) {
+	list := Grant{ID: "1", Scope: ToolScope, Tool: "a"}.AddTo(nil)
+	both := Grant{ID: "2", Scope: ToolScope, Tool: "b"}.AddTo(list)
+	if again := (Grant{ID: "3", Scope: ToolScope, Tool: "a"}).AddTo(both); len(again) != 2 || len(list) != 1 || again[1].ID != "2" {
+		t.Errorf("%v, %v", list, again)
+	}
+}

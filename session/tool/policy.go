@@ -1,0 +1,59 @@
+package tool
+
+import "fmt"
+
+// Rule says what becomes of a call.
+type Rule string
+
+const (
+	Allow Rule = "allow" // it runs
+	Ask   Rule = "ask"   // a person is asked, and silence is a no
+	Deny  Rule = "deny"  // it never runs, and the model is told so
+)
+
+// UnmarshalText reads a rule as configs and clients write it.
+func (r *Rule) UnmarshalText(text []byte) error {
+	switch word := Rule(text); word {
+	case Allow, Ask, Deny:
+		*r = word
+		return nil
+	}
+	return fmt.Errorf("%q is not one of allow, ask, deny", text)
+}
+
+// Policy is a set of rules. The zero Policy says nothing.
+type Policy struct {
+	Names   map[string]Rule `json:"names,omitempty"`   // by a tool's name
+	Effects map[Effect]Rule `json:"effects,omitempty"` // for tools without a rule of their own
+}
+
+// Rule is the policy's rule on a tool, empty if it has none. A tool's own rule comes before that of its effect.
+func (p Policy) Rule(t Tool) Rule {
+	if r := p.Names[t.Name]; r != "" {
+		return r
+	}
+	effect := t.Effect
+	if effect == "" {
+		effect = Other
+	}
+	return p.Effects[effect]
+}
+
+// Mode is a person's standing word on the calls of a session, which a client of the session gives as it answers questions.
+type Mode string
+
+const (
+	ModeAsk  Mode = "ask"  // as the rules say; the zero Mode is the same
+	ModeEdit Mode = "edit" // what changes data runs where the rules would ask
+	ModeRead Mode = "read" // what does not only read is refused
+)
+
+// UnmarshalText reads a mode as clients write it.
+func (m *Mode) UnmarshalText(text []byte) error {
+	switch word := Mode(text); word {
+	case ModeAsk, ModeEdit, ModeRead:
+		*m = word
+		return nil
+	}
+	return fmt.Errorf("%q is not one of ask, edit, read", text)
+}
