@@ -27,7 +27,7 @@ is the page's address, with the token in its fragment. The token is kept in the 
 "token" in the data directory.
 
 An address that others can reach needs tls_cert and tls_key under [serve] in the
-config, or behind_proxy = true. README.md shows how to come in through ssh instead.`,
+config, or behind_proxy = true. docs/serving.md shows how to connect through ssh instead.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if rotate {
