@@ -86,10 +86,10 @@ func ToolName(name string) string {
 }
 
 // Told is what a model is told of a result by an API that has no member for failure: the text says it. Of nothing a
-// failure says so, and what merely returned nothing says nothing.
+// failure says so, and what merely returned nothing, or spaces, says nothing.
 func Told(r ToolResult) Blocks {
 	if !r.Failed {
-		return r.Blocks
+		return WithoutBlanks(r.Blocks)
 	}
 	said := slices.Clone(WithoutBlanks(r.Blocks))
 	first := slices.IndexFunc(said, func(b Block) bool { return KindOf(b) == KindText })

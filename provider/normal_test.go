@@ -40,7 +40,8 @@ func TestTold(t *testing.T) {
 		in   ToolResult
 		want Blocks
 	}{
-		{"what worked", ToolResult{Blocks: Blocks{Text{Text: " "}}}, Blocks{Text{Text: " "}}},
+		{"what worked", ToolResult{Blocks: Blocks{Text{Text: "a"}, picture}}, Blocks{Text{Text: "a"}, picture}},
+		{"what worked, of spaces", ToolResult{Blocks: Blocks{Text{Text: " "}, picture}}, Blocks{picture}},
 		{"a failure", ToolResult{Failed: true, Blocks: Blocks{Text{Text: "no"}, Text{Text: "way"}}}, Blocks{Text{Text: "error: no"}, Text{Text: "way"}}},
 		{"without a word", ToolResult{Failed: true}, Blocks{Text{Text: "error: (no output)"}}},
 		{"of spaces", ToolResult{Failed: true, Blocks: Blocks{Text{Text: "\n"}}}, Blocks{Text{Text: "error: (no output)"}}},

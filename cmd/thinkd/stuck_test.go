@@ -44,8 +44,14 @@ func (h refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 // prompt is a prompt with its end.
 func (c *clockwork) prompt(text string) (end agent.Ended) {
 	c.t.Helper()
+	return c.say(provider.Blocks{provider.Text{Text: text}})
+}
+
+// say is prompt for any content.
+func (c *clockwork) say(content provider.Blocks) (end agent.Ended) {
+	c.t.Helper()
 	err := c.group.Do(c.t.Context(), c.session, func(a *agent.Agent) error {
-		r, err := a.Prompt(c.t.Context(), agent.Prompt{Content: provider.Blocks{provider.Text{Text: text}}})
+		r, err := a.Prompt(c.t.Context(), agent.Prompt{Content: content})
 		if err == nil {
 			end, err = a.Wait(c.t.Context(), r.Turn)
 		}
