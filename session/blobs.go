@@ -295,7 +295,7 @@ func references(ctx context.Context, store Store) (map[string]bool, error) {
 			return nil
 		}
 		read[id] = true
-		return replay(ctx, store, id, wholeLog, func(e Entry) error {
+		return Replay(ctx, store, id, WholeLog, func(e Entry) error {
 			switch b := e.Body.(type) {
 			case Prompt:
 				refer(b.Content, used)

@@ -167,11 +167,7 @@ type fixed struct {
 	Shared []Span      `json:"shared,omitempty"`
 }
 
-// split parts a record.
-func (s Session) split() (fixed, Session) {
-	f := fixed{s.System, s.Tools, s.Rules, s.Shared}
-	return f, fixed{}.join(s)
-}
+func fixedOf(s Session) fixed { return fixed{s.System, s.Tools, s.Rules, s.Shared} }
 
 func (f fixed) join(s Session) Session {
 	s.System, s.Tools, s.Rules, s.Shared = f.System, f.Tools, f.Rules, f.Shared
@@ -218,8 +214,7 @@ func openRecord(key, value []byte) (last uint64, data []byte, err error) {
 }
 
 func (r record) encode() ([]byte, error) {
-	_, changing := r.split()
-	data, err := json.Marshal(changing)
+	data, err := json.Marshal(r.Changing())
 	if err != nil {
 		return nil, err
 	}

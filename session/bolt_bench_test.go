@@ -19,7 +19,7 @@ import (
 // the floor: the same bytes written to a plain file and synced.
 func BenchmarkAppend(b *testing.B) {
 	e := Entry{Turn: turnA, Body: Prompt{Message: msgA, Content: provider.Blocks{provider.Text{Text: strings.Repeat("x", 900)}}}}
-	values, err := encodeEntries([]Entry{e})
+	values, err := EncodeEntries([]Entry{e})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func BenchmarkEncode(b *testing.B) {
 		b.SetBytes(int64(len(text)))
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := encodeEntries([]Entry{e}); err != nil {
+			if _, err := EncodeEntries([]Entry{e}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -311,7 +311,7 @@ func (b *Bolt) checkSession(ctx context.Context, id ID) (entries int, err error)
 	if err != nil {
 		return 0, err
 	}
-	view, err := fold(ctx, b, record, func(*View, Entry) { entries++ })
+	view, err := Fold(ctx, b, record, func(*View, Entry) { entries++ })
 	if err != nil {
 		return entries, err
 	}

@@ -94,7 +94,7 @@ func makeStore(path string) error {
 		meta := tx.Bucket(metaBucket)
 		return errors.Join(
 			meta.Put(formatKey, []byte(strconv.Itoa(formatVersion))),
-			meta.Put(storeKey, []byte(mint())))
+			meta.Put(storeKey, []byte(NewStoreID())))
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		return err

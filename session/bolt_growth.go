@@ -190,7 +190,7 @@ func deleteGrowth(tx *bolt.Tx, id ID, entries []Entry) error {
 	left := 0
 	err := pieces.ForEach(func(key, sealed []byte) error {
 		ref, _, _, err := readPiece(id, key, sealed)
-		if slices.ContainsFunc(entries, func(e Entry) bool { return ends(e, ref) }) {
+		if slices.ContainsFunc(entries, func(e Entry) bool { return e.Ends(ref) }) {
 			ended = append(ended, bytes.Clone(key))
 		} else {
 			left++
@@ -207,19 +207,4 @@ func deleteGrowth(tx *bolt.Tx, id ID, entries []Entry) error {
 		err = errors.Join(err, pieces.Delete(key))
 	}
 	return err
-}
-
-// ends reports whether an entry is the end of an open block.
-func ends(e Entry, ref BlockRef) bool {
-	switch body := e.Body.(type) {
-	case Sealed:
-		return body.Message == ref.Message && body.Number == ref.Number
-	case Retry:
-		return body.Message == ref.Message && slices.Contains(body.Discarded, ref.Number)
-	case MessageEnd:
-		return body.Message == ref.Message
-	case TurnEnd:
-		return e.Turn == ref.Turn
-	}
-	return false
 }

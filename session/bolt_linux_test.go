@@ -114,7 +114,7 @@ func TestToldBeforeMending(t *testing.T) {
 	failWrites(t, b)
 	add(t, b, id, said(turnA, "x"))
 	failWrites(t, b)
-	values, err := encodeEntries([]Entry{started(turnA)})
+	values, err := EncodeEntries([]Entry{started(turnA)})
 	if err != nil {
 		t.Fatal(err)
 	}

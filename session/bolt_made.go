@@ -31,7 +31,7 @@ type onceChange struct {
 // CreateOnce is Create for a stamped request. That a request was not the first is as durable as the first is: it is in
 // the same commit, or in a later one.
 func (b *Bolt) CreateOnce(ctx context.Context, s Session, m Made) (first Made, err error) {
-	s, err = fresh(s)
+	s, err = s.Fresh()
 	if err != nil {
 		return Made{}, err
 	}

@@ -159,12 +159,12 @@ func (b *Bolt) known(id ID) error {
 func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, err error) {
 	err = b.view(func(tx *bolt.Tx) error {
 		sessions := tx.Bucket(sessionBucket)
-		page, next, err = q.list(boltOrder{tx.Bucket(indexBucket)}, func(n uint64, id ID) (Session, bool, error) {
+		page, next, err = q.Page(boltOrder{tx.Bucket(indexBucket)}, func(n uint64, id ID) (Session, bool, error) {
 			if err := context.Cause(ctx); err != nil {
 				return Session{}, false, err
 			}
 			value := sessions.Get([]byte(id))
-			if q.filters() && !q.matchesJSON(id, value) {
+			if q.Filters() && !matchesJSON(q, id, value) {
 				return Session{}, false, nil
 			}
 			r, err := readRecord(id, value, true)
@@ -181,7 +181,7 @@ func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, 
 // boltOrder is the index in a transaction.
 type boltOrder struct{ *bolt.Bucket }
 
-func (o boltOrder) below(n uint64) iter.Seq2[uint64, ID] {
+func (o boltOrder) Below(n uint64) iter.Seq2[uint64, ID] {
 	return func(yield func(uint64, ID) bool) {
 		c := o.Cursor()
 		key, _ := c.Seek(position(n))
@@ -198,7 +198,7 @@ func (o boltOrder) below(n uint64) iter.Seq2[uint64, ID] {
 	}
 }
 
-func (o boltOrder) above(n uint64) iter.Seq2[uint64, ID] {
+func (o boltOrder) Above(n uint64) iter.Seq2[uint64, ID] {
 	return func(yield func(uint64, ID) bool) {
 		c := o.Cursor()
 		for key, _ := c.Seek(position(n + 1)); key != nil; key, _ = c.Next() {
@@ -210,13 +210,13 @@ func (o boltOrder) above(n uint64) iter.Seq2[uint64, ID] {
 }
 
 // matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
-func (q Query) matchesJSON(id ID, value []byte) bool {
+func matchesJSON(q Query, id ID, value []byte) bool {
 	_, data, err := openRecord([]byte(id), value)
 	if err != nil || len(data) < 8 {
 		return false
 	}
 	data = data[8:] // behind the number of its last change
-	return q.matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
+	return q.Matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
 }
 
 // Open lists the sessions with a turn that has started and not ended.

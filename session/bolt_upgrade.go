@@ -55,7 +55,7 @@ func keepFormat(path string, format int) (kept string, err error) {
 		return "", err
 	}
 	name := path + ".format-" + strconv.Itoa(format)
-	for kept = name; ; kept = name + "-" + mint() {
+	for kept = name; ; kept = name + "-" + NewStoreID() {
 		other, err := os.Lstat(kept)
 		if errors.Is(err, os.ErrNotExist) {
 			break
@@ -199,7 +199,7 @@ func (w *rewriter) records(tx *bolt.Tx) error {
 		}
 		w.sessions++
 		r, err := readRecord(id, value, false)
-		f, _ := r.split()
+		f := fixedOf(r.Session)
 		r.change = uint64(w.sessions)
 		if err == nil {
 			value, err = r.encode()

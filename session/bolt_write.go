@@ -156,7 +156,7 @@ type createChange struct {
 }
 
 func newCreateChange(s Session) (createChange, error) {
-	f, changing := s.split()
+	f, changing := fixedOf(s), s.Changing()
 	value, err := f.encode(s.ID)
 	if err == nil {
 		_, err = json.Marshal(changing) // what cannot be written is refused before the writer has it
@@ -166,7 +166,7 @@ func newCreateChange(s Session) (createChange, error) {
 
 // Create keeps a new session. It is idle and has used nothing, whatever s says.
 func (b *Bolt) Create(ctx context.Context, s Session) error {
-	s, err := fresh(s)
+	s, err := s.Fresh()
 	if err != nil {
 		return err
 	}
@@ -188,14 +188,6 @@ func (b *Bolt) vouch(id ID) {
 	if b.vetted != nil {
 		b.vetted[id] = true
 	}
-}
-
-// fresh is the record of a session with an empty log.
-func fresh(s Session) (Session, error) {
-	if s.ID == "" {
-		return s, fmt.Errorf("session without an id")
-	}
-	return NewView(s).Session, nil
 }
 
 func (c *createChange) session() ID            { return c.ID }
@@ -303,7 +295,7 @@ type appendChange struct {
 // Append adds entries to the log.
 func (b *Bolt) Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error) {
 	c := &appendChange{id: id, entries: entries}
-	if c.values, err = encodeEntries(entries); err == nil {
+	if c.values, err = EncodeEntries(entries); err == nil {
 		err = b.vet(id)
 	}
 	if err == nil {
@@ -315,17 +307,6 @@ func (b *Bolt) Append(ctx context.Context, id ID, entries ...Entry) (last uint64
 	return c.last, nil
 }
 
-func encodeEntries(entries []Entry) ([][]byte, error) {
-	values := make([][]byte, len(entries))
-	for i, e := range entries {
-		var err error
-		if values[i], err = e.encode(); err != nil {
-			return nil, err
-		}
-	}
-	return values, nil
-}
-
 func (c *appendChange) session() ID { return c.id }
 
 func (c *appendChange) ends(id ID, ref BlockRef) bool {
@@ -333,7 +314,7 @@ func (c *appendChange) ends(id ID, ref BlockRef) bool {
 		return false
 	}
 	for _, e := range c.entries {
-		if ends(e, ref) {
+		if e.Ends(ref) {
 			return true
 		}
 	}
@@ -363,7 +344,7 @@ func (c *appendChange) apply(tx *bolt.Tx) error {
 		if err := log.Put(position(r.last), seal(entryKey(c.id, r.last), c.values[i])); err != nil {
 			return err
 		}
-		running = r.project(e, running)
+		running = r.Project(e, running)
 	}
 	c.last = r.last
 	if len(c.entries) > 0 {

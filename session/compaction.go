@@ -7,28 +7,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Compaction says that models are sent a summary in place of all that stands before and in a message. The originals stay
-// in the log for people. Some vendors bind thinking to everything before it, so no thinking that was said before the
-// compaction goes to a model again.
-//
-// One without Upto came to nothing: only what it used counts. Its usage is part of its turn's if InTurn is set, as in all
-// compactions of a turn since that member exists, and is otherwise the session's alone.
-type Compaction struct {
-	Upto    MessageID      `json:"upto,omitempty"`
-	Summary string         `json:"summary,omitempty"`
-	Model   ModelRef       `json:"model"` // that wrote it
-	Usage   provider.Usage `json:"usage"`
-	InTurn  bool           `json:"in_turn,omitempty"` // the usage in the turn's end has this usage
-}
-
-func (Compaction) kind() string { return "compaction" }
-
-// compacted is a Compaction that is in force, or was before a newer one.
-type compacted struct {
-	Compaction
-	place place
-}
-
 func (v *View) compact(c Compaction) error {
 	if c.Upto == "" {
 		return nil
@@ -79,4 +57,55 @@ func (v *View) find(id MessageID) (turn, message int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// Where a summary stands for turns, models are not sent them again: a view lets go of what they hold, so that a conversation of
+// any length takes a few hundred bytes for each of its old turns. Their ids, their order and what later requests depend on
+// stay; the rest is read from the log again when people want to see it.
+
+// release lets go of the turns before the newest that a summary stands for. That one stays, since what comes next is held
+// against it.
+func (v *View) release() {
+	first, _ := v.Rest()
+	if first == 0 {
+		return
+	}
+	for i := first - 1; i >= 0; i-- {
+		t := v.Turns[i]
+		if t.Released {
+			return // and so are all before it, but for some that will never be
+		}
+		if t.Start == nil || t.End == nil || t.cut {
+			continue
+		}
+		t.Released = true
+		t.Prompt.Content, t.Prompt.Override, t.Usage = nil, Override{}, provider.Usage{}
+		t.Start, t.End = v.slimStart(t), v.slimEnd(t)
+		for _, id := range t.Took {
+			v.turns[id].End, v.turns[id].Prompt.Content = t.End, nil
+		}
+		for j, m := range t.Messages {
+			t.Messages[j] = &Message{ID: m.ID, Turn: m.Turn, Role: m.Role, place: m.place}
+		}
+		t.Messages = slices.Clip(t.Messages)
+	}
+}
+
+// slimStart is what later requests depend on of a start; turns that are alike share it.
+func (v *View) slimStart(t *Turn) *TurnStart {
+	slim := TurnStart{Model: t.Start.Model}
+	slim.Reasoning.Effective = t.Start.Reasoning.Effective
+	if s := v.slimmed.start; s != nil && s.Model == slim.Model && s.Reasoning.Effective == slim.Reasoning.Effective {
+		return s
+	}
+	v.slimmed.start = &slim
+	return &slim
+}
+
+func (v *View) slimEnd(t *Turn) *TurnEnd {
+	if e := v.slimmed.end; e != nil && e.StopReason == t.End.StopReason {
+		return e
+	}
+	v.slimmed.end = &TurnEnd{StopReason: t.End.StopReason}
+	return v.slimmed.end
 }

@@ -1,45 +1,14 @@
 package session
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 )
 
-// Span is a part of another session's log, from its beginning, that a fork goes on from. A fork copies no entries: the
-// log is only ever appended to, so what was said before the fork is the same for both for ever. A session that is deleted
-// keeps its log in the store for as long as a fork shares it, and is there for nobody else.
-type Span struct {
-	Session ID        `json:"session_id"`
-	Upto    uint64    `json:"upto"`       // position of the last entry that is read
-	Message MessageID `json:"message_id"` // the last message that is shared: what stands behind it is left out
-}
-
 // ErrUnfinished refuses a fork at a message that is not whole yet, waits for its turn, or was taken out of the queue
 // behind a turn that has not ended: the fork would have that turn, too.
 var ErrUnfinished = errors.New("the message is not finished yet")
-
-// place is where in the logs of a session something was said last.
-type place struct {
-	span int    // index of the log in Session.Shared; behind the last: its own
-	at   uint64 // position
-}
-
-func (p place) compare(q place) int {
-	return cmp.Or(cmp.Compare(p.span, q.span), cmp.Compare(p.at, q.at))
-}
-
-func later(p, q place) place {
-	if p.compare(q) < 0 {
-		return q
-	}
-	return p
-}
-
-// now is the place of the entry that is being applied.
-func (v *View) now() place { return place{v.span, v.at + 1} }
 
 // Fork is the record of a session that shares all up to and including a message, with the settings as they are now and
 // nothing used; the caller gives it its id. Without a message it shares the turns that have ended. ok is false if there is no
@@ -94,17 +63,6 @@ func (v *View) lastEnded() MessageID {
 	return ""
 }
 
-// whole reports whether nothing more comes for a message of a running turn.
-func (t *Turn) whole(m *Message) bool {
-	switch {
-	case m.Answers != "":
-		return len(m.Parts) == t.Message(m.Answers).calls
-	case m.Role == "assistant":
-		return m.End != nil
-	}
-	return true
-}
-
 // share takes in an entry of a log that the session's own goes on from. It changes what was said and nothing of the record.
 func (v *View) share(e Entry) error {
 	if e.Body == nil {
@@ -152,33 +110,3 @@ func (v *View) cut(s Span) error {
 
 // stopCancelled is the protocol's stop_reason.
 const stopCancelled = "cancelled"
-
-// fold reads all that was said in a session, shared or its own; f has its own entries once they are applied, and may be
-// nil. What cannot be folded is ErrDamaged.
-func fold(ctx context.Context, store Store, record Session, f func(*View, Entry)) (*View, error) {
-	v := NewView(record)
-	for _, s := range record.Shared {
-		if err := replay(ctx, store, s.Session, s.Upto, v.share); err != nil {
-			return nil, fmt.Errorf("session %s: %w", record.ID, err)
-		}
-		if v.at != s.Upto {
-			return nil, fmt.Errorf("session %s: %w: the shared log of session %s ends at %d of %d", record.ID, ErrDamaged, s.Session, v.at, s.Upto)
-		}
-		if err := v.cut(s); err != nil {
-			return nil, fmt.Errorf("session %s: %w: %w", record.ID, ErrDamaged, err)
-		}
-	}
-	err := replay(ctx, store, record.ID, wholeLog, func(e Entry) error {
-		if err := v.Apply(e); err != nil {
-			return err
-		}
-		if f != nil {
-			f(v, e)
-		}
-		return nil
-	})
-	return v, err
-}
-
-// wholeLog is a position behind any log's end.
-const wholeLog = ^uint64(0)

@@ -68,7 +68,7 @@ func (m *Mem) Create(ctx context.Context, s Session) error {
 }
 
 func (m *Mem) createLocked(s Session) error {
-	s, err := fresh(s)
+	s, err := s.Fresh()
 	if err != nil {
 		return err
 	}
@@ -161,17 +161,17 @@ func (m *Mem) List(ctx context.Context, q Query) (page []Session, next string, e
 	for id, kept := range m.sessions {
 		sessions[kept.change] = id
 	}
-	return q.list(sessions, func(_ uint64, id ID) (s Session, ok bool, err error) {
+	return q.Page(sessions, func(_ uint64, id ID) (s Session, ok bool, err error) {
 		err = json.Unmarshal(m.sessions[id].record, &s)
-		_, s = s.split()
-		return s, q.matches(s.Title, s.CWD), err
+		s = s.Changing()
+		return s, q.Matches(s.Title, s.CWD), err
 	})
 }
 
 // memOrder has sessions by the numbers of their last changes.
 type memOrder map[uint64]ID
 
-func (o memOrder) below(n uint64) iter.Seq2[uint64, ID] {
+func (o memOrder) Below(n uint64) iter.Seq2[uint64, ID] {
 	return func(yield func(uint64, ID) bool) {
 		for _, change := range slices.Backward(slices.Sorted(maps.Keys(o))) {
 			if change < n && !yield(change, o[change]) {
@@ -181,7 +181,7 @@ func (o memOrder) below(n uint64) iter.Seq2[uint64, ID] {
 	}
 }
 
-func (o memOrder) above(n uint64) iter.Seq2[uint64, ID] {
+func (o memOrder) Above(n uint64) iter.Seq2[uint64, ID] {
 	return func(yield func(uint64, ID) bool) {
 		for _, change := range slices.Sorted(maps.Keys(o)) {
 			if change > n && !yield(change, o[change]) {
@@ -256,7 +256,7 @@ func (m *Mem) sharedLocked(id ID) bool {
 
 // Append adds entries to the log.
 func (m *Mem) Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error) {
-	values, err := encodeEntries(entries)
+	values, err := EncodeEntries(entries)
 	if err != nil {
 		return 0, fmt.Errorf("session %s: %w", id, err)
 	}
@@ -267,7 +267,7 @@ func (m *Mem) Append(ctx context.Context, id ID, entries ...Entry) (last uint64,
 		}
 		running := kept.running
 		for _, e := range entries {
-			running = s.project(e, running)
+			running = s.Project(e, running)
 		}
 		record, err := json.Marshal(s)
 		if err != nil {
@@ -280,7 +280,7 @@ func (m *Mem) Append(ctx context.Context, id ID, entries ...Entry) (last uint64,
 		}
 		kept.log = append(kept.log, values...)
 		kept.growth = slices.DeleteFunc(kept.growth, func(g Growth) bool {
-			return slices.ContainsFunc(entries, func(e Entry) bool { return ends(e, g.BlockRef) })
+			return slices.ContainsFunc(entries, func(e Entry) bool { return e.Ends(g.BlockRef) })
 		})
 		last = uint64(len(kept.log))
 		return nil

@@ -7,16 +7,19 @@ import (
 	"strings"
 )
 
-func (q Query) limit() int {
+// PageSize is how many sessions a page has at most.
+func (q Query) PageSize() int {
 	if q.Limit <= 0 {
 		return 100
 	}
 	return min(q.Limit, 1000)
 }
 
-func (q Query) filters() bool { return q.CWD != "" || q.Text != "" }
+// Filters reports whether q selects some sessions only.
+func (q Query) Filters() bool { return q.CWD != "" || q.Text != "" }
 
-func (q Query) matches(title, cwd string) bool {
+// Matches reports whether q selects a session with this title and directory.
+func (q Query) Matches(title, cwd string) bool {
 	return (q.CWD == "" || cwd == q.CWD) &&
 		(q.Text == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Text)))
 }
@@ -51,16 +54,18 @@ func readCursor(word string) (cursor, error) {
 	return cursor{data[0] == 1, binary.BigEndian.Uint64(data[1:]), binary.BigEndian.Uint64(data[9:])}, nil
 }
 
-// order is all sessions of a store at one moment, by the numbers of their last changes.
-type order interface {
-	below(n uint64) iter.Seq2[uint64, ID] // numbers less than n, the highest first
-	above(n uint64) iter.Seq2[uint64, ID] // numbers greater than n, the lowest first
+// Order is all sessions of a store at one moment, by the numbers of their last changes. A [Store] has one for [Query.Page].
+type Order interface {
+	Below(n uint64) iter.Seq2[uint64, ID] // numbers less than n, the highest first
+	Above(n uint64) iter.Seq2[uint64, ID] // numbers greater than n, the lowest first
 }
 
-// list is a page. read gives the record of a session, and whether it is one that q selects.
-func (q Query) list(o order, read func(n uint64, id ID) (Session, bool, error)) (page []Session, next string, err error) {
+// Page answers [Store].List for a store that numbers changes: a page, and the cursor of the next. It needs all of one moment,
+// so o and read look at one transaction, or run under one lock. read gives the record of a session, and reports whether q
+// selects it; its error ends the page. A broken cursor is ErrCursor.
+func (q Query) Page(o Order, read func(n uint64, id ID) (Session, bool, error)) (page []Session, next string, err error) {
 	c := cursor{at: ^uint64(0)}
-	for n := range o.below(c.at) {
+	for n := range o.Below(c.at) {
 		c.top = n
 		break
 	}
@@ -79,7 +84,7 @@ func (q Query) list(o order, read func(n uint64, id ID) (Session, bool, error)) 
 			if !ok {
 				continue
 			}
-			if len(page) == q.limit() {
+			if len(page) == q.PageSize() {
 				next = c.String()
 				return false, nil
 			}
@@ -88,11 +93,11 @@ func (q Query) list(o order, read func(n uint64, id ID) (Session, bool, error)) 
 		return true, nil
 	}
 	if !c.up {
-		if more, err := take(o.below(c.at)); !more {
+		if more, err := take(o.Below(c.at)); !more {
 			return page, next, err
 		}
 		c = cursor{up: true, at: c.top}
 	}
-	_, err = take(o.above(c.at))
+	_, err = take(o.Above(c.at))
 	return page, next, err
 }

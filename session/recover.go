@@ -20,42 +20,6 @@ const MaxUnstored = baseStep / 4
 // 2^24 that is more than MaxUnstored above it.
 func NextBase(last uint64) uint64 { return ((last+2*MaxUnstored)/baseStep + 1) * baseStep }
 
-// pageSize is how many entries replay reads at a time.
-const pageSize = 500
-
-// Load reads a session's log and folds it. A log that cannot be folded is ErrDamaged.
-func Load(ctx context.Context, store Store, id ID) (*View, error) {
-	record, err := store.Get(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	view, err := fold(ctx, store, record, nil)
-	if err != nil {
-		return nil, err
-	}
-	return view, nil
-}
-
-// replay calls f with each entry of a log up to a position.
-func replay(ctx context.Context, store Store, id ID, upto uint64, f func(Entry) error) error {
-	for at := uint64(0); at < upto; {
-		entries, err := store.Entries(ctx, id, at, int(min(pageSize, upto-at)))
-		if err != nil {
-			return err
-		}
-		if len(entries) == 0 {
-			return nil
-		}
-		for _, e := range entries {
-			at++
-			if err := f(e); err != nil {
-				return fmt.Errorf("session %s: %w: position %d: %w", id, ErrDamaged, at, err)
-			}
-		}
-	}
-	return nil
-}
-
 // Recover closes what a crash left open in a session: it appends what LeftOpen makes, and does nothing where no turn
 // runs. now is the time that the new entries bear.
 //
@@ -83,7 +47,7 @@ func LeftOpen(ctx context.Context, store Store, id ID, now time.Time) ([]Entry, 
 		return nil, err
 	}
 	var began, seen int64 // Unix milliseconds: when the running turn started, and its last entry
-	view, err := fold(ctx, store, record, func(view *View, e Entry) {
+	view, err := Fold(ctx, store, record, func(view *View, e Entry) {
 		if _, start := e.Body.(TurnStart); start {
 			began, seen = e.Time, e.Time
 		}

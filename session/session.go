@@ -28,6 +28,9 @@ func NewMessageID() MessageID { return MessageID(mint()) }
 // NewConfirmID mints the name of a question, a ULID as the others are. Nobody can guess one.
 func NewConfirmID() string { return mint() }
 
+// NewStoreID mints the name of a store, a ULID as well.
+func NewStoreID() string { return mint() }
+
 func mint() string {
 	return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()
 }
@@ -104,4 +107,21 @@ type Session struct {
 	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, as System is and for the same reason
 	Rules    tool.Policy                `json:"tool_policy,omitzero"` // stricter than the operator's, or as strict
 	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what was said before its own log, in order
+}
+
+// Span is a part of another session's log, from its beginning, that a fork goes on from. A fork copies no entries: the
+// log is only ever appended to, so what was said before the fork is the same for both for ever. A session that is deleted
+// keeps its log in the store for as long as a fork shares it, and is there for nobody else.
+type Span struct {
+	Session ID        `json:"session_id"`
+	Upto    uint64    `json:"upto"`       // position of the last entry that is read
+	Message MessageID `json:"message_id"` // the last message that is shared: what stands behind it is left out
+}
+
+// MetadataSize is in bytes, of names and values.
+func MetadataSize(m map[string]json.RawMessage) (size int) {
+	for name, value := range m {
+		size += len(name) + len(value)
+	}
+	return size
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -99,3 +100,18 @@ var (
 	// ErrReplaced says that the file at the store's path is not the one that was opened.
 	ErrReplaced = errors.New("store was removed or replaced while in use")
 )
+
+// Ends reports whether an entry is the end of an open block: a [Store] forgets its growth in the same commit.
+func (e Entry) Ends(ref BlockRef) bool {
+	switch body := e.Body.(type) {
+	case Sealed:
+		return body.Message == ref.Message && body.Number == ref.Number
+	case Retry:
+		return body.Message == ref.Message && slices.Contains(body.Discarded, ref.Number)
+	case MessageEnd:
+		return body.Message == ref.Message
+	case TurnEnd:
+		return e.Turn == ref.Turn
+	}
+	return false
+}

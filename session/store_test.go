@@ -224,7 +224,7 @@ func testList(t *testing.T, s Store) {
 			if next == "" {
 				return ids
 			}
-			if len(page) != q.limit() {
+			if len(page) != q.PageSize() {
 				t.Fatalf("a page of %d that is not the last", len(page))
 			}
 			q.Cursor = next

@@ -1,0 +1,186 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// Apply takes in one entry. An entry that does not fit what came before is an error and changes nothing.
+func (v *View) Apply(e Entry) error {
+	if e.Body == nil {
+		return fmt.Errorf("entry of turn %q has no body", e.Turn)
+	}
+	if err := v.apply(e); err != nil {
+		return fmt.Errorf("entry %s of turn %q: %w", e.Body.kind(), e.Turn, err)
+	}
+	v.at++
+	v.LastSeq = max(v.LastSeq, e.Seq)
+	v.running = v.Session.Project(e, v.running)
+	return nil
+}
+
+func (v *View) apply(e Entry) error {
+	switch b := e.Body.(type) {
+	case Prompt:
+		return v.prompted(e.Turn, b)
+	case Setting:
+		if len(b.Revoke) > 0 { // Session.Apply has the rest
+			v.Grants = Without(v.Grants, b.Revoke)
+		}
+		return nil
+	case Repair:
+		v.Repairs = append(v.Repairs, b)
+		return nil
+	case LeftOut:
+		v.LeftOut = append(v.LeftOut, b)
+		return nil
+	case Compaction:
+		if t := v.turns[e.Turn]; b.InTurn && t != nil {
+			t.Usage = t.Usage.Add(b.Usage)
+		}
+		return v.compact(b)
+	}
+	t := v.turns[e.Turn]
+	if t == nil {
+		return fmt.Errorf("no such turn")
+	}
+	switch b := e.Body.(type) {
+	case Steered:
+		return v.steered(t, b)
+	case ToolStart:
+		return v.toolStarted(t, b)
+	case ToolEnd:
+		return v.toolEnded(t, b)
+	case Verdict:
+		if g, ok := b.granted(); ok {
+			v.Grants = g.AddTo(v.Grants)
+		}
+	case TurnStart:
+		if !t.Queued() {
+			return fmt.Errorf("the turn has started or ended already")
+		}
+		v.advance(t)
+		t.Start, t.began, t.Messages[0].place = &b, v.now(), v.now()
+	case Sealed:
+		m := t.open(b.Message)
+		if m.has(b.Number) {
+			return fmt.Errorf("block %d is sealed already", b.Number)
+		}
+		m.add(Part{b.Number, b.Block})
+		m.place = v.now()
+	case Retry:
+		t.Usage = t.Usage.Add(b.Usage)
+		m := t.open(b.Message)
+		m.place = v.now()
+		m.remove(b.Discarded)
+	case MessageEnd:
+		t.Usage = t.Usage.Add(b.Usage)
+		m := t.open(b.Message)
+		m.End, m.place = &b, v.now()
+	case TurnEnd:
+		if t.End != nil {
+			return fmt.Errorf("the turn has ended already")
+		}
+		t.End, t.ended = &b, v.now()
+		for _, id := range t.Took {
+			v.turns[id].End = &b
+		}
+	default:
+		return fmt.Errorf("body %T has no case", e.Body)
+	}
+	return nil
+}
+
+func (v *View) prompted(id TurnID, p Prompt) error {
+	if v.turns[id] != nil {
+		return fmt.Errorf("the turn has a prompt already")
+	}
+	said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
+	for i, b := range p.Content {
+		said.add(Part{i, b})
+	}
+	t := &Turn{ID: id, Prompt: p, Messages: []*Message{said}, said: v.now()}
+	v.Turns = append(v.Turns, t)
+	v.turns[id] = t
+	if p.Stamp != nil {
+		v.stamp(t)
+	}
+	return nil
+}
+
+func (v *View) steered(t *Turn, s Steered) error {
+	into := v.turns[s.Into]
+	if !t.Queued() || into == nil || !into.Running() {
+		return fmt.Errorf("the turn does not wait, or turn %q does not run", s.Into)
+	}
+	t.Into = s.Into
+	into.Took = append(into.Took, t.ID)
+	for _, m := range t.Messages {
+		m.place = v.now()
+	}
+	into.Messages, t.Messages = append(into.Messages, t.Messages...), nil
+	return nil
+}
+
+// advance puts a turn that starts in front of those that wait: a prompt that was to steer goes first, and the order of the
+// turns is that in which models see them.
+func (v *View) advance(t *Turn) {
+	from := len(v.Turns) - 1
+	for v.Turns[from] != t {
+		from--
+	}
+	to := from
+	for i := from - 1; i >= 0 && v.Turns[i].Start == nil; i-- {
+		if v.Turns[i].Queued() {
+			to = i
+		}
+	}
+	copy(v.Turns[to+1:from+1], v.Turns[to:from])
+	v.Turns[to] = t
+}
+
+// stamp remembers a turn by its prompt's stamp. An id that was forgotten may have come again.
+func (v *View) stamp(t *Turn) {
+	if len(v.stamped) == MaxStamps {
+		oldest := v.stamped[0]
+		if id := oldest.Prompt.Stamp.ID; v.stamps[id] == oldest {
+			delete(v.stamps, id)
+		}
+		v.stamped[0] = nil
+		v.stamped = v.stamped[1:]
+	}
+	if v.stamps == nil {
+		v.stamps = make(map[string]*Turn)
+	}
+	v.stamps[t.Prompt.Stamp.ID] = t
+	v.stamped = append(v.stamped, t)
+}
+
+// Without is a list of grants without those of some ids.
+func Without(list []tool.Grant, ids []string) []tool.Grant {
+	return slices.DeleteFunc(slices.Clone(list), func(g tool.Grant) bool { return slices.Contains(ids, g.ID) })
+}
+
+func (v *View) toolStarted(t *Turn, s ToolStart) error {
+	m := t.Message(s.Message)
+	if m == nil || !m.has(s.Block) || slices.Contains(m.Begun, s.Block) {
+		return fmt.Errorf("message %s has no call %d, or it was begun before", s.Message, s.Block)
+	}
+	m.Begun, m.place = append(m.Begun, s.Block), v.now()
+	return nil
+}
+
+func (v *View) toolEnded(t *Turn, e ToolEnd) error {
+	reply := t.Message(e.Reply)
+	if reply == nil || e.Number < 0 || e.Number >= reply.calls {
+		return fmt.Errorf("message %s has no call %d", e.Reply, e.Number)
+	}
+	if m := t.Results(e.Reply); m != nil && m.has(e.Number) {
+		return fmt.Errorf("call %d of message %s has its result already", e.Number, e.Reply)
+	}
+	t.result(e).place = v.now()
+	return nil
+}

@@ -1,0 +1,244 @@
+package session
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
+// LeftOut, Compaction or TurnEnd.
+type Body interface{ kind() string }
+
+// Prompt is what a user said. Its turn starts with the TurnStart of the same turn; until then it is queued.
+type Prompt struct {
+	Message  MessageID       `json:"message_id"`
+	Content  provider.Blocks `json:"content"`
+	Override Override        `json:"override,omitzero"`
+	Stamp    *Stamp          `json:"stamp,omitempty"`  // nil: the client gave it none
+	Queued   bool            `json:"queued,omitempty"` // it was answered as one that waits
+	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
+}
+
+// Override is a choice for one turn.
+type Override struct {
+	Model   *ModelRef        `json:"model,omitempty"`
+	Level   provider.Level   `json:"thinking_level,omitempty"`
+	Display provider.Display `json:"display,omitempty"`
+}
+
+// TurnStart freezes what a turn runs with.
+type TurnStart struct {
+	Model     ModelRef          `json:"model"`
+	Reasoning provider.Decision `json:"reasoning"`
+}
+
+// Sealed is a finished block of a message. Number is its number in the message: stable for ever, not an index.
+type Sealed struct {
+	Message MessageID
+	Number  int
+	Block   provider.Block
+}
+
+// MessageEnd closes a message of the model.
+type MessageEnd struct {
+	Message    MessageID       `json:"message_id"`
+	StopReason string          `json:"stop_reason"`
+	Raw        string          `json:"raw,omitempty"`   // the vendor's word
+	Model      string          `json:"model,omitempty"` // as the answer named it
+	RequestID  string          `json:"request_id,omitempty"`
+	Usage      provider.Usage  `json:"usage"`
+	RawUsage   json.RawMessage `json:"raw_usage,omitempty"`
+	State      provider.State  `json:"state,omitzero"`
+	Incomplete Incomplete      `json:"incomplete,omitempty"` // empty: the message is whole
+}
+
+// Incomplete says why a message is not whole.
+type Incomplete string
+
+const (
+	Cancelled   Incomplete = "cancelled"
+	Interrupted Incomplete = "interrupted"
+	Failed      Incomplete = "error"
+	CutOff      Incomplete = "max_tokens"
+	Refused     Incomplete = "refusal" // the model declined to answer
+	Unsent      Incomplete = "refused" // the provider refused requests that had it; see LeftOut
+)
+
+// Retry makes sealed blocks of the open message void: the call that made them failed and is made again.
+type Retry struct {
+	Message   MessageID      `json:"message_id"`
+	Discarded []int          `json:"discarded"`
+	Usage     provider.Usage `json:"usage,omitzero"` // of the call that failed
+}
+
+// Setting is a change that a user made: absent members stay as they are. One without members keeps a number: that under
+// which an owner told the first thing, where nothing else of that is kept.
+type Setting struct {
+	Model    *ModelRef                  `json:"model,omitempty"`
+	Level    *provider.Level            `json:"thinking_level,omitempty"`
+	Fallback *provider.Policy           `json:"fallback,omitempty"`
+	Display  *provider.Display          `json:"display,omitempty"`
+	Mode     *tool.Mode                 `json:"tool_mode,omitempty"`
+	Title    *string                    `json:"title,omitempty"`
+	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
+	Revoke   []string                   `json:"revoke,omitempty"`   // ids of grants that end
+}
+
+// Repair is a lasting change to how the history is sent.
+type Repair struct {
+	API    string          `json:"api"`
+	Repair provider.Repair `json:"repair"`
+}
+
+// TurnEnd closes a turn, started or queued.
+type TurnEnd struct {
+	StopReason string         `json:"stop_reason"`
+	Limit      string         `json:"limit,omitempty"`
+	Usage      provider.Usage `json:"usage"`
+	DurationMS int64          `json:"duration_ms"`
+	Error      *Failure       `json:"error,omitempty"`
+}
+
+// Failure is why a turn ended with an error, in words that clients may see. The protocol's code follows from Kind.
+type Failure struct {
+	Kind         string `json:"kind"` // a provider.Kind, or "internal" or "store"
+	Message      string `json:"message"`
+	Status       int    `json:"status,omitempty"`         // HTTP
+	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // as the vendor asks
+	RequestID    string `json:"request_id,omitempty"`     // the vendor's
+	Ref          string `json:"ref,omitempty"`            // what the log names an internal error by
+}
+
+// Steered says that a prompt that waited was taken into the turn that runs: it stands behind what was said there so far,
+// and its own turn, the entry's, ends when that one does.
+type Steered struct {
+	Into TurnID `json:"into"`
+}
+
+// Verdict is how a question about a call was resolved.
+type Verdict struct {
+	Confirm string `json:"confirm_id"`
+	Tool    string `json:"tool"`
+	Action  Action `json:"action"`
+	By      string `json:"by"`
+
+	Grant *tool.Grant `json:"grant,omitempty"` // that the answer gives; nil with AllowSession: that of the tool, of an older daemon
+}
+
+// granted is the standing grant that a verdict gives, if it gives one. Its id is that of the question.
+func (v Verdict) granted() (tool.Grant, bool) {
+	switch {
+	case v.Grant != nil:
+		return *v.Grant, true
+	case v.Action == AllowSession:
+		return tool.Grant{ID: v.Confirm, Scope: tool.ToolScope, Tool: v.Tool, Text: "All calls of " + v.Tool}, true
+	}
+	return tool.Grant{}, false
+}
+
+// Action is an answer to the question whether a call may run.
+type Action string
+
+const (
+	AllowOnce    Action = "allow"         // this call runs
+	AllowSession Action = "allow_session" // and so do all of the session's later calls of the same tool
+	Deny         Action = "deny"
+)
+
+// ToolStart says that a call is about to run. From here on it is never run again, whatever happens.
+type ToolStart struct {
+	Message MessageID `json:"message_id"` // the reply that has the call
+	Block   int       `json:"block"`      // the call's number in it
+}
+
+// ToolEnd is the result of a call. The results of one reply are one message of the user's, in the order of the calls.
+type ToolEnd struct {
+	Message    MessageID       `json:"message_id"`
+	Number     int             `json:"number"` // of the result in its message
+	Reply      MessageID       `json:"reply"`  // the message that has the call
+	CallID     string          `json:"call_id"`
+	Content    provider.Blocks `json:"content"`
+	Failed     bool            `json:"is_error,omitempty"`
+	DurationMS int64           `json:"duration_ms,omitempty"`
+}
+
+// Result is the block that goes to the model.
+func (e ToolEnd) Result() provider.ToolResult {
+	return provider.ToolResult{CallID: e.CallID, Blocks: e.Content, Failed: e.Failed}
+}
+
+// LeftOut says that a model is not sent parts of the conversation: its provider refused requests that had them. Nothing is
+// deleted from the log. People see the parts as before, and another model gets them.
+type LeftOut struct {
+	Model    ModelRef    `json:"model"`
+	Messages []MessageID `json:"messages,omitempty"` // not sent at all; of a reply with calls neither are the results
+	Emptied  []MessageID `json:"emptied,omitempty"`  // sent with a sentence in place of media and results of tools
+	Why      string      `json:"why"`                // the provider's words
+}
+
+// Share is how much of a message a model is sent.
+type Share int
+
+const (
+	SentWhole Share = iota
+	SentEmptied
+	NotSent
+)
+
+// Share is how much of a message l lets a model be sent.
+func (l LeftOut) Share(model ModelRef, id MessageID) Share {
+	switch {
+	case l.Model != model:
+		return SentWhole
+	case slices.Contains(l.Messages, id):
+		return NotSent
+	case slices.Contains(l.Emptied, id):
+		return SentEmptied
+	}
+	return SentWhole
+}
+
+// Compaction says that models are sent a summary in place of all that stands before and in a message. The originals stay
+// in the log for people. Some vendors bind thinking to everything before it, so no thinking that was said before the
+// compaction goes to a model again.
+//
+// One without Upto came to nothing: only what it used counts. Its usage is part of its turn's if InTurn is set, as in all
+// compactions of a turn since that member exists, and is otherwise the session's alone.
+type Compaction struct {
+	Upto    MessageID      `json:"upto,omitempty"`
+	Summary string         `json:"summary,omitempty"`
+	Model   ModelRef       `json:"model"` // that wrote it
+	Usage   provider.Usage `json:"usage"`
+	InTurn  bool           `json:"in_turn,omitempty"` // the usage in the turn's end has this usage
+}
+
+func (Prompt) kind() string { return "prompt" }
+
+func (Steered) kind() string { return "steered" }
+
+func (Verdict) kind() string { return "verdict" }
+
+func (ToolStart) kind() string { return "tool_start" }
+
+func (ToolEnd) kind() string { return "tool_end" }
+
+func (TurnStart) kind() string { return "turn_start" }
+
+func (Sealed) kind() string { return "block" }
+
+func (MessageEnd) kind() string { return "message_end" }
+
+func (Retry) kind() string { return "retry" }
+
+func (Setting) kind() string { return "setting" }
+
+func (Repair) kind() string { return "repair" }
+
+func (LeftOut) kind() string { return "left_out" }
+
+func (Compaction) kind() string { return "compaction" }
+
+func (TurnEnd) kind() string { return "turn_end" }

@@ -1,0 +1,146 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// Fresh is the record of a new session with an empty log: it is idle and has used nothing, whatever s says. A [Store] keeps
+// this one in Create. A record without an id is an error.
+func (s Session) Fresh() (Session, error) {
+	if s.ID == "" {
+		return s, fmt.Errorf("session without an id")
+	}
+	return s.unused(), nil
+}
+
+func (s Session) unused() Session {
+	s.Status, s.Queued, s.Usage = Idle, 0, provider.Usage{}
+	return s
+}
+
+// Changing is the record without what never changes of it: System, Tools, Rules and Shared. These may take megabytes, so a
+// [Store] keeps them apart from what it writes with each Append, and List leaves them out.
+func (s Session) Changing() Session {
+	s.System, s.Tools, s.Rules, s.Shared = "", nil, tool.Policy{}, nil
+	return s
+}
+
+// Apply brings the record up to date with an entry, except for what depends on the turn that runs: see [Session.Project].
+func (s *Session) Apply(e Entry) {
+	s.Updated = max(s.Updated, e.Time)
+	switch b := e.Body.(type) {
+	case Prompt:
+		if s.Title == "" {
+			s.Title = title(b.Content)
+		}
+	case TurnStart:
+		s.Status = Running
+	case TurnEnd:
+		s.Status = Idle
+		s.Usage = s.Usage.Add(b.Usage)
+	case Compaction:
+		if !b.InTurn { // else the turn's end has it
+			s.Usage = s.Usage.Add(b.Usage)
+		}
+	case Setting:
+		if b.Model != nil {
+			s.Model = *b.Model
+		}
+		if b.Level != nil {
+			s.Level = *b.Level
+		}
+		if b.Fallback != nil {
+			s.Fallback = *b.Fallback
+		}
+		if b.Display != nil {
+			s.Display = *b.Display
+		}
+		if b.Mode != nil {
+			s.Mode = *b.Mode
+		}
+		if b.Title != nil {
+			s.Title = *b.Title
+		}
+		s.Metadata = merge(s.Metadata, b.Metadata)
+	}
+}
+
+// Project applies e to the record, which a [Store] rewrites in the commit of the entry. It returns the turn that runs after e,
+// empty if none does; running is the one that ran before. Apply alone cannot know whether a turn that ends had started: if it
+// was only queued, another one goes on.
+func (s *Session) Project(e Entry, running TurnID) TurnID {
+	s.Apply(e)
+	switch e.Body.(type) {
+	case Prompt:
+		s.Queued++
+	case Steered:
+		s.Queued--
+	case TurnStart:
+		s.Queued--
+		running = e.Turn
+	case TurnEnd:
+		if e.Turn == running {
+			running = ""
+		} else {
+			s.Queued--
+		}
+	}
+	switch {
+	case running != "":
+		s.Status = Running
+	case s.Queued > 0:
+		s.Status = Held // nothing runs, and still they wait: for a word
+	default:
+		s.Status = Idle
+	}
+	return running
+}
+
+// merge is a new map: records are copied by value and shared.
+func merge(have, change map[string]json.RawMessage) map[string]json.RawMessage {
+	if len(change) == 0 {
+		return have
+	}
+	merged := make(map[string]json.RawMessage, len(have)+len(change))
+	maps.Copy(merged, have)
+	for name, value := range change {
+		if string(value) == "null" {
+			delete(merged, name)
+		} else {
+			merged[name] = value
+		}
+	}
+	if len(merged) == 0 {
+		return nil // as it comes back from the store
+	}
+	return merged
+}
+
+// titleLength is in characters.
+const titleLength = 80
+
+// title is the first line of a prompt.
+func title(content provider.Blocks) string {
+	for _, b := range content {
+		text, ok := b.(provider.Text)
+		if !ok {
+			continue
+		}
+		line, _, _ := strings.Cut(strings.TrimSpace(text.Text), "\n")
+		line = strings.TrimSpace(line)
+		if utf8.RuneCountInString(line) > titleLength {
+			line = strings.TrimSpace(string([]rune(line)[:titleLength]))
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return ""
+}
