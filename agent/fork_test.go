@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -76,7 +77,7 @@ func TestForkKeepsThinking(t *testing.T) {
 			}
 			got := say(fork.ID, "Say it again.")
 			if !bytes.Equal(got, want) {
-				t.Errorf("the fork sends\n%s\nand its parent sent\n%s", got, want)
+				t.Errorf("the fork sends\n%s\nand its parent sent\n%s", testgo.Excerpt(got), testgo.Excerpt(want))
 			}
 			for _, refusal := range server.Refusals() {
 				t.Errorf("refused: %+v", refusal)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -411,7 +412,7 @@ func (l *life) judgeFork(f forked) error {
 		return excused(err)
 	}
 	if has := saidIn(list); !strings.HasPrefix(has, f.said) {
-		return fmt.Errorf("fork %s has\n%s\nand was made of\n%s", f.id, has, f.said)
+		return fmt.Errorf("fork %s has\n%s\nand was made of\n%s", f.id, testgo.Excerpt(has), testgo.Excerpt(f.said))
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -57,7 +58,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 				return fmt.Errorf("request %d: %w", i, err)
 			}
 		} else if len(before) > len(messages) || !slices.Equal(before, messages[:len(before)]) {
-			return fmt.Errorf("request %d has not what was sent before (-before +now):\n%s", i, cmp.Diff(before, messages))
+			return fmt.Errorf("request %d has not what was sent before (-before +now):\n%s", i, testgo.Excerpt(cmp.Diff(before, messages)))
 		}
 		own := len(req.Messages) - 1
 		for own > 0 && (!strings.HasPrefix(asked(req.Messages[own]), "prompt") || steered[asked(req.Messages[own])]) {

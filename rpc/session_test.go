@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // ask sends a request and gives its answer, which must be there at once.
@@ -127,7 +129,7 @@ func TestPagesFit(t *testing.T) {
 			cursor["after"], more = forth[len(forth)-1], r.Get("more").Bool()
 		}
 		if len(back) != 13+12+4 || !cmp.Equal(back, forth) {
-			t.Errorf("%d messages backward, %d forward\n%s", len(back), len(forth), cmp.Diff(back, forth))
+			t.Errorf("%d messages backward, %d forward\n%s", len(back), len(forth), testgo.Excerpt(cmp.Diff(back, forth)))
 		}
 		cursor = with(map[string]any{"format": "json"})
 		for more := true; more; {
@@ -136,7 +138,7 @@ func TestPagesFit(t *testing.T) {
 			cursor["cursor"], more = r.Get("next_cursor").String(), r.Get("next_cursor").Exists()
 		}
 		if !cmp.Equal(back, exported) {
-			t.Errorf("exported:\n%s", cmp.Diff(back, exported))
+			t.Errorf("exported:\n%s", testgo.Excerpt(cmp.Diff(back, exported)))
 		}
 		cursor = with(map[string]any{"format": "markdown", "thinking": false})
 		text := ""

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 var (
@@ -177,7 +178,7 @@ func TestStreamOrders(t *testing.T) {
 					wrong = mixed(api.name, reply.Blocks)
 				}
 				if wrong != "" {
-					t.Fatalf("-orderseed %d, stream %d: %s\n%s\n%s", seed, n, wrong, body, providertest.Lines(reply))
+					t.Fatalf("-orderseed %d, stream %d: %s\n%s\n%s", seed, n, wrong, testgo.Excerpt(body), testgo.Excerpt(providertest.Lines(reply)))
 				}
 				if whole++; reply.Err != nil {
 					whole--
