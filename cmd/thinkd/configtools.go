@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/tool"
-	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 )
 
 // toolsConfig says which calls of tools run, which ask a person, and which are refused.
@@ -19,7 +19,7 @@ type toolsConfig struct {
 	Builtin     bool          // the built-in ones are in sessions whose clients name none
 	PassEnv     []string      // variables that programs of tools get besides the usual ones
 	Files       guardedFiles
-	Sandbox     builtin.Sandbox // of commands
+	Sandbox     sandbox.Sandbox // of commands
 }
 
 // guardedFiles are the operator's additions to the built-in lists of package guard.

@@ -79,7 +79,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
-	d.hosts = openToolHosts(c, p.supervisor, p.guard(c, dir), log, d.editors)
+	d.hosts = openToolHosts(c, p.supervisor, p.sandbox(c), p.guard(c, dir), log, d.editors)
 	ac := agent.Config{
 		Store: store, Blobs: kept.blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,

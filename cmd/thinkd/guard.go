@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/agent/tool"
-	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 )
 
 // guard is what tools may not touch: the files of this daemon, and what the built-in lists and the config have. dir is the
@@ -86,19 +86,37 @@ func (p *program) tellProtection() {
 	if len(exposed) > 0 {
 		p.unprotected("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
 	}
-	switch box := c.Tools.Sandbox; {
-	case box.Kind == "" || box.Kind == builtin.SandboxOff:
-		p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none (tools.sandbox)")
-	case box.Check() != nil:
-		p.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be made: %v", box.Check()))
-	default:
-		network := "have no network"
-		if box.Network {
-			network = "have the network (tools.sandbox_network)"
-		}
-		p.finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
-	}
+	p.tellSandbox(p.sandbox(c))
 	p.unprotected("mcp servers", "they can read and change all that your user can")
+}
+
+// sandbox is that of commands.
+func (p *program) sandbox(c config) sandbox.Sandbox {
+	box := c.Tools.Sandbox
+	box.Confine = p.confine
+	return box
+}
+
+func (p *program) tellSandbox(box sandbox.Sandbox) {
+	kind, err := box.Choose()
+	network := "have no network"
+	if box.Network {
+		network = "have the network (tools.sandbox_network)"
+	}
+	switch {
+	case err != nil:
+		p.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be made: %v", err))
+	case kind == sandbox.Off:
+		p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none (tools.sandbox)")
+	case kind == sandbox.Bwrap:
+		p.finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+	case kind == sandbox.Landlock:
+		p.finding("run", nil, "commands run under Landlock: they can read no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+		p.unprotected("run", "under Landlock commands can list the names in secret places, and beside a secret in the session's folder they can make, rename and remove no files")
+		for _, text := range sandbox.Lacks() {
+			p.unprotected("run", "under Landlock of this kernel "+text)
+		}
+	}
 }
 
 // unprotected prints a line about what nothing protects. It is no fault of the installation.

@@ -21,7 +21,8 @@ var allowed = map[string][]string{
 	"provider/ollama":       {"provider", "provider/schema", "provider/sse", "provider/thinktag"},
 	"agent/tool":            {"provider", "session/tool"},
 	"agent/tool/guard":      {"agent/tool"},
-	"agent/tool/builtin":    {"agent/tool", "agent/tool/guard", "provider"},
+	"agent/tool/sandbox":    {"agent/tool/guard"},
+	"agent/tool/builtin":    {"agent/tool", "agent/tool/guard", "agent/tool/sandbox", "provider"},
 	"agent/tool/mcp":        {"agent/tool", "provider"},
 	"session/tool":          {"provider"},
 	"session":               {"provider", "session/tool"},
@@ -40,6 +41,7 @@ var onlyIn = map[string][]string{
 	"go.etcd.io/bbolt":                       {"session"},
 	"github.com/google/jsonschema-go":        {"agent/tool"},
 	"mvdan.cc/sh":                            {"agent/tool"},
+	"github.com/landlock-lsm/go-landlock":    {"agent/tool/sandbox"},
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms
 	"github.com/spf13/cobra":                 {"cmd/thinkd"},
 	"github.com/modelcontextprotocol/go-sdk": {"agent/tool/mcp"},

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
@@ -24,14 +25,23 @@ var version = "0.1.0-dev"
 
 func main() { os.Exit(run()) }
 
-// superviseWord makes the program a supervisor of a tool's processes. It is no command for people.
-const superviseWord = "supervise"
+// superviseWord makes the program a supervisor of a tool's processes, and confineWord a command in a sandbox. They are no
+// commands for people.
+const (
+	superviseWord = "supervise"
+	confineWord   = "confine"
+)
 
 // run takes standard output for the commands alone: whoever else writes to it, a library in trouble say, writes to
 // standard error from then on.
 func run() int {
-	if len(os.Args) > 1 && os.Args[1] == superviseWord {
-		return tool.Supervise(os.Args[2:])
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case superviseWord:
+			return tool.Supervise(os.Args[2:])
+		case confineWord:
+			return sandbox.Confine(os.Args[2:])
+		}
 	}
 	stdout := os.Stdout
 	os.Stdout = os.Stderr
@@ -46,7 +56,7 @@ func run() int {
 	errOut := printing(os.Stderr)
 	p := &program{in: os.Stdin, out: printing(stdout), errOut: errOut, getenv: os.Getenv}
 	if path, err := os.Executable(); err == nil {
-		p.supervisor = tool.Supervisor{path, os.Args[0], superviseWord}
+		p.supervisor, p.confine = tool.Supervisor{path, os.Args[0], superviseWord}, []string{path, confineWord}
 	}
 	err := p.execute(ctx)
 	switch {
@@ -117,6 +127,7 @@ type program struct {
 	getenv func(string) string
 
 	supervisor tool.Supervisor // of the processes of tools; nil: there is none
+	confine    []string        // see sandbox.Sandbox
 
 	configPath string
 	dataDir    string

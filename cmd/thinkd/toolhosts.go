@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -29,8 +30,8 @@ type toolHosts struct {
 	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config, supervisor tool.Supervisor, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, supervisor: supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files, Sandbox: c.Tools.Sandbox, Supervisor: supervisor}), offered: make(map[session.ID][]tool.Host)}
+func openToolHosts(c config, supervisor tool.Supervisor, box sandbox.Sandbox, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
+	t := &toolHosts{log: log, supervisor: supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files, Sandbox: box, Supervisor: supervisor}), offered: make(map[session.ID][]tool.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/guard"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -72,7 +73,7 @@ type Config struct {
 	PassEnv []string     // variables of the daemon that commands get besides the usual ones
 	Guard   *guard.Guard // of files; nil: the built-in lists
 
-	Sandbox    Sandbox         // of commands
+	Sandbox    sandbox.Sandbox // of commands
 	Supervisor tool.Supervisor // of commands; nil: they have a process group alone
 }
 

@@ -18,11 +18,18 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes the test binary a command in a sandbox.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "confine" {
+		os.Exit(sandbox.Confine(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // at is a host in a folder with files.
 func at(t *testing.T, files map[string]string) (*Host, string) {

@@ -51,7 +51,7 @@ func run(ctx context.Context, h *Host, p runParams, progress func(string)) (stri
 	defer cancel()
 	c := Command{Line: p.Command, Dir: s.path()}
 	var exit Exit
-	if h.place.Terminal != nil && !h.tools.config.Sandbox.on() { // an editor has no sandbox
+	if h.place.Terminal != nil && !h.tools.config.Sandbox.On() { // an editor has no sandbox
 		exit, err = h.place.Terminal.Run(timed, c, progress)
 	} else {
 		exit, err = h.tools.run(timed, c, h.place.Roots, progress)
@@ -88,10 +88,16 @@ func Shell(line string) []string {
 
 // run runs a command of which nothing is left when it returns, see [tool.Supervisor].
 func (t *Tools) run(ctx context.Context, c Command, roots []string, progress func(string)) (Exit, error) {
-	program, err := t.config.Sandbox.wrap(ctx, t.config.Guard, roots, c.Dir, Shell(c.Line))
+	program, clean, err := t.config.Sandbox.Wrap(ctx, t.config.Guard, roots, c.Dir, Shell(c.Line))
 	if err != nil {
 		return Exit{}, err
 	}
+	exit, err := t.supervised(ctx, c, program, progress)
+	return exit, errors.Join(err, clean())
+}
+
+// supervised runs a program for a command, and ends what is left of it.
+func (t *Tools) supervised(ctx context.Context, c Command, program []string, progress func(string)) (Exit, error) {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.config.PassEnv, map[string]string{"TERM": "dumb"})
 	out := &output{progress: progress}

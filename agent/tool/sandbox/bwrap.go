@@ -1,4 +1,4 @@
-package builtin
+package sandbox
 
 import (
 	"context"
@@ -13,36 +13,6 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool/guard"
 )
-
-// SandboxKind says what holds commands back.
-type SandboxKind string
-
-const (
-	SandboxOff   SandboxKind = "off"   // nothing does
-	SandboxAuto  SandboxKind = "auto"  // the best that this machine has
-	SandboxBwrap SandboxKind = "bwrap" // bubblewrap (Linux)
-)
-
-// UnmarshalText reads a kind as configs write it.
-func (k *SandboxKind) UnmarshalText(text []byte) error {
-	switch word := SandboxKind(text); word {
-	case SandboxOff, SandboxAuto, SandboxBwrap:
-		*k = word
-		return nil
-	}
-	return fmt.Errorf("%q is not one of off, auto, bwrap", text)
-}
-
-// Sandbox is what commands of run can reach. The zero Sandbox holds nothing back. In any other, a command sees the whole file
-// system except protected files and secret places, can write below the session's folder and in a temporary folder of its own
-// only, sees no process but its own, and has no network unless that is allowed. A command is refused if the sandbox cannot be
-// made.
-type Sandbox struct {
-	Kind    SandboxKind
-	Network bool
-}
-
-func (s Sandbox) on() bool { return s.Kind != "" && s.Kind != SandboxOff }
 
 // probeTime bounds the look whether a sandbox can be made.
 const probeTime = 10 * time.Second
@@ -65,15 +35,6 @@ var bwrap = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// Check says why the sandbox cannot be made on this machine, nil if it can.
-func (s Sandbox) Check() error {
-	if !s.on() {
-		return nil
-	}
-	_, err := bwrap()
-	return err
-}
-
 // isolation is what all sandboxes have. Capabilities go, so that no command can take the mounts off again.
 func isolation(network bool) []string {
 	args := []string{"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/run",
@@ -84,18 +45,11 @@ func isolation(network bool) []string {
 	return append(args, "--unshare-net")
 }
 
-// wrap is a command in the sandbox. roots are the session's folders, and dir is where it runs.
-func (s Sandbox) wrap(ctx context.Context, g *guard.Guard, roots []string, dir string, program []string) ([]string, error) {
-	if !s.on() {
-		return program, nil
-	}
+// bubble is a program in bubblewrap.
+func (s Sandbox) bubble(hidden []guard.Hidden, roots []string, dir string, program []string) ([]string, error) {
 	path, err := bwrap()
 	if err != nil {
-		return nil, fmt.Errorf("the config demands a sandbox for commands, and there is none, so the command was not run: %w", err)
-	}
-	hidden, err := g.Hidden(ctx, roots)
-	if err != nil {
-		return nil, fmt.Errorf("the secret places of the session's folder cannot be found, so the command was not run: %w", err)
+		return nil, err
 	}
 	args := append([]string{path}, isolation(s.Network)...)
 	for _, root := range roots {
