@@ -453,12 +453,57 @@ func TestServeEndsWithWatchersThatDoNotRead(t *testing.T) {
 	s.Terminate()
 }
 
-// valve is a reader's hand: while it is locked, nothing is read.
-type valve struct{ sync.Mutex }
+// valve sits between a program's output and its reader. While it is shut, the reader takes only what sip allows.
+type valve struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	shut    bool
+	allowed int // bytes
+}
+
+func newValve() *valve {
+	v := &valve{}
+	v.changed.L = &v.mu
+	return v
+}
 
 func (v *valve) Write(b []byte) (int, error) {
-	v.Lock()
-	defer v.Unlock()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for v.shut && v.allowed <= 0 {
+		v.changed.Wait()
+	}
+	v.allowed -= len(b)
+	return len(b), nil
+}
+
+func (v *valve) set(shut bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.shut, v.allowed = shut, 0
+	v.changed.Broadcast()
+}
+
+// sip lets a little more through than the daemon's door writes in one piece.
+func (v *valve) sip() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.allowed = 24 << 10
+	v.changed.Broadcast()
+}
+
+// sipEvery calls sip for a number of lines that another client has read. A door ends after 10 s in which its client took
+// nothing, so that a client that merely falls behind has to take something however slow the machine is.
+type sipEvery struct {
+	lines, seen int
+	sip         func()
+}
+
+func (s *sipEvery) Write(b []byte) (int, error) {
+	s.seen += bytes.Count(b, []byte("\n"))
+	for ; s.seen >= s.lines; s.seen -= s.lines {
+		s.sip()
+	}
 	return len(b), nil
 }
 
@@ -469,21 +514,21 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 	vendor, env := proof.Simulator(t, sim.Config{})
 	vendor.ScriptFunc(l.give)
 	data := proof.DataDir(t)
-	reader := proof.Door(t, data, env)
+	valves := [2]*valve{newValve(), newValve()}
+	reader := proof.StartCommand(t, proof.Command(t, env, "--data", data, "stdio"), &sipEvery{lines: 500, sip: valves[0].sip})
 	id := reader.NewSession("model_id", proof.VendorModel)
 	var asleep [2]*proof.Process
-	var valves [2]valve
 	for i := range asleep {
-		p := proof.StartCommand(t, proof.Command(t, env, "--data", data, "stdio"), &valves[i])
+		p := proof.StartCommand(t, proof.Command(t, env, "--data", data, "stdio"), valves[i])
 		seq, _ := p.Attach(id)
 		if seq != 0 {
 			t.Fatalf("a new session is at %d", seq)
 		}
-		valves[i].Lock()
+		valves[i].set(true)
 		asleep[i] = p
 	}
-	opened := [2]func(){sync.OnceFunc(valves[0].Unlock), sync.OnceFunc(valves[1].Unlock)}
-	t.Cleanup(func() { opened[0](); opened[1]() }) // before the processes are killed, which are read to their ends
+	open := func(i int) { valves[i].set(false) }
+	t.Cleanup(func() { open(0); open(1) }) // before the processes are killed, which are read to their ends
 	began := time.Now()
 	turn := reader.Say(id, "speak")
 	if end := reader.Wait("the end", proof.Ended(turn)); end.Stop != "end_turn" {
@@ -495,8 +540,8 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 	}
 	t.Logf("the turn took %v", time.Since(began))
 
-	// One wakes up in time: it is told what it missed.
-	opened[0]()
+	// One fell behind and wakes up: it gets stale.
+	open(0)
 	p := asleep[0]
 	stale := p.Wait("stale", func(u proof.Update) bool { return u.Method == "stale" })
 	said := p.Seen()
@@ -516,7 +561,7 @@ func TestDoorsThatDoNotRead(t *testing.T) {
 	p.Mu.Lock()
 	p.Ended = true // what it says last may be cut
 	p.Mu.Unlock()
-	opened[1]()
+	open(1)
 	<-p.Gone
 	if exit, ok := errors.AsType[*exec.ExitError](p.Cmd.Wait()); !ok || exit.ExitCode() != 1 || !strings.Contains(p.Log(), "took nothing for 10s") {
 		t.Errorf("the door ends with %v: %s", exit, proof.Excerpt(p.Log()))
