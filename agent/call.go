@@ -43,7 +43,7 @@ func (s *state) stepped() chan struct{} {
 func (s *state) startCall() {
 	r := s.run
 	req := s.request()
-	r.estimate = s.estimateOf(req)
+	r.estimate, r.prompted = s.estimateOf(req), req.Initiator() == "user"
 	req.Input, req.Counted = s.contextSize()
 	if !s.affordable() {
 		return

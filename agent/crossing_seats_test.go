@@ -33,6 +33,8 @@ var seats = []seat{
 	{model: "claude-always", level: provider.Low, mark: `"signature":"`},
 	{model: "claude-budget", level: provider.Medium, mark: `"signature":"`},
 	{model: "claude-between-tools", level: provider.Off, mark: `"signature":"`},
+	{model: "copilot/claude-haiku-4.5", level: provider.High, mark: `"signature":"`},
+	{model: "copilot/claude-opus-5.5", level: provider.Low, mark: `"signature":"`},
 	{model: "gpt", level: provider.High, mark: `"encrypted_content":"gAAAAA`},
 	{model: "gpt", level: provider.Off},
 	{model: "gpt-always", level: provider.Medium, mark: `"encrypted_content":"gAAAAA`},
@@ -118,6 +120,9 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 	switch row.API {
 	case "messages":
 		return func(rt http.RoundTripper) provider.Provider {
+			if row.Dialect == "copilot" {
+				return messages.New(messages.Config{Vendor: "copilot", BaseURL: at("/copilot"), Host: messages.HostNamed("copilot"), Key: key, Client: provider.NewClient(rt)})
+			}
 			return messages.New(messages.Config{Vendor: "anthropic", BaseURL: at(""), Key: key, Client: provider.NewClient(rt)})
 		}
 	case "responses":

@@ -92,6 +92,9 @@ func (r *turn) metered(u provider.Usage) provider.Usage {
 	if u.Cost == nil {
 		u.Cost = r.model.Price.Cost(u, time.Now())
 	}
+	if factor := r.model.Premium; factor != nil && r.prompted {
+		u.Premium = provider.MoneyOf(*factor)
+	}
 	u.Context = &provider.Context{Used: u.Input + u.Output, Window: r.model.Window}
 	r.usage = r.usage.Add(u)
 	r.estimate, r.answered = estimate{}, false

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -222,5 +224,35 @@ func TestCallWithoutAnAnswerIsNotBilled(t *testing.T) {
 		defer b.close()
 		e := b.turn(b.session("sim/claude", ""), prompt)
 		check(t, "refused at once", e.End.Usage, provider.Usage{})
+	})
+}
+
+// A plan that counts requests counts a prompt by its list's factor, and the calls that tools make not at all.
+func TestPremiumRequests(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, _ := toolBench(t, &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("x") }},
+			calls("a", `{"at":"1"}`), calls("b", `{"at":"2"}`), events(append(say("c"), stop(provider.Usage{Input: 20, Output: 5}))...))
+		defer b.close()
+		factor := 0.33
+		catalog, err := registry.New([]registry.Provider{{ID: "sim", Vendor: "copilot", Refreshed: []provider.Model{{Provider: "sim", ID: "claude-haiku-4.5", Tools: true, Premium: &factor}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.group.Close()
+		b.cfg.Catalog = catalog
+		b.start()
+		s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude-haiku-4.5"}},
+			Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := b.turn(s.ID, "Look.")
+		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "calls", len(b.fake.requests), 3)
+		check(t, "premium requests", e.End.Usage.Premium, provider.MoneyOf(0.33))
+		text, err := json.Marshal(e.End.Usage)
+		if err != nil || !strings.Contains(string(text), `"premium_requests":0.33`) {
+			t.Errorf("in JSON: %s, %v", text, err)
+		}
 	})
 }

@@ -31,6 +31,7 @@ type turn struct {
 	trial    *session.LeftOut // what the running call leaves out on trial; nil: nothing
 
 	emptied  bool     // the running call was made again since its answer was empty
+	prompted bool     // a person made the running call's request, not a tool or the agent
 	answered bool     // the provider has begun to answer the running call
 	estimate estimate // of the running call
 	near     [2]bool  // people know that the turn's budget is nearly used up: of tokens, of money

@@ -99,6 +99,7 @@ type Usage struct {
 	CacheWriteLong int      `json:"cache_write_1h_tokens,omitempty"` // of CacheWrite, what is kept for an hour
 	Estimated      bool     `json:"estimated"`                       // the numbers are not all the vendor's own
 	Cost           *Cost    `json:"cost,omitempty"`                  // nil: not known
+	Premium        Money    `json:"premium_requests,omitempty"`      // of a plan that counts them, by its list's factor
 	Context        *Context `json:"context,omitempty"`
 }
 
@@ -113,7 +114,7 @@ func (u Usage) Add(v Usage) Usage {
 	sum := Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
 		Cached: u.Cached + v.Cached, CacheWrite: u.CacheWrite + v.CacheWrite, CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
-		Estimated: u.Estimated || v.Estimated, Cost: addCosts(u, v), Context: u.Context,
+		Estimated: u.Estimated || v.Estimated, Cost: addCosts(u, v), Premium: u.Premium + v.Premium, Context: u.Context,
 	}
 	if v.Context != nil {
 		sum.Context = v.Context

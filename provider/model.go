@@ -179,8 +179,9 @@ type Model struct {
 	Input     []string     `json:"input,omitempty"`             // text, image, pdf
 	Tools     bool         `json:"tools,omitempty"`
 	Sampling  SamplingRule `json:"sampling,omitempty"`
-	Price     *Price       `json:"price,omitempty"`     // nil: not known
-	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"` // nil: not known
+	Price     *Price       `json:"price,omitempty"`              // nil: not known
+	Premium   *float64     `json:"premium_multiplier,omitempty"` // premium requests that a prompt counts as on a plan that counts them; nil: not known
+	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"`          // nil: not known
 	Source    RowSource    `json:"source"`
 	AsOf      string       `json:"as_of,omitempty"` // YYYY-MM-DD
 }

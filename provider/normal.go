@@ -116,3 +116,20 @@ func (r *Request) Initiator() string {
 	}
 	return "agent"
 }
+
+// Pictured reports whether a conversation has an image, be it in the result of a tool. Copilot wants to know.
+func Pictured(list []Message) bool {
+	return slices.ContainsFunc(list, func(m Message) bool { return pictured(m.Blocks) })
+}
+
+func pictured(blocks Blocks) bool {
+	return slices.ContainsFunc(blocks, func(b Block) bool {
+		switch b := b.(type) {
+		case Media:
+			return strings.HasPrefix(b.Type, "image/")
+		case ToolResult:
+			return pictured(b.Blocks)
+		}
+		return false
+	})
+}

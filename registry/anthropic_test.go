@@ -14,7 +14,8 @@ var anthropicGrids = []struct {
 	want   map[string]string
 }{
 	{
-		"claude-fable-5 claude-fable-5-1 claude-fable-5-2 claude-mythos-5 claude-mythos-5-1 claude-mythos-5-2",
+		"claude-fable-5 claude-fable-5-1 claude-fable-5-2 claude-mythos-5 claude-mythos-5-1 claude-mythos-5-2 " +
+			"copilot/claude-fable-5.1 copilot/claude-fable-5",
 		map[string]string{
 			"":        "high model_default effort:high/summarized",
 			"off":     "low off_not_supported effort:low/summarized",
@@ -29,7 +30,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-opus-5-5 sim/claude-always",
+		"claude-opus-5-5 sim/claude-always " +
+			"copilot/claude-opus-5.5",
 		map[string]string{
 			"":        "medium model_default effort:medium/summarized",
 			"off":     "low off_not_supported effort:low/summarized",
@@ -44,7 +46,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-opus-5 claude-sonnet-5 sim/claude",
+		"claude-opus-5 claude-sonnet-5 sim/claude " +
+			"copilot/claude-sonnet-5 copilot/claude-opus-5",
 		map[string]string{
 			"":        "high model_default effort:high/summarized",
 			"off":     "off as_requested off",
@@ -59,7 +62,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-sonnet-5-5 sim/claude-between-tools",
+		"claude-sonnet-5-5 sim/claude-between-tools " +
+			"copilot/claude-sonnet-5.5",
 		map[string]string{
 			"":        "high model_default effort:high/summarized",
 			"off":     "off off_up_front_only off",
@@ -74,7 +78,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-haiku-5-5",
+		"claude-haiku-5-5 " +
+			"copilot/claude-haiku-5.5",
 		map[string]string{
 			"":        "medium model_default effort:medium/summarized",
 			"off":     "off as_requested off",
@@ -89,7 +94,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-opus-4-8 claude-opus-4-7",
+		"claude-opus-4-8 claude-opus-4-7 " +
+			"copilot/claude-opus-4.8 copilot/claude-opus-4.7",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",
@@ -104,7 +110,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-opus-4-6 claude-sonnet-4-6",
+		"claude-opus-4-6 claude-sonnet-4-6 " +
+			"copilot/claude-sonnet-4.6 copilot/claude-opus-4.6",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",
@@ -134,7 +141,8 @@ var anthropicGrids = []struct {
 		},
 	},
 	{
-		"claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-haiku-4-5-20251001 claude-haiku-4-5 sim/claude-budget",
+		"claude-sonnet-4-5-20250929 claude-sonnet-4-5 claude-haiku-4-5-20251001 claude-haiku-4-5 sim/claude-budget " +
+			"copilot/claude-haiku-4.5 copilot/claude-opus-4.5 copilot/claude-sonnet-4.5",
 		map[string]string{
 			"":        "off model_default off",
 			"off":     "off as_requested off",

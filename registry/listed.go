@@ -28,6 +28,9 @@ func (s *stock) tell(base provider.Model, known bool, told provider.Model) (prov
 	if told.Price != nil {
 		m.Price = told.Price
 	}
+	if told.Premium != nil {
+		m.Premium = told.Premium
+	}
 	if told.Lifecycle != nil {
 		m.Lifecycle = told.Lifecycle
 	}

@@ -277,8 +277,9 @@ type wireCatalogModel struct {
 	MaxOutput int                 `json:"max_output_tokens,omitempty"`
 	Input     []string            `json:"input,omitempty"` // absent: not known
 	Tools     bool                `json:"tools"`
-	Price     *provider.Price     `json:"price,omitempty"`     // absent: not known
-	Lifecycle *provider.Lifecycle `json:"lifecycle,omitempty"` // absent: not known
+	Price     *provider.Price     `json:"price,omitempty"`              // absent: not known
+	Premium   *float64            `json:"premium_multiplier,omitempty"` // absent: not known
+	Lifecycle *provider.Lifecycle `json:"lifecycle,omitempty"`          // absent: not known
 	Available bool                `json:"available"`
 	Why       string              `json:"why,omitempty"` // why it is not available
 }
@@ -295,7 +296,7 @@ func newWireCatalogModel(m provider.Model, available bool, why string) wireCatal
 	return wireCatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
 		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
 		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
-		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Lifecycle: m.Lifecycle,
+		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle,
 		Available: available, Why: why}
 }
 

@@ -29,7 +29,12 @@ type wireAPI struct {
 
 // apis lists them as the documentation does.
 var apis = []wireAPI{
-	{"messages", listed(messages.Hosts()...), openMessages, "/v1", always("")},
+	{"messages", listed(messages.Hosts()...), openMessages, "/v1", func(dialect string) string {
+		if dialect == "copilot" { // it has ids and rules of its own
+			return "/copilot"
+		}
+		return ""
+	}},
 	{"responses", listed(responses.Hosts()...), openResponses, "", always("/v1")},
 	{"chat", chat.Dialects, openChat, "", func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
 	{"gemini", listed("cloud", "gemini"), openGemini, "/v1beta", always("")},

@@ -168,28 +168,32 @@ var wireTables = []wireTable{
 	{models: "dashscope/qwq-plus dashscope/qvq-max dashscope/qwen3-next-80b-a3b-thinking", levels: alwaysOn, on: `{}`, auto: `{}`},
 	{models: "dashscope/qwen3-coder-plus dashscope/qwen3-coder-flash", levels: silent, off: `{}`},
 
-	// Copilot's lists are its own; of Claude's and Google's models Chat Completions. Off is silence where Claude can be off.
-	{models: "copilot/claude-sonnet-5 copilot/claude-opus-4.8 copilot/claude-opus-4.7", levels: off6, word: plainWord, off: `{}`, auto: `{}`},
-	{models: "copilot/claude-fable-5", levels: "off>low minimal>low auto on>high low medium high xhigh max", word: plainWord, auto: `{}`},
-	{models: "copilot/claude-opus-4.6 copilot/claude-sonnet-4.6", levels: "off minimal>low auto on>medium low medium high xhigh>high max", word: plainWord, off: `{}`, auto: `{}`},
-	{models: "copilot/claude-opus-4.5 copilot/claude-sonnet-4.5 copilot/claude-haiku-4.5",
-		levels: "off minimal>low:4096 auto on>medium:10000 low:4096 medium:10000 high:32000 xhigh>high:32000 max>high:32000", word: `{"thinking_budget":%s}`, off: `{}`, auto: `{}`},
+	// Copilot's lists are its own. Chat Completions there takes no effort for Google's and Moonshot's newest.
+	{models: "copilot/gemini-4-argon copilot/gemini-3.8-flash copilot/kimi-k3", levels: alwaysOn, on: `{}`, auto: `{}`},
 	{models: "copilot/gemini-3.5-flash", levels: "off>minimal minimal auto on>high low medium high xhigh>high max>high", word: plainWord, auto: `{}`},
 	{models: "copilot/gemini-3.1-pro-preview copilot/gemini-3-flash-preview", levels: "off>low minimal>low auto on>high low medium high xhigh>high max>high", word: plainWord, auto: `{}`},
 	{models: "copilot/gemini-2.5-pro",
 		levels: "off>low:4096 minimal>low:4096 auto on>medium:10000 low:4096 medium:10000 high:32000 xhigh>high:32000 max>high:32000", word: `{"thinking_budget":%s}`, auto: `{}`},
 	{models: "copilot/gpt-5.5 azure/gpt-5.5", levels: off4, word: openAI, off: openAINone, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "copilot/gpt-5.4 copilot/gpt-5.4-mini azure/gpt-5.4 azure/gpt-5.4-mini azure/gpt-5.4-nano azure/gpt-5.2", levels: off4, word: openAI, off: openAINone, auto: `{}`},
-	{models: "copilot/gpt-5.3-codex azure/gpt-5.3-codex", levels: never4, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/gpt-6.1-sol copilot/gpt-6-astra copilot/gpt-5.6-sol copilot/gpt-5.6-terra copilot/gpt-5.6-luna", levels: never6, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/gpt-6.1-terra copilot/gpt-6-sol copilot/gpt-6-luna", levels: off6, word: openAI, off: openAINone, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/grok-4.7 copilot/grok-4.6", levels: "off>low minimal>low auto on>high low medium high xhigh max>xhigh", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/grok-4.5", levels: "off>low minimal>low auto on>high low medium high xhigh>high max>high", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/mai-code-1.1-flash", levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/gpt-5.4-nano copilot/gpt-5.3-codex azure/gpt-5.3-codex", levels: never4, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "copilot/gpt-5-mini azure/o3 azure/o4-mini", levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`}, // no minimal there
 	{models: "azure/gpt-5.1", levels: off3, word: openAI, off: openAINone, auto: `{}`},
 	{models: "azure/gpt-5 azure/gpt-5-mini azure/gpt-5-nano", levels: neverMin, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "azure/gpt-4.1 azure/gpt-4o", levels: silent, off: `{}`},
 
-	// The plan's backend has no off, and another default than the public API.
+	// The plan's backend has another default than the public API, and off for some.
 	{models: "chatgpt/gpt-5.6-sol", levels: "off>low minimal>low auto on>low low medium high xhigh max",
 		word: openAIRecall, auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
-	{models: "chatgpt/gpt-6-astra", levels: never6, word: openAIRecall, auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
+	{models: "chatgpt/gpt-6.1-sol chatgpt/gpt-6-astra chatgpt/gpt-5.6-terra chatgpt/gpt-5.6-luna", levels: never6, word: openAIRecall,
+		auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
+	{models: "chatgpt/gpt-6.1-terra chatgpt/gpt-6-sol chatgpt/gpt-6-luna", levels: off6, word: openAIRecall, off: openAINone,
+		auto: `{"reasoning":{"summary":"auto","context":"all_turns"}}`},
 
 	// The simulator's models of hosts that run what one likes.
 	{models: "sim/gemini-sim", levels: "off>minimal minimal auto on>high low medium high xhigh>high max>high", word: plainWord, auto: `{}`},

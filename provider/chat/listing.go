@@ -225,26 +225,47 @@ func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
 		if supports.Get("vision").Bool() {
 			row.Input = append(row.Input, "image")
 		}
-		ends := m.Get("supported_endpoints")
-		switch chat := !ends.IsArray() || has(ends, "/chat/completions"); {
-		case has(ends, "/responses"):
-			row.API, row.Dialect = "responses", "copilot"
-		case chat:
-			row.API, row.Dialect = "chat", "copilot"
-		default:
+		if row.API = copilotAPI(id, m.Get("supported_endpoints")); row.API == "" {
 			continue // nothing here speaks to it
 		}
-		row.Thinking = supported(supports)
+		row.Dialect = "copilot"
+		if factor := m.Get("billing.multiplier"); factor.Type == gjson.Number && factor.Num >= 0 && factor.Num <= mostMultiplier {
+			row.Premium = &factor.Num
+		}
+		if row.Thinking = supported(supports); row.Thinking.Control != "" && row.API != "chat" {
+			row.Thinking.Display = []provider.Display{provider.Summarized, provider.Omitted}
+		}
 		rows = append(rows, row)
 	}
 	return rows, nil
+}
+
+// mostMultiplier bounds what a list may say: the largest that was seen is 50.
+const mostMultiplier = 10_000
+
+// copilotAPI is the API for a model; empty: none that is spoken here. Claude thinks by Messages only (pydantic/pydantic-ai
+// #8232), and the newer ones are served by nothing else; others that have Responses are best there. A list without
+// endpoints leaves the choice to the model's family.
+func copilotAPI(id string, ends gjson.Result) string {
+	begins := func(words ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(id, w) })
+	}
+	switch listed := ends.IsArray(); {
+	case listed && has(ends, "/v1/messages"), !listed && begins("claude-"):
+		return "messages"
+	case listed && has(ends, "/responses"), !listed && begins("gpt-5", "gpt-6", "grok-", "mai-"):
+		return "responses"
+	case !listed || has(ends, "/chat/completions"):
+		return "chat"
+	}
+	return ""
 }
 
 func supported(s gjson.Result) provider.Capability {
 	var c provider.Capability
 	levels, none := words(s.Get("reasoning_effort").Array())
 	switch most := provider.Count(s.Get("max_thinking_budget")); {
-	case len(levels) > 0:
+	case len(levels) > 0: // with adaptive_thinking or without: the words are the control
 		c.Control, c.Levels, c.Off = provider.ControlEffort, levels, provider.OffUntold
 		if none {
 			c.Off = provider.OffFull

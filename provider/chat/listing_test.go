@@ -22,6 +22,9 @@ func rowText(m provider.Model) string {
 	if c.BudgetMax > 0 {
 		text += fmt.Sprintf(" budget %d..%d", c.BudgetMin, c.BudgetMax)
 	}
+	if m.Premium != nil {
+		text += fmt.Sprintf(" premium %g", *m.Premium)
+	}
 	if m.Price != nil {
 		text += fmt.Sprintf(" price %.4g", m.Price.Rates)
 	}
@@ -81,18 +84,25 @@ func TestListings(t *testing.T) {
 			"bare:  []  ; 0 0 [] tools=true /",
 		}},
 		{"copilot", "copilot", map[string]string{"/v1/models": `{"data":[
-			{"id":"claude-opus-4.8","name":"Claude Opus 4.8","model_picker_enabled":true,"policy":{"state":"enabled"},"supported_endpoints":["/v1/messages","/chat/completions"],
+			{"id":"claude-opus-4.8","name":"Claude Opus 4.8","model_picker_enabled":true,"policy":{"state":"enabled"},"supported_endpoints":["/v1/messages","/chat/completions"],"billing":{"is_premium":true,"multiplier":3},
 			 "capabilities":{"type":"chat","limits":{"max_context_window_tokens":200000,"max_prompt_tokens":168000,"max_output_tokens":32000},
 			 "supports":{"tool_calls":true,"vision":true,"adaptive_thinking":true,"reasoning_effort":["low","medium","high","xhigh","max"]}}},
-			{"id":"gpt-5.5","supported_endpoints":["/responses","ws:/responses"],"capabilities":{"type":"chat","supports":{"tool_calls":true,"reasoning_effort":["none","low","medium"]}}},
+			{"id":"gpt-5.5","billing":{"multiplier":0},"supported_endpoints":["/responses","ws:/responses"],"capabilities":{"type":"chat","supports":{"tool_calls":true,"reasoning_effort":["none","low","medium"]}}},
 			{"id":"claude-sonnet-4.5","capabilities":{"type":"chat","supports":{"min_thinking_budget":1024,"max_thinking_budget":32000}}},
+			{"id":"claude-haiku-9","supported_endpoints":["/v1/messages"],"billing":{"multiplier":0.33},"capabilities":{"type":"chat","supports":{"tool_calls":true}}},
+			{"id":"mai-code-9","billing":{"multiplier":-1},"capabilities":{"type":"chat","supports":{"tool_calls":true}}},
+			{"id":"claude-of-chat","supported_endpoints":["/chat/completions"],"billing":{"multiplier":"many"},"capabilities":{"type":"chat","supports":{"tool_calls":true}}},
+			{"id":"unspoken","supported_endpoints":["/v9/else"],"capabilities":{"type":"chat"}},
 			{"id":"silent","capabilities":{"type":"chat","supports":{"tool_calls":true}}},
 			{"id":"embeds","capabilities":{"type":"embeddings"}},
 			{"id":"hidden","model_picker_enabled":false,"capabilities":{"type":"chat"}},
 			{"id":"forbidden","policy":{"state":"disabled"},"capabilities":{"type":"chat"}}]}`}, []string{
-			"claude-opus-4.8: effort [low medium high xhigh max]  untold; 168000 32000 [text image] tools=true chat/copilot",
-			"gpt-5.5: effort [low medium]  full; 0 0 [text] tools=true responses/copilot",
-			"claude-sonnet-4.5: budget []  untold; 0 0 [text] tools=false chat/copilot budget 1024..32000",
+			"claude-opus-4.8: effort [low medium high xhigh max]  untold; 168000 32000 [text image] tools=true messages/copilot premium 3",
+			"gpt-5.5: effort [low medium]  full; 0 0 [text] tools=true responses/copilot premium 0",
+			"claude-sonnet-4.5: budget []  untold; 0 0 [text] tools=false messages/copilot budget 1024..32000",
+			"claude-haiku-9:  []  ; 0 0 [text] tools=true messages/copilot premium 0.33",
+			"mai-code-9:  []  ; 0 0 [text] tools=true responses/copilot",
+			"claude-of-chat:  []  ; 0 0 [text] tools=true chat/copilot",
 			"silent:  []  ; 0 0 [text] tools=true chat/copilot",
 		}},
 		{"lmstudio", "lmstudio", map[string]string{"/api/v1/models": `{"models":[

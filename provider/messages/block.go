@@ -197,7 +197,7 @@ func (r *reply) thinkingKind(p *part) provider.ThinkingKind {
 		return provider.ThinkingRedacted
 	case p.text.String() == "":
 		return provider.ThinkingOmitted
-	case r.origin.Vendor != "anthropic" || strings.HasPrefix(r.origin.Model, "claude-3"):
+	case r.origin.Vendor != "anthropic" && !r.api.kind.Claude || strings.HasPrefix(r.origin.Model, "claude-3"):
 		return provider.ThinkingFull
 	}
 	return provider.ThinkingSummary

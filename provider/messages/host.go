@@ -17,6 +17,13 @@ type Host struct {
 	// Unsigned is a host that does not sign. Its thinking is the text itself, and is wanted back as it came.
 	Unsigned bool
 
+	// Betas are the only ones that the host takes; nil: it takes all. Without a feature's beta the feature is not used.
+	Betas []string
+
+	Claude    bool              // the models are Anthropic's, whoever the vendor is: their thinking is a summary
+	Headers   map[string]string // sent with each call
+	Initiator bool              // wants to know who spoke last, and of images, in headers
+
 	// Echo is a host that refuses an answer with tool calls that comes back without thinking, be it empty.
 	Echo bool
 }
@@ -31,12 +38,24 @@ var hosts = map[string]Host{
 	// text-m2-function-call).
 	"minimax": {Bearer: true, Plain: true, Unsigned: true},
 
+	// No public contract: from the source of GitHub's editor extension, and from reports of what its gateway refuses
+	// (pydantic/pydantic-ai #8232, BerriAI/litellm #28053). Chat Completions of this host cannot make every Claude think.
+	"copilot": {Bearer: true, Betas: []string{betaInterleaved}, Claude: true, Initiator: true, Headers: map[string]string{
+		"Editor-Version": "thinkd/1.0.0", "Editor-Plugin-Version": "thinkd/1.0.0",
+		"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": "2025-05-01",
+	}},
+
 	// A host of which no more is known than that it takes its thinking back without a signature.
 	"unsigned": {Plain: true, Unsigned: true},
 }
 
 // HostNamed is the record for a dialect of the API; a dialect that is not known is a host as Anthropic is.
 func HostNamed(dialect string) Host { return hosts[dialect] }
+
+// takes reports whether the host knows a beta.
+func (h Host) takes(beta string) bool {
+	return !h.Plain && (h.Betas == nil || slices.Contains(h.Betas, beta))
+}
 
 // Hosts lists the dialects of the API, sorted.
 func Hosts() []string { return slices.Sorted(maps.Keys(hosts)) }

@@ -15,6 +15,8 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
 )
 
 func newHost(dialect string, rt http.RoundTripper) *messages.API {
@@ -88,7 +90,7 @@ func (s *strict) refuses(req *http.Request, body gjson.Result) string {
 func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 	row := provider.Model{ID: "m", Known: true, Tools: true, Thinking: provider.Capability{Control: provider.ControlToggle,
 		Levels: []provider.Level{provider.Off, provider.On}, Default: provider.On, Off: provider.OffFull}}
-	for _, dialect := range slices.DeleteFunc(messages.Hosts(), func(d string) bool { return d == "anthropic" }) {
+	for _, dialect := range slices.DeleteFunc(messages.Hosts(), func(d string) bool { return d == "anthropic" || d == "copilot" }) {
 		t.Run(dialect, func(t *testing.T) {
 			host := &strict{}
 			api := newHost(dialect, host)
@@ -117,3 +119,78 @@ func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 		})
 	}
 }
+
+// Claude at Copilot thinks, in tool rounds too, with an image and over a change of the model: nothing that goes there is
+// refused, and each call says who made it.
+func TestClaudeAtCopilot(t *testing.T) {
+	server := sim.New(sim.Config{})
+	listener := server.Listen()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	api := messages.New(messages.Config{Provider: "copilot", Vendor: "copilot", BaseURL: "http://simulator/copilot", Host: messages.HostNamed("copilot"),
+		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: provider.NewClient(listener.Transport())})
+	catalog := registry.Default()
+	tools := []provider.Tool{{Name: "read"}}
+	var history []provider.Message
+	for _, step := range []struct {
+		model string
+		level provider.Level
+		say   provider.Message
+		kind  provider.ThinkingKind
+	}{
+		{"claude-haiku-4.5", provider.High, user("Read it. [[sim: tool=read]]"), provider.ThinkingSummary},
+		{"claude-haiku-4.5", provider.Low, provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "What is it?"}, provider.Media{Type: "image/png", Data: pixel}}}, provider.ThinkingSummary},
+		{"claude-sonnet-5", provider.Max, user("And now? [[sim: tool=read]]"), provider.ThinkingSummary},
+		{"claude-opus-5.5", provider.Medium, user("And you? [[sim: tool=read]]"), provider.ThinkingSummary},
+		{"claude-sonnet-4.6", provider.High, user("And you?"), provider.ThinkingSummary},
+		{"claude-sonnet-5", provider.Off, user("Shortly."), ""},
+	} {
+		row := catalog.Model("copilot", step.model)
+		if row.API != "messages" || row.Dialect != "copilot" {
+			t.Errorf("%s is spoken to in %s/%s", step.model, row.API, row.Dialect)
+		}
+		decision, err := registry.Resolve(registry.Ask{Level: step.level, Source: provider.SourceTurn}, row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		history = append(history, step.say)
+		for round, who := 0, "user"; ; round, who = round+1, "agent" {
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: row, Tools: tools, Messages: history, Decision: decision}))
+			if reply.Err != nil {
+				t.Fatalf("%s at %s: %v", step.model, step.level, reply.Err)
+			}
+			sent := server.Requests()[len(server.Requests())-1]
+			if got := sent.Header.Get("X-Initiator"); got != who {
+				t.Errorf("%s, round %d: the initiator is %q, want %q", step.model, round, got, who)
+			}
+			if round == 0 {
+				var kind provider.ThinkingKind
+				if thought, ok := reply.Blocks[0].(provider.Thinking); ok {
+					kind = thought.Kind
+				}
+				if kind != step.kind {
+					t.Errorf("%s at %s: the thinking is %q, want %q", step.model, step.level, kind, step.kind)
+				}
+			}
+			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+			if reply.Stop.Reason != provider.StopToolUse {
+				break
+			}
+			results := provider.Message{Role: provider.User}
+			for _, b := range reply.Blocks {
+				if call, ok := b.(provider.ToolCall); ok {
+					results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
+				}
+			}
+			history = append(history, results)
+		}
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+}
+
+var pixel = []byte("\x89PNG\r\n\x1a\n")

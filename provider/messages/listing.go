@@ -16,7 +16,7 @@ const mostPages = 20
 // Models lists what the vendor has (docs: models API). The list tells which efforts and forms of thinking a model takes;
 // not its default, nor how it shows thinking. Other hosts' lists tell names.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
-	if a.kind.Plain {
+	if a.kind.Plain || a.kind.Betas != nil {
 		return nil, provider.ErrTellsNothing
 	}
 	if err := a.caller.NoKey(); err != nil {

@@ -20,8 +20,8 @@ const (
 
 // managed is the context_management of a request; nil: none.
 func (a *API) managed(req *provider.Request) json.RawMessage {
-	if req.Whole {
-		return nil
+	if req.Whole || a.kind.Betas != nil {
+		return nil // the host takes none of the betas that the edits need
 	}
 	return a.manage
 }

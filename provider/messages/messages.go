@@ -211,7 +211,7 @@ func repairable(err error, call *call, req *provider.Request) error {
 	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
 		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
 	case slices.Contains(req.Repairs, StripThinking):
-	case bound && call.adaptive && !slices.Contains(req.Repairs, DropBlock):
+	case bound && call.adaptive && call.binding && !slices.Contains(req.Repairs, DropBlock):
 		e.Repair = DropBlock
 	case bound || edited:
 		e.Repair = StripThinking

@@ -38,6 +38,7 @@ type call struct {
 	changes  int  // of effort inside of the conversation
 	limit    int  // on output
 	budget   bool // thinking has one
+	binding  bool // the host takes block_binding
 	betas    []string
 }
 
@@ -102,7 +103,7 @@ func (a *API) decided(req *provider.Request) (control, error) {
 	if on.Display == "" && a.hasDisplay(req.Model) {
 		on.Display = provider.Summarized // left out, it would mean omitted on newer models and not on older ones
 	}
-	if slices.Contains(req.Repairs, DropBlock) {
+	if slices.Contains(req.Repairs, DropBlock) && a.kind.takes(betaBinding) {
 		on.Binding = &blockBinding{PrefixMismatch: "drop_block"}
 	}
 	switch want.Mode {
@@ -158,7 +159,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
 		Messages: msgs, Context: a.managed(req), control: c,
 	}
-	shrunk := b.shrink(len(req.Tools) > 0 && !a.kind.Plain)
+	shrunk := b.shrink(len(req.Tools) > 0 && a.kind.takes(betaInterleaved))
 	for _, member := range req.Withheld(wireAPI) {
 		switch member {
 		case "temperature":
@@ -185,7 +186,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if n := len(b.Tools); req.System == "" && n > 0 && !a.kind.Plain { // the mark of a system prompt holds the tools as well
 		b.Tools[n-1].Cache = h.mark
 	}
-	out := &call{model: req.Model.ID, limit: b.MaxTokens, budget: b.Thinking != nil && b.Thinking.Budget > 0, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
+	out := &call{model: req.Model.ID, limit: b.MaxTokens, binding: a.kind.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	if left := stripSampling(req, &b); len(left) > 0 {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
@@ -207,8 +208,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if h.changes > 0 {
 		betas = append(betas, betaInPlace)
 	}
-	if !a.kind.Plain {
-		betas = append(betas, managing(b.Context, h.compacted)...)
+	for _, beta := range managing(b.Context, h.compacted) {
+		if a.kind.takes(beta) {
+			betas = append(betas, beta)
+		}
 	}
 	slices.Sort(betas)
 	betas = slices.Compact(betas)
@@ -217,6 +220,12 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	}
 	out.betas = betas
 	out.header = a.header(betas)
+	if a.kind.Initiator {
+		out.header.Set("X-Initiator", req.Initiator())
+		if provider.Pictured(req.Messages) {
+			out.header.Set("Copilot-Vision-Request", "true")
+		}
+	}
 	return out, nil
 }
 
@@ -278,10 +287,7 @@ func stripSampling(req *provider.Request, b *body) []string {
 // betasFor lists what the request needs. With earlier thinking in it the binding beta is sent without its parameter as
 // well: only so does the server report what it leaves out (docs: preserved-thinking).
 func (a *API) betasFor(c control, tools, replay bool) []string {
-	betas := slices.Clone(a.betas)
-	if a.kind.Plain {
-		return betas
-	}
+	var betas []string
 	if t := c.Thinking; t != nil {
 		if t.Type == "enabled" && tools {
 			betas = append(betas, betaInterleaved)
@@ -297,6 +303,8 @@ func (a *API) betasFor(c control, tools, replay bool) []string {
 	if replay {
 		betas = append(betas, betaBinding)
 	}
+	betas = slices.DeleteFunc(betas, func(beta string) bool { return !a.kind.takes(beta) })
+	betas = append(betas, a.betas...)
 	slices.Sort(betas)
 	return slices.Compact(betas)
 }
@@ -307,6 +315,9 @@ func (a *API) header(betas []string) http.Header {
 	h.Set("Accept", "text/event-stream")
 	h.Set("User-Agent", "thinkd")
 	h.Set("anthropic-version", "2023-06-01")
+	for name, value := range a.kind.Headers {
+		h.Set(name, value)
+	}
 	switch key := a.caller.Key; {
 	case key.IsZero():
 	case a.kind.Bearer:

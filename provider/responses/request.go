@@ -245,21 +245,9 @@ func (a *API) header(list []provider.Message, session, who string) http.Header {
 	}
 	if a.quirks.Initiator {
 		h.Set("X-Initiator", who)
-		if slices.ContainsFunc(list, func(m provider.Message) bool { return pictured(m.Blocks) }) {
+		if provider.Pictured(list) {
 			h.Set("Copilot-Vision-Request", "true")
 		}
 	}
 	return h
-}
-
-func pictured(blocks provider.Blocks) bool {
-	return slices.ContainsFunc(blocks, func(b provider.Block) bool {
-		switch b := b.(type) {
-		case provider.Media:
-			return strings.HasPrefix(b.Type, "image/")
-		case provider.ToolResult:
-			return pictured(b.Blocks)
-		}
-		return false
-	})
 }

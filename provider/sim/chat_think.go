@@ -286,6 +286,7 @@ func thinkMistral(c *chatCall, f *fields) error {
 
 func thinkCopilot(c *chatCall, f *fields) error {
 	budget, has := f.integer("thinking_budget", false)
+	has = has && !c.model.dumb // ignored where no key makes it think [pydantic/pydantic-ai #8232]
 	if has && (c.model.budget == 0 || budget < 128 || budget > c.model.budget) {
 		return chatInvalid("thinking_budget: %d is not supported by %s", budget, c.model.id)
 	}

@@ -13,8 +13,14 @@ import (
 // listing is what GET /models has.
 func (h *chatHost) listing() []any {
 	list := []any{}
+	if h.name == "copilot" {
+		list = copilotListing()
+	}
 	for i := range h.models {
 		m := h.model(h.models[i].id)
+		if h.name == "copilot" && copilotModel(m.id) != nil {
+			continue
+		}
 		row := map[string]any{"id": m.id, "object": "model", "owned_by": h.name}
 		switch h.name {
 		case "openrouter":

@@ -203,7 +203,12 @@ func (ex *exchange) serveCreate(account string) {
 
 // readCall reads and checks a request.
 func (ex *exchange) readCall(account string, count bool) (*messagesCall, error) {
-	b := newBetas(ex.r.Header)
+	b, copilot := newBetas(ex.r.Header), copilotMessages(ex.r)
+	if copilot {
+		if err := b.copilot(); err != nil {
+			return nil, err
+		}
+	}
 	if err := b.check(); err != nil {
 		return nil, err
 	}
@@ -220,10 +225,13 @@ func (ex *exchange) readCall(account string, count bool) (*messagesCall, error) 
 	}
 	call := &messagesCall{
 		betas: b, count: count, account: account,
-		user: ex.r.Header.Get("anthropic-user-profile-id"),
+		user: ex.r.Header.Get("anthropic-user-profile-id"), copilot: copilot,
 	}
 	if err := call.read(v, ex.server.sealer); err != nil {
 		return nil, err
+	}
+	if copilot && call.pictured() && ex.r.Header.Get("Copilot-Vision-Request") != "true" {
+		return nil, invalid("missing required Copilot-Vision-Request header for vision requests")
 	}
 	call.prompt = call.prefixes(v)
 	return call, nil

@@ -13,6 +13,7 @@ type messagesCall struct {
 	count   bool // tokens only
 	account string
 	user    string // the end user, where one is named
+	copilot bool   // by its door
 
 	model     *messagesModel
 	name      string // of the model, as the answer tells it
@@ -132,6 +133,12 @@ func (c *messagesCall) readModel(f *fields) error {
 	id := f.text("model", true)
 	if f.err != nil {
 		return f.err
+	}
+	if c.copilot {
+		if c.model, c.name = copilotModel(id), id; c.model == nil {
+			return &messagesError{400, "model_not_supported", "The requested model is not supported."}
+		}
+		return nil
 	}
 	c.model, c.name = messagesModelBy(id)
 	if c.model == nil || c.model.lifecycle == "retired" {

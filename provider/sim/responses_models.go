@@ -72,6 +72,8 @@ var responsesModels = []responsesModel{
 	{id: "gpt-oss-120b", window: 131_072, output: 131_072, efforts: effortsThree, effort: "medium", sampled: true, open: true},
 	{id: "gpt-oss-20b", window: 131_072, output: 131_072, efforts: effortsThree, effort: "medium", sampled: true, open: true},
 
+	{id: "mai-code-1.1-flash", window: 256_000, output: 128_000, efforts: effortsThree, effort: "medium"},
+	{id: "grok-4.7", window: 500_000, output: 128_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
 	{id: "grok-4.6", window: 256_000, output: 64_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
 	{id: "grok-4.5", window: 256_000, output: 64_000, efforts: effortsThree, effort: "high", sampled: true, concise: true},
 	{id: "grok-4.3", window: 256_000, output: 64_000, efforts: effortsGPT51, effort: "low", sampled: true, concise: true},

@@ -15,7 +15,8 @@
 // Each API has its files: its HTTP face, its checks, its table of models. The tables are this package's own on
 // purpose. A judge who reads the rules in the defendant's notes finds no mistake. Nothing of the project is imported.
 //
-// What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models;
+// What is there: Anthropic's Messages (messages*.go), with /v1/messages, /v1/messages/count_tokens and /v1/models, and
+// Copilot's /copilot/v1/messages;
 // OpenAI's Responses (responses*.go), with /v1/responses, Azure's /openai/v1/responses, the ChatGPT plan's
 // /backend-api/codex/responses and Copilot's /responses; Chat Completions (chat*.go) of many hosts, with
 // /HOST/chat/completions and /HOST/models, and LM Studio's and llama.cpp's own lists; Google's generateContent (gemini*.go), with its verbs and its list under
@@ -81,6 +82,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if face, ok := responsesFaces[r.URL.Path]; ok {
 		s.serveResponses(ex, face)
+		return
+	}
+	if copilotMessages(r) {
+		s.serveCopilotMessages(ex)
 		return
 	}
 	if host, path := chatPath(r); host != nil {

@@ -215,6 +215,7 @@ export type Model = {
 	input?: string[];
 	tools: boolean;
 	price?: Price;
+	premium_multiplier?: number;
 	lifecycle?: Lifecycle;
 	available: boolean;
 	why?: string;
@@ -420,6 +421,7 @@ export type Usage = {
 	cache_write_1h_tokens?: number;
 	estimated: boolean;
 	cost?: Cost;
+	premium_requests?: number;
 	context?: Context;
 };
 
