@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -34,7 +34,7 @@ type Bolt struct {
 	lock  *os.File
 
 	dbMu sync.RWMutex // held for each read transaction, and by the writer while it changes what follows
-	db   *bolt.DB     // nil: it could not be opened again
+	db   *bbolt.DB    // nil: it could not be opened again
 	file *os.File     // the one that db has
 	info os.FileInfo  // of file when it was opened
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 // Backup writes the store as it is now to a new file, while others read and write, and checks that file as CheckFile
@@ -58,7 +58,7 @@ func (b *Bolt) copyTo(ctx context.Context, path string) (report Report, err erro
 		}
 	}()
 	to := &copying{ctx: ctx, b: b, to: f}
-	err = b.view(func(tx *bolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(to)
 		if to.failed != nil { // bbolt tells it as a text
 			return to.failed

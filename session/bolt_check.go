@@ -14,7 +14,8 @@ import (
 	"strconv"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/thinkd/thinkd/session/bolt/page"
+	"go.etcd.io/bbolt"
 )
 
 // inventory is what a look at the file found without bbolt.
@@ -45,24 +46,24 @@ const (
 // examine looks at a file before bbolt may open it. Damage in what all sessions share is an error; damage of one session
 // is told in the inventory.
 func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
-	p, err := readPages(file, length)
+	p, err := page.Open(file, length)
 	if err != nil {
 		return nil, damagedFile(err)
 	}
-	taken := p.newUse()
-	top := make(map[string]item)
-	err = p.walk(p.head.Root, taken, func(it item) error {
-		if !it.bucket {
-			return fmt.Errorf("%q is no bucket", it.key)
+	taken := p.NewUse()
+	top := make(map[string]page.Item)
+	err = p.Walk(p.Head.Root, taken, func(it page.Item) error {
+		if !it.Bucket {
+			return fmt.Errorf("%q is no bucket", it.Key)
 		}
-		top[string(it.key)] = it.clone()
+		top[string(it.Key)] = it.Clone()
 		return nil
 	})
 	if err != nil {
 		return nil, damagedFile(err)
 	}
-	inv := &inventory{tx: p.head.Tx, damaged: make(map[ID]error), whole: deep == walkLogs}
-	if inv.store, inv.format, err = p.readMeta(top[string(metaBucket)], taken); err != nil {
+	inv := &inventory{tx: p.Head.Tx, damaged: make(map[ID]error), whole: deep == walkLogs}
+	if inv.store, inv.format, err = readMeta(p, top[string(metaBucket)], taken); err != nil {
 		return nil, err
 	}
 	known := 0 // bbolt's check follows whatever it finds
@@ -77,37 +78,37 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 	if _, there := top[string(fixedBucket)]; len(top) != known || there != (inv.format >= formatVersion) {
 		return nil, damagedFile(fmt.Errorf("it has %d buckets, which do not fit its format %d", len(top), inv.format))
 	}
-	free, err := p.free(taken)
+	free, err := p.Free(taken)
 	if err != nil {
 		return nil, damagedFile(err)
 	}
-	inv.size, inv.free = int64(p.head.Count)*int64(p.size), int64(len(free))*int64(p.size)
+	inv.size, inv.free = int64(p.Head.Count)*int64(p.PageSize()), int64(len(free))*int64(p.PageSize())
 	if deep == walkHeads {
 		return inv, nil
 	}
-	if err := p.readMade(top, taken); err != nil {
+	if err := readMade(p, top, taken); err != nil {
 		return nil, damagedFile(err)
 	}
-	if err := p.readSessions(top, taken, inv); err != nil {
+	if err := readSessions(p, top, taken, inv); err != nil {
 		return nil, damagedFile(err)
 	}
-	inUse := taken.count()
+	inUse := taken.Count()
 	for _, id := range free {
-		if taken.has(id) {
+		if taken.Has(id) {
 			return nil, damagedFile(fmt.Errorf("page %d is free and in use", id))
 		}
 	}
-	if inv.whole && len(inv.damaged) == 0 && uint64(inUse+len(free))+2 != p.head.Count {
-		return nil, damagedFile(fmt.Errorf("%d pages in use and %d free do not make %d", inUse, len(free), p.head.Count-2))
+	if inv.whole && len(inv.damaged) == 0 && uint64(inUse+len(free))+2 != p.Head.Count {
+		return nil, damagedFile(fmt.Errorf("%d pages in use and %d free do not make %d", inUse, len(free), p.Head.Count-2))
 	}
 	return inv, nil
 }
 
 // readMeta reads format and id. The format is judged before the rest, which may look different in another one.
-func (p *pages) readMeta(bucket item, taken use) (store string, format int, err error) {
+func readMeta(p *page.File, bucket page.Item, taken page.Use) (store string, format int, err error) {
 	words := make(map[string]string)
-	err = p.walkValues(bucket, taken, func(it item) error {
-		words[string(it.key)] = string(it.value)
+	err = p.WalkValues(bucket, taken, func(it page.Item) error {
+		words[string(it.Key)] = string(it.Value)
 		return nil
 	})
 	if err != nil {
@@ -128,13 +129,13 @@ func (p *pages) readMeta(bucket item, taken use) (store string, format int, err 
 }
 
 // readMade walks what stamped requests made, if the file has a place for it.
-func (p *pages) readMade(top map[string]item, taken use) error {
+func readMade(p *page.File, top map[string]page.Item, taken page.Use) error {
 	bucket, there := top[string(madeBucket)]
 	if !there {
 		return nil
 	}
-	err := p.walkValues(bucket, taken, func(it item) error {
-		_, err := unseal(it.key, it.value)
+	err := p.WalkValues(bucket, taken, func(it page.Item) error {
+		_, err := unseal(it.Key, it.Value)
 		return err
 	})
 	if err != nil {
@@ -146,21 +147,21 @@ func (p *pages) readMade(top map[string]item, taken use) error {
 // ownTree is a bucket of one session: its log, or what was checkpointed.
 type ownTree struct {
 	id    ID
-	root  item
-	count uint64                               // of items, or anyCount
-	check func(id ID, n uint64, it item) error // of each; n counts from 1
+	root  page.Item
+	count uint64                                    // of items, or anyCount
+	check func(id ID, n uint64, it page.Item) error // of each; n counts from 1
 }
 
 const anyCount = ^uint64(0) // no log is that long
 
 // walk walks the tree, and takes its pages if it is sound and they are its own.
-func (t ownTree) walk(p *pages, taken use) error {
-	var mine use // nothing, for the many that are inside of another page
-	if !isInline(t.root) {
-		mine = p.newUse()
+func (t ownTree) walk(p *page.File, taken page.Use) error {
+	var mine page.Use // nothing, for the many that are inside of another page
+	if !t.root.Inline() {
+		mine = p.NewUse()
 	}
 	n := uint64(0)
-	err := p.walkValues(t.root, mine, func(it item) error {
+	err := p.WalkValues(t.root, mine, func(it page.Item) error {
 		n++
 		return t.check(t.id, n, it)
 	})
@@ -170,21 +171,21 @@ func (t ownTree) walk(p *pages, taken use) error {
 	case t.count != anyCount && n != t.count:
 		return fmt.Errorf("its log ends at entry %d of %d", n, t.count)
 	}
-	return taken.merge(mine)
+	return taken.Merge(mine)
 }
 
-func checkEntry(id ID, n uint64, it item) error {
-	if !bytes.Equal(it.key, position(n)) {
+func checkEntry(id ID, n uint64, it page.Item) error {
+	if !bytes.Equal(it.Key, position(n)) {
 		return fmt.Errorf("entry %d is missing", n)
 	}
-	if _, err := unseal(entryKey(id, n), it.value); err != nil {
+	if _, err := unseal(entryKey(id, n), it.Value); err != nil {
 		return fmt.Errorf("entry %d: %w", n, err)
 	}
 	return nil
 }
 
-func checkPiece(id ID, _ uint64, it item) error {
-	_, _, _, err := readPiece(id, it.key, it.value)
+func checkPiece(id ID, _ uint64, it page.Item) error {
+	_, _, _, err := readPiece(id, it.Key, it.Value)
 	return err
 }
 
@@ -274,7 +275,7 @@ func checkFile(ctx context.Context, path, store string) (Report, error) {
 // checkPages is bbolt's own check. It runs on a goroutine of bbolt's where a fault would end the process, so only after
 // our walk has found nothing.
 func (b *Bolt) checkPages() error {
-	return b.view(func(tx *bolt.Tx) error {
+	return b.view(func(tx *bbolt.Tx) error {
 		var found error
 		for err := range tx.Check() { // to the end, or bbolt's goroutine stays
 			if found == nil {
@@ -288,7 +289,7 @@ func (b *Bolt) checkPages() error {
 // eachSession calls f outside of a transaction.
 func (b *Bolt) eachSession(f func(ID) error) error {
 	var ids []ID
-	err := b.view(func(tx *bolt.Tx) error {
+	err := b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(sessionBucket).ForEach(func(key, _ []byte) error {
 			ids = append(ids, ID(key))
 			return nil

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 // compactBatch is how much goes into one commit of the new file, in bytes.
@@ -65,12 +65,12 @@ func rewrite(path, fresh string) error {
 		return err
 	}
 	defer from.closeFile() // nothing was written
-	to, err := bolt.Open(fresh, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType, NoSync: true,
+	to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
 		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return openPlain(name, flag) }})
 	if err != nil {
 		return err
 	}
 	to.AllocSize = growBy
-	err = guard(func() error { return bolt.Compact(to, from.db, compactBatch) })
+	err = guard(func() error { return bbolt.Compact(to, from.db, compactBatch) })
 	return errors.Join(err, to.Sync(), to.Close())
 }

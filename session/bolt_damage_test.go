@@ -14,9 +14,10 @@ import (
 	"strings"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
 // TestDamage opens 200 damaged copies of a store. None may panic, hang, or hand out something that was never stored;
@@ -24,11 +25,11 @@ import (
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	file, mark, want := damageSample(t)
-	heads, err := readPages(bytes.NewReader(file), int64(len(file)))
+	heads, err := page.Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	used := int(heads.head.Count) * heads.size
+	used := int(heads.Head.Count) * heads.PageSize()
 	const shards, each = 4, 50
 	outcomes := make([][3]int, shards)
 	t.Run("shards", func(t *testing.T) {
@@ -37,7 +38,7 @@ func TestDamage(t *testing.T) {
 				t.Parallel()
 				for i := range each {
 					seed := uint64(shard*each + i)
-					what, data := mutate(rand.New(rand.NewPCG(seed, 1)), int(seed), bytes.Clone(file), used, heads.size)
+					what, data := mutate(rand.New(rand.NewPCG(seed, 1)), int(seed), bytes.Clone(file), used, heads.PageSize())
 					outcomes[shard][openDamaged(t, fmt.Sprintf("seed %d, %s", seed, what), data, mark, want, i%2 == 0)]++
 				}
 			})
@@ -120,7 +121,7 @@ func mutate(r *rand.Rand, n int, data []byte, used, page int) (string, []byte) {
 		copy(data[at:at+page], bytes.Clone(data[other:other+page]))
 		return fmt.Sprintf("page %d overwritten by %d", at/page, other/page), data
 	case 3:
-		at = at/page*page + r.IntN(pageHeader+4*itemHeader) // heads of pages are where it hurts
+		at = at/page*page + r.IntN(16+64) // heads of pages are where it hurts
 		data[at] ^= 1 << r.IntN(8)
 		return fmt.Sprintf("bit of byte %d of page %d", at%page, at/page), data
 	case 4:
@@ -242,40 +243,40 @@ func FuzzExamine(f *testing.F) {
 	if err := b.Close(); err != nil {
 		f.Fatal(err)
 	}
-	const page = 1024 // a small page makes a small seed
-	from, err := bolt.Open(b.path, 0o600, &bolt.Options{ReadOnly: true})
+	const size, header, head = 1024, 16, 64 // a small page makes a small seed; each begins with a header
+	from, err := bbolt.Open(b.path, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
 		f.Fatal(err)
 	}
-	to, err := bolt.Open(filepath.Join(dir, "small"), 0o600, &bolt.Options{PageSize: page})
+	to, err := bbolt.Open(filepath.Join(dir, "small"), 0o600, &bbolt.Options{PageSize: size})
 	if err != nil {
 		f.Fatal(err)
 	}
-	if err := errors.Join(bolt.Compact(to, from, 0), from.Close(), to.Close()); err != nil {
+	if err := errors.Join(bbolt.Compact(to, from, 0), from.Close(), to.Close()); err != nil {
 		f.Fatal(err)
 	}
 	file, err := os.ReadFile(filepath.Join(dir, "small"))
 	if err != nil {
 		f.Fatal(err)
 	}
-	p, err := readPages(bytes.NewReader(file), int64(len(file)))
+	p, err := page.Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		f.Fatal(err)
 	}
-	file = file[:p.head.Count*page]
+	file = file[:p.Head.Count*size]
 	if _, err := examine(bytes.NewReader(file), int64(len(file)), walkLogs); err != nil {
 		f.Fatalf("the seed is no store: %v", err)
 	}
 	f.Add(file)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		data = bytes.Clone(data)
-		for _, at := range []int{pageHeader, page + pageHeader} {
-			if len(data) < at+headSize {
+		for _, at := range []int{header, size + header} {
+			if len(data) < at+head {
 				return
 			}
 			sum := fnv.New64a()
-			sum.Write(data[at : at+headSize-8])
-			binary.NativeEndian.PutUint64(data[at+headSize-8:], sum.Sum64())
+			sum.Write(data[at : at+head-8])
+			binary.NativeEndian.PutUint64(data[at+head-8:], sum.Sum64())
 		}
 		inv, err := examine(bytes.NewReader(data), int64(len(data)), walkLogs)
 		if err != nil && !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrNewer) {

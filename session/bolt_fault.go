@@ -6,7 +6,8 @@ import (
 	"os"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/thinkd/thinkd/session/bolt/page"
+	"go.etcd.io/bbolt"
 )
 
 // writer is the state of the writer's goroutine.
@@ -122,7 +123,7 @@ func (b *Bolt) settle(cause error, requests []*request) (again []*request) {
 		}
 		var there bool
 		r.err = guard(func() error {
-			return b.db.View(func(tx *bolt.Tx) (err error) {
+			return b.db.View(func(tx *bbolt.Tx) (err error) {
 				there, err = r.landed(tx)
 				return err
 			})
@@ -185,11 +186,11 @@ func rewriteHeads(path string) error {
 	if err != nil {
 		return err
 	}
-	p, err := readPages(f, info.Size())
+	p, err := page.Open(f, info.Size())
 	if err != nil {
 		return damagedFile(err)
 	}
-	heads := make([]byte, 2*p.size)
+	heads := make([]byte, 2*p.PageSize())
 	if _, err := f.ReadAt(heads, 0); err != nil {
 		return err
 	}
@@ -296,11 +297,11 @@ const (
 // roomChange puts so many bytes into the file; 0 takes them out.
 type roomChange int
 
-func (c roomChange) session() ID                   { return "" }
-func (c roomChange) ends(ID, BlockRef) bool        { return false }
-func (c roomChange) landed(*bolt.Tx) (bool, error) { return false, nil }
+func (c roomChange) session() ID                    { return "" }
+func (c roomChange) ends(ID, BlockRef) bool         { return false }
+func (c roomChange) landed(*bbolt.Tx) (bool, error) { return false, nil }
 
-func (c roomChange) apply(tx *bolt.Tx) error {
+func (c roomChange) apply(tx *bbolt.Tx) error {
 	if c == 0 {
 		return tx.Bucket(metaBucket).Delete(roomKey)
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 // The files of a store, beside each other in the data directory.
@@ -79,13 +79,13 @@ func makeStore(path string) error {
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	db, err := bolt.Open(fresh, 0o600, &bolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) {
+	db, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) {
 		return openPlain(name, flag)
 	}})
 	if err != nil {
 		return err
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
+	err = db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range allBuckets() {
 			if _, err := tx.CreateBucket(name); err != nil {
 				return err
@@ -237,11 +237,11 @@ func (b *Bolt) openFileLocked(deep depth, mode openMode) (*inventory, error) {
 		f.Close()
 		return nil, err
 	}
-	var db *bolt.DB
+	var db *bbolt.DB
 	err = guard(func() error {
-		db, err = bolt.Open(b.path, 0o600, &bolt.Options{
+		db, err = bbolt.Open(b.path, 0o600, &bbolt.Options{
 			Timeout:         lockWait,
-			FreelistType:    bolt.FreelistMapType,
+			FreelistType:    bbolt.FreelistMapType,
 			InitialMmapSize: initialMap,
 			NoStatistics:    true,
 			ReadOnly:        mode == readOnly,

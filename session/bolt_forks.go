@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/thinkd/thinkd/session/bolt/page"
+	"go.etcd.io/bbolt"
 )
 
 // The bucket forks has a key for each log that a fork shares: the session that the log is of, and the fork. The log of a
@@ -23,27 +24,19 @@ func sharesOf(of ID) []byte       { return append([]byte{forkShare}, of...) }
 func goneKey(id ID) []byte        { return append([]byte{forkGone}, id...) }
 
 // readGone reads the key of a log without its session.
-func readGone(it item) (id ID, last uint64, ok bool) {
-	if len(it.key) == 0 || it.key[0] != forkGone {
+func readGone(it page.Item) (id ID, last uint64, ok bool) {
+	if len(it.Key) == 0 || it.Key[0] != forkGone {
 		return "", 0, false
 	}
-	value, err := unseal(it.key, it.value)
+	value, err := unseal(it.Key, it.Value)
 	if err != nil || len(value) != 8 {
 		return "", 0, false
 	}
-	return ID(it.key[1:]), binary.BigEndian.Uint64(value), true
-}
-
-// walkForks walks the bucket, if the file has it.
-func (p *pages) walkForks(b item, taken use, f func(item) error) error {
-	if b.key == nil {
-		return nil
-	}
-	return p.walkValues(b, taken, f)
+	return ID(it.Key[1:]), binary.BigEndian.Uint64(value), true
 }
 
 // getLogged is the position of the last entry of a log, whether its session is there or is deleted and shared.
-func getLogged(tx *bolt.Tx, id ID) (last uint64, err error) {
+func getLogged(tx *bbolt.Tx, id ID) (last uint64, err error) {
 	last, err = getLast(tx, id)
 	if !errors.Is(err, ErrNotFound) {
 		return last, err
@@ -60,7 +53,7 @@ func getLogged(tx *bolt.Tx, id ID) (last uint64, err error) {
 }
 
 // putShares keeps the logs that a new session shares from being removed. ErrNotFound if one is not there any more.
-func putShares(tx *bolt.Tx, s Session) error {
+func putShares(tx *bbolt.Tx, s Session) error {
 	if len(s.Shared) == 0 {
 		return nil
 	}
@@ -82,7 +75,7 @@ func putShares(tx *bolt.Tx, s Session) error {
 }
 
 // shared reports whether forks need the log of a session.
-func shared(forks *bolt.Bucket, id ID) bool {
+func shared(forks *bbolt.Bucket, id ID) bool {
 	if forks == nil {
 		return false
 	}
@@ -91,7 +84,7 @@ func shared(forks *bolt.Bucket, id ID) bool {
 }
 
 // leaveLog removes the log of a session that goes, or leaves it to its forks.
-func leaveLog(tx *bolt.Tx, r record) error {
+func leaveLog(tx *bbolt.Tx, r record) error {
 	if forks := tx.Bucket(forkBucket); shared(forks, r.ID) {
 		key := goneKey(r.ID)
 		return forks.Put(key, seal(key, position(r.last)))
@@ -103,7 +96,7 @@ func leaveLog(tx *bolt.Tx, r record) error {
 }
 
 // dropShares lets go of what a session shares, and removes the logs that nobody needs then, but for some.
-func dropShares(tx *bolt.Tx, s Session, keep []ID) error {
+func dropShares(tx *bbolt.Tx, s Session, keep []ID) error {
 	forks := tx.Bucket(forkBucket)
 	for _, span := range s.Shared {
 		if forks == nil {

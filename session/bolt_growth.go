@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 const (
@@ -147,7 +147,7 @@ func (b *Bolt) rearm() {
 }
 
 // store puts a piece behind what is stored of its block. A key sorts by message, block and offset; ids hold no zero byte.
-func (p piece) store(tx *bolt.Tx) error {
+func (p piece) store(tx *bbolt.Tx) error {
 	if _, err := getLast(tx, p.id); err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func readPiece(id ID, key, sealed []byte) (ref BlockRef, from int, text string, 
 }
 
 // deleteGrowth removes the pieces of blocks that entries have ended.
-func deleteGrowth(tx *bolt.Tx, id ID, entries []Entry) error {
+func deleteGrowth(tx *bbolt.Tx, id ID, entries []Entry) error {
 	all := tx.Bucket(growthBucket)
 	pieces := all.Bucket([]byte(id))
 	if pieces == nil {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 	"golang.org/x/sys/unix"
 
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -93,7 +93,7 @@ type heldChange struct {
 	begun, goOn chan struct{}
 }
 
-func (c heldChange) apply(tx *bolt.Tx) error {
+func (c heldChange) apply(tx *bbolt.Tx) error {
 	close(c.begun)
 	<-c.goOn
 	return c.appendChange.apply(tx)

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 // The bucket made has two keys for each stamp: the stamp's id has the Made, and the place in the order of making has the
@@ -50,7 +50,7 @@ func (b *Bolt) CreateOnce(ctx context.Context, s Session, m Made) (first Made, e
 	return c.first, nil
 }
 
-func (c *onceChange) apply(tx *bolt.Tx) error {
+func (c *onceChange) apply(tx *bbolt.Tx) error {
 	first, ok, err := findMade(tx, c.made.ID)
 	if c.first = first; ok || err != nil {
 		return err
@@ -62,7 +62,7 @@ func (c *onceChange) apply(tx *bolt.Tx) error {
 	return putMade(tx, c.made)
 }
 
-func (c *onceChange) landed(tx *bolt.Tx) (bool, error) {
+func (c *onceChange) landed(tx *bbolt.Tx) (bool, error) {
 	first, ok, err := findMade(tx, c.made.ID)
 	return ok && first.Session == c.first.Session, err
 }
@@ -72,14 +72,14 @@ func (b *Bolt) Made(ctx context.Context, stamp string) (m Made, ok bool, err err
 	if err := context.Cause(ctx); err != nil {
 		return Made{}, false, err
 	}
-	err = b.view(func(tx *bolt.Tx) (err error) {
+	err = b.view(func(tx *bbolt.Tx) (err error) {
 		m, ok, err = findMade(tx, stamp)
 		return err
 	})
 	return m, ok, err
 }
 
-func findMade(tx *bolt.Tx, stamp string) (m Made, ok bool, err error) {
+func findMade(tx *bbolt.Tx, stamp string) (m Made, ok bool, err error) {
 	bucket := tx.Bucket(madeBucket)
 	if bucket == nil {
 		return Made{}, false, nil
@@ -100,7 +100,7 @@ func findMade(tx *bolt.Tx, stamp string) (m Made, ok bool, err error) {
 }
 
 // putMade keeps m as the newest and lets go of the oldest, if there are too many.
-func putMade(tx *bolt.Tx, m Made) error {
+func putMade(tx *bbolt.Tx, m Made) error {
 	bucket := tx.Bucket(madeBucket)
 	value, err := json.Marshal(m)
 	if err != nil {

@@ -2,10 +2,10 @@ package session
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/thinkd/thinkd/session/bolt/page"
+	"go.etcd.io/bbolt"
 )
 
 // occurring tells which blobs' names occur in the file's pages that are not free. A damaged log cannot be walked, but a name
@@ -18,37 +18,37 @@ func (b *Bolt) occurring(ctx context.Context, names []fs.DirEntry) (map[string]b
 	for _, f := range names {
 		wanted[f.Name()] = true
 	}
-	err := b.view(func(*bolt.Tx) error {
+	err := b.view(func(*bbolt.Tx) error {
 		info, err := b.file.Stat()
 		if err != nil {
 			return err
 		}
-		p, err := readPages(b.file, info.Size())
+		p, err := page.Open(b.file, info.Size())
 		if err != nil {
 			return damagedFile(err)
 		}
-		list, err := p.free(p.newUse())
+		list, err := p.Free(p.NewUse())
 		if err != nil {
 			return damagedFile(err)
 		}
-		free := p.newUse()
+		free := p.NewUse()
 		for _, id := range list {
-			if err := free.take(id, p.size, p.size); err != nil {
+			if err := free.Take(id, 1); err != nil {
 				return damagedFile(err)
 			}
 		}
 		scan := hexScan{wanted: wanted, found: found}
-		page := make([]byte, p.size)
-		for id := uint64(2); id < p.head.Count; id++ {
+		page := make([]byte, p.PageSize())
+		for id := uint64(2); id < p.Head.Count; id++ {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			if free.has(id) {
+			if free.Has(id) {
 				scan.run = scan.run[:0]
 				continue
 			}
-			if _, err := p.file.ReadAt(page, int64(id)*int64(p.size)); err != nil {
-				return fmt.Errorf("page %d: %w", id, err)
+			if err := p.Raw(id, page); err != nil {
+				return err
 			}
 			scan.read(page)
 		}

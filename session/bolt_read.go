@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
 	"slices"
 
+	"github.com/thinkd/thinkd/session/bolt/page"
 	"github.com/tidwall/gjson"
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 // What one read transaction copies out at most, so that it is over in a few milliseconds: while one is open no page is
@@ -23,7 +23,7 @@ const (
 )
 
 // view runs f in a read transaction.
-func (b *Bolt) view(f func(tx *bolt.Tx) error) error {
+func (b *Bolt) view(f func(tx *bbolt.Tx) error) error {
 	b.mu.Lock()
 	ended := b.ended
 	b.mu.Unlock()
@@ -53,9 +53,9 @@ func (b *Bolt) vet(id ID) error {
 	if ok {
 		return nil
 	}
-	var log *bolt.Bucket
+	var log *bbolt.Bucket
 	var damage error
-	err = b.view(func(tx *bolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		last, err := getLogged(tx, id)
 		if err != nil {
 			return err
@@ -63,10 +63,8 @@ func (b *Bolt) vet(id ID) error {
 		log = tx.Bucket(logBucket).Bucket([]byte(id))
 		if log != nil && log.Root() != 0 { // else it was walked with its neighbours at start, or is ours
 			size := b.db.Info().PageSize
-			p := &pages{file: b.file, size: size, head: head{Count: uint64(tx.Size()) / uint64(size)}}
-			root := item{value: binary.NativeEndian.AppendUint64(nil, uint64(log.Root())), bucket: true}
-			root.value = append(root.value, make([]byte, 8)...) // its sequence, which nobody uses
-			damage = ownTree{id, root, last, checkEntry}.walk(p, p.newUse())
+			p := page.Assume(b.file, size, uint64(tx.Size())/uint64(size))
+			damage = ownTree{id, page.BucketAt(uint64(log.Root())), last, checkEntry}.walk(p, p.NewUse())
 		}
 		return nil
 	})
@@ -85,7 +83,7 @@ func (b *Bolt) vet(id ID) error {
 }
 
 // getRecord reads the changing part of a record in a transaction.
-func getRecord(tx *bolt.Tx, id ID) (record, error) {
+func getRecord(tx *bbolt.Tx, id ID) (record, error) {
 	value := tx.Bucket(sessionBucket).Get([]byte(id))
 	if value == nil {
 		return record{}, ErrNotFound
@@ -94,7 +92,7 @@ func getRecord(tx *bolt.Tx, id ID) (record, error) {
 }
 
 // getWhole reads all of a record.
-func getWhole(tx *bolt.Tx, id ID) (record, error) {
+func getWhole(tx *bbolt.Tx, id ID) (record, error) {
 	r, err := getRecord(tx, id)
 	bucket := tx.Bucket(fixedBucket)
 	if err != nil || bucket == nil { // a file of an older format has all in one
@@ -114,7 +112,7 @@ func getWhole(tx *bolt.Tx, id ID) (record, error) {
 
 // getLast is the position of the last entry of a session that is there. Of its record only the checksum is
 // looked at.
-func getLast(tx *bolt.Tx, id ID) (last uint64, err error) {
+func getLast(tx *bbolt.Tx, id ID) (last uint64, err error) {
 	value := tx.Bucket(sessionBucket).Get([]byte(id))
 	if value == nil {
 		return 0, ErrNotFound
@@ -129,7 +127,7 @@ func (b *Bolt) Get(ctx context.Context, id ID) (Session, error) {
 		return Session{}, err
 	}
 	var r record
-	err := b.view(func(tx *bolt.Tx) (err error) {
+	err := b.view(func(tx *bbolt.Tx) (err error) {
 		r, err = getWhole(tx, id)
 		return err
 	})
@@ -157,7 +155,7 @@ func (b *Bolt) known(id ID) error {
 // List is a page of records, the last changed first. One read transaction answers a call: a session that changes moves to the
 // head of the index, and a second transaction would find it neither where it was nor where the first one has been.
 func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, err error) {
-	err = b.view(func(tx *bolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		sessions := tx.Bucket(sessionBucket)
 		page, next, err = q.Page(boltOrder{tx.Bucket(indexBucket)}, func(n uint64, id ID) (Session, bool, error) {
 			if err := context.Cause(ctx); err != nil {
@@ -179,7 +177,7 @@ func (b *Bolt) List(ctx context.Context, q Query) (page []Session, next string, 
 }
 
 // boltOrder is the index in a transaction.
-type boltOrder struct{ *bolt.Bucket }
+type boltOrder struct{ *bbolt.Bucket }
 
 func (o boltOrder) Below(n uint64) iter.Seq2[uint64, ID] {
 	return func(yield func(uint64, ID) bool) {
@@ -224,7 +222,7 @@ func (b *Bolt) Open(ctx context.Context) (ids []ID, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
-	err = b.view(func(tx *bolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(openBucket).ForEach(func(key, _ []byte) error {
 			ids = append(ids, ID(key))
 			return nil
@@ -263,7 +261,7 @@ func (b *Bolt) Entries(ctx context.Context, id ID, after uint64, limit int) ([]E
 
 // readSome copies entries out of one transaction, and tells the position of the log's last.
 func (b *Bolt) readSome(id ID, after uint64, limit int) (values [][]byte, last uint64, err error) {
-	err = b.view(func(tx *bolt.Tx) (err error) {
+	err = b.view(func(tx *bbolt.Tx) (err error) {
 		if last, err = getLogged(tx, id); err != nil {
 			return err
 		}
@@ -301,7 +299,7 @@ func (b *Bolt) Checkpoints(ctx context.Context, id ID) (stored []Growth, err err
 	if err := b.vet(id); err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	err = b.view(func(tx *bolt.Tx) error {
+	err = b.view(func(tx *bbolt.Tx) error {
 		if _, err := getLast(tx, id); err != nil {
 			return err
 		}

@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"fmt"
 	"sync"
+
+	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
 // readSessions walks the other buckets: first what all sessions share, then what each has of its own, so that one whose
@@ -12,14 +14,14 @@ import (
 //
 // Three of the buckets are as long as there are sessions, and whoever starts a daemon waits for this: they are walked at a
 // time. Records and logs have the same order, so nothing has to be remembered to see that each has the other.
-func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) error {
-	gone, err := p.readForks(top[string(forkBucket)], taken)
+func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *inventory) error {
+	gone, err := readForks(p, top[string(forkBucket)], taken)
 	if err != nil {
 		return fmt.Errorf("bucket %s: %w", forkBucket, err)
 	}
-	err = p.walkValues(top[string(openBucket)], taken, func(it item) error {
-		if _, err := unseal(it.key, it.value); err != nil {
-			return fmt.Errorf("session %s: %w", it.key, err)
+	err = p.WalkValues(top[string(openBucket)], taken, func(it page.Item) error {
+		if _, err := unseal(it.Key, it.Value); err != nil {
+			return fmt.Errorf("session %s: %w", it.Key, err)
 		}
 		return nil
 	})
@@ -27,20 +29,20 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 		return fmt.Errorf("bucket %s: %w", openBucket, err)
 	}
 
-	parts, err := p.parts(top[string(sessionBucket)], recordWalks, taken)
+	parts, err := p.Parts(top[string(sessionBucket)], recordWalks, taken)
 	if err != nil {
 		return fmt.Errorf("bucket %s: %w", sessionBucket, err)
 	}
 	var walking sync.WaitGroup // each ends with its part, or at damage
 	var records []*recordWalk
 	for _, part := range parts {
-		w := &recordWalk{walk: p.beside(), ends: newRelay(), damaged: make(map[ID]error)}
+		w := &recordWalk{walk: newWalk(p), ends: newRelay(), damaged: make(map[ID]error)}
 		records = append(records, w)
 		walking.Go(func() { w.run(part) })
 	}
-	index := indexWalk{walk: p.beside()}
+	index := indexWalk{walk: newWalk(p)}
 	walking.Go(func() { index.run(top[string(indexBucket)]) })
-	fixed := fixedWalk{walk: p.beside(), damaged: make(map[ID]error)}
+	fixed := fixedWalk{walk: newWalk(p), damaged: make(map[ID]error)}
 	walking.Go(func() { fixed.run(top[string(fixedBucket)]) })
 	logs := logWalk{whole: inv.whole, gone: gone, records: records, damaged: inv.damaged}
 	logsErr := logs.run(p, top[string(logBucket)], taken)
@@ -75,8 +77,8 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 		return fmt.Errorf("bucket %s: %w", logBucket, logsErr)
 	}
 	own := logs.own
-	err = p.walkBucket(top[string(growthBucket)], taken, func(it item) error {
-		own = append(own, ownTree{ID(it.key), it.clone(), anyCount, checkPiece})
+	err = p.WalkBucket(top[string(growthBucket)], taken, func(it page.Item) error {
+		own = append(own, ownTree{ID(it.Key), it.Clone(), anyCount, checkPiece})
 		return nil
 	})
 	if err != nil {
@@ -94,37 +96,36 @@ func (p *pages) readSessions(top map[string]item, taken use, inv *inventory) err
 const recordWalks = 3
 
 // readForks is where the logs end whose sessions are there for their forks alone.
-func (p *pages) readForks(bucket item, taken use) (gone map[ID]uint64, err error) {
+func readForks(p *page.File, bucket page.Item, taken page.Use) (gone map[ID]uint64, err error) {
 	gone = make(map[ID]uint64)
-	return gone, p.walkForks(bucket, taken, func(it item) error {
+	if bucket.Key == nil { // a file of an older format has none
+		return gone, nil
+	}
+	return gone, p.WalkValues(bucket, taken, func(it page.Item) error {
 		if id, n, ok := readGone(it); ok {
 			gone[id] = n
 		}
-		_, err := unseal(it.key, it.value)
+		_, err := unseal(it.Key, it.Value)
 		return err
 	})
 }
 
 // walk is for a walk beside others: it has its own buffer, and takes pages of its own.
 type walk struct {
-	pages pages
-	taken use
+	pages *page.File
+	taken page.Use
 	err   error // where it ended before the end
 }
 
 // end takes for all what the walk has taken.
-func (w *walk) end(taken use) error {
+func (w *walk) end(taken page.Use) error {
 	if w.err != nil {
 		return w.err
 	}
-	return taken.merge(w.taken)
+	return taken.Merge(w.taken)
 }
 
-func (p *pages) beside() walk {
-	own := *p
-	own.spare = nil
-	return walk{pages: own, taken: p.newUse()}
-}
+func newWalk(p *page.File) walk { return walk{pages: p.Beside(), taken: p.NewUse()} }
 
 // indexWalk counts the sessions that the index lists.
 type indexWalk struct {
@@ -132,10 +133,10 @@ type indexWalk struct {
 	listed int
 }
 
-func (w *indexWalk) run(bucket item) {
-	w.err = w.pages.walkValues(bucket, w.taken, func(it item) error {
+func (w *indexWalk) run(bucket page.Item) {
+	w.err = w.pages.WalkValues(bucket, w.taken, func(it page.Item) error {
 		w.listed++
-		if _, err := unseal(it.key, it.value); err != nil || len(it.key) <= 8 {
+		if _, err := unseal(it.Key, it.Value); err != nil || len(it.Key) <= 8 {
 			return fmt.Errorf("a key is damaged")
 		}
 		return nil
@@ -149,14 +150,14 @@ type fixedWalk struct {
 	damaged map[ID]error
 }
 
-func (w *fixedWalk) run(bucket item) {
-	if bucket.key == nil {
+func (w *fixedWalk) run(bucket page.Item) {
+	if bucket.Key == nil {
 		return
 	}
-	w.err = w.pages.walkValues(bucket, w.taken, func(it item) error {
+	w.err = w.pages.WalkValues(bucket, w.taken, func(it page.Item) error {
 		w.count++
-		if _, err := unseal(it.key, it.value); err != nil {
-			w.damaged[ID(it.key)] = fmt.Errorf("fixed part of the record: %w", err)
+		if _, err := unseal(it.Key, it.Value); err != nil {
+			w.damaged[ID(it.Key)] = fmt.Errorf("fixed part of the record: %w", err)
 		}
 		return nil
 	})
@@ -171,16 +172,16 @@ type recordWalk struct {
 }
 
 // run closes the relay at its end.
-func (w *recordWalk) run(records part) {
+func (w *recordWalk) run(records page.Part) {
 	defer close(w.ends.full)
 	ends := w.ends.fresh()
-	w.err = w.pages.walkPart(records, w.taken, values(func(it item) error {
+	w.err = w.pages.WalkPart(records, w.taken, page.Values(func(it page.Item) error {
 		w.count++
-		last, _, err := openRecord(it.key, it.value)
+		last, _, err := openRecord(it.Key, it.Value)
 		if err != nil {
-			w.damaged[ID(it.key)] = err
+			w.damaged[ID(it.Key)] = err
 		}
-		if ends.add(it.key, last) {
+		if ends.add(it.Key, last) {
 			w.ends.full <- ends
 			ends = w.ends.fresh()
 		}
@@ -264,14 +265,14 @@ type logWalk struct {
 }
 
 // run hears all that is relayed, whatever it finds.
-func (w *logWalk) run(p *pages, bucket item, taken use) error {
-	err := p.walkBucket(bucket, taken, func(it item) error {
-		n, ok := w.end(it.key)
+func (w *logWalk) run(p *page.File, bucket page.Item, taken page.Use) error {
+	err := p.WalkBucket(bucket, taken, func(it page.Item) error {
+		n, ok := w.end(it.Key)
 		if !ok {
-			w.damaged[ID(it.key)] = fmt.Errorf("its record is missing")
+			w.damaged[ID(it.Key)] = fmt.Errorf("its record is missing")
 		}
-		if w.whole || isInline(it) {
-			w.own = append(w.own, ownTree{ID(it.key), it.clone(), n, checkEntry})
+		if w.whole || it.Inline() {
+			w.own = append(w.own, ownTree{ID(it.Key), it.Clone(), n, checkEntry})
 		}
 		return nil
 	})

@@ -13,9 +13,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
 // With so many sessions that their records are walked in parts, each session whose record or log is gone is found, and no
@@ -24,35 +25,35 @@ func TestManySessions(t *testing.T) {
 	t.Parallel()
 	const sessions = 3000
 	file, mark, ids := manySessions(t, sessions)
-	p, err := readPages(bytes.NewReader(file), int64(len(file)))
+	p, err := page.Open(bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	top := make(map[string]item)
-	err = p.walk(p.head.Root, p.newUse(), func(it item) error {
-		top[string(it.key)] = it.clone()
+	top := make(map[string]page.Item)
+	err = p.Walk(p.Head.Root, p.NewUse(), func(it page.Item) error {
+		top[string(it.Key)] = it.Clone()
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, err := p.parts(top[string(sessionBucket)], recordWalks, p.newUse())
+	parts, err := p.Parts(top[string(sessionBucket)], recordWalks, p.NewUse())
 	if err != nil || len(parts) != recordWalks {
 		t.Fatalf("the records are walked in %d parts: %v", len(parts), err)
 	}
 	for _, bucket := range [][]byte{sessionBucket, indexBucket, logBucket} { // the walks beside the one that stops end as well
-		list := p.pagesOf(t, top[string(bucket)])
+		list := pagesOf(t, p, top[string(bucket)])
 		for _, id := range []uint64{list[0], list[len(list)/2], list[len(list)-1]} {
 			data := bytes.Clone(file)
-			data[int(id)*p.size+8] = 0xFF // its flags
+			data[int(id)*p.PageSize()+8] = 0xFF // its flags
 			if _, err := examine(bytes.NewReader(data), int64(len(data)), walkRecords); err == nil || !strings.Contains(err.Error(), "bucket "+string(bucket)) {
 				t.Errorf("page %d of %s is broken: %v", id, bucket, err)
 			}
 		}
 	}
 
-	dropLogs := func(gone ...ID) func(*bolt.Tx) error {
-		return func(tx *bolt.Tx) error {
+	dropLogs := func(gone ...ID) func(*bbolt.Tx) error {
+		return func(tx *bbolt.Tx) error {
 			for _, id := range gone {
 				if err := tx.Bucket(logBucket).DeleteBucket([]byte(id)); err != nil {
 					return err
@@ -61,8 +62,8 @@ func TestManySessions(t *testing.T) {
 			return nil
 		}
 	}
-	dropRecords := func(indexToo bool, gone ...ID) func(*bolt.Tx) error {
-		return func(tx *bolt.Tx) error {
+	dropRecords := func(indexToo bool, gone ...ID) func(*bbolt.Tx) error {
+		return func(tx *bbolt.Tx) error {
 			for _, id := range gone {
 				r, err := getRecord(tx, id)
 				if err != nil {
@@ -84,11 +85,11 @@ func TestManySessions(t *testing.T) {
 	last := sessions - 1
 	for _, c := range []struct {
 		name    string
-		change  func(*bolt.Tx) error
+		change  func(*bbolt.Tx) error
 		damaged []ID
 		why     string
 	}{
-		{"nothing", func(*bolt.Tx) error { return nil }, nil, ""},
+		{"nothing", func(*bbolt.Tx) error { return nil }, nil, ""},
 		{"the first log", dropLogs(ids[0]), ids[:1], "its log is missing"},
 		{"the last log", dropLogs(ids[last]), ids[last:], "its log is missing"},
 		{"two logs apart", dropLogs(ids[700], ids[2100]), []ID{ids[700], ids[2100]}, "its log is missing"},
@@ -97,7 +98,7 @@ func TestManySessions(t *testing.T) {
 		{"all logs", dropLogs(ids...), ids, "its log is missing"},
 		{"the first record", dropRecords(true, ids[0]), ids[:1], "its record is missing"},
 		{"records here and there", dropRecords(true, ids[1], ids[1499], ids[last]), []ID{ids[1], ids[1499], ids[last]}, "its record is missing"},
-		{"a record that changed", func(tx *bolt.Tx) error {
+		{"a record that changed", func(tx *bbolt.Tx) error {
 			value := bytes.Clone(tx.Bucket(sessionBucket).Get([]byte(ids[2000])))
 			value[len(value)-1] ^= 1
 			return tx.Bucket(sessionBucket).Put([]byte(ids[2000]), value)
@@ -114,7 +115,7 @@ func TestManySessions(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(dir, markName), mark, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			db, err := bolt.Open(path, 0o600, nil)
+			db, err := bbolt.Open(path, 0o600, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,14 +149,14 @@ func TestManySessions(t *testing.T) {
 }
 
 // pagesOf lists the pages of a bucket's tree.
-func (p *pages) pagesOf(t *testing.T, bucket item) (list []uint64) {
+func pagesOf(t *testing.T, p *page.File, bucket page.Item) (list []uint64) {
 	t.Helper()
-	mine := p.newUse()
-	if err := p.walkBucket(bucket, mine, func(item) error { return nil }); err != nil {
+	mine := p.NewUse()
+	if err := p.WalkBucket(bucket, mine, func(page.Item) error { return nil }); err != nil {
 		t.Fatal(err)
 	}
-	for id := range p.head.Count {
-		if mine.has(id) {
+	for id := range p.Head.Count {
+		if mine.Has(id) {
 			list = append(list, id)
 		}
 	}

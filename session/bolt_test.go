@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -161,12 +161,12 @@ func TestDeletedIsForgotten(t *testing.T) {
 // zeroLog wipes the root page of a session's log.
 func zeroLog(t *testing.T, path string, id ID) {
 	t.Helper()
-	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var at int64
-	err = db.View(func(tx *bolt.Tx) error {
+	err = db.View(func(tx *bbolt.Tx) error {
 		at = int64(tx.Bucket(logBucket).Bucket([]byte(id)).Root()) * int64(db.Info().PageSize)
 		return nil
 	})
@@ -192,26 +192,26 @@ func TestRecordAgainstLog(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name   string
-		damage func(*bolt.Tx) error
+		damage func(*bbolt.Tx) error
 	}{
-		{"last entry lost", func(tx *bolt.Tx) error {
+		{"last entry lost", func(tx *bbolt.Tx) error {
 			return tx.Bucket(logBucket).Bucket([]byte(testID(1))).Delete(position(2))
 		}},
-		{"entry of another position", func(tx *bolt.Tx) error {
+		{"entry of another position", func(tx *bbolt.Tx) error {
 			log := tx.Bucket(logBucket).Bucket([]byte(testID(1)))
 			return log.Put(position(2), bytes.Clone(log.Get(position(1))))
 		}},
-		{"entry of another session", func(tx *bolt.Tx) error {
+		{"entry of another session", func(tx *bbolt.Tx) error {
 			log := tx.Bucket(logBucket)
 			return log.Bucket([]byte(testID(1))).Put(position(2), bytes.Clone(log.Bucket([]byte(testID(2))).Get(position(2))))
 		}},
-		{"changed bit", func(tx *bolt.Tx) error {
+		{"changed bit", func(tx *bbolt.Tx) error {
 			log := tx.Bucket(logBucket).Bucket([]byte(testID(1)))
 			value := bytes.Clone(log.Get(position(2)))
 			value[len(value)-3] ^= 1
 			return log.Put(position(2), value)
 		}},
-		{"record does not fit", func(tx *bolt.Tx) error {
+		{"record does not fit", func(tx *bbolt.Tx) error {
 			r, err := getRecord(tx, testID(1))
 			if err != nil {
 				return err
@@ -234,7 +234,7 @@ func TestRecordAgainstLog(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
-		db, err := bolt.Open(b.path, 0o600, nil)
+		db, err := bbolt.Open(b.path, 0o600, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +395,7 @@ func TestMark(t *testing.T) {
 	refused(t, "a short file", dir, ErrDamaged)
 
 	must(os.Remove(file))
-	db, err := bolt.Open(file, 0o600, nil)
+	db, err := bbolt.Open(file, 0o600, nil)
 	must(err)
 	must(db.Close())
 	refused(t, "an empty database of bbolt's", dir, ErrDamaged, "meta")
@@ -415,11 +415,11 @@ func TestNewer(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
-		db, err := bolt.Open(b.path, 0o600, nil)
+		db, err := bbolt.Open(b.path, 0o600, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = db.Update(func(tx *bolt.Tx) error {
+		err = db.Update(func(tx *bbolt.Tx) error {
 			tx.DeleteBucket(indexBucket) // another format may have other buckets
 			return tx.Bucket(metaBucket).Put(formatKey, []byte(c.format))
 		})

@@ -2,14 +2,14 @@ package session
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 
-	bolt "go.etcd.io/bbolt"
+	"github.com/thinkd/thinkd/session/bolt/page"
+	"go.etcd.io/bbolt"
 )
 
 // A file of an older format is upgraded before it is used. The store is written anew beside the old file, in commits of a
@@ -92,7 +92,7 @@ func rewriteFormat(path, fresh string) error {
 		return err
 	}
 	defer from.closeFile() // nothing was written
-	to, err := bolt.Open(fresh, 0o600, &bolt.Options{Timeout: lockWait, FreelistType: bolt.FreelistMapType, NoSync: true,
+	to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
 		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return openPlain(name, flag) }})
 	if err != nil {
 		return err
@@ -121,12 +121,12 @@ func rewriteFormat(path, fresh string) error {
 // rewriter copies one file to another.
 type rewriter struct {
 	from     *Bolt
-	to       *bolt.DB
+	to       *bbolt.DB
 	damaged  map[ID]error // in the old file
 	sessions int
 
-	tx   *bolt.Tx // of the new file
-	size int      // bytes in it
+	tx   *bbolt.Tx // of the new file
+	size int       // bytes in it
 }
 
 func (w *rewriter) run() (err error) {
@@ -145,7 +145,7 @@ func (w *rewriter) run() (err error) {
 			return err
 		}
 	}
-	return w.from.view(func(tx *bolt.Tx) error {
+	return w.from.view(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, openBucket, madeBucket, forkBucket} {
 			if old := tx.Bucket(name); old != nil {
 				if err := old.ForEach(func(key, value []byte) error { return w.put(name, nil, key, value) }); err != nil {
@@ -189,7 +189,7 @@ func (w *rewriter) put(name, id, key, value []byte) (err error) {
 }
 
 // records numbers the sessions in the order of the index, which has the times of their last changes, and splits their records.
-func (w *rewriter) records(tx *bolt.Tx) error {
+func (w *rewriter) records(tx *bbolt.Tx) error {
 	sessions := tx.Bucket(sessionBucket)
 	err := tx.Bucket(indexBucket).ForEach(func(key, _ []byte) error {
 		id := ID(key[8:])
@@ -221,7 +221,7 @@ func (w *rewriter) records(tx *bolt.Tx) error {
 }
 
 // own copies the buckets of single sessions. Those that bbolt could not walk are left out.
-func (w *rewriter) own(tx *bolt.Tx, name []byte) error {
+func (w *rewriter) own(tx *bbolt.Tx, name []byte) error {
 	buckets := tx.Bucket(name)
 	return buckets.ForEachBucket(func(id []byte) error {
 		bucket := buckets.Bucket(id)
@@ -241,13 +241,11 @@ func (w *rewriter) own(tx *bolt.Tx, name []byte) error {
 	})
 }
 
-func (w *rewriter) walks(tx *bolt.Tx, bucket *bolt.Bucket) bool {
+func (w *rewriter) walks(tx *bbolt.Tx, bucket *bbolt.Bucket) bool {
 	size := w.from.db.Info().PageSize
-	p := &pages{file: w.from.file, size: size, head: head{Count: uint64(tx.Size()) / uint64(size)}}
+	p := page.Assume(w.from.file, size, uint64(tx.Size())/uint64(size))
 	if bucket.Root() == 0 {
 		return true // it is in its parent's page, and leads to no other
 	}
-	root := item{value: binary.NativeEndian.AppendUint64(nil, uint64(bucket.Root())), bucket: true}
-	root.value = append(root.value, make([]byte, 8)...) // its sequence, which nobody uses
-	return p.walkValues(root, p.newUse(), func(item) error { return nil }) == nil
+	return p.WalkValues(page.BucketAt(uint64(bucket.Root())), p.NewUse(), func(page.Item) error { return nil }) == nil
 }

@@ -8,16 +8,16 @@ import (
 	"fmt"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 )
 
 // change is something to be written.
 type change interface {
 	// apply makes the change in tx. It may be called again in another transaction, after that one was given up.
-	apply(tx *bolt.Tx) error
+	apply(tx *bbolt.Tx) error
 
 	// landed reports whether the change is in the store.
-	landed(tx *bolt.Tx) (bool, error)
+	landed(tx *bbolt.Tx) (bool, error)
 
 	// session is whose change it is; ends reports whether an open block is over with it.
 	session() ID
@@ -99,9 +99,9 @@ var (
 // The error of update itself means that it is not known what is on disk.
 func (b *Bolt) update(requests []*request, pieces []piece) ([]piece, error) {
 	for {
-		var used *bolt.Tx
+		var used *bbolt.Tx
 		err := guard(func() error {
-			return b.db.Update(func(tx *bolt.Tx) error {
+			return b.db.Update(func(tx *bbolt.Tx) error {
 				used = tx
 				if uint64(tx.ID()) != b.writer.tx+1 {
 					return ErrReplaced // somebody wrote into our file
@@ -193,7 +193,7 @@ func (b *Bolt) vouch(id ID) {
 func (c *createChange) session() ID            { return c.ID }
 func (c *createChange) ends(ID, BlockRef) bool { return false }
 
-func (c *createChange) apply(tx *bolt.Tx) error {
+func (c *createChange) apply(tx *bbolt.Tx) error {
 	sessions, id := tx.Bucket(sessionBucket), []byte(c.ID)
 	if sessions.Get(id) != nil {
 		return ErrExists
@@ -215,7 +215,7 @@ func (c *createChange) apply(tx *bolt.Tx) error {
 	return errors.Join(sessions.Put(id, c.record), tx.Bucket(fixedBucket).Put(id, c.fixed))
 }
 
-func (c *createChange) landed(tx *bolt.Tx) (bool, error) {
+func (c *createChange) landed(tx *bbolt.Tx) (bool, error) {
 	return bytes.Equal(tx.Bucket(sessionBucket).Get([]byte(c.ID)), c.record), nil
 }
 
@@ -257,7 +257,7 @@ func (b *Bolt) unvouch(id ID, shared []Span) {
 func (c *deleteChange) session() ID                 { return c.id }
 func (c *deleteChange) ends(id ID, _ BlockRef) bool { return id == c.id }
 
-func (c *deleteChange) apply(tx *bolt.Tx) error {
+func (c *deleteChange) apply(tx *bbolt.Tx) error {
 	r, err := getWhole(tx, c.id)
 	if errors.Is(err, ErrNotFound) {
 		return nil
@@ -281,7 +281,7 @@ func (c *deleteChange) apply(tx *bolt.Tx) error {
 		tx.Bucket(openBucket).Delete(id))
 }
 
-func (c *deleteChange) landed(tx *bolt.Tx) (bool, error) {
+func (c *deleteChange) landed(tx *bbolt.Tx) (bool, error) {
 	return tx.Bucket(sessionBucket).Get([]byte(c.id)) == nil, nil
 }
 
@@ -321,7 +321,7 @@ func (c *appendChange) ends(id ID, ref BlockRef) bool {
 	return false
 }
 
-func (c *appendChange) apply(tx *bolt.Tx) error {
+func (c *appendChange) apply(tx *bbolt.Tx) error {
 	r, err := getRecord(tx, c.id)
 	if err != nil {
 		return err
@@ -362,7 +362,7 @@ func (c *appendChange) apply(tx *bolt.Tx) error {
 		deleteGrowth(tx, c.id, c.entries))
 }
 
-func (c *appendChange) landed(tx *bolt.Tx) (bool, error) {
+func (c *appendChange) landed(tx *bbolt.Tx) (bool, error) {
 	last, err := getLast(tx, c.id)
 	if err != nil || c.last == 0 || last < c.last {
 		return false, err
@@ -380,7 +380,7 @@ func (c *appendChange) landed(tx *bolt.Tx) (bool, error) {
 }
 
 // renumber gives a session the number of its newest change, in place of the one before; 0: it has none yet.
-func renumber(tx *bolt.Tx, id ID, before uint64) (change uint64, err error) {
+func renumber(tx *bbolt.Tx, id ID, before uint64) (change uint64, err error) {
 	index := tx.Bucket(indexBucket)
 	if change, err = index.NextSequence(); err != nil {
 		return 0, err
@@ -394,7 +394,7 @@ func renumber(tx *bolt.Tx, id ID, before uint64) (change uint64, err error) {
 	return change, index.Put(key, seal(key, nil))
 }
 
-func getRunning(tx *bolt.Tx, id ID) (TurnID, error) {
+func getRunning(tx *bbolt.Tx, id ID) (TurnID, error) {
 	value := tx.Bucket(openBucket).Get([]byte(id))
 	if value == nil {
 		return "", nil
@@ -406,7 +406,7 @@ func getRunning(tx *bolt.Tx, id ID) (TurnID, error) {
 	return TurnID(turn), nil
 }
 
-func putRunning(tx *bolt.Tx, id ID, turn TurnID) error {
+func putRunning(tx *bbolt.Tx, id ID, turn TurnID) error {
 	open, key := tx.Bucket(openBucket), []byte(id)
 	if turn == "" {
 		return open.Delete(key)

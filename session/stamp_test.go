@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	bolt "go.etcd.io/bbolt"
+	"go.etcd.io/bbolt"
 
 	"github.com/thinkd/thinkd/provider/testgo"
 )
@@ -166,11 +166,11 @@ func TestMadeIsKept(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(damaged, fileName), whole, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := bolt.Open(filepath.Join(damaged, fileName), 0o600, nil)
+	db, err := bbolt.Open(filepath.Join(damaged, fileName), 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
+	err = db.Update(func(tx *bbolt.Tx) error {
 		value := append([]byte(nil), tx.Bucket(madeBucket).Get(stampKey("a"))...)
 		value[len(value)-1] ^= 1
 		return tx.Bucket(madeBucket).Put(stampKey("a"), value)
@@ -249,7 +249,7 @@ func TestCreateOnceLanded(t *testing.T) {
 		{"a later one, whose first is not there", change("a", 2, madeBy("a", 3)), false},
 		{"one that is not there", change("b", 2, madeBy("b", 2)), false},
 	} {
-		if err := b.view(func(tx *bolt.Tx) error {
+		if err := b.view(func(tx *bbolt.Tx) error {
 			got, err := test.landed(tx)
 			if got != test.want {
 				t.Errorf("%s: %v", test.name, got)
