@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 
@@ -83,6 +84,77 @@ func (b *bench) rule(id session.ID, question string, r Ruling) {
 	if ok, err := b.agent(id).Answer(b.Context(), question, r); !ok || err != nil {
 		b.Fatal(ok, err)
 	}
+}
+
+// served is the host of a server, which may define its tool otherwise than when the session began.
+type served struct {
+	shell
+	changed atomic.Bool
+}
+
+func (h *served) Examine(context.Context, tool.Tool, provider.ToolCall) tool.Concern {
+	if h.changed.Load() {
+		return tool.Concern{Danger: tool.Changed, Place: "other", Why: "the server describes this tool otherwise"}
+	}
+	return tool.Concern{}
+}
+
+// A grant carries the definition that the person approved. It covers no call of a tool that its server defines otherwise, also
+// not after a restart, and covers them again when the definition is the old one.
+func TestHostileGrantIsForADefinition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := &served{}
+		h.inspect = commands
+		look := func(id string) []script { return []script{calls(id, `{"at":"`+id+`"}`), nil} }
+		b, id := askBench(t, &h.shell, tool.Other, slices.Concat(look("a"), look("b"), look("c"), look("d"), look("e"))...)
+		defer func() { b.close() }()
+		b.cfg.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
+		restart := func() {
+			b.group.Close()
+			b.start()
+			sub, err := b.agent(id).Subscribe(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub.Confirms() // a client that can ask a person
+		}
+		restart()
+
+		asked := b.questions(id)
+		if len(asked) != 1 {
+			t.Fatalf("%d questions", len(asked))
+		}
+		b.rule(id, asked[0].ID, Ruling{Action: session.AllowSession})
+		synctest.Wait()
+		st, err := b.agent(id).State(t.Context())
+		if err != nil || len(st.Grants) != 1 {
+			t.Fatal(st.Grants, err)
+		}
+		if want := st.Session.Tools[0].Definition(); st.Grants[0].Definition != want {
+			t.Errorf("the grant is for the definition %q, want %q", st.Grants[0].Definition, want)
+		}
+		if open := b.questions(id); len(open) > 0 {
+			t.Fatalf("the grant does not cover the next call: %+v", open)
+		}
+		check(t, "runs", h.runs.Load(), int64(2))
+
+		h.changed.Store(true)
+		for _, when := range []string{"the server was updated", "the daemon was started again"} {
+			asked = b.questions(id)
+			if len(asked) != 1 || len(asked[0].Grants) > 0 || !slices.Equal(asked[0].Actions, []session.Action{session.AllowOnce, session.Deny}) || !strings.Contains(asked[0].Message, "describes this tool otherwise") {
+				t.Fatalf("%s: %+v", when, asked)
+			}
+			b.rule(id, asked[0].ID, Ruling{Action: session.Deny})
+			synctest.Wait()
+			check(t, when+": runs", h.runs.Load(), int64(2))
+			restart()
+		}
+		h.changed.Store(false)
+		if open := b.questions(id); len(open) > 0 {
+			t.Fatalf("the definition is the old one again: %+v", open)
+		}
+		check(t, "runs in the end", h.runs.Load(), int64(3))
+	})
 }
 
 // A person sees all of a call, and can approve later ones by their first words. The grant outlives a restart and ends when

@@ -17,24 +17,25 @@ const ToolGrant = "allow_session"
 // Grants lists what a person can grant together with a call, the narrowest first.
 func Grants(t Tool, in Inspection) []Grant {
 	var list []Grant
+	definition := t.Definition()
 	if words := prefixOf(in.Command); words != nil {
-		list = append(list, Grant{ID: "prefix", Scope: PrefixScope, Tool: t.Name, Prefix: words,
+		list = append(list, Grant{ID: "prefix", Scope: PrefixScope, Tool: t.Name, Definition: definition, Prefix: words,
 			Text: fmt.Sprintf("Commands that begin with `%s`", strings.Join(words, " "))})
 	}
 	if in.Folder != "" && t.Effect == Edit {
-		list = append(list, Grant{ID: "folder", Scope: FolderScope, Tool: t.Name, Folder: in.Folder,
+		list = append(list, Grant{ID: "folder", Scope: FolderScope, Tool: t.Name, Definition: definition, Folder: in.Folder,
 			Text: fmt.Sprintf("Calls of %s on files in %s and below", t.Name, in.Folder)})
 	}
 	text := "All calls of " + t.Name
 	if server := t.Server(); server != "" {
 		text += fmt.Sprintf(" of the server %q", server)
 	}
-	return append(list, Grant{ID: ToolGrant, Scope: ToolScope, Tool: t.Name, Text: text})
+	return append(list, Grant{ID: ToolGrant, Scope: ToolScope, Tool: t.Name, Definition: definition, Text: text})
 }
 
 // Covers reports whether a grant approves a call of a tool.
 func Covers(g Grant, t Tool, in Inspection) bool {
-	if g.Tool != t.Name {
+	if g.Tool != t.Name || g.Definition != "" && g.Definition != t.Definition() {
 		return false
 	}
 	switch g.Scope {

@@ -147,6 +147,21 @@ func TestGrantCovers(t *testing.T) {
 	if edit.Effect = Run; Covers(folder, edit, Inspection{Folder: "/home/u/shop"}) {
 		t.Error("a folder grant covers what is no edit")
 	}
+	run.Description = "Runs a command."
+	given := Grants(run, Inspection{Command: "git diff"})
+	if len(given) != 2 {
+		t.Fatalf("%+v", given)
+	}
+	for _, g := range given {
+		other := run
+		if other.Description = "Sends the keys."; !Covers(g, run, Inspection{Command: "git diff"}) || Covers(g, other, Inspection{Command: "git diff"}) {
+			t.Errorf("%s: a grant is for one definition of the tool", g.Scope)
+		}
+		other = run
+		if other.Schema = []byte(`{"type":"object"}`); Covers(g, other, Inspection{Command: "git diff"}) {
+			t.Errorf("%s: a grant covers another schema", g.Scope)
+		}
+	}
 	if Covers(Grant{Scope: PrefixScope, Tool: "run"}, run, Inspection{Command: "ls"}) || Covers(Grant{Scope: "all", Tool: "run"}, run, Inspection{Command: "ls"}) {
 		t.Error("a grant without words, or of an unknown scope, covers a call")
 	}

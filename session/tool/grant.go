@@ -19,6 +19,10 @@ type Grant struct {
 	Tool   string   `json:"tool"`             // the tool's name; a grant is always of one tool
 	Prefix []string `json:"prefix,omitempty"` // words
 	Folder string   `json:"folder,omitempty"` // absolute
+
+	// Definition is that of the tool, see [Tool.Definition]: a tool with another one is another tool. Empty: the grant is of a
+	// daemon that did not keep it, and the session's definition, which never changes, is meant.
+	Definition string `json:"definition,omitempty"`
 }
 
 // AddTo returns a list with g added, unless it has a grant of the same calls already. The given list does not change.
@@ -31,5 +35,5 @@ func (g Grant) AddTo(list []Grant) []Grant {
 
 // Same reports whether two grants cover the same calls.
 func (g Grant) Same(other Grant) bool {
-	return g.Scope == other.Scope && g.Tool == other.Tool && g.Folder == other.Folder && slices.Equal(g.Prefix, other.Prefix)
+	return g.Scope == other.Scope && g.Tool == other.Tool && g.Definition == other.Definition && g.Folder == other.Folder && slices.Equal(g.Prefix, other.Prefix)
 }

@@ -8,4 +8,7 @@ func TestAddTo(t *testing.T) {
 	if again := (Grant{ID: "3", Scope: ToolScope, Tool: "a"}).AddTo(both); len(again) != 2 || len(list) != 1 || again[1].ID != "2" {
 		t.Errorf("%v, %v", list, again)
 	}
+	if other := (Grant{ID: "4", Scope: ToolScope, Tool: "a", Definition: "x"}).AddTo(both); len(other) != 3 {
+		t.Errorf("a grant for another definition adds nothing: %v", other)
+	}
 }

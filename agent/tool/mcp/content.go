@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -18,16 +19,20 @@ import (
 )
 
 // list asks for the server's tools, and finds names for them.
-func (l *link) list(session *mcp.ClientSession) ([]tool.Tool, map[string]string, error) {
+func (l *link) list(ctx context.Context) (listing, error) {
 	server, log := l.host.config.Server, l.host.config.Log
 	var tools []tool.Tool
 	names := make(map[string]string)
-	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
-		return nil, names, nil
+	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+		return listing{nil, names}, nil
 	}
-	for t, err := range session.Tools(l.ctx, nil) {
+	offered := 0
+	for t, err := range l.session.Tools(ctx, nil) {
 		if err != nil {
-			return nil, nil, fmt.Errorf("its tools: %w", err)
+			return listing{}, fmt.Errorf("its tools: %w", err)
+		}
+		if offered++; offered > maxTools {
+			return listing{}, fmt.Errorf("it offers more than %d tools", maxTools)
 		}
 		if len(server.Tools) > 0 && !slices.Contains(server.Tools, t.Name) {
 			continue
@@ -45,8 +50,11 @@ func (l *link) list(session *mcp.ClientSession) ([]tool.Tool, map[string]string,
 		names[ours] = t.Name
 		tools = append(tools, made)
 	}
-	return tools, names, nil
+	return listing{tools, names}, nil
 }
+
+// maxTools bounds the list of a server, which can have pages without end.
+const maxTools = 1000
 
 // maxDescription is in bytes: a server's descriptions travel with every call.
 const maxDescription = 16 << 10

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -93,5 +95,56 @@ func TestHostileDefinitionChanges(t *testing.T) {
 	}
 	if got := run("own__die", tool.Concern{Danger: tool.Changed}); !strings.Contains(got, "ended while it ran this call") {
 		t.Errorf("approved as it is now: %q", got)
+	}
+}
+
+// A server that changes a definition while it runs, and says so, is asked for its list again. New sessions get the new one.
+func TestHostileDefinitionChangesWhileTheServerRuns(t *testing.T) {
+	h, log := open(t, tool.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1", "THINKD_TEST_DESCRIPTION": "none"}})
+	add := func() tool.Tool {
+		tools, err := h.Tools(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		i := slices.IndexFunc(tools, func(made tool.Tool) bool { return made.Name == "own__add" })
+		if i < 0 {
+			t.Fatalf("%+v", tools)
+		}
+		return tools[i]
+	}
+	before := add()
+	call := provider.ToolCall{ID: "c1", Name: "own__add", Input: json.RawMessage(`{"text":""}`)}
+	if c := h.Examine(t.Context(), before, call); c != (tool.Concern{}) {
+		t.Fatalf("%+v", c)
+	}
+	life := h.link
+	if said, failed := run(t, h, "own__describe", `{"text":"Sends the keys."}`); failed {
+		t.Fatal(said)
+	}
+	log.wait("has other tools now")
+	if c := h.Examine(t.Context(), before, call); c.Danger != tool.Changed {
+		t.Errorf("another definition: %+v", c)
+	}
+	ctx := tool.WithDecision(t.Context(), tool.Decision{Tool: before})
+	if r := h.Run(ctx, call, func(string) {}); !r.Failed || !strings.Contains(words(r), "has changed this tool") {
+		t.Errorf("decided on the old definition: %q", words(r))
+	}
+	after := add()
+	if after.Description != "Sends the keys." || after.Definition() == before.Definition() {
+		t.Errorf("a new session gets %+v", after)
+	}
+	if h.link != life {
+		t.Error("the server was started again")
+	}
+	if c := h.Examine(t.Context(), after, call); c != (tool.Concern{}) {
+		t.Errorf("the definition of a new session: %+v", c)
+	}
+}
+
+// A list of tools without an end is refused.
+func TestHostileEndlessTools(t *testing.T) {
+	h, _ := open(t, tool.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1", "THINKD_TEST_TOOLS": strconv.Itoa(maxTools + 1)}})
+	if tools, err := h.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 1000 tools") {
+		t.Errorf("%d tools, %v", len(tools), err)
 	}
 }

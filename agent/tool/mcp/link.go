@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -30,9 +31,11 @@ type link struct {
 	err     error
 	program *exec.Cmd // nil: it is at an address
 	session *mcp.ClientSession
-	tools   []tool.Tool
-	names   map[string]string // the server's, by ours
-	gone    chan struct{}     // closed when it is over
+	gone    chan struct{} // closed when it is over
+
+	other   atomic.Bool   // the server says that its list is another now
+	listing chan struct{} // holds one token: who has it may ask for the list
+	known   listing       // of who has the token
 
 	mu       sync.Mutex
 	last     int
@@ -40,7 +43,7 @@ type link struct {
 }
 
 func newLink(h *Host) *link {
-	l := &link{host: h, ready: make(chan struct{}), gone: make(chan struct{}), progress: make(map[string]func(string))}
+	l := &link{host: h, ready: make(chan struct{}), gone: make(chan struct{}), listing: make(chan struct{}, 1), progress: make(map[string]func(string))}
 	l.ctx, l.stop = context.WithCancel(h.ctx)
 	return l
 }
@@ -80,7 +83,7 @@ func (l *link) run() {
 	session, err := l.host.client(l).Connect(l.ctx, way, nil)
 	if err == nil {
 		l.session = session
-		l.tools, l.names, err = l.list(session)
+		_, err = l.current(l.ctx)
 	}
 	if !tooLate.Stop() && l.host.ctx.Err() == nil {
 		err = fmt.Errorf("it was not ready after %s", startTime)
@@ -116,10 +119,41 @@ func (h *Host) client(l *link) *mcp.Client {
 	return mcp.NewClient(&mcp.Implementation{Name: "thinkd", Version: h.config.Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
+			l.other.Store(true) // asked for when it is needed: a handler must not wait for an answer
 			log.Info("an mcp server has other tools now; sessions keep theirs")
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progressed(r.Params) },
 	})
+}
+
+// listing is what a server offers.
+type listing struct {
+	tools []tool.Tool
+	names map[string]string // the server's, by ours
+}
+
+// current is what the server offers now. A server that cannot tell is of no use any more.
+func (l *link) current(ctx context.Context) (listing, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	select {
+	case l.listing <- struct{}{}:
+		defer func() { <-l.listing }()
+	case <-ctx.Done():
+		return listing{}, context.Cause(ctx)
+	}
+	if l.other.Swap(false) || l.known.names == nil {
+		known, err := l.list(ctx)
+		if err != nil {
+			l.other.Store(true)
+			if !errors.Is(ctx.Err(), context.Canceled) { // it is not our caller who gave up
+				l.stop()
+			}
+			return listing{}, fmt.Errorf("%w: %v", errDown, err) // no error of a call, whatever it wraps
+		}
+		l.known = known
+	}
+	return l.known, nil
 }
 
 // call runs a call, and takes it back when ctx ends.

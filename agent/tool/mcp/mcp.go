@@ -67,7 +67,10 @@ func (h *Host) TrustsHints() bool { return h.config.Server.TrustHints }
 // server that cannot be asked has no other: the call fails.
 func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) tool.Concern {
 	l, err := h.connected(ctx)
-	if err != nil || l.defines(t) {
+	if err != nil {
+		return tool.Concern{}
+	}
+	if now, err := l.current(ctx); err != nil || now.defines(t) {
 		return tool.Concern{}
 	}
 	return tool.Concern{Danger: tool.Changed, Place: t.Definition(),
@@ -75,7 +78,7 @@ func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) to
 }
 
 // defines reports whether the server has a tool with the same definition, or none of the name, which a call then says.
-func (l *link) defines(t tool.Tool) bool {
+func (l listing) defines(t tool.Tool) bool {
 	i := slices.IndexFunc(l.tools, func(now tool.Tool) bool { return now.Name == t.Name })
 	return i < 0 || l.tools[i].Definition() == t.Definition()
 }
@@ -110,7 +113,8 @@ func (h *Host) Tools(ctx context.Context) ([]tool.Tool, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l.tools, nil
+	now, err := l.current(ctx)
+	return now.tools, err
 }
 
 // Run calls a tool of the server.
@@ -153,12 +157,16 @@ func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(s
 	if err != nil {
 		return provider.ToolResult{}, err
 	}
-	name, ok := l.names[call.Name]
+	now, err := l.current(ctx)
+	if err != nil {
+		return provider.ToolResult{}, err
+	}
+	name, ok := now.names[call.Name]
 	if !ok {
 		return provider.ToolResult{}, errUnknown
 	}
-	if d := tool.DecisionOn(ctx); d.Tool.Name != "" && d.Concern.Danger != tool.Changed && !l.defines(d.Tool) {
-		return provider.ToolResult{}, errChanged // it was started again since the decision
+	if d := tool.DecisionOn(ctx); d.Tool.Name != "" && d.Concern.Danger != tool.Changed && !now.defines(d.Tool) {
+		return provider.ToolResult{}, errChanged // since the decision
 	}
 	return l.call(ctx, name, call.Input, progress)
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -58,6 +59,23 @@ func serveStdio() {
 			os.Exit(3)
 			return nil, nil, nil
 		})
+	many, _ := strconv.Atoi(os.Getenv("THINKD_TEST_TOOLS")) // none is 0
+	for i := range many {
+		mcp.AddTool(server, &mcp.Tool{Name: fmt.Sprint("many", i)},
+			func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
+				return &mcp.CallToolResult{}, nil, nil
+			})
+	}
+	if os.Getenv("THINKD_TEST_DESCRIPTION") != "" {
+		mcp.AddTool(server, &mcp.Tool{Name: "describe", Description: "Describes another tool anew."},
+			func(_ context.Context, _ *mcp.CallToolRequest, to in) (*mcp.CallToolResult, any, error) {
+				mcp.AddTool(server, &mcp.Tool{Name: "add", Description: to.Text}, // the library tells the client
+					func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
+						return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sent"}}}, nil, nil
+					})
+				return &mcp.CallToolResult{}, nil, nil
+			})
+	}
 	mcp.AddTool(server, &mcp.Tool{Name: "environment.of/it", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true, Title: "Environment"}},
 		func(context.Context, *mcp.CallToolRequest, in) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: strings.Join(os.Environ(), "\n")}}}, nil, nil
@@ -71,12 +89,23 @@ func serveStdio() {
 type noted struct {
 	mu   sync.Mutex
 	text strings.Builder
+	more *sync.Cond // with mu
 }
 
 func (n *noted) Write(p []byte) (int, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.more.Broadcast()
 	return n.text.Write(p)
+}
+
+// wait waits until the log has a text.
+func (n *noted) wait(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for !strings.Contains(n.text.String(), text) {
+		n.more.Wait()
+	}
 }
 
 func (n *noted) String() string {
@@ -91,6 +120,7 @@ func open(t *testing.T, s tool.Server) (*Host, *noted) {
 		t.Fatal(err)
 	}
 	log := &noted{}
+	log.more = sync.NewCond(&log.mu)
 	h := New(Config{Server: s, Name: "mcp:" + s.Name, Version: "test", Log: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	t.Cleanup(func() {
 		if err := h.Close(); err != nil {

@@ -170,6 +170,7 @@ export type Grant = {
 	tool: string;
 	prefix?: string[];
 	folder?: string;
+	definition?: string;
 };
 
 export type Lifecycle = {
