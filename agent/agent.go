@@ -76,6 +76,10 @@ type Config struct {
 	Called func(CallReport)
 	Ran    func(ToolReport)
 
+	// Learned hears what a provider's refusals say of a model. It is called on the agents' goroutines, of several at the same
+	// time, and must return soon. May be nil.
+	Learned func(session.ModelRef, provider.Learned)
+
 	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
 	// by itself.
 	CompactAt float64

@@ -41,10 +41,37 @@ func retirement(m provider.Model, now time.Time) string {
 		text = fmt.Sprintf("%s was retired on %s.", m.Ref(), l.Retires)
 	}
 	switch {
+	case l.Gone:
+		return "" // the turn ends with it
 	case l.Redirects && l.ReplacedBy != "":
 		return text + fmt.Sprintf(" From that day %s answers under its name, by its own rules: choose a model.", l.ReplacedBy)
-	case l.ReplacedBy != "":
-		return text + fmt.Sprintf(" Its successor is %s.", l.ReplacedBy)
 	}
-	return text + " Choose another model."
+	return text + " " + l.Succession()
+}
+
+// gone is why a model is not called: the vendor's list or a refusal says that it is retired. A date or a row of the
+// catalog is not enough: the vendor decides what it serves.
+func gone(m provider.Model) error {
+	if m.Lifecycle == nil || !m.Lifecycle.Gone {
+		return nil
+	}
+	f := m.Facts.Lifecycle
+	why := fmt.Sprintf("%s is retired: so says the %s", m.ID, f.Source)
+	if f.AsOf != "" {
+		why += " on " + f.AsOf
+	}
+	return &provider.Error{API: m.API, Provider: m.Provider, Kind: provider.KindBadRequest, Subject: provider.SubjectModel,
+		Message: why + ". " + m.Lifecycle.Succession()}
+}
+
+// learnRetired takes a refusal of the model for its end, if that is known to have come.
+func (s *state) learnRetired(pe *provider.Error) {
+	m := s.run.model
+	l := m.Lifecycle
+	if s.cfg.Learned == nil || pe.Subject != provider.SubjectModel || pe.Status < 400 || l == nil || l.Gone {
+		return
+	}
+	if l.State == provider.LifecycleRetired || l.Retires != "" && l.Retires <= time.Now().UTC().Format(time.DateOnly) {
+		s.cfg.Learned(s.run.ref(), provider.Learned{Retired: true})
+	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
 )
 
 func TestRetirement(t *testing.T) {
@@ -55,5 +56,40 @@ func TestRetirementIsToldOnce(t *testing.T) {
 		}
 		check(t, "warnings", notices(sub), []string{noticeRetires})
 		sub.Close()
+	})
+}
+
+// A model that the vendor's list calls retired is not called: the turn ends, and the error names the successor. One that
+// only a row of the catalog calls retired is called; its vendor's refusal is learned.
+func TestRetiredModels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refusal := &provider.Error{Provider: "shop", Kind: provider.KindBadRequest, Status: 404, Subject: provider.SubjectModel, Message: "no such model"}
+		b := newBench(t, events(refusal), events(append(say("b"), stop(provider.Usage{Input: 1, Output: 1}))...))
+		defer b.close()
+		row := func(l provider.Lifecycle) provider.Model {
+			return provider.Model{ID: "old", Tools: true, Thinking: provider.Capability{Control: provider.ControlNone}, Lifecycle: &l}
+		}
+		use := func(p registry.Provider) {
+			p.ID, p.API = "shop", "chat"
+			catalog, err := registry.New([]registry.Provider{p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.cfg.Catalog = catalog
+			b.group.Close()
+			b.start()
+		}
+		var learned []provider.Learned
+		b.cfg.Learned = func(m session.ModelRef, l provider.Learned) { learned = append(learned, l) }
+		passed := provider.Lifecycle{State: provider.LifecycleDeprecated, Retires: "1999-12-31", ReplacedBy: "new"} // a bubble begins in the year 2000
+		use(registry.Provider{Noted: []provider.Model{row(passed)}, Refreshed: []provider.Model{row(passed)}})
+		id := b.session("shop/old", "")
+		check(t, "end after a refusal", b.turn(id, "one").End.StopReason, "error")
+		check(t, "learned", learned, []provider.Learned{{Retired: true}})
+
+		use(registry.Provider{Refreshed: []provider.Model{row(passed)}, Lessons: []registry.Lesson{{Model: "old", AsOf: "2000-01-01", Learned: learned[0]}}})
+		end := b.turn(id, "two").End
+		check(t, "end without a call", end.StopReason, "error")
+		check(t, "why", end.Error.Message, "shop: old is retired: so says the refusal of shop on 2000-01-01. Its successor is new.")
 	})
 }

@@ -73,6 +73,14 @@ func (s *state) notice(n provider.Notice) {
 		s.tell(r.ID, ThinkingConverted{From: before.Start.Model.String(), To: r.model.Ref(), Conversion: c})
 		return
 	}
+	if n.Kind == provider.NoticeOverride && len(n.Data) > 0 && s.cfg.Learned != nil {
+		var said provider.Learned
+		if err := json.Unmarshal(n.Data, &said); err != nil {
+			r.log.Warn("notice without its data", "kind", n.Kind, "err", err)
+		} else if said.Window > 0 || said.MaxOutput > 0 {
+			s.cfg.Learned(r.ref(), said)
+		}
+	}
 	severity := Info
 	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema { // each call says it again
 		if s.told.once[n.Text] {

@@ -31,6 +31,7 @@ func (s *state) failed(err error) {
 	}
 	var facts []fact
 	if pe, ok := errors.AsType[*provider.Error](err); ok && r.reply.repeatable() {
+		s.learnRetired(pe)
 		if s.repair(pe) || s.ended != nil || s.compactAfter(pe) {
 			return
 		}
@@ -62,6 +63,9 @@ func (s *state) repair(pe *provider.Error) bool {
 	before := s.cached(s.before(), s.run.choice)
 	if s.record(facts...) != nil {
 		return true
+	}
+	if pe.Learned != nil && s.cfg.Learned != nil {
+		s.cfg.Learned(s.run.ref(), *pe.Learned)
 	}
 	if after := s.cached(s.before(), s.run.choice); after.State == provider.CacheLost && before.State != provider.CacheLost {
 		s.tell(s.run.ID, Notice{Info, noticeCacheLost, after.Why})

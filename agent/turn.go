@@ -102,6 +102,10 @@ func (s *state) runTurn(id session.TurnID, c choice) {
 			Message: "no such provider is configured"})
 		return
 	}
+	if err := gone(c.model); err != nil {
+		s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(err)}, session.Failed)
+		return
+	}
 	s.callModel()
 }
 

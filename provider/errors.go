@@ -43,10 +43,11 @@ type Error struct {
 	Subject    Subject // what a refusal is about
 	Param      string  // the member of the body that it names; empty: none
 	RequestID  string
-	Repair     Repair // empty: none is known
-	Message    string // for people: cut and scrubbed
-	Bare       bool   // the answer had no text: Message is that of the status
-	Err        error  // the cause, nil if the message says it all
+	Repair     Repair   // empty: none is known
+	Learned    *Learned // what the refusal says of the model; nil: nothing
+	Message    string   // for people: cut and scrubbed
+	Bare       bool     // the answer had no text: Message is that of the status
+	Err        error    // the cause, nil if the message says it all
 }
 
 func (e *Error) Error() string {

@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"sync"
@@ -96,9 +97,17 @@ func (c *Caller) Lower(err error, req *Request, sent int) *Request {
 	return &again
 }
 
-// Lowered tells that the limit on output is not what it was at first.
-func Lowered(from, to int) Notice {
-	return Notice{Kind: NoticeOverride, Text: fmt.Sprintf("the limit on output was lowered from %d to %d tokens: the provider refused more", from, to)}
+// Lowered tells that the limit on output of a model is not what it was at first. Its Data is what was [Learned].
+func (c *Caller) Lowered(model string, from, to int) Notice {
+	known := c.limits.of(model)
+	if known.Output == plainOutput {
+		known.Output = 0 // our number, not the host's
+	}
+	data, err := json.Marshal(Learned{Window: known.Window, MaxOutput: known.Output})
+	if err != nil {
+		data = nil // two numbers
+	}
+	return Notice{Kind: NoticeOverride, Text: fmt.Sprintf("the limit on output was lowered from %d to %d tokens: the provider refused more", from, to), Data: data}
 }
 
 // near reports whether a request is about as long as the model's window, so that a refusal without a reason has this one.

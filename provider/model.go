@@ -182,8 +182,54 @@ type Model struct {
 	Price     *Price       `json:"price,omitempty"`              // nil: not known
 	Premium   *float64     `json:"premium_multiplier,omitempty"` // premium requests that a prompt counts as on a plan that counts them; nil: not known
 	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"`          // nil: not known
+	Facts     Facts        `json:"facts,omitzero"`               // who states what
 	Source    RowSource    `json:"source"`
 	AsOf      string       `json:"as_of,omitempty"` // YYYY-MM-DD
+}
+
+// Facts say for each group of a row's members who states it. The zero Fact is of a group that nobody states.
+type Facts struct {
+	Levels    Fact `json:"levels,omitzero"`    // the control, the levels and their budgets
+	Default   Fact `json:"default,omitzero"`   // the level that holds where nobody names one
+	Limits    Fact `json:"limits,omitzero"`    // the window and the limit on output
+	Input     Fact `json:"input,omitzero"`     // the kinds of content
+	Price     Fact `json:"price,omitzero"`     // what it costs
+	Lifecycle Fact `json:"lifecycle,omitzero"` // when it retires
+}
+
+// Fact says how sure a statement is, who makes it, and of which day it is.
+type Fact struct {
+	State  FactState `json:"state"`
+	Source string    `json:"source,omitempty"`
+	AsOf   string    `json:"as_of,omitempty"` // YYYY-MM-DD; empty: as of now
+}
+
+// FactState says how sure a statement is.
+type FactState string
+
+const (
+	FactConfirmed FactState = "confirmed" // a page or a list of the vendor says so, or the configuration does
+	FactTable     FactState = "table"     // a public table says so
+	FactFamily    FactState = "family"    // guessed from the name
+	FactLearned   FactState = "learned"   // a refusal said so
+)
+
+// Each calls f with the name of each group and its Fact.
+func (f *Facts) Each(visit func(name string, fact *Fact)) {
+	visit("levels", &f.Levels)
+	visit("default", &f.Default)
+	visit("limits", &f.Limits)
+	visit("input", &f.Input)
+	visit("price", &f.Price)
+	visit("lifecycle", &f.Lifecycle)
+}
+
+// Learned is what the refusals of a host say about a model. Zero members say nothing.
+type Learned struct {
+	Levels    []Level `json:"levels,omitempty"`            // those that it takes, in ascending order
+	Window    int     `json:"context_window,omitempty"`    // tokens, at most
+	MaxOutput int     `json:"max_output_tokens,omitempty"` // tokens, at most
+	Retired   bool    `json:"retired,omitempty"`           // it is no longer served
 }
 
 // Lifecycle is where a model is between its release and its end.
@@ -192,6 +238,7 @@ type Lifecycle struct {
 	Retires    string         `json:"retires,omitempty"`     // the day from which it is not served, YYYY-MM-DD
 	ReplacedBy string         `json:"replaced_by,omitempty"` // id of the vendor's successor; empty: not known
 	Redirects  bool           `json:"redirects,omitempty"`   // from Retires on, ReplacedBy answers under this id, by its own rules
+	Gone       bool           `json:"gone,omitempty"`        // the vendor's own list or a refusal says that it is retired: it is not called
 }
 
 // LifecycleState is a word of the vendors' lists.
@@ -204,6 +251,14 @@ const (
 	LifecycleRetired    LifecycleState = "retired"    // no longer served
 )
 
+// Succession names the model that takes the place of one that retires, or says to choose one.
+func (l Lifecycle) Succession() string {
+	if l.ReplacedBy == "" {
+		return "Choose another model."
+	}
+	return "Its successor is " + l.ReplacedBy + "."
+}
+
 // Ref is the model's name in the protocol: provider/id.
 func (m Model) Ref() string { return m.Provider + "/" + m.ID }
 
@@ -215,6 +270,7 @@ const (
 	FromLive      RowSource = "live"
 	FromRefreshed RowSource = "refreshed"
 	FromCatalog   RowSource = "catalog"
+	FromFamily    RowSource = "family" // a list names the model, and its thinking is guessed from the name
 	FromNobody    RowSource = "unknown"
 )
 

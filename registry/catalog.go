@@ -26,14 +26,23 @@ type Provider struct {
 	// NumCtx is the window that an Ollama is asked for, in tokens, where a row does not say; 0: as OllamaWindow.
 	NumCtx int
 
-	// What the provider's host told when it was last asked, and what a database of others said: rows whose members are
-	// zero where nobody told. The first corrects the vendor's rows and adds to them, the second adds and fills in;
-	// nothing takes a row away.
+	// What the provider's host told when it was last asked, and what a public table says: rows whose members are zero
+	// where nobody told. They add rows and correct them fact by fact, see note; nothing takes a row away.
 	Refreshed, Noted []provider.Model
+
+	// Lessons are what refusals of the provider's host said in the last 30 days: the caller leaves out older ones.
+	Lessons []Lesson
 
 	// Live tells what the provider's server has, where that can be asked; nil: nothing. It is called at each look-up, so
 	// it answers from what it knows, and what it returned never changes. Its rows are as those of Refreshed.
 	Live func() []provider.Model
+}
+
+// Lesson is what refusals of a host said about one of its models.
+type Lesson struct {
+	Model string `json:"model"`
+	AsOf  string `json:"as_of"` // YYYY-MM-DD
+	provider.Learned
 }
 
 // Catalog is what is known about the models of all configured providers.
@@ -90,7 +99,7 @@ func (c *Catalog) add(p Provider) error {
 		}
 	}
 	stock := sync.OnceValue(func() *stock { return newStock(p, vendor) })
-	if len(p.Rows)+len(p.Refreshed)+len(p.Noted) > 0 { // what may be wrong is looked at now
+	if len(p.Rows)+len(p.Refreshed)+len(p.Noted)+len(p.Lessons) > 0 { // what may be wrong is looked at now
 		s := stock()
 		if s.wrong != nil {
 			return s.wrong
@@ -116,23 +125,30 @@ type stock struct {
 	byID     map[string]provider.Model // with it
 	numCtx   int                       // of the configuration
 	live     func() []provider.Model   // nil: the server cannot be asked
-	skipped  []error                   // why rows of listings were left out
-	wrong    error                     // a row of the configuration is; nil: none
+	lessons  []Lesson
+	skipped  []error // why rows of listings were left out
+	wrong    error   // a row of the configuration is; nil: none
 }
 
 func newStock(p Provider, v vendorRows) *stock {
-	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live}
+	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live, lessons: p.Lessons}
 	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
 	for _, row := range v.rows() {
 		m := row.Model
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
 		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
+		m.Facts = stated(m, row.Source)
 		s.rows = append(s.rows, complete(m, m.Thinking.Budgets))
 		for _, alias := range row.Aliases {
 			s.aliases[alias] = m.ID
 		}
 	}
-	s.skipped = append(s.list(p.Refreshed, s.tell), s.list(p.Noted, s.note)...)
+	s.skipped = append(s.list(p.Noted, s.note), s.list(p.Refreshed, s.tell)...)
+	for _, l := range p.Lessons {
+		s.skipped = append(s.skipped, s.list([]provider.Model{{ID: l.Model}}, func(base provider.Model, known bool, _ provider.Model) (provider.Model, error) {
+			return s.learn(base, known, l)
+		})...)
+	}
 	s.base = s.index()
 	for _, r := range p.Rows {
 		if s.wrong = s.put(r); s.wrong != nil {
@@ -141,6 +157,19 @@ func newStock(p Provider, v vendorRows) *stock {
 	}
 	s.byID = s.index()
 	return s
+}
+
+// stated are the facts of a catalog's row: confirmed by its source, except those of which the row says otherwise.
+func stated(m provider.Model, source string) provider.Facts {
+	said := map[string]bool{"levels": true, "default": true, "limits": m.Window > 0 || m.MaxOutput > 0, "input": len(m.Input) > 0,
+		"price": m.Price != nil, "lifecycle": m.Lifecycle != nil}
+	facts := m.Facts
+	facts.Each(func(name string, f *provider.Fact) {
+		if said[name] && f.State == "" {
+			*f = provider.Fact{State: provider.FactConfirmed, Source: source, AsOf: m.AsOf}
+		}
+	})
+	return facts
 }
 
 // or is what is stated, else s. A dialect is one of its API: another API does not inherit it.
@@ -168,11 +197,16 @@ func (s *stock) list(told []provider.Model, over func(base provider.Model, known
 			skipped = append(skipped, err)
 		case i >= 0:
 			s.rows[i] = m
-		case row.ID != "":
+		case row.ID != "" && !gone(m):
 			s.rows = append(s.rows, m)
 		}
 	}
 	return skipped
+}
+
+// gone reports whether a model is no longer served. A list may name such models: they are not added.
+func gone(m provider.Model) bool {
+	return m.Lifecycle != nil && m.Lifecycle.State == provider.LifecycleRetired
 }
 
 // put puts a row of the configuration over those that are there, or adds it.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -11,9 +12,10 @@ import (
 var (
 	controls = []provider.ControlKind{provider.ControlEffort, provider.ControlBudget, provider.ControlToggle,
 		provider.ControlAlways, provider.ControlNone}
-	offForms  = []provider.OffForm{provider.OffNever, provider.OffFull, provider.OffUpFront}
-	samplings = []provider.SamplingRule{provider.SamplingFree, provider.SamplingNever, provider.SamplingNotInThinking}
-	inputs    = []string{"text", "image", "pdf", "audio", "video"}
+	offForms   = []provider.OffForm{provider.OffNever, provider.OffFull, provider.OffUpFront}
+	samplings  = []provider.SamplingRule{provider.SamplingFree, provider.SamplingNever, provider.SamplingNotInThinking}
+	lifecycles = []provider.LifecycleState{provider.LifecyclePreview, provider.LifecycleCurrent, provider.LifecycleDeprecated, provider.LifecycleRetired}
+	inputs     = []string{"text", "image", "pdf", "audio", "video"}
 )
 
 // check refuses a completed row that contradicts itself; the error is a *RowError.
@@ -35,6 +37,9 @@ func check(m provider.Model) error {
 	if !slices.Contains(samplings, m.Sampling) {
 		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
 	}
+	if l := m.Lifecycle; l != nil && (!slices.Contains(lifecycles, l.State) || l.Retires != "" && !isDay(l.Retires)) {
+		return bad("lifecycle", "%+v: the state is one of %s, and retires a day, YYYY-MM-DD", *l, words(lifecycles))
+	}
 	if m.Price != nil {
 		if err := m.Price.Check(); err != nil {
 			return bad("price", "%v", err)
@@ -47,6 +52,11 @@ func check(m provider.Model) error {
 		return bad("thinking.in_place", "the control is %s, which has no effort to change", m.Thinking.Control)
 	}
 	return checkBudgets(m.Thinking, bad)
+}
+
+func isDay(text string) bool {
+	_, err := time.Parse(time.DateOnly, text)
+	return err == nil
 }
 
 type complaint func(field, format string, args ...any) error

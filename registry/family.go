@@ -40,22 +40,23 @@ var families = sync.OnceValue(func() familyFile {
 	return file
 })
 
-// familyOf is what models named so usually take at a vendor: that vendor's, else those of open weights.
-func familyOf(vendor, name string) (provider.Capability, bool) {
+// familyOf is what models named so usually take at a vendor, and the pattern of their names: that vendor's, else those of
+// open weights.
+func familyOf(vendor, name string) (c provider.Capability, pattern string, ok bool) {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	for _, list := range [][]family{families().Vendors[vendor], families().Open} {
 		for _, f := range list {
 			if ok, err := path.Match(f.Match, name); ok && err == nil { // the package's tests refuse a broken pattern
-				return own(f.Thinking), true
+				return own(f.Thinking), f.Match, true
 			}
 		}
 	}
-	return provider.Capability{}, false
+	return provider.Capability{}, "", false
 }
 
 // thinkingOf is what a model takes of which it is known that it thinks, and no more.
 func thinkingOf(vendor, name, api string) provider.Capability {
-	if c, ok := familyOf(vendor, name); ok && c.Thinks() {
+	if c, _, ok := familyOf(vendor, name); ok && c.Thinks() {
 		return c
 	}
 	c, ok := families().APIs[api]

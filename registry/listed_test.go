@@ -36,7 +36,7 @@ func TestFamilies(t *testing.T) {
 	}
 	// Whoever has a row in the catalog, of him a family says no other thing about whether he thinks.
 	for _, m := range Default().Models() {
-		if c, ok := familyOf(m.Provider, m.ID); ok && m.Provider != "sim" && c.Thinks() != m.Thinking.Thinks() && m.Provider != "mistral" && m.Provider != "openrouter" {
+		if c, _, ok := familyOf(m.Provider, m.ID); ok && m.Provider != "sim" && c.Thinks() != m.Thinking.Thinks() && m.Provider != "mistral" && m.Provider != "openrouter" {
 			t.Errorf("%s: its row has the control %s, its family %s", m.Ref(), m.Thinking.Control, c.Control)
 		}
 	}
@@ -97,7 +97,11 @@ func TestListings(t *testing.T) {
 		if got := levelsOf(m); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		if m.Known != (m.Source == provider.FromRefreshed && m.AsOf == "2026-11-21") {
+		from := provider.FromRefreshed
+		if m.Facts.Levels.State == provider.FactFamily {
+			from = provider.FromFamily
+		}
+		if m.Known != (m.Source == from && m.AsOf == "2026-11-21") || (from == provider.FromFamily) != strings.HasSuffix(tt.name, "a family") && tt.name != "a new model of open weights" {
 			t.Errorf("%s: from %s of %s", tt.name, m.Source, m.AsOf)
 		}
 		if m.ID != tt.told.ID || !m.Tools {
@@ -154,7 +158,7 @@ func TestRanks(t *testing.T) {
 	if m := c.Model("p", "claude-mythos-5-2"); m.Price != price || m.Source != provider.FromCatalog {
 		t.Errorf("what others say: %+v", m)
 	}
-	if m := c.Model("p", "claude-next"); levelsOf(m) != "effort low medium high* max" || m.Source != provider.FromRefreshed {
+	if m := c.Model("p", "claude-next"); levelsOf(m) != "effort low medium high* max" || m.Source != provider.FromFamily {
 		t.Errorf("a model that others know: %+v", m)
 	}
 	if m := c.Model("p", "new"); m.NumCtx != 8 || m.Source != provider.FromConfig || levelsOf(m) != "always on*" {

@@ -15,6 +15,11 @@ func (s *stock) now(told provider.Model) (provider.Model, bool) {
 	if err != nil {
 		return m, false
 	}
+	for _, l := range s.lessons {
+		if taught, err := s.learn(m, true, l); l.Model == m.ID && err == nil {
+			m = taught
+		}
+	}
 	row, ok := s.stated[told.ID]
 	if !ok {
 		return m, true

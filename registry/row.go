@@ -73,7 +73,9 @@ func (r Row) over(m provider.Model, vendor string) provider.Model {
 	m.Source = provider.FromConfig
 	m.AsOf = "" // the date was that of the catalog's statement
 	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(r.API, r.Dialect).both()
+	was := m.Thinking
 	m.Thinking = r.capability(r.plain(m, vendor))
+	m.Facts = r.facts(m, was, vendor)
 	m.Name = cmp.Or(r.Name, m.Name)
 	m.Window = cmp.Or(r.Window, m.Window)
 	m.NumCtx = cmp.Or(r.NumCtx, m.NumCtx)
@@ -94,6 +96,45 @@ func (r Row) over(m provider.Model, vendor string) provider.Model {
 		m.Price = r.Price
 	}
 	return m
+}
+
+// facts are a row's when the configuration has corrected it: m has the new thinking, was is the one before.
+func (r Row) facts(m provider.Model, was provider.Capability, vendor string) provider.Facts {
+	config := provider.Fact{State: provider.FactConfirmed, Source: "config"}
+	f := m.Facts
+	if !r.silent() {
+		f.Levels = config
+		if !was.Thinks() && m.Thinking.Thinks() && r.Control == "" && r.Levels == nil && r.BudgetTokens == 0 {
+			f.Levels = usual(vendor, m.ID) // the configuration says that it thinks, and no more
+		}
+		switch {
+		case r.Default != "" || r.Enabled != nil:
+			f.Default = config
+		case m.Thinking.Default != was.Default || f.Default.State == "":
+			f.Default = f.Levels
+		}
+	}
+	if r.Window > 0 || r.MaxOutput > 0 {
+		if f.Limits = config; r.Window == 0 && m.Window > 0 || r.MaxOutput == 0 && m.MaxOutput > 0 {
+			f.Limits = weaker(m.Facts.Limits, config)
+		}
+	}
+	if r.Input != nil {
+		f.Input = config
+	}
+	if r.Price != nil {
+		f.Price = config
+	}
+	return f
+}
+
+// usual is the fact that a model was taken for one of its family, or of its API.
+func usual(vendor, name string) provider.Fact {
+	source := "the usual levels of its API"
+	if c, pattern, ok := familyOf(vendor, name); ok && c.Thinks() {
+		source = "models named " + pattern
+	}
+	return provider.Fact{State: provider.FactFamily, Source: source, AsOf: families().AsOf}
 }
 
 func (r Row) capability(c provider.Capability) provider.Capability {

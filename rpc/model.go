@@ -79,6 +79,17 @@ type modelsParams struct {
 type modelsResult struct {
 	Models  []wireCatalogModel `json:"models"`
 	Refresh []Refreshed        `json:"refresh,omitempty"`
+	Changes []registry.Change  `json:"changes,omitempty"` // by the refresh
+	More    int                `json:"more,omitempty"`    // changes that are not listed
+}
+
+// maxChanges bounds how many changes an answer lists.
+const maxChanges = 1000
+
+// Refresh is what became of a refresh.
+type Refresh struct {
+	Lists   []Refreshed
+	Changes []registry.Change
 }
 
 // Refreshed is what became of asking a host for its list of models.
@@ -114,7 +125,7 @@ func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context
 		return nil, err
 	}
 	return func(ctx context.Context) (modelsResult, error) {
-		var done []Refreshed
+		var done Refresh
 		if refresh := c.server.config.Refresh; refresh != nil {
 			var err error
 			if done, err = refresh(ctx, p.Provider); err != nil {
@@ -122,7 +133,17 @@ func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context
 			}
 		}
 		r, err := models(ctx, c, p)
-		r.Refresh = append([]Refreshed{}, done...)
+		r.Refresh = append([]Refreshed{}, done.Lists...)
+		for i, change := range done.Changes {
+			if of, _, _ := strings.Cut(change.Model, "/"); p.Provider != "" && of != p.Provider {
+				continue
+			}
+			if len(r.Changes) == maxChanges {
+				r.More = len(done.Changes) - i
+				break
+			}
+			r.Changes = append(r.Changes, change)
+		}
 		return r, err
 	}, nil
 }
@@ -216,6 +237,7 @@ type explainParams struct {
 
 type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
+	Facts     provider.Facts    `json:"facts,omitzero"`
 	Blocks    *wireConversion   `json:"blocks,omitempty"` // absent: the provider cannot tell
 	agent.Cache
 	LeftOut []wireOmitted `json:"left_out,omitempty"`
@@ -237,7 +259,7 @@ type wireConversion struct {
 }
 
 func newExplainResult(e agent.Explanation) explainResult {
-	r := explainResult{Reasoning: *newReasoning(e.Decision), Cache: e.Cache}
+	r := explainResult{Reasoning: *newReasoning(e.Decision), Facts: e.Model.Facts, Cache: e.Cache}
 	if c := e.Earlier; c != nil {
 		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
 	}

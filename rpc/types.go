@@ -280,6 +280,7 @@ type wireCatalogModel struct {
 	Price     *provider.Price     `json:"price,omitempty"`              // absent: not known
 	Premium   *float64            `json:"premium_multiplier,omitempty"` // absent: not known
 	Lifecycle *provider.Lifecycle `json:"lifecycle,omitempty"`          // absent: not known
+	Facts     provider.Facts      `json:"facts,omitzero"`
 	Available bool                `json:"available"`
 	Why       string              `json:"why,omitempty"` // why it is not available
 }
@@ -296,7 +297,7 @@ func newWireCatalogModel(m provider.Model, available bool, why string) wireCatal
 	return wireCatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
 		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
 		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
-		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle,
+		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle, Facts: m.Facts,
 		Available: available, Why: why}
 }
 

@@ -125,7 +125,10 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 	if c.Dialects, err = src.dialects(f.Dialects); err != nil {
 		return config{}, err
 	}
-	if c.ModelsDev = f.ModelsDev; c.ModelsDev != "" {
+	if c.ModelsDev = modelsDevAddress; f.ModelsDev != nil {
+		c.ModelsDev = *f.ModelsDev
+	}
+	if c.ModelsDev != "" {
 		if problem := checkBaseURL(c.ModelsDev, ""); problem != "" {
 			return config{}, src.errorf("models_dev", "%s", problem)
 		}

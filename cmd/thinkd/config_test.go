@@ -33,7 +33,7 @@ func environment(pairs ...string) func(string) string {
 var byValue = cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() == b.Reveal() })
 
 func builtIn() config {
-	c := config{Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute,
+	c := config{ModelsDev: modelsDevAddress, Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute,
 		MaxToolTime: 10 * time.Minute, MaxToolOutput: 262_144, MaxMessageBytes: 8_388_608, SessionQueue: 16_777_216, Queues: 67_108_864, Loaded: 536_870_912, CompactAt: 0.8}, Tools: toolsConfig{ConfirmTime: 5 * time.Minute}}
 	for _, v := range [][6]string{
 		{"anthropic", "messages", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-opus-5-5"},
@@ -351,6 +351,7 @@ behind_proxy = true
 				Origins: []string{"https://app.example.com", "http://localhost:3000"}, BehindProxy: true,
 				TLSCert: filepath.Join(filepath.Dir(c.Path), "tls", "cert.pem"), TLSKey: "/etc/thinkd/key.pem"}
 		}},
+		{"no public table", "models_dev = \"\"\n", func(c *config) { c.ModelsDev = "" }},
 		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *config) {
 			c.Limits.MaxTurnBytes, c.Limits.MaxMessageBytes = 70_000, 5000
 		}},

@@ -19,7 +19,7 @@ type file struct {
 	ThinkingLevel string                  `toml:"thinking_level"`
 	Providers     map[string]fileProvider `toml:"providers"`
 	Dialects      map[string]any          `toml:"dialects"` // see dialects
-	ModelsDev     string                  `toml:"models_dev"`
+	ModelsDev     *string                 `toml:"models_dev"`
 	Agents        map[string]fileAgent    `toml:"agents"`
 	Serve         fileServe               `toml:"serve"`
 	Limits        fileLimits              `toml:"limits"`

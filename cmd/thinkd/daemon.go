@@ -90,7 +90,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			SessionQueue: c.Limits.SessionQueue, Queues: c.Limits.Queues, Loaded: c.Limits.Loaded,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
-		Ended: d.metrics.ended,
+		Ended: d.metrics.ended, Learned: d.lists.Learn,
 	}
 	if d.telemetry = openTelemetry(d, c.Telemetry, p.getenv); d.telemetry != nil {
 		ac.Called, ac.Ran = d.telemetry.call, d.telemetry.tool

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
 )
 
 const (
@@ -31,6 +34,9 @@ const (
 
 // modelsDev is the name of the database of others in what clients are told.
 const modelsDev = "models.dev"
+
+// modelsDevAddress is where a refresh asks for that database, unless the configuration says otherwise.
+const modelsDevAddress = "https://models.dev/api.json"
 
 // listings keep what hosts have told of their models, and the catalog that is made of it. They are asked when somebody
 // wants it; start and turns go by what is there.
@@ -53,7 +59,19 @@ type keptListings struct {
 	Version   int                    `json:"version"`
 	Providers map[string]keptListing `json:"providers,omitempty"`  // what a provider's host told, by provider
 	ModelsDev map[string]keptListing `json:"models_dev,omitempty"` // what models.dev said, by vendor
+	Learned   map[string]keptLessons `json:"learned,omitempty"`    // what refusals of a provider's host said, by provider
 }
+
+// keptLessons are what one address said in refusals.
+type keptLessons struct {
+	At     string            `json:"at"`
+	Models []registry.Lesson `json:"models"`
+}
+
+const (
+	lessonsFor  = 30 * 24 * time.Hour // how long a refusal counts: hosts change
+	lessonsMost = 1000                // of one address
+)
 
 type keptListing struct {
 	At     string           `json:"at"`    // whose list it is: at another address there are other models
@@ -105,49 +123,119 @@ func (k keptListings) over(p providerConfig, r registry.Provider) registry.Provi
 		r.Refreshed = list.Models
 	}
 	r.Noted = k.ModelsDev[p.Vendor].Models
+	if list := k.Learned[p.ID]; list.At == p.BaseURL {
+		since := time.Now().Add(-lessonsFor).UTC().Format(time.DateOnly)
+		for _, l := range list.Models {
+			if l.AsOf >= since {
+				r.Lessons = append(r.Lessons, l)
+			}
+		}
+	}
 	return r
 }
 
-// Refresh asks the hosts of all providers that can be called, or of one, side by side. It puts the catalog of what they
-// told in force, keeps it on disk, and tells what became of each. The error is ctx's cause; then nothing has changed.
-func (l *listings) Refresh(ctx context.Context, providerID string) ([]rpc.Refreshed, error) {
+// Refresh asks the hosts of all providers that can be called, or of one, in parallel. It puts the catalog of what they
+// said in force, keeps it on disk, and reports what became of each and what has changed. The error is ctx's cause; then
+// nothing has changed.
+func (l *listings) Refresh(ctx context.Context, providerID string) (rpc.Refresh, error) {
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return rpc.Refresh{}, context.Cause(ctx)
 	}
 	answers := l.ask(ctx, providerID)
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return rpc.Refresh{}, context.Cause(ctx)
 	}
-	next := l.with(answers)
-	catalog, err := l.config.catalogOf(l.providers.has, next)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := l.current.Catalog()
+	catalog, kept, err := l.replaceLocked(l.withLocked(answers))
 	if err != nil {
-		return nil, err
+		return rpc.Refresh{}, err
 	}
-	var done []rpc.Refreshed
+	var done rpc.Refresh
 	for _, a := range answers {
 		r := rpc.Refreshed{Provider: a.name, Models: len(a.list.Models), AsOf: a.list.AsOf}
 		if a.err != nil {
 			r.Error = named(a.name, a.err)
+		}
+		for _, err := range a.skipped {
+			r.Skipped = append(r.Skipped, named(a.name, err))
 		}
 		for _, err := range catalog.Skipped() {
 			if row, ok := errors.AsType[*registry.RowError](err); ok && row.Provider == a.name {
 				r.Skipped = append(r.Skipped, err.Error())
 			}
 		}
-		done = append(done, r)
+		done.Lists = append(done.Lists, r)
+	}
+	if kept != nil {
+		l.log.Error("the lists of models are in force, and cannot be kept", "err", kept)
+		done.Lists = append(done.Lists, rpc.Refreshed{Error: "the lists are in force until the daemon ends: they could not be written to its data directory"})
+	}
+	done.Changes = registry.Changes(before, catalog)
+	return done, nil
+}
+
+// replaceLocked puts the catalog of what is kept in force; notKept is why it is not on disk.
+func (l *listings) replaceLocked(next keptListings) (catalog *registry.Catalog, notKept, err error) {
+	if catalog, err = l.config.catalogOf(l.providers.has, next); err != nil {
+		return nil, nil, err
+	}
+	l.kept = next
+	l.current.Replace(catalog)
+	return catalog, l.keep(next), nil
+}
+
+// Learn takes in what a refusal said of a model. It is called on sessions' goroutines: it writes a small file, seldom.
+func (l *listings) Learn(model session.ModelRef, said provider.Learned) {
+	at := slices.IndexFunc(l.config.Providers, func(pc providerConfig) bool { return pc.ID == model.Provider })
+	if at < 0 || model.Provider == simID {
+		return
 	}
 	l.mu.Lock()
-	l.kept = next
-	l.mu.Unlock()
-	l.current.Replace(catalog)
-	if err := l.keep(next); err != nil {
-		l.log.Error("the lists of models are in force, and cannot be kept", "err", err)
-		done = append(done, rpc.Refreshed{Error: "the lists are in force until the daemon ends: they could not be written to its data directory"})
+	defer l.mu.Unlock()
+	next := l.kept
+	next.Learned = maps.Clone(l.kept.Learned)
+	if next.Learned == nil {
+		next.Learned = make(map[string]keptLessons)
 	}
-	return done, nil
+	list := keptLessons{At: l.config.Providers[at].BaseURL}
+	lesson := registry.Lesson{Model: model.ID, AsOf: provider.Today(), Learned: said}
+	if old := next.Learned[model.Provider]; old.At == list.At {
+		for _, was := range old.Models {
+			switch {
+			case was.Model != model.ID:
+				list.Models = append(list.Models, was)
+			case was.AsOf == lesson.AsOf && reflect.DeepEqual(was.Learned, said):
+				return // each call says it again
+			default: // what is new adds to what was said
+				lesson.Levels = orLevels(said.Levels, was.Levels)
+				lesson.Window, lesson.MaxOutput = cmp.Or(said.Window, was.Window), cmp.Or(said.MaxOutput, was.MaxOutput)
+				lesson.Retired = said.Retired || was.Retired
+				if lesson.AsOf == was.AsOf && reflect.DeepEqual(lesson.Learned, was.Learned) {
+					return
+				}
+			}
+		}
+	}
+	if len(list.Models) >= lessonsMost {
+		list.Models = list.Models[1:]
+	}
+	list.Models = append(list.Models, lesson)
+	next.Learned[model.Provider] = list
+	if _, notKept, err := l.replaceLocked(next); err != nil || notKept != nil {
+		l.log.Warn("what a provider said of a model in a refusal is not kept", "model", model, "err", cmp.Or(err, notKept))
+	}
+}
+
+func orLevels(a, b []provider.Level) []provider.Level {
+	if len(a) > 0 {
+		return a
+	}
+	return b
 }
 
 // answer is a host's, or models.dev's.
@@ -156,6 +244,8 @@ type answer struct {
 	list   keptListing
 	vendor map[string][]provider.Model // of models.dev
 	err    error
+
+	skipped []error // why rows were left out
 }
 
 // ask asks all at once and returns when the last has answered, after refreshTime at the latest. What tells nothing by
@@ -176,7 +266,8 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 			asking.Go(func() { // ends with ctx; waited for below
 				models, err := lister.Models(ctx)
 				if !errors.Is(err, provider.ErrTellsNothing) || providerID != "" {
-					answers[i] = answer{name: pc.ID, list: keptListing{pc.BaseURL, provider.Today(), models}, err: err}
+					rows, skipped := registry.Bounded(models)
+					answers[i] = answer{name: pc.ID, list: keptListing{pc.BaseURL, provider.Today(), rows}, err: err, skipped: skipped}
 				}
 			})
 		case providerID != "":
@@ -187,7 +278,9 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 		asking.Go(func() { // as above
 			rows, err := l.askModelsDev(ctx, address)
 			a := answer{name: modelsDev, list: keptListing{At: address, AsOf: provider.Today()}, vendor: rows, err: err}
-			for _, list := range rows {
+			for vendor, list := range rows {
+				list, skipped := registry.Bounded(list)
+				rows[vendor], a.skipped = list, append(a.skipped, skipped...)
 				a.list.Models = append(a.list.Models, list...)
 			}
 			answers[len(answers)-1] = a
@@ -214,14 +307,12 @@ func (l *listings) askModelsDev(ctx context.Context, address string) (map[string
 	return rows, nil
 }
 
-// with is what is kept when the answers are in. A host that gave none keeps what it had told before.
-func (l *listings) with(answers []answer) keptListings {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	next := keptListings{Version: listingsVersion, Providers: map[string]keptListing{}, ModelsDev: l.kept.ModelsDev}
-	for id, list := range l.kept.Providers {
-		next.Providers[id] = list
-	}
+// withLocked is what is kept when the answers are in. A host that gave none keeps what it had told before. A list that
+// names a model again undoes a refusal that called it retired.
+func (l *listings) withLocked(answers []answer) keptListings {
+	next := l.kept
+	next.Version, next.Providers, next.Learned = listingsVersion, map[string]keptListing{}, maps.Clone(l.kept.Learned)
+	maps.Copy(next.Providers, l.kept.Providers)
 	for _, a := range answers {
 		switch {
 		case a.err != nil:
@@ -232,6 +323,15 @@ func (l *listings) with(answers []answer) keptListings {
 			}
 		default:
 			next.Providers[a.name] = a.list
+			if list, ok := next.Learned[a.name]; ok {
+				list.Models = slices.Clone(list.Models)
+				for i, lesson := range list.Models {
+					if slices.ContainsFunc(a.list.Models, func(m provider.Model) bool { return m.ID == lesson.Model }) {
+						list.Models[i].Retired = false
+					}
+				}
+				next.Learned[a.name] = list
+			}
 		}
 	}
 	return next

@@ -24,6 +24,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -58,6 +59,13 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 	return l, &text
 }
 
+// refreshed asks the hosts, and returns what became of each.
+func refreshed(t *testing.T, l *listings, providerID string) ([]rpc.Refreshed, error) {
+	t.Helper()
+	r, err := l.Refresh(t.Context(), providerID)
+	return r.Lists, err
+}
+
 // servedAs serves a text of a type at any path.
 func servedAs(t *testing.T, kind, text string) string {
 	return proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -74,7 +82,7 @@ func TestRefresh(t *testing.T) {
 	config := standInConfig(proof.Serve(t, sim.New(sim.Config{})))
 	l, _ := listingsAt(t, config, dir, standInEnvironment)
 	before := l.current.Catalog()
-	done, err := l.Refresh(t.Context(), "")
+	done, err := refreshed(t, l, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +155,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 	dir := t.TempDir()
 	html := servedAs(t, "text/html", "<!DOCTYPE html><title>sign in</title>")
 	l, text := listingsAt(t, config(proof.Nobody, html, html), dir, env)
-	done, err := l.Refresh(t.Context(), "")
+	done, err := refreshed(t, l, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +183,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 
 	// By its name, a host that cannot be asked says why.
 	for id, why := range map[string]string{"deepseek": "deepseek: the host does not tell", "groq": "groq: no key", "sglang": "sglang: nothing answers"} {
-		done, err := l.Refresh(t.Context(), id)
+		done, err := refreshed(t, l, id)
 		if err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, why) {
 			t.Errorf("%s: %+v, %v", id, done, err)
 		}
@@ -223,7 +231,7 @@ func TestModelsDev(t *testing.T) {
 		"google":{"models":{"gemini-9":{"reasoning":true}}},
 		"elsewhere":{"models":{"x":{}}}}`
 	l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", doc)+`"`, t.TempDir(), environment(proof.NobodyHere...))
-	done, err := l.Refresh(t.Context(), "")
+	done, err := refreshed(t, l, "")
 	if err != nil || len(done) != 1 || done[0].Provider != modelsDev || done[0].Models != 6 || done[0].Error != "" {
 		t.Fatalf("%+v, %v", done, err)
 	}
@@ -249,7 +257,7 @@ func TestModelsDev(t *testing.T) {
 	}
 	for kind, text := range map[string]string{"no database": `{"data":[]}`, "no JSON": `{`} {
 		l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", text)+`"`, "", environment(proof.NobodyHere...))
-		if done, err := l.Refresh(t.Context(), ""); err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, "models.dev: ") {
+		if done, err := refreshed(t, l, ""); err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, "models.dev: ") {
 			t.Errorf("%s: %+v, %v", kind, done, err)
 		}
 	}
@@ -287,7 +295,7 @@ func TestRefreshTakesItsTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
-		done, err := l.Refresh(t.Context(), "")
+		done, err := refreshed(t, l, "")
 		if err != nil || len(done) != 3 || done[0].Models != 1 || done[1].Models != 1 || done[2].Error != "c: no list within 20s" {
 			t.Errorf("%+v, %v", done, err)
 		}
@@ -309,7 +317,7 @@ func TestDeadListing(t *testing.T) {
 	}))
 	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text",
 		getenv:     environment(append(proof.NobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
-		configPath: proof.WriteConfig(t, "model = \"sim/claude\"")}
+		configPath: proof.WriteConfig(t, "model = \"sim/claude\"\nmodels_dev = \"\"")}
 	d, err := p.open(t.Context(), session.NewMem())
 	if err != nil {
 		t.Fatal(err)
@@ -477,5 +485,61 @@ func TestCatalogIsLarge(t *testing.T) {
 	}
 	if total < 150 {
 		t.Errorf("%d rows", total)
+	}
+}
+
+// TestLearned keeps what a host's refusals say: it is in force at once and after a start, at that address alone, for 30
+// days, and what a list says does not come over it.
+func TestLearned(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(address string) string {
+		return "models_dev = \"\"\n[providers.openai]\nbase_url = \"" + address + "\""
+	}
+	env := environment(proof.NobodyHere...)
+	l, _ := listingsAt(t, at("https://one.example.com/v1"), dir, env)
+	ref := session.ModelRef{Provider: "openai", ID: "gpt-6.1-sol"}
+	l.Learn(ref, provider.Learned{Window: 100_000})
+	l.Learn(ref, provider.Learned{Levels: []provider.Level{"low", "high"}})
+	l.Learn(session.ModelRef{Provider: "nobody", ID: "x"}, provider.Learned{Window: 1})
+	check := func(when string, l *listings, learned bool) {
+		t.Helper()
+		m := l.current.Model("openai", "gpt-6.1-sol")
+		is := m.Window == 100_000 && fmt.Sprint(m.Thinking.Levels) == "[low high]" && m.Facts.Levels.State == provider.FactLearned && m.Facts.Limits.State == provider.FactLearned
+		if is != learned {
+			t.Errorf("%s: window %d, levels %v, facts %+v", when, m.Window, m.Thinking.Levels, m.Facts)
+		}
+	}
+	check("at once", l, true)
+	again, text := listingsAt(t, at("https://one.example.com/v1"), dir, env)
+	check("after a start", again, true)
+	elsewhere, _ := listingsAt(t, at("https://two.example.com/v1"), dir, env)
+	check("at another address", elsewhere, false)
+	if text.Len() > 0 {
+		t.Errorf("logged: %s", text)
+	}
+
+	// The same again changes nothing, and what is older than 30 days does not count.
+	before := again.current.Catalog()
+	again.Learn(ref, provider.Learned{Window: 100_000})
+	if again.current.Catalog() != before {
+		t.Error("the same refusal made another catalog")
+	}
+	path := filepath.Join(dir, listingsName)
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	day := func(back int) string { return time.Now().UTC().AddDate(0, 0, -back).Format(time.DateOnly) }
+	for back, counts := range map[int]bool{29: true, 32: false} {
+		old := strings.ReplaceAll(string(kept), `"as_of":"`+day(0)+`"`, `"as_of":"`+day(back)+`"`)
+		if old == string(kept) {
+			t.Fatal("the file has no lesson of today")
+		}
+		if err := os.WriteFile(path, []byte(old), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		later, _ := listingsAt(t, at("https://one.example.com/v1"), dir, env)
+		check(fmt.Sprint(back, " days later"), later, counts)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -33,7 +34,7 @@ func (p *program) modelsCommand() *cobra.Command {
 				_, err := p.out.Write(append(answer, '\n'))
 				return err
 			}
-			return errors.Join(p.showModels(answer), p.showRefresh(answer))
+			return errors.Join(p.showModels(answer), p.showChanges(answer), p.showRefresh(answer))
 		}),
 	}
 	cmd.Flags().StringVar(&of, "provider", "", "only the models of this `PROVIDER`")
@@ -56,6 +57,7 @@ func (p *program) showModels(answer json.RawMessage) error {
 			MaxOutput int `json:"max_output_tokens"`
 			Price     *provider.Price
 			Lifecycle *provider.Lifecycle
+			Facts     provider.Facts
 			Available bool
 			Why       string
 		}
@@ -65,18 +67,75 @@ func (p *program) showModels(answer json.RawMessage) error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\tUSD IN/OUT\tSOURCE\tAVAILABLE")
+	marks := false
 	for _, m := range list.Models {
+		m.Facts.Each(func(_ string, f *provider.Fact) { marks = marks || mark(*f) != "" })
 		available := "yes"
 		if !m.Available {
 			available = m.Why
 		}
+		if m.Facts.Levels.State == provider.FactFamily {
+			m.Thinking.Source, m.Thinking.AsOf = "guess:", m.Facts.Levels.Source
+		}
 		if l := m.Lifecycle; l != nil && (l.Retires != "" || l.State == provider.LifecycleRetired) {
 			available += strings.TrimRight("; retires "+l.Retires, " ")
 		}
-		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?"), m.Default,
-			thousands(m.Window), thousands(m.MaxOutput), perMillion(m.Price), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
+		f := m.Facts
+		limits := mark(f.Limits)
+		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?")+mark(f.Levels), m.Default+mark(f.Default),
+			thousands(m.Window)+limits, thousands(m.MaxOutput)+limits, perMillion(m.Price)+mark(f.Price), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	if marks {
+		fmt.Fprintln(p.errOut, "thinkd: ? guessed from the name; ~ from a public table, not confirmed; ! learned from a refusal")
+	}
+	return nil
+}
+
+// mark shows how sure a fact is where no page or list of the vendor states it.
+func mark(f provider.Fact) string {
+	switch f.State {
+	case provider.FactFamily:
+		return "?"
+	case provider.FactTable:
+		return "~"
+	case provider.FactLearned:
+		return "!"
+	}
+	return ""
+}
+
+// showChanges says what a refresh has changed, and who says so.
+func (p *program) showChanges(answer json.RawMessage) error {
+	var list struct {
+		Changes []registry.Change
+		More    int
+	}
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return fmt.Errorf("models/list: %w", err)
+	}
+	for _, c := range list.Changes {
+		switch {
+		case c.Fact == "model":
+			fmt.Fprintf(p.errOut, "thinkd: new: %s: %s (%s)\n", c.Model, cmp.Or(c.To, "levels unknown"), because(c.Is))
+		default:
+			fmt.Fprintf(p.errOut, "thinkd: changed: %s: %s: %s (%s) -> %s (%s)\n", c.Model, c.Fact, cmp.Or(c.From, "unknown"), because(c.Was), cmp.Or(c.To, "unknown"), because(c.Is))
+		}
+	}
+	if list.More > 0 {
+		fmt.Fprintf(p.errOut, "thinkd: and %d more changes\n", list.More)
+	}
+	return nil
+}
+
+// because is who states a fact, how sure it is, and of which day.
+func because(f *provider.Fact) string {
+	if f == nil {
+		return "nobody says"
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s: %s %s", f.State, f.Source, f.AsOf))
 }
 
 // showRefresh says whose list there is, and whose is not.

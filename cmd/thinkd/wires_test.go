@@ -323,6 +323,7 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 // standInConfig gives each vendor the stand-in's address: the hosts of Chat Completions have a path each.
 func standInConfig(address string) string {
 	var b strings.Builder
+	b.WriteString("models_dev = \"\"\n")
 	for _, v := range registry.Vendors() {
 		path := map[string]string{"responses": "/v1", "chat": "/" + v.Dialect}[v.API]
 		if v.ID == simID {

@@ -137,7 +137,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 		if call, err = a.build(smaller); err != nil {
 			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 		}
-		call.notices = append(call.notices, provider.Lowered(first, call.limit))
+		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit))
 		resp, err = a.caller.Post(ctx, a.caller.Base+"/v1/messages", call.header, call.body)
 	}
 	if err != nil {

@@ -50,6 +50,16 @@ func learned(refused, text string) []string {
 	return words
 }
 
+// levelsOf are efforts as levels.
+func levelsOf(words []string) (levels []provider.Level) {
+	for _, word := range words {
+		if level, err := provider.ParseLevel(word); err == nil {
+			levels = append(levels, level)
+		}
+	}
+	return levels
+}
+
 // nearest is the word to send for an effort: itself, or of those that the model was heard to have the nearest below,
 // else its lowest. What is to think never becomes none.
 func nearest(word string, req *provider.Request) string {

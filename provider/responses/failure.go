@@ -102,7 +102,8 @@ func refine(err error, call *call) error {
 	case call.changes > 0 && e.Status == 400 && strings.Contains(e.Message, "configuration_update"):
 		e.Repair = effortOnTop(call.model)
 	case call.effort != "" && e.Code == "unsupported_value" && learned(call.effort, e.Message) != nil:
-		e.Repair = effortsOf(call.model, learned(call.effort, e.Message))
+		words := learned(call.effort, e.Message)
+		e.Repair, e.Learned = effortsOf(call.model, words), &provider.Learned{Levels: levelsOf(words)}
 	case call.last != "" && unpaired(e):
 		e.Repair = repairUpTo(call.last)
 	case call.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):

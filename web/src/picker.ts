@@ -157,8 +157,9 @@ export class Picker {
 		});
 		back.classList.add("backbtn");
 		this.levels.replaceChildren(
-			h("div", { class: "levelhead" }, back, h("div", {}, h("h2", {}, m.name), h("p", { class: "src" }, `Its own levels · ${m.thinking.source}`))),
+			h("div", { class: "levelhead" }, back, h("div", {}, h("h2", {}, m.name), h("p", { class: "src" }, origin(m)))),
 			list,
+			...notes(m).map((text) => h("p", { class: "why fact" }, text)),
 			...(why ? [h("p", { class: "why" }, why)] : []),
 			...(levels.length === 0 ? [button(`Use ${m.name}`, "main", () => void this.take(undefined))] : []),
 			h("div", { class: "end" }, scope,
@@ -269,4 +270,30 @@ function consequence(e: Explained): string {
 	if (!b || b.converted + b.dropped === 0) return "";
 	const parts = [b.kept && `${count(b.kept)} go along as they are`, b.converted && `${count(b.converted)} go along as text`, b.dropped && `${count(b.dropped)} stay behind`].filter(Boolean);
 	return `Of ${count(b.kept + b.converted + b.dropped)} earlier thoughts, ${parts.join(", ")}.`;
+}
+
+/** Who states the model's levels. */
+function origin(m: Model): string {
+	const levels = m.facts?.levels;
+	switch (levels?.state) {
+		case undefined: return "Nobody states its levels";
+		case "family": return `Levels guessed from its name: ${levels.source ?? ""}`;
+		case "table": return `Levels from a public table, not confirmed: ${levels.source ?? ""}`;
+		case "learned": return `Levels learned from a refusal · ${levels.as_of ?? ""}`;
+		default: return `Its own levels · ${m.thinking.source}`;
+	}
+}
+
+/** What is not confirmed of the model, and when it retires. */
+function notes(m: Model): string[] {
+	const list: string[] = [];
+	const guesses = Object.entries(m.facts ?? {}).filter(([name, f]) => name !== "levels" && (f.state === "family" || f.state === "table"));
+	for (const [name, f] of guesses) list.push(`${name}: ${f.state === "family" ? "guessed" : "not confirmed"} (${f.source ?? ""}).`);
+	const end = m.lifecycle;
+	if (end && (end.state === "retired" || end.retires)) {
+		list.push(`${end.state === "retired" ? "Retired" : "Retires"}${end.retires ? ` ${end.retires}` : ""}.${end.replaced_by ? ` Its successor is ${end.replaced_by}.` : ""}`);
+	} else if (end?.state === "preview") {
+		list.push("A preview.");
+	}
+	return list;
 }

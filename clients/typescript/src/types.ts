@@ -91,6 +91,15 @@ export type Capabilities = {
 	confirm: boolean;
 };
 
+export type Change = {
+	model: string;
+	fact: string;
+	from?: string;
+	to?: string;
+	was?: Fact;
+	is?: Fact;
+};
+
 export type Citation = {
 	url: string;
 	title?: string;
@@ -163,6 +172,21 @@ export type Error = {
 	};
 };
 
+export type Fact = {
+	state: string;
+	source?: string;
+	as_of?: string;
+};
+
+export type Facts = {
+	levels?: Fact;
+	default?: Fact;
+	limits?: Fact;
+	input?: Fact;
+	price?: Fact;
+	lifecycle?: Fact;
+};
+
 export type Grant = {
 	id: string;
 	text: string;
@@ -178,6 +202,7 @@ export type Lifecycle = {
 	retires?: string;
 	replaced_by?: string;
 	redirects?: boolean;
+	gone?: boolean;
 };
 
 export type Limits = {
@@ -218,6 +243,7 @@ export type Model = {
 	price?: Price;
 	premium_multiplier?: number;
 	lifecycle?: Lifecycle;
+	facts?: Facts;
 	available: boolean;
 	why?: string;
 };
@@ -463,6 +489,8 @@ export interface Methods {
 		result: {
 			models: Model[];
 			refresh?: Refreshed[];
+			changes?: Change[];
+			more?: number;
 		};
 	};
 	/** The session's model from the next turn on. */
@@ -507,6 +535,7 @@ export interface Methods {
 		};
 		result: {
 			reasoning: Reasoning;
+			facts?: Facts;
 			blocks?: Conversion;
 			cache?: string;
 			cache_why?: string;
