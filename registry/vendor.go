@@ -19,6 +19,7 @@ type Vendor struct {
 	Dialect      string             `json:"dialect"`          // whose quirks it has
 	BaseURL      string             `json:"default_base_url"` // empty: the operator's to say; the simulator's: inside this process
 	KeyEnv       string             `json:"key_env"`          // the environment's variable for the key; empty: needs none
+	KeyEnvBefore string             `json:"key_env_before"`   // an older variable for it, which still counts where KeyEnv is not set
 	BaseURLEnv   string             `json:"base_url_env"`
 	Resells      bool               `json:"resells"` // models of other vendors: a bare id means the maker's, if that is there
 	Login        string             `json:"login"`   // how one can log in, as provider/login names it; empty: there are keys alone

@@ -48,6 +48,7 @@ type providerConfig struct {
 	Dialect      string // whose quirks it has; empty: none known
 	BaseURL      string // without a slash at the end; empty: inside this process (the simulator), or not known yet
 	KeyEnv       string // the variable that Key was read from; empty: it needs none
+	KeyEnvNow    string // the variable to set in place of KeyEnv; empty: KeyEnv is the right one
 	Key          provider.Secret
 	Login        *loginConfig // nil: there are keys alone
 	Headers      map[string]string
@@ -276,6 +277,11 @@ func (src *source) provider(id string, f fileProvider, own ownDialects, getenv f
 		return providerConfig{}, src.errorf(key+".api_key_env", "wants the name of an environment variable, not a key")
 	}
 	p.Key = provider.NewSecret(variable(getenv, p.KeyEnv))
+	if before := vendor.KeyEnvBefore; p.Key.IsZero() && before != "" && f.KeyEnv == "" {
+		if old := variable(getenv, before); old != "" {
+			p.Key, p.KeyEnv, p.KeyEnvNow = provider.NewSecret(old), before, vendor.KeyEnv
+		}
+	}
 	if p.Login, err = src.login(key, f.Login, p.Vendor, known); err != nil {
 		return providerConfig{}, err
 	}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,7 +51,7 @@ func builtIn() config {
 		{"minimax", "chat", "minimax", "https://api.minimax.io/v1", "MINIMAX_API_KEY", "MiniMax-M3.1-Flash"},
 		{"dashscope", "chat", "dashscope", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "DASHSCOPE_API_KEY", "qwen3.7-max"},
 		{"copilot", "chat", "copilot", "https://api.githubcopilot.com", "COPILOT_GITHUB_TOKEN", "claude-sonnet-5"},
-		{"chatgpt", "responses", "chatgpt", "https://chatgpt.com/backend-api/codex", "CHATGPT_ACCESS_TOKEN", "gpt-5.6-sol"},
+		{"chatgpt", "responses", "chatgpt", "https://chatgpt.com/backend-api/codex", "CODEX_ACCESS_TOKEN", "gpt-5.6-sol"},
 		{"azure", "responses", "azure", "", "AZURE_OPENAI_API_KEY", ""},
 		{"ollama", "ollama", "ollama", "http://localhost:11434", "", ""},
 		{"lmstudio", "chat", "lmstudio", "http://localhost:1234/v1", "", ""},
@@ -665,6 +667,43 @@ func TestDefaultDataDir(t *testing.T) {
 		}
 		if filepath.ToSlash(got) != tt.want {
 			t.Errorf("%s %v: got %s, want %s", tt.goos, tt.env, got, tt.want)
+		}
+	}
+}
+
+// TestPlanToken prefers the official variable of the ChatGPT plan's token. The older one still counts, with a warning.
+func TestPlanToken(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		set           map[string]string
+		file          string
+		key, env, now string
+	}{
+		{"neither", nil, "", "", "CODEX_ACCESS_TOKEN", ""},
+		{"the official one", map[string]string{"CODEX_ACCESS_TOKEN": "a"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
+		{"both", map[string]string{"CODEX_ACCESS_TOKEN": "a", "CHATGPT_ACCESS_TOKEN": "b"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
+		{"the older one", map[string]string{"CHATGPT_ACCESS_TOKEN": "b"}, "", "b", "CHATGPT_ACCESS_TOKEN", "CODEX_ACCESS_TOKEN"},
+		{"one of the operator's", map[string]string{"CHATGPT_ACCESS_TOKEN": "b", "MINE": "c"}, "[providers.chatgpt]\napi_key_env = \"MINE\"\n", "c", "MINE", ""},
+	} {
+		c, err := loadConfig(proof.WriteConfig(t, test.file), func(name string) string { return test.set[name] })
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		p := c.at(t, "chatgpt")
+		if p.Key.Reveal() != test.key || p.KeyEnv != test.env || p.KeyEnvNow != test.now {
+			t.Errorf("%s: the key %q of %s, now %q", test.name, p.Key.Reveal(), p.KeyEnv, p.KeyEnvNow)
+		}
+		var log bytes.Buffer
+		catalog, err := c.catalog(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := openProviders(c, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := opened.close(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
+			t.Errorf("%s: the log says %q", test.name, log.String())
 		}
 	}
 }

@@ -70,6 +70,9 @@ func (p *program) checkConfig() bool {
 		switch {
 		case !pc.Key.IsZero():
 			state = "key in " + pc.KeyEnv
+			if pc.KeyEnvNow != "" {
+				state += "; that name is deprecated, set " + pc.KeyEnvNow
+			}
 		case !pc.needsKey():
 		case keys != nil && !keys.Grant(pc.ID).IsZero():
 			state = "key or login in " + keysName

@@ -34,6 +34,9 @@ func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *s
 	for _, pc := range c.Providers {
 		e := endpoint{providerConfig: pc, own: c.Dialects, client: provider.NewClient(nil), log: log}
 		e.simulated = pc.BaseURL == "" && pc.ID == simID
+		if pc.KeyEnvNow != "" {
+			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
+		}
 		var source *login.Source
 		if !e.simulated && pc.needsKey() {
 			source = pc.source(keys, e.client, log)

@@ -355,7 +355,7 @@ func standInEnvironment(name string) string {
 	switch {
 	case strings.HasSuffix(name, "_API_KEY"), name == "COPILOT_GITHUB_TOKEN":
 		return "sk-of-the-test"
-	case name == "CHATGPT_ACCESS_TOKEN": // of no signature, with the account acct_1
+	case name == "CODEX_ACCESS_TOKEN": // of no signature, with the account acct_1
 		return "e30.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjdF8xIn19.e30"
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 type Host struct {
 	KeyHeader     string            // holds the key as it is; empty: Authorization, as a bearer token
 	AccountHeader string            // holds Config.Account
-	SessionHeader string            // holds a name for the conversation
+	Sessions      []string          // headers that hold a name for the conversation
 	Version       string            // of the API, in the address; empty: none
 	Headers       map[string]string // sent with each call
 	Catalog       string            // the path of a list that tells what models can do; empty: there is none
@@ -31,9 +31,11 @@ var hosts = map[string]Host{
 	// Model is the name of a deployment. The v1 address needs no version (Azure docs: api-version-lifecycle).
 	"azure": {KeyHeader: "api-key", CacheKey: true},
 
-	// The ChatGPT plan's backend is no public API; this is what OpenAI's own client, which is open source, sends it.
+	// The ChatGPT plan's backend is no public API; this is what OpenAI's own client, which is open source, sends it. The
+	// session's name routes the prompt cache: without it nothing is found there. Some proxies reject the older name with
+	// an underscore (openai/codex pull requests 21757 and 22193).
 	"chatgpt": {
-		AccountHeader: "ChatGPT-Account-ID", SessionHeader: "session_id", Headers: map[string]string{"originator": "thinkd"},
+		AccountHeader: "ChatGPT-Account-ID", Sessions: []string{"session-id", "thread-id"}, Headers: map[string]string{"originator": "thinkd"},
 		Catalog: "/models?client_version=1.0.0", Instructions: "Answer the user.", CacheKey: true, Unlimited: true, Unsampled: true,
 	},
 

@@ -240,8 +240,8 @@ func (a *API) header(list []provider.Message, session, who string) http.Header {
 	if a.quirks.AccountHeader != "" && a.plan != "" {
 		h.Set(a.quirks.AccountHeader, a.plan)
 	}
-	if a.quirks.SessionHeader != "" {
-		h.Set(a.quirks.SessionHeader, session)
+	for _, name := range a.quirks.Sessions {
+		h.Set(name, session)
 	}
 	if a.quirks.Initiator {
 		h.Set("X-Initiator", who)

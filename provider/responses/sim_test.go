@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // doors are the simulator's, by dialect.
@@ -318,5 +319,35 @@ func TestHostsAreNeeded(t *testing.T) {
 		if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusUnauthorized {
 			t.Errorf("%s without its record: %v", dialect, reply.Err)
 		}
+	}
+}
+
+// The plan's backend finds its prompt cache by the session's name in a header.
+func TestPlanCache(t *testing.T) {
+	server := sim.New(sim.Config{})
+	listener := server.Listen()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	api := responses.New(responses.Config{Provider: "chatgpt", Vendor: "openai", BaseURL: "http://simulator/backend-api/codex", Host: responses.HostNamed("chatgpt"),
+		Account: "acct_1", Key: provider.NewSecret("t"), Client: provider.NewClient(listener.Transport())})
+	row := registry.Default().Model("chatgpt", "gpt-6.1-sol")
+	history := []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: strings.Repeat("A long prompt. ", 1000)}}}}
+	for i := range 2 {
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: row, Messages: history}))
+		if reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		if cached := reply.Stop.Usage.Cached > 0; cached != (i == 1) {
+			t.Errorf("call %d: %d tokens from the cache", i, reply.Stop.Usage.Cached)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks},
+			provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Go on."}}})
+	}
+	first, second := server.Requests()[0].Header, server.Requests()[1].Header
+	if name := first.Get("session-id"); name == "" || first.Get("thread-id") != name || second.Get("session-id") != name || len(first["Session_id"]) > 0 {
+		t.Errorf("the names are %q %q, then %q", name, first.Get("thread-id"), second.Get("session-id"))
 	}
 }

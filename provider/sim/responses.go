@@ -126,7 +126,9 @@ func (ex *exchange) answerResponses(call *responsesCall, a Answer) {
 	if a.Fault == FaultGzip {
 		defer ex.zipped(p)()
 	}
-	call.cached = ex.server.cache.automatic(call.prompt).of(call.tokens)
+	if !call.face.plan || ex.r.Header.Get("Session-Id") != "" { // the name routes to the cache
+		call.cached = ex.server.cache.automatic(call.prompt).of(call.tokens)
+	}
 	reply := call.reply(ex.server.sealer, a)
 	if call.stream && a.Fault != FaultWhole {
 		ex.streamResponses(reply, p)
@@ -151,6 +153,10 @@ func (s *Server) responsesKey(r *http.Request, face responsesFace) (string, erro
 		return "", denied("Incorrect API key provided.")
 	case face.plan && r.Header.Get("ChatGPT-Account-ID") == "":
 		return "", denied("The header ChatGPT-Account-ID is missing.")
+	case face.plan && (len(r.Header["Session_id"]) > 0 || len(r.Header["Thread_id"]) > 0): // as some proxies answer
+		return "", unfit("", "", "Invalid header name: underscores are not allowed.")
+	case face.plan && r.Header.Get("Session-Id") != r.Header.Get("Thread-Id"):
+		return "", unfit("", "", "session-id and thread-id name two conversations.")
 	case face.copilot && r.Header.Get("Editor-Version") == "":
 		return "", unfit("", "", "bad request: missing Editor-Version header for IDE auth")
 	}

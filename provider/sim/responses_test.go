@@ -125,6 +125,10 @@ var responsesRules = []responsesRule{
 	{name: "image", keeps: obj{"input": picture}, breaks: obj{"input": arr{obj{"role": "user", "content": arr{obj{"type": "input_image", "image_url": "iVBORw=="}}}}}, says: "valid URL"},
 
 	{name: "plan's account", path: "/backend-api/codex/responses", with: planHeader, keeps: plan, breaks: plan, wrong: bearer(), status: 401},
+	{name: "plan's session", path: "/backend-api/codex/responses", with: bearer("chatgpt-account-id", "plan_1", "session-id", "s", "thread-id", "s"), keeps: plan,
+		breaks: plan, wrong: bearer("chatgpt-account-id", "plan_1", "session_id", "s"), says: "underscores"},
+	{name: "plan's thread", path: "/backend-api/codex/responses", with: planHeader, keeps: plan, breaks: plan,
+		wrong: bearer("chatgpt-account-id", "plan_1", "session-id", "s", "thread-id", "t"), says: "two conversations"},
 	{name: "plan's instructions", path: "/backend-api/codex/responses", with: planHeader, keeps: plan, breaks: with(plan, "instructions", nil), says: "Instructions are required"},
 	{name: "plan's store", path: "/backend-api/codex/responses", with: planHeader, keeps: plan, breaks: with(plan, "store", nil), says: "Store must be set to false"},
 	{name: "plan's stream", path: "/backend-api/codex/responses", with: planHeader, keeps: plan, breaks: with(plan, "stream", false), says: "Stream must be set to true"},
