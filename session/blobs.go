@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 )
 
 // Blobs keeps images and documents beside the store, each once, in a file that is named by the SHA-256 of what is in it. The
@@ -52,7 +53,7 @@ const (
 // for a start should not wait for the disk.
 func OpenBlobs(dataDir string) (*Blobs, error) {
 	b := &Blobs{dir: filepath.Join(dataDir, blobsName), due: make(chan struct{}, 1)}
-	return b, MakeDir(b.dir)
+	return b, durable.MakeDir(b.dir)
 }
 
 // Keep makes sure that data is there, durably, and returns its name. An error is ErrReadOnly.
@@ -93,14 +94,14 @@ func (b *Blobs) name() error {
 	if b.named {
 		return nil
 	}
-	err := errors.Join(syncDir(filepath.Dir(b.dir)), syncDir(b.dir))
+	err := errors.Join(durable.SyncDir(filepath.Dir(b.dir)), durable.SyncDir(b.dir))
 	b.named = err == nil
 	return err
 }
 
 func (b *Blobs) write(name string, data []byte) error {
 	fresh := b.path(name) + ".new"
-	f, err := openPlain(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	f, err := durable.Open(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 	if err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (b *Blobs) write(name string, data []byte) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(fresh))
 	}
-	return publish(fresh, b.path(name))
+	return durable.Publish(fresh, b.path(name))
 }
 
 func (b *Blobs) path(hash string) string { return filepath.Join(b.dir, hash) }
@@ -213,7 +214,7 @@ func (b *Blobs) Copy(ctx context.Context, dir string) (copied, damaged int, err 
 		}
 		copied++
 	}
-	return copied, damaged, syncDir(filepath.Dir(dir))
+	return copied, damaged, durable.SyncDir(filepath.Dir(dir))
 }
 
 // Sweep removes what no log of a store refers to, if one may have been removed since the last time. It reads all logs, so it

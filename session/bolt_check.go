@@ -1,215 +1,18 @@
 package session
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strconv"
-	"time"
 
-	"github.com/thinkd/thinkd/session/bolt/page"
+	"github.com/thinkd/thinkd/provider/durable"
 	"go.etcd.io/bbolt"
 )
-
-// inventory is what a look at the file found without bbolt.
-type inventory struct {
-	store   string // the store's id
-	format  int
-	tx      uint64       // the number of the last commit
-	size    int64        // in bytes, of all pages
-	free    int64        // and of those that nothing uses
-	damaged map[ID]error // sessions that cannot be read; the others can
-	whole   bool         // the logs have been walked too
-}
-
-// small is up to what length a file is walked whole at start: 4 MiB take some 3 ms. In a larger one each log is walked
-// when it is first used, and CheckFile walks all.
-const small = 4 << 20
-
-// depth is how much of a file is walked.
-type depth int
-
-const (
-	// walkHeads is for a file that was sound and has been ours since: its heads, whose store it is, and which pages are free.
-	walkHeads   depth = iota
-	walkRecords       // what all sessions share as well, and each record
-	walkLogs          // and each log
-)
-
-// examine looks at a file before bbolt may open it. Damage in what all sessions share is an error; damage of one session
-// is told in the inventory.
-func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
-	p, err := page.Open(file, length)
-	if err != nil {
-		return nil, damagedFile(err)
-	}
-	taken := p.NewUse()
-	top := make(map[string]page.Item)
-	err = p.Walk(p.Head.Root, taken, func(it page.Item) error {
-		if !it.Bucket {
-			return fmt.Errorf("%q is no bucket", it.Key)
-		}
-		top[string(it.Key)] = it.Clone()
-		return nil
-	})
-	if err != nil {
-		return nil, damagedFile(err)
-	}
-	inv := &inventory{tx: p.Head.Tx, damaged: make(map[ID]error), whole: deep == walkLogs}
-	if inv.store, inv.format, err = readMeta(p, top[string(metaBucket)], taken); err != nil {
-		return nil, err
-	}
-	known := 0 // bbolt's check follows whatever it finds
-	for _, name := range allBuckets() {
-		_, there := top[string(name)]
-		if there {
-			known++
-		} else if inv.format == formatVersion {
-			return nil, damagedFile(fmt.Errorf("bucket %s is missing", name))
-		}
-	}
-	if _, there := top[string(fixedBucket)]; len(top) != known || there != (inv.format >= formatVersion) {
-		return nil, damagedFile(fmt.Errorf("it has %d buckets, which do not fit its format %d", len(top), inv.format))
-	}
-	free, err := p.Free(taken)
-	if err != nil {
-		return nil, damagedFile(err)
-	}
-	inv.size, inv.free = int64(p.Head.Count)*int64(p.PageSize()), int64(len(free))*int64(p.PageSize())
-	if deep == walkHeads {
-		return inv, nil
-	}
-	if err := readMade(p, top, taken); err != nil {
-		return nil, damagedFile(err)
-	}
-	if err := readSessions(p, top, taken, inv); err != nil {
-		return nil, damagedFile(err)
-	}
-	inUse := taken.Count()
-	for _, id := range free {
-		if taken.Has(id) {
-			return nil, damagedFile(fmt.Errorf("page %d is free and in use", id))
-		}
-	}
-	if inv.whole && len(inv.damaged) == 0 && uint64(inUse+len(free))+2 != p.Head.Count {
-		return nil, damagedFile(fmt.Errorf("%d pages in use and %d free do not make %d", inUse, len(free), p.Head.Count-2))
-	}
-	return inv, nil
-}
-
-// readMeta reads format and id. The format is judged before the rest, which may look different in another one.
-func readMeta(p *page.File, bucket page.Item, taken page.Use) (store string, format int, err error) {
-	words := make(map[string]string)
-	err = p.WalkValues(bucket, taken, func(it page.Item) error {
-		words[string(it.Key)] = string(it.Value)
-		return nil
-	})
-	if err != nil {
-		return "", 0, damagedFile(fmt.Errorf("bucket %s: %w", metaBucket, err))
-	}
-	format, err = strconv.Atoi(words[string(formatKey)])
-	if err != nil || format < 1 {
-		return "", 0, damagedFile(fmt.Errorf("its format is %q", words[string(formatKey)]))
-	}
-	if format > formatVersion {
-		return "", 0, fmt.Errorf("%w: it is %d, this build knows up to %d; use a newer thinkd", ErrNewer, format, formatVersion)
-	}
-	store = words[string(storeKey)]
-	if err := CheckID(store); err != nil {
-		return "", 0, damagedFile(fmt.Errorf("its id %w", err))
-	}
-	return store, format, nil
-}
-
-// readMade walks what stamped requests made, if the file has a place for it.
-func readMade(p *page.File, top map[string]page.Item, taken page.Use) error {
-	bucket, there := top[string(madeBucket)]
-	if !there {
-		return nil
-	}
-	err := p.WalkValues(bucket, taken, func(it page.Item) error {
-		_, err := unseal(it.Key, it.Value)
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("bucket %s: %w", madeBucket, err)
-	}
-	return nil
-}
-
-// ownTree is a bucket of one session: its log, or what was checkpointed.
-type ownTree struct {
-	id    ID
-	root  page.Item
-	count uint64                                    // of items, or anyCount
-	check func(id ID, n uint64, it page.Item) error // of each; n counts from 1
-}
-
-const anyCount = ^uint64(0) // no log is that long
-
-// walk walks the tree, and takes its pages if it is sound and they are its own.
-func (t ownTree) walk(p *page.File, taken page.Use) error {
-	var mine page.Use // nothing, for the many that are inside of another page
-	if !t.root.Inline() {
-		mine = p.NewUse()
-	}
-	n := uint64(0)
-	err := p.WalkValues(t.root, mine, func(it page.Item) error {
-		n++
-		return t.check(t.id, n, it)
-	})
-	switch {
-	case err != nil:
-		return err
-	case t.count != anyCount && n != t.count:
-		return fmt.Errorf("its log ends at entry %d of %d", n, t.count)
-	}
-	return taken.Merge(mine)
-}
-
-func checkEntry(id ID, n uint64, it page.Item) error {
-	if !bytes.Equal(it.Key, position(n)) {
-		return fmt.Errorf("entry %d is missing", n)
-	}
-	if _, err := unseal(entryKey(id, n), it.Value); err != nil {
-		return fmt.Errorf("entry %d: %w", n, err)
-	}
-	return nil
-}
-
-func checkPiece(id ID, _ uint64, it page.Item) error {
-	_, _, _, err := readPiece(id, it.Key, it.Value)
-	return err
-}
-
-// damagedFile says what is wrong and what to do.
-func damagedFile(why error) error {
-	return fmt.Errorf("%w: %s: %w; it is left as it is: put back a copy of it, or move it and %s away to begin anew",
-		ErrDamaged, fileName, why, markName)
-}
-
-// Report is what CheckFile found.
-type Report struct {
-	Store    string // the store's id
-	Sessions int
-	Entries  int
-	Size     int64    // of the file, in bytes
-	Free     int64    // of Size: pages without use, which later writes take before the file grows
-	Damaged  []Damage // in order of ID
-}
-
-// Damage is what is wrong with a session.
-type Damage struct {
-	ID  ID
-	Err error
-}
 
 // CheckFile reads all of a store's file: every page, record, entry and checkpoint, and folds every log. It never writes.
 // The error is about the file as a whole, and then nothing is known of its sessions: os.ErrNotExist where no store ever
@@ -325,5 +128,91 @@ func (b *Bolt) checkSession(ctx context.Context, id ID) (entries int, err error)
 	return entries, nil
 }
 
-// lockWait bounds how long bbolt waits for its own lock, which nobody should hold who does not hold ours.
-const lockWait = 500 * time.Millisecond
+// Check reads all of the store while it is in use: it makes a copy in the data directory, checks that, and removes it. It needs the room.
+func (b *Bolt) Check(ctx context.Context) (Report, error) {
+	path := b.path + ".check"
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) { // of a check that was killed
+		return Report{}, err
+	}
+	report, err := b.Backup(ctx, path)
+	if err != nil {
+		return report, err
+	}
+	return report, os.Remove(path)
+}
+
+// Backup writes the store as it is now to a new file, while others read and write, and checks that file as CheckFile
+// does. On return it is durable, and whole under its name: a copy that is cut short never bears it. A file that is there
+// already is never overwritten (os.ErrExist). Damage of single sessions is copied as it is and told in the report; where the
+// file as a whole is damaged there is no copy.
+//
+// While it copies, pages that are given up are not used again, so that the store's file may grow by what is written
+// meanwhile; and a file that outgrows its map of 1 GiB makes the writer wait for the end of the copy.
+func (b *Bolt) Backup(ctx context.Context, path string) (Report, error) {
+	name, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // takes the name, and follows no link
+	if err != nil {
+		return Report{}, err
+	}
+	if err := name.Close(); err != nil {
+		return Report{}, err
+	}
+	report, err := b.copyTo(ctx, path)
+	if err != nil {
+		return report, errors.Join(err, os.Remove(path))
+	}
+	return report, nil
+}
+
+// copyTo makes a copy beside path and gives it that name when it is sound.
+func (b *Bolt) copyTo(ctx context.Context, path string) (report Report, err error) {
+	part := path + ".part" // the name is ours, and with it what is left of a copy that was killed
+	f, err := durable.Open(part, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
+	if err != nil {
+		return Report{}, err
+	}
+	named := false
+	defer func() {
+		if !named {
+			err = errors.Join(err, os.Remove(part))
+		}
+	}()
+	to := &copying{ctx: ctx, b: b, to: f}
+	err = b.view(func(tx *bbolt.Tx) error {
+		_, err := tx.WriteTo(to)
+		if to.failed != nil { // bbolt tells it as a text
+			return to.failed
+		}
+		return err
+	})
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return Report{}, err
+	}
+	if report, err = checkFile(ctx, part, b.store); err != nil {
+		return report, fmt.Errorf("the copy: %w", err)
+	}
+	if err := durable.Publish(part, path); err != nil {
+		return report, err
+	}
+	named = true
+	return report, nil
+}
+
+// copying writes a copy as long as nobody is kept waiting for it.
+type copying struct {
+	ctx    context.Context
+	b      *Bolt
+	to     *os.File
+	failed error
+}
+
+func (c *copying) Write(data []byte) (n int, err error) {
+	defer func() { c.failed = err }()
+	if err := context.Cause(c.ctx); err != nil {
+		return 0, err
+	}
+	if !c.b.dbMu.TryRLock() { // somebody is to close the file, or to open it again after a failed write
+		return 0, errors.New("the store was closed or in trouble during the copy")
+	}
+	c.b.dbMu.RUnlock()
+	return c.to.Write(data)
+}

@@ -3,21 +3,10 @@ package session
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
-	"github.com/thinkd/thinkd/session/bolt/page"
 	"go.etcd.io/bbolt"
 )
-
-// writer is the state of the writer's goroutine.
-type writer struct {
-	tx       uint64 // the number of the last commit that is known to be on disk
-	failures int    // writes or syncs that failed, but for want of room
-	trouble  error  // why the store is read-only, nil if it is not
-	lasting  bool   // trouble is for good
-	room     int    // bytes of all pages of the last commit that failed
-}
 
 const (
 	// lookEvery is how often the writer looks whether the file is still ours, and a read-only store whether it can
@@ -75,18 +64,6 @@ func (b *Bolt) refused() error {
 		return b.writer.trouble
 	}
 	return fmt.Errorf("%w: %w", ErrReadOnly, b.writer.trouble)
-}
-
-// ours checks that the file at the path is the one we have, as long as it was, and so that nobody else writes to it.
-func (b *Bolt) ours() error {
-	info, err := os.Lstat(b.path)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrReplaced, err)
-	case !os.SameFile(info, b.info) || info.Size() < b.info.Size():
-		return ErrReplaced
-	}
-	return nil
 }
 
 // settle follows a commit of which it is not known whether it is on disk. It closes the file, opens it, reads back, and
@@ -173,31 +150,6 @@ func (b *Bolt) openAgainLocked(mode openMode) error {
 		b.damaged[id] = err
 	}
 	return nil
-}
-
-// rewriteHeads writes both head pages as they are, and syncs them.
-func rewriteHeads(path string) error {
-	f, err := openPlain(path, os.O_RDWR)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	p, err := page.Open(f, info.Size())
-	if err != nil {
-		return damagedFile(err)
-	}
-	heads := make([]byte, 2*p.PageSize())
-	if _, err := f.ReadAt(heads, 0); err != nil {
-		return err
-	}
-	if _, err := f.WriteAt(heads, 0); err != nil {
-		return err
-	}
-	return f.Sync()
 }
 
 // halt makes the store read-only. What waits is refused at once: none of it has been tried.
@@ -306,4 +258,28 @@ func (c roomChange) apply(tx *bbolt.Tx) error {
 		return tx.Bucket(metaBucket).Delete(roomKey)
 	}
 	return tx.Bucket(metaBucket).Put(roomKey, make([]byte, c))
+}
+
+// write is the writer's goroutine.
+func (b *Bolt) write() {
+	defer close(b.done)
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-b.work:
+			b.commit(b.take(), false)
+		case <-b.due.C:
+			b.commit(b.take(), true)
+		case <-look.C:
+			b.look()
+			select {
+			case b.opt.testLooked <- struct{}{}:
+			default: // nil outside of tests
+			}
+		case <-b.stop:
+			b.commit(b.take(), true)
+			return
+		}
+	}
 }

@@ -1,192 +1,13 @@
 package session
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/session/bolt/page"
 	"go.etcd.io/bbolt"
 )
-
-// The files of a store, beside each other in the data directory.
-const (
-	fileName = "thinkd.db"
-	lockName = "thinkd.lock"
-	markName = "thinkd.mark" // holds the store's id: a store existed here, so an empty or missing file is a loss
-)
-
-// formatVersion counts the layouts of the file. An older build refuses a newer one, and OpenBolt upgrades an older one. 1 had no
-// bucket made, 2 no bucket forks. 3 had no bucket fixed: records were whole, and the index had the times of changes in
-// place of their numbers.
-const formatVersion = 4
-
-// openPlain opens a regular file of the data directory, readable by its owner only, whatever the umask and whoever made
-// it. A symbolic link is not followed.
-func openPlain(path string, flag int) (*os.File, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case err == nil && !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file (%s); links are not followed", filepath.Base(path), info.Mode().Type())
-	case err != nil && !errors.Is(err, os.ErrNotExist):
-		return nil, err
-	}
-	f, err := os.OpenFile(path, flag|noFollow, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if info, err = f.Stat(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	if info.Mode().Perm() != 0o600 && flag&os.O_RDWR != 0 {
-		if err := f.Chmod(0o600); err != nil {
-			f.Close()
-			return nil, err
-		}
-	}
-	return f, nil
-}
-
-// MakeDir makes the data directory, or closes an open one to others. A directory of another user is refused: root could use
-// it, and its owner could put what they like in the place of each file.
-func MakeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return err
-	}
-	info, err := os.Stat(dir)
-	if err != nil {
-		return err
-	}
-	if owner, known := ownerOf(info); known && owner != os.Geteuid() {
-		return fmt.Errorf("%s belongs to user %d, and this is user %d: start thinkd as its owner, or change the owner with chown", dir, owner, os.Geteuid())
-	}
-	if info.Mode().Perm() != 0o700 {
-		return os.Chmod(dir, 0o700)
-	}
-	return nil
-}
-
-func allBuckets() [][]byte {
-	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, madeBucket, forkBucket, logBucket, growthBucket}
-}
-
-// makeStore makes an empty store under another name and renames it, so that a crash on the way leaves no half one.
-func makeStore(path string) error {
-	fresh := path + ".new"
-	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	db, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) {
-		return openPlain(name, flag)
-	}})
-	if err != nil {
-		return err
-	}
-	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range allBuckets() {
-			if _, err := tx.CreateBucket(name); err != nil {
-				return err
-			}
-		}
-		meta := tx.Bucket(metaBucket)
-		return errors.Join(
-			meta.Put(formatKey, []byte(strconv.Itoa(formatVersion))),
-			meta.Put(storeKey, []byte(NewStoreID())))
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	return publish(fresh, path)
-}
-
-// publish gives a synced file its name, durably.
-func publish(fresh, path string) error {
-	if err := os.Rename(fresh, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// mark is what the mark says: that a store existed, and which. The id is empty if that cannot be read.
-type mark struct {
-	there bool
-	store string
-}
-
-func readMark(dir string) (mark, error) {
-	f, err := openPlain(filepath.Join(dir, markName), os.O_RDONLY)
-	if errors.Is(err, os.ErrNotExist) {
-		return mark{}, nil
-	}
-	if err != nil {
-		return mark{}, err
-	}
-	defer f.Close()
-	text := make([]byte, 64)
-	n, _ := f.Read(text) // what cannot be read names no store; the mark is there all the same
-	id, _, _ := strings.Cut(string(text[:n]), "\n")
-	if CheckID(id) != nil {
-		id = ""
-	}
-	return mark{true, id}, nil
-}
-
-func writeMark(dir, store string) error {
-	path := filepath.Join(dir, markName)
-	fresh := path + ".new"
-	f, err := openPlain(fresh, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(f, "%s\nWhile this file is here, thinkd does not begin anew when %s is missing or empty.\n", store, fileName)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return publish(fresh, path)
-}
-
-// Kept reports whether there is a store in a data directory, or was one: OpenBolt makes none there.
-func Kept(dir string) bool {
-	_, err := os.Lstat(filepath.Join(dir, markName))
-	return err == nil
-}
-
-// prepare makes the store where none ever was, and refuses to where one is lost.
-func prepare(dir string, m mark) error {
-	path := filepath.Join(dir, fileName)
-	there, err := present(path, m)
-	if err != nil || there {
-		return err
-	}
-	if err := makeStore(path); err != nil {
-		return fmt.Errorf("making %s: %w", fileName, err)
-	}
-	return nil
-}
-
-// present reports whether there is a store to open. One that the mark tells of and that is not there is ErrDamaged.
-func present(path string, m mark) (bool, error) {
-	info, err := os.Lstat(path)
-	var lost string
-	switch {
-	case errors.Is(err, os.ErrNotExist):
-		lost = "is missing"
-	case err != nil:
-		return false, err
-	case info.Mode().IsRegular() && info.Size() == 0:
-		lost = "is empty"
-	default:
-		return true, nil
-	}
-	if m.there {
-		return false, fmt.Errorf("%w: %s %s, but a store was here: put back a copy of it, or remove %s to begin anew",
-			ErrDamaged, filepath.Base(path), lost, markName)
-	}
-	return false, nil
-}
 
 // openMode says what a file is opened for.
 type openMode int
@@ -212,7 +33,7 @@ func (b *Bolt) openFileLocked(deep depth, mode openMode) (*inventory, error) {
 	if mode == readOnly {
 		flag = os.O_RDONLY
 	}
-	f, err := openPlain(b.path, flag)
+	f, err := durable.Open(b.path, flag)
 	if err != nil {
 		return nil, err
 	}
@@ -281,4 +102,61 @@ func (b *Bolt) closeFileLocked() error {
 		return f.Close()
 	}
 	return guard(db.Close)
+}
+
+// view runs f in a read transaction.
+func (b *Bolt) view(f func(tx *bbolt.Tx) error) error {
+	b.mu.Lock()
+	ended := b.ended
+	b.mu.Unlock()
+	if ended != nil {
+		return ended
+	}
+	b.dbMu.RLock()
+	defer b.dbMu.RUnlock()
+	if b.db == nil {
+		return fmt.Errorf("%w: it could not be opened again after a failed write", ErrDamaged)
+	}
+	// A file that was cut off would fault in bbolt while it holds its locks, which then nobody can take again.
+	if info, err := b.file.Stat(); err != nil || info.Size() < b.info.Size() {
+		return fmt.Errorf("%w: it is shorter than it was", ErrReplaced)
+	}
+	return guard(func() error { return b.db.View(f) })
+}
+
+// ours checks that the file at the path is the one we have, as long as it was, and so that nobody else writes to it.
+func (b *Bolt) ours() error {
+	info, err := os.Lstat(b.path)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", ErrReplaced, err)
+	case !os.SameFile(info, b.info) || info.Size() < b.info.Size():
+		return ErrReplaced
+	}
+	return nil
+}
+
+// rewriteHeads writes both head pages as they are, and syncs them.
+func rewriteHeads(path string) error {
+	f, err := durable.Open(path, os.O_RDWR)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	p, err := page.Open(f, info.Size())
+	if err != nil {
+		return damagedFile(err)
+	}
+	heads := make([]byte, 2*p.PageSize())
+	if _, err := f.ReadAt(heads, 0); err != nil {
+		return err
+	}
+	if _, err := f.WriteAt(heads, 0); err != nil {
+		return err
+	}
+	return f.Sync()
 }

@@ -2,15 +2,8 @@ package session
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
-
-	"go.etcd.io/bbolt"
 )
 
 const (
@@ -21,19 +14,6 @@ const (
 	// more is stored: what follows would not be joined to what is there.
 	growthBound = 1 << 20
 )
-
-// blockKey names an open block of a session.
-type blockKey struct {
-	message MessageID
-	number  int
-}
-
-// growing is an open block: how much of it is stored, and the text that waits behind that.
-type growing struct {
-	ref    BlockRef
-	stored int
-	text   []byte
-}
 
 // Checkpoint tells that an open block grew.
 func (b *Bolt) Checkpoint(id ID, block BlockRef, from int, text string) {
@@ -66,14 +46,6 @@ func (b *Bolt) Checkpoint(id ID, block BlockRef, from int, text string) {
 	if len(g.text) >= checkpointSize {
 		b.due.Reset(0)
 	}
-}
-
-// piece is growth on its way to the file.
-type piece struct {
-	id   ID
-	ref  BlockRef
-	from int
-	text string
 }
 
 // takeGrowth copies all that waits, but for blocks that the requests seal. It stays in memory until it is stored.
@@ -144,67 +116,4 @@ func (b *Bolt) rearm() {
 			}
 		}
 	}
-}
-
-// store puts a piece behind what is stored of its block. A key sorts by message, block and offset; ids hold no zero byte.
-func (p piece) store(tx *bbolt.Tx) error {
-	if _, err := getLast(tx, p.id); err != nil {
-		return err
-	}
-	pieces, err := tx.Bucket(growthBucket).CreateBucketIfNotExists([]byte(p.id))
-	if err != nil {
-		return err
-	}
-	head, err := json.Marshal(p.ref)
-	if err != nil {
-		return err
-	}
-	key := append([]byte(p.ref.Message), 0)
-	key = binary.BigEndian.AppendUint32(key, uint32(p.ref.Number))
-	key = binary.BigEndian.AppendUint64(key, uint64(p.from))
-	return pieces.Put(key, seal(pieceKey(p.id, key), slices.Concat(head, []byte("\n"), []byte(p.text))))
-}
-
-func pieceKey(id ID, key []byte) []byte { return slices.Concat([]byte(id), key) }
-
-func readPiece(id ID, key, sealed []byte) (ref BlockRef, from int, text string, err error) {
-	value, err := unseal(pieceKey(id, key), sealed)
-	if err != nil {
-		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", ErrDamaged, err)
-	}
-	head, text, _ := strings.Cut(string(value), "\n")
-	if err := json.Unmarshal([]byte(head), &ref); err != nil {
-		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", ErrDamaged, err)
-	}
-	return ref, int(binary.BigEndian.Uint64(key[len(key)-8:])), text, nil
-}
-
-// deleteGrowth removes the pieces of blocks that entries have ended.
-func deleteGrowth(tx *bbolt.Tx, id ID, entries []Entry) error {
-	all := tx.Bucket(growthBucket)
-	pieces := all.Bucket([]byte(id))
-	if pieces == nil {
-		return nil
-	}
-	var ended [][]byte
-	left := 0
-	err := pieces.ForEach(func(key, sealed []byte) error {
-		ref, _, _, err := readPiece(id, key, sealed)
-		if slices.ContainsFunc(entries, func(e Entry) bool { return e.Ends(ref) }) {
-			ended = append(ended, bytes.Clone(key))
-		} else {
-			left++
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if left == 0 {
-		return all.DeleteBucket([]byte(id))
-	}
-	for _, key := range ended {
-		err = errors.Join(err, pieces.Delete(key))
-	}
-	return err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -21,26 +20,6 @@ const (
 	readKeys  = 256
 	readBytes = 1 << 20
 )
-
-// view runs f in a read transaction.
-func (b *Bolt) view(f func(tx *bbolt.Tx) error) error {
-	b.mu.Lock()
-	ended := b.ended
-	b.mu.Unlock()
-	if ended != nil {
-		return ended
-	}
-	b.dbMu.RLock()
-	defer b.dbMu.RUnlock()
-	if b.db == nil {
-		return fmt.Errorf("%w: it could not be opened again after a failed write", ErrDamaged)
-	}
-	// A file that was cut off would fault in bbolt while it holds its locks, which then nobody can take again.
-	if info, err := b.file.Stat(); err != nil || info.Size() < b.info.Size() {
-		return fmt.Errorf("%w: it is shorter than it was", ErrReplaced)
-	}
-	return guard(func() error { return b.db.View(f) })
-}
 
 // vet walks a session's log before bbolt reads it for the first time.
 func (b *Bolt) vet(id ID) error {
@@ -80,45 +59,6 @@ func (b *Bolt) vet(id ID) error {
 		b.vetted[id] = true
 	}
 	return nil
-}
-
-// getRecord reads the changing part of a record in a transaction.
-func getRecord(tx *bbolt.Tx, id ID) (record, error) {
-	value := tx.Bucket(sessionBucket).Get([]byte(id))
-	if value == nil {
-		return record{}, ErrNotFound
-	}
-	return readRecord(id, value, tx.Bucket(fixedBucket) != nil)
-}
-
-// getWhole reads all of a record.
-func getWhole(tx *bbolt.Tx, id ID) (record, error) {
-	r, err := getRecord(tx, id)
-	bucket := tx.Bucket(fixedBucket)
-	if err != nil || bucket == nil { // a file of an older format has all in one
-		return r, err
-	}
-	value, err := unseal([]byte(id), bucket.Get([]byte(id)))
-	if err != nil {
-		return record{}, fmt.Errorf("%w: fixed part of the record: %w", ErrDamaged, err)
-	}
-	var f fixed
-	if err := json.Unmarshal(value, &f); err != nil {
-		return record{}, fmt.Errorf("%w: fixed part of the record: %w", ErrDamaged, err)
-	}
-	r.Session = f.join(r.Session)
-	return r, nil
-}
-
-// getLast is the position of the last entry of a session that is there. Of its record only the checksum is
-// looked at.
-func getLast(tx *bbolt.Tx, id ID) (last uint64, err error) {
-	value := tx.Bucket(sessionBucket).Get([]byte(id))
-	if value == nil {
-		return 0, ErrNotFound
-	}
-	last, _, err = openRecord([]byte(id), value)
-	return last, err
 }
 
 // Get is the session's record.
@@ -328,4 +268,30 @@ func (b *Bolt) Checkpoints(ctx context.Context, id ID) (stored []Growth, err err
 	}
 	slices.SortStableFunc(stored, func(a, b Growth) int { return cmp.Compare(a.Number, b.Number) })
 	return stored, nil
+}
+
+// Made is what CreateOnce kept.
+func (b *Bolt) Made(ctx context.Context, stamp string) (m Made, ok bool, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return Made{}, false, err
+	}
+	err = b.view(func(tx *bbolt.Tx) (err error) {
+		m, ok, err = findMade(tx, stamp)
+		return err
+	})
+	return m, ok, err
+}
+
+// damagedShares lists the logs that a session shares and that cannot be read: their pages cannot be given back.
+func (b *Bolt) damagedShares(ctx context.Context, id ID) (damaged []ID, err error) {
+	s, err := b.Get(ctx, id)
+	if errors.Is(err, ErrNotFound) {
+		return nil, nil
+	}
+	for _, span := range s.Shared {
+		if b.vet(span.Session) != nil {
+			damaged = append(damaged, span.Session)
+		}
+	}
+	return damaged, err
 }

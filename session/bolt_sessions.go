@@ -323,3 +323,59 @@ func (w *logWalk) next() []byte {
 }
 
 func (w *logWalk) missing(id ID) { w.damaged[id] = fmt.Errorf("its log is missing") }
+
+// inventory is what a look at the file found without bbolt.
+type inventory struct {
+	store   string // the store's id
+	format  int
+	tx      uint64       // the number of the last commit
+	size    int64        // in bytes, of all pages
+	free    int64        // and of those that nothing uses
+	damaged map[ID]error // sessions that cannot be read; the others can
+	whole   bool         // the logs have been walked too
+}
+
+// ownTree is a bucket of one session: its log, or what was checkpointed.
+type ownTree struct {
+	id    ID
+	root  page.Item
+	count uint64                                    // of items, or anyCount
+	check func(id ID, n uint64, it page.Item) error // of each; n counts from 1
+}
+
+const anyCount = ^uint64(0) // no log is that long
+
+// walk walks the tree, and takes its pages if it is sound and they are its own.
+func (t ownTree) walk(p *page.File, taken page.Use) error {
+	var mine page.Use // nothing, for the many that are inside of another page
+	if !t.root.Inline() {
+		mine = p.NewUse()
+	}
+	n := uint64(0)
+	err := p.WalkValues(t.root, mine, func(it page.Item) error {
+		n++
+		return t.check(t.id, n, it)
+	})
+	switch {
+	case err != nil:
+		return err
+	case t.count != anyCount && n != t.count:
+		return fmt.Errorf("its log ends at entry %d of %d", n, t.count)
+	}
+	return taken.Merge(mine)
+}
+
+func checkEntry(id ID, n uint64, it page.Item) error {
+	if !bytes.Equal(it.Key, position(n)) {
+		return fmt.Errorf("entry %d is missing", n)
+	}
+	if _, err := unseal(entryKey(id, n), it.Value); err != nil {
+		return fmt.Errorf("entry %d: %w", n, err)
+	}
+	return nil
+}
+
+func checkPiece(id ID, _ uint64, it page.Item) error {
+	_, _, _, err := readPiece(id, it.Key, it.Value)
+	return err
+}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/thinkd/thinkd/provider/durable"
 )
 
 // LockedError says that another process has the data directory.
@@ -36,7 +38,7 @@ func lockFile(path string, mode lockMode) (*os.File, error) {
 	if mode == onlyIfThere {
 		flag = os.O_RDONLY
 	}
-	f, err := openPlain(path, flag)
+	f, err := durable.Open(path, flag)
 	if err != nil {
 		return nil, err
 	}

@@ -5,25 +5,11 @@ package session
 import (
 	"errors"
 	"os"
-	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
-
-// noFollow makes an open fail on a symbolic link, also on one that came after we looked.
-const noFollow = unix.O_NOFOLLOW
-
-// ownerOf is the user that owns a file, if that is known.
-func ownerOf(info os.FileInfo) (uid int, known bool) {
-	stat, known := info.Sys().(*syscall.Stat_t)
-	if !known {
-		return 0, false
-	}
-	return int(stat.Uid), true
-}
 
 // initialMap is how much address space the file's map begins with: while it is large enough, no writer waits for readers
 // in order to map anew. It costs no memory.
@@ -49,17 +35,4 @@ func diskFull(err error) bool {
 		}
 	}
 	return false
-}
-
-// syncDir makes a created or renamed name durable.
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && runtime.GOOS == "linux" {
-		return err // some other systems refuse to sync a directory
-	}
-	return nil
 }

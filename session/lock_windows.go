@@ -8,12 +8,6 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noFollow: Windows has no such flag; openPlain looks before it opens.
-const noFollow = 0
-
-// ownerOf knows no owner: Windows has no number for one.
-func ownerOf(os.FileInfo) (uid int, known bool) { return 0, false }
-
 // initialMap is 0 since a file is made as long as its map here.
 const initialMap = 0
 
@@ -44,6 +38,3 @@ func diskFull(err error) bool {
 	}
 	return false
 }
-
-// syncDir has nothing to do: names are journalled by the file system.
-func syncDir(string) error { return nil }

@@ -115,3 +115,19 @@ func (e Entry) Ends(ref BlockRef) bool {
 	}
 	return false
 }
+
+// Report is what CheckFile found.
+type Report struct {
+	Store    string // the store's id
+	Sessions int
+	Entries  int
+	Size     int64    // of the file, in bytes
+	Free     int64    // of Size: pages without use, which later writes take before the file grows
+	Damaged  []Damage // in order of ID
+}
+
+// Damage is what is wrong with a session.
+type Damage struct {
+	ID  ID
+	Err error
+}

@@ -25,7 +25,7 @@ var allowed = map[string][]string{
 	"agent/tool/builtin":    {"agent/tool", "agent/tool/guard", "agent/tool/sandbox", "provider"},
 	"agent/tool/mcp":        {"agent/tool", "provider"},
 	"session/tool":          {"provider"},
-	"session":               {"provider", "session/bolt/page", "session/tool"},
+	"session":               {"provider", "provider/durable", "session/bolt/page", "session/tool"},
 	"agent":                 {"agent/tool", "provider", "registry", "session"},
 	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
 

@@ -15,7 +15,6 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
-	"github.com/thinkd/thinkd/session"
 )
 
 const (
@@ -68,7 +67,7 @@ func loadToken(dir string) (provider.Secret, fs.FileInfo, error) {
 // writeToken puts a new token in place of any other, whole or not at all and durably: the old one stays void after a power
 // cut. A listener that looks sees the new file.
 func writeToken(dir string) error {
-	if err := session.MakeDir(dir); err != nil {
+	if err := durable.MakeDir(dir); err != nil {
 		return err
 	}
 	random := make([]byte, tokenBytes)

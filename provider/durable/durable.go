@@ -1,5 +1,6 @@
-// Package durable keeps small files that must outlive a loss of power: keys, the token, settings. A file is for its owner
-// alone, is replaced whole or not at all, and is no link.
+// Package durable keeps files that must outlive a loss of power: keys, the token, settings, the files of a store. A file is for
+// its owner alone and is no link, and so is the directory. [Replace] replaces a small file whole or not at all; for others there
+// are the steps of that: [Open], Sync, [Publish].
 package durable
 
 import (
@@ -33,10 +34,12 @@ func Replace(path string, text []byte) error {
 	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
-func syncDir(path string) error {
+// SyncDir makes the names in a directory durable. Windows has no call for that, and some systems other than Linux refuse it for
+// some directories: both are no error.
+func SyncDir(path string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -44,7 +47,18 @@ func syncDir(path string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(Sync(dir), dir.Close())
+	if err = Sync(dir); runtime.GOOS != "linux" {
+		err = nil
+	}
+	return errors.Join(err, dir.Close())
+}
+
+// Publish gives a file that was synced its name, durably. A file that had the name is replaced.
+func Publish(fresh, path string) error {
+	if err := os.Rename(fresh, path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
 }
 
 // Read is what is in a regular file. A link is not followed: who can put one in a folder of ours must not choose what
