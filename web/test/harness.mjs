@@ -20,6 +20,7 @@ export const browser = () => chromium.launch({ executablePath: process.env.CHROM
 export async function open(from, url, options = {}) {
 	const context = options.context ?? (await from.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "light", ...options }));
 	const page = await context.newPage();
+	page.setDefaultTimeout(120_000); // for a busy machine: a passing test never waits this long
 	const wrong = [];
 	page.on("pageerror", (error) => wrong.push(String(error.stack ?? error)));
 	page.on("console", (message) => {
@@ -189,5 +190,5 @@ export async function ask(page, text) {
 	const before = await page.locator(".foot:visible").count();
 	await page.fill("#in", text);
 	await page.press("#in", "Enter");
-	await page.locator(".foot:visible").nth(before).waitFor({ timeout: 30_000 });
+	await page.locator(".foot:visible").nth(before).waitFor();
 }

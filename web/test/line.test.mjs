@@ -26,7 +26,7 @@ after(async () => {
 const cutLine = /WebSocket connection|ERR_CONNECTION/; // what the browser itself says of a cut
 
 async function whole(page) {
-	await page.locator(".foot:visible").last().waitFor({ timeout: 30_000 });
+	await page.locator(".foot:visible").last().waitFor();
 	await page.waitForFunction(() => ![...document.querySelectorAll(".step.think")].at(-1).open); // it folds a moment after its end
 	await page.locator(".step.think summary").last().click();
 	await page.waitForFunction(() => document.querySelector(".step.think:last-of-type .thought")?.textContent.includes("t399"));
@@ -84,8 +84,8 @@ test("the daemon is killed in mid-answer: what was sealed is there, the turn is 
 	await page.press("#in", "Enter");
 	await page.locator(".answer").waitFor();
 	await daemon.restart();
-	await page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected", null, { timeout: 30_000 });
-	await page.locator(".foot .end", { hasText: "interrupted" }).waitFor({ timeout: 30_000 });
+	await page.waitForFunction(() => document.getElementById("line-state").textContent === "Connected", null);
+	await page.locator(".foot .end", { hasText: "interrupted" }).waitFor();
 	assert.equal(await page.locator(".turn:visible").count(), 1, "nothing is doubled");
 	await page.fill("#in", "Are you there?");
 	await page.press("#in", "Enter");

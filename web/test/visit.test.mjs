@@ -182,8 +182,11 @@ test("queue, steer, stop, raw updates, search, keys", async () => {
 	await page.keyboard.press("ArrowDown");
 	await page.keyboard.press("ArrowDown");
 	const there = await page.evaluate(() => document.activeElement.dataset.id);
+	assert.ok(there, "the arrow keys focus a session");
 	await page.keyboard.press("Enter");
-	await page.waitForFunction((id) => location.hash === `#/${id}`, there);
+	await page.waitForFunction((id) => location.hash === `#/${id}`, there).catch(async () => {
+		assert.fail(`Enter on session ${there} leads to ${await page.evaluate(() => `${location.hash}, with the focus on ${document.activeElement.outerHTML.slice(0, 200)}`)}`);
+	});
 	await page.locator(".turn:visible").first().waitFor();
 
 	// The drawer of a phone.
