@@ -178,11 +178,11 @@ func (s *state) stopped(stop provider.Stop) {
 	case len(m.open) > 0: // a block without its end may lack what its vendor wants back
 		incomplete = session.Failed
 	}
-	facts := s.closeBlocks(true)
+	facts, cited := s.closeBlocks(true), m.late(stop.Cited)
 	facts = append(facts,
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
-			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete},
-			MessageEnd{m.id, string(stop.Reason), usage}})
+			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited},
+			MessageEnd{m.id, string(stop.Reason), usage, cited}})
 	m.paused = stop.Reason == provider.StopPause
 	facts = append(facts, s.checked(*m, usage)...)
 	said := *m

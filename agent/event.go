@@ -59,6 +59,7 @@ type (
 		Message    session.MessageID `json:"message_id"`
 		StopReason string            `json:"stop_reason"`
 		Usage      provider.Usage    `json:"usage"`
+		Cited      []session.Cited   `json:"cited,omitempty"` // sources of texts that had ended
 	}
 	ThinkingStart struct {
 		Message session.MessageID `json:"message_id"`

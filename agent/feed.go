@@ -79,9 +79,10 @@ func weight(e Event) int {
 	case ThinkingEnd:
 		size = len(e.Text)
 	case TextEnd:
-		size = len(e.Text)
-		for _, source := range e.Sources {
-			size += len(source.URL) + len(source.Title) + len(source.Quote)
+		size = len(e.Text) + weightOfSources(e.Sources)
+	case MessageEnd:
+		for _, cited := range e.Cited {
+			size += weightOfSources(cited.Sources)
 		}
 	case PromptStored:
 		size = weightOf(e.Content)
@@ -101,6 +102,13 @@ func weight(e Event) int {
 		size = len(e.Queue) * queuedText
 	}
 	return min(size, maxWeight)
+}
+
+func weightOfSources(list []provider.Citation) (size int) {
+	for _, source := range list {
+		size += len(source.URL) + len(source.Title) + len(source.Quote)
+	}
+	return size
 }
 
 func weightOf(content provider.Blocks) (size int) {

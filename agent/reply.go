@@ -17,7 +17,7 @@ type reply struct {
 	id       session.MessageID // empty: not begun
 	next     int               // number of the next block
 	open     map[int]*block    // by the adapter's index
-	over     map[int]bool      // indexes of blocks that have ended
+	over     map[int]int       // numbers of blocks that have ended, by index
 	sealed   []int             // numbers
 	shown    bool              // text was shown
 	calling  bool              // a tool call was begun
@@ -95,7 +95,7 @@ func (s *state) openMessage() *reply {
 		s.tell(s.run.ID, MessageStart{m.id, provider.Assistant})
 	}
 	if m.open == nil {
-		m.open, m.over = make(map[int]*block), make(map[int]bool)
+		m.open, m.over = make(map[int]*block), make(map[int]int)
 	}
 	return m
 }
@@ -104,7 +104,7 @@ func (s *state) openMessage() *reply {
 // nobody can say which of the two is meant.
 func (s *state) begin(ev provider.Begin) {
 	m := s.openMessage()
-	if m.open[ev.Index] != nil || m.over[ev.Index] || ev.Block == nil {
+	if _, over := m.over[ev.Index]; over || m.open[ev.Index] != nil || ev.Block == nil {
 		s.run.call.odd++
 		return
 	}
@@ -177,7 +177,7 @@ func (s *state) seal(ev provider.End) {
 		return
 	}
 	delete(m.open, ev.Index)
-	m.over[ev.Index] = true
+	m.over[ev.Index] = b.number
 	sealed := fact{turn: s.run.ID}
 	var whole string
 	switch block := ev.Block.(type) {
@@ -246,6 +246,16 @@ func (m *reply) identify(number int, c provider.ToolCall) provider.ToolCall {
 	return c
 }
 
+// late is the sources that were named behind the end of their texts, by the numbers of these.
+func (m *reply) late(list []provider.Cited) (cited []session.Cited) {
+	for _, c := range list {
+		if number, ok := m.over[c.Index]; ok && slices.Contains(m.sealed, number) {
+			cited = append(cited, session.Cited{Block: number, Sources: c.Sources})
+		}
+	}
+	return cited
+}
+
 func thinkingEnd(id session.MessageID, number int, b provider.Thinking) ThinkingEnd {
 	return ThinkingEnd{Message: id, Block: number, Text: b.Text, Kind: b.Kind, Signed: b.Signed,
 		Tokens: b.Tokens, Estimated: b.Estimated, DurationMS: b.Duration.Milliseconds()}
@@ -284,7 +294,7 @@ func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fac
 	usage := s.unmetered()
 	facts := s.closeBlocks(true)
 	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete},
-		MessageEnd{m.id, reason, usage}})
+		MessageEnd{m.id, reason, usage, nil}})
 	*m = reply{}
 	return facts
 }

@@ -48,6 +48,22 @@ func Cite(list []Citation, c Citation) []Citation {
 
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
+// MaxAddress bounds the address of an image, in bytes.
+const MaxAddress = 8 << 10
+
+// LinkedImage is the source that stands for an image of an answer of which only the address came. It is not fetched: the
+// address may be anybody's, and asking there tells that the answer was read.
+func LinkedImage(address string) Citation { return Citation{URL: valid(address), Title: "image"} }
+
+// LinkedImages is what an answer says that has such images and no text.
+func LinkedImages(list []Citation) string {
+	var b strings.Builder
+	for _, c := range list {
+		fmt.Fprintf(&b, "[image: %s]\n", c.URL)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
 // SourceList writes the pages of citations for people, one a line, each once.
 func SourceList(list []Citation) string {
 	var b strings.Builder

@@ -79,6 +79,14 @@ type Stop struct {
 	Model     string          // as the answer names it
 	RequestID string
 	State     State // opaque data of the whole message
+	Cited     []Cited
+}
+
+// Cited are all sources of a text that had ended when its vendor named the last of them. They take the place of those
+// that its End has.
+type Cited struct {
+	Index   int // the adapter's, of the text
+	Sources []Citation
 }
 
 func (Begin) event()  {}

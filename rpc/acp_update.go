@@ -175,6 +175,12 @@ func (th *thread) tell(ctx context.Context, u *agent.Update) error {
 		return th.later(&agent.Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e})
 	case agent.TextEnd:
 		return th.cites(ctx, u, blockID(e.Message, e.Block), e.Sources)
+	case agent.MessageEnd:
+		for _, cited := range e.Cited {
+			if err := th.cites(ctx, u, blockID(e.Message, cited.Block), cited.Sources); err != nil {
+				return err
+			}
+		}
 	case agent.MediaEnd:
 		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
 	case agent.ToolStart, agent.ToolOutput, agent.ToolEnd:

@@ -80,6 +80,7 @@ func (v *View) apply(e Entry) error {
 		t.Usage = t.Usage.Add(b.Usage)
 		m := t.open(b.Message)
 		m.End, m.place = &b, v.now()
+		m.cite(b.Cited)
 	case TurnEnd:
 		if t.End != nil {
 			return fmt.Errorf("the turn has ended already")

@@ -53,6 +53,13 @@ type MessageEnd struct {
 	RawUsage   json.RawMessage `json:"raw_usage,omitempty"`
 	State      provider.State  `json:"state,omitzero"`
 	Incomplete Incomplete      `json:"incomplete,omitempty"` // empty: the message is whole
+	Cited      []Cited         `json:"cited,omitempty"`
+}
+
+// Cited are all sources of a text whose vendor named some of them behind its end.
+type Cited struct {
+	Block   int                 `json:"block"` // its number
+	Sources []provider.Citation `json:"sources"`
 }
 
 // Incomplete says why a message is not whole.

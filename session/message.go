@@ -93,6 +93,18 @@ func (m *Message) remove(numbers []int) {
 	m.calls = len(m.Calls())
 }
 
+// cite gives texts their sources that were named behind their ends.
+func (m *Message) cite(list []Cited) {
+	for _, cited := range list {
+		for i, p := range m.Parts {
+			if text, ok := p.Block.(provider.Text); ok && p.Number == cited.Block {
+				text.Sources = cited.Sources
+				m.Parts[i].Block = text
+			}
+		}
+	}
+}
+
 // place is where in the logs of a session something was said last.
 type place struct {
 	span int    // index of the log in Session.Shared; behind the last: its own

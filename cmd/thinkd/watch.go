@@ -79,6 +79,16 @@ func (w *watch) eraseSilence() {
 	}
 }
 
+// cite lists the pages that a text refers to.
+func (w *watch) cite(sources []provider.Citation) error {
+	list := provider.SourceList(sources)
+	if list == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w.errOut, "thinkd: sources:\n%s", chat.Clean(list))
+	return err
+}
+
 func (w *watch) update(m rpc.Notification) error {
 	var u struct {
 		Turn       session.TurnID `json:"turn_id"`
@@ -90,6 +100,7 @@ func (w *watch) update(m rpc.Notification) error {
 		AfterMS    int            `json:"after_ms"`
 
 		Sources  []provider.Citation `json:"sources"`
+		Cited    []session.Cited     `json:"cited"`
 		MimeType string              `json:"mime_type"`
 		Size     int                 `json:"size"`
 	}
@@ -126,8 +137,10 @@ func (w *watch) update(m rpc.Notification) error {
 	case "text_end":
 		_, err = io.WriteString(w.out, "\n")
 		w.begun = false
-		if list := provider.SourceList(u.Sources); list != "" && err == nil {
-			_, err = fmt.Fprintf(w.errOut, "thinkd: sources:\n%s", chat.Clean(list))
+		err = errors.Join(err, w.cite(u.Sources))
+	case "message_end":
+		for _, cited := range u.Cited {
+			err = errors.Join(err, w.cite(cited.Sources))
 		}
 	case "media_end":
 		_, err = fmt.Fprintf(w.errOut, "thinkd: the model made %s of %d bytes; the session keeps it\n", chat.Clean(u.MimeType), u.Size)

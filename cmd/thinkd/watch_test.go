@@ -41,6 +41,32 @@ func TestSilenceIsTold(t *testing.T) {
 	})
 }
 
+// Sources go to standard error, so that standard output is the answer alone: those of a text with its end, those that came
+// later with the message's. An image is told by its type and size.
+func TestAnswerMediaIsTold(t *testing.T) {
+	var out, errOut strings.Builder
+	w := &watch{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut}
+	for _, m := range []struct{ method, params string }{
+		{"message_delta", `{"message_id":"m","block":0,"delta":"Paris."}`},
+		{"text_end", `{"message_id":"m","block":0,"text":"Paris.","sources":[{"url":"https://e.x/1","title":"One","end":5},{"url":"https://e.x/1"}]}`},
+		{"media_end", `{"message_id":"m","block":1,"mime_type":"image/png","size":68}`},
+		{"message_end", `{"message_id":"m","stop_reason":"end_turn","cited":[{"block":0,"sources":[{"url":"https://e.x/2","title":"T\u001b[2Jwo"}]}]}`},
+	} {
+		if err := w.update(rpc.Notification{Method: m.method, Params: json.RawMessage(m.params)}); err != nil {
+			t.Error(err)
+		}
+	}
+	if out.String() != "Paris.\n" {
+		t.Errorf("standard output has %q", out.String())
+	}
+	want := "thinkd: sources:\n- One: https://e.x/1\n" +
+		"thinkd: the model made image/png of 68 bytes; the session keeps it\n" +
+		"thinkd: sources:\n- T\uFFFD[2Jwo: https://e.x/2\n"
+	if errOut.String() != want {
+		t.Errorf("standard error has %q, want %q", errOut.String(), want)
+	}
+}
+
 func TestPromptStatus(t *testing.T) {
 	failure := &rpc.Error{Message: "overloaded"}
 	for _, test := range []struct {

@@ -247,6 +247,8 @@ func (r *reply) array(content gjson.Result) error {
 			}
 		case "thinking", "reasoning":
 			err = r.thinkingChunk(chunk)
+		case "image_url":
+			err = r.image(chunk)
 		default:
 			err = r.oddity("a part of content of type " + kind)
 		}
@@ -341,7 +343,7 @@ func (r *reply) closeOpen() error {
 		return nil
 	}
 	if p.kind == provider.KindText {
-		return r.Emit(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String(), Sources: r.sources(p.text.String())}})
+		return r.Emit(provider.End{Index: p.number, Block: provider.Text{Text: p.text.String(), Sources: r.sources(p.number, p.text.String())}})
 	}
 	b := provider.Thinking{Text: p.text.String(), Kind: r.thinkingKind(p)}
 	if !p.since.IsZero() {

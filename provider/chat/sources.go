@@ -1,73 +1,177 @@
 package chat
 
 import (
+	"unicode/utf8"
+
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 )
 
-// cited notes what a message or delta says of its sources. They belong to the text that ends next (docs: openrouter.ai,
-// web-search).
+// Hosts name sources before, in and after the text that they belong to (docs: openrouter.ai, web-search; docs.perplexity.ai).
+// An annotation with a place belongs to the text that has the place: all texts of an answer are counted through. Any
+// other source belongs to the text that is open, or else to the last one that ended. Before the first text it waits for
+// it. What comes for a text that has ended is told with the end of the answer.
+
+// said is a text that has ended, with its sources.
+type said struct {
+	number int // of its block
+	text   string
+	from   int64 // characters of the answer's texts before it
+	cited  []provider.Citation
+	late   bool // some of these came after its end
+}
+
+func (s *said) to() int64 { return s.from + int64(utf8.RuneCountInString(s.text)) }
+
+// cited notes what a message or delta says of its sources.
 func (r *reply) cited(m gjson.Result) {
 	m.Get("annotations").ForEach(func(_, a gjson.Result) bool {
-		if a.Get("type").Str == "url_citation" && len(r.annotations) < provider.MaxCitations {
-			r.annotations = append(r.annotations, a.Get("url_citation"))
+		if a.Get("type").Str == "url_citation" {
+			r.annotated(a.Get("url_citation"))
 		}
 		return true
 	})
 }
 
-// searched notes the pages that an answer as a whole names; each list is of all so far (docs: docs.perplexity.ai).
+func (r *reply) annotated(a gjson.Result) {
+	start, end := a.Get("start_index").Int(), a.Get("end_index").Int()
+	for i := range r.said {
+		if s := &r.said[i]; start >= s.from && start < end && end <= s.to() {
+			s.cite(citation(a, s.text, s.from))
+			return
+		}
+	}
+	switch {
+	case r.opensText() || len(r.said) == 0:
+		if len(r.annotations) < provider.MaxCitations {
+			r.annotations = append(r.annotations, a)
+		}
+	default:
+		last := &r.said[len(r.said)-1]
+		last.cite(citation(a, last.text, last.from))
+	}
+}
+
+// cite adds to the sources of a text that has ended.
+func (s *said) cite(c provider.Citation) {
+	before := len(s.cited)
+	s.cited = provider.Cite(s.cited, c)
+	s.late = s.late || len(s.cited) > before
+}
+
+func citation(a gjson.Result, text string, from int64) provider.Citation {
+	c := provider.Citation{URL: a.Get("url").Str, Title: a.Get("title").Str, Quote: a.Get("content").Str}
+	c.Place(text, a.Get("start_index").Int()-from, a.Get("end_index").Int()-from)
+	return c
+}
+
+// searched notes the pages that an answer as a whole names; each list is of all so far.
 func (r *reply) searched(root gjson.Result) {
-	var pages []provider.Citation
-	root.Get("search_results").ForEach(func(_, page gjson.Result) bool {
-		pages = provider.Cite(pages, provider.Citation{URL: page.Get("url").Str, Title: page.Get("title").Str})
+	results := root.Get("search_results")
+	results.ForEach(func(_, page gjson.Result) bool {
+		r.page(provider.Citation{URL: page.Get("url").Str, Title: page.Get("title").Str})
 		return true
 	})
-	if pages == nil {
-		root.Get("citations").ForEach(func(_, page gjson.Result) bool {
-			pages = provider.Cite(pages, provider.Citation{URL: page.Str})
+	if results.Get("0").Exists() {
+		return
+	}
+	root.Get("citations").ForEach(func(_, page gjson.Result) bool {
+		r.page(provider.Citation{URL: page.Str})
+		return true
+	})
+}
+
+// page notes a source without a place.
+func (r *reply) page(c provider.Citation) {
+	if r.opensText() || len(r.said) == 0 {
+		r.pages = provider.Cite(r.pages, c)
+		return
+	}
+	for i := range r.said {
+		if s := &r.said[i]; s.has(c) {
+			return
+		}
+	}
+	r.said[len(r.said)-1].cite(c)
+}
+
+func (s *said) has(c provider.Citation) bool {
+	for _, known := range s.cited {
+		if known.URL == c.URL {
 			return true
-		})
+		}
 	}
-	if pages != nil {
-		r.pages = pages
-	}
+	return false
+}
+
+func (r *reply) opensText() bool {
+	return r.open != nil && r.open.kind == provider.KindText && r.open.begun
 }
 
 // sources are those of a text that ends now.
-func (r *reply) sources(text string) []provider.Citation {
-	var list []provider.Citation
+func (r *reply) sources(number int, text string) []provider.Citation {
+	s := said{number: number, text: text}
+	if n := len(r.said); n > 0 {
+		s.from = r.said[n-1].to()
+	}
 	for _, a := range r.annotations {
-		c := provider.Citation{URL: a.Get("url").Str, Title: a.Get("title").Str, Quote: a.Get("content").Str}
-		c.Place(text, a.Get("start_index").Int(), a.Get("end_index").Int())
-		list = provider.Cite(list, c)
+		s.cited = provider.Cite(s.cited, citation(a, text, s.from))
 	}
 	for _, page := range r.pages {
-		list = provider.Cite(list, page)
+		s.cited = provider.Cite(s.cited, page)
 	}
 	r.annotations, r.pages = nil, nil
+	r.said = append(r.said, s)
+	return s.cited
+}
+
+// lateSources are the texts that got sources after their end.
+func (r *reply) lateSources() (list []provider.Cited) {
+	for _, s := range r.said {
+		if s.late {
+			list = append(list, provider.Cited{Index: s.number, Sources: s.cited})
+		}
+	}
 	return list
 }
 
-// images takes in the images of a message or delta (docs: openrouter.ai, image-generation). An image that is only an
-// address is not fetched: it is a source.
+// images takes in the images of a message or delta (docs: openrouter.ai, image-generation).
 func (r *reply) images(m gjson.Result) error {
 	var err error
 	m.Get("images").ForEach(func(_, image gjson.Result) bool {
-		address := image.Get("image_url.url").Str
-		media, ok := provider.DataURL(address)
-		switch {
-		case ok:
-			err = r.media(media)
-		case len(address) > 8<<10:
-			err = r.oddity("an image that is no base64 text")
-		default:
-			r.pages = provider.Cite(r.pages, provider.Citation{URL: address, Title: "image"})
-		}
+		err = r.image(image)
 		return err == nil
 	})
 	return err
+}
+
+// image takes in an image. One that is only an address is not fetched: the address is a source of the text. Where the
+// answer has no text, it becomes one.
+func (r *reply) image(image gjson.Result) error {
+	address := image.Get("image_url.url").Str
+	media, ok := provider.DataURL(address)
+	switch {
+	case ok:
+		return r.media(media)
+	case len(address) > provider.MaxAddress || address == "":
+		return r.oddity("an image that is neither base64 text nor an address")
+	}
+	c := provider.LinkedImage(address)
+	r.linked = append(r.linked, c)
+	r.page(c)
+	return nil
+}
+
+// linkedImages says where the images of an answer without text are.
+func (r *reply) linkedImages() error {
+	if len(r.linked) == 0 || len(r.said) > 0 {
+		return nil
+	}
+	if _, err := r.begin(provider.KindText); err != nil {
+		return err
+	}
+	return r.say(provider.LinkedImages(r.linked))
 }
 
 func (r *reply) media(b provider.Media) error {

@@ -53,8 +53,10 @@ type reply struct {
 	stencil provider.Stencil // of the chunk before, which did nothing but what like says
 	like    like
 
-	annotations []gjson.Result      // of the text that is open
-	pages       []provider.Citation // of the answer
+	said        []said              // texts that have ended
+	annotations []gjson.Result      // of the text that is open, or the first
+	pages       []provider.Citation // the same, without places
+	linked      []provider.Citation // images that are only addresses
 
 	finished bool     // a finish_reason came
 	bills    []string // what a chunk with a usage has in it: few have one
@@ -271,6 +273,12 @@ func (r *reply) finish() error {
 	if err := r.closeOpen(); err != nil {
 		return err
 	}
+	if err := r.linkedImages(); err != nil {
+		return err
+	}
+	if err := r.closeOpen(); err != nil {
+		return err
+	}
 	for _, c := range r.calls {
 		if err := r.endCall(c); err != nil {
 			return err
@@ -296,6 +304,7 @@ func (r *reply) finish() error {
 		}
 		r.stop.State = provider.State{Origin: r.origin, Data: data}
 	}
+	r.stop.Cited = r.lateSources()
 	r.stop.Usage = r.api.dialect.usage(r.usage)
 	if r.usage.Exists() {
 		r.stop.RawUsage = json.RawMessage(valid(r.usage.Raw))

@@ -62,10 +62,14 @@ func (r *reply) finish() error {
 	}
 	if r.end.failed(r.said, r.calls) {
 		return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: provider.KindTransport, Status: http.StatusOK,
-			Code: r.end.reason, RequestID: cmp.Or(r.stop.RequestID, r.api.caller.Text(r.end.responseID)),
+			Code: r.end.reason, Subject: provider.SubjectOutput, RequestID: cmp.Or(r.stop.RequestID, r.api.caller.Text(r.end.responseID)),
 			Message: cmp.Or(r.end.message, "the model's answer failed, and the vendor does not say why")}
 	}
+	if err := r.linkedImages(); err != nil {
+		return err
+	}
 	s := &r.stop
+	s.Cited = r.lateSources()
 	s.Reason = r.end.stopReason(r.calls)
 	s.Raw = cmp.Or(r.end.reason, r.end.blocked)
 	if s.Raw != "STOP" && s.Raw != "MAX_TOKENS" {

@@ -145,7 +145,7 @@ func (r *reply) seal() error {
 	case run.kind == provider.KindText && text == "":
 		return r.opaque(run.parts)
 	case run.kind == provider.KindText:
-		b := provider.Text{Text: text, Sources: r.sources(text)}
+		b := provider.Text{Text: text, Sources: r.sources(run.number, text)}
 		if run.own {
 			var err error
 			if b.State, err = r.state(run.parts); err != nil {

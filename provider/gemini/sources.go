@@ -2,6 +2,8 @@ package gemini
 
 import (
 	"encoding/json"
+	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/tidwall/gjson"
@@ -9,40 +11,107 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// sources are the pages that the vendor's search found for a text that ends now, each with the passages that it supports
-// (docs: google-search). Places are in bytes of a part, so a passage is looked for by its text as well.
-func (r *reply) sources(text string) (list []provider.Citation) {
-	chunks := r.grounding.Get("groundingChunks").Array()
+// said is a text that has ended, with its sources.
+type said struct {
+	number int // of its block
+	text   string
+	cited  []provider.Citation
+	late   bool // some of these came after its end
+}
+
+// sources are the pages that the vendor's search found for a text that ends now.
+func (r *reply) sources(number int, text string) []provider.Citation {
+	s := said{number: number, text: text}
+	s.rest(r.grounding, s.ground(r.grounding))
+	r.grounding = gjson.Result{}
+	r.texts = append(r.texts, s)
+	return s.cited
+}
+
+// groundedLate gives what the search found to texts that have ended: a page to each text with a passage that it supports,
+// and the others to the last text.
+func (r *reply) groundedLate(grounding gjson.Result) {
 	placed := map[int64]bool{}
-	page := func(i int64) provider.Citation {
-		if i < 0 || i >= int64(len(chunks)) {
-			return provider.Citation{}
+	for i := range r.texts {
+		s := &r.texts[i]
+		before := len(s.cited)
+		maps.Copy(placed, s.ground(grounding))
+		if i == len(r.texts)-1 {
+			s.rest(grounding, placed)
 		}
-		return provider.Citation{URL: chunks[i].Get("web.uri").Str, Title: chunks[i].Get("web.title").Str}
+		s.late = s.late || len(s.cited) > before
 	}
-	r.grounding.Get("groundingSupports").ForEach(func(_, support gjson.Result) bool {
-		said := support.Get("segment.text").Str
+}
+
+// page is one of the pages that the search found.
+func page(grounding gjson.Result, i int64) provider.Citation {
+	web := grounding.Get("groundingChunks." + strconv.FormatInt(i, 10) + ".web")
+	return provider.Citation{URL: web.Get("uri").Str, Title: web.Get("title").Str}
+}
+
+// ground adds pages to the sources of a text, each with the passages of it that it supports (docs: google-search), and
+// returns which these are. Places are in bytes of a part, so a passage is looked for by its text as well.
+func (s *said) ground(grounding gjson.Result) (placed map[int64]bool) {
+	placed = map[int64]bool{}
+	grounding.Get("groundingSupports").ForEach(func(_, support gjson.Result) bool {
+		passage := support.Get("segment.text").Str
 		start, end := int(support.Get("segment.startIndex").Int()), int(support.Get("segment.endIndex").Int())
-		if start < 0 || end > len(text) || start >= end || text[start:end] != said {
-			start = strings.Index(text, said)
-			end = start + len(said)
+		if start < 0 || end > len(s.text) || start >= end || s.text[start:end] != passage {
+			start = strings.Index(s.text, passage)
+			end = start + len(passage)
+		}
+		if start < 0 || end <= start {
+			return true
 		}
 		for _, i := range support.Get("groundingChunkIndices").Array() {
-			c := page(i.Int())
-			if start >= 0 && end > start {
-				c.Start, c.End = start, end
-			}
-			list, placed[i.Int()] = provider.Cite(list, c), true
+			c := page(grounding, i.Int())
+			c.Start, c.End = start, end
+			s.cited, placed[i.Int()] = provider.Cite(s.cited, c), true
 		}
-		return len(list) < provider.MaxCitations
+		return len(s.cited) < provider.MaxCitations
 	})
-	for i := range chunks {
+	return placed
+}
+
+// rest adds the pages without a passage.
+func (s *said) rest(grounding gjson.Result, placed map[int64]bool) {
+	for i := range grounding.Get("groundingChunks").Array() {
 		if !placed[int64(i)] {
-			list = provider.Cite(list, page(int64(i)))
+			s.cited = provider.Cite(s.cited, page(grounding, int64(i)))
 		}
 	}
-	r.grounding = gjson.Result{}
+}
+
+func (r *reply) opensText() bool {
+	return r.run != nil && r.run.kind == provider.KindText && r.run.begun
+}
+
+// lateSources are the texts that got sources after their end.
+func (r *reply) lateSources() (list []provider.Cited) {
+	for _, s := range r.texts {
+		if s.late {
+			list = append(list, provider.Cited{Index: s.number, Sources: s.cited})
+		}
+	}
 	return list
+}
+
+// linkedImages says where the images are of which only the address came: as sources of the last text, or in a text of
+// their own.
+func (r *reply) linkedImages() error {
+	switch {
+	case len(r.linked) == 0:
+		return nil
+	case len(r.texts) == 0:
+		text := provider.LinkedImages(r.linked)
+		r.said = true
+		return r.block(provider.Text{}, provider.Text{Text: text, Sources: r.linked}, text)
+	}
+	last := &r.texts[len(r.texts)-1]
+	for _, c := range r.linked {
+		last.cited, last.late = provider.Cite(last.cited, c), true
+	}
+	return nil
 }
 
 // media takes in a part that is an image or a sound. Its state is the part without the data: a signature on it goes

@@ -31,7 +31,9 @@ type reply struct {
 	wholly bool // the answer came whole: times mean nothing
 	said   bool // text was shown
 
-	grounding gjson.Result // the last groundingMetadata: of the text that ends next
+	grounding gjson.Result        // the last groundingMetadata: of the text that ends next
+	texts     []said              // those that have ended
+	linked    []provider.Citation // images that are only addresses
 
 	stencil provider.Stencil // of the chunk before, which was nothing but text of this kind:
 	kind    provider.BlockKind
@@ -219,7 +221,7 @@ func first(list gjson.Result) (found gjson.Result) {
 }
 
 func (r *reply) candidate(c gjson.Result) (err error) {
-	var parts, token gjson.Result
+	var parts, token, grounding gjson.Result
 	c.ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {
 		case "content":
@@ -233,14 +235,24 @@ func (r *reply) candidate(c gjson.Result) (err error) {
 		case "continuationToken":
 			token = value
 		case "groundingMetadata":
-			r.grounding = value
+			grounding = value
 		}
 		return true
 	})
+	if grounding.Exists() && (r.opensText() || len(r.texts) == 0) {
+		r.grounding, grounding = grounding, gjson.Result{}
+	}
 	parts.ForEach(func(_, p gjson.Result) bool {
 		err = r.part(p)
 		return err == nil
 	})
+	switch {
+	case !grounding.Exists():
+	case r.opensText():
+		r.grounding = grounding
+	default:
+		r.groundedLate(grounding)
+	}
 	if err == nil && token.Str != "" {
 		r.hops.checkpoint(token.Str)
 	}
@@ -266,6 +278,9 @@ func (r *reply) part(p gjson.Result) error {
 	}
 	if media, ok := provider.Decoded(p.Get("inlineData.mimeType").Str, p.Get("inlineData.data").Str); ok {
 		return r.media(p, media)
+	}
+	if address := p.Get("fileData.fileUri").Str; strings.HasPrefix(address, "http") && len(address) <= provider.MaxAddress {
+		r.linked = append(r.linked, provider.LinkedImage(address))
 	}
 	if err := r.hops.only("a part beside text"); err != nil {
 		return err

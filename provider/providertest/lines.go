@@ -26,6 +26,9 @@ func Lines(r Reply) string {
 			fmt.Fprintf(&b, "stop %s raw=%s detail=%q model=%s request=%s\n", ev.Reason, ev.Raw, ev.Detail, ev.Model, ev.RequestID)
 			fmt.Fprintf(&b, "usage %s\n", encode(ev.Usage))
 			fmt.Fprintf(&b, "raw usage %s\n", ev.RawUsage)
+			for _, cited := range ev.Cited {
+				fmt.Fprintf(&b, "cited %d %s\n", cited.Index, encode(cited.Sources))
+			}
 			if !ev.State.IsZero() {
 				fmt.Fprintf(&b, "state %s\n", encode(ev.State))
 			}

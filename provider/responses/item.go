@@ -33,7 +33,9 @@ type shown struct {
 	since  time.Time
 	text   provider.Growth
 	cited  []gjson.Result // annotations of a text
-	secret bool           // a call's arguments that are not shown before their end
+	ended  bool
+	late   bool // annotations came after its end
+	secret bool // a call's arguments that are not shown before their end
 }
 
 func (it *item) isCall() bool { return it.kind == "function_call" || it.kind == "custom_tool_call" }

@@ -16,6 +16,7 @@ func (r *reply) end(it *item, p *shown, state provider.State, signed bool) error
 		return err
 	}
 	text := p.text.String()
+	p.ended = true
 	var b provider.Block = provider.Text{Text: text, Sources: sources(text, p.cited), State: state}
 	if it.kind == "reasoning" {
 		thought := provider.Thinking{Text: p.text.String(), Kind: thinkingKind(p.kind), Signed: signed, State: state}
@@ -40,12 +41,46 @@ func sources(text string, cited []gjson.Result) (list []provider.Citation) {
 	return list
 }
 
-// annotated notes an annotation of the text that is open.
-func (r *reply) annotated(index int64, annotation gjson.Result) error {
-	if it := r.at[index]; it != nil && !it.sealed && it.last() != nil && len(it.last().cited) < provider.MaxCitations {
-		it.last().cited = append(it.last().cited, annotation)
+// annotated notes an annotation of a text, which may have ended.
+func (r *reply) annotated(index int64, data gjson.Result) error {
+	it := r.at[index]
+	if it == nil || it.kind != "message" {
+		return r.Alive()
+	}
+	p := it.last()
+	if at := data.Get("content_index"); at.Type == gjson.Number {
+		if named := it.part("output_text", at.Int()); named != nil {
+			p = named
+		}
+	}
+	if p != nil && len(p.cited) < provider.MaxCitations {
+		p.cited = append(p.cited, data.Get("annotation"))
+		p.late = p.ended
 	}
 	return r.Alive()
+}
+
+// cited is the sources of texts that had ended when they were named.
+func (r *reply) cited() (list []provider.Cited) {
+	for _, it := range r.items {
+		for _, p := range it.parts {
+			if p.late {
+				list = append(list, provider.Cited{Index: p.number, Sources: sources(p.text.String(), p.cited)})
+			}
+		}
+	}
+	return list
+}
+
+// recite takes what an item says of its texts' annotations at its end: all of them.
+func recite(it *item, object gjson.Result) {
+	for i, final := range object.Get("content").Array() {
+		p := it.part("output_text", int64(i))
+		if list := final.Get("annotations").Array(); p != nil && len(list) > len(p.cited) {
+			p.cited = list[:min(len(list), provider.MaxCitations)]
+			p.late = p.ended
+		}
+	}
 }
 
 // settle ends the items whose end came, in the order in which they began: that is the order that they go back in, and
@@ -91,6 +126,7 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 // sealParts shows what the deltas left out of an item's parts, and ends the last one with the item. An item without
 // any has one empty block, if there is something to keep.
 func (r *reply) sealParts(it *item, object gjson.Result, state provider.State) error {
+	recite(it, object)
 	for _, list := range []string{"summary", "content"} {
 		if err := r.complete(it, list, object.Get(list).Array()); err != nil {
 			return err

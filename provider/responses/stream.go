@@ -122,7 +122,7 @@ func (r *reply) rare(kind string, data gjson.Result) error {
 	case "response.function_call_arguments.done":
 		return r.argued(r.index(data), data.Get("arguments"))
 	case "response.output_text.annotation.added":
-		return r.annotated(r.index(data), data.Get("annotation"))
+		return r.annotated(r.index(data), data)
 	case "response.custom_tool_call_input.done":
 		return r.argued(r.index(data), data.Get("input"))
 	case "response.created", "response.in_progress", "response.queued":
@@ -200,6 +200,7 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 		r.stop.Usage, r.stop.RawUsage = usageOf(usage), json.RawMessage(usage.Raw)
 	}
 	r.api.caller.Oddities(r.odd, r.stop.RequestID)
+	r.stop.Cited = r.cited()
 	if err := r.Emit(r.stop); err != nil {
 		return err
 	}
@@ -214,6 +215,9 @@ func (r *reply) outputs(output []gjson.Result) error {
 		it := r.at[int64(i)]
 		if it != nil && it.kind != object.Get("type").Str {
 			return nil
+		}
+		if it != nil && it.sealed {
+			recite(it, object)
 		}
 		if it != nil && it.sealed || it == nil && len(r.items) != i {
 			continue

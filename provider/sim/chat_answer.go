@@ -57,7 +57,7 @@ func (c *chatCall) reply(s sealer, a Answer) *chatReply {
 			}
 			calls++
 			r.finish = "tool_calls"
-		case Redacted, Raw:
+		case Redacted, Raw, Image, Sources:
 		default:
 			m.pieces = deltas(rng, p.Text)
 		}

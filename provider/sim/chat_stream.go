@@ -3,6 +3,8 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -149,7 +151,10 @@ func (s *chatStream) part(p *chatPart) error {
 	if p.Kind == Redacted {
 		return s.withheld(p)
 	}
-	if p.Kind == Raw { // members of a delta: images, annotations
+	if p.Kind == Image || p.Kind == Sources {
+		return s.media(p.Part)
+	}
+	if p.Kind == Raw { // members of a delta
 		var delta map[string]any
 		if err := json.Unmarshal(p.Raw, &delta); err != nil {
 			return err
@@ -186,6 +191,17 @@ func (s *chatStream) part(p *chatPart) error {
 		s.sealLater(p)
 	}
 	return nil
+}
+
+// media sends an image or sources. Pages without a place are named beside the choices, as hosts do that search before they
+// answer.
+func (s *chatStream) media(p Part) error {
+	if p.Kind == Sources && !slices.ContainsFunc(p.Pages, func(page Page) bool { return page.End > 0 }) {
+		m := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": ""}, "finish_reason": nil}}}
+		m["search_results"], m["citations"] = searchResults(p.Pages)
+		return s.event(m)
+	}
+	return s.chunk(chatMembers(p), nil)
 }
 
 // sealLater keeps a signature back until something else has been said: that is how they come. [openrouter: issues]
@@ -360,6 +376,7 @@ func (r *chatReply) message() map[string]any {
 	open, closing := h.tagPair()
 	var text, thought strings.Builder
 	var calls, details, parts []any
+	media := map[string]any{}
 	s := &chatStream{reply: r, host: h}
 	for i := range r.parts {
 		p := &r.parts[i]
@@ -379,12 +396,19 @@ func (r *chatReply) message() map[string]any {
 				call["extra_content"] = map[string]any{"google": map[string]any{"thought_signature": p.sealed}}
 			}
 			calls, details = append(calls, call), append(details, s.wholeDetails(p, shown)...)
+		case p.Kind == Image || p.Kind == Sources:
+			for name, value := range chatMembers(p.Part) {
+				if name != "content" {
+					media[name] = value
+				}
+			}
 		case p.Kind == Raw:
 		default:
 			text.WriteString(p.text())
 		}
 	}
 	m := map[string]any{"role": "assistant", "content": text.String()}
+	maps.Copy(m, media)
 	if parts != nil {
 		m["content"] = append(parts, map[string]any{"type": "text", "text": text.String()})
 	}

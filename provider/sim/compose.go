@@ -73,13 +73,14 @@ func (a *Answer) compose(q ask) []Part {
 		}
 		return append(append(parts, *call), more...)
 	}
-	if a.Says != "" {
-		return append(parts, Part{Kind: Text, Text: a.Says})
+	text := a.Says
+	if n := pick(a.Text, 160); text == "" && n > 0 {
+		text = w.answer(q.prompt, n)
 	}
-	if n := pick(a.Text, 160); n > 0 {
-		parts = append(parts, Part{Kind: Text, Text: w.answer(q.prompt, n)})
+	if text != "" {
+		parts = append(parts, Part{Kind: Text, Text: text})
 	}
-	return parts
+	return append(parts, a.media(text)...)
 }
 
 func pick(asked *int, usual int) int {

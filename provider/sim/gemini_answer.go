@@ -22,6 +22,7 @@ type geminiPiece struct {
 	thought int // tokens
 	output  int
 	endless bool
+	found   map[string]any // groundingMetadata
 }
 
 // reply makes the answer to a call.
@@ -52,6 +53,14 @@ func (c *geminiCall) reply(s sealer, a Answer) *geminiReply {
 			}
 			calls++
 			r.pieces = append(r.pieces, piece)
+		case Image:
+			piece := geminiPiece{part: map[string]any{"inlineData": map[string]any{"mimeType": "image/png", "data": p.image()}}, output: 258}
+			if c.model.signs {
+				piece.part, signed = c.signed(piece.part), true
+			}
+			r.pieces = append(r.pieces, piece)
+		case Sources:
+			r.pieces = append(r.pieces, geminiPiece{part: map[string]any{"text": ""}, found: grounding(p.Pages, lastText(parts[:i]))})
 		case Raw:
 			var raw map[string]any
 			if err := json.Unmarshal(p.Raw, &raw); err == nil {
@@ -262,6 +271,9 @@ func (s *geminiStream) piece(i int, p geminiPiece) error {
 		return nil
 	}
 	candidate := map[string]any{"content": modelContent(p.part)}
+	if p.found != nil {
+		candidate["groundingMetadata"] = p.found
+	}
 	if s.reply.call.model.continues && (i+1)%checkpointEvery == 0 && !p.endless {
 		candidate["continuationToken"] = s.reply.call.continuation(i + 1)
 	}
@@ -301,10 +313,15 @@ func (s *geminiStream) close() error {
 func (ex *exchange) wholeGemini(r *geminiReply, p *player) {
 	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
 	var parts []any
+	var found map[string]any
 	thought, output := 0, 0
 	for _, piece := range r.pieces {
 		endless = endless || piece.endless
 		thought, output = thought+piece.thought, output+piece.output
+		if piece.found != nil {
+			found = piece.found
+			continue
+		}
 		if piece.part == nil {
 			continue
 		}
@@ -316,6 +333,9 @@ func (ex *exchange) wholeGemini(r *geminiReply, p *player) {
 	candidate := map[string]any{"content": modelContent(parts...), "finishReason": r.reason}
 	if r.reason == "CONTINUATION" {
 		candidate["continuationToken"] = r.call.continuation(len(r.pieces))
+	}
+	if found != nil {
+		candidate["groundingMetadata"] = found
 	}
 	body := mustJSON(r.chunk(candidate, thought, output))
 	ex.w.Header().Set("Content-Type", "application/json; charset=UTF-8")

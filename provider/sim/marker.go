@@ -97,6 +97,10 @@ var words = []word{
 		set: func(a *Answer, v string) error { return positive(&a.Blocks, v, 20) }},
 	{name: "redacted", usage: "redacted", help: "one more block of thinking, withheld", bare: true,
 		set: func(a *Answer, _ string) error { a.Redacted = true; return nil }},
+	{name: "image", usage: "image", help: "an image behind the text, over Chat Completions and Gemini", bare: true,
+		set: func(a *Answer, _ string) error { a.Image = true; return nil }},
+	{name: "sources", usage: "sources", help: "pages that the text refers to, named behind it; not over Ollama", bare: true,
+		set: func(a *Answer, _ string) error { a.Sources = true; return nil }},
 	{name: "tool", usage: "tool=NAME", help: "call this tool, offered or not",
 		set: func(a *Answer, v string) error {
 			if !toolName().MatchString(v) {

@@ -53,6 +53,7 @@ func (c *messagesCall) reply(s sealer, a Answer) *messagesReply {
 		}
 	}
 	rng := newRand(seed)
+	parts = cite(parts)
 	for i, p := range parts {
 		m := messagesPart{Part: p}
 		switch p.Kind {
@@ -282,7 +283,11 @@ func (r *messagesReply) content(b *messagesPart) any {
 		}
 		return v
 	default:
-		return map[string]any{"type": "text", "text": b.text()}
+		m := map[string]any{"type": "text", "text": b.text()}
+		if b.Pages != nil {
+			m["citations"] = citations(b.Pages)
+		}
+		return m
 	}
 }
 

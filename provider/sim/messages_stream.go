@@ -85,6 +85,11 @@ func (s *messagesStream) block(i int, b *messagesPart) error {
 			return err
 		}
 	}
+	for _, cited := range citations(b.Pages) {
+		if err := s.event("content_block_delta", map[string]any{"type": "content_block_delta", "index": i, "delta": map[string]any{"type": "citations_delta", "citation": cited}}); err != nil {
+			return err
+		}
+	}
 	if b.compacted() {
 		if err := s.delta(i, "compaction_delta", "content", b.Text); err != nil {
 			return err

@@ -39,6 +39,8 @@ func (c *ollamaCall) reply(a Answer) *ollamaReply {
 			r.add(map[string]any{"tool_calls": []any{c.callObject(p, calls, seed)}}, tokens(p.Name+string(p.Input)), false)
 			calls++
 			continue
+		case Image, Sources: // it has no form for them
+			continue
 		case Raw:
 			var raw map[string]any
 			if err := json.Unmarshal(p.Raw, &raw); err == nil {

@@ -28,6 +28,7 @@ type responsesOutput struct {
 	refusal bool
 	endless bool
 	open    bool // leave out what binds it
+	pages   []Page
 	hidden  int  // tokens of reasoning that is not shown
 	cut     bool // the answer ends inside it
 	raw     json.RawMessage
@@ -47,6 +48,7 @@ func (c *responsesCall) reply(s sealer, a Answer) *responsesReply {
 		parts = append([]Part{c.compaction(s, r.seed)}, parts...)
 	}
 	rng := newRand(r.seed)
+	parts = cite(parts)
 	for i, p := range parts {
 		switch p.Kind {
 		case Thinking, Redacted:
@@ -66,7 +68,7 @@ func (c *responsesCall) reply(s sealer, a Answer) *responsesReply {
 		case Raw:
 			r.items = append(r.items, responsesOutput{kind: "raw", raw: p.Raw})
 		default:
-			r.items = append(r.items, responsesOutput{kind: "message", parts: [][]string{deltas(rng, p.Text)}, endless: p.Endless})
+			r.items = append(r.items, responsesOutput{kind: "message", parts: [][]string{deltas(rng, p.Text)}, endless: p.Endless, pages: p.Pages})
 		}
 	}
 	r.limit(a)
@@ -258,7 +260,7 @@ func (r *responsesReply) item(o *responsesOutput, variant int) any {
 	case "web_search_call":
 		return map[string]any{"id": o.id, "type": "web_search_call", "status": status, "action": map[string]any{"type": "search", "query": "the simulator"}}
 	}
-	part := map[string]any{"type": "output_text", "text": o.text(0), "annotations": []any{}}
+	part := map[string]any{"type": "output_text", "text": o.text(0), "annotations": annotations(o.pages)}
 	if o.refusal {
 		part = map[string]any{"type": "refusal", "refusal": o.text(0)}
 	}

@@ -162,6 +162,11 @@ func (s *responsesStream) part(i, part int, o *responsesOutput) error {
 	if silent {
 		return nil
 	}
+	for n, cited := range annotations(o.pages) {
+		if err := framed("response.output_text.annotation.added", map[string]any{"annotation_index": n, "annotation": cited}); err != nil {
+			return err
+		}
+	}
 	text := o.text(part)
 	if err := framed(w.delta+".done", map[string]any{w.member: text}); err != nil || w.part == "" {
 		return err

@@ -21,6 +21,8 @@ type Answer struct {
 	Calls    int    // so many calls in each round, each with the number of its part; 0: one, without a number
 	CallID   string // of the first call in each round; empty: made from the request
 	Says     string // all that is said beside thinking and calls; empty: composed
+	Image    bool   // an image behind the text, where the API has a form for it
+	Sources  bool   // pages behind that, which the text refers to
 
 	Stop     string  // the vendor's stop reason; empty: the natural one
 	Category string  // of a refusal
@@ -41,11 +43,12 @@ func After(deltas int) *int { return &deltas }
 // Part is a block of an answer.
 type Part struct {
 	Kind     PartKind
-	Text     string          // Thinking, Redacted (what is withheld), Text
+	Text     string          // Thinking, Redacted (what is withheld), Text; Image: its bytes; empty: a dot
 	ID       string          // Call, ServerCall; empty: made from the request
 	Name     string          // Call, ServerCall
 	Input    json.RawMessage // Call, ServerCall; empty: {}
 	Raw      json.RawMessage // Raw: the vendor's JSON of the block, sent in one piece
+	Pages    []Page          // Sources
 	Note     bool            // Thinking: a short note on progress, to be shown even where thinking is not
 	Unsigned bool            // Thinking: leave the signature out
 	Endless  bool            // Thinking, Text: say it over and over, beyond every limit
@@ -61,6 +64,8 @@ const (
 	Call       // of the client's tool
 	ServerCall // of a tool that the vendor runs
 	Raw
+	Image   // made by the model
+	Sources // of the text in front
 )
 
 // Fault is what goes wrong. The words are those of the marker.

@@ -188,6 +188,9 @@ export class Conversation {
 			case "text_end":
 				t.textEnd(u.params);
 				break;
+			case "message_end":
+				t.messageEnd(u.params);
+				break;
 			case "media_end":
 				t.mediaEnd(u.params);
 				break;

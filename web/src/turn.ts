@@ -95,6 +95,11 @@ export class Turn {
 		a.cite(p.sources);
 	}
 
+	/** Sources of texts that had ended. */
+	messageEnd(p: Told<"message_end">): void {
+		for (const c of p.cited ?? []) this.answer(p.message_id, c.block).cite(c.sources);
+	}
+
 	/** The data comes with the history. */
 	mediaEnd(p: Told<"media_end">): void {
 		this.made(p.message_id, p.block).replaceChildren(`[${p.mime_type}, ${p.size} bytes]`);
@@ -177,6 +182,7 @@ export class Turn {
 	retry(p: Told<"retry">): void {
 		for (const block of p.discarded) {
 			const view = this.views.get(`${this.lastMessage} ${block}`);
+			this.pictures.get(`${this.lastMessage} ${block}`)?.classList.add("void");
 			if (view instanceof Thought) view.void_(p.attempt - 1);
 			else view?.el.classList.add("void");
 		}

@@ -108,6 +108,11 @@ export type Citation = {
 	quote?: string;
 };
 
+export type Cited = {
+	block: number;
+	sources: Citation[];
+};
+
 export type ClientCapabilities = {
 	tools?: boolean;
 	confirm?: boolean;
@@ -882,6 +887,7 @@ export interface Notifications {
 		message_id: string;
 		stop_reason: string;
 		usage: Usage;
+		cited?: Cited[];
 	};
 	thinking_start: {
 		session_id: string;

@@ -47,8 +47,9 @@ func TestScrollback(t *testing.T) {
 		},
 		"sources and media follow the answer": {
 			[]string{"text_end", `{"message_id":"m","block":1,"text":"a","sources":[{"url":"https://e.x/1","title":"One","start":0,"end":1},{"url":"https://e.x/1","title":"One"}]}`,
-				"media_end", `{"message_id":"m","block":2,"mime_type":"image/png","size":12}`},
-			[]string{"", "a", "· Sources:", "- One: https://e.x/1", "· [image/png, 12 bytes]"}, nil,
+				"media_end", `{"message_id":"m","block":2,"mime_type":"image/png","size":12}`,
+				"message_end", `{"message_id":"m","stop_reason":"end_turn","cited":[{"block":1,"sources":[{"url":"https://e.x/2"}]}]}`},
+			[]string{"", "a", "· Sources:", "- One: https://e.x/1", "· [image/png, 12 bytes]", "· Sources:", "- https://e.x/2"}, nil,
 		},
 		"thinking waits for its end": {
 			[]string{"thinking_start", `{"message_id":"m","block":0}`, "thinking_delta", `{"message_id":"m","block":0,"delta":"Hm, "}`},

@@ -110,6 +110,10 @@ func (c *conversation) apply(u update, now time.Time) {
 	case "text_end":
 		c.end(c.part(answer, blockKey(u.MessageID, u.Block)), u.Text)
 		c.cite(u.Sources)
+	case "message_end":
+		for _, cited := range u.Cited {
+			c.cite(cited.Sources)
+		}
 	case "media_end":
 		c.note("[%s, %d bytes]", u.MIME, u.Size)
 	case "tool_start":

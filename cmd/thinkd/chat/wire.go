@@ -6,6 +6,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
 )
 
 // A Daemon is a connection to one. One goroutine sends, one receives, any may close.
@@ -124,6 +125,7 @@ type update struct {
 	Delta     string              `json:"delta"`
 	Text      string              `json:"text"`
 	Sources   []provider.Citation `json:"sources"`
+	Cited     []session.Cited     `json:"cited"`
 	MIME      string              `json:"mime_type"`
 	Size      int                 `json:"size"`
 	Truncated bool                `json:"truncated"`

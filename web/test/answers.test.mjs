@@ -1,0 +1,45 @@
+// What answers have besides text: an image, and pages that the text refers to.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { ask, browser, open, serve, shot } from "./harness.mjs";
+
+let chrome;
+let daemon;
+before(async () => {
+	[chrome, daemon] = await Promise.all([browser(), serve({ config: 'model = "sim/gemini"\n' })]);
+});
+after(async () => {
+	await chrome.close();
+	await daemon.close();
+});
+
+/** The image is drawn, and the sources are links to the pages, each once, and ask for nothing by themselves. */
+async function shown(page) {
+	const image = page.locator(".turn img");
+	await image.waitFor();
+	await page.waitForFunction(() => document.querySelector(".turn img").naturalWidth > 0);
+	assert.equal(await image.getAttribute("alt"), "Image of the answer");
+	const links = page.locator(".sources a");
+	await links.first().waitFor();
+	assert.deepEqual(await links.allInnerTexts(), ["The first page", "The second page"]);
+	assert.deepEqual(await links.evaluateAll((all) => all.map((a) => [a.href, a.rel])),
+		[["https://example.com/first", "noopener noreferrer"], ["https://example.com/second", "noopener noreferrer"]]);
+	const below = await page.evaluate(() => document.querySelector(".sources").previousElementSibling.classList.contains("answer"));
+	assert.equal(below, true, "the sources stand below their text");
+}
+
+test("an answer with an image and sources, live and from the history", async () => {
+	const page = await open(chrome, daemon.url);
+	const asked = [];
+	page.on("request", (r) => asked.push(r.url()));
+	// The sources come behind the image, when their text has ended.
+	await ask(page, "Which page says so? [[sim: pace=0 thinking=5 text=20 image sources]]");
+	await shown(page);
+	await shot(page, "sources");
+	await page.reload();
+	await shown(page);
+	assert.deepEqual(asked.filter((url) => url.includes("example.com")), [], "no page is asked for");
+	page.check();
+	await page.context().close();
+});
