@@ -11,10 +11,10 @@ func (p *program) acpCommand() *cobra.Command {
 		Use:   "acp",
 		Short: "Speak the Agent Client Protocol on standard input and output, for editors",
 		Long: `Speak the Agent Client Protocol (ACP), version 1, on standard input and output:
-one message a line. docs/editors.md says how editors start it.
+one message per line. docs/editors.md has the set-up for each editor.
 
-This is a pipe to the daemon of the data directory, which is started when there is
-none. The end of standard input ends the pipe, never a turn.`,
+This command is a pipe to the daemon of the data directory, and starts the daemon if
+none is running. The end of standard input closes the pipe. It does not stop a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.door(cmd.Context(), rpc.Door{ACP: true})

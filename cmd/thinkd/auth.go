@@ -20,13 +20,13 @@ import (
 func (p *program) authCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "auth",
-		Short: "List which providers have a key or a login; set, log in, log out",
+		Short: "List the providers that have a key or a login; set, log in, log out",
 		Args:  cobra.NoArgs,
 		RunE:  p.onDaemon(func(link *rpc.Link, _ []string) error { return p.showAuth(link) }),
 	}
 	set := &cobra.Command{
 		Use:   "set PROVIDER",
-		Short: "Keep a key, read from standard input",
+		Short: "Store a key, read from standard input",
 		Args:  cobra.ExactArgs(1),
 	}
 	set.RunE = p.onDaemon(func(link *rpc.Link, args []string) error {
@@ -45,7 +45,7 @@ func (p *program) authCommand() *cobra.Command {
 		},
 		&cobra.Command{
 			Use:   "logout PROVIDER",
-			Short: "Forget a provider's key or login",
+			Short: "Delete the key or login of a provider",
 			Args:  cobra.ExactArgs(1),
 			RunE:  p.onDaemon(func(link *rpc.Link, args []string) error { return p.setKey(link, args[0], "") }),
 		},

@@ -17,10 +17,9 @@ func (p *program) sessionsBackupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE", Short: "Copy all sessions to a new file, while they are in use", Args: cobra.ExactArgs(1),
 		Long: `Copy all sessions, as they are at one moment, to a new file, and check the copy.
-Turns go on meanwhile. A file that is there already is not overwritten. To restore,
-end the daemon and put the copy in the place of thinkd.db in the data directory.
-Images and documents are not in it: copy the folder blobs of the data directory
-after it.`,
+Turns continue during the copy. An existing file is not overwritten. To restore, stop the
+daemon and replace thinkd.db in the data directory by the copy. The copy has no images
+and documents: copy the folder blobs of the data directory afterwards.`,
 		RunE: p.onDaemon(func(link *rpc.Link, args []string) error {
 			path, err := filepath.Abs(args[0])
 			if err != nil {

@@ -18,11 +18,11 @@ func (p *program) chatCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chat",
 		Short: "Talk to a model in the terminal",
-		Long: `Talk to a model in the terminal. What was said stays in the terminal's own
-scrollback. On a terminal that cannot move its cursor (TERM=dumb), and in a pipe,
-it is plain lines. /help in it lists the commands and the keys.
+		Long: `Talk to a model in the terminal. The conversation stays in the scrollback of the
+terminal. In a pipe, and on a terminal that cannot move its cursor (TERM=dumb), the
+output is plain lines. /help lists the commands and the keys.
 
-To leave ends no turn: thinkd chat --session ID goes on with it.`,
+A turn continues after you leave. To return to it, use thinkd chat --session ID.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, inFile := p.in.(*os.File)
@@ -43,11 +43,11 @@ To leave ends no turn: thinkd chat --session ID goes on with it.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&model, "model", "", "begin with the model of this `ID`, as provider/id")
-	cmd.Flags().StringVar(&thinking, "thinking", "", "begin with this `LEVEL` of thinking")
-	cmd.Flags().StringVar(&agent, "agent", "", "begin with the agent of this `NAME`")
-	cmd.Flags().StringVar(&session, "session", "", "go on with the session of this `ID`")
-	cmd.Flags().BoolVar(&plain, "plain", false, "plain lines, as on a terminal that cannot move its cursor")
+	cmd.Flags().StringVar(&model, "model", "", "start with this model `ID`, as provider/id")
+	cmd.Flags().StringVar(&thinking, "thinking", "", "start with this `LEVEL` of thinking")
+	cmd.Flags().StringVar(&agent, "agent", "", "start with the agent `NAME`")
+	cmd.Flags().StringVar(&session, "session", "", "continue the session `ID`")
+	cmd.Flags().BoolVar(&plain, "plain", false, "print plain lines, without moving the cursor")
 	for _, flag := range []string{"model", "thinking", "agent"} { // a session has its own
 		cmd.MarkFlagsMutuallyExclusive("session", flag)
 	}

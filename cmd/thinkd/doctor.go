@@ -19,11 +19,11 @@ func (p *program) doctorCommand() *cobra.Command {
 	var check, compact bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check the config, the keys and the store, and tell what is protected",
-		Long: `Check the config, which keys are there, and the store: every page, record and entry.
-Tell what is protected from models and tools on this machine, and what is not.
-A store that is in use is left alone, or checked in a copy that is made for that.
-A store that is damaged is never changed.`,
+		Short: "Check config, keys and store, and list what is protected",
+		Long: `Check the config, list the available keys, and read every page, record and entry of
+the store. List what is protected from models and tools on this machine, and what is
+not. A store in use is skipped; with --check, a copy of it is checked. A damaged store is
+never changed.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if compact {
@@ -39,8 +39,8 @@ A store that is damaged is never changed.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "check the store also while a daemon has it; needs room for a copy")
-	cmd.Flags().BoolVar(&compact, "compact", false, "write the store anew without its free space; no daemon may have it, and there must be room for both")
+	cmd.Flags().BoolVar(&check, "check", false, "check the store also while a daemon uses it; needs disk space for a copy")
+	cmd.Flags().BoolVar(&compact, "compact", false, "rewrite the store without its free space; needs disk space for both, and no running daemon")
 	cmd.MarkFlagsMutuallyExclusive("check", "compact")
 	return cmd
 }

@@ -149,7 +149,7 @@ func (p *program) command(args []string) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&p.configPath, "config", "", "config `FILE` (default: thinkd/config.toml in the user's config directory)")
 	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
-	flags.StringVar(&p.logLevel, "log-level", defaultLogLevel, "debug, info, warn or error; logs go to standard error, the daemon's to thinkd.log")
+	flags.StringVar(&p.logLevel, "log-level", defaultLogLevel, "debug, info, warn or error; logs go to standard error, those of the daemon to thinkd.log")
 	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
 	commands := []struct {
 		name  string

@@ -29,19 +29,19 @@ func (p *program) promptCommand() *cobra.Command {
 		Use:   "prompt TEXT",
 		Short: "Ask once: thinking goes to standard error, the answer to standard output",
 		Long: `Ask once: thinking goes to standard error, the answer to standard output.
-Several words are one text; a single - reads it from standard input. What comes
-through a pipe or from a file beside a text stands below that, as what it is about;
-with < /dev/null nothing is waited for.
+Several words are one prompt. A single - reads the prompt from standard input. If there
+is a prompt and standard input is a pipe or a file, its text is appended to the prompt.
+With < /dev/null the command does not read standard input.
 
-On a terminal thinking is dim, and a line says how long nothing has come. Elsewhere
-there is no style and no such line. With --json the notifications are on standard
-output as protocol.md has them, and standard error has failures alone.
+On a terminal, thinking is dim, and a status line shows how long the model has been
+silent. With --json the notifications of protocol.md go to standard output, and only
+failures go to standard error.
 
-The status is
-  0    when the turn ended by itself
-  1    when it failed: no daemon, no such model, no key, an error of the provider
-  2    when it ended before it was whole: max_tokens, a limit, a refusal
-  130  when it was interrupted or cancelled`,
+The exit status is
+  0    if the turn ended normally
+  1    if it failed: no daemon, unknown model, no key, an error of the provider
+  2    if the answer is incomplete: max_tokens, a limit, a refusal
+  130  if it was interrupted or cancelled`,
 		Example: `  thinkd prompt "Which date is later, 2026-03-01 or 2026-02-28?"
   thinkd prompt --thinking high --model anthropic/claude-opus-5-5 "Prove it."
   git diff | thinkd prompt "Is this right?"
@@ -65,10 +65,10 @@ The status is
 	}
 	cmd.Flags().StringVar(&f.model, "model", "", "model `ID`, as provider/id")
 	cmd.Flags().StringVar(&f.thinking, "thinking", "", "`LEVEL` of thinking: off, auto, on, minimal, low, medium, high, xhigh, max")
-	cmd.Flags().StringVar(&f.session, "session", "", "go on with the session of this `ID`")
-	cmd.Flags().StringVar(&f.agent, "agent", "", "begin with the agent of this `NAME`")
+	cmd.Flags().StringVar(&f.session, "session", "", "continue the session `ID`")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "start with the agent `NAME`")
 	cmd.MarkFlagsMutuallyExclusive("session", "agent") // a session keeps the agent that it was made for
-	cmd.Flags().BoolVar(&f.json, "json", false, "write the notifications to standard output, one a line")
+	cmd.Flags().BoolVar(&f.json, "json", false, "write notifications to standard output, one per line")
 	return cmd
 }
 

@@ -20,13 +20,12 @@ func (p *program) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve WebSocket clients and the page until stopped",
-		Long: `Be the daemon in the foreground, and serve the protocol on WebSockets at /rpc, and a
-page. Where a daemon runs already, it is asked to listen for as long as this command
-runs. The one line on standard output
-is the page's address, with the token in its fragment. The token is kept in the file
-"token" in the data directory.
+		Long: `Run the daemon in the foreground. Serve the protocol on WebSockets at /rpc, and the web
+page. If a daemon is already running, it listens for as long as this command runs.
+Standard output has one line: the address of the page, with the token in its fragment.
+The token is stored in the file "token" in the data directory.
 
-An address that others can reach needs tls_cert and tls_key under [serve] in the
+An address that other machines can reach needs tls_cert and tls_key under [serve] in the
 config, or behind_proxy = true. docs/serving.md shows how to connect through ssh instead.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -36,8 +35,8 @@ config, or behind_proxy = true. docs/serving.md shows how to connect through ssh
 			return p.serve(cmd.Context(), addr)
 		},
 	}
-	cmd.Flags().StringVar(&addr, "listen", "127.0.0.1:7717", "`ADDR` to listen on; port 0: any free one")
-	cmd.Flags().BoolVar(&rotate, "rotate-token", false, "make a new token and end; who came in with the old one is disconnected")
+	cmd.Flags().StringVar(&addr, "listen", "127.0.0.1:7717", "`ADDR` to listen on; port 0 selects a free port")
+	cmd.Flags().BoolVar(&rotate, "rotate-token", false, "write a new token and exit; clients that used the old one are disconnected")
 	return cmd
 }
 

@@ -58,9 +58,9 @@ func (p *program) sessionsListCommand() *cobra.Command {
 			return w.Flush()
 		}),
 	}
-	cmd.Flags().StringVar(&query, "query", "", "only those whose title has this `TEXT`")
-	cmd.Flags().StringVar(&cwd, "cwd", "", "only those of this working `DIR`")
-	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N`")
+	cmd.Flags().StringVar(&query, "query", "", "only sessions whose title contains `TEXT`")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "only sessions with this working `DIR`")
+	cmd.Flags().IntVar(&limit, "limit", 100, "at most `N` sessions")
 	return cmd
 }
 
@@ -76,12 +76,12 @@ func (p *program) sessionsExportCommand() *cobra.Command {
 	var thinking bool
 	cmd := &cobra.Command{
 		Use: "export ID", Short: "Write a session to standard output, as JSON lines or Markdown", Args: cobra.ExactArgs(1),
-		Long: `Write a session to standard output. JSON: one line with the session, then one for
-each message. What vendors attach to thinking stays in the store.`,
+		Long: `Write a session to standard output. As JSON, the first line is the session, and each
+further line is a message. Signatures and encrypted thinking are not exported.`,
 		RunE: p.onDaemon(func(link *rpc.Link, args []string) error { return p.export(link, args[0], format, thinking) }),
 	}
 	cmd.Flags().StringVar(&format, "format", "json", "json or markdown")
-	cmd.Flags().BoolVar(&thinking, "thinking", true, "with thinking")
+	cmd.Flags().BoolVar(&thinking, "thinking", true, "include thinking")
 	return cmd
 }
 

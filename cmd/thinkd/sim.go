@@ -17,7 +17,7 @@ func (p *program) simCommand() *cobra.Command {
 	var pace float64
 	cmd := &cobra.Command{
 		Use:   "sim",
-		Short: "Serve the strict stand-in of the model APIs on TCP, to test clients against",
+		Short: "Serve the simulator of the model APIs on TCP, to test clients",
 		Long:  sim.Help(),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +44,7 @@ func (p *program) simCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDR` to listen on; port 0: any free one")
-	cmd.Flags().Float64Var(&pace, "pace", 0, "deltas a second; 0: as fast as asked")
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:0", "`ADDR` to listen on; port 0 selects a free port")
+	cmd.Flags().Float64Var(&pace, "pace", 0, "deltas per second; 0: without a limit")
 	return cmd
 }

@@ -14,11 +14,12 @@ func (p *program) stdioCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "stdio",
 		Short: "Speak the protocol on standard input and output, for editors and scripts",
-		Long: `Speak JSON-RPC 2.0 on standard input and output: one message a line, or with
-Content-Length headers, as the client begins. protocol.md has the methods.
+		Long: `Speak JSON-RPC 2.0 on standard input and output. Messages are lines or have
+Content-Length headers: thinkd uses the framing of the client's first message.
+protocol.md describes the methods.
 
-This is a pipe to the daemon of the data directory, which is started when there is
-none. The end of standard input ends the pipe, never a turn.`,
+This command is a pipe to the daemon of the data directory, and starts the daemon if
+none is running. The end of standard input closes the pipe. It does not stop a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.door(cmd.Context(), rpc.Door{})
