@@ -214,7 +214,7 @@ func (s *state) contextSize() (used int, counted bool) {
 			m := t.Messages[j]
 			if u := m.End; u != nil && u.Usage.Input > 0 && !s.view.Precompacted(m) {
 				same := t.Start.Model == s.run.ref()
-				return u.Usage.Input + u.Usage.Output + tokens(since), same && !u.Usage.Estimated
+				return u.Usage.Size() + tokens(since), same && !u.Usage.Estimated
 			}
 			for _, p := range m.Parts {
 				since += characters(provider.Blocks{p.Block})

@@ -95,7 +95,7 @@ func (r *turn) metered(u provider.Usage) provider.Usage {
 	if factor := r.model.Premium; factor != nil && r.prompted {
 		u.Premium = provider.MoneyOf(*factor)
 	}
-	u.Context = &provider.Context{Used: u.Input + u.Output, Window: r.model.Window}
+	u.Context = &provider.Context{Used: u.Size(), Window: r.model.Window}
 	r.usage = r.usage.Add(u)
 	r.estimate, r.answered = estimate{}, false
 	return u

@@ -1,6 +1,9 @@
 package provider
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"slices"
+)
 
 // Event is one of Begin, Delta, End, Notice, Alive and Stop.
 type Event interface{ event() }
@@ -104,11 +107,45 @@ type Usage struct {
 	Reasoning      *int     `json:"reasoning_tokens"` // nil: the vendor gave no count
 	Cached         int      `json:"cached_tokens"`
 	CacheWrite     int      `json:"cache_write_tokens"`
-	CacheWriteLong int      `json:"cache_write_1h_tokens,omitempty"` // of CacheWrite, what is kept for an hour
+	CacheWriteLong int      `json:"cache_write_1h_tokens,omitempty"` // of CacheWrite, what is kept for an hour or longer
 	Estimated      bool     `json:"estimated"`                       // the numbers are not all the vendor's own
 	Cost           *Cost    `json:"cost,omitempty"`                  // nil: not known
 	Premium        Money    `json:"premium_requests,omitempty"`      // of a plan that counts them, by its list's factor
 	Context        *Context `json:"context,omitempty"`
+
+	// For the price alone. Apart are requests that the vendor made on its own: they are part of the counts, and each is
+	// charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
+	Apart []Usage `json:"-"`
+	Tier  string  `json:"-"`
+}
+
+// With is u with a request that the vendor made on its own.
+func (u Usage) With(part Usage) Usage {
+	sum := u.Add(part)
+	sum.Tier, sum.Apart = u.Tier, append(slices.Clip(u.Apart), part)
+	return sum
+}
+
+// Sent is what was sent and answered, without the requests that the vendor made on its own.
+func (u Usage) Sent() Usage {
+	for _, part := range u.Apart {
+		u.Input -= part.Input
+		u.Output -= part.Output
+		u.Cached -= part.Cached
+		u.CacheWrite -= part.CacheWrite
+		u.CacheWriteLong -= part.CacheWriteLong
+	}
+	u.Apart = nil
+	return u
+}
+
+// Size is how much of the model's window a call took up.
+func (u Usage) Size() int {
+	if u.Context != nil {
+		return u.Context.Used
+	}
+	sent := u.Sent()
+	return sent.Input + sent.Output
 }
 
 // Context is how full the model's window is after a call.

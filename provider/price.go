@@ -3,7 +3,9 @@ package provider
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -24,6 +26,9 @@ type Price struct {
 	Tiers   []PriceTier   `json:"tiers,omitempty"`   // for larger prompts, in rising order
 	Changes []PriceChange `json:"changes,omitempty"` // announced prices, in order of their days
 	Peak    *PeakHours    `json:"peak,omitempty"`
+
+	// ServiceTiers multiply the cost of a request by how it was served, by the vendor's word: flex, priority, batch.
+	ServiceTiers map[string]float64 `json:"service_tiers,omitempty"`
 }
 
 // PriceTier has the rates of a request whose whole prompt (input, cached input and cache writes) has more than Above
@@ -87,12 +92,36 @@ func (r *Rates) all() []*float64 {
 	return []*float64{&r.Input, &r.Output, &r.CachedInput, &r.CacheWrite, &r.CacheWriteLong}
 }
 
-// Cost is what one call costs that used u at that moment. It is nil where p is nil: the price is not known. Tokens of a
-// kind whose price is not known are left out, and the cost is partial.
+// usualTiers are vendors' words for the service that the rates are of.
+var usualTiers = []string{"", "default", "standard", "auto", "on_demand"}
+
+// Cost is what one call costs that used u at that moment. It is nil where the price is not known: where p is nil, or the
+// call was served in a way that p has no factor for. Tokens of a kind whose price is not known are left out, and the cost
+// is partial.
 func (p *Price) Cost(u Usage, at time.Time) *Cost {
 	if p == nil {
 		return nil
 	}
+	factor, known := p.ServiceTiers[u.Tier]
+	if slices.Contains(usualTiers, u.Tier) {
+		factor, known = 1, true
+	}
+	if !known {
+		return nil
+	}
+	cost := p.one(u.Sent(), at)
+	for _, part := range u.Apart {
+		more := p.one(part, at)
+		cost.Amount, cost.Partial = cost.Amount+more.Amount, cost.Partial || more.Partial
+	}
+	if factor != 1 {
+		cost.Amount = MoneyOf(cost.Amount.Units() * factor)
+	}
+	return cost
+}
+
+// one is the cost of one request.
+func (p *Price) one(u Usage, at time.Time) *Cost {
 	now := p.At(u.Input, at)
 	cost := &Cost{Currency: USD}
 	units := 0.0
@@ -132,6 +161,11 @@ func (p Price) Check() error {
 		}
 		if err := errors.Join(change.Rates.check(), checkTiers(change.Tiers)); err != nil {
 			return fmt.Errorf("changes[%d]: %w", i, err)
+		}
+	}
+	for _, tier := range slices.Sorted(maps.Keys(p.ServiceTiers)) {
+		if factor := p.ServiceTiers[tier]; !(factor >= 0 && factor <= 100) || slices.Contains(usualTiers, tier) {
+			return fmt.Errorf("service_tiers: %q has the factor %v: it is from 0 to 100, and the usual service has none", tier, factor)
 		}
 	}
 	if h := p.Peak; h != nil {

@@ -232,7 +232,7 @@ func (e *Error) subject(text string) Subject {
 			return s
 		}
 		return SubjectParameter
-	case "invalid_encrypted_content", "previous_response_not_found", "sanitizer_server_error":
+	case "invalid_encrypted_content", "previous_response_not_found", "sanitizer_server_error", "image_dimensions_too_large":
 		return SubjectHistory
 	}
 	s := subjectOf(text)

@@ -110,6 +110,8 @@ type filePrice struct {
 	Tiers   []fileTier   `toml:"tiers"`
 	Changes []fileChange `toml:"changes"`
 	Peak    *filePeak    `toml:"peak"`
+
+	ServiceTiers map[string]float64 `toml:"service_tiers"` // factors
 }
 
 type fileTier struct {
@@ -143,7 +145,7 @@ type filePeak struct {
 
 func (p filePrice) price() *provider.Price {
 	price := &provider.Price{Rates: provider.Rates{Input: p.Input, Output: p.Output, CachedInput: p.CachedInput, CacheWrite: p.CacheWrite, CacheWriteLong: p.CacheWriteLong},
-		Tiers: priceTiers(p.Tiers)}
+		Tiers: priceTiers(p.Tiers), ServiceTiers: p.ServiceTiers}
 	for _, c := range p.Changes {
 		price.Changes = append(price.Changes, provider.PriceChange{From: c.From, Tiers: priceTiers(c.Tiers),
 			Rates: provider.Rates{Input: c.Input, Output: c.Output, CachedInput: c.CachedInput, CacheWrite: c.CacheWrite, CacheWriteLong: c.CacheWriteLong}})

@@ -70,11 +70,11 @@ type history struct {
 	strip     bool
 	plain     bool // PlainBlocks is in force
 	mark      *provider.CacheMark
-	manual    bool // thinking has a budget
-	inPlace   bool // changes of effort go where they were made
-	changes   int  // so many did
-	closed    bool // interrupted was put in
-	compacted bool // blocks of the server's compaction go back
+	manual    bool     // thinking has a budget
+	inPlace   bool     // changes of effort go where they were made
+	changes   int      // so many did
+	closed    bool     // interrupted was put in
+	compacted []string // betas of the server's compactions that go back
 	calls     provider.CallIDs
 	row       provider.Model
 	unseen    int // media that were left out
@@ -264,7 +264,9 @@ func (h *history) block(b provider.Block) (any, error) {
 		if !own {
 			return nil, nil
 		}
-		h.compacted = h.compacted || gjson.GetBytes(b.State.Data, "type").Str == "compaction"
+		if gjson.GetBytes(b.State.Data, "type").Str == "compaction" {
+			h.compacted = append(h.compacted, compactionBeta(b.State.Data))
+		}
 		return b.State.Data, nil
 	case provider.Text:
 		switch {

@@ -26,24 +26,28 @@ func (a *API) managed(req *provider.Request) json.RawMessage {
 	return a.manage
 }
 
-// managing lists the betas that the edits of a context_management need. Blocks of compaction that go back need one of
-// them as well, whether more are asked for or not.
-func managing(management json.RawMessage, replayed bool) []string {
-	var betas []string
+// managing lists the betas that the edits of a context_management need, and those of the compactions that go back,
+// whether more are asked for or not.
+func managing(management json.RawMessage, compacted []string) []string {
+	betas := slices.Clone(compacted)
 	for _, edit := range gjson.GetBytes(management, "edits.#.type").Array() {
-		switch kind := edit.Str; {
-		case kind == "compact_20260112":
+		switch edit.Str {
+		case "compact_20260112":
 			betas = append(betas, betaCompact)
-		case strings.HasPrefix(kind, "compact_"):
-			betas = append(betas, betaCompactLater)
 		default:
 			betas = append(betas, betaEdits)
 		}
 	}
-	if replayed && !slices.Contains(betas, betaCompact) && !slices.Contains(betas, betaCompactLater) {
-		betas = append(betas, betaCompact)
-	}
 	return betas
+}
+
+// compactionBeta is what a block of compaction needs to go back: one that is signed needs the later beta (as
+// @ai-sdk/anthropic 4.0.105 does).
+func compactionBeta(block json.RawMessage) string {
+	if gjson.GetBytes(block, "signature").Str != "" {
+		return betaCompactLater
+	}
+	return betaCompact
 }
 
 // edited passes on what the server left out of the context that it was sent. It stays in ours, and is sent again each

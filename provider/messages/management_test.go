@@ -2,6 +2,8 @@ package messages_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +21,6 @@ func TestManagementOnTheWire(t *testing.T) {
 	for _, test := range []struct{ management, betas string }{
 		{`{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`, "context-management-2025-06-27"},
 		{`{"edits":[{"type":"compact_20260112"}]}`, "compact-2026-01-12"},
-		{`{"edits":[{"type":"compact_20260904"}]}`, "compact-2026-09-04"},
 		{`{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000}}]}`, "compact-2026-01-12,context-management-2025-06-27"},
 	} {
 		sent := &answerer{status: 200, body: done}
@@ -42,16 +43,23 @@ func TestManagementOnTheWire(t *testing.T) {
 // A conversation that the vendor shortens by itself: blocks of compaction go back in their place, a pause for one goes
 // on, and with the switch off again nothing is refused.
 func TestManagedConversation(t *testing.T) {
-	for _, kind := range []string{"compact_20260112", "compact_20260904"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		paused, signed bool
+	}{{"in the answer", false, false}, {"with a pause", true, false}, {"signed", false, true}, {"signed, with a pause", true, true}} {
+		t.Run(test.name, func(t *testing.T) {
 			server := sim.New(sim.Config{})
 			listener := server.Listen()
 			defer listener.Close()
 			open := func(management string) *messages.API {
-				return messages.New(messages.Config{Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator", Context: json.RawMessage(management),
+				headers := map[string]string{}
+				if test.signed && management != "" {
+					headers["anthropic-beta"] = "compact-2026-09-04"
+				}
+				return messages.New(messages.Config{Headers: headers, Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator", Context: json.RawMessage(management),
 					Key: provider.NewSecret("sk-sim"), Client: provider.NewClient(listener.Transport())})
 			}
-			managed := open(`{"edits":[{"type":"clear_thinking_20251015"},{"type":"` + kind + `","trigger":{"type":"input_tokens","value":1500}}]}`)
+			managed := open(`{"edits":[{"type":"clear_thinking_20251015"},{"type":"compact_20260112","pause_after_compaction":` + fmt.Sprint(test.paused) + `,"trigger":{"type":"input_tokens","value":1500}}]}`)
 			var history []provider.Message
 			compacted, pauses, edits := 0, 0, 0
 			ask := func(api *messages.API, text string) {
@@ -70,6 +78,13 @@ func TestManagedConversation(t *testing.T) {
 						switch b := b.(type) {
 						case provider.Opaque:
 							compacted++
+							if signed := gjson.GetBytes(b.State.Data, "signature").Exists(); signed != test.signed {
+								t.Errorf("the compaction is %s", b.State.Data)
+							}
+							apart := reply.Stop.Usage.Apart
+							if len(apart) != 1 || apart[0].Input < 1500 || reply.Stop.Usage.Input <= apart[0].Input {
+								t.Errorf("usage %+v of %s", reply.Stop.Usage, reply.Stop.RawUsage)
+							}
 						case provider.ToolCall:
 							results.Blocks = append(results.Blocks, provider.ToolResult{CallID: b.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
 						}
@@ -93,9 +108,79 @@ func TestManagedConversation(t *testing.T) {
 			if refused := server.Refusals(); len(refused) > 0 {
 				t.Errorf("refused: %+v", refused)
 			}
-			if compacted == 0 || edits == 0 || (pauses > 0) != (kind == "compact_20260904") {
+			if compacted == 0 || edits == 0 || (pauses > 0) != test.paused {
 				t.Errorf("%d compactions, %d pauses, %d notices of edits", compacted, pauses, edits)
 			}
 		})
+	}
+}
+
+// What the vendor adds since autumn 2026 goes back as it came, in the block's place.
+func TestNewBlocks(t *testing.T) {
+	for _, block := range []string{
+		`{"type":"mcp_tool_listing","tools":[{"name":"a"}]}`,
+		`{"type":"advisor_tool_result","tool_use_id":"srvtoolu_1","content":{"type":"advisor_result","text":"x"}}`,
+		`{"type":"bash_code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{}}`,
+		`{"type":"text_editor_code_execution_tool_result","tool_use_id":"srvtoolu_1","content":{}}`,
+		`{"type":"tool_search_tool_result","tool_use_id":"srvtoolu_1","content":{}}`,
+		`{"type":"container_upload","file_id":"file_1"}`,
+		`{"type":"fallback","from":{"model":"a"},"to":{"model":"b"},"trigger":"refusal"}`,
+		`{"type":"compaction","content":"s","encrypted_content":"e","signature":"g","tool_changes":[{"type":"tool_addition"}]}`,
+	} {
+		sent := &answerer{status: 200, body: `{"type":"message","role":"assistant","model":"claude-opus-5-5","stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1},` +
+			`"content":[` + block + `,{"type":"text","text":"done"}]}`}
+		api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: provider.NewClient(sent)})
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
+		if reply.Err != nil || len(reply.Blocks) != 2 {
+			t.Errorf("%s: %v, %v", block, reply.Blocks, reply.Err)
+			continue
+		}
+		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: append(said(),
+			provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, user("go on"))}))
+		back := gjson.GetBytes(sent.sent, "messages.1.content.0").Raw
+		if diff := providertest.DiffJSON([]byte(block), []byte(back)); diff != "" {
+			t.Errorf("goes back (-want +got):\n%s", diff)
+		}
+		if beta := sent.header.Get("anthropic-beta"); strings.Contains(beta, "compact-2026-09-04") != strings.Contains(block, "signature") {
+			t.Errorf("%s goes back with the betas %q", block, beta)
+		}
+	}
+}
+
+// The vendor's own compactions are on the bill, and in no other count. Their prompt is priced by its own size.
+func TestIterations(t *testing.T) {
+	sent := &answerer{status: 200, body: `{"type":"message","role":"assistant","model":"claude-haiku-5-5","stop_reason":"end_turn","content":[{"type":"text","text":"done"}],
+		"usage":{"input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":39000,"service_tier":"standard","iterations":[
+		{"type":"compaction","input_tokens":150000,"output_tokens":2000,"cache_read_input_tokens":0,"cache_creation_input_tokens":50000,"cache_creation":{"ephemeral_1h_input_tokens":50000}},
+		{"type":"message","input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":39000}]}}`}
+	api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: provider.NewClient(sent)})
+	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
+	if reply.Err != nil {
+		t.Fatal(reply.Err)
+	}
+	u := reply.Stop.Usage
+	if u.Input != 240_000 || u.Output != 2200 || u.Cached != 39_000 || u.CacheWrite != 50_000 || u.CacheWriteLong != 50_000 || u.Tier != "standard" || u.Size() != 40_200 {
+		t.Errorf("usage %+v, size %d", u, u.Size())
+	}
+}
+
+// The vendor's newest errors, each as what it is.
+func TestNewErrors(t *testing.T) {
+	for _, test := range []struct {
+		status           int
+		kind, code, text string
+		want             provider.Kind
+	}{
+		{400, "invalid_request_error", "image_dimensions_too_large", "messages.0.content.0.image: image dimensions exceed the limit of 8000 pixels", provider.KindBadRequest},
+		{429, "contract_spend_limit_reached", "", "The contract's spend limit is reached", provider.KindQuota},
+		{400, "invalid_request_error", "compaction_block_misplaced", "messages.1: compaction block is misplaced", provider.KindBadRequest},
+	} {
+		sent := &answerer{status: test.status, body: `{"type":"error","error":{"type":"` + test.kind + `","message":"` + test.text + `","details":{"error_code":"` + test.code + `"}}}`}
+		api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: provider.NewClient(sent)})
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
+		var e *provider.Error
+		if !errors.As(reply.Err, &e) || e.Kind != test.want {
+			t.Errorf("%s%s: %+v", test.kind, test.code, reply.Err)
+		}
 	}
 }

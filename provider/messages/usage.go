@@ -34,19 +34,32 @@ func (u *usage) raw() (json.RawMessage, error) {
 	return json.Marshal(u.members)
 }
 
-// usage counts the whole prompt as input: the vendor's input_tokens is without what the cache gave or took.
+// usage counts the whole prompt as input: the vendor's input_tokens is without what the cache gave or took. Compactions
+// are requests of the vendor's own, which its totals leave out and its bill does not (SDK: BetaUsage.iterations).
 func (u *usage) usage() provider.Usage {
-	count := func(name string) int { return int(max(gjson.ParseBytes(u.members[name]).Int(), 0)) }
-	sum := provider.Usage{
-		Cached:     count("cache_read_input_tokens"),
-		CacheWrite: count("cache_creation_input_tokens"),
-		Output:     count("output_tokens"),
-	}
-	sum.CacheWriteLong = int(max(gjson.ParseBytes(u.members["cache_creation"]).Get("ephemeral_1h_input_tokens").Int(), 0))
-	sum.Input = count("input_tokens") + sum.Cached + sum.CacheWrite
+	sum := counted(func(name string) gjson.Result { return gjson.ParseBytes(u.members[name]) })
 	if n := gjson.ParseBytes(u.members["output_tokens_details"]).Get("thinking_tokens"); n.Type == gjson.Number {
 		thought := int(max(n.Int(), 0))
 		sum.Reasoning = &thought
 	}
+	for _, iteration := range gjson.ParseBytes(u.members["iterations"]).Array() {
+		if iteration.Get("type").Str == "compaction" {
+			sum = sum.With(counted(iteration.Get))
+		}
+	}
+	return sum
+}
+
+// counted reads the members that a usage and one of its iterations share.
+func counted(member func(string) gjson.Result) provider.Usage {
+	count := func(n gjson.Result) int { return int(min(max(n.Int(), 0), 1<<40)) }
+	sum := provider.Usage{
+		Cached:         count(member("cache_read_input_tokens")),
+		CacheWrite:     count(member("cache_creation_input_tokens")),
+		CacheWriteLong: count(member("cache_creation").Get("ephemeral_1h_input_tokens")),
+		Output:         count(member("output_tokens")),
+		Tier:           member("service_tier").Str,
+	}
+	sum.Input = count(member("input_tokens")) + sum.Cached + sum.CacheWrite
 	return sum
 }

@@ -198,6 +198,10 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	r.reason(word, response.Get("incomplete_details.reason").Str)
 	if usage := response.Get("usage"); usage.IsObject() {
 		r.stop.Usage, r.stop.RawUsage = usageOf(usage), json.RawMessage(usage.Raw)
+		r.stop.Usage.Tier = response.Get("service_tier").Str
+	}
+	if err := r.transformed(response.Get("input_transformations")); err != nil {
+		return err
 	}
 	r.api.caller.Oddities(r.odd, r.stop.RequestID)
 	r.stop.Cited = r.cited()
@@ -205,6 +209,23 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 		return err
 	}
 	return errStopped
+}
+
+// transformed passes on which earlier reasoning the vendor left out: it binds reasoning to its model, its organization,
+// its end user and what stood before it (SDK: Response.InputTransformation).
+func (r *reply) transformed(changes gjson.Result) error {
+	removed, reason := 0, ""
+	for _, c := range changes.Array() {
+		if c.Get("type").Str == "reasoning" && c.Get("action").Str == "removed" {
+			removed++
+			reason = c.Get("reason").Str
+		}
+	}
+	if removed == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", removed, r.api.caller.Text(reason))
+	return r.Emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)})
 }
 
 // outputs takes from the terminal event what the stream did not bring: a host may leave out the items' events, or the
@@ -259,6 +280,8 @@ func usageOf(object gjson.Result) provider.Usage {
 	count := func(path string) int { return int(min(max(object.Get(path).Int(), 0), 1<<40)) }
 	sum := provider.Usage{Input: count("input_tokens"), Output: count("output_tokens"),
 		Cached: count("input_tokens_details.cached_tokens"), CacheWrite: count("input_tokens_details.cache_write_tokens")}
+	sum.CacheWriteLong = count("input_tokens_details.cache_write_tokens_details.ttl_12h_tokens")
+	sum.CacheWrite = max(sum.CacheWrite, sum.CacheWriteLong+count("input_tokens_details.cache_write_tokens_details.ttl_30m_tokens"))
 	if n := object.Get("output_tokens_details.reasoning_tokens"); n.Type == gjson.Number {
 		thought := count("output_tokens_details.reasoning_tokens")
 		sum.Reasoning = &thought

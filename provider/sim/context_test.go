@@ -1,6 +1,9 @@
 package sim
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The server leaves out the thinking of older turns and says so; the conversation goes on as it was.
 func TestClearThinking(t *testing.T) {
@@ -24,14 +27,29 @@ func TestClearThinking(t *testing.T) {
 
 // A compaction stands for what was before it, once it comes back, and only as it was.
 func TestCompaction(t *testing.T) {
-	for kind, stop := range map[string]string{"compact_20260112": "end_turn", "compact_20260904": "compaction"} {
-		t.Run(kind, func(t *testing.T) {
+	for _, test := range []struct {
+		name, stop, betas string
+		signed            bool
+	}{
+		{"in the answer", "end_turn", betaCompact, false},
+		{"with a pause", "compaction", betaCompact, false},
+		{"signed", "end_turn", betaCompact + "," + betaCompactLater, true},
+		{"signed, with a pause", "compaction", betaCompact + "," + betaCompactLater, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			stop := test.stop
 			c := four(t, "claude-opus-5-5")
-			c.h = []string{"anthropic-beta", betaCompactLater}
-			c.members = merged(c.members, managed(obj{"type": kind, "trigger": obj{"type": "input_tokens", "value": 400}}))
+			c.h = []string{"anthropic-beta", test.betas}
+			c.members = merged(c.members, managed(obj{"type": "compact_20260112", "pause_after_compaction": stop == "compaction", "trigger": obj{"type": "input_tokens", "value": 400}}))
 			m := c.say("go on")
 			if got := get[string](m, "content", 0, "type"); got != "compaction" || m["stop_reason"] != stop {
 				t.Fatalf("begins with %s, stops for %v", got, m["stop_reason"])
+			}
+			if block := get[obj](m, "content", 0); block["encrypted_content"] == nil || (block["signature"] != nil) != test.signed {
+				t.Errorf("the block is %v", block)
+			}
+			if n := get[float64](m, "usage", "iterations", 0, "output_tokens"); n < 1 || get[string](m, "usage", "iterations", 0, "type") != "compaction" {
+				t.Errorf("usage: %v", m["usage"])
 			}
 			before := get[float64](m, "usage", "input_tokens")
 			if stop == "compaction" { // it goes on without a word of ours
@@ -59,6 +77,12 @@ func TestCompaction(t *testing.T) {
 			})
 			if got := changed.asks(); got.status != 400 || got.errorText() == "" {
 				t.Errorf("a changed compaction is answered with %d %s", got.status, got.body)
+			}
+			if test.signed {
+				early := c.edited(func(c *talk) { c.h = []string{"anthropic-beta", betaCompact} })
+				if got := early.asks(); got.status != 400 || !strings.Contains(got.errorText(), "signature: Extra inputs") {
+					t.Errorf("a signed compaction without the later beta is answered with %d %s", got.status, got.body)
+				}
 			}
 			plain := c.edited(func(c *talk) { c.h = nil; delete(c.members, "context_management") })
 			if got := plain.asks(); got.status != 400 {

@@ -296,6 +296,14 @@ func (r *messagesReply) usage() map[string]any {
 	u := r.inputUsage()
 	u["output_tokens"] = r.output
 	u["output_tokens_details"] = map[string]any{"thinking_tokens": r.thought}
+	if r.call.edits.due { // its tokens are in no other count [SDK: BetaUsage.iterations]
+		u["iterations"] = []any{
+			map[string]any{"type": "compaction", "input_tokens": r.call.tokens, "output_tokens": r.call.edits.summed,
+				"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation": nil},
+			map[string]any{"type": "message", "input_tokens": u["input_tokens"], "output_tokens": r.output,
+				"cache_creation_input_tokens": u["cache_creation_input_tokens"], "cache_read_input_tokens": u["cache_read_input_tokens"], "cache_creation": nil},
+		}
+	}
 	return u
 }
 

@@ -173,7 +173,8 @@ var blockRoles = map[string]string{
 	"thinking":         "assistant", "redacted_thinking": "assistant", "tool_use": "assistant", "server_tool_use": "assistant",
 	"web_search_tool_result": "assistant", "web_fetch_tool_result": "assistant", "code_execution_tool_result": "assistant",
 	"bash_code_execution_tool_result": "assistant", "text_editor_code_execution_tool_result": "assistant",
-	"mcp_tool_use": "assistant", "mcp_tool_result": "assistant", "compaction": "assistant",
+	"mcp_tool_use": "assistant", "mcp_tool_result": "assistant", "mcp_tool_listing": "assistant", "compaction": "assistant",
+	"advisor_tool_result": "assistant", "tool_search_tool_result": "assistant", "fallback": "assistant",
 }
 
 var toolID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })

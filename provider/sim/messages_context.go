@@ -21,19 +21,20 @@ type messagesEdits struct {
 	news    bool        // something stands after the last compaction
 	applied []any       // what is told of it
 	due     bool        // this answer begins with a compaction
+	summed  int         // tokens of that
 }
 
 // compactTrigger is in force where none is named. [docs: compaction]
 const compactTrigger = 150_000
 
-// readContext checks context_management: each edit needs its beta. The name of the second kind of compaction is made of
-// its beta's; the documentation that this server follows has none. [docs: context-editing, compaction]
+// readContext checks context_management: each edit needs its beta. [docs: context-editing, compaction; SDK:
+// BetaContextManagementConfig]
 func (c *messagesCall) readContext(v any) error {
 	e := &c.edits
 	if v == nil {
 		return nil
 	}
-	if !c.betas[betaEdits] && !c.betas[betaCompact] && !c.betas[betaCompactLater] {
+	if !c.betas[betaEdits] && !c.betas[betaCompact] {
 		return invalid("context_management: Extra inputs are not permitted")
 	}
 	e.asked = true
@@ -53,8 +54,8 @@ func (c *messagesCall) readContext(v any) error {
 			}
 			e.clears = true
 			e.readKeep(edit)
-		case kind == "compact_20260112" && (c.betas[betaCompact] || c.betas[betaCompactLater]), kind == "compact_20260904" && c.betas[betaCompactLater]:
-			e.pauses = kind == "compact_20260904"
+		case kind == "compact_20260112" && c.betas[betaCompact]:
+			e.pauses = edit.flag("pause_after_compaction")
 			e.readTrigger(edit)
 		default:
 			return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", edit.path, kind)
@@ -105,12 +106,18 @@ func (e *messagesEdits) readTrigger(f *fields) {
 // resume judges a block of compaction that came back. The model sees it in place of all that stands before it, which
 // stays in the context that thinking is bound to: the server's own edits are none. [docs: compaction, preserved-thinking]
 func (c *messagesCall) resume(s sealer, role string, b messagesBlock, base int) error {
-	if !c.betas[betaCompact] && !c.betas[betaCompactLater] {
+	content, _ := b.m["content"].(string)
+	sealed, _ := b.m["encrypted_content"].(string)
+	signature, signed := b.m["signature"].(string)
+	switch {
+	case signed && !c.betas[betaCompactLater]:
+		return invalid("%s.signature: Extra inputs are not permitted", b.path)
+	case !signed && !c.betas[betaCompact]:
 		return invalid("%s: Input tag 'compaction' found using 'type' does not match any of the expected tags", b.path)
 	}
-	content, _ := b.m["content"].(string)
-	signature, _ := b.m["signature"].(string)
-	if v, _, ok := s.open(signature); !ok || v.Kind != "compaction" || v.Text != digestOf(content) {
+	v, _, ok := s.open(sealed)
+	again, _, whole := s.open(signature)
+	if !ok || v.Kind != "compaction" || v.Text != digestOf(content) || signed && (!whole || again.Text != digestOf(sealed)) || !signed && v.Shown {
 		return invalid("%s: `compaction` blocks cannot be modified", b.path)
 	}
 	c.context = c.context.with([]byte(role), canonicalBlock(b.m))
@@ -149,13 +156,18 @@ func (c *messagesCall) manage() {
 	e.due = !c.count && e.trigger > 0 && e.news && c.tokens >= e.trigger
 }
 
-// compaction is the block that stands for all before it from now on. The vendor's is not documented to be signed; this
-// one is, so that a change of it shows.
+// compaction is the block that stands for all before it from now on. It is signed over its summary where the request
+// names the later beta. [SDK: BetaCompactionBlock]
 func (c *messagesCall) compaction(s sealer) Part {
-	content := fmt.Sprintf("What was said in %d turns.", len(c.turns))
-	signature, _ := s.close(seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: digestOf(content)})
-	raw := canonical(nil, map[string]any{"type": "compaction", "content": content, "signature": signature})
-	return Part{Kind: Raw, Text: content, Raw: raw}
+	content, signed := fmt.Sprintf("What was said in %d turns.", len(c.turns)), c.betas[betaCompactLater]
+	sealed, _ := s.close(seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: digestOf(content), Shown: signed})
+	block := map[string]any{"type": "compaction", "content": content, "encrypted_content": sealed}
+	if signed {
+		block["signature"], _ = s.close(seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: digestOf(sealed)})
+		block["tool_changes"] = []any{}
+	}
+	c.edits.summed = tokens(content)
+	return Part{Kind: Raw, Text: content, Raw: canonical(nil, block)}
 }
 
 // compacted reports whether a part is a block of compaction, whose content comes as a delta: no script has both.

@@ -91,7 +91,9 @@ func (s *messagesStream) block(i int, b *messagesPart) error {
 		}
 	}
 	if b.compacted() {
-		if err := s.delta(i, "compaction_delta", "content", b.Text); err != nil {
+		m, _ := s.reply.content(b).(map[string]any)
+		if err := s.event("content_block_delta", map[string]any{"type": "content_block_delta", "index": i, "delta": map[string]any{
+			"type": "compaction_delta", "content": b.Text, "encrypted_content": m["encrypted_content"]}}); err != nil {
 			return err
 		}
 	}
@@ -128,7 +130,7 @@ func (r *messagesReply) opening(b *messagesPart) any {
 		return m
 	default:
 		if m, ok := r.content(b).(map[string]any); ok && b.compacted() {
-			m["content"] = ""
+			m["content"], m["encrypted_content"] = nil, nil
 			return m
 		}
 		return r.content(b)

@@ -274,7 +274,8 @@ func (r *responsesReply) item(o *responsesOutput, variant int) any {
 // usage is the usage object.
 func (r *responsesReply) usage() map[string]any {
 	return map[string]any{
-		"input_tokens": r.call.tokens, "input_tokens_details": map[string]any{"cached_tokens": r.call.cached.read, "cache_write_tokens": r.call.cached.written},
+		"input_tokens": r.call.tokens, "input_tokens_details": map[string]any{"cached_tokens": r.call.cached.read, "cache_write_tokens": r.call.cached.written,
+			"cache_write_tokens_details": map[string]any{"ttl_30m_tokens": r.call.cached.written, "ttl_12h_tokens": 0}},
 		"output_tokens": r.output, "output_tokens_details": map[string]any{"reasoning_tokens": r.thought},
 		"total_tokens": r.call.tokens + r.output,
 	}
@@ -285,6 +286,9 @@ func (r *responsesReply) response(status string, output []any, usage any) map[st
 	m := map[string]any{
 		"id": "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.call.name, "output": output,
 		"error": nil, "incomplete_details": nil, "usage": usage, "store": false,
+	}
+	if len(r.call.removed) > 0 && status != "in_progress" {
+		m["input_transformations"] = r.call.removed
 	}
 	if r.call.face.copilot {
 		m["model"] = "capi-sim-" + r.call.name // a machine's name

@@ -30,10 +30,11 @@ type responsesCall struct {
 	news    bool // something stands after the last compaction
 	due     bool // this answer begins with a compaction
 
-	tokens int // input
-	prompt prefixes
-	cached cacheCount
-	ask    ask
+	tokens  int // input
+	prompt  prefixes
+	cached  cacheCount
+	removed []any // reasoning that the model does not see
+	ask     ask
 }
 
 // responsesUnimitated are members of the API that this server knows and does not have.

@@ -121,6 +121,10 @@ func (c *responsesCall) replayReasoning(s sealer, n int) error {
 	if err := c.follower(n, seal); err != nil {
 		return err
 	}
+	if c.model.adapts && seal.Model != c.model.id { // left out, and told at the end [SDK: Response.InputTransformation]
+		c.removed = append(c.removed, map[string]any{"type": "reasoning", "id": item.id, "action": "removed", "reason": "model_mismatch"})
+		return nil
+	}
 	if c.context == "all_turns" || c.context != "current_turn" && c.model.recalls || !c.older(n) {
 		c.tokens += seal.Tokens
 	}

@@ -173,6 +173,7 @@ func folded(t *testing.T, all []event) obj {
 				b["thinking"] = get[string](b, "thinking") + get[string](d, "thinking")
 			case "compaction_delta":
 				b["content"] = get[string](b, "content") + get[string](d, "content")
+				b["encrypted_content"] = d["encrypted_content"]
 			case "signature_delta":
 				b["signature"] = d["signature"]
 			case "input_json_delta":

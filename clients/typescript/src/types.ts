@@ -352,6 +352,7 @@ export type Price = {
 	tiers?: PriceTier[];
 	changes?: PriceChange[];
 	peak?: PeakHours;
+	service_tiers?: Record<string, number>;
 };
 
 export type PriceChange = {
