@@ -18,11 +18,12 @@ type Lister interface {
 	Models(ctx context.Context) ([]Model, error)
 }
 
-// ErrTellsNothing is the error of a host whose list has no more than names, or that has none.
+// ErrTellsNothing is the error of a host that has no list, or one of another kind.
 var ErrTellsNothing = errors.New("the host does not tell what its models can do")
 
-// maxList bounds what a list or a description may take, in bytes: some have a template or a licence in them.
-const maxList = 16 << 20
+// maxList bounds what a list or a description may take, in bytes: some have a template or a licence in them. The largest
+// known, the whole of models.dev, has 3 MiB.
+const maxList = 8 << 20
 
 // JSON reads an answer that is one JSON value, and closes it.
 func (c *Caller) JSON(ctx context.Context, resp *http.Response) (gjson.Result, error) {
@@ -31,8 +32,10 @@ func (c *Caller) JSON(ctx context.Context, resp *http.Response) (gjson.Result, e
 	if err != nil {
 		return gjson.Result{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(body, maxList))
+	data, err := io.ReadAll(io.LimitReader(body, maxList+1))
 	switch {
+	case err == nil && len(data) > maxList:
+		return gjson.Result{}, c.NoAnswer(resp, fmt.Sprintf("the answer is larger than %d MiB", maxList>>20))
 	case err != nil:
 		return gjson.Result{}, c.Broken(ctx, resp, err)
 	case !gjson.ValidBytes(data):

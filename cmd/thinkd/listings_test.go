@@ -93,7 +93,7 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	for _, name := range []string{"anthropic", "openrouter", "copilot", "chatgpt", "gemini", "moonshot", "ollama", "lmstudio", "llamacpp"} {
+	for _, name := range append(slices.Clone(listingVendors), "ollama", "lmstudio", "llamacpp") {
 		if !slices.Contains(names, name) {
 			t.Errorf("%s was not asked", name)
 		}
@@ -142,12 +142,14 @@ base_url = "` + vendor + `"
 base_url = "` + gemini + `"
 [providers.moonshot]
 base_url = "` + kimi + `"
+[providers.azure]
+base_url = "https://own.example.com/openai/v1"
 [providers.openrouter]
 base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","reasoning":{"supported_efforts":["low"]}},
 	{"id":"acme/odd","reasoning":{"supported_efforts":["high","low"],"mandatory":true},"pricing":{"prompt":"0.000001","completion":"0.000001"},"architecture":{"input_modalities":["text"]}}]}`) + `"`
 	}
 	env := func(name string) string {
-		if slices.Contains([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MOONSHOT_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY"}, name) {
+		if slices.Contains([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MOONSHOT_API_KEY", "OPENROUTER_API_KEY", "AZURE_OPENAI_API_KEY"}, name) {
 			return "sk-canary"
 		}
 		return environment(proof.NobodyHere...)(name)
@@ -182,7 +184,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 	}
 
 	// By its name, a host that cannot be asked says why.
-	for id, why := range map[string]string{"deepseek": "deepseek: the host does not tell", "groq": "groq: no key", "sglang": "sglang: nothing answers"} {
+	for id, why := range map[string]string{"azure": "azure: the host does not tell", "groq": "groq: no key", "sglang": "sglang: nothing answers"} {
 		done, err := refreshed(t, l, id)
 		if err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, why) {
 			t.Errorf("%s: %+v, %v", id, done, err)

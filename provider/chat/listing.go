@@ -13,6 +13,7 @@ import (
 
 // lists read the hosts' lists, by the name that a dialect gives. One that is not here has no more than names.
 var lists = map[string]func(*API, context.Context) ([]provider.Model, error){
+	"ids":            (*API).listIDs,
 	"openrouter":     (*API).listOpenRouter,
 	"kimi":           (*API).listKimi,
 	"copilot":        (*API).listCopilot,
@@ -81,6 +82,11 @@ func inputs(list gjson.Result) []string {
 		}
 	}
 	return kinds
+}
+
+// listIDs reads a list that has little more than names.
+func (a *API) listIDs(ctx context.Context) ([]provider.Model, error) {
+	return a.caller.PlainList(ctx, a.caller.Base+a.dialect.Listing.Path, a.header(&history{}))
 }
 
 // listOpenRouter reads the list with the fullest account of thinking (OpenRouter docs: models, reasoning-tokens).

@@ -34,7 +34,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 			return nil, err
 		}
 		for _, m := range page.Get("data").Array() {
-			if id := m.Get("id").Str; id != "" && m.Get("lifecycle").Str != "retired" {
+			if id := m.Get("id").Str; id != "" {
 				list = append(list, a.listed(id, m))
 			}
 		}
@@ -52,7 +52,7 @@ func (a *API) listed(id string, m gjson.Result) provider.Model {
 	row := provider.Model{
 		Provider: a.caller.Provider, ID: id, Name: m.Get("display_name").Str, Tools: true,
 		Window: provider.Count(m.Get("max_input_tokens")), MaxOutput: provider.Count(m.Get("max_tokens")),
-		Thinking: capability(can), Source: provider.FromRefreshed, AsOf: provider.Today(),
+		Thinking: capability(can), Source: provider.FromRefreshed, AsOf: provider.Today(), Lifecycle: provider.ListedLifecycle(m),
 	}
 	if image := can.Get("image_input.supported"); image.Exists() {
 		row.Input = []string{"text"}

@@ -25,7 +25,7 @@ func TestModels(t *testing.T) {
 	}
 	row := func(id, name string, window, output int, c provider.Capability) provider.Model {
 		return provider.Model{Provider: "sim", ID: id, Name: name, Window: window, MaxOutput: output, Tools: true, Input: []string{"text", "image", "pdf"},
-			Source: provider.FromRefreshed, AsOf: provider.Today(), Thinking: c}
+			Source: provider.FromRefreshed, AsOf: provider.Today(), Thinking: c, Lifecycle: &provider.Lifecycle{State: provider.LifecycleCurrent}}
 	}
 	for _, want := range []provider.Model{
 		row("claude-opus-5-5", "Claude Opus 5.5", 1_000_000, 128_000, provider.Capability{Control: "effort", Levels: []provider.Level{"low", "medium", "high", "xhigh", "max"}}),
@@ -40,7 +40,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// Pages are read to the last, retired models are left out, and a list that does not end is.
+// Pages are read to the last, retired models have that state, and a list that does not end is.
 func TestModelPages(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -56,13 +56,13 @@ func TestModelPages(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	for key, want := range map[string]int{"sk": 2, "endless": 20} {
+	for key, want := range map[string]int{"sk": 3, "endless": 20} {
 		api := messages.New(messages.Config{Provider: "p", BaseURL: server.URL, Key: provider.NewSecret(key)})
 		list, err := api.Models(t.Context())
 		if err != nil || len(list) != want {
 			t.Errorf("%s: %d models, %v", key, len(list), err)
 		}
-		if key == "sk" && (list[0].Thinking.Control != "" || list[1].Thinking.Control != provider.ControlNone) {
+		if key == "sk" && (list[0].Thinking.Control != "" || list[1].Lifecycle.State != provider.LifecycleRetired || list[2].Thinking.Control != provider.ControlNone) {
 			t.Errorf("%+v", list)
 		}
 	}

@@ -13,6 +13,7 @@ type Host struct {
 	Version       string            // of the API, in the address; empty: none
 	Headers       map[string]string // sent with each call
 	Catalog       string            // the path of a list that tells what models can do; empty: there is none
+	List          string            // the path of a list that has little more than names; empty: there is none
 	Instructions  string            // for a request without a system prompt, where the host insists on one
 
 	CacheKey    bool // takes prompt_cache_key
@@ -26,7 +27,7 @@ type Host struct {
 }
 
 var hosts = map[string]Host{
-	"openai": {CacheKey: true, Unpadded: true},
+	"openai": {List: "/models", CacheKey: true, Unpadded: true},
 
 	// Model is the name of a deployment. The v1 address needs no version (Azure docs: api-version-lifecycle).
 	"azure": {KeyHeader: "api-key", CacheKey: true},
@@ -48,7 +49,7 @@ var hosts = map[string]Host{
 		Developer: true, ModelBound: true, SealedCalls: true, Unlimited: true, Initiator: true,
 	},
 
-	"xai": {},
+	"xai": {List: "/models"},
 }
 
 // HostNamed is the record for a dialect of the API; a dialect that is not known is a plain host.

@@ -2,6 +2,7 @@ package responses_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,7 +33,14 @@ func TestModels(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", id, diff)
 		}
 	}
-	if _, err := api("openai", "sk").Models(t.Context()); !errors.Is(err, provider.ErrTellsNothing) {
-		t.Errorf("a list of names: %v", err)
+	list, err = api("openai", "sk").Models(t.Context())
+	if err != nil || !slices.ContainsFunc(list, func(m provider.Model) bool {
+		return m.ID == "gpt-6.1-sol" && m.Lifecycle.State == provider.LifecycleCurrent
+	}) ||
+		!slices.ContainsFunc(list, func(m provider.Model) bool { return m.ID == "gpt-5" && m.Lifecycle.Retires == "2026-12-11" }) {
+		t.Errorf("a list of names and dates: %+v, %v", list, err)
+	}
+	if _, err := api("azure", "sk").Models(t.Context()); !errors.Is(err, provider.ErrTellsNothing) {
+		t.Errorf("no list: %v", err)
 	}
 }

@@ -129,3 +129,34 @@ func (s *Server) servePlanModels(ex *exchange) {
 	}
 	ex.sendJSON(http.StatusOK, map[string]any{"models": list})
 }
+
+// serveResponsesModels answers with names and dates, as OpenAI does for all that its key may use; with the header
+// X-Sim-Dialect as xAI does. [docs: models/list, deprecations; xAI docs: models]
+func (s *Server) serveResponsesModels(ex *exchange) {
+	if _, err := s.responsesKey(ex.r, responsesFaces["/v1/responses"]); err != nil {
+		ex.refuseResponses(err)
+		return
+	}
+	xai := ex.r.Header.Get("X-Sim-Dialect") == "xai"
+	list := []any{}
+	for i := range responsesModels {
+		m := &responsesModels[i]
+		if m.note != "" || strings.HasPrefix(m.id, "grok-") != xai {
+			continue
+		}
+		row := map[string]any{"id": m.id, "object": "model", "created": 0, "owned_by": "openai"}
+		if !xai {
+			row["shutdown_date"] = nil
+			if m.id == "gpt-5" {
+				row["shutdown_date"] = "2026-12-11"
+			}
+		}
+		list = append(list, row)
+	}
+	if !xai {
+		for _, other := range []string{"text-embedding-3-large", "gpt-image-2", "whisper-1", "gpt-realtime-2"} {
+			list = append(list, map[string]any{"id": other, "object": "model", "created": 0, "owned_by": "openai"})
+		}
+	}
+	ex.sendJSON(http.StatusOK, map[string]any{"object": "list", "data": list})
+}

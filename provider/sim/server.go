@@ -80,6 +80,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.servePlanModels(ex)
 		return
 	}
+	if r.URL.Path == "/v1/models" && r.Method == http.MethodGet && r.Header.Get("anthropic-version") == "" {
+		s.serveResponsesModels(ex)
+		return
+	}
 	if face, ok := responsesFaces[r.URL.Path]; ok {
 		s.serveResponses(ex, face)
 		return
