@@ -106,6 +106,52 @@ type talk struct {
 	history []provider.Message
 }
 
+// Two shapes of answers are like any other: thinking in reasoning_details alone, beside empty content, is one block before
+// its text; a signature on the message, whose calls have no id, goes back with it, or the simulator refuses the next step.
+func TestUnusualShapes(t *testing.T) {
+	thought, text := sim.Part{Kind: sim.Thinking, Text: "Which of the two files is meant here? The first one, since it was named last."}, sim.Part{Text: "The first."}
+	call := sim.Part{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path":"a"}`)}
+	for _, s := range seats {
+		if s.dialect != "generic" && s.model.ID != "anthropic/claude-sonnet-5" {
+			continue
+		}
+		server, open := simulator(t)
+		server.Script(sim.Answer{Fault: sim.FaultDetailsAlone, Parts: []sim.Part{thought, text}})
+		k := &talk{t: t, open: open}
+		got, err := k.turn(s, said("Which?"))
+		if last := k.history[len(k.history)-1]; err != nil || len(last.Blocks) != 2 || got != thought.Text {
+			t.Errorf("%s: %d blocks, thinking %q, %v; want thinking and text", s.dialect, len(last.Blocks), got, err)
+		}
+		if _, err := k.turn(s, said("And now?")); err != nil || len(server.Refusals()) > 0 {
+			t.Errorf("%s: %v, refused: %+v", s.dialect, err, server.Refusals())
+		}
+	}
+	for _, s := range seats {
+		if s.dialect != "gemini" {
+			continue
+		}
+		server, open := simulator(t)
+		server.Script(sim.Answer{Fault: sim.FaultMessageSignature, Parts: []sim.Part{call, call}})
+		k := &talk{t: t, open: open}
+		if _, err := k.turn(s, said("Read both.")); err != nil || len(server.Refusals()) > 0 || len(k.history) < 4 {
+			t.Errorf("%v, refused: %+v", err, server.Refusals())
+			continue
+		}
+		first, second := k.history[1].Blocks[0].(provider.ToolCall), k.history[1].Blocks[1].(provider.ToolCall)
+		if first.ID == "" || first.ID == second.ID || k.history[1].State.IsZero() {
+			t.Errorf("calls %q and %q, state %s", first.ID, second.ID, k.history[1].State.Data)
+		}
+		// The rule holds: without the signature the same step is refused.
+		k.history[1].State = provider.State{}
+		k.history = k.history[:3]
+		reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Tools: readTool, Messages: k.history,
+			Decision: provider.Decision{Control: s.control}}))
+		if reply.Err == nil && len(server.Refusals()) == 0 && !strings.Contains(string(server.Requests()[len(server.Requests())-1].Body), "skip_thought_signature_validator") {
+			t.Error("the simulator takes the step without its signature")
+		}
+	}
+}
+
 var readTool = []provider.Tool{{Name: "read", Description: "read a file", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}
 
 // turn lets a seat answer a prompt, tools and all, and returns what it thought.

@@ -118,8 +118,13 @@ func (c *chatCall) checkOpaque(t chatTurn, inLoop bool, s sealer) error {
 	return nil
 }
 
-// checkSigned: the first call of each step of the current turn is signed. [docs: thought-signatures]
+// checkSigned: the first call of each step of the current turn is signed, or the message that it is in.
+// [docs: thought-signatures]
 func (c *chatCall) checkSigned(t chatTurn, inLoop bool, s sealer) error {
+	whole, onMessage := t.m["thought_signature"].(string)
+	if _, ok := c.opened(s, "chat call", whole); onMessage && !ok {
+		return chatInvalid("Thought signature is not valid.")
+	}
 	for i, call := range t.calls {
 		extra, _ := call.m["extra_content"].(map[string]any)
 		google, _ := extra["google"].(map[string]any)
@@ -128,7 +133,7 @@ func (c *chatCall) checkSigned(t chatTurn, inLoop bool, s sealer) error {
 		switch {
 		case has && signature != bypass && !ok:
 			return chatInvalid("Thought signature is not valid.")
-		case i == 0 && !has && inLoop && !strings.HasPrefix(c.model.id, "gemini-2"):
+		case i == 0 && !has && !onMessage && inLoop && !strings.HasPrefix(c.model.id, "gemini-2"):
 			return chatInvalid("Function call `%s` is missing a thought_signature in functionCall parts.", call.name)
 		}
 	}

@@ -234,7 +234,7 @@ var chatHosts = []chatHost{
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gemini-sim", imitates: "gemini-3.5-flash", note: "wants its opaque data back in a tool loop"},
 		}},
-	{name: "gemini", errors: "gemini", think: thinkGemini, known: []string{"extra_body", "parallel_tool_calls"}, members: []string{"extra_content"},
+	{name: "gemini", errors: "gemini", think: thinkGemini, known: []string{"extra_body", "parallel_tool_calls"}, members: []string{"extra_content", "thought_signature"},
 		tags: [2]string{"<thought>", "</thought>"}, signed: true, whole: true, usage: "trailing", noDone: true, outside: true, models: []chatModel{
 			{id: "gemini-3.8-flash", efforts: words3, effort: "high"},
 			{id: "gemini-2.5-flash", efforts: []string{"minimal", "low", "medium", "high"}, effort: "high", off: true},

@@ -264,6 +264,13 @@ func (s *chatStream) piece(p *chatPart, text string, first, last, shown, inline 
 			call["id"] = fmt.Sprintf("%s_%d", p.ID, s.deltas)
 		}
 		delta := map[string]any{"tool_calls": []any{call}}
+		if s.answer.Fault == FaultMessageSignature {
+			delete(call, "id")
+			delete(call, "extra_content")
+			if p.sealed != "" {
+				delta["thought_signature"] = p.sealed
+			}
+		}
 		s.ride(delta)
 		return s.chunk(delta, s.late1())
 	}
@@ -317,6 +324,12 @@ func (s *chatStream) thought(p *chatPart, text string, last bool) map[string]any
 			member, kind = "summary", "reasoning.summary"
 		}
 		delta["reasoning_details"] = []any{map[string]any{"type": kind, member: text, "format": s.format(), "index": p.thought}}
+	}
+	if s.player != nil && s.answer.Fault == FaultDetailsAlone { // a whole answer has no player
+		if delete(delta, s.host.field); delta["reasoning_details"] == nil {
+			delta["reasoning_details"] = []any{map[string]any{"type": "reasoning.text", "text": text, "index": p.thought}}
+		}
+		delta["content"] = ""
 	}
 	return delta
 }

@@ -99,6 +99,10 @@ const (
 	FaultMislabelled Fault = "mislabelled"   // a stream that begins with blank lines and is labelled application/json
 	FaultCallIDs     Fault = "call_ids"      // each piece of a tool call has another id
 
+	// The same, over Chat Completions alone.
+	FaultDetailsAlone     Fault = "details_alone"     // thinking comes in reasoning_details, beside empty content (Snowflake)
+	FaultMessageSignature Fault = "message_signature" // the signature is on the message, and calls have no id (Google's compatible endpoint)
+
 	// Answers that are no stream.
 	FaultWhole    Fault = "whole"      // the whole answer as JSON, though a stream was asked for
 	FaultHTML     Fault = "html"       // a page, with status 200
@@ -117,7 +121,7 @@ const (
 var faults = []Fault{
 	FaultRateLimit, FaultSpendCap, FaultOverloaded, FaultServer, FaultTimeout, FaultConflict, FaultBadRequest, FaultAuth,
 	FaultPermission, FaultBilling, FaultNotFound, FaultTooLarge, FaultCut, FaultEnd, FaultStall, FaultPings,
-	FaultComments, FaultNoise, FaultNoLastEvent, FaultMislabelled, FaultCallIDs, FaultWhole, FaultHTML, FaultJSON, FaultEmpty, FaultGzip, FaultBomb, FaultRedirect,
+	FaultComments, FaultNoise, FaultNoLastEvent, FaultMislabelled, FaultCallIDs, FaultDetailsAlone, FaultMessageSignature, FaultWhole, FaultHTML, FaultJSON, FaultEmpty, FaultGzip, FaultBomb, FaultRedirect,
 	FaultEndlessThinking, FaultEndlessText,
 }
 
