@@ -30,7 +30,7 @@ func (s *state) failed(err error) {
 		return
 	}
 	var facts []fact
-	if pe, ok := errors.AsType[*provider.Error](err); ok && r.reply.repeatable() {
+	if pe, ok := errors.AsType[*provider.Error](err); ok && (r.reply.repeatable() || pe.Subject == provider.SubjectOutput) {
 		s.learnRetired(pe)
 		if s.repair(pe) || s.ended != nil || s.compactAfter(pe) {
 			return

@@ -306,15 +306,20 @@ func (r *refuser) judge(t *testing.T, reply providertest.Reply) {
 	e, _ := errors.AsType[*provider.Error](reply.Err)
 	want, detail, _ := strings.Cut(r.row.Kind, ":")
 	switch {
-	case want == "any":
 	case want == "stop" && (reply.Stop == nil || string(reply.Stop.Reason) != detail):
 		t.Errorf("stop %v, error %v; want %s", reply.Stop, reply.Err, r.row.Kind)
 	case want == "error" && (e == nil || string(e.Kind) != detail):
 		t.Errorf("stop %v, error %v; want %s", reply.Stop, reply.Err, r.row.Kind)
-	case want == "empty" && e == nil && slices.ContainsFunc(reply.Blocks, func(b provider.Block) bool {
+	case want == "empty" && (reply.Stop == nil || string(reply.Stop.Reason) != detail):
+		t.Errorf("stop %v, error %v; want %s", reply.Stop, reply.Err, r.row.Kind)
+	case want == "empty" && slices.ContainsFunc(reply.Blocks, func(b provider.Block) bool {
 		return provider.KindOf(b) != provider.KindThinking
 	}):
 		t.Errorf("blocks %v, want nothing but thinking", reply.Blocks)
+	case !slices.Contains([]string{"stop", "error", "empty"}, want):
+		t.Errorf("no ending %q", r.row.Kind)
+	case want == "error" && r.row.By == "retry" && !e.Passing():
+		t.Errorf("it is not tried again: %v", e)
 	}
 }
 

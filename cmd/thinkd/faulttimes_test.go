@@ -115,6 +115,19 @@ func (c *clockwork) told() (waits []time.Duration, notices []string) {
 	}
 }
 
+// retries is how many retries clients were told of, with how many blocks that are void.
+func (c *clockwork) retries() (n, void int) {
+	for {
+		u, err := c.updates.TryNext()
+		if u == nil || err != nil {
+			return n, void
+		}
+		if e, ok := u.Event.(agent.Retry); ok {
+			n, void = n+1, void+len(e.Discarded)
+		}
+	}
+}
+
 // howEnded is the word for how a turn ended.
 func howEnded(e agent.Ended) string {
 	if e.End.Error != nil {

@@ -120,6 +120,7 @@ type ResponseForm struct {
 	ReasoningTokens []string `json:"reasoning_tokens"` // in the usage; empty: there is no count
 	// ReasoningExcluded says that completion_tokens is without thinking, where the total does not tell.
 	ReasoningExcluded bool     `json:"reasoning_excluded_from_completion,omitempty"`
+	NoFinishReason    bool     `json:"no_finish_reason,omitempty"` // the host never sends one: [DONE] alone ends an answer
 	EOFWithoutDone    string   `json:"eof_without_done,omitempty"` // error: the host truncates answers; else a finish_reason is an end as well
 	ErrorPaths        []string `json:"error_paths"`
 }

@@ -99,7 +99,7 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 			err = r.event(ev.Name, ev.Data)
 		}
 		if err == errDone {
-			return r.finish()
+			return r.done()
 		}
 		if err != nil {
 			return err
@@ -109,6 +109,27 @@ func (r *reply) events(ctx context.Context, body io.Reader) error {
 		return r.finish()
 	}
 	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+}
+
+// done ends a reply at its [DONE]. Without a finish reason the answer was cut off: gateways end a stream in good order when
+// the host behind them is gone. Calls of which all is there are an answer all the same, since some hosts forget the reason
+// there (OpenRouterTeam/ai-sdk-provider 420).
+func (r *reply) done() error {
+	if r.finished || r.form.NoFinishReason || r.calledWhole() {
+		return r.finish()
+	}
+	return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: provider.KindTransport, Status: r.resp.StatusCode,
+		RequestID: r.stop.RequestID, Message: "the host ended the answer without a finish reason, so it was cut off"}
+}
+
+// calledWhole reports whether there are calls, and all of each.
+func (r *reply) calledWhole() bool {
+	for _, c := range r.calls {
+		if c.name == "" || !complete(c.text.String()) {
+			return false
+		}
+	}
+	return len(r.calls) > 0
 }
 
 // truncates reports whether a finish_reason of this host may stand at the end of an answer that was cut.
@@ -315,21 +336,23 @@ func (r *reply) finish() error {
 
 // brokeOff is the error for a reply that the host itself broke off: it is like a connection that broke.
 func (r *reply) brokeOff() error {
-	kind := provider.KindTransport
+	kind, subject := provider.KindTransport, provider.SubjectUnknown
+	if malformed(r.stop.Raw) {
+		subject = provider.SubjectOutput
+	}
 	if r.stop.Raw == "insufficient_system_resource" {
 		kind = provider.KindOverloaded
 	}
 	return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: kind, Status: r.resp.StatusCode, Code: r.api.caller.Text(r.stop.Raw),
-		RequestID: r.stop.RequestID, Message: "the host broke the answer off"}
+		Subject: subject, RequestID: r.stop.RequestID, Message: "the host broke the answer off"}
 }
 
 // stopReason says what a finish_reason means; ok is false for the hosts' words for a failure. Calls mean that they are
 // to be run, whatever the word: some hosts say stop.
 func stopReason(raw string, calls bool) (reason provider.StopReason, ok bool) {
-	failed := func(word string) bool { return strings.Contains(strings.ToUpper(raw), word) }
 	switch {
-	case !calls && slices.ContainsFunc([]string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"}, failed):
-		return "", false // Gemini's words, which its compatible endpoint and others pass on with more around them
+	case !calls && malformed(raw):
+		return "", false
 	case slices.Contains([]string{"length", "max_tokens", "model_length"}, raw):
 		return provider.StopMaxTokens, true
 	case slices.Contains([]string{"content_filter", "sensitive", "refusal"}, raw):
@@ -340,6 +363,14 @@ func stopReason(raw string, calls bool) (reason provider.StopReason, ok bool) {
 		return provider.StopToolUse, true
 	}
 	return provider.StopEndTurn, true // stop, eos, nothing, and words that this build does not know
+}
+
+// malformed reports whether a finish_reason has one of Gemini's words for an answer that failed. Its compatible endpoint
+// and others pass these on, with more around them.
+func malformed(raw string) bool {
+	return slices.ContainsFunc([]string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"}, func(word string) bool {
+		return strings.Contains(strings.ToUpper(raw), word)
+	})
 }
 
 // oddity counts what the protocol does not foresee and says what it was at debug level.
