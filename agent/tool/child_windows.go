@@ -16,7 +16,7 @@ func group(cmd *exec.Cmd) {
 // first process.
 func endGroup(p *os.Process) error {
 	tree := exec.Command("taskkill", "/T", "/F", "/PID", strconv.Itoa(p.Pid)).Run()
-	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := p.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) && !errors.Is(err, syscall.EINVAL) { // EINVAL: it was waited for
 		return errors.Join(err, tree)
 	}
 	return nil

@@ -17,7 +17,9 @@ import (
 // The lifeline is a pipe of which the daemon has the writing end. When that is closed, by the daemon or by its death, and when
 // the program ends, the supervisor kills all descendants and ends. It holds the writing end of done, so its end can be awaited.
 //
-// Only Linux has child subreapers. Elsewhere, and without a supervisor, a program has a process group, see [Group].
+// Windows has no subreapers but jobs: the supervisor puts itself into one, which its descendants are in from their start, and
+// the system ends them with the supervisor. On other systems, and without a supervisor, a program has a process group, see
+// [Group].
 type Supervisor []string
 
 // releaseTime is how long a supervisor has to kill what is left.
@@ -38,8 +40,12 @@ func (s Supervisor) Wrap(cmd *exec.Cmd) (release func() error, err error) {
 	if err != nil {
 		return nil, errors.Join(err, lifeline.Close(), hold.Close())
 	}
-	cmd.Args = slices.Concat(s[1:], []string{cmd.Path}, cmd.Args)
-	cmd.Path, cmd.ExtraFiles = s[0], []*os.File{lifeline, ended}
+	files, err := inherit(cmd, lifeline, ended)
+	if err != nil {
+		return nil, errors.Join(err, lifeline.Close(), hold.Close(), done.Close(), ended.Close())
+	}
+	cmd.Args = slices.Concat(s[1:], files, []string{cmd.Path}, cmd.Args)
+	cmd.Path = s[0]
 	cmd.WaitDelay = 2 * releaseTime
 	if cmd.Cancel != nil {
 		cmd.Cancel = hold.Close
@@ -49,11 +55,23 @@ func (s Supervisor) Wrap(cmd *exec.Cmd) (release func() error, err error) {
 		ended.Close()
 		hold.Close() // it may be closed already
 		defer done.Close()
-		if cmd.Process != nil {
-			//nolint:errcheck // either way the group is ended below
-			done.SetReadDeadline(time.Now().Add(releaseTime))
-			done.Read(make([]byte, 1))
+		if cmd.Process == nil {
+			return nil
 		}
-		return EndGroup(cmd)
+		gone := make(chan struct{})
+		go func() { // ends with the supervisor, which is ended below; not each system has deadlines for pipes
+			defer close(gone)
+			//nolint:errcheck // there is nothing to read: it ends with the last writer
+			done.Read(make([]byte, 1))
+		}()
+		late := time.NewTimer(releaseTime)
+		defer late.Stop()
+		select {
+		case <-gone:
+		case <-late.C:
+		}
+		err := endRest(cmd)
+		<-gone
+		return err
 	}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"runtime"
 	"strconv"
@@ -20,6 +21,15 @@ const (
 	lifelineFile = 3
 	doneFile     = 4
 )
+
+// inherit gives a supervisor its ends of the pipes, at fixed numbers.
+func inherit(cmd *exec.Cmd, lifeline, done *os.File) (args []string, err error) {
+	cmd.ExtraFiles = []*os.File{lifeline, done}
+	return nil, nil
+}
+
+// endRest ends a supervisor that is late, and what has left its care but not its group.
+func endRest(cmd *exec.Cmd) error { return EndGroup(cmd) }
 
 // Supervise runs the program that args name, its path before its arguments, and returns its exit code. It is the whole of a
 // process, which has no other children. A signal that ended the program ends this process too.

@@ -1,15 +1,23 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package tool
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 )
 
 const supervises = false
 
-// Supervise is for Linux.
+func inherit(*exec.Cmd, *os.File, *os.File) ([]string, error) {
+	return nil, errors.New("this system has no supervisors")
+}
+
+func endRest(cmd *exec.Cmd) error { return EndGroup(cmd) }
+
+// Supervise is for Linux and Windows.
 func Supervise([]string) int {
 	fmt.Fprintln(os.Stderr, "thinkd: this system has no child subreapers")
 	return 2
