@@ -698,6 +698,9 @@ func (l *life) compare() error {
 }
 
 func foldDiff(live, replayed *session.View) string {
+	for _, t := range replayed.Queue() {
+		replayed.Unload(t) // as the session does
+	}
 	plain := func(v *session.View) string {
 		s := v.Session
 		data, err := json.Marshal([]any{s, v.Turns, v.Repairs, v.Grants, v.LastSeq, v.Compaction()})

@@ -12,11 +12,12 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// One client must not fill the machine's memory. Prompts that wait are bounded per session and per daemon. Loaded sessions are
+// One client must not fill the machine. Prompts that wait are in the log and not in memory; they are bounded per session and per
+// daemon. Loaded sessions are
 // bounded per daemon: what they hold is estimated when they are loaded and after each turn, and where there is no room for one
 // more, those go that nothing runs in and nobody follows, the longest unused first. What is on disk is not bounded here.
 
-// RoomError refuses what would exceed a bound on memory.
+// RoomError refuses what would exceed a bound on memory or on queues.
 type RoomError struct {
 	What  string // that has no room
 	Limit string // the setting
@@ -85,13 +86,10 @@ func sizeOfView(v *session.View) (n int64) {
 // measure takes note of what the session holds. It is for the load and for moments after which nothing of it runs.
 func (s *state) measure() { s.size.Store(sizeOfView(s.view)) }
 
-// measureQueue takes note of what the prompts that wait hold.
-func (s *state) measureQueue() {
-	var now int64
-	for _, q := range s.queue {
-		now += sizeOfBlocks(s.view.Turn(q.Turn).Prompt.Content)
-	}
-	s.setQueued(now)
+// waits takes note of what a prompt holds that waits.
+func (s *state) waits(id session.TurnID, p session.Prompt) {
+	s.sizes[id] = sizeOfBlocks(p.Content)
+	s.setQueued(s.queued + s.sizes[id])
 }
 
 func (s *state) setQueued(now int64) {
@@ -106,9 +104,9 @@ func (s *state) roomToQueue(content provider.Blocks) error {
 	more, l := sizeOfBlocks(content), s.cfg.Limits
 	switch {
 	case s.queued+more > l.SessionQueue:
-		return &RoomError{"the prompts that wait in this session take too much memory", "max_session_queue_bytes", l.SessionQueue}
+		return &RoomError{"the prompts that wait in this session are too large together", "max_session_queue_bytes", l.SessionQueue}
 	case s.cfg.room != nil && s.cfg.room.queued.Load()+more > l.Queues:
-		return &RoomError{"the prompts that wait in all sessions take too much memory", "max_queue_bytes", l.Queues}
+		return &RoomError{"the prompts that wait in all sessions are too large together", "max_queue_bytes", l.Queues}
 	}
 	return nil
 }

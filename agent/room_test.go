@@ -1,10 +1,14 @@
 package agent
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -65,6 +69,94 @@ func TestHostileQueues(t *testing.T) {
 	}
 	b.group.Close()
 	check(t, "bytes that wait at last", b.group.cfg.room.queued.Load(), int64(0))
+}
+
+// What prompts say that wait is on disk and not in memory, and comes whole to the model and to people, also after a restart.
+func TestHostileQueuesAreOnDisk(t *testing.T) {
+	const size = 100_000
+	said := func(mark string) string { return mark + strings.Repeat(" x", size/2) }
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, func(ctx context.Context, yield func(provider.Event, error) bool) {
+			<-ctx.Done() // until the daemon is started again
+			yield(nil, context.Cause(ctx))
+		})
+		defer func() { b.close() }()
+		id := b.session("sim/claude", "")
+		var turns []session.TurnID
+		for _, mark := range []string{"first", "second", "third", "fourth"} {
+			r, err := b.agent(id).Prompt(t.Context(), text(said(mark)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns = append(turns, r.Turn)
+		}
+		held := func(when string, limit int64) {
+			t.Helper()
+			n, err := ask(t.Context(), b.agent(id), func(s *state) (int64, error) {
+				n := sizeOfView(s.view)
+				for _, turn := range s.view.Turns {
+					n += sizeOfBlocks(turn.Prompt.Content)
+				}
+				return n, nil
+			})
+			if err != nil || n > limit {
+				t.Errorf("%s: the session holds %d bytes, want at most %d; %v", when, n, limit, err)
+			}
+		}
+		held("one runs and three wait", 2*size+20_000)
+		waiting := func(when string, want ...string) {
+			t.Helper()
+			snap, sub, err := b.agent(id).Attach(t.Context(), 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sub.Close()
+			var got []string
+			for _, m := range snap.Waiting {
+				if text := m.Parts[0].Block.(provider.Text).Text; len(text) > size {
+					text, _, _ = strings.Cut(text, " ")
+					got = append(got, text)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %q wait, want %q", when, got, want)
+			}
+		}
+		waiting("before a restart", "second", "third", "fourth")
+		if err := b.agent(id).Dequeue(t.Context(), turns[2]); err != nil {
+			t.Fatal(err)
+		}
+		waiting("one is taken out", "second", "fourth")
+
+		b.group.Close()
+		b.start()
+		held("after a restart", 4*size+20_000)
+		waiting("after a restart", "second", "fourth")
+		if err := b.agent(id).Resume(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		waiting("in the end")
+		page, _, err := b.agent(id).History(t.Context(), Page{FromStart: true, Limit: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, m := range page {
+			if text, ok := m.Parts[0].Block.(provider.Text); ok && m.Role == provider.User && len(text.Text) > size {
+				mark, _, _ := strings.Cut(text.Text, " ")
+				got = append(got, mark)
+			}
+		}
+		if !slices.Contains(got, "second") || !slices.Contains(got, "third") || !slices.Contains(got, "fourth") || len(got) != 4 {
+			t.Errorf("the history has %q", got)
+		}
+		last := b.fake.requests[len(b.fake.requests)-1].Messages
+		if text := last[len(last)-1].Blocks[0].(provider.Text).Text; text != said("fourth") {
+			t.Errorf("the model gets %d bytes as the last prompt", len(text))
+		}
+		check(t, "bytes that wait", b.group.cfg.room.queued.Load(), int64(0))
+	})
 }
 
 // Loaded sessions are bounded in bytes: those that rest go, the longest unused first, and those in use stay.

@@ -98,7 +98,11 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 				Confirms: s.confirms(), Tools: s.openTools()}
 		}
 		for _, t := range s.view.Queue() {
-			snap.Waiting = append(snap.Waiting, s.messages(t)...)
+			whole, err := s.view.Whole(s.ctx, s.cfg.Store, t)
+			if err != nil {
+				return snap, err
+			}
+			snap.Waiting = append(snap.Waiting, s.messages(whole)...)
 		}
 		var err error
 		end := place{turn: len(s.view.Turns)} // behind the running turn stand those that were taken out of the queue

@@ -21,14 +21,15 @@ type state struct {
 	view *session.View
 	feed feed
 
-	live   atomic.Value   // session.Status: see noteStatus
-	busy   atomic.Bool    // run is not nil, for a Group to see
-	size   atomic.Int64   // see measure
-	run    *turn          // nil between turns
-	queue  []Queued       // turns that wait, in order; shared with updates, so what is in it never changes
-	held   bool           // queued prompts wait for a word
-	queued int64          // bytes of the prompts in queue
-	calls  sync.WaitGroup // goroutines of model calls
+	live   atomic.Value             // session.Status: see noteStatus
+	busy   atomic.Bool              // run is not nil, for a Group to see
+	size   atomic.Int64             // see measure
+	run    *turn                    // nil between turns
+	queue  []Queued                 // turns that wait, in order; shared with updates, so what is in it never changes
+	held   bool                     // queued prompts wait for a word
+	queued int64                    // bytes of the prompts in queue, which are in the log and not in memory
+	sizes  map[session.TurnID]int64 // of each
+	calls  sync.WaitGroup           // goroutines of model calls
 
 	compacting *compacting // nil: no summary is on its way
 
@@ -74,7 +75,7 @@ type crossing struct {
 func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	now := time.Now()
 	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
-		waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
+		sizes: make(map[session.TurnID]int64), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
 	view, err := session.Load(ctx, cfg.Store, id)
 	if err != nil {
 		return nil, err
@@ -88,11 +89,12 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	s.view = view
 	for _, t := range view.Queue() {
 		s.queue = append(s.queue, queued(t.ID, t.Prompt))
+		s.waits(t.ID, t.Prompt)
+		view.Unload(t)
 	}
 	s.held = len(s.queue) > 0
 	s.feed = newFeed(firstSeq(view))
 	s.measure()
-	s.measureQueue()
 	return s, nil
 }
 
@@ -176,14 +178,26 @@ func (s *state) keep(entries []session.Entry) error {
 		}
 	}
 	// The commit outlives a call for the end: what was begun is finished.
-	_, err := s.cfg.Store.Append(context.WithoutCancel(s.ctx), s.id, entries...)
-	return err
+	if _, err := s.cfg.Store.Append(context.WithoutCancel(s.ctx), s.id, entries...); err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, said := e.Body.(session.Prompt); said {
+			s.view.Unload(s.view.Turn(e.Turn)) // if it waits: the log has it
+		}
+	}
+	return nil
 }
 
 // apply is the view's Apply, and keeps the queue beside it: a session with a long history and a long queue would be
 // walked for each prompt otherwise.
 func (s *state) apply(e session.Entry) error {
 	untitled := s.view.Session.Title == ""
+	if t := s.view.Turn(e.Turn); t != nil && t.Unloaded { // it leaves the queue
+		if err := s.view.Reload(context.WithoutCancel(s.ctx), s.cfg.Store, t); err != nil {
+			return err
+		}
+	}
 	if err := s.view.Apply(e); err != nil {
 		return err
 	}
@@ -193,7 +207,7 @@ func (s *state) apply(e session.Entry) error {
 	switch b := e.Body.(type) {
 	case session.Prompt:
 		s.enqueue(queued(e.Turn, b), b.Steer)
-		s.setQueued(s.queued + sizeOfBlocks(b.Content))
+		s.waits(e.Turn, b)
 	case session.TurnStart, session.TurnEnd, session.Steered:
 		i := slices.IndexFunc(s.queue, func(q Queued) bool { return q.Turn == e.Turn })
 		switch {
@@ -202,9 +216,8 @@ func (s *state) apply(e session.Entry) error {
 		case i > 0: // into a new array: updates share the old one
 			s.queue = slices.Concat(s.queue[:i], s.queue[i+1:])
 		}
-		if i >= 0 {
-			s.measureQueue()
-		}
+		s.setQueued(s.queued - s.sizes[e.Turn])
+		delete(s.sizes, e.Turn)
 	}
 	return nil
 }

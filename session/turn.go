@@ -21,6 +21,9 @@ type Turn struct {
 	// the model, the level in force and the stop reason are there.
 	Released bool
 
+	// Unloaded says that the turn waits, and what its prompt says is in the log alone: see View.Unload.
+	Unloaded bool
+
 	said, began, ended place // of its prompt, Start and End
 	cut                bool  // in a fork: it goes on in the log that is shared
 }

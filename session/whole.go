@@ -6,15 +6,64 @@ import (
 	"slices"
 )
 
-// Whole is a turn with all that was said in it: itself, or, where it was released, a copy from the log.
+// Unload lets go of what a queued prompt says, which must be in the log. Its turn keeps its place in the queue, and all else of
+// the prompt. It is Reload's to take it back before the turn leaves the queue.
+func (v *View) Unload(t *Turn) {
+	if !t.Queued() || t.Unloaded {
+		return
+	}
+	t.Unloaded, t.Prompt.Content = true, nil
+	said := t.Messages[0]
+	t.Messages = []*Message{{ID: said.ID, Turn: said.Turn, Role: said.Role, place: said.place}}
+}
+
+// Reload takes back what Unload let go of.
+func (v *View) Reload(ctx context.Context, store Store, t *Turn) error {
+	whole, err := v.Whole(ctx, store, t)
+	if err != nil {
+		return err
+	}
+	t.Unloaded, t.Prompt.Content, t.Messages = false, whole.Prompt.Content, whole.Messages
+	return nil
+}
+
+// queued is a copy of an unloaded turn, with what its prompt says.
+func (v *View) queued(ctx context.Context, store Store, t *Turn) (*Turn, error) {
+	id := v.logOf(t.said)
+	entries, err := store.Entries(ctx, id, t.said.at-1, 1)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) == 1 && entries[0].Turn == t.ID {
+		if p, ok := entries[0].Body.(Prompt); ok {
+			whole, said := *t, *t.Messages[0]
+			for i, b := range p.Content {
+				said.add(Part{i, b})
+			}
+			whole.Unloaded, whole.Prompt.Content, whole.Messages = false, p.Content, []*Message{&said}
+			return &whole, nil
+		}
+	}
+	return nil, fmt.Errorf("session %s: %w: position %d is not the prompt of turn %s", id, ErrDamaged, t.said.at, t.ID)
+}
+
+// logOf is the session in whose log a place is.
+func (v *View) logOf(p place) ID {
+	if p.span < len(v.Session.Shared) {
+		return v.Session.Shared[p.span].Session
+	}
+	return v.Session.ID
+}
+
+// Whole is a turn with all that was said in it: itself, or, where it was released or its prompt unloaded, a copy from the log.
 func (v *View) Whole(ctx context.Context, store Store, t *Turn) (*Turn, error) {
+	if t.Unloaded {
+		return v.queued(ctx, store, t)
+	}
 	if !t.Released {
 		return t, nil
 	}
-	id := v.Session.ID
-	if t.ended.span < len(v.Session.Shared) {
-		id = v.Session.Shared[t.ended.span].Session
-	}
+	id := v.logOf(t.ended)
 	ours := map[TurnID]bool{t.ID: true}
 	before := []uint64{t.said.at} // prompts that were said before the turn started
 	for _, took := range t.Took {
