@@ -32,10 +32,13 @@ func (e *ending) block(word, message string) { e.blocked, e.message = word, mess
 // tool or to answer in a form, and failed (docs: troubleshooting; SDK: FinishReason).
 var failures = []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS"}
 
-// failed reports whether the answer is a failure that may go well the next time. OTHER says nothing of what was wrong,
-// so it is one only where there is no answer. Calls that came before it stand.
+// vague are the finish reasons that say nothing of what was wrong.
+var vague = []string{"OTHER", "IMAGE_OTHER", "NO_IMAGE"}
+
+// failed reports whether the answer is a failure that may go well the next time. A vague reason is one only where there
+// is no answer. Calls that came before it stand.
 func (e *ending) failed(said bool, calls int) bool {
-	return calls == 0 && (slices.Contains(failures, e.reason) || e.reason == "OTHER" && !said)
+	return calls == 0 && (slices.Contains(failures, e.reason) || slices.Contains(vague, e.reason) && !said)
 }
 
 // refusals are the finish reasons by which the vendor withholds an answer (SDK: FinishReason).

@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/gemini"
@@ -240,6 +242,9 @@ func TestFailedAnswers(t *testing.T) {
 		{"UNEXPECTED_TOOL_CALL", []sim.Part{thought}, ""},
 		{"OTHER", []sim.Part{thought}, ""},
 		{"OTHER", []sim.Part{thought, text}, provider.StopEndTurn},
+		{"IMAGE_OTHER", []sim.Part{thought}, ""},
+		{"NO_IMAGE", []sim.Part{thought, text}, provider.StopEndTurn},
+		{"MALFORMED_RESPONSE", []sim.Part{call}, provider.StopToolUse},
 		{"MALFORMED_FUNCTION_CALL", []sim.Part{call}, provider.StopToolUse},
 	}
 	for _, test := range tests {
@@ -360,5 +365,38 @@ func TestWire(t *testing.T) {
 	bad := &provider.Request{Model: flash, Decision: decided(provider.Control{Mode: "loud"})}
 	if _, err := api.Wire(bad); err == nil {
 		t.Error("a mode that does not exist was taken")
+	}
+}
+
+// Kinds of parts that are new since autumn 2026 go back as they came. One that only tells of speech or of processing has
+// no data, and stays out.
+func TestNewParts(t *testing.T) {
+	data := []string{
+		`{"toolCall":{"args":{},"id":"t1","toolType":"GOOGLE_SEARCH"}}`, `{"toolResponse":{"id":"t1","response":{},"toolType":"GOOGLE_SEARCH"}}`,
+		`{"audioTranscription":{"text":"spoken"},"partMetadata":{"a":1}}`, `{"speechMetadata":{"speaker":"a"},"text":"said"}`,
+	}
+	var parts []sim.Part
+	for _, raw := range append(slices.Clone(data), `{"speechMetadata":{"speaker":"a"}}`, `{"mediaProcessing":{"state":"DONE"},"partMetadata":{}}`) {
+		parts = append(parts, sim.Part{Kind: sim.Raw, Raw: json.RawMessage(raw)})
+	}
+	api, server := simulated(t)
+	server.Script(sim.Answer{Parts: parts})
+	history := []provider.Message{user("Hi")}
+	for range 2 {
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: leveled("gemini-3.8-flash"), Messages: history}))
+		if reply.Err != nil {
+			t.Fatal(reply.Err)
+		}
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, user("Go on."))
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	var back []string
+	for _, p := range gjson.GetBytes(server.Requests()[1].Body, "contents.1.parts").Array() {
+		back = append(back, p.Raw)
+	}
+	if diff := cmp.Diff(data, back); diff != "" {
+		t.Errorf("goes back (-want +got):\n%s", diff)
 	}
 }

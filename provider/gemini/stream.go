@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -282,6 +283,9 @@ func (r *reply) part(p gjson.Result) error {
 	if address := p.Get("fileData.fileUri").Str; strings.HasPrefix(address, "http") && len(address) <= provider.MaxAddress {
 		r.linked = append(r.linked, provider.LinkedImage(address))
 	}
+	if !hasData(p) {
+		return r.Alive() // it tells of processing or of speech alone, and the vendor refuses a part without data
+	}
 	if err := r.hops.only("a part beside text"); err != nil {
 		return err
 	}
@@ -290,6 +294,18 @@ func (r *reply) part(p gjson.Result) error {
 		return err
 	}
 	return r.opaque([]json.RawMessage{json.RawMessage(p.Raw)})
+}
+
+// metadata are the members of a part that are none of its data (SDK: Part).
+var metadata = []string{"thought", "partMetadata", "mediaProcessing", "mediaResolution", "speechMetadata", "videoMetadata"}
+
+// hasData reports whether a part says more than such members.
+func hasData(p gjson.Result) (has bool) {
+	p.ForEach(func(name, value gjson.Result) bool {
+		has = !slices.Contains(metadata, name.Str) && value.Type != gjson.Null
+		return !has
+	})
+	return has
 }
 
 // failed is an error in the place of an answer or in the middle of one.

@@ -272,7 +272,7 @@ func geminiName(path, name string) error {
 }
 
 // geminiData are the members of which a part has one.
-var geminiData = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse"}
+var geminiData = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "audioTranscription"}
 
 func readGeminiContent(path string, v any) (geminiContent, error) {
 	f := objectAt(path, v)
@@ -318,7 +318,9 @@ func (f *fields) checkPart(role string) error {
 	thought := f.flag("thought")
 	signature := f.text("thoughtSignature", false)
 	f.take("videoMetadata")
-	f.take("partMetadata")
+	for _, name := range []string{"partMetadata", "mediaProcessing", "mediaResolution", "speechMetadata"} {
+		f.take(name)
+	}
 	if err := f.done(); err != nil {
 		return err
 	}
