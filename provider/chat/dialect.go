@@ -118,6 +118,11 @@ type ResponseForm struct {
 
 	UsagePaths      []string `json:"usage_paths"`
 	ReasoningTokens []string `json:"reasoning_tokens"` // in the usage; empty: there is no count
+	// Cost is what the host charged, in USD, in the usage; empty: it does not tell. OwnKey says in the usage that the
+	// user's own key at the vendor was used, whose charge is OwnKeyCost and comes on top.
+	Cost       string `json:"cost,omitempty"`
+	OwnKey     string `json:"own_key,omitempty"`
+	OwnKeyCost string `json:"own_key_cost,omitempty"`
 	// ReasoningExcluded says that completion_tokens is without thinking, where the total does not tell.
 	ReasoningExcluded bool     `json:"reasoning_excluded_from_completion,omitempty"`
 	NoFinishReason    bool     `json:"no_finish_reason,omitempty"` // the host never sends one: [DONE] alone ends an answer

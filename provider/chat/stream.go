@@ -61,6 +61,7 @@ type reply struct {
 	finished bool     // a finish_reason came
 	bills    []string // what a chunk with a usage has in it: few have one
 	usage    gjson.Result
+	tier     string // how the host says that it served the request
 	stop     provider.Stop
 	odd      int // things that the protocol does not foresee
 }
@@ -208,6 +209,9 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 
 // count takes in a usage: each one is of all so far, so the last one counts.
 func (r *reply) count(root gjson.Result) {
+	if tier := root.Get("service_tier"); tier.Type == gjson.String {
+		r.tier = r.api.caller.Text(tier.Str)
+	}
 	for _, path := range r.form.UsagePaths {
 		if u := root.Get(path); u.IsObject() {
 			r.usage = u
@@ -327,6 +331,7 @@ func (r *reply) finish() error {
 	}
 	r.stop.Cited = r.lateSources()
 	r.stop.Usage = r.api.dialect.usage(r.usage)
+	r.stop.Usage.Tier = r.tier
 	if r.usage.Exists() {
 		r.stop.RawUsage = json.RawMessage(valid(r.usage.Raw))
 	}

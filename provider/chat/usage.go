@@ -43,5 +43,26 @@ func (d *Dialect) usage(u gjson.Result) provider.Usage {
 	case d.Response.ReasoningExcluded && total == 0:
 		sum.Output += thought
 	}
+	sum.Cost = d.charged(u)
 	return sum
+}
+
+// charged is what the host says that it charged; nil: it does not say.
+func (d *Dialect) charged(u gjson.Result) *provider.Cost {
+	form := d.Response
+	usd := func(path string) (float64, bool) {
+		v := u.Get(path)
+		return v.Num, path != "" && v.Type == gjson.Number && v.Num >= 0
+	}
+	amount, ok := usd(form.Cost)
+	if !ok {
+		return nil
+	}
+	cost := &provider.Cost{Currency: provider.USD}
+	if form.OwnKey != "" && u.Get(form.OwnKey).Bool() {
+		more, known := usd(form.OwnKeyCost)
+		amount, cost.Partial = amount+more, !known
+	}
+	cost.Amount = provider.MoneyOf(amount)
+	return cost
 }

@@ -172,6 +172,10 @@ func (r *chatReply) usage() map[string]any {
 		output -= r.thought
 	}
 	u := map[string]any{"prompt_tokens": r.call.tokens, "completion_tokens": output, "total_tokens": r.call.tokens + r.output}
+	if h.name == "openrouter" { // what was charged, which is not what its list says [OpenRouter docs: usage-accounting]
+		u["cost"], u["is_byok"] = float64(r.call.tokens+r.output)/1e6, false
+		u["cost_details"] = map[string]any{"upstream_inference_cost": nil}
+	}
 	switch h.count {
 	case "details":
 		u["completion_tokens_details"] = map[string]any{"reasoning_tokens": r.thought}
