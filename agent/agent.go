@@ -40,7 +40,7 @@ var (
 // Config is what all agents of a daemon share.
 type Config struct {
 	Store   session.Store
-	Blobs   *session.Blobs // where media are kept; nil: in the log
+	Blobs   session.Blobs // where media are kept; nil: in the log
 	Catalog Catalog
 
 	// Provider finds a provider by its configured id, nil if there is none. One without a key is there: its calls

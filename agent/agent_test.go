@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // fake is a provider that plays one script a call and remembers what it was asked.
@@ -165,7 +166,7 @@ type bench struct {
 
 func newBench(t *testing.T, scripts ...script) *bench {
 	t.Helper()
-	b := &bench{T: t, store: session.NewMem(), fake: &fake{scripts: scripts}}
+	b := &bench{T: t, store: mem.New(), fake: &fake{scripts: scripts}}
 	catalog, err := registry.New([]registry.Provider{{ID: "sim", Vendor: "sim"}, {ID: "anthropic", Vendor: "anthropic"}})
 	if err != nil {
 		t.Fatal(err)

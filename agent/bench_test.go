@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // BenchmarkPublish is one piece of growth told to subscribers that read now and then, each time all that waits. The
@@ -77,7 +78,7 @@ func benchAgents(b *testing.B, play script) (*Group, *Agent) {
 	for range 4 {
 		api.scripts = append(api.scripts, play)
 	}
-	g, err := NewGroup(b.Context(), Config{Store: unchecked{session.NewMem()}, Catalog: catalog, Log: slog.New(slog.DiscardHandler),
+	g, err := NewGroup(b.Context(), Config{Store: unchecked{mem.New()}, Catalog: catalog, Log: slog.New(slog.DiscardHandler),
 		Provider: func(string) provider.Provider { return api }, Limits: Limits{TurnBytes: 1 << 40}})
 	if err != nil {
 		b.Fatal(err)

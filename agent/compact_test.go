@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // small is a model that thinks, with a window of so many tokens.
@@ -476,7 +477,7 @@ func TestLongConversation(t *testing.T) {
 	const window = 16_000 // a fifth of it has to hold an answer
 	p := seat{model: "claude", level: provider.High}.place(t, registry.Default())
 	p.row.Window = window
-	store, err := session.OpenBolt(t.TempDir(), session.BoltOptions{})
+	store, err := bolt.Open(t.TempDir(), bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

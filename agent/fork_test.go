@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // sole is a catalog of one row.
@@ -31,7 +32,7 @@ func seated(t *testing.T, p placed, server *sim.Server, change func(*Config)) *b
 	t.Helper()
 	listener := server.Listen()
 	line := listener.Transport()
-	b := &bench{T: t, store: session.NewMem()}
+	b := &bench{T: t, store: mem.New()}
 	b.cfg = Config{Store: b.store, Catalog: sole{p.row}, Provider: func(string) provider.Provider { return p.open(line) },
 		Log: slog.New(slog.DiscardHandler)}
 	if change != nil {

@@ -222,7 +222,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 				return struct{}{}, s.ended
 			}
 			if s.cfg.Blobs != nil { // first: after a crash they may be looked for in vain, but not forgotten
-				if err := s.cfg.Blobs.Due(); err != nil {
+				if err := s.cfg.Blobs.Forget(); err != nil {
 					s.log.Warn("media of deleted sessions stay until another one is deleted", "err", err)
 				}
 			}

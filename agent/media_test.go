@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/blob"
 )
 
 // Media are kept once, beside the log; the session holds none, and a request has them. One that is lost is told.
@@ -25,7 +26,7 @@ func TestMediaAreKeptOnce(t *testing.T) {
 		b, id := toolBench(t, h)
 		defer b.close()
 		dir := t.TempDir()
-		blobs, err := session.OpenBlobs(dir)
+		blobs, err := blob.Open(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +143,7 @@ func TestMediaOfAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := toolBench(t, &host{})
 		defer b.close()
-		blobs, err := session.OpenBlobs(t.TempDir())
+		blobs, err := blob.Open(t.TempDir())
 		if err != nil {
 			t.Fatal(err)
 		}

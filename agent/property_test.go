@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // TestRandomLife leads a session through prompts, cancels, settings, models, summaries, forks, watchers, crashes, failing
@@ -77,7 +78,7 @@ type returns struct {
 type life struct {
 	plan
 	ctx      context.Context
-	mem      *session.Mem
+	mem      *mem.Store
 	store    *wounded
 	fake     *fake
 	api      provider.Provider
@@ -111,7 +112,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &life{plan: p, ctx: ctx, mem: session.NewMem(), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool),
+	l := &life{plan: p, ctx: ctx, mem: mem.New(), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool),
 		returns: returns, receipts: make(map[string]Receipt)}
 	for _, list := range p.calls {
 		l.fake.scripts = append(l.fake.scripts, events(list...))

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // host runs calls as a function says.
@@ -266,7 +267,7 @@ func TestToolsAfterACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		crashed := session.NewMem()
+		crashed := mem.New()
 		record, err := b.store.Get(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)

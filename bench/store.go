@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // conversation is a session with one turn, as a daemon has left it: the mould of those that a measurement wants many of.
@@ -47,7 +48,7 @@ func (h *house) converse() (*conversation, error) {
 	if err := errors.Join(err, i.end()); err != nil {
 		return nil, err
 	}
-	store, err := session.OpenBolt(data, session.BoltOptions{})
+	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (b *bench) filled(sessions, turns int) (data string, ids []session.ID, err 
 
 // keep makes sessions with a number of turns each, and is their ids. Many at once, so that they share commits.
 func (c *conversation) keep(ctx context.Context, data string, sessions, turns int) (ids []session.ID, err error) {
-	store, err := session.OpenBolt(data, session.BoltOptions{})
+	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // flat is a model that thinks n pieces of 17 bytes, as fast as it is listened to.
@@ -70,7 +71,7 @@ func benchGroup(b *testing.B, model provider.Provider) (*Server, session.ID) {
 		b.Fatal(err)
 	}
 	log := slog.New(slog.DiscardHandler)
-	group, err := agent.NewGroup(b.Context(), agent.Config{Store: session.NewMem(), Catalog: catalog, Log: log,
+	group, err := agent.NewGroup(b.Context(), agent.Config{Store: mem.New(), Catalog: catalog, Log: log,
 		Provider: func(string) provider.Provider { return model }, Limits: agent.Limits{TurnBytes: 1 << 40}})
 	if err != nil {
 		b.Fatal(err)

@@ -25,6 +25,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 var idleCount = flag.Int("idle", 200, "how many idle connections TestIdleWebSockets holds, and sessions TestIdleSessions")
@@ -140,7 +141,7 @@ func TestIdleClients(t *testing.T) {
 // what one costs. Run it with -idle 10000, without the race detector for the figures.
 func TestIdleSessions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // ten minutes pass
-		store, err := session.OpenBolt(t.TempDir(), session.BoltOptions{})
+		store, err := bolt.Open(t.TempDir(), bolt.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

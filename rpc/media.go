@@ -38,7 +38,7 @@ func (s *Server) eventOf(e agent.Event, limit int) agent.Event {
 	return e
 }
 
-func (s *Server) blobs() *session.Blobs {
+func (s *Server) blobs() session.Blobs {
 	if s.config.Sessions == nil {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (s *Server) blobs() *session.Blobs {
 }
 
 // withMedia is a block with its data, if that fits into the room and is there: else it is shown without.
-func withMedia(blobs *session.Blobs, b provider.Block, room *int) provider.Block {
+func withMedia(blobs session.Blobs, b provider.Block, room *int) provider.Block {
 	switch b := b.(type) {
 	case provider.Media:
 		if size := base64.StdEncoding.EncodedLen(b.Size); b.Hash != "" && size <= *room {
@@ -62,7 +62,7 @@ func withMedia(blobs *session.Blobs, b provider.Block, room *int) provider.Block
 	return b
 }
 
-func allWithMedia(blobs *session.Blobs, content provider.Blocks, room *int) provider.Blocks {
+func allWithMedia(blobs session.Blobs, content provider.Blocks, room *int) provider.Blocks {
 	content = slices.Clone(content)
 	for i, b := range content {
 		content[i] = withMedia(blobs, b, room)

@@ -30,6 +30,8 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/blob"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 var rewrite = flag.Bool("update", false, "write what is played into the transcripts")
@@ -135,7 +137,7 @@ type stage struct {
 }
 
 func newStage(t *testing.T, script string, messageBytes int) *stage {
-	s := &stage{T: t, messageBytes: messageBytes, begun: time.Now(), store: session.NewMem(),
+	s := &stage{T: t, messageBytes: messageBytes, begun: time.Now(), store: mem.New(),
 		gate: make(chan struct{}, 1), sent: map[string]string{}, ids: map[string]string{}, names: map[string]string{}}
 	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "mirror", Vendor: "anthropic"}, {ID: "sim", Vendor: "sim"}, {ID: "openai", Vendor: "openai"}})
 	if err != nil {
@@ -148,7 +150,7 @@ func newStage(t *testing.T, script string, messageBytes int) *stage {
 		api = newScripted(script, map[string]adapter{"messages": keyless,
 			"responses": responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "https://keyless.invalid"})})
 	}
-	blobs, err := session.OpenBlobs(t.TempDir())
+	blobs, err := blob.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

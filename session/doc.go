@@ -1,17 +1,25 @@
-// Package session is what a conversation is and how it is kept.
+// Package session defines what a conversation is, and what keeps it.
 //
-// A [Session] is a record with a log of [Entry]s: prompts, sealed blocks, settings, ends of turns. The log is the
-// truth and is only ever appended to; what a session looks like is a fold over it ([View.Apply]), at load and live
-// alike. The record is a projection of the log for listings and may be rewritten.
+// A [Session] is a record with a log of [Entry]s: prompts, sealed blocks, settings, ends of turns. The log is the truth, and
+// entries are only ever added to it. What a session looks like is a fold over its log, a [View]: [View.Apply] is the only code
+// that changes one, when a log is loaded and while its session runs. The record is a projection of the log for listings.
 //
-// A [Store] keeps sessions. [OpenBolt] keeps them in one file, [NewMem] in memory; both pass the same test.
+// A [Store] keeps sessions, and [Blobs] keep the images and documents that logs refer to. Both are interfaces. Package bolt
+// is the store in one file and mem the one in memory; package blob has the files of Blobs. Each store passes the tests of
+// package storetest.
 //
 // Guarantees:
 //
-//   - what Append has returned for is on disk, whole and in order;
+//   - when Append has returned, its entries are on disk, whole and in order;
 //   - the growth of an open block is on disk soon after Checkpoint, and gone when the block is sealed;
-//   - of the requests that bear one stamp ([Stamp]), one makes a session, and the others get its answer;
-//   - a fork shares the log of another session up to a message, and outlives it;
-//   - of what a [Compaction] stands for, a view holds no content: [View.Whole] reads it again;
-//   - a store whose file is damaged, of a newer format, or not the one that was opened is never written to.
+//   - of the requests with one stamp ([Stamp]), one makes a session, and the others get its answer;
+//   - a fork shares the log of another session up to a message, and outlives that session;
+//   - a view holds no content of what a [Compaction] stands for: [View.Whole] reads it again;
+//   - a store never writes to data that is damaged, of a newer format, or not the data that it opened.
+//
+// A Store and Blobs are safe for concurrent use. A View belongs to one goroutine: that of the agent that runs the session.
+// Only that agent appends to the log, and it calls [Recover] before its first Append.
+//
+// The files of this package depend on each other in one direction: session, stamp, body, entry, record, store, query and blobs
+// define what is kept; message, turn, view, compaction, apply and fork are the fold; load, recover and whole read a Store.
 package session

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"encoding/json"
@@ -11,18 +11,21 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
+	"github.com/thinkd/thinkd/session/storetest"
 )
 
 // TestViewEqualsFold draws a life of a session and compares the view that lived it with the fold of what was stored.
 func TestViewEqualsFold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		store := NewMem()
-		record := Session{ID: testID(1), Title: rapid.SampledFrom([]string{"", "named"}).Draw(r, "title")}
+		store := mem.New()
+		record := session.Session{ID: storetest.ID(1), Title: rapid.SampledFrom([]string{"", "named"}).Draw(r, "title")}
 		if err := store.Create(t.Context(), record); err != nil {
 			r.Fatal(err)
 		}
-		live := NewView(record)
+		live := session.NewView(record)
 		refused := 0
 		for i := range rapid.IntRange(1, 40).Draw(r, "entries") {
 			e := drawEntry(r, i)
@@ -34,11 +37,11 @@ func TestViewEqualsFold(t *testing.T) {
 				r.Fatal(err)
 			}
 		}
-		folded, err := Load(t.Context(), store, record.ID)
+		folded, err := session.Load(t.Context(), store, record.ID)
 		if err != nil {
 			r.Fatalf("after %d refused entries: %v", refused, err)
 		}
-		if diff := cmp.Diff(live, folded, viewFields, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(live, folded, session.ViewFields, cmpopts.EquateEmpty()); diff != "" {
 			r.Fatalf("(-live +folded):\n%s", diff)
 		}
 		kept, err := store.Get(t.Context(), record.ID)
@@ -51,57 +54,57 @@ func TestViewEqualsFold(t *testing.T) {
 	})
 }
 
-func drawEntry(r *rapid.T, i int) Entry {
+func drawEntry(r *rapid.T, i int) session.Entry {
 	word := func(name string, of ...string) string { return rapid.SampledFrom(of).Draw(r, name) }
-	turn := TurnID(word("turn", "A", "B", "C"))
-	message := MessageID(word("message", "1", "2")) + MessageID(turn)
+	turn := session.TurnID(word("turn", "A", "B", "C"))
+	message := session.MessageID(word("message", "1", "2")) + session.MessageID(turn)
 	number := rapid.IntRange(0, 3).Draw(r, "number")
-	e := Entry{Seq: uint64(rapid.IntRange(0, 1000).Draw(r, "seq")), Time: int64(i), Turn: turn}
+	e := session.Entry{Seq: uint64(rapid.IntRange(0, 1000).Draw(r, "seq")), Time: int64(i), Turn: turn}
 	switch word("kind", "prompt", "turn_start", "block", "block", "message_end", "retry", "setting", "repair", "compaction", "turn_end") {
 	case "prompt":
-		p := Prompt{Message: MessageID("P" + turn), Content: provider.Blocks{provider.Text{Text: word("text", "", "one\ntwo", "é")}}}
+		p := session.Prompt{Message: session.MessageID("P" + turn), Content: provider.Blocks{provider.Text{Text: word("text", "", "one\ntwo", "é")}}}
 		if stamp := word("stamp", "none", "", "a"); stamp != "none" {
-			p.Stamp = &Stamp{stamp, []byte{byte(i)}}
+			p.Stamp = &session.Stamp{stamp, []byte{byte(i)}}
 		}
 		e.Body = p
 	case "turn_start":
-		e.Body = TurnStart{Model: ModelRef{"p", "m"}}
+		e.Body = session.TurnStart{Model: session.ModelRef{"p", "m"}}
 	case "block":
-		e.Body = Sealed{message, number, provider.Text{Text: fmt.Sprint(i)}}
+		e.Body = session.Sealed{message, number, provider.Text{Text: fmt.Sprint(i)}}
 	case "message_end":
-		e.Body = MessageEnd{Message: message, StopReason: "end_turn", Usage: provider.Usage{Output: i}}
+		e.Body = session.MessageEnd{Message: message, StopReason: "end_turn", Usage: provider.Usage{Output: i}}
 	case "retry":
-		e.Body = Retry{Message: message, Discarded: []int{number}}
+		e.Body = session.Retry{Message: message, Discarded: []int{number}}
 	case "setting":
 		title := word("title", "", "t")
 		level := provider.Level(word("level", "low", "high"))
 		value := word("value", "null", "1", `"x"`)
 		e.Turn = ""
-		e.Body = Setting{Title: &title, Level: &level, Metadata: map[string]json.RawMessage{word("member", "a", "b"): json.RawMessage(value)}}
+		e.Body = session.Setting{Title: &title, Level: &level, Metadata: map[string]json.RawMessage{word("member", "a", "b"): json.RawMessage(value)}}
 	case "repair":
-		e.Body = Repair{"messages", "strip"}
+		e.Body = session.Repair{"messages", "strip"}
 	case "compaction":
-		e.Body = Compaction{Upto: message, Summary: "s", Usage: provider.Usage{Output: i}}
+		e.Body = session.Compaction{Upto: message, Summary: "s", Usage: provider.Usage{Output: i}}
 	case "turn_end":
-		e.Body = TurnEnd{StopReason: "end_turn", Usage: provider.Usage{Output: i}}
+		e.Body = session.TurnEnd{StopReason: "end_turn", Usage: provider.Usage{Output: i}}
 	}
 	return e
 }
 
 func TestViewRefuses(t *testing.T) {
-	setup := []Entry{said(turnA, "x"), started(turnA), sealed(turnA, msgA, 0, "y"), said(turnB, "z")}
+	setup := []session.Entry{storetest.Said(storetest.TurnA, "x"), storetest.Started(storetest.TurnA), storetest.Sealed(storetest.TurnA, storetest.MsgA, 0, "y"), storetest.Said(storetest.TurnB, "z")}
 	for _, c := range []struct {
 		name string
-		e    Entry
+		e    session.Entry
 		want string
 	}{
-		{"a second prompt", said(turnA, "again"), "has a prompt already"},
-		{"an unknown turn", ended("nowhere"), "no such turn"},
-		{"a second start", started(turnA), "has started or ended already"},
-		{"a block twice", sealed(turnA, msgA, 0, "y"), "sealed already"},
-		{"no body", Entry{Turn: turnA}, "no body"},
+		{"a second prompt", storetest.Said(storetest.TurnA, "again"), "has a prompt already"},
+		{"an unknown turn", storetest.Ended("nowhere"), "no such turn"},
+		{"a second start", storetest.Started(storetest.TurnA), "has started or ended already"},
+		{"a block twice", storetest.Sealed(storetest.TurnA, storetest.MsgA, 0, "y"), "sealed already"},
+		{"no body", session.Entry{Turn: storetest.TurnA}, "no body"},
 	} {
-		v, before := NewView(Session{}), NewView(Session{})
+		v, before := session.NewView(session.Session{}), session.NewView(session.Session{})
 		for _, e := range setup {
 			if err := v.Apply(e); err != nil {
 				t.Fatal(err)
@@ -113,7 +116,7 @@ func TestViewRefuses(t *testing.T) {
 		if err := v.Apply(c.e); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
-		if diff := cmp.Diff(before, v, viewFields); diff != "" {
+		if diff := cmp.Diff(before, v, session.ViewFields); diff != "" {
 			t.Errorf("%s changed the view (-before +after):\n%s", c.name, diff)
 		}
 	}
@@ -121,8 +124,8 @@ func TestViewRefuses(t *testing.T) {
 
 func TestCheckID(t *testing.T) {
 	for range 10 {
-		if id := string(NewID()); CheckID(id) != nil {
-			t.Errorf("%s, ours, is refused: %v", id, CheckID(id))
+		if id := string(session.NewID()); session.CheckID(id) != nil {
+			t.Errorf("%s, ours, is refused: %v", id, session.CheckID(id))
 		}
 	}
 	for _, word := range []string{
@@ -130,7 +133,7 @@ func TestCheckID(t *testing.T) {
 		"01k00000000000000000000000", "01K0000000000000000000000I", "01K0000000000000000000000\x00", "81K00000000000000000000000",
 		"01K00000000000000000/../00", "%2e%2e%2f01K0000000000000", "０１K00000000000000000000", "01K000000000000000000000-0",
 	} {
-		if CheckID(word) == nil {
+		if session.CheckID(word) == nil {
 			t.Errorf("%.40q was taken", word)
 		}
 	}

@@ -1,4 +1,4 @@
-package session
+package session_test
 
 import (
 	"encoding/json"
@@ -6,32 +6,35 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
+	"github.com/thinkd/thinkd/session/storetest"
 )
 
 // What a view lets go of comes back from the log as it was: with prompts that were taken in, results of tools, and retries.
 func TestReleasedTurnsAreWhole(t *testing.T) {
-	turnC, turnD := TurnID("01K0000000000000000000000C"), TurnID("01K0000000000000000000000D")
-	call := func(number int) Entry {
-		return Entry{Turn: turnA, Body: Sealed{msgA, number, provider.ToolCall{ID: "c", Name: "look", Input: json.RawMessage(`{}`)}}}
+	turnC, turnD := session.TurnID("01K0000000000000000000000C"), session.TurnID("01K0000000000000000000000D")
+	call := func(number int) session.Entry {
+		return session.Entry{Turn: storetest.TurnA, Body: session.Sealed{storetest.MsgA, number, provider.ToolCall{ID: "c", Name: "look", Input: json.RawMessage(`{}`)}}}
 	}
-	log := []Entry{
-		said(turnA, "one"), said(turnB, "steers"), started(turnA), sealed(turnA, msgA, 0, "void"),
-		{Turn: turnA, Body: Retry{Message: msgA, Discarded: []int{0}}}, call(1), messageEnded(turnA, msgA, 3), said(turnC, "taken out"),
-		{Turn: turnA, Body: ToolStart{msgA, 1}}, {Turn: turnC, Body: TurnEnd{StopReason: "cancelled"}},
-		{Turn: turnA, Body: ToolEnd{Message: "R", Reply: msgA, CallID: "c", Content: provider.Blocks{provider.Text{Text: "seen"}}}},
-		{Turn: turnB, Body: Steered{turnA}}, {Body: Repair{API: "messages"}},
-		sealed(turnA, "MB", 0, "reply"), messageEnded(turnA, "MB", 4), ended(turnA),
-		said(turnD, "two"), started(turnD), sealed(turnD, "MD", 0, "reply two"), messageEnded(turnD, "MD", 3), ended(turnD),
+	log := []session.Entry{
+		storetest.Said(storetest.TurnA, "one"), storetest.Said(storetest.TurnB, "steers"), storetest.Started(storetest.TurnA), storetest.Sealed(storetest.TurnA, storetest.MsgA, 0, "void"),
+		{Turn: storetest.TurnA, Body: session.Retry{Message: storetest.MsgA, Discarded: []int{0}}}, call(1), storetest.MessageEnded(storetest.TurnA, storetest.MsgA, 3), storetest.Said(turnC, "taken out"),
+		{Turn: storetest.TurnA, Body: session.ToolStart{storetest.MsgA, 1}}, {Turn: turnC, Body: session.TurnEnd{StopReason: "cancelled"}},
+		{Turn: storetest.TurnA, Body: session.ToolEnd{Message: "R", Reply: storetest.MsgA, CallID: "c", Content: provider.Blocks{provider.Text{Text: "seen"}}}},
+		{Turn: storetest.TurnB, Body: session.Steered{storetest.TurnA}}, {Body: session.Repair{API: "messages"}},
+		storetest.Sealed(storetest.TurnA, "MB", 0, "reply"), storetest.MessageEnded(storetest.TurnA, "MB", 4), storetest.Ended(storetest.TurnA),
+		storetest.Said(turnD, "two"), storetest.Started(turnD), storetest.Sealed(turnD, "MD", 0, "reply two"), storetest.MessageEnded(turnD, "MD", 3), storetest.Ended(turnD),
 	}
-	s := NewMem()
-	create(t, s, Session{ID: testID(0)})
-	add(t, s, testID(0), log...)
-	before, err := Load(t.Context(), s, testID(0))
+	s := mem.New()
+	storetest.Create(t, s, session.Session{ID: storetest.ID(0)})
+	storetest.Add(t, s, storetest.ID(0), log...)
+	before, err := session.Load(t.Context(), s, storetest.ID(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(t, s, testID(0), Entry{Turn: turnD, Body: Compaction{Upto: "MD", Summary: "numbers"}})
-	v, err := Load(t.Context(), s, testID(0))
+	storetest.Add(t, s, storetest.ID(0), session.Entry{Turn: turnD, Body: session.Compaction{Upto: "MD", Summary: "numbers"}})
+	v, err := session.Load(t.Context(), s, storetest.ID(0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,19 +57,19 @@ func TestReleasedTurnsAreWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if turn.ID == turnB { // its message is in the turn that took it in
+		if turn.ID == storetest.TurnB { // its message is in the turn that took it in
 			continue
 		}
-		equal(t, "turn "+string(turn.ID), text(whole), text(before.Turns[i]))
+		storetest.Equal(t, "turn "+string(turn.ID), text(whole), text(before.Turns[i]))
 	}
 	if released != 1 {
 		t.Errorf("%d turns were let go of, want 1", released)
 	}
-	if err := s.Delete(t.Context(), testID(0)); err != nil {
+	if err := s.Delete(t.Context(), storetest.ID(0)); err != nil {
 		t.Fatal(err)
 	}
 	_, err = v.Whole(t.Context(), s, v.Turns[0])
-	if !errors.Is(err, ErrNotFound) {
+	if !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("without its log: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // TestRouter calls models of one provider in two APIs and two dialects, and one that nothing speaks to.
@@ -141,7 +141,7 @@ tool_id = "any"
 string_content_only = true
 [dialects.acme.listing]
 `)}
-	d, err := p.open(t.Context(), session.NewMem())
+	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)
 	}

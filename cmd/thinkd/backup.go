@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 func (p *program) sessionsBackupCommand() *cobra.Command {
@@ -49,7 +49,7 @@ and documents: copy the folder blobs of the data directory afterwards.`,
 func blobsOf(path string) string { return path + ".blobs" }
 
 // backup copies the store, then what its sessions refer to: that is only ever added to, and removed by a start alone.
-func (h *host) backup(ctx context.Context, store *session.Bolt, path string) (rpc.StoreReport, error) {
+func (h *host) backup(ctx context.Context, store *bolt.Store, path string) (rpc.StoreReport, error) {
 	if _, err := os.Lstat(blobsOf(path)); err == nil {
 		return rpc.StoreReport{}, &fs.PathError{Op: "mkdir", Path: blobsOf(path), Err: fs.ErrExist}
 	}
@@ -58,7 +58,7 @@ func (h *host) backup(ctx context.Context, store *session.Bolt, path string) (rp
 		return rpc.StoreReport{}, err
 	}
 	r := rpc.NewStoreReport(report)
-	r.Blobs, r.LostBlobs, err = h.daemon.agents.Config().Blobs.Copy(ctx, blobsOf(path))
+	r.Blobs, r.LostBlobs, err = h.daemon.blobs.Copy(ctx, blobsOf(path))
 	if err != nil {
 		return r, fmt.Errorf("%s is whole; its images and documents: %w", path, err)
 	}

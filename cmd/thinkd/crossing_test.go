@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // crossed is what becomes of earlier thinking, as thinking/explain foretells it or thinking_converted tells it.
@@ -87,7 +87,7 @@ func TestCrossingsAreForetold(t *testing.T) {
 	vendor := sim.New(sim.Config{})
 	p := &program{out: io.Discard, errOut: io.Discard, getenv: standInEnvironment, logLevel: "warn", logFormat: "text",
 		configPath: proof.WriteConfig(t, standInConfig(proof.Serve(t, vendor)))}
-	d, err := p.open(t.Context(), session.NewMem())
+	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,12 +19,15 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/blob"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // daemon is all that runs: a store, the agents over it, and the server that clients talk to.
 type daemon struct {
 	log       *slog.Logger
 	store     session.Store
+	blobs     *blob.Dir // nil: there is no data directory
 	providers *providers
 	lists     *listings
 	hosts     *toolHosts
@@ -58,13 +61,13 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			return nil, err
 		}
 	}
-	c, err := p.configure(func() error { return kept.open(log, d.storeState) }, kept.dir == "" || session.Kept(kept.dir))
+	c, err := p.configure(func() error { return kept.open(log, d.storeState) }, kept.dir == "" || bolt.Kept(kept.dir))
 	if err != nil {
 		return nil, errors.Join(err, kept.close())
 	}
 	d.serve, d.inputs, d.fingerprint = c.Serve, c.Inputs, c.fingerprint
 	store, dir := kept.store, kept.dir
-	d.store = store
+	d.store, d.blobs = store, kept.blobs
 	settings, err := openSettings(c, dir, log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
@@ -81,7 +84,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	}
 	d.hosts = openToolHosts(c, p.supervisor, p.sandbox(c), p.guard(c, dir), log, d.editors)
 	ac := agent.Config{
-		Store: store, Blobs: kept.blobs, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Simulator: simID, Log: log,
 		CompactAt: c.Limits.CompactAt,
@@ -91,6 +94,9 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.metrics.ended, Learned: d.lists.Learn,
+	}
+	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
+		ac.Blobs = d.blobs
 	}
 	if d.telemetry = openTelemetry(d, c.Telemetry, p.getenv); d.telemetry != nil {
 		ac.Called, ac.Ran = d.telemetry.call, d.telemetry.tool
@@ -107,8 +113,8 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Tools:        d.hosts.tools(c),
 		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
 	})
-	if kept.blobs != nil {
-		d.sweep(kept.blobs)
+	if d.blobs != nil {
+		d.sweep()
 	}
 	d.tellTrouble()
 	return d, nil
@@ -135,7 +141,7 @@ func (p *program) configure(open func() error, already bool) (c config, err erro
 type kept struct {
 	dir   string
 	store session.Store
-	blobs *session.Blobs // nil: there is no directory
+	blobs *blob.Dir // nil: there is no directory
 	keys  *login.Keys
 }
 
@@ -145,14 +151,14 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 		k.keys, err = login.OpenKeys("")
 		return err
 	}
-	store, err := session.OpenBolt(k.dir, session.BoltOptions{OnState: state, Upgraded: func(format int, kept string) {
+	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
 		log.Info("the store was upgraded; the file as it was is kept, and can be removed when all is well", "format", format, "kept", kept)
 	}})
 	if err != nil {
 		return dataError(err)
 	}
 	k.store = store
-	if k.blobs, err = session.OpenBlobs(k.dir); err != nil {
+	if k.blobs, err = blob.Open(k.dir); err != nil {
 		return dataError(err)
 	}
 	k.keys, err = openKeys(k.dir) // by the store's lock it is ours
@@ -186,13 +192,13 @@ func (d *daemon) tellTrouble() {
 }
 
 // sweep removes media that no session has any more, at the start and after deletions; close ends it and waits.
-func (d *daemon) sweep(blobs *session.Blobs) {
+func (d *daemon) sweep() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	d.stopSweep = func() { stop(); <-done }
 	go func() {
 		defer close(done)
-		blobs.Tend(ctx, d.store, func(removed int, err error) {
+		d.blobs.Tend(ctx, d.store, func(removed int, err error) {
 			switch {
 			case err != nil:
 				d.log.Warn("media that no session has stay for now", "err", err)

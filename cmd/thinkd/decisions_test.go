@@ -18,7 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // decisionCase is a line of testdata/decisions.txt, where its words are explained.
@@ -160,7 +160,7 @@ func (d decisionDaemons) link(level string) *rpc.Link {
 		doc = fmt.Sprintf("thinking_level = %q\n", level) + doc
 	}
 	p := &program{out: io.Discard, errOut: io.Discard, getenv: standInEnvironment, configPath: proof.WriteConfig(d.t, doc), logLevel: "warn", logFormat: "text"}
-	opened, err := p.open(d.t.Context(), session.NewMem())
+	opened, err := p.open(d.t.Context(), mem.New())
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestDecisionIsLogged(t *testing.T) {
 	t.Run("turn", func(t *testing.T) { // it ends with the daemon, so that nobody writes any more
 		p := &program{out: io.Discard, errOut: &log, getenv: environment("OLLAMA_HOST=" + proof.Nobody), logLevel: "debug", logFormat: "json",
 			configPath: proof.WriteConfig(t, "thinking_level = \"max\"")}
-		d, err := p.open(t.Context(), session.NewMem())
+		d, err := p.open(t.Context(), mem.New())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 func (p *program) doctorCommand() *cobra.Command {
@@ -128,11 +128,11 @@ func (p *program) checkStore(ctx context.Context, inUse bool) bool {
 			s.PID, s.Version, dir, s.Clients-1, s.Running))
 	}
 	path := filepath.Join(dir, "thinkd.db")
-	report, err := session.CheckFile(ctx, path)
+	report, err := bolt.CheckFile(ctx, path)
 	if errors.Is(err, os.ErrNotExist) {
 		return p.finding("store", nil, "none yet; it will be in "+dir)
 	}
-	if locked, ok := errors.AsType[*session.LockedError](err); ok {
+	if locked, ok := errors.AsType[*bolt.LockedError](err); ok {
 		return p.finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to have it checked", path, locked))
 	}
 	if err != nil {
@@ -159,7 +159,7 @@ func (p *program) compactStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, after, err := session.Compact(ctx, filepath.Join(dir, "thinkd.db"))
+	before, after, err := bolt.Compact(ctx, filepath.Join(dir, "thinkd.db"))
 	if err != nil {
 		return err
 	}

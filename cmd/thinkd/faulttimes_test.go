@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // answerer is how a host answers a request.
@@ -60,7 +61,7 @@ func newClockwork(t *testing.T, api wireAPI, host http.RoundTripper, patience ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	group, err := agent.NewGroup(t.Context(), agent.Config{Store: session.NewMem(), Catalog: catalog, Log: discard,
+	group, err := agent.NewGroup(t.Context(), agent.Config{Store: mem.New(), Catalog: catalog, Log: discard,
 		Provider: func(string) provider.Provider { return p }, Patience: func(string) time.Duration { return patience },
 		Hosts: func(session.Session) []tool.Host { return tools }, Rules: tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Allow}}})
 	if err != nil {

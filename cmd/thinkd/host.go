@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // host is a daemon with its door open: it serves who comes to the data directory's socket, until nobody needs it any
@@ -175,7 +176,7 @@ func (h *host) accept() {
 func (h *host) local() *rpc.Local {
 	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen,
 		Config: func(context.Context) (string, error) { return h.daemon.fingerprint() }}
-	if store, ok := h.daemon.store.(*session.Bolt); ok {
+	if store, ok := h.daemon.store.(*bolt.Store); ok {
 		local.Backup = func(ctx context.Context, path string) (rpc.StoreReport, error) { return h.backup(ctx, store, path) }
 		local.Check = func(ctx context.Context) (rpc.StoreReport, error) {
 			report, err := store.Check(ctx)

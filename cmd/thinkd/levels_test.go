@@ -18,7 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // levelTables is what Anthropic's models get for each level that can be asked for. It is written by hand from the
@@ -524,7 +524,7 @@ func inProcess(t *testing.T, env []string) *rpc.Link {
 	t.Helper()
 	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, proof.NobodyHere...)...), configPath: proof.WriteConfig(t, ""),
 		logLevel: "warn", logFormat: "text"}
-	d, err := p.open(t.Context(), session.NewMem())
+	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)
 	}

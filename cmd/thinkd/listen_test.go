@@ -26,7 +26,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 var discard = slog.New(slog.DiscardHandler)
@@ -34,7 +34,7 @@ var discard = slog.New(slog.DiscardHandler)
 // emptyServer serves the protocol without any provider.
 func emptyServer(t *testing.T) *rpc.Server {
 	t.Helper()
-	group, err := agent.NewGroup(t.Context(), agent.Config{Store: session.NewMem(), Catalog: registry.Default(), Log: discard})
+	group, err := agent.NewGroup(t.Context(), agent.Config{Store: mem.New(), Catalog: registry.Default(), Log: discard})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -26,6 +26,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/mem"
 )
 
 // listingsAt opens what a configuration names, over a directory; what is logged is returned.
@@ -320,7 +321,7 @@ func TestDeadListing(t *testing.T) {
 	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text",
 		getenv:     environment(append(proof.NobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
 		configPath: proof.WriteConfig(t, "model = \"sim/claude\"\nmodels_dev = \"\"")}
-	d, err := p.open(t.Context(), session.NewMem())
+	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +361,7 @@ func askModels(t testing.TB) (ask func()) {
 		t.Fatal(err)
 	}
 	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(proof.NobodyHere...), configPath: path}
-	d, err := p.open(t.Context(), session.NewMem())
+	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)
 	}

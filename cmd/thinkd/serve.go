@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 func (p *program) serveCommand() *cobra.Command {
@@ -74,7 +74,7 @@ func (p *program) serve(ctx context.Context, addr string) error {
 	}
 	for {
 		h, err := p.host(ctx, dir, 0)
-		if _, other := errors.AsType[*session.LockedError](err); !other {
+		if _, other := errors.AsType[*bolt.LockedError](err); !other {
 			if err != nil {
 				return err
 			}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // What a daemon says on its standard output, once: the first word, or, when it could not start, the second with the
@@ -143,7 +143,7 @@ func (p *program) daemon(ctx context.Context, idle time.Duration) error {
 	}
 	if err != nil {
 		text := err.Error()
-		if _, held := errors.AsType[*session.LockedError](err); held {
+		if _, held := errors.AsType[*bolt.LockedError](err); held {
 			text = saidHeld + "\n" + text
 		}
 		_, err := fmt.Fprintln(p.out, text)

@@ -14,7 +14,7 @@ import (
 func TestUse(t *testing.T) {
 	const root = "../.."
 	others := map[string]bool{ // processes of their own, in which no test runs
-		"session/bolt_unix_test.go":             true,
+		"session/bolt/process_unix_test.go":     true,
 		"cmd/thinkd/proof/inside/heap_linux.go": true,
 	}
 	files := 0

@@ -11,12 +11,13 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // Fill makes a store. Many write at once, so that they share commits.
 func Fill(t *testing.T, data string, sessions, mib int) {
 	t.Helper()
-	store, err := session.OpenBolt(data, session.BoltOptions{})
+	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

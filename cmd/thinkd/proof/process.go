@@ -22,7 +22,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // Patience is how long a test waits for what should come at once: a bound for failures, never a pause.
@@ -251,8 +251,8 @@ func Quit(data string) error {
 	}
 	link.Close()
 	for err == nil {
-		_, checked := session.CheckFile(context.Background(), filepath.Join(data, "thinkd.db"))
-		if _, held := errors.AsType[*session.LockedError](checked); !held {
+		_, checked := bolt.CheckFile(context.Background(), filepath.Join(data, "thinkd.db"))
+		if _, held := errors.AsType[*bolt.LockedError](checked); !held {
 			return nil
 		}
 		Moment(5 * time.Millisecond)

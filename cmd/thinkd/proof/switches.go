@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // Stored reads a session's log from the file; no daemon runs.
 func Stored(t *testing.T, data, id string) *session.View {
 	t.Helper()
-	store, err := session.OpenBolt(data, session.BoltOptions{})
+	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // Told is what the clients of a session were told, over all lives of the daemon.
@@ -293,7 +294,7 @@ func (s *Told) checkPrompts(t *testing.T, messages []SpokenMessage) {
 // CheckLog reads the log itself: each turn has one prompt, one start and one end, blocks are sealed once, and each
 // entry bears the number under which it was told.
 func (s *Told) CheckLog(t *testing.T, data string) {
-	store, err := session.OpenBolt(data, session.BoltOptions{})
+	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt"
 )
 
 var (
@@ -524,7 +525,7 @@ func (l *hardship) look() {
 		l.talk.CheckLog(l.t, l.data)
 	}
 	l.count(func(s *faultTally) { s.acknowledged += len(l.made) })
-	report, err := session.CheckFile(l.t.Context(), filepath.Join(l.data, "thinkd.db"))
+	report, err := bolt.CheckFile(l.t.Context(), filepath.Join(l.data, "thinkd.db"))
 	if err != nil || len(report.Damaged) > 0 {
 		l.t.Errorf("the store is not sound: %+v, %v", report, err)
 	}

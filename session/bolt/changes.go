@@ -1,0 +1,291 @@
+package bolt
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+type createChange struct {
+	session.Session
+	fixed  []byte
+	record []byte // once applied
+}
+
+func newCreateChange(s session.Session) (createChange, error) {
+	f, changing := fixedOf(s), s.Changing()
+	value, err := f.encode(s.ID)
+	if err == nil {
+		_, err = json.Marshal(changing) // what cannot be written is refused before the writer has it
+	}
+	return createChange{Session: s, fixed: value}, err
+}
+
+// Create keeps a new session. It is idle and has used nothing, whatever s says.
+func (b *Store) Create(ctx context.Context, s session.Session) error {
+	s, err := s.Fresh()
+	if err != nil {
+		return err
+	}
+	c, err := newCreateChange(s)
+	if err == nil {
+		err = b.submit(ctx, &c)
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	b.vouch(s.ID)
+	return nil
+}
+
+// vouch spares a session that was just made the walk of its log.
+func (b *Store) vouch(id session.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.vetted != nil {
+		b.vetted[id] = true
+	}
+}
+
+func (c *createChange) session() session.ID { return c.ID }
+
+func (c *createChange) ends(session.ID, session.BlockRef) bool { return false }
+
+func (c *createChange) apply(tx *bbolt.Tx) error {
+	sessions, id := tx.Bucket(sessionBucket), []byte(c.ID)
+	if sessions.Get(id) != nil {
+		return session.ErrExists
+	}
+	if err := putShares(tx, c.Session); err != nil {
+		return err
+	}
+	if _, err := tx.Bucket(logBucket).CreateBucket(id); err != nil {
+		return err
+	}
+	r := record{Session: c.Session}
+	var err error
+	if r.change, err = renumber(tx, c.ID, 0); err != nil {
+		return err
+	}
+	if c.record, err = r.encode(); err != nil {
+		return err
+	}
+	return errors.Join(sessions.Put(id, c.record), tx.Bucket(fixedBucket).Put(id, c.fixed))
+}
+
+func (c *createChange) landed(tx *bbolt.Tx) (bool, error) {
+	return bytes.Equal(tx.Bucket(sessionBucket).Get([]byte(c.ID)), c.record), nil
+}
+
+// onceChange is a createChange that is made once for the id of a stamp.
+type onceChange struct {
+	createChange
+	made  session.Made
+	first session.Made // what stands under the id, once applied
+}
+
+// CreateOnce is Create for a stamped request. That a request was not the first is as durable as the first is: it is in
+// the same commit, or in a later one.
+func (b *Store) CreateOnce(ctx context.Context, s session.Session, m session.Made) (first session.Made, err error) {
+	s, err = s.Fresh()
+	if err != nil {
+		return session.Made{}, err
+	}
+	m.Session = s.ID
+	create, err := newCreateChange(s)
+	c := &onceChange{createChange: create, made: m}
+	if err == nil {
+		err = b.submit(ctx, c)
+	}
+	if err != nil {
+		return session.Made{}, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	if c.first.Session == s.ID {
+		b.vouch(s.ID)
+	}
+	return c.first, nil
+}
+
+func (c *onceChange) apply(tx *bbolt.Tx) error {
+	first, ok, err := findMade(tx, c.made.ID)
+	if c.first = first; ok || err != nil {
+		return err
+	}
+	if err := c.createChange.apply(tx); err != nil {
+		return err
+	}
+	c.first = c.made
+	return putMade(tx, c.made)
+}
+
+func (c *onceChange) landed(tx *bbolt.Tx) (bool, error) {
+	first, ok, err := findMade(tx, c.made.ID)
+	return ok && first.Session == c.first.Session, err
+}
+
+type appendChange struct {
+	id      session.ID
+	entries []session.Entry
+	values  [][]byte // of entries
+	last    uint64   // position of the last, once applied
+}
+
+// Append adds entries to the log.
+func (b *Store) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
+	c := &appendChange{id: id, entries: entries}
+	if c.values, err = session.EncodeEntries(entries); err == nil {
+		err = b.vet(id)
+	}
+	if err == nil {
+		err = b.submit(ctx, c)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("session %s: %w", id, err)
+	}
+	return c.last, nil
+}
+
+func (c *appendChange) session() session.ID { return c.id }
+
+func (c *appendChange) ends(id session.ID, ref session.BlockRef) bool {
+	if id != c.id {
+		return false
+	}
+	for _, e := range c.entries {
+		if e.Ends(ref) {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *appendChange) apply(tx *bbolt.Tx) error {
+	r, err := getRecord(tx, c.id)
+	if err != nil {
+		return err
+	}
+	id := []byte(c.id)
+	log := tx.Bucket(logBucket).Bucket(id)
+	if log == nil {
+		return fmt.Errorf("%w: its log is missing", session.ErrDamaged)
+	}
+	if key, _ := log.Cursor().Last(); r.last == 0 && key != nil || r.last != 0 && !bytes.Equal(key, position(r.last)) {
+		return fmt.Errorf("%w: its log does not end at entry %d", session.ErrDamaged, r.last)
+	}
+	running, err := getRunning(tx, c.id)
+	if err != nil {
+		return err
+	}
+	log.FillPercent = 0.9 // keys only grow, so what a split leaves half empty stays so
+	for i, e := range c.entries {
+		r.last++
+		if err := log.Put(position(r.last), seal(entryKey(c.id, r.last), c.values[i])); err != nil {
+			return err
+		}
+		running = r.Project(e, running)
+	}
+	c.last = r.last
+	if len(c.entries) > 0 {
+		if r.change, err = renumber(tx, c.id, r.change); err != nil {
+			return err
+		}
+	}
+	value, err := r.encode()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		tx.Bucket(sessionBucket).Put(id, value),
+		putRunning(tx, c.id, running),
+		deleteGrowth(tx, c.id, c.entries))
+}
+
+func (c *appendChange) landed(tx *bbolt.Tx) (bool, error) {
+	last, err := getLast(tx, c.id)
+	if err != nil || c.last == 0 || last < c.last {
+		return false, err
+	}
+	log := tx.Bucket(logBucket).Bucket([]byte(c.id))
+	first := c.last - uint64(len(c.values)) + 1
+	for i, value := range c.values {
+		at := first + uint64(i)
+		stored, err := unseal(entryKey(c.id, at), log.Get(position(at)))
+		if err != nil || !bytes.Equal(stored, value) {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+type deleteChange struct {
+	id     session.ID
+	keep   []session.ID   // damaged logs, which stay
+	shared []session.Span // what the session shared, once applied
+}
+
+// Delete removes a session. One whose log or pages are damaged stays, since its pages cannot be given back. A log that a
+// fork shares stays until the last of these is deleted.
+func (b *Store) Delete(ctx context.Context, id session.ID) error {
+	err := b.vet(id)
+	if err == nil {
+		c := &deleteChange{id: id}
+		if c.keep, err = b.damagedShares(ctx, id); err == nil {
+			err = b.submit(ctx, c)
+		}
+		if err == nil {
+			b.unvouch(id, c.shared)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return nil
+}
+
+// unvouch lets go of what is known of the logs that may have gone with a session. One that is still there is walked once more.
+func (b *Store) unvouch(id session.ID, shared []session.Span) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.vetted, id)
+	for _, span := range shared {
+		delete(b.vetted, span.Session)
+	}
+}
+
+func (c *deleteChange) session() session.ID { return c.id }
+
+func (c *deleteChange) ends(id session.ID, _ session.BlockRef) bool { return id == c.id }
+
+func (c *deleteChange) apply(tx *bbolt.Tx) error {
+	r, err := getWhole(tx, c.id)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.shared = r.Shared
+	id := []byte(c.id)
+	if in := tx.Bucket(growthBucket); in.Bucket(id) != nil {
+		if err := in.DeleteBucket(id); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		leaveLog(tx, r),
+		dropShares(tx, r.Session, c.keep),
+		tx.Bucket(sessionBucket).Delete(id),
+		tx.Bucket(fixedBucket).Delete(id),
+		tx.Bucket(indexBucket).Delete(indexKey(r.change, c.id)),
+		tx.Bucket(openBucket).Delete(id))
+}
+
+func (c *deleteChange) landed(tx *bbolt.Tx) (bool, error) {
+	return tx.Bucket(sessionBucket).Get([]byte(c.id)) == nil, nil
+}

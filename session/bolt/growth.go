@@ -1,0 +1,121 @@
+package bolt
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+const (
+	checkpointDelay = 500 * time.Millisecond // from the first growth that waits
+	checkpointSize  = 16 << 10               // of one block: not later than that
+
+	// growthBound is how much growth of one block waits when it cannot be written. Of a block that grows past it no
+	// more is stored: what follows would not be joined to what is there.
+	growthBound = 1 << 20
+)
+
+// Checkpoint tells that an open block grew.
+func (b *Store) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended != nil {
+		return
+	}
+	key := blockKey{block.Message, block.Number}
+	g := b.growth[id][key]
+	if g == nil {
+		if from != 0 {
+			return // its beginning is not stored
+		}
+		g = &growing{ref: block}
+		if b.growth[id] == nil {
+			b.growth[id] = make(map[blockKey]*growing)
+		}
+		b.growth[id][key] = g
+	}
+	known := g.stored + len(g.text) - from
+	if known < 0 || known >= len(text) || len(g.text)+len(text) > growthBound {
+		return
+	}
+	g.text = append(g.text, text[known:]...)
+	if !b.armed {
+		b.armed = true
+		b.due.Reset(checkpointDelay)
+	}
+	if len(g.text) >= checkpointSize {
+		b.due.Reset(0)
+	}
+}
+
+// takeGrowth copies all that waits, but for blocks that the requests seal. It stays in memory until it is stored.
+func (b *Store) takeGrowth(requests []*request) []piece {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var pieces []piece
+	for id, blocks := range b.growth {
+		for _, g := range blocks {
+			if len(g.text) > 0 && !slices.ContainsFunc(requests, func(r *request) bool { return r.ends(id, g.ref) }) {
+				pieces = append(pieces, piece{id, g.ref, g.stored, string(g.text)})
+			}
+		}
+	}
+	return pieces
+}
+
+// storedGrowth takes note of a commit. What grew meanwhile waits on.
+func (b *Store) storedGrowth(pieces []piece) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range pieces {
+		g := b.growth[p.id][blockKey{p.ref.Message, p.ref.Number}]
+		if g != nil && g.stored == p.from && len(g.text) >= len(p.text) {
+			g.stored += len(p.text)
+			g.text = bytes.Clone(g.text[len(p.text):])
+		}
+	}
+}
+
+// forgetGrowth lets go of blocks that the requests have ended.
+func (b *Store) forgetGrowth(requests []*request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range requests {
+		if r.err != nil {
+			continue
+		}
+		id := r.session()
+		for key, g := range b.growth[id] {
+			if r.ends(id, g.ref) {
+				delete(b.growth[id], key)
+			}
+		}
+		if len(b.growth[id]) == 0 {
+			delete(b.growth, id)
+		}
+	}
+}
+
+// dropGrowth forgets what cannot be stored since its session is gone or damaged.
+func (b *Store) dropGrowth(id session.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.growth, id)
+}
+
+// rearm runs the timer if growth waits.
+func (b *Store) rearm() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.armed = false
+	for _, blocks := range b.growth {
+		for _, g := range blocks {
+			if len(g.text) > 0 && !b.armed {
+				b.armed = true
+				b.due.Reset(checkpointDelay)
+			}
+		}
+	}
+}

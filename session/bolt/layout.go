@@ -1,0 +1,235 @@
+package bolt
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt/page"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// The files of a store, beside each other in the data directory.
+const (
+	fileName = "thinkd.db"
+	lockName = "thinkd.lock"
+	markName = "thinkd.mark" // holds the store's id: a store existed here, so an empty or missing file is a loss
+)
+
+// formatVersion counts the layouts of the file. An older build refuses a newer one, and Open upgrades an older one. 1 had no
+// bucket made, 2 no bucket forks. 3 had no bucket fixed: records were whole, and the index had the times of changes in
+// place of their numbers.
+const formatVersion = 4
+
+var (
+	metaBucket    = []byte("meta")
+	sessionBucket = []byte("sessions")
+	fixedBucket   = []byte("fixed")
+	indexBucket   = []byte("index")
+	openBucket    = []byte("open")
+	madeBucket    = []byte("made")
+	forkBucket    = []byte("forks")
+	logBucket     = []byte("log")
+	growthBucket  = []byte("growth")
+
+	formatKey = []byte("format")
+	storeKey  = []byte("store")
+	roomKey   = []byte("room")
+)
+
+func allBuckets() [][]byte {
+	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, madeBucket, forkBucket, logBucket, growthBucket}
+}
+
+// record is the changing part of a session's record as it is stored, with the position of its last entry (a log that lost
+// its end shows) and the number of its last change, which is its key in the index.
+type record struct {
+	session.Session
+	last, change uint64
+}
+
+// fixed is the part of a record that never changes. It may have megabytes, and a record is written with each commit.
+type fixed struct {
+	System string         `json:"system_prompt,omitempty"`
+	Tools  []tool.Tool    `json:"tools,omitempty"`
+	Rules  tool.Policy    `json:"tool_policy,omitzero"`
+	Shared []session.Span `json:"shared,omitempty"`
+}
+
+func fixedOf(s session.Session) fixed { return fixed{s.System, s.Tools, s.Rules, s.Shared} }
+
+func (f fixed) join(s session.Session) session.Session {
+	s.System, s.Tools, s.Rules, s.Shared = f.System, f.Tools, f.Rules, f.Shared
+	return s
+}
+
+func (f fixed) encode(id session.ID) ([]byte, error) {
+	data, err := json.Marshal(f)
+	if err != nil {
+		return nil, err
+	}
+	return seal([]byte(id), data), nil
+}
+
+// readRecord reads a record; numbered: it has the number of its last change, as from format 4 on.
+func readRecord(id session.ID, value []byte, numbered bool) (record, error) {
+	last, data, err := openRecord([]byte(id), value)
+	if err != nil {
+		return record{}, err
+	}
+	r := record{last: last}
+	if numbered {
+		if len(data) < 8 {
+			return record{}, fmt.Errorf("%w: record is cut off", session.ErrDamaged)
+		}
+		r.change, data = binary.BigEndian.Uint64(data), data[8:]
+	}
+	if err := json.Unmarshal(data, &r.Session); err != nil {
+		return record{}, fmt.Errorf("%w: record: %w", session.ErrDamaged, err)
+	}
+	return r, nil
+}
+
+// openRecord checks a record and is what follows the position of its last entry, part of value.
+func openRecord(key, value []byte) (last uint64, data []byte, err error) {
+	data, err = unseal(key, value)
+	if err != nil {
+		return 0, nil, fmt.Errorf("%w: record: %w", session.ErrDamaged, err)
+	}
+	if len(data) < 8 {
+		return 0, nil, fmt.Errorf("%w: record is cut off", session.ErrDamaged)
+	}
+	return binary.BigEndian.Uint64(data), data[8:], nil
+}
+
+func (r record) encode() ([]byte, error) {
+	data, err := json.Marshal(r.Changing())
+	if err != nil {
+		return nil, err
+	}
+	head := binary.BigEndian.AppendUint64(position(r.last), r.change)
+	return seal([]byte(r.ID), append(head, data...)), nil
+}
+
+// indexKey sorts by the number of a change.
+func indexKey(change uint64, id session.ID) []byte { return append(position(change), id...) }
+
+func readIndexKey(key []byte) (change uint64, id session.ID) {
+	return binary.BigEndian.Uint64(key), session.ID(key[8:])
+}
+
+func position(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
+
+// entryKey names an entry in all the store: its position alone would fit an entry of another session.
+func entryKey(id session.ID, at uint64) []byte { return append([]byte(id), position(at)...) }
+
+func shareKey(of, fork session.ID) []byte { return append(sharesOf(of), fork...) }
+
+// The bucket forks has a key for each log that a fork shares: the session that the log is of, and the fork. The log of a
+// session that was deleted stays while there is one; its length is under a key of its own then.
+const (
+	forkShare = 'f'
+	forkGone  = 'g'
+)
+
+func sharesOf(of session.ID) []byte { return append([]byte{forkShare}, of...) }
+
+func goneKey(id session.ID) []byte { return append([]byte{forkGone}, id...) }
+
+// readGone reads the key of a log without its session.
+func readGone(it page.Item) (id session.ID, last uint64, ok bool) {
+	if len(it.Key) == 0 || it.Key[0] != forkGone {
+		return "", 0, false
+	}
+	value, err := unseal(it.Key, it.Value)
+	if err != nil || len(value) != 8 {
+		return "", 0, false
+	}
+	return session.ID(it.Key[1:]), binary.BigEndian.Uint64(value), true
+}
+
+// The bucket made has two keys for each stamp: the stamp's id has the Made, and the place in the order of making has the
+// id, so that the oldest is found. The second kind sorts behind the first.
+const (
+	madeByStamp = 's'
+	madeByPlace = 't'
+)
+
+func stampKey(stamp string) []byte { return append([]byte{madeByStamp}, stamp...) }
+
+func placeKey(place uint64) []byte { return append([]byte{madeByPlace}, position(place)...) }
+
+// piece is growth on its way to the file.
+type piece struct {
+	id   session.ID
+	ref  session.BlockRef
+	from int
+	text string
+}
+
+func pieceKey(id session.ID, key []byte) []byte { return slices.Concat([]byte(id), key) }
+
+func readPiece(id session.ID, key, sealed []byte) (ref session.BlockRef, from int, text string, err error) {
+	value, err := unseal(pieceKey(id, key), sealed)
+	if err != nil {
+		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", session.ErrDamaged, err)
+	}
+	head, text, _ := strings.Cut(string(value), "\n")
+	if err := json.Unmarshal([]byte(head), &ref); err != nil {
+		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", session.ErrDamaged, err)
+	}
+	return ref, int(binary.BigEndian.Uint64(key[len(key)-8:])), text, nil
+}
+
+// checksum is made with a table that comes with its first use.
+func checksum(key, value []byte) uint32 {
+	castagnoli := crc32.MakeTable(crc32.Castagnoli)
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, value)
+}
+
+// seal puts a checksum of key and value before the value.
+func seal(key, value []byte) []byte {
+	sum := checksum(key, value)
+	return append(binary.BigEndian.AppendUint32(make([]byte, 0, 4+len(value)), sum), value...)
+}
+
+// unseal is the value, part of what was given.
+func unseal(key, sealed []byte) ([]byte, error) {
+	if len(sealed) < 4 {
+		return nil, fmt.Errorf("checksum is missing")
+	}
+	value := sealed[4:]
+	if binary.BigEndian.Uint32(sealed) != checksum(key, value) {
+		return nil, fmt.Errorf("checksum is wrong")
+	}
+	return value, nil
+}
+
+// damagedFile says what is wrong and what to do.
+func damagedFile(why error) error {
+	return fmt.Errorf("%w: %s: %w; it is left as it is: put back a copy of it, or move it and %s away to begin anew",
+		session.ErrDamaged, fileName, why, markName)
+}
+
+// panicked is a panic of bbolt's as an error: it meets damage with one, and a page that cannot be read is a fault.
+type panicked struct{ reason any }
+
+func (p *panicked) Error() string { return fmt.Sprintf("%v: %v", session.ErrDamaged, p.reason) }
+
+func (p *panicked) Unwrap() error { return session.ErrDamaged }
+
+// guard calls f, which reads mapped pages, and makes an error of a panic or a fault.
+func guard(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = &panicked{reason}
+		}
+	}()
+	return f()
+}

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package bolt
+
+func childMain() bool { return false }

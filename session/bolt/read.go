@@ -1,0 +1,299 @@
+package bolt
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/tidwall/gjson"
+	"go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt/page"
+)
+
+// What one read transaction copies out at most, so that it is over in a few milliseconds: while one is open no page is
+// used again, and a writer that must map anew waits.
+const (
+	readKeys  = 256
+	readBytes = 1 << 20
+)
+
+// vet walks a session's log before bbolt reads it for the first time.
+func (b *Store) vet(id session.ID) error {
+	b.mu.Lock()
+	err, ok := b.damaged[id], b.vetted == nil || b.vetted[id]
+	b.mu.Unlock()
+	if err != nil {
+		return fmt.Errorf("%w: %w", session.ErrDamaged, err)
+	}
+	if ok {
+		return nil
+	}
+	var log *bbolt.Bucket
+	var damage error
+	err = b.view(func(tx *bbolt.Tx) error {
+		last, err := getLogged(tx, id)
+		if err != nil {
+			return err
+		}
+		log = tx.Bucket(logBucket).Bucket([]byte(id))
+		if log != nil && log.Root() != 0 { // else it was walked with its neighbours at start, or is ours
+			size := b.db.Info().PageSize
+			p := page.Assume(b.file, size, uint64(tx.Size())/uint64(size))
+			damage = ownTree{id, page.BucketAt(uint64(log.Root())), last, checkEntry}.walk(p, p.NewUse())
+		}
+		return nil
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case damage != nil:
+		b.damaged[id] = damage
+		return fmt.Errorf("%w: %w", session.ErrDamaged, damage)
+	case log != nil:
+		b.vetted[id] = true
+	}
+	return nil
+}
+
+// Get is the session's record.
+func (b *Store) Get(ctx context.Context, id session.ID) (session.Session, error) {
+	if err := context.Cause(ctx); err != nil {
+		return session.Session{}, err
+	}
+	var r record
+	err := b.view(func(tx *bbolt.Tx) (err error) {
+		r, err = getWhole(tx, id)
+		return err
+	})
+	if err == nil || errors.Is(err, session.ErrNotFound) {
+		if damage := b.known(id); damage != nil { // its log, or the record is lost
+			err = damage
+		}
+	}
+	if err != nil {
+		return session.Session{}, fmt.Errorf("session %s: %w", id, err)
+	}
+	return r.Session, nil
+}
+
+// known is the damage of a session that is known so far.
+func (b *Store) known(id session.ID) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.damaged[id]; err != nil {
+		return fmt.Errorf("%w: %w", session.ErrDamaged, err)
+	}
+	return nil
+}
+
+// List is a page of records, the last changed first. One read transaction answers a call: a session that changes moves to the
+// head of the index, and a second transaction would find it neither where it was nor where the first one has been.
+func (b *Store) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+	err = b.view(func(tx *bbolt.Tx) error {
+		sessions := tx.Bucket(sessionBucket)
+		page, next, err = q.Page(order{tx.Bucket(indexBucket)}, func(n uint64, id session.ID) (session.Session, bool, error) {
+			if err := context.Cause(ctx); err != nil {
+				return session.Session{}, false, err
+			}
+			value := sessions.Get([]byte(id))
+			if q.Filters() && !matchesJSON(q, id, value) {
+				return session.Session{}, false, nil
+			}
+			r, err := readRecord(id, value, true)
+			if err != nil || r.change != n || b.known(id) != nil {
+				r.Session = session.Session{ID: id, Updated: r.Updated, Status: session.Damaged}
+			}
+			return r.Session, true, nil
+		})
+		return err
+	})
+	return page, next, err
+}
+
+// order is the index in a transaction.
+type order struct{ *bbolt.Bucket }
+
+func (o order) Below(n uint64) iter.Seq2[uint64, session.ID] {
+	return func(yield func(uint64, session.ID) bool) {
+		c := o.Cursor()
+		key, _ := c.Seek(position(n))
+		if key == nil {
+			key, _ = c.Last()
+		} else {
+			key, _ = c.Prev()
+		}
+		for ; key != nil; key, _ = c.Prev() {
+			if !yield(readIndexKey(key)) {
+				return
+			}
+		}
+	}
+}
+
+func (o order) Above(n uint64) iter.Seq2[uint64, session.ID] {
+	return func(yield func(uint64, session.ID) bool) {
+		c := o.Cursor()
+		for key, _ := c.Seek(position(n + 1)); key != nil; key, _ = c.Next() {
+			if !yield(readIndexKey(key)) {
+				return
+			}
+		}
+	}
+}
+
+// matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
+func matchesJSON(q session.Query, id session.ID, value []byte) bool {
+	_, data, err := openRecord([]byte(id), value)
+	if err != nil || len(data) < 8 {
+		return false
+	}
+	data = data[8:] // behind the number of its last change
+	return q.Matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
+}
+
+// Open lists the sessions with a turn that has started and not ended.
+func (b *Store) Open(ctx context.Context) (ids []session.ID, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	err = b.view(func(tx *bbolt.Tx) error {
+		return tx.Bucket(openBucket).ForEach(func(key, _ []byte) error {
+			ids = append(ids, session.ID(key))
+			return nil
+		})
+	})
+	return ids, err
+}
+
+// Entries reads the log after a position.
+func (b *Store) Entries(ctx context.Context, id session.ID, after uint64, limit int) ([]session.Entry, error) {
+	if err := b.vet(id); err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	var entries []session.Entry
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		values, last, err := b.readSome(id, after, min(limit-len(entries), readKeys))
+		if err != nil {
+			return nil, fmt.Errorf("session %s: %w", id, err)
+		}
+		for _, value := range values {
+			after++
+			var e session.Entry
+			if err := e.UnmarshalJSON(value); err != nil {
+				return nil, fmt.Errorf("session %s: %w: entry %d: %w", id, session.ErrDamaged, after, err)
+			}
+			entries = append(entries, e)
+		}
+		if after >= last || len(entries) >= limit {
+			return entries, nil
+		}
+	}
+}
+
+// readSome copies entries out of one transaction, and tells the position of the log's last.
+func (b *Store) readSome(id session.ID, after uint64, limit int) (values [][]byte, last uint64, err error) {
+	err = b.view(func(tx *bbolt.Tx) (err error) {
+		if last, err = getLogged(tx, id); err != nil {
+			return err
+		}
+		log := tx.Bucket(logBucket).Bucket([]byte(id))
+		if log == nil {
+			return fmt.Errorf("%w: its log is missing", session.ErrDamaged)
+		}
+		if after >= last {
+			return nil
+		}
+		c := log.Cursor()
+		key, sealed := c.Seek(position(after + 1))
+		for at, size := after+1, 0; at <= last && len(values) < limit && size < readBytes; at++ {
+			if !bytes.Equal(key, position(at)) {
+				return fmt.Errorf("%w: entry %d of %d is missing", session.ErrDamaged, at, last)
+			}
+			value, err := unseal(entryKey(id, at), sealed)
+			if err != nil {
+				return fmt.Errorf("%w: entry %d: %w", session.ErrDamaged, at, err)
+			}
+			values = append(values, bytes.Clone(value))
+			size += len(value)
+			key, sealed = c.Next()
+		}
+		return nil
+	})
+	return values, last, err
+}
+
+// Checkpoints is what is stored of open blocks.
+func (b *Store) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	if err := b.vet(id); err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	err = b.view(func(tx *bbolt.Tx) error {
+		if _, err := getLast(tx, id); err != nil {
+			return err
+		}
+		pieces := tx.Bucket(growthBucket).Bucket([]byte(id))
+		if pieces == nil {
+			return nil
+		}
+		return pieces.ForEach(func(key, sealed []byte) error {
+			ref, from, text, err := readPiece(id, key, sealed)
+			n := len(stored)
+			switch {
+			case err != nil:
+				return err
+			case from == 0:
+				stored = append(stored, session.Growth{BlockRef: ref, Text: text})
+			case n > 0 && stored[n-1].BlockRef == ref && from == len(stored[n-1].Text):
+				stored[n-1].Text += text
+			default:
+				return fmt.Errorf("%w: checkpoint: a piece is missing", session.ErrDamaged)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("session %s: %w", id, err)
+	}
+	slices.SortStableFunc(stored, func(a, b session.Growth) int { return cmp.Compare(a.Number, b.Number) })
+	return stored, nil
+}
+
+// Made is what CreateOnce kept.
+func (b *Store) Made(ctx context.Context, stamp string) (m session.Made, ok bool, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return session.Made{}, false, err
+	}
+	err = b.view(func(tx *bbolt.Tx) (err error) {
+		m, ok, err = findMade(tx, stamp)
+		return err
+	})
+	return m, ok, err
+}
+
+// damagedShares lists the logs that a session shares and that cannot be read: their pages cannot be given back.
+func (b *Store) damagedShares(ctx context.Context, id session.ID) (damaged []session.ID, err error) {
+	s, err := b.Get(ctx, id)
+	if errors.Is(err, session.ErrNotFound) {
+		return nil, nil
+	}
+	for _, span := range s.Shared {
+		if b.vet(span.Session) != nil {
+			damaged = append(damaged, span.Session)
+		}
+	}
+	return damaged, err
+}

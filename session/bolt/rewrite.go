@@ -1,0 +1,320 @@
+package bolt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt/page"
+)
+
+// A file of an older format is upgraded before it is used. The store is written anew beside the old file, in commits of a
+// bounded size, and is checked. Then the old file gets a second name, thinkd.db.format-N, and the new one takes its place.
+// A crash on the way leaves the old file as it was, and the next start begins anew. It needs room for both.
+//
+// What is damaged in the old file is as damaged in the new one, except a log whose pages cannot be walked: that is in the old
+// file alone.
+
+// upgrade upgrades the file, which is open, and opens the new one.
+func (b *Store) upgrade(format int) (*inventory, error) {
+	if err := b.closeFile(); err != nil {
+		return nil, err
+	}
+	fresh := b.path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) { // of one that was killed
+		return nil, err
+	}
+	err := rewriteFormat(b.path, fresh)
+	var kept string
+	if err == nil {
+		kept, err = keepFormat(b.path, format)
+	}
+	if err != nil {
+		if gone := os.Remove(fresh); !errors.Is(gone, os.ErrNotExist) {
+			err = errors.Join(err, gone)
+		}
+		return nil, fmt.Errorf("upgrade of %s from format %d to %d: %w", fileName, format, formatVersion, err)
+	}
+	if err := durable.Publish(fresh, b.path); err != nil {
+		return nil, err
+	}
+	if b.opt.Upgraded != nil {
+		b.opt.Upgraded(format, kept)
+	}
+	return b.openFile(walkRecords, readWrite)
+}
+
+// keepFormat gives the file a second name that no other has, durably with the rename that follows.
+func keepFormat(path string, format int) (kept string, err error) {
+	ours, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	name := path + ".format-" + strconv.Itoa(format)
+	for kept = name; ; kept = name + "-" + session.NewStoreID() {
+		other, err := os.Lstat(kept)
+		if errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		if err != nil || os.SameFile(ours, other) { // of an upgrade that was killed
+			return kept, err
+		}
+	}
+	if os.Link(path, kept) == nil {
+		return kept, nil
+	}
+	return kept, copyFile(path, kept) // there are file systems without links
+}
+
+func copyFile(path, to string) error {
+	from, err := durable.Open(path, os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	f, err := durable.Open(to, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Sync(), f.Close())
+}
+
+// rewriteFormat writes what a file of an older format holds to a new one, durable and checked on return.
+func rewriteFormat(path, fresh string) error {
+	from := &Store{path: path}
+	inv, err := from.openFile(walkLogs, readOnly)
+	if err != nil {
+		return err
+	}
+	defer from.closeFile() // nothing was written
+	to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
+		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return durable.Open(name, flag) }})
+	if err != nil {
+		return err
+	}
+	to.AllocSize = growBy
+	w := &rewriter{from: from, to: to, damaged: inv.damaged}
+	err = guard(w.run)
+	if err := errors.Join(err, to.Sync(), to.Close()); err != nil {
+		return err
+	}
+	report, err := checkFile(context.Background(), fresh, inv.store)
+	if err != nil {
+		return err
+	}
+	for _, d := range report.Damaged {
+		if inv.damaged[d.ID] == nil {
+			return fmt.Errorf("%w: session %s: %w", session.ErrDamaged, d.ID, d.Err)
+		}
+	}
+	if report.Sessions != w.sessions {
+		return fmt.Errorf("%w: the new file has %d sessions of %d", session.ErrDamaged, report.Sessions, w.sessions)
+	}
+	return nil
+}
+
+// rewriter copies one file to another.
+type rewriter struct {
+	from     *Store
+	to       *bbolt.DB
+	damaged  map[session.ID]error // in the old file
+	sessions int
+
+	tx   *bbolt.Tx // of the new file
+	size int       // bytes in it
+}
+
+func (w *rewriter) run() (err error) {
+	if w.tx, err = w.to.Begin(true); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, w.tx.Rollback())
+		} else {
+			err = w.tx.Commit()
+		}
+	}()
+	for _, name := range allBuckets() {
+		if _, err := w.tx.CreateBucket(name); err != nil {
+			return err
+		}
+	}
+	return w.from.view(func(tx *bbolt.Tx) error {
+		for _, name := range [][]byte{metaBucket, openBucket, madeBucket, forkBucket} {
+			if old := tx.Bucket(name); old != nil {
+				if err := old.ForEach(func(key, value []byte) error { return w.put(name, nil, key, value) }); err != nil {
+					return err
+				}
+			}
+		}
+		meta := w.tx.Bucket(metaBucket)
+		if err := errors.Join(meta.Delete(roomKey), meta.Put(formatKey, []byte(strconv.Itoa(formatVersion)))); err != nil {
+			return err
+		}
+		if err := w.records(tx); err != nil {
+			return err
+		}
+		return errors.Join(w.own(tx, logBucket), w.own(tx, growthBucket))
+	})
+}
+
+// put writes a value, in a bucket of a session if one is given, and commits now and then.
+func (w *rewriter) put(name, id, key, value []byte) (err error) {
+	if w.size += len(key) + len(value); w.size > compactBatch {
+		if err := w.tx.Commit(); err != nil {
+			return err
+		}
+		if w.tx, err = w.to.Begin(true); err != nil {
+			return err
+		}
+		w.size = 0
+	}
+	bucket := w.tx.Bucket(name)
+	if id != nil {
+		if bucket, err = bucket.CreateBucketIfNotExists(id); err != nil {
+			return err
+		}
+	}
+	bucket.FillPercent = 0.9 // keys come in order
+	if key == nil {
+		return nil
+	}
+	return bucket.Put(key, value)
+}
+
+// records numbers the sessions in the order of the index, which has the times of their last changes, and splits their records.
+func (w *rewriter) records(tx *bbolt.Tx) error {
+	sessions := tx.Bucket(sessionBucket)
+	err := tx.Bucket(indexBucket).ForEach(func(key, _ []byte) error {
+		id := session.ID(key[8:])
+		value := sessions.Get([]byte(id))
+		if value == nil {
+			return fmt.Errorf("%w: session %s has no record", session.ErrDamaged, id)
+		}
+		w.sessions++
+		r, err := readRecord(id, value, false)
+		f := fixedOf(r.Session)
+		r.change = uint64(w.sessions)
+		if err == nil {
+			value, err = r.encode()
+		}
+		if err != nil && w.damaged[id] == nil { // one that is damaged is copied as it is
+			return err
+		}
+		rest, err := f.encode(id)
+		if err != nil {
+			return err
+		}
+		place := indexKey(r.change, id)
+		return errors.Join(
+			w.put(sessionBucket, nil, []byte(id), value),
+			w.put(fixedBucket, nil, []byte(id), rest),
+			w.put(indexBucket, nil, place, seal(place, nil)))
+	})
+	return errors.Join(err, w.tx.Bucket(indexBucket).SetSequence(uint64(w.sessions)))
+}
+
+// own copies the buckets of single sessions. Those that bbolt could not walk are left out.
+func (w *rewriter) own(tx *bbolt.Tx, name []byte) error {
+	buckets := tx.Bucket(name)
+	return buckets.ForEachBucket(func(id []byte) error {
+		bucket := buckets.Bucket(id)
+		if w.damaged[session.ID(id)] != nil && !w.walks(tx, bucket) {
+			return nil
+		}
+		if err := w.put(name, id, nil, nil); err != nil {
+			return err
+		}
+		err := guard(func() error {
+			return bucket.ForEach(func(key, value []byte) error { return w.put(name, id, key, value) })
+		})
+		if errors.Is(err, session.ErrDamaged) && w.damaged[session.ID(id)] != nil {
+			return nil
+		}
+		return err
+	})
+}
+
+func (w *rewriter) walks(tx *bbolt.Tx, bucket *bbolt.Bucket) bool {
+	size := w.from.db.Info().PageSize
+	p := page.Assume(w.from.file, size, uint64(tx.Size())/uint64(size))
+	if bucket.Root() == 0 {
+		return true // it is in its parent's page, and leads to no other
+	}
+	return p.WalkValues(page.BucketAt(uint64(bucket.Root())), p.NewUse(), func(page.Item) error { return nil }) == nil
+}
+
+// compactBatch is how much goes into one commit of the new file, in bytes.
+const compactBatch = 4 << 20
+
+// Compact writes a store's file anew without the pages that nothing uses, and puts the new one in its place when it has
+// been checked: before has the report of the old one, after of the new one. The errors are those of CheckFile. A store with damage is
+// ErrDamaged and stays as it is. It needs room for both.
+func Compact(ctx context.Context, path string) (before, after session.Report, err error) {
+	dir := filepath.Dir(path)
+	m, err := readMark(dir)
+	if err != nil {
+		return before, after, err
+	}
+	there, err := present(path, m)
+	if err != nil {
+		return before, after, err
+	}
+	if !there {
+		return before, after, fmt.Errorf("%s: %w", filepath.Base(path), os.ErrNotExist)
+	}
+	lock, err := lockFile(filepath.Join(dir, lockName), makeIfMissing)
+	if err != nil {
+		return before, after, err
+	}
+	defer unlockFile(lock) // it ends with the process at the latest
+	if before, err = checkFile(ctx, path, m.store); err != nil {
+		return before, after, err
+	}
+	if len(before.Damaged) > 0 {
+		return before, after, fmt.Errorf("%w: %d sessions cannot be read; only a sound store is written anew", session.ErrDamaged, len(before.Damaged))
+	}
+	fresh := path + ".new"
+	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) { // of one that was killed
+		return before, after, err
+	}
+	if err := rewrite(path, fresh); err != nil {
+		return before, after, errors.Join(err, os.Remove(fresh))
+	}
+	after, err = checkFile(ctx, fresh, before.Store)
+	if err == nil && (after.Sessions != before.Sessions || after.Entries != before.Entries || len(after.Damaged) > 0) {
+		err = fmt.Errorf("%w: the new file has %d sessions and %d entries of %d and %d", session.ErrDamaged,
+			after.Sessions, after.Entries, before.Sessions, before.Entries)
+	}
+	if err != nil {
+		return before, after, errors.Join(err, os.Remove(fresh))
+	}
+	return before, after, durable.Publish(fresh, path)
+}
+
+// rewrite copies what a sound file holds to a new one, durable on return.
+func rewrite(path, fresh string) error {
+	from := &Store{path: path}
+	if _, err := from.openFile(walkRecords, readOnly); err != nil {
+		return err
+	}
+	defer from.closeFile() // nothing was written
+	to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
+		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return durable.Open(name, flag) }})
+	if err != nil {
+		return err
+	}
+	to.AllocSize = growBy
+	err = guard(func() error { return bbolt.Compact(to, from.db, compactBatch) })
+	return errors.Join(err, to.Sync(), to.Close())
+}

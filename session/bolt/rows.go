@@ -1,0 +1,270 @@
+package bolt
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// getRecord reads the changing part of a record in a transaction.
+func getRecord(tx *bbolt.Tx, id session.ID) (record, error) {
+	value := tx.Bucket(sessionBucket).Get([]byte(id))
+	if value == nil {
+		return record{}, session.ErrNotFound
+	}
+	return readRecord(id, value, tx.Bucket(fixedBucket) != nil)
+}
+
+// getWhole reads all of a record.
+func getWhole(tx *bbolt.Tx, id session.ID) (record, error) {
+	r, err := getRecord(tx, id)
+	bucket := tx.Bucket(fixedBucket)
+	if err != nil || bucket == nil { // a file of an older format has all in one
+		return r, err
+	}
+	value, err := unseal([]byte(id), bucket.Get([]byte(id)))
+	if err != nil {
+		return record{}, fmt.Errorf("%w: fixed part of the record: %w", session.ErrDamaged, err)
+	}
+	var f fixed
+	if err := json.Unmarshal(value, &f); err != nil {
+		return record{}, fmt.Errorf("%w: fixed part of the record: %w", session.ErrDamaged, err)
+	}
+	r.Session = f.join(r.Session)
+	return r, nil
+}
+
+// getLast is the position of the last entry of a session that is there. Of its record only the checksum is
+// looked at.
+func getLast(tx *bbolt.Tx, id session.ID) (last uint64, err error) {
+	value := tx.Bucket(sessionBucket).Get([]byte(id))
+	if value == nil {
+		return 0, session.ErrNotFound
+	}
+	last, _, err = openRecord([]byte(id), value)
+	return last, err
+}
+
+// getLogged is the position of the last entry of a log, whether its session is there or is deleted and shared.
+func getLogged(tx *bbolt.Tx, id session.ID) (last uint64, err error) {
+	last, err = getLast(tx, id)
+	if !errors.Is(err, session.ErrNotFound) {
+		return last, err
+	}
+	forks, key := tx.Bucket(forkBucket), goneKey(id)
+	if forks == nil || forks.Get(key) == nil {
+		return 0, err
+	}
+	value, unsealed := unseal(key, forks.Get(key))
+	if unsealed != nil || len(value) != 8 {
+		return 0, fmt.Errorf("%w: the length of its log is damaged", session.ErrDamaged)
+	}
+	return binary.BigEndian.Uint64(value), nil
+}
+
+// renumber gives a session the number of its newest change, in place of the one before; 0: it has none yet.
+func renumber(tx *bbolt.Tx, id session.ID, before uint64) (change uint64, err error) {
+	index := tx.Bucket(indexBucket)
+	if change, err = index.NextSequence(); err != nil {
+		return 0, err
+	}
+	if before > 0 {
+		if err := index.Delete(indexKey(before, id)); err != nil {
+			return 0, err
+		}
+	}
+	key := indexKey(change, id)
+	return change, index.Put(key, seal(key, nil))
+}
+
+func getRunning(tx *bbolt.Tx, id session.ID) (session.TurnID, error) {
+	value := tx.Bucket(openBucket).Get([]byte(id))
+	if value == nil {
+		return "", nil
+	}
+	turn, err := unseal([]byte(id), value)
+	if err != nil {
+		return "", fmt.Errorf("%w: running turn: %w", session.ErrDamaged, err)
+	}
+	return session.TurnID(turn), nil
+}
+
+func putRunning(tx *bbolt.Tx, id session.ID, turn session.TurnID) error {
+	open, key := tx.Bucket(openBucket), []byte(id)
+	if turn == "" {
+		return open.Delete(key)
+	}
+	return open.Put(key, seal(key, []byte(turn)))
+}
+
+// putShares keeps the logs that a new session shares from being removed. ErrNotFound if one is not there any more.
+func putShares(tx *bbolt.Tx, s session.Session) error {
+	if len(s.Shared) == 0 {
+		return nil
+	}
+	forks := tx.Bucket(forkBucket)
+	for _, span := range s.Shared {
+		last, err := getLogged(tx, span.Session)
+		if err == nil && last < span.Upto {
+			err = fmt.Errorf("%w: its log ends at %d, before %d", session.ErrDamaged, last, span.Upto)
+		}
+		if err != nil {
+			return fmt.Errorf("shared session %s: %w", span.Session, err)
+		}
+		key := shareKey(span.Session, s.ID)
+		if err := forks.Put(key, seal(key, nil)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shared reports whether forks need the log of a session.
+func shared(forks *bbolt.Bucket, id session.ID) bool {
+	if forks == nil {
+		return false
+	}
+	key, _ := forks.Cursor().Seek(sharesOf(id))
+	return bytes.HasPrefix(key, sharesOf(id))
+}
+
+// leaveLog removes the log of a session that goes, or leaves it to its forks.
+func leaveLog(tx *bbolt.Tx, r record) error {
+	if forks := tx.Bucket(forkBucket); shared(forks, r.ID) {
+		key := goneKey(r.ID)
+		return forks.Put(key, seal(key, position(r.last)))
+	}
+	if logs := tx.Bucket(logBucket); logs.Bucket([]byte(r.ID)) != nil {
+		return logs.DeleteBucket([]byte(r.ID))
+	}
+	return nil
+}
+
+// dropShares lets go of what a session shares, and removes the logs that nobody needs then, but for some.
+func dropShares(tx *bbolt.Tx, s session.Session, keep []session.ID) error {
+	forks := tx.Bucket(forkBucket)
+	for _, span := range s.Shared {
+		if forks == nil {
+			return fmt.Errorf("%w: bucket %s is missing", session.ErrDamaged, forkBucket)
+		}
+		if err := forks.Delete(shareKey(span.Session, s.ID)); err != nil {
+			return err
+		}
+		gone := goneKey(span.Session)
+		if forks.Get(gone) == nil || shared(forks, span.Session) || slices.Contains(keep, span.Session) {
+			continue
+		}
+		if err := errors.Join(forks.Delete(gone), tx.Bucket(logBucket).DeleteBucket([]byte(span.Session))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func findMade(tx *bbolt.Tx, stamp string) (m session.Made, ok bool, err error) {
+	bucket := tx.Bucket(madeBucket)
+	if bucket == nil {
+		return session.Made{}, false, nil
+	}
+	key := stampKey(stamp)
+	sealed := bucket.Get(key)
+	if sealed == nil {
+		return session.Made{}, false, nil
+	}
+	value, err := unseal(key, sealed)
+	if err == nil {
+		err = json.Unmarshal(value, &m)
+	}
+	if err != nil {
+		return session.Made{}, false, fmt.Errorf("%w: what was made by a stamp: %w", session.ErrDamaged, err)
+	}
+	return m, true, nil
+}
+
+// putMade keeps m as the newest and lets go of the oldest, if there are too many.
+func putMade(tx *bbolt.Tx, m session.Made) error {
+	bucket := tx.Bucket(madeBucket)
+	value, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	place := uint64(1)
+	c := bucket.Cursor()
+	if last, _ := c.Last(); last != nil {
+		oldest, stamp := c.Seek([]byte{madeByPlace})
+		if len(oldest) != 9 || len(last) != 9 {
+			return fmt.Errorf("%w: bucket %s has no order", session.ErrDamaged, madeBucket)
+		}
+		place = binary.BigEndian.Uint64(last[1:]) + 1
+		if place-binary.BigEndian.Uint64(oldest[1:]) >= session.MaxStamps {
+			id, err := unseal(oldest, stamp)
+			if err != nil {
+				return fmt.Errorf("%w: bucket %s: %w", session.ErrDamaged, madeBucket, err)
+			}
+			oldest = bytes.Clone(oldest) // it points into what is about to change
+			if err := errors.Join(bucket.Delete(stampKey(string(id))), bucket.Delete(oldest)); err != nil {
+				return err
+			}
+		}
+	}
+	byStamp, byPlace := stampKey(m.ID), placeKey(place)
+	return errors.Join(
+		bucket.Put(byStamp, seal(byStamp, value)),
+		bucket.Put(byPlace, seal(byPlace, []byte(m.ID))))
+}
+
+// store puts a piece behind what is stored of its block. A key sorts by message, block and offset; ids hold no zero byte.
+func (p piece) store(tx *bbolt.Tx) error {
+	if _, err := getLast(tx, p.id); err != nil {
+		return err
+	}
+	pieces, err := tx.Bucket(growthBucket).CreateBucketIfNotExists([]byte(p.id))
+	if err != nil {
+		return err
+	}
+	head, err := json.Marshal(p.ref)
+	if err != nil {
+		return err
+	}
+	key := append([]byte(p.ref.Message), 0)
+	key = binary.BigEndian.AppendUint32(key, uint32(p.ref.Number))
+	key = binary.BigEndian.AppendUint64(key, uint64(p.from))
+	return pieces.Put(key, seal(pieceKey(p.id, key), slices.Concat(head, []byte("\n"), []byte(p.text))))
+}
+
+// deleteGrowth removes the pieces of blocks that entries have ended.
+func deleteGrowth(tx *bbolt.Tx, id session.ID, entries []session.Entry) error {
+	all := tx.Bucket(growthBucket)
+	pieces := all.Bucket([]byte(id))
+	if pieces == nil {
+		return nil
+	}
+	var ended [][]byte
+	left := 0
+	err := pieces.ForEach(func(key, sealed []byte) error {
+		ref, _, _, err := readPiece(id, key, sealed)
+		if slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Ends(ref) }) {
+			ended = append(ended, bytes.Clone(key))
+		} else {
+			left++
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if left == 0 {
+		return all.DeleteBucket([]byte(id))
+	}
+	for _, key := range ended {
+		err = errors.Join(err, pieces.Delete(key))
+	}
+	return err
+}

@@ -1,0 +1,97 @@
+package bolt
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// Store is a [session.Store] in one file. Open makes one, and Close ends it.
+type Store struct {
+	path  string
+	store string // its id; empty: any
+	opt   Options
+	lock  *os.File
+
+	dbMu sync.RWMutex // held for each read transaction, and by the writer while it changes what follows
+	db   *bbolt.DB    // nil: it could not be opened again
+	file *os.File     // the one that db has
+	info os.FileInfo  // of file when it was opened
+
+	mu      sync.Mutex
+	queue   []*request
+	refusal error                                // why writes are refused, nil if they are not
+	ended   error                                // why reads are refused too
+	damaged map[session.ID]error                 // sessions that cannot be read
+	vetted  map[session.ID]bool                  // sessions whose log has been walked; nil: all have been
+	growth  map[session.ID]map[blockKey]*growing // open blocks
+	armed   bool                                 // due runs, or has run and not been heeded
+	due     *time.Timer
+
+	work chan struct{} // buffer 1: there is something in queue, or growth is due
+	stop chan struct{} // closed by Close
+	done chan struct{} // closed by the writer
+
+	writer writer // of the writer's goroutine alone
+	broken bool   // of the writer's goroutine: bbolt panicked and may hold its locks
+}
+
+// Options are for Open. The zero value is fine.
+type Options struct {
+	// OnState is called when the store becomes read-only, with the reason, and when it takes writes again. ErrReplaced is for
+	// good: the process should end. The writer calls it and waits: it must be quick and must not call the store.
+	OnState func(readOnly bool, why error)
+
+	// Upgraded is called when the file had an older format, with the name under which it is kept. Open calls it before it
+	// returns.
+	Upgraded func(format int, kept string)
+
+	testSmall  int64         // instead of small, if not 0
+	testLooked chan struct{} // gets a value after each look of the writer, if it takes one
+}
+
+// writer is the state of the writer's goroutine.
+type writer struct {
+	tx       uint64 // the number of the last commit that is known to be on disk
+	failures int    // writes or syncs that failed, but for want of room
+	trouble  error  // why the store is read-only, nil if it is not
+	lasting  bool   // trouble is for good
+	room     int    // bytes of all pages of the last commit that failed
+}
+
+// change is something to be written.
+type change interface {
+	// apply makes the change in tx. It may be called again in another transaction, after that one was given up.
+	apply(tx *bbolt.Tx) error
+
+	// landed reports whether the change is in the store.
+	landed(tx *bbolt.Tx) (bool, error)
+
+	// session is whose change it is; ends reports whether an open block is over with it.
+	session() session.ID
+	ends(id session.ID, ref session.BlockRef) bool
+}
+
+// request is a change that somebody waits for.
+type request struct {
+	change
+	err  error         // final when done is closed
+	done chan struct{} // closed by the writer
+}
+
+// blockKey names an open block of a session.
+type blockKey struct {
+	message session.MessageID
+	number  int
+}
+
+// growing is an open block: how much of it is stored, and the text that waits behind that.
+type growing struct {
+	ref    session.BlockRef
+	stored int
+	text   []byte
+}

@@ -1,0 +1,361 @@
+package mem
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/thinkd/thinkd/session"
+)
+
+// Store is a [session.Store] in memory. New makes one.
+type Store struct {
+	mu       sync.Mutex
+	sessions map[session.ID]*row
+	gone     map[session.ID]*row // deleted, and kept for the forks that share their logs
+	made     map[string][]byte   // JSON of a Made, by the id of its stamp
+	stamps   []string            // the same ids in order
+	changes  uint64              // how many there were
+	closed   bool
+}
+
+// row is what is kept of a session.
+type row struct {
+	record  []byte         // JSON of a Session
+	change  uint64         // number of the last one
+	shared  []session.Span // of the record
+	log     [][]byte
+	running session.TurnID
+	growth  []session.Growth
+}
+
+// New makes an empty store.
+func New() *Store {
+	return &Store{sessions: make(map[session.ID]*row), gone: make(map[session.ID]*row), made: make(map[string][]byte)}
+}
+
+// with runs f under the lock, with the session if id names one.
+func (m *Store) with(ctx context.Context, id session.ID, f func(*row) error) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return session.ErrClosed
+	}
+	s := m.sessions[id]
+	if s == nil {
+		return fmt.Errorf("session %s: %w", id, session.ErrNotFound)
+	}
+	if err := f(s); err != nil {
+		return fmt.Errorf("session %s: %w", id, err)
+	}
+	return nil
+}
+
+// Create keeps a new session.
+func (m *Store) Create(ctx context.Context, s session.Session) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.createLocked(s)
+}
+
+func (m *Store) createLocked(s session.Session) error {
+	s, err := s.Fresh()
+	if err != nil {
+		return err
+	}
+	record, err := json.Marshal(s)
+	switch {
+	case m.closed:
+		return session.ErrClosed
+	case err == nil && m.sessions[s.ID] != nil:
+		err = session.ErrExists
+	}
+	if err != nil {
+		return fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	for _, span := range s.Shared {
+		if m.loggedLocked(span.Session) == nil {
+			return fmt.Errorf("session %s: shared session %s: %w", s.ID, span.Session, session.ErrNotFound)
+		}
+	}
+	m.changes++
+	m.sessions[s.ID] = &row{record: record, change: m.changes, shared: s.Shared}
+	return nil
+}
+
+// CreateOnce is Create for a stamped request.
+func (m *Store) CreateOnce(ctx context.Context, s session.Session, made session.Made) (first session.Made, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return session.Made{}, err
+	}
+	made.Session = s.ID
+	value, err := json.Marshal(made)
+	if err != nil {
+		return session.Made{}, fmt.Errorf("session %s: %w", s.ID, err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if first, ok, err := m.madeLocked(made.ID); ok || err != nil {
+		return first, err
+	}
+	if err := m.createLocked(s); err != nil {
+		return session.Made{}, err
+	}
+	if len(m.stamps) == session.MaxStamps {
+		delete(m.made, m.stamps[0])
+		m.stamps = m.stamps[1:]
+	}
+	m.made[made.ID], m.stamps = value, append(m.stamps, made.ID)
+	return made, nil
+}
+
+// Made is what CreateOnce kept.
+func (m *Store) Made(ctx context.Context, stamp string) (made session.Made, ok bool, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return session.Made{}, false, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.madeLocked(stamp)
+}
+
+func (m *Store) madeLocked(stamp string) (made session.Made, ok bool, err error) {
+	if m.closed {
+		return session.Made{}, false, session.ErrClosed
+	}
+	value, ok := m.made[stamp]
+	if ok {
+		err = json.Unmarshal(value, &made)
+	}
+	return made, ok, err
+}
+
+// Get is the session's record.
+func (m *Store) Get(ctx context.Context, id session.ID) (s session.Session, err error) {
+	err = m.with(ctx, id, func(kept *row) error {
+		return json.Unmarshal(kept.record, &s)
+	})
+	return s, err
+}
+
+// List is a page of records, the last changed first.
+func (m *Store) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, "", err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, "", session.ErrClosed
+	}
+	sessions := make(order)
+	for id, kept := range m.sessions {
+		sessions[kept.change] = id
+	}
+	return q.Page(sessions, func(_ uint64, id session.ID) (s session.Session, ok bool, err error) {
+		err = json.Unmarshal(m.sessions[id].record, &s)
+		s = s.Changing()
+		return s, q.Matches(s.Title, s.CWD), err
+	})
+}
+
+// order has sessions by the numbers of their last changes.
+type order map[uint64]session.ID
+
+func (o order) Below(n uint64) iter.Seq2[uint64, session.ID] {
+	return func(yield func(uint64, session.ID) bool) {
+		for _, change := range slices.Backward(slices.Sorted(maps.Keys(o))) {
+			if change < n && !yield(change, o[change]) {
+				return
+			}
+		}
+	}
+}
+
+func (o order) Above(n uint64) iter.Seq2[uint64, session.ID] {
+	return func(yield func(uint64, session.ID) bool) {
+		for _, change := range slices.Sorted(maps.Keys(o)) {
+			if change > n && !yield(change, o[change]) {
+				return
+			}
+		}
+	}
+}
+
+// Open lists the sessions with a turn that has started and not ended.
+func (m *Store) Open(ctx context.Context) (ids []session.ID, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, session.ErrClosed
+	}
+	for id, s := range m.sessions {
+		if s.running != "" {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// Delete removes a session.
+func (m *Store) Delete(ctx context.Context, id session.ID) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return session.ErrClosed
+	}
+	s := m.sessions[id]
+	if s == nil {
+		return nil
+	}
+	delete(m.sessions, id)
+	if m.sharedLocked(id) {
+		m.gone[id] = s
+	}
+	for _, span := range s.shared {
+		if !m.sharedLocked(span.Session) {
+			delete(m.gone, span.Session)
+		}
+	}
+	return nil
+}
+
+// loggedLocked is a session that is there, or is deleted and shared; nil if it is neither.
+func (m *Store) loggedLocked(id session.ID) *row {
+	if s := m.sessions[id]; s != nil {
+		return s
+	}
+	return m.gone[id]
+}
+
+// sharedLocked reports whether forks need the log of a session.
+func (m *Store) sharedLocked(id session.ID) bool {
+	for _, s := range m.sessions {
+		if slices.ContainsFunc(s.shared, func(span session.Span) bool { return span.Session == id }) {
+			return true
+		}
+	}
+	return false
+}
+
+// Append adds entries to the log.
+func (m *Store) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
+	values, err := session.EncodeEntries(entries)
+	if err != nil {
+		return 0, fmt.Errorf("session %s: %w", id, err)
+	}
+	err = m.with(ctx, id, func(kept *row) error {
+		var s session.Session
+		if err := json.Unmarshal(kept.record, &s); err != nil {
+			return err
+		}
+		running := kept.running
+		for _, e := range entries {
+			running = s.Project(e, running)
+		}
+		record, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		kept.record, kept.running = record, running
+		if len(entries) > 0 {
+			m.changes++
+			kept.change = m.changes
+		}
+		kept.log = append(kept.log, values...)
+		kept.growth = slices.DeleteFunc(kept.growth, func(g session.Growth) bool {
+			return slices.ContainsFunc(entries, func(e session.Entry) bool { return e.Ends(g.BlockRef) })
+		})
+		last = uint64(len(kept.log))
+		return nil
+	})
+	return last, err
+}
+
+// Entries reads the log after a position.
+func (m *Store) Entries(ctx context.Context, id session.ID, after uint64, limit int) (entries []session.Entry, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.loggedLocked(id)
+	switch {
+	case m.closed:
+		return nil, session.ErrClosed
+	case kept == nil:
+		return nil, fmt.Errorf("session %s: %w", id, session.ErrNotFound)
+	case after >= uint64(len(kept.log)) || limit <= 0:
+		return nil, nil
+	}
+	rest := kept.log[after:]
+	for _, value := range rest[:min(limit, len(rest))] {
+		var e session.Entry
+		if err := e.UnmarshalJSON(value); err != nil {
+			return nil, fmt.Errorf("session %s: %w", id, err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+// Checkpoint tells that an open block grew. Here it is stored at once.
+func (m *Store) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	kept := m.sessions[id]
+	if kept == nil || m.closed {
+		return
+	}
+	i := slices.IndexFunc(kept.growth, func(g session.Growth) bool { return g.Message == block.Message && g.Number == block.Number })
+	if i < 0 && from == 0 {
+		kept.growth = append(kept.growth, session.Growth{BlockRef: block})
+		i = len(kept.growth) - 1
+	}
+	if i < 0 {
+		return
+	}
+	g := &kept.growth[i]
+	if known := len(g.Text) - from; known >= 0 && known < len(text) {
+		g.Text += text[known:]
+	}
+}
+
+// Checkpoints is what is stored of open blocks.
+func (m *Store) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
+	err = m.with(ctx, id, func(kept *row) error {
+		stored = slices.Clone(kept.growth)
+		slices.SortStableFunc(stored, func(a, b session.Growth) int { return cmp.Compare(a.Number, b.Number) })
+		return nil
+	})
+	return stored, err
+}
+
+// Close ends the store; every later call is ErrClosed.
+func (m *Store) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return session.ErrClosed
+	}
+	m.closed = true
+	return nil
+}

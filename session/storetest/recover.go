@@ -1,0 +1,133 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// exported has what is exported of a view compared.
+var exported = cmpopts.IgnoreUnexported(session.View{}, session.Turn{}, session.Message{})
+
+func testLoad(t *testing.T, s session.Store) {
+	id := ID(1)
+	record := session.Session{ID: id, Title: "kept", System: "sys", Metadata: nil}
+	Create(t, s, record)
+	live := session.NewView(record)
+	const longer = 250 + 3 // than Load reads at a time, with four entries each
+	for i := range longer {
+		turn := session.TurnID(ID(i))
+		for _, e := range []session.Entry{Said(turn, "x"), Started(turn), Sealed(turn, session.MessageID(turn), 0, "y"), Ended(turn)} {
+			_, over := e.Body.(session.TurnEnd)
+			e.Seq = uint64(i)
+			if err := live.Apply(e); err != nil {
+				t.Fatal(err)
+			}
+			if i%100 == 0 {
+				Add(t, s, id, e)
+			} else if over {
+				all := []session.Entry{Said(turn, "x"), Started(turn), Sealed(turn, session.MessageID(turn), 0, "y"), Ended(turn)}
+				for j := range all {
+					all[j].Seq = uint64(i)
+				}
+				Add(t, s, id, all...)
+			}
+		}
+	}
+	got, err := session.Load(t.Context(), s, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(live, got, exported); diff != "" {
+		t.Errorf("loaded view differs from the live one (-live +loaded):\n%s", diff)
+	}
+	_, err = session.Load(t.Context(), s, ID(2))
+	WantErr(t, "load of none", err, session.ErrNotFound)
+
+	Create(t, s, session.Session{ID: ID(3)})
+	Add(t, s, ID(3), Ended(TurnA))
+	_, err = session.Load(t.Context(), s, ID(3))
+	WantErr(t, "a log that does not fold", err, session.ErrDamaged)
+	if err := s.Delete(t.Context(), ID(3)); err != nil { // the check at the end would find it
+		t.Fatal(err)
+	}
+}
+
+func testRecover(t *testing.T, s session.Store) {
+	ctx, id := t.Context(), ID(1)
+	now := time.UnixMilli(1_000_000)
+	recoverTwice := func() {
+		t.Helper()
+		for range 2 {
+			if err := session.Recover(ctx, s, id, now); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	Create(t, s, session.Session{ID: id})
+	recoverTwice() // nothing runs
+	Equal(t, "an empty log stays empty", Entries(t, s, id), []session.Entry(nil))
+
+	at := func(e session.Entry, seq uint64) session.Entry { e.Seq = seq; return e }
+	log := []session.Entry{
+		at(Said(TurnA, "x"), 1), at(Started(TurnA), 2), at(Said(TurnB, "queued"), 3),
+		at(Sealed(TurnA, MsgA, 0, "done"), 9), at(MessageEnded(TurnA, MsgA, 30), 10),
+		at(Sealed(TurnA, MsgB, 0, "sealed"), 1<<24+20),
+	}
+	Add(t, s, id, log...)
+	thinking := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 1, Kind: provider.KindThinking}
+	text := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 2, Kind: provider.KindText}
+	call := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 3, Kind: provider.KindToolCall}
+	s.Checkpoint(id, thinking, 0, "half a thou")
+	s.Checkpoint(id, text, 0, "half a sen")
+	s.Checkpoint(id, call, 0, `{"half`)
+	Stored(t, s, id, []session.Growth{{BlockRef: thinking, Text: "half a thou"}, {BlockRef: text, Text: "half a sen"}, {BlockRef: call, Text: `{"half`}})
+	recoverTwice()
+
+	const base = 2 << 24
+	want := append(log,
+		session.Entry{Seq: base, Time: 1_000_000, Turn: TurnA, Body: session.Sealed{Message: MsgB, Number: 1, Block: provider.Thinking{Text: "half a thou", Kind: provider.ThinkingSummary}}},
+		session.Entry{Seq: base + 1, Time: 1_000_000, Turn: TurnA, Body: session.Sealed{Message: MsgB, Number: 2, Block: provider.Text{Text: "half a sen"}}},
+		session.Entry{Seq: base + 2, Time: 1_000_000, Turn: TurnA, Body: session.MessageEnd{Message: MsgB, StopReason: "interrupted", Incomplete: session.Interrupted}},
+		session.Entry{Seq: base + 3, Time: 1_000_000, Turn: TurnA, Body: session.TurnEnd{StopReason: "interrupted", Usage: provider.Usage{Output: 30}, DurationMS: 2000}},
+	)
+	Equal(t, "log", Entries(t, s, id), want)
+	Stored(t, s, id, nil)
+	open, err := s.Open(ctx)
+	if err != nil || len(open) != 0 {
+		t.Errorf("still open: %v, %v", open, err)
+	}
+	view, err := session.Load(ctx, s, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if view.Running() != nil || len(view.Queue()) != 1 || view.Queue()[0].ID != TurnB {
+		t.Errorf("running %v, queue %v", view.Running(), view.Queue())
+	}
+
+	// A turn without a message; then one whose message is known from its growth alone.
+	Add(t, s, id, Started(TurnB))
+	recoverTwice()
+	got := Entries(t, s, id)[len(want)+1:]
+	Equal(t, "no message", got, []session.Entry{{Seq: 3 << 24, Time: 1_000_000, Turn: TurnB, Body: session.TurnEnd{StopReason: "interrupted"}}})
+
+	turnC := session.TurnID("01K0000000000000000000000C")
+	last := Add(t, s, id, Said(turnC, "z"), Started(turnC))
+	ref := session.BlockRef{Turn: turnC, Message: "01K000000000000000000000MC", Number: 0, Kind: provider.KindToolCall}
+	s.Checkpoint(id, ref, 0, "{")
+	Stored(t, s, id, []session.Growth{{BlockRef: ref, Text: "{"}})
+	recoverTwice()
+	Equal(t, "only an unfinished call", Entries(t, s, id)[last:], []session.Entry{
+		{Seq: 4 << 24, Time: 1_000_000, Turn: turnC, Body: session.MessageEnd{Message: ref.Message, StopReason: "interrupted", Incomplete: session.Interrupted}},
+		{Seq: 4<<24 + 1, Time: 1_000_000, Turn: turnC, Body: session.TurnEnd{StopReason: "interrupted"}},
+	})
+	if err := session.Recover(ctx, s, ID(2), now); !errors.Is(err, session.ErrNotFound) {
+		t.Errorf("recover of none: %v", err)
+	}
+}
