@@ -1,7 +1,9 @@
 package main
 
 import (
+	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -92,5 +94,32 @@ func TestImportDirections(t *testing.T) {
 	}
 	if seen < 8 {
 		t.Errorf("go list told of %d packages only", seen)
+	}
+}
+
+// docs/architecture.md has a line for each package, and for no other.
+func TestArchitectureNamesPackages(t *testing.T) {
+	const module = "github.com/thinkd/thinkd/"
+	out, err := exec.Command("go", "list", module+"...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	described := make(map[string]bool)
+	for _, line := range regexp.MustCompile("(?m)^\\| `([a-z/0-9]+)` \\|").FindAllStringSubmatch(string(page), -1) {
+		described[line[1]] = true
+	}
+	for line := range strings.Lines(string(out)) {
+		name := strings.TrimPrefix(strings.TrimSpace(line), module)
+		if !strings.HasPrefix(name, "cmd/thinkd/proof") && !described[name] {
+			t.Errorf("docs/architecture.md has no line for %s: add one to its table of packages", name)
+		}
+		delete(described, name)
+	}
+	for name := range described {
+		t.Errorf("docs/architecture.md describes %s, which is no package", name)
 	}
 }
