@@ -506,7 +506,8 @@ func (l *life) decide(a act) error {
 			case a.n%8 == 0:
 				action = session.AllowSession
 			}
-			for _, c := range snap.Turn.Confirms {
+			if len(snap.Turn.Confirms) > 0 {
+				c := snap.Turn.Confirms[0]
 				if ok, err := agent.Answer(l.ctx, c.ID, Ruling{Action: action, Client: "a client"}); err != nil || !ok {
 					return fmt.Errorf("the answer to %s counts: %v, %w", c.ID, ok, err)
 				}

@@ -169,7 +169,7 @@ func (s *state) count(kind provider.BlockKind, text string) {
 func (s *state) seal(ev provider.End) {
 	m := s.openMessage()
 	if m.open[ev.Index] == nil {
-		s.begin(provider.Begin{Index: ev.Index, Block: ev.Block})
+		s.begin(provider.Begin(ev))
 	}
 	b := m.open[ev.Index]
 	if b == nil || ev.Block == nil || b.kind != provider.KindOf(ev.Block) {

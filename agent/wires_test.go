@@ -167,7 +167,8 @@ func (w *wires) end(returns *returns) error {
 		return err
 	}
 	w.line.CloseIdleConnections()
-	for _, r := range w.server.Refusals() {
+	if refusals := w.server.Refusals(); len(refusals) > 0 {
+		r := refusals[0]
 		var last []byte
 		for _, req := range w.server.Requests() {
 			if req.Path == r.Path && req.Status == r.Status {

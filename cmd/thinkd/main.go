@@ -197,7 +197,7 @@ func (p *program) logger() (*slog.Logger, error) {
 		if !terminal(p.errOut) {
 			options.TimeFormat, options.NoColor = "2006-01-02 15:04:05.000", true
 		}
-		return slog.New(tint.NewHandler(bare(p.errOut), options)), nil
+		return slog.New(tint.NewTextHandler(bare(p.errOut), options)), nil
 	}
 	return nil, fmt.Errorf("--log-format %q is none of text, json", p.logFormat)
 }

@@ -104,9 +104,7 @@ func (c *chatCall) read(v any, s sealer) error {
 		return chatInvalid("tool_choice does not support being set to required or object in thinking mode")
 	}
 	list := f.list("messages")
-	for _, name := range slices.Concat(chatKnown, c.host.known) {
-		f.taken = append(f.taken, name)
-	}
+	f.taken = append(f.taken, slices.Concat(chatKnown, c.host.known)...)
 	if f.err != nil {
 		return f.err
 	}

@@ -17,12 +17,11 @@ func (ex *exchange) streamChat(r *chatReply, p *player) {
 // chatStream is one answer on its way.
 type chatStream struct {
 	*player
-	reply  *chatReply
-	host   *chatHost
-	buf    []byte
-	shown  string // the text of the thinking part that is being sent
-	opened bool   // a tag, or the first part of an array, is open
-	late   []map[string]any
+	reply *chatReply
+	host  *chatHost
+	buf   []byte
+	shown string // the text of the thinking part that is being sent
+	late  []map[string]any
 }
 
 // fail is an error in mid-stream, in the host's form. One host loses it: the body ends, and nothing says why.

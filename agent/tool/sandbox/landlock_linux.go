@@ -92,10 +92,8 @@ var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/d
 //
 // Landlock knows neither UDP nor all other kinds of sockets, so a filter of system calls (seccomp) refuses them.
 func Confine(args []string) int {
-	err := errArgs
-	if r, program, wrong := parse(args); wrong != nil {
-		err = wrong
-	} else {
+	r, program, err := parse(args)
+	if err == nil {
 		err = r.exec(program)
 	}
 	fmt.Fprintln(os.Stderr, "thinkd: the command was not run:", err)

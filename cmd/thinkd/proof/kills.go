@@ -97,7 +97,6 @@ type Lane struct {
 	Env   []string
 	Sum   *Tally
 	Lives int
-	tags  int
 
 	Sessions []*Told
 }

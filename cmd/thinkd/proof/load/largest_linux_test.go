@@ -24,7 +24,6 @@ import (
 func TestLargestMessages(t *testing.T) {
 	t.Parallel()
 	binary := proof.PlainProgram(t)
-	const limit = 8 << 20
 	keys := manyKeys(1_000_000)
 	call := func(method, params string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":%q,"params":%s}`, method, params)
