@@ -23,7 +23,8 @@ import (
 //
 // A refusal that names the model, the endpoint, the account or a parameter is not the history's fault, and neither is one
 // without an accepted request before it: nothing is left out for it. But where the turn before was refused as well and nothing was
-// accepted since, the turn tries once without that one, whatever the reason is said to be: a session must not get stuck.
+// accepted since, the turn tries once without that one, whatever the reason in the request is said to be: a session must not
+// get stuck. What helps there is proof enough.
 
 // suspects is what may be the reason for a refusal.
 type suspects struct {
@@ -58,10 +59,12 @@ func wasRefused(f session.Failure) bool {
 	return suspicious(&provider.Error{Kind: provider.Kind(f.Kind), Status: f.Status, Message: f.Message})
 }
 
-// refusal reports whether an error of this kind refuses a request, rather than tells that the provider cannot serve any.
+// refusal reports whether an error of this kind refuses a request, rather than tells that the provider serves none now: a
+// limit on the rate, a quota, a key that is not taken. These end by themselves, so that a trial which goes well would prove
+// nothing.
 func refusal(kind provider.Kind) bool {
 	switch kind {
-	case provider.KindBadRequest, provider.KindRefused, provider.KindTooLong, provider.KindQuota, provider.KindRateLimit:
+	case provider.KindBadRequest, provider.KindRefused, provider.KindTooLong:
 		return true
 	}
 	return false

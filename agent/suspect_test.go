@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -177,15 +178,14 @@ func TestRefusalThatIsNotOfTheHistory(t *testing.T) {
 }
 
 // Without an accepted request before it nothing is left out for a refusal, and still the session does not get stuck: the
-// next turn tries without the refused one. That holds for every reason that a provider may give.
+// next turn tries without the refused one. That holds for every reason in a request that a provider may give.
 func TestSecondRefusalIsTriedWithoutTheFirst(t *testing.T) {
 	for name, with := range map[string]provider.Error{
-		"unknown":    badRequest("Invalid request."),
-		"parameter":  badRequest("Unsupported parameter: 'messages'."),
-		"too long":   {API: "fake", Kind: provider.KindTooLong, Status: 400, Message: "prompt is too long"},
-		"quota":      {API: "fake", Kind: provider.KindQuota, Status: 429, Message: "Extra usage is required for long context requests."},
-		"rate limit": {API: "fake", Kind: provider.KindRateLimit, Status: 429},
-		"template":   {API: "fake", Kind: provider.KindTransport, Status: 500, Message: "Error rendering prompt with jinja template"},
+		"unknown":   badRequest("Invalid request."),
+		"parameter": badRequest("Unsupported parameter: 'messages'."),
+		"too long":  {API: "fake", Kind: provider.KindTooLong, Status: 400, Message: "prompt is too long"},
+		"model":     badRequest("The requested model is not supported."),
+		"template":  {API: "fake", Kind: provider.KindTransport, Status: 500, Message: "Error rendering prompt with jinja template"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -201,6 +201,42 @@ func TestSecondRefusalIsTriedWithoutTheFirst(t *testing.T) {
 				check(t, "sent", wordsOf(b.last()), "two\nSay.\nthree\n")
 			})
 		})
+	}
+}
+
+// A provider that serves nobody for now leaves nothing out, however often it says so: when it serves again, a prompt that it
+// refused is there.
+func TestProviderThatServesNobody(t *testing.T) {
+	for name, with := range map[string]provider.Error{
+		"no key":     {API: "fake", Kind: provider.KindAuth, Status: 401},
+		"account":    {API: "fake", Kind: provider.KindAuth, Status: 403, Message: "Your organization must be verified"},
+		"quota":      {API: "fake", Kind: provider.KindQuota, Status: 429, Message: "The usage limit has been reached"},
+		"rate limit": {API: "fake", Kind: provider.KindRateLimit, Status: 429},
+		"overloaded": {API: "fake", Kind: provider.KindOverloaded, Status: 529},
+		"broken":     {API: "fake", Kind: provider.KindTransport, Status: 502},
+	} {
+		for _, known := range []bool{true, false} { // whether a request was accepted before
+			t.Run(fmt.Sprintf("%s/%v", name, known), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newBench(t)
+					defer b.close()
+					id := b.session("sim/claude", "")
+					if known {
+						b.turn(id, "zero")
+					}
+					b.refusing("one", with)
+					for _, s := range []string{"one", "two", "three"} {
+						check(t, s, b.turn(id, s).End.StopReason, "error")
+					}
+					b.fake.judge = nil
+					check(t, "four", b.turn(id, "four").End.StopReason, "end_turn")
+					check(t, "left out", len(b.leftOut(id)), 0)
+					if sent := wordsOf(b.last()); !strings.Contains(sent, "one\ntwo\nthree\nfour\n") {
+						t.Errorf("sent: %s", sent)
+					}
+				})
+			})
+		}
 	}
 }
 
