@@ -56,6 +56,9 @@ type Config struct {
 	// on one's own machine loads a model first.
 	Patience func(providerID string) time.Duration
 
+	// Address is where a provider is reached, as it may be stored; nil or empty: not known.
+	Address func(providerID string) string
+
 	// Simulator is the id of the provider whose answers are made up, so that people are told.
 	Simulator string
 
@@ -162,6 +165,14 @@ func (l Limits) withDefaults() Limits {
 	set(&l.QuietBytes, 300*time.Second)
 	set(&l.QuietContent, 10*time.Minute)
 	return l
+}
+
+// address is where a provider is reached.
+func (cfg Config) address(providerID string) string {
+	if cfg.Address == nil {
+		return ""
+	}
+	return cfg.Address(providerID)
 }
 
 // patient is the limits for a provider's calls.

@@ -13,7 +13,8 @@ type choice struct {
 	model    provider.Model
 	provider provider.Provider // nil: no provider of that name is configured
 	decision provider.Decision
-	cache    Cache // with it, after what the session's last model was sent
+	cache    Cache  // with it, after what the session's last model was sent
+	address  string // of the provider
 }
 
 // decide finds the level for a call, from who says it first: see [registry.Sources].
@@ -36,7 +37,7 @@ func (cfg Config) decide(set session.Settings, o session.Override) (choice, erro
 	if o.Model != nil {
 		ref = *o.Model
 	}
-	c := choice{model: cfg.Catalog.Model(ref.Provider, ref.ID), provider: cfg.Provider(ref.Provider)}
+	c := choice{model: cfg.Catalog.Model(ref.Provider, ref.ID), provider: cfg.Provider(ref.Provider), address: cfg.address(ref.Provider)}
 	from := registry.Sources{Turn: o.Level, Session: set.Level, Agent: override(set.Agent), Config: cfg.Level,
 		Policy: set.Fallback, Display: cmp.Or(o.Display, set.Display)}
 	if cfg.Defaults != nil {

@@ -16,7 +16,7 @@ import (
 //	                 |<----- the suspects ----->|
 //
 // The suspects are whatever was added since the last request that the provider accepted, if that was of the same model and
-// level. Within the turn the call is made again without some of them, each time without others: first with a sentence in place of media and
+// level, to the same address: another host may refuse what this one took. Within the turn the call is made again without some of them, each time without others: first with a sentence in place of media and
 // results, then without what stands before the turn's own prompt. What helps is kept in the log as a LeftOut, at the
 // first sign that the provider accepted the request. If nothing helps, the turn ends with the provider's words, and its own part of
 // the suspects is left out of later requests to this model.
@@ -135,7 +135,7 @@ func (s *state) suspectsOf(pe *provider.Error) suspects {
 // added is what was added to the conversation since the provider accepted a request, of what the model is sent. What stands before
 // that stays as it is: thinking that the provider signed is bound to it.
 type added struct {
-	known  bool // that request was of this model and level
+	known  bool // that request was of this model and level, to the same address
 	within bool // in this turn
 
 	earlier []session.MessageID // said before the running turn
@@ -157,7 +157,7 @@ func (s *state) sinceAccepted() added {
 		if i == 0 {
 			list = list[min(from, len(list)):]
 		}
-		like := t.Start.Model == r.ref() && t.Start.Reasoning.Effective == r.decision.Effective
+		like := t.Start.Model == r.ref() && t.Start.Reasoning.Effective == r.decision.Effective && t.Start.Address == r.address
 		for _, m := range list {
 			if m.Role == provider.Assistant && t.Start.Model.Provider == r.model.Provider && wasAccepted(m) {
 				since = added{known: like, within: t == r.Turn}

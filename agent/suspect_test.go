@@ -298,6 +298,36 @@ func TestRefusalAfterAChangeOfLevel(t *testing.T) {
 	})
 }
 
+// So it is with another address of the provider: what the host there takes is not known.
+func TestRefusalAfterAChangeOfAddress(t *testing.T) {
+	for _, moved := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t)
+			defer b.close()
+			at := "one.example.com/v1"
+			b.group.Close()
+			b.cfg.Address = func(string) string { return at }
+			b.start()
+			id := b.session("sim/claude", "")
+			b.turn(id, "one")
+			b.group.Close() // it is configured anew
+			if moved {
+				at = "two.example.com/v1"
+			}
+			b.start()
+			b.refusing("two", badRequest("Invalid request."))
+			check(t, "refused", b.turn(id, "two").End.StopReason, "error")
+			want := 1
+			if moved {
+				want = 0
+			}
+			check(t, "left out", len(b.leftOut(id)), want)
+			check(t, "next", b.turn(id, "three").End.StopReason, "end_turn")
+			check(t, "sent", wordsOf(b.last()), "one\nSay.\nthree\n")
+		})
+	}
+}
+
 // A summary that the provider refuses holds up nothing, and what is left out is not in what a summary is made from.
 func TestRefusedSummary(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -55,7 +55,7 @@ type turn struct {
 
 // start is the fact that a turn begins with this choice.
 func (c choice) start(id session.TurnID) fact {
-	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision}, TurnStart{c.shown(), c.decision, c.cache}}
+	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address}, TurnStart{c.shown(), c.decision, c.cache}}
 }
 
 func (c choice) ref() session.ModelRef {

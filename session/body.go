@@ -33,6 +33,7 @@ type Override struct {
 type TurnStart struct {
 	Model     ModelRef          `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
+	Address   string            `json:"address,omitempty"` // of the provider; empty: not known
 }
 
 // Sealed is a finished block of a message. Number is its number in the message: stable for ever, not an index.

@@ -93,9 +93,9 @@ func (v *View) release() {
 
 // slimStart is what later requests depend on of a start; turns that are alike share it.
 func (v *View) slimStart(t *Turn) *TurnStart {
-	slim := TurnStart{Model: t.Start.Model}
+	slim := TurnStart{Model: t.Start.Model, Address: t.Start.Address}
 	slim.Reasoning.Effective = t.Start.Reasoning.Effective
-	if s := v.slimmed.start; s != nil && s.Model == slim.Model && s.Reasoning.Effective == slim.Reasoning.Effective {
+	if s := v.slimmed.start; s != nil && s.Model == slim.Model && s.Address == slim.Address && s.Reasoning.Effective == slim.Reasoning.Effective {
 		return s
 	}
 	v.slimmed.start = &slim

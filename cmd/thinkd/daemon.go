@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net/url"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -86,6 +87,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	ac := agent.Config{
 		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
+		Address:   d.providers.address,
 		Simulator: simID, Log: log,
 		CompactAt: c.Limits.CompactAt,
 		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
@@ -304,6 +306,16 @@ func (p *providers) patience(id string) time.Duration {
 		}
 	}
 	return 0
+}
+
+// address is a provider's base URL as the log may have it: without what could be a secret.
+func (p *providers) address(id string) string {
+	for _, c := range p.list {
+		if u, err := url.Parse(c.BaseURL); c.ID == id && err == nil {
+			return u.Host + u.Path
+		}
+	}
+	return ""
 }
 
 func (p *providers) status(settings *registry.Settings) []rpc.ProviderStatus {
