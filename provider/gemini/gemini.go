@@ -105,8 +105,17 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
 	r := a.newReply(call, t)
-	for {
-		err := r.hop(ctx)
+	err = r.hop(ctx)
+	if smaller := a.caller.Lower(err, req, call.limit()); smaller != nil {
+		first := call.limit()
+		if call, err = a.build(smaller); err != nil {
+			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+		}
+		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit()))
+		r = a.newReply(call, t)
+		err = r.hop(ctx)
+	}
+	for ; ; err = r.hop(ctx) {
 		switch again, err := r.again(ctx, err); {
 		case err != nil:
 			return repairable(err, req)

@@ -173,6 +173,14 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	return out, nil
 }
 
+// limit is the limit on output that is sent; 0: none.
+func (c *call) limit() int {
+	if c.body.Generation == nil {
+		return 0
+	}
+	return c.body.Generation.MaxOutputTokens
+}
+
 func (c *call) override(text string) {
 	c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeOverride, Text: text})
 }

@@ -21,6 +21,7 @@ type call struct {
 	notices []provider.Notice
 	last    string // names the last item of the vendor's own that went with its id; empty: none did
 	summary bool   // a summary was asked for
+	limit   int    // on output; 0: none is sent
 	changes int    // of effort inside of the conversation
 	effort  string // that was asked for, where the host may not have it; empty: none
 }
@@ -117,7 +118,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err := h.messages(); err != nil {
 		return nil, err
 	}
-	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: req.MaxTokens,
+	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: a.caller.Fit(req, req.MaxTokens),
 		Temperature: req.Temperature, TopP: req.TopP, Context: a.manage, control: c}
 	if req.Whole {
 		b.Context = nil
@@ -154,6 +155,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
 	b.withhold(req.Withheld(wireAPI))
+	out.limit = b.MaxOutput
 	out.notices = append(out.notices, reduced...)
 	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)

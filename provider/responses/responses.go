@@ -131,6 +131,14 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
 	}
 	resp, err := a.caller.Post(ctx, a.address, call.header, call.body)
+	if smaller := a.caller.Lower(err, req, call.limit); smaller != nil {
+		first := call.limit
+		if call, err = a.build(smaller); err != nil {
+			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
+		}
+		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit))
+		resp, err = a.caller.Post(ctx, a.address, call.header, call.body)
+	}
 	if err != nil {
 		return refine(err, call)
 	}

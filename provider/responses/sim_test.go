@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -349,5 +350,25 @@ func TestPlanCache(t *testing.T) {
 	first, second := server.Requests()[0].Header, server.Requests()[1].Header
 	if name := first.Get("session-id"); name == "" || first.Get("thread-id") != name || second.Get("session-id") != name || len(first["Session_id"]) > 0 {
 		t.Errorf("the names are %q %q, then %q", name, first.Get("thread-id"), second.Get("session-id"))
+	}
+}
+
+// No limit on output is sent unless one is asked for. One that the host refuses is lowered once, to what the refusal names,
+// and stays so.
+func TestLimitIsLowered(t *testing.T) {
+	server, open := simulated(t)
+	api := open("openai", "sk-sim")
+	req := &provider.Request{Model: provider.Model{ID: "gpt-5.5"}, Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Hi [[sim: pace=0 thinking=0 text=5]]"}}}}}
+	if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil || strings.Contains(string(server.Requests()[0].Body), "max_output_tokens") {
+		t.Errorf("%v, sent %s", reply.Err, server.Requests()[0].Body)
+	}
+	req.MaxTokens = 200_000
+	reply := providertest.Check(t, api.Stream(t.Context(), req))
+	told := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return strings.Contains(n.Text, "lowered from 200000 to 128000") })
+	if reply.Err != nil || !told || len(server.Requests()) != 3 {
+		t.Errorf("%v, notices %v, %d requests", reply.Err, reply.Notices, len(server.Requests()))
+	}
+	if reply = providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil || len(server.Requests()) != 4 {
+		t.Errorf("the next call: %v, %d requests", reply.Err, len(server.Requests()))
 	}
 }

@@ -121,7 +121,7 @@ func (c *geminiCall) readConfig(v any) error {
 	f := objectAt("generation_config", v)
 	if n, ok := f.integer("maxOutputTokens", false); ok {
 		if n < 1 || n > geminiOutput {
-			f.fail("maxOutputTokens", fmt.Sprintf("must be from 1 to %d", geminiOutput))
+			f.fail("maxOutputTokens", fmt.Sprintf("Unable to submit request because it has a maxOutputTokens value of %d but the supported range is from 1 (inclusive) to %d (exclusive). Update the value and try again.", n, geminiOutput+1))
 		}
 		c.maxTokens = n
 	}

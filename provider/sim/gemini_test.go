@@ -71,7 +71,7 @@ func TestGeminiRules(t *testing.T) {
 		{"unknown member", "gemini-3.8-flash", obj{"thinking": true}, 400, "thinking"},
 		{"candidates", "gemini-3.8-flash", obj{"generationConfig": obj{"candidateCount": 2}}, 400, "candidate"},
 		{"penalty", "gemini-3.8-flash", obj{"generationConfig": obj{"presencePenalty": 1}}, 400, "Penalty"},
-		{"too many tokens", "gemini-3.8-flash", obj{"generationConfig": obj{"maxOutputTokens": 70000}}, 400, "65536"},
+		{"too many tokens", "gemini-3.8-flash", obj{"generationConfig": obj{"maxOutputTokens": 70000}}, 400, "65537 (exclusive)"},
 		{"no model", "gemini-0", obj{}, 404, "not found"},
 		{"no contents", "gemini-3.8-flash", contents(), 400, "contents is not specified"},
 		{"role", "gemini-3.8-flash", contents(said("assistant", obj{"text": "Hi"})), 400, "valid role"},
