@@ -507,14 +507,14 @@ func TestLive(t *testing.T) {
 		}
 		return n, live
 	}
-	if n, live := count(); n != 9 || live != 2 { // seven of the vendor, the stated one, and a
+	if n, live := count(); n != 10 || live != 2 { // eight of the vendor, the stated one, and a
 		t.Errorf("%d models listed, %d of them live", n, live)
 	}
 	installed = nil
 	if m := c.Model("here", "a"); m.Known {
 		t.Errorf("a model that is gone: %+v", m)
 	}
-	if n, live := count(); n != 8 || live != 0 {
+	if n, live := count(); n != 9 || live != 0 {
 		t.Errorf("when nothing is there: %d models listed, %d of them live", n, live)
 	}
 }

@@ -52,6 +52,8 @@ var geminiModels = []geminiModel{
 	{id: "gemini-3.1-flash-lite", name: "Gemini 3.1 Flash-Lite", levels: geminiLevels, level: "MINIMAL", signs: true},
 	{id: "gemini-3-pro-preview", name: "Gemini 3 Pro Preview", levels: geminiExtreme, level: "HIGH", signs: true},
 	{id: "gemini-3-flash-preview", name: "Gemini 3 Flash Preview", levels: geminiLevels, level: "HIGH", signs: true},
+	{id: "gemini-pro-latest", name: "Gemini Pro Latest", imitates: "gemini-4-argon", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
+	{id: "gemini-flash-lite-latest", name: "Gemini Flash-Lite Latest", imitates: "gemini-3.5-flash-lite", levels: geminiLevels, level: "MINIMAL", signs: true},
 	{id: "gemini-flash-latest", name: "Gemini Flash Latest", imitates: "gemini-3.8-flash", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
 	{id: "gemini-2.5-pro", name: "Gemini 2.5 Pro", least: 128, most: 32_768},
 	{id: "gemini-2.5-flash", name: "Gemini 2.5 Flash", most: 24_576, off: true},
