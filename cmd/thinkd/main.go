@@ -48,13 +48,14 @@ func run() int {
 
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	go heed(end) // ends with the process
+	heeding := make(chan struct{})
+	go heed(end, heeding) // ends with the process
 
 	if err := hide(); err != nil {
 		fmt.Fprintln(os.Stderr, "thinkd: other programs of your user can read this process's memory: "+err.Error())
 	}
 	errOut := printing(os.Stderr)
-	p := &program{in: os.Stdin, out: printing(stdout), errOut: errOut, getenv: os.Getenv}
+	p := &program{in: os.Stdin, out: printing(stdout), errOut: errOut, getenv: os.Getenv, heeding: heeding}
 	if path, err := os.Executable(); err == nil {
 		p.supervisor, p.confine = tool.Supervisor{path, os.Args[0], superviseWord}, []string{path, confineWord}
 	}
@@ -70,10 +71,12 @@ func run() int {
 }
 
 // heed has the first signal end what runs in order, and the second at once. It is for a goroutine of its own, since
-// package signal waits for one of the runtime's to be made: until then, a signal ends what has hardly begun.
-func heed(end func()) {
+// package signal waits for one of the runtime's to be made: until then, a signal ends what has hardly begun. It closes
+// heeding when a signal is caught from then on.
+func heed(end func(), heeding chan<- struct{}) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	close(heeding)
 	<-signals
 	signal.Stop(signals)
 	end()
@@ -126,6 +129,8 @@ type program struct {
 	errOut io.Writer
 	getenv func(string) string
 
+	heeding <-chan struct{} // closed when signals are caught; nil in tests: nobody sends one
+
 	supervisor tool.Supervisor // of the processes of tools; nil: there is none
 	confine    []string        // see sandbox.Sandbox
 
@@ -133,6 +138,16 @@ type program struct {
 	dataDir    string
 	logLevel   string
 	logFormat  string
+}
+
+// announce prints that the daemon is ready. It does so only once signals are caught: before that, a signal of somebody who
+// has read the line would end the daemon without an orderly shutdown.
+func (p *program) announce(line string) error {
+	if p.heeding != nil {
+		<-p.heeding
+	}
+	_, err := fmt.Fprintln(p.out, line)
+	return err
 }
 
 // command is the root with the command that the arguments begin with, or with all where they begin otherwise.

@@ -69,8 +69,7 @@ func (p *program) serve(ctx context.Context, addr string) error {
 		if u, err := neturl.Parse(url); err == nil && strings.HasSuffix(addr, ":0") {
 			addr = u.Host // the port that was free is the one to come back to
 		}
-		_, err := fmt.Fprintln(p.out, url)
-		return err
+		return p.announce(url)
 	}
 	for {
 		h, err := p.host(ctx, dir, 0)

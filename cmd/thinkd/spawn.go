@@ -150,7 +150,7 @@ func (p *program) daemon(ctx context.Context, idle time.Duration) error {
 		return errors.Join(err, errSaid)
 	}
 	log.takeCrashes()
-	_, err = fmt.Fprintln(p.out, saidReady)
+	err = p.announce(saidReady)
 	if f, ok := bare(p.out).(*os.File); ok && err == nil {
 		err = silence(f)
 	}

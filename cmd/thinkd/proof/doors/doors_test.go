@@ -269,6 +269,20 @@ func TestDaemonLeavesUnused(t *testing.T) {
 	}
 }
 
+// A signal that comes as soon as the daemon says that it is ready ends it in order, also on one processor.
+func TestSignalAtReady(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	for range 10 {
+		h := proof.Open(t, data, []string{"GOMAXPROCS=1"})
+		h.Ready()
+		h.End()
+		if t.Failed() {
+			return
+		}
+	}
+}
+
 // SIGTERM under load: clients hear how their turns end, the daemon ends well and soon, and nothing that was acknowledged
 // is lost.
 func TestDaemonEndsInOrder(t *testing.T) {
