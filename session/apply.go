@@ -126,8 +126,8 @@ func (v *View) steered(t *Turn, s Steered) error {
 	return nil
 }
 
-// advance puts a turn that starts in front of those that wait: a prompt that was to steer goes first, and the order of the
-// turns is that in which models see them.
+// advance moves a turn that starts ahead of those that wait. Models see turns in this order, and a prompt that was meant to steer
+// starts before earlier ones.
 func (v *View) advance(t *Turn) {
 	from := len(v.Turns) - 1
 	for v.Turns[from] != t {
@@ -143,7 +143,7 @@ func (v *View) advance(t *Turn) {
 	v.Turns[to] = t
 }
 
-// stamp remembers a turn by its prompt's stamp. An id that was forgotten may have come again.
+// stamp remembers a turn by the stamp of its prompt. The oldest is forgotten, unless its id has been used again since.
 func (v *View) stamp(t *Turn) {
 	if len(v.stamped) == MaxStamps {
 		oldest := v.stamped[0]

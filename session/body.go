@@ -12,13 +12,13 @@ import (
 // LeftOut, Compaction or TurnEnd.
 type Body interface{ kind() string }
 
-// Prompt is what a user said. Its turn starts with the TurnStart of the same turn; until then it is queued.
+// Prompt is what a user said. It is queued until the TurnStart of its turn.
 type Prompt struct {
 	Message  MessageID       `json:"message_id"`
 	Content  provider.Blocks `json:"content"`
 	Override Override        `json:"override,omitzero"`
 	Stamp    *Stamp          `json:"stamp,omitempty"`  // nil: the client gave it none
-	Queued   bool            `json:"queued,omitempty"` // it was answered as one that waits
+	Queued   bool            `json:"queued,omitempty"` // the answer to its request was "queued"
 	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
 }
 
@@ -36,7 +36,7 @@ type TurnStart struct {
 	Address   string            `json:"address,omitempty"` // of the provider; empty: not known
 }
 
-// Sealed is a finished block of a message. Number is its number in the message: stable for ever, not an index.
+// Sealed is a finished block of a message. Number never changes: it is a name of the block, not an index.
 type Sealed struct {
 	Message MessageID
 	Number  int
@@ -57,7 +57,7 @@ type MessageEnd struct {
 	Cited      []Cited         `json:"cited,omitempty"`
 }
 
-// Cited are all sources of a text whose vendor named some of them behind its end.
+// Cited has all sources of a text, if the vendor named some of them after its end.
 type Cited struct {
 	Block   int                 `json:"block"` // its number
 	Sources []provider.Citation `json:"sources"`
@@ -75,15 +75,15 @@ const (
 	Unsent      Incomplete = "refused" // the provider refused requests that had it; see LeftOut
 )
 
-// Retry makes sealed blocks of the open message void: the call that made them failed and is made again.
+// Retry discards sealed blocks of the open message: the call that made them failed and is made again.
 type Retry struct {
 	Message   MessageID      `json:"message_id"`
 	Discarded []int          `json:"discarded"`
 	Usage     provider.Usage `json:"usage,omitzero"` // of the call that failed
 }
 
-// Setting is a change that a user made: absent members stay as they are. One without members keeps a number: that under
-// which an owner told the first thing, where nothing else of that is kept.
+// Setting is a change that a user made. Absent members stay as they are. A Setting without members only stores its Seq: the number
+// of the first update of an agent, if the log keeps nothing else of that update.
 type Setting struct {
 	Model    *ModelRef                  `json:"model,omitempty"`
 	Level    *provider.Level            `json:"thinking_level,omitempty"`
@@ -110,33 +110,33 @@ type TurnEnd struct {
 	Error      *Failure       `json:"error,omitempty"`
 }
 
-// Failure is why a turn ended with an error, in words that clients may see. The protocol's code follows from Kind.
+// Failure is why a turn ended with an error, in words for clients. The error code of the protocol follows from Kind.
 type Failure struct {
 	Kind         string `json:"kind"` // a provider.Kind, or "internal" or "store"
 	Message      string `json:"message"`
 	Status       int    `json:"status,omitempty"`         // HTTP
 	RetryAfterMS int64  `json:"retry_after_ms,omitempty"` // as the vendor asks
 	RequestID    string `json:"request_id,omitempty"`     // the vendor's
-	Ref          string `json:"ref,omitempty"`            // what the log names an internal error by
+	Ref          string `json:"ref,omitempty"`            // names an internal error in the daemon's log file
 }
 
-// Steered says that a prompt that waited was taken into the turn that runs: it stands behind what was said there so far,
-// and its own turn, the entry's, ends when that one does.
+// Steered moves a queued prompt into the running turn, after all that was said there so far. The prompt's own turn, that of the
+// entry, ends when the running turn does.
 type Steered struct {
 	Into TurnID `json:"into"`
 }
 
-// Verdict is how a question about a call was resolved.
+// Verdict is the answer to a question about a call.
 type Verdict struct {
 	Confirm string `json:"confirm_id"`
 	Tool    string `json:"tool"`
 	Action  Action `json:"action"`
 	By      string `json:"by"`
 
-	Grant *tool.Grant `json:"grant,omitempty"` // that the answer gives; nil with AllowSession: that of the tool, of an older daemon
+	Grant *tool.Grant `json:"grant,omitempty"` // that the answer gives. An older daemon wrote AllowSession without one, for the tool
 }
 
-// granted is the standing grant that a verdict gives, if it gives one. Its id is that of the question.
+// granted is the grant that a verdict gives, if it gives one. Its id is that of the question.
 func (v Verdict) granted() (tool.Grant, bool) {
 	switch {
 	case v.Grant != nil:
@@ -152,11 +152,11 @@ type Action string
 
 const (
 	AllowOnce    Action = "allow"         // this call runs
-	AllowSession Action = "allow_session" // and so do all of the session's later calls of the same tool
+	AllowSession Action = "allow_session" // this call and all later calls of the same tool in the session run
 	Deny         Action = "deny"
 )
 
-// ToolStart says that a call is about to run. From here on it is never run again, whatever happens.
+// ToolStart says that a call is about to run. A call with a ToolStart is never started again.
 type ToolStart struct {
 	Message MessageID `json:"message_id"` // the reply that has the call
 	Block   int       `json:"block"`      // the call's number in it
@@ -178,11 +178,11 @@ func (e ToolEnd) Result() provider.ToolResult {
 	return provider.ToolResult{CallID: e.CallID, Blocks: e.Content, Failed: e.Failed}
 }
 
-// LeftOut says that a model is not sent parts of the conversation: its provider refused requests that had them. Nothing is
-// deleted from the log. People see the parts as before, and another model gets them.
+// LeftOut keeps parts of the conversation from a model whose provider refused requests with them. Nothing is deleted from the log:
+// people see these parts, and other models get them.
 type LeftOut struct {
 	Model    ModelRef    `json:"model"`
-	Messages []MessageID `json:"messages,omitempty"` // not sent at all; of a reply with calls neither are the results
+	Messages []MessageID `json:"messages,omitempty"` // not sent at all; nor are the results of their calls
 	Emptied  []MessageID `json:"emptied,omitempty"`  // sent with a sentence in place of media and results of tools
 	Why      string      `json:"why"`                // the provider's words
 }
@@ -196,7 +196,7 @@ const (
 	NotSent
 )
 
-// Share is how much of a message l lets a model be sent.
+// Share is how much of a message a model is sent, by this entry alone.
 func (l LeftOut) Share(model ModelRef, id MessageID) Share {
 	switch {
 	case l.Model != model:
@@ -209,12 +209,11 @@ func (l LeftOut) Share(model ModelRef, id MessageID) Share {
 	return SentWhole
 }
 
-// Compaction says that models are sent a summary in place of all that stands before and in a message. The originals stay
-// in the log for people. Some vendors bind thinking to everything before it, so no thinking that was said before the
-// compaction goes to a model again.
+// Compaction replaces all messages up to Upto, with Upto, by a summary in what models are sent. The originals stay in the log for
+// people. Some vendors bind thinking to everything before it, so no thinking from before the compaction is sent again.
 //
-// One without Upto came to nothing: only what it used counts. Its usage is part of its turn's if InTurn is set, as in all
-// compactions of a turn since that member exists, and is otherwise the session's alone.
+// A Compaction without Upto failed: only its usage counts. If InTurn is set, the usage of its turn includes this usage, else only
+// that of the session does. Older builds never set it.
 type Compaction struct {
 	Upto    MessageID      `json:"upto,omitempty"`
 	Summary string         `json:"summary,omitempty"`
@@ -223,30 +222,17 @@ type Compaction struct {
 	InTurn  bool           `json:"in_turn,omitempty"` // the usage in the turn's end has this usage
 }
 
-func (Prompt) kind() string { return "prompt" }
-
-func (Steered) kind() string { return "steered" }
-
-func (Verdict) kind() string { return "verdict" }
-
-func (ToolStart) kind() string { return "tool_start" }
-
-func (ToolEnd) kind() string { return "tool_end" }
-
-func (TurnStart) kind() string { return "turn_start" }
-
-func (Sealed) kind() string { return "block" }
-
+func (Prompt) kind() string     { return "prompt" }
+func (Steered) kind() string    { return "steered" }
+func (Verdict) kind() string    { return "verdict" }
+func (ToolStart) kind() string  { return "tool_start" }
+func (ToolEnd) kind() string    { return "tool_end" }
+func (TurnStart) kind() string  { return "turn_start" }
+func (Sealed) kind() string     { return "block" }
 func (MessageEnd) kind() string { return "message_end" }
-
-func (Retry) kind() string { return "retry" }
-
-func (Setting) kind() string { return "setting" }
-
-func (Repair) kind() string { return "repair" }
-
-func (LeftOut) kind() string { return "left_out" }
-
+func (Retry) kind() string      { return "retry" }
+func (Setting) kind() string    { return "setting" }
+func (Repair) kind() string     { return "repair" }
+func (LeftOut) kind() string    { return "left_out" }
 func (Compaction) kind() string { return "compaction" }
-
-func (TurnEnd) kind() string { return "turn_end" }
+func (TurnEnd) kind() string    { return "turn_end" }

@@ -23,7 +23,7 @@ func (v *View) compact(c Compaction) error {
 	return nil
 }
 
-// Compaction is the newest, nil if there is none.
+// Compaction is the newest compaction, nil if there is none.
 func (v *View) Compaction() *Compaction {
 	if len(v.compactions) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (v *View) Precompacted(m *Message) bool {
 	return n > 0 && m.place.compare(v.compactions[n-1].place) < 0
 }
 
-// Rest is where that begins which no summary stands for: a turn, and a message in it, by index.
+// Rest is the first message that no summary replaces, by the indexes of its turn and of itself.
 func (v *View) Rest() (turn, message int) {
 	c := v.Compaction()
 	if c == nil {
@@ -59,12 +59,12 @@ func (v *View) find(id MessageID) (turn, message int, ok bool) {
 	return 0, 0, false
 }
 
-// Where a summary stands for turns, models are not sent them again: a view lets go of what they hold, so that a conversation of
-// any length takes a few hundred bytes for each of its old turns. Their ids, their order and what later requests depend on
-// stay; the rest is read from the log again when people want to see it.
+// Models are not sent turns that a summary replaces. So a view drops their content, and a conversation of any length takes a few
+// hundred bytes for each old turn. It keeps their ids, their order, and what later requests depend on. The rest is read from the log
+// again when people want to see it: see Whole.
 
-// release lets go of the turns before the newest that a summary stands for. That one stays, since what comes next is held
-// against it.
+// release drops the content of the turns that the newest summary replaces, except that of the last one: the next turn is compared
+// with it.
 func (v *View) release() {
 	first, _ := v.Rest()
 	if first == 0 {
@@ -91,7 +91,7 @@ func (v *View) release() {
 	}
 }
 
-// slimStart is what later requests depend on of a start; turns that are alike share it.
+// slimStart has only what later requests need of a start. Equal turns share it.
 func (v *View) slimStart(t *Turn) *TurnStart {
 	slim := TurnStart{Model: t.Start.Model, Address: t.Start.Address}
 	slim.Reasoning.Effective = t.Start.Reasoning.Effective

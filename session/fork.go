@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// ErrUnfinished refuses a fork at a message that is not whole yet, waits for its turn, or was taken out of the queue
-// behind a turn that has not ended: the fork would have that turn, too.
+// ErrUnfinished says that a session cannot be forked at a message: the message is not complete yet, or it is queued, or it was
+// removed from the queue behind a turn that has not ended, which the fork would have as well.
 var ErrUnfinished = errors.New("the message is not finished yet")
 
-// Fork is the record of a session that shares all up to and including a message, with the settings as they are now and
-// nothing used; the caller gives it its id. Without a message it shares the turns that have ended. ok is false if there is no
-// such message. Error: ErrUnfinished.
+// Fork is the record of a new session that shares everything up to and including a message. It has the settings of now, and has used
+// nothing. The caller sets its id. Without a message it shares the turns that have ended. ok is false if there is no such message.
+// The error is ErrUnfinished.
 func (v *View) Fork(message MessageID) (fork Session, ok bool, err error) {
 	fork = v.Session
 	fork.ID, fork.Usage, fork.Queued, fork.Shared = "", NewView(fork).Session.Usage, 0, nil
@@ -63,7 +63,7 @@ func (v *View) lastEnded() MessageID {
 	return ""
 }
 
-// share takes in an entry of a log that the session's own goes on from. It changes what was said and nothing of the record.
+// share applies an entry of a log that the session's own log continues. It changes the turns, and nothing in the record.
 func (v *View) share(e Entry) error {
 	if e.Body == nil {
 		return fmt.Errorf("entry of turn %q has no body", e.Turn)
@@ -75,8 +75,8 @@ func (v *View) share(e Entry) error {
 	return nil
 }
 
-// cut ends a span: it leaves out what stands behind its message, and what was between the other session and its people
-// alone. A turn that is cut in the middle is over, as if it had been cancelled there.
+// cut ends a span. It removes what follows the message of the span, and what belongs to the other session alone: grants and stamps. A
+// turn that is cut in the middle ends as if it had been cancelled there.
 func (v *View) cut(s Span) error {
 	at, found, ok := v.find(s.Message)
 	if !ok {

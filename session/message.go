@@ -21,10 +21,10 @@ type Message struct {
 	Parts []Part
 	End   *MessageEnd // nil: a prompt, results of tools, or still open
 
-	Begun   []int     // numbers of the calls in it that were begun
-	Answers MessageID // the reply whose calls it has the results of; empty: it has none
+	Begun   []int     // numbers of its calls that were started
+	Answers MessageID // the reply whose results it has; empty: none
 
-	place place // of the last entry that has to do with it
+	place place // of the last entry that changed it
 	next  int   // greater than the number of each part
 	calls int   // parts that are tool calls
 }

@@ -24,16 +24,16 @@ func (q Query) Matches(title, cwd string) bool {
 		(q.Text == "" || strings.Contains(strings.ToLower(title), strings.ToLower(q.Text)))
 }
 
-// A listing of several pages leaves no session out, whatever changes between them. Each change of a session has a number, and
-// the sessions are listed by that of their last, newest first. A session that changes gets a number above all others, where the
-// listing has been already. So what has got one since the first page is listed behind the oldest session, now oldest
-// first: a session that changes again moves ahead of the listing, and never behind it.
+// A listing of several pages leaves no session out, whatever changes between the pages. Each change of a session has a number, and
+// sessions are listed by the number of their last change, the highest first. A session that changes gets a number above all others,
+// where the listing has already been. So after the oldest session come those that have changed since the first page, now the lowest
+// number first: if one of them changes again, it moves ahead of the listing, never behind it.
 //
-//	numbers   1 ........ before ........ top ......
-//	          <--- not listed | listed --> | changed since: listed at last, upwards
+//	numbers   1 ............. at ............. top ............
+//	          not listed yet | listed already | changed since: listed last, upwards
 type cursor struct {
 	up  bool
-	at  uint64 // the last number that was listed
+	at  uint64 // the number of the last session that was listed
 	top uint64 // the highest number when the listing began; without up
 }
 

@@ -103,7 +103,7 @@ func (s *Session) Project(e Entry, running TurnID) TurnID {
 	return running
 }
 
-// merge is a new map: records are copied by value and shared.
+// merge returns a new map, since records are copied by value and share theirs.
 func merge(have, change map[string]json.RawMessage) map[string]json.RawMessage {
 	if len(change) == 0 {
 		return have

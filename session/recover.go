@@ -9,21 +9,21 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// baseStep is what the sequence numbers of a session go up by when its owner comes anew.
+// baseStep is by how much the sequence numbers of a session increase with each new owner.
 const baseStep = 1 << 24
 
-// MaxUnstored is how many numbers an owner may use above the last that the log has. It stores one then, so that the next
-// owner, which knows the log alone, uses none again.
+// MaxUnstored is how many numbers an owner may use above the last one in the log. Then it stores one, so that the next owner, which
+// only knows the log, uses no number twice.
 const MaxUnstored = baseStep / 4
 
 // NextBase is the first sequence number for a new owner of a session whose log goes up to last: the next multiple of
 // 2^24 that is more than MaxUnstored above it.
 func NextBase(last uint64) uint64 { return ((last+2*MaxUnstored)/baseStep + 1) * baseStep }
 
-// Recover closes what a crash left open in a session: it appends what LeftOpen makes, and does nothing where no turn
-// runs. now is the time that the new entries bear.
+// Recover closes what a crash left open in a session: it appends the entries of LeftOpen. If no turn runs, it does nothing. now is the
+// time of the new entries.
 //
-// Only the session's owner may call it, before it appends anything itself.
+// Only the owner of the session may call it, before its own first Append.
 func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
 	ends, err := LeftOpen(ctx, store, id, now)
 	if err != nil || len(ends) == 0 {
@@ -35,12 +35,12 @@ func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
 	return nil
 }
 
-// LeftOpen makes the entries that close what a crash left open, for one Append: of each open block what was checkpointed
-// is sealed, the open message and the running turn end as interrupted, and calls without a result get one that says so.
-// Thinking that was cut off is unsigned and has no State, so that it is shown and never sent back; of an unfinished tool
-// call nothing is kept. Queued turns stay queued. Where no turn runs there are none.
+// LeftOpen makes the entries that close what a crash left open, for one Append. They seal the checkpointed part of each open block,
+// give a result to each call without one, and end the open message and the running turn as interrupted. Thinking that was cut off is
+// unsigned and has no State, so people see it and models never do. A partial tool call is discarded. Queued turns stay queued. If
+// no turn runs, there are no entries.
 //
-// The results stand in a message with a new id, so the entries that were shown to anybody are those to append.
+// The results are in a message with a new id. So whoever shows the entries to clients must append these and not make them again.
 func LeftOpen(ctx context.Context, store Store, id ID, now time.Time) ([]Entry, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {

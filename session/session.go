@@ -25,17 +25,17 @@ func NewID() ID               { return ID(mint()) }
 func NewTurnID() TurnID       { return TurnID(mint()) }
 func NewMessageID() MessageID { return MessageID(mint()) }
 
-// NewConfirmID mints the name of a question, a ULID as the others are. Nobody can guess one.
+// NewConfirmID mints the id of a question to a person: also a ULID. Nobody can guess one.
 func NewConfirmID() string { return mint() }
 
-// NewStoreID mints the name of a store, a ULID as well.
+// NewStoreID mints the id of a store: also a ULID.
 func NewStoreID() string { return mint() }
 
 func mint() string {
 	return ulid.MustNew(ulid.Timestamp(time.Now()), rand.Reader).String()
 }
 
-// CheckID says what is wrong with a word that a client gave as an id, nil if nothing is.
+// CheckID returns what is wrong with an id that a client gave, nil if nothing is.
 func CheckID(word string) error {
 	if len(word) != ulid.EncodedSize {
 		return fmt.Errorf("is %d characters long; an id has %d", len(word), ulid.EncodedSize)
@@ -61,11 +61,11 @@ const (
 	Idle    Status = "idle"
 	Running Status = "running"
 	Waiting Status = "waiting" // for an answer of a person or a client
-	Held    Status = "held"    // prompts are queued and wait for a word to go on
+	Held    Status = "held"    // prompts are queued until a person resumes the queue
 	Damaged Status = "damaged" // it cannot be read; only in listings
 )
 
-// Settings is what the user has chosen for a session. Only the user writes it: a clamp never does.
+// Settings is what the user has chosen for a session. Only the user changes it: a fallback to another level never does.
 type Settings struct {
 	Model    ModelRef           `json:"model"`
 	Level    provider.Level     `json:"preferred_thinking_level,omitempty"` // empty: never chosen
@@ -76,7 +76,7 @@ type Settings struct {
 	Mode     tool.Mode          `json:"tool_mode,omitempty"` // empty: ask
 }
 
-// AgentChoice is the agent that a session was made for, with what it said then: it is fixed, as the system prompt is.
+// AgentChoice is the agent that a session was made for, with its settings at that time. It never changes, like the system prompt.
 type AgentChoice struct {
 	Name     string          `json:"name"`
 	Level    provider.Level  `json:"effort,omitempty"`   // empty: the agent has none of its own
@@ -91,7 +91,7 @@ type ModelRef struct {
 
 func (m ModelRef) String() string { return m.Provider + "/" + m.ID }
 
-// Session is a session's record: fixed at the start but for what a Setting, a prompt or a turn changes.
+// Session is the record of a session. It is fixed at the start, except for what a Setting, a prompt or a turn changes.
 type Session struct {
 	ID      ID     `json:"id"`
 	Title   string `json:"title,omitempty"`
@@ -104,21 +104,21 @@ type Session struct {
 	Queued   int                        `json:"queued,omitempty"` // prompts that wait for their turn
 	Usage    provider.Usage             `json:"usage"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"`
-	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, as System is and for the same reason
-	Rules    tool.Policy                `json:"tool_policy,omitzero"` // stricter than the operator's, or as strict
-	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what was said before its own log, in order
+	Tools    []tool.Tool                `json:"tools,omitempty"`      // fixed, for the same reason as System
+	Rules    tool.Policy                `json:"tool_policy,omitzero"` // at least as strict as the operator's
+	Shared   []Span                     `json:"shared,omitempty"`     // of a fork: what comes before its own log, in order
 }
 
-// Span is a part of another session's log, from its beginning, that a fork goes on from. A fork copies no entries: the
-// log is only ever appended to, so what was said before the fork is the same for both for ever. A session that is deleted
-// keeps its log in the store for as long as a fork shares it, and is there for nobody else.
+// Span is the beginning of another session's log, which a fork continues. A fork copies no entries: entries are only ever added to
+// a log, so its beginning stays the same for both. A deleted session keeps its log in the store as long as a fork shares it, for
+// that fork alone.
 type Span struct {
 	Session ID        `json:"session_id"`
 	Upto    uint64    `json:"upto"`       // position of the last entry that is read
-	Message MessageID `json:"message_id"` // the last message that is shared: what stands behind it is left out
+	Message MessageID `json:"message_id"` // the last message that is shared; what follows it is left out
 }
 
-// MetadataSize is in bytes, of names and values.
+// MetadataSize is the length of all names and values, in bytes.
 func MetadataSize(m map[string]json.RawMessage) (size int) {
 	for name, value := range m {
 		size += len(name) + len(value)

@@ -6,19 +6,19 @@ import (
 	"errors"
 )
 
-// Stamp marks a request, so that the same one again is answered and not done again.
+// Stamp identifies a request, so that a repetition of the request is answered and not executed.
 type Stamp struct {
 	ID     string `json:"client_id"` // the client's choice
 	Digest []byte `json:"digest"`    // of what was requested
 }
 
-// MaxStamps is how many are remembered, the newest: of the prompts of a session, and of the sessions of a store.
+// MaxStamps is how many stamps are remembered, the newest: for the prompts of each session, and for the sessions of a store.
 const MaxStamps = 1000
 
-// ErrReused refuses a stamp whose id another request had before.
+// ErrReused says that another request had the id of a stamp before.
 var ErrReused = errors.New("client_id was used before for another request")
 
-// Repeats says whether the request that bears s is the one that bore first, which has the same id: ErrReused if not.
+// Repeats returns nil if the request with s is the one with first, a stamp with the same id, and ErrReused if it is another.
 func (s Stamp) Repeats(first Stamp) error {
 	if !bytes.Equal(s.Digest, first.Digest) {
 		return ErrReused
@@ -26,7 +26,7 @@ func (s Stamp) Repeats(first Stamp) error {
 	return nil
 }
 
-// Made is a session that a stamped request made, with what that request was answered.
+// Made is a session that a stamped request made, with the answer to that request.
 type Made struct {
 	Stamp
 	Session ID              `json:"session_id"`

@@ -8,67 +8,71 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Store keeps sessions. It is safe for concurrent use. Every method that waits ends with ctx; a write that has begun
-// is not undone by that, so its outcome is unknown then.
+// Store keeps sessions. It is safe for concurrent use. Every method that waits returns when ctx ends. That does not undo a write
+// that has begun, so the outcome of the write is unknown then.
+//
+// Agents call Append, Checkpoint and Checkpoints, each for the session that it runs. Everybody may call the others. Package
+// storetest tests what is promised here.
 type Store interface {
-	// Create keeps a new session, durable on return. ErrExists if the id is taken, ErrNotFound if it shares a log that is
-	// not there.
+	// Create keeps a new session; it is durable on return. The error is ErrExists if the id is taken, and ErrNotFound if the
+	// session shares a log that is not there.
 	Create(ctx context.Context, s Session) error
 
-	// CreateOnce is Create for a stamped request. The first with the stamp's id makes the session and keeps m, whose
-	// Session is the id of s, in one commit. For a later one, be it at the same time, nothing is made. It returns what the first kept. The newest
-	// MaxStamps are remembered, whether their sessions are still there or not.
+	// CreateOnce is Create for a stamped request. The first request with the stamp's id makes the session and keeps m, whose
+	// Session is the id of s, in one commit. A later one, even in parallel, makes nothing and returns what the first kept. The
+	// store remembers the newest MaxStamps, also those of deleted sessions.
 	CreateOnce(ctx context.Context, s Session, m Made) (first Made, err error)
 
-	// Made is what CreateOnce kept for the id of a stamp; ok is false where it remembers none.
+	// Made is what CreateOnce kept for the id of a stamp; ok is false if the store remembers none.
 	Made(ctx context.Context, stamp string) (m Made, ok bool, err error)
 
-	// Get is the session's record. ErrNotFound.
+	// Get is the session's record. The error is ErrNotFound if there is none, and ErrDamaged if it cannot be read.
 	Get(ctx context.Context, id ID) (Session, error)
 
 	// List is a page of records, the last changed first, and the cursor of the next page, empty at the end. Records come
-	// without what never changes: System, Tools, Rules and Shared. A page is what there is at one moment. A session that
-	// changes between two pages may be on both, and is on one at least. A session that cannot be read is in the list with its
-	// id and Status "damaged".
+	// without System, Tools, Rules and Shared ([Session.Changing]). A page shows one moment. A session that changes between two
+	// pages is on at least one of them, and may be on both. A session that cannot be read is listed with its id and the status
+	// Damaged.
 	List(ctx context.Context, q Query) (page []Session, next string, err error)
 
-	// Open lists the sessions with a turn that has started and not ended: what a start after a crash has to close. It
-	// costs by their number, not by the number of sessions.
+	// Open lists the sessions with a turn that has started and not ended. After a crash these must be closed. Its cost depends
+	// on their number, not on the number of sessions.
 	Open(ctx context.Context) ([]ID, error)
 
-	// Delete removes a session and its log. Deleting what is not there is a success. A log that forks share stays for
-	// Entries alone, until the last of these is deleted.
+	// Delete removes a session and its log. Deleting a session that is not there is a success. If forks share the log, Entries
+	// still reads it, until the last of them is deleted.
 	Delete(ctx context.Context, id ID) error
 
-	// Append adds entries to the log, all or none, and brings the record up to date in the same commit; durable on
-	// return. It returns the position of the last one; positions begin with 1 and have no gaps. Sealing or ending a
-	// message removes the checkpoints of its blocks. After an error the outcome is unknown until Entries tells.
+	// Append adds entries to the log, all or none, and updates the record ([Session.Project]) in the same commit; both are
+	// durable on return. It returns the position of the last entry; positions begin with 1 and have no gaps. An entry that ends
+	// a block ([Entry.Ends]) removes its checkpoints. After an error the outcome is unknown: Entries has it. The error is
+	// ErrReadOnly if nothing can be stored for now.
 	Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error)
 
-	// Entries reads the log after a position, at most limit entries in order.
+	// Entries reads the log after a position: at most limit entries, in order. At the end of the log there are none.
 	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 
-	// Checkpoint tells that an open block grew by text, beginning at byte from. It never waits: growth is written
-	// soon (500 ms or 16 KiB, whichever is first), in one commit with whatever else grew, and forgotten when the
-	// block is sealed. A checkpoint that cannot be written is no error: the block's end will be.
+	// Checkpoint says that an open block grew by text, from byte from on. It never waits: the store writes growth after
+	// 500 ms or 16 KiB, whichever is first, in one commit with all else that grew, and forgets it when the block is sealed. A
+	// checkpoint that cannot be written is not reported; that of the block's end is.
 	Checkpoint(id ID, block BlockRef, from int, text string)
 
-	// Checkpoints is what is stored of open blocks, each a prefix of what was told, in order of Number.
+	// Checkpoints is what is stored of open blocks, in order of Number. Each text is a prefix of the text of the block.
 	Checkpoints(ctx context.Context, id ID) ([]Growth, error)
 
-	// Close writes what waits and closes the store; every later call is ErrClosed.
+	// Close writes what waits and closes the store. Every later call returns ErrClosed.
 	Close() error
 }
 
 // Query selects sessions for List. The zero Query is the first page of all.
 type Query struct {
-	Cursor string // of the page before; a broken one is ErrCursor
+	Cursor string // of the page before; empty: the first page
 	Limit  int    // 0: 100; at most 1,000
 	CWD    string // exact; empty: any
 	Text   string // part of the title, case ignored
 }
 
-// BlockRef names an open block. Kind tells what it will be if it is never sealed.
+// BlockRef names an open block. Kind is what becomes of it if it is never sealed.
 type BlockRef struct {
 	Turn    TurnID             `json:"turn_id"`
 	Message MessageID          `json:"message_id"`
@@ -88,10 +92,10 @@ var (
 	ErrClosed   = errors.New("store is closed")
 	ErrCursor   = errors.New("cursor is not one of ours")
 
-	// ErrReadOnly says that the store takes no writes for now: the disk is full or failed. Reading works.
+	// ErrReadOnly says that nothing can be written for now: the disk is full or failed. Reading works.
 	ErrReadOnly = errors.New("store is read-only: the disk is full or failing")
 
-	// ErrDamaged says that what was to be read is damaged. The file is left as it is.
+	// ErrDamaged says that data is damaged. The file is left as it is.
 	ErrDamaged = errors.New("store is damaged")
 
 	// ErrNewer says that the file was written by a newer build.
@@ -116,7 +120,7 @@ func (e Entry) Ends(ref BlockRef) bool {
 	return false
 }
 
-// Report is what CheckFile found.
+// Report is what a check of all data of a store found.
 type Report struct {
 	Store    string // the store's id
 	Sessions int

@@ -6,26 +6,26 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Turn is a prompt and what came of it.
+// Turn is a prompt with all that followed from it.
 type Turn struct {
 	ID       TurnID
 	Prompt   Prompt
 	Messages []*Message     // the user's and the model's, in order
-	Usage    provider.Usage // of its calls that are over, those that failed after they had begun to answer too
-	Start    *TurnStart     // nil: it is queued, or was taken out of the queue
+	Usage    provider.Usage // of its finished calls, also of those that failed after the answer had begun
+	Start    *TurnStart     // nil: it is queued, or was removed from the queue
 	End      *TurnEnd       // nil: it is queued or runs
-	Into     TurnID         // the turn that took its prompt in, which has its message now; empty: none did
+	Into     TurnID         // the turn that took in its prompt, and has its message now; empty: none
 	Took     []TurnID       // turns whose prompts this one took in
 
-	// Released says that a summary stands for the turn, and what it holds is in the log alone: see View.Whole. Ids, roles,
-	// the model, the level in force and the stop reason are there.
+	// Released says that a summary replaces the turn, and that its content is only in the log: see View.Whole. Ids, roles, the
+	// model, the level in effect and the stop reason are kept.
 	Released bool
 
-	// Unloaded says that the turn waits, and what its prompt says is in the log alone: see View.Unload.
+	// Unloaded says that the turn is queued, and that the content of its prompt is only in the log: see View.Unload.
 	Unloaded bool
 
 	said, began, ended place // of its prompt, Start and End
-	cut                bool  // in a fork: it goes on in the log that is shared
+	cut                bool  // in a fork: the turn continues in the other session
 }
 
 // Queued reports whether the turn waits for its start.
@@ -44,7 +44,7 @@ func (t *Turn) Message(id MessageID) *Message {
 	return nil
 }
 
-// open is the model's message of that id, made if it is new.
+// open is the model's message with this id; it makes one if there is none.
 func (t *Turn) open(id MessageID) *Message {
 	if m := t.Message(id); m != nil {
 		return m

@@ -6,30 +6,30 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// View is what a session's log amounts to. Apply is the only code that changes it. A View belongs to one goroutine.
+// View is a session as its log describes it. Apply is the only code that changes it, except that Unload and Reload move the
+// content of a queued prompt out of memory and back. A View belongs to one goroutine.
 type View struct {
 	Session Session
-	Turns   []*Turn // in the order in which they started, then those that wait, in that of their prompts
+	Turns   []*Turn // first those that have started, in that order; then the queued ones, in the order of their prompts
 	Repairs []Repair
 	LeftOut []LeftOut
 	LastSeq uint64 // the highest Seq of any entry
 
-	Grants []tool.Grant // in force, the oldest first; never written, so that it can be shared
+	Grants []tool.Grant // in force, the oldest first. A change makes a new list, so that this one can be shared
 
-	compactions []compacted // in order; of those in the session's own log the newest alone
+	compactions []compacted // in order; of those in the session's own log only the newest
 	slimmed     slimmed
 
 	turns   map[TurnID]*Turn
 	running TurnID // empty: none
-	span    int    // index in Session.Shared of the log that is read; behind the last: its own
+	span    int    // index in Session.Shared of the log that is read; its length: the session's own log
 	at      uint64 // position in it
 
 	stamps  map[string]*Turn // by id, of the prompts in stamped
 	stamped []*Turn          // in order of their prompts; at most MaxStamps
 }
 
-// NewView begins the fold with a session's record, of which only what is fixed at the start counts; the rest follows
-// from the entries.
+// NewView begins the fold with a session's record. Only what is fixed at the start counts; the rest follows from the entries.
 func NewView(s Session) *View {
 	return &View{Session: s.unused(), turns: make(map[TurnID]*Turn)}
 }
@@ -37,10 +37,10 @@ func NewView(s Session) *View {
 // Turn finds a turn, nil if there is none.
 func (v *View) Turn(id TurnID) *Turn { return v.turns[id] }
 
-// Stamped is the turn whose prompt bore a stamp of this id, nil if none of the newest MaxStamps did.
+// Stamped is the turn whose prompt had a stamp with this id, nil if none of the newest MaxStamps had.
 func (v *View) Stamped(id string) *Turn { return v.stamps[id] }
 
-// Queue lists the turns that wait: first those that were to steer a turn which had no call left to take them in.
+// Queue lists the queued turns. Prompts that were meant to steer a turn, and came too late for its last call, are first.
 func (v *View) Queue() []*Turn {
 	var queue []*Turn
 	steering := 0

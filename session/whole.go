@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Unload lets go of what a queued prompt says, which must be in the log. Its turn keeps its place in the queue, and all else of
-// the prompt. It is Reload's to take it back before the turn leaves the queue.
+// Unload drops the content of a queued prompt, which must be in the log. The turn keeps its place in the queue, and all else of the
+// prompt. Reload must read the content again before the turn leaves the queue.
 func (v *View) Unload(t *Turn) {
 	if !t.Queued() || t.Unloaded {
 		return
@@ -17,7 +17,7 @@ func (v *View) Unload(t *Turn) {
 	t.Messages = []*Message{{ID: said.ID, Turn: said.Turn, Role: said.Role, place: said.place}}
 }
 
-// Reload takes back what Unload let go of.
+// Reload reads again what Unload dropped.
 func (v *View) Reload(ctx context.Context, store Store, t *Turn) error {
 	whole, err := v.Whole(ctx, store, t)
 	if err != nil {
@@ -55,7 +55,7 @@ func (v *View) logOf(p place) ID {
 	return v.Session.ID
 }
 
-// Whole is a turn with all that was said in it: itself, or, where it was released or its prompt unloaded, a copy from the log.
+// Whole is a turn with its content: t itself, or, if t is released or unloaded, a copy that is read from the log.
 func (v *View) Whole(ctx context.Context, store Store, t *Turn) (*Turn, error) {
 	if t.Unloaded {
 		return v.queued(ctx, store, t)
