@@ -114,3 +114,41 @@ func TestPoisonedTurns(t *testing.T) {
 		})
 	}
 }
+
+// A model is told that its tool failed: by a member where the API has one, and else by the text.
+func TestFailedToolsAreTold(t *testing.T) {
+	for _, api := range apis {
+		t.Run(api.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				vendor := sim.New(sim.Config{})
+				vendor.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: proof.PoisonTool, Input: json.RawMessage(`{}`)}}})
+				l := vendor.Listen()
+				defer l.Close()
+				through := l.Transport()
+				defer through.CloseIdleConnections()
+				c := newClockwork(t, api, through, 0, &oddity{schema: `{"type":"object"}`,
+					result: provider.ToolResult{Failed: true, Blocks: provider.Blocks{provider.Text{Text: "no such file"}}}})
+				defer c.group.Close()
+				if how := howEnded(c.prompt("read it [[sim: pace=0]]")); how != "end_turn" {
+					t.Fatal("ended with ", how)
+				}
+				requests := vendor.Requests()
+				sent := gjson.ParseBytes(requests[len(requests)-1].Body)
+				path, want := "", "error: no such file"
+				switch api.name {
+				case "messages":
+					path, want = `messages.2.content.0.is_error`, "true"
+				case "responses":
+					path = `input.#(type=="function_call_output").output`
+				case "chat", "ollama":
+					path = `messages.#(role=="tool").content`
+				case "gemini":
+					path, want = `contents.2.parts.0.functionResponse.response.error`, "no such file"
+				}
+				if got := sent.Get(path).String(); got != want {
+					t.Errorf("%s is %q, want %q: %s", path, got, want, sent.Raw)
+				}
+			})
+		})
+	}
+}
