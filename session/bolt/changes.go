@@ -44,7 +44,7 @@ func (b *Store) Create(ctx context.Context, s session.Session) error {
 	return nil
 }
 
-// vouch spares a session that was just made the walk of its log.
+// vouch marks the log of a new session as walked.
 func (b *Store) vouch(id session.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -248,7 +248,7 @@ func (b *Store) Delete(ctx context.Context, id session.ID) error {
 	return nil
 }
 
-// unvouch lets go of what is known of the logs that may have gone with a session. One that is still there is walked once more.
+// unvouch forgets which logs were walked, of those that may be gone with a session. One that is still there is walked once more.
 func (b *Store) unvouch(id session.ID, shared []session.Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -165,7 +165,7 @@ func (b *Store) Backup(ctx context.Context, path string) (session.Report, error)
 	return report, nil
 }
 
-// copyTo makes a copy beside path and gives it that name when it is sound.
+// copyTo makes a copy next to path, and gives it that name if it is sound.
 func (b *Store) copyTo(ctx context.Context, path string) (report session.Report, err error) {
 	part := path + ".part" // the name is ours, and with it what is left of a copy that was killed
 	f, err := durable.Open(part, os.O_RDWR|os.O_CREATE|os.O_TRUNC)

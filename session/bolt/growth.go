@@ -8,12 +8,22 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
+// Checkpoints keep the growth of open blocks, so that a crash loses little of what a model has written. Growth is not acknowledged to
+// anybody, so it never waits for the disk and never makes anybody wait:
+//
+//	Checkpoint --> growing.text --(timer, or 16 KiB)--> pieces of one commit --> growing.stored
+//	                    ^                                        |
+//	                    '------ stays here until the commit is on disk
+//
+// A block's text is the stored bytes and then the waiting ones, without a gap. When an entry ends the block, the commit of that entry
+// removes the pieces, and forgetGrowth the waiting text. A commit that fails changes nothing here: the next one takes the same text
+// again.
 const (
 	checkpointDelay = 500 * time.Millisecond // from the first growth that waits
 	checkpointSize  = 16 << 10               // of one block: not later than that
 
-	// growthBound is how much growth of one block waits when it cannot be written. Of a block that grows past it no
-	// more is stored: what follows would not be joined to what is there.
+	// growthBound is how much growth of one block waits if it cannot be written. If a block grows past it, no more of it is
+	// stored: there would be a gap.
 	growthBound = 1 << 20
 )
 
@@ -50,7 +60,7 @@ func (b *Store) Checkpoint(id session.ID, block session.BlockRef, from int, text
 	}
 }
 
-// takeGrowth copies all that waits, but for blocks that the requests seal. It stays in memory until it is stored.
+// takeGrowth copies all text that waits, except that of blocks that the requests end. The text stays in memory until it is stored.
 func (b *Store) takeGrowth(requests []*request) []piece {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -65,7 +75,7 @@ func (b *Store) takeGrowth(requests []*request) []piece {
 	return pieces
 }
 
-// storedGrowth takes note of a commit. What grew meanwhile waits on.
+// storedGrowth records a commit. Text that came during the commit still waits.
 func (b *Store) storedGrowth(pieces []piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -78,7 +88,7 @@ func (b *Store) storedGrowth(pieces []piece) {
 	}
 }
 
-// forgetGrowth lets go of blocks that the requests have ended.
+// forgetGrowth drops the blocks that the requests have ended.
 func (b *Store) forgetGrowth(requests []*request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,14 +108,14 @@ func (b *Store) forgetGrowth(requests []*request) {
 	}
 }
 
-// dropGrowth forgets what cannot be stored since its session is gone or damaged.
+// dropGrowth drops the growth of a session that is deleted or damaged.
 func (b *Store) dropGrowth(id session.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.growth, id)
 }
 
-// rearm runs the timer if growth waits.
+// rearm starts the timer if growth waits.
 func (b *Store) rearm() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

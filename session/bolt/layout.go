@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// The files of a store, beside each other in the data directory.
+// The files of a store, all in the data directory.
 const (
 	fileName = "thinkd.db"
 	lockName = "thinkd.lock"

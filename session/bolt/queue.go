@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// submit has the writer make a change and waits until it is durable.
+// submit gives the writer a change, and waits until it is durable.
 func (b *Store) submit(ctx context.Context, c change) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (b *Store) submit(ctx context.Context, c change) error {
 	b.mu.Unlock()
 	select {
 	case b.work <- struct{}{}:
-	default: // it has been told already
+	default: // the writer knows already
 	}
 	select {
 	case <-r.done:

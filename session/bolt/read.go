@@ -23,7 +23,7 @@ const (
 	readBytes = 1 << 20
 )
 
-// vet walks a session's log before bbolt reads it for the first time.
+// vet walks the log of a session before bbolt reads it for the first time.
 func (b *Store) vet(id session.ID) error {
 	b.mu.Lock()
 	err, ok := b.damaged[id], b.vetted == nil || b.vetted[id]

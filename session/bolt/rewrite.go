@@ -16,7 +16,7 @@ import (
 	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
-// A file of an older format is upgraded before it is used. The store is written anew beside the old file, in commits of a
+// A file of an older format is upgraded before it is used. The store is written anew next to the old file, in commits of a
 // bounded size, and is checked. Then the old file gets a second name, thinkd.db.format-N, and the new one takes its place.
 // A crash on the way leaves the old file as it was, and the next start begins anew. It needs room for both.
 //

@@ -10,11 +10,21 @@ import (
 	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
-// readSessions walks the other buckets: first what all sessions share, then what each has of its own, so that one whose
-// pages are not its own is to blame and not its neighbours.
+// readSessions walks the other buckets: first those that all sessions share, then those of single sessions. So if a session uses pages
+// of others, that session is found damaged, and the others are not.
 //
-// Three of the buckets are as long as there are sessions, and whoever starts a daemon waits for this: they are walked at a
-// time. Records and logs have the same order, so nothing has to be remembered to see that each has the other.
+// Whoever starts a daemon waits for this, and four of the buckets have an item for each session. So they are walked in parallel, and
+// the records, which are most of the pages, in three parts:
+//
+//	records, part 1 --relay--.
+//	records, part 2 --relay--+--> logs: does each record have a log, and each log a record?
+//	records, part 3 --relay--'
+//	index   (counts)
+//	fixed   (counts)
+//
+// Records and logs are in the order of their ids. So the walk of the logs compares them as two sorted lists are merged: it needs the
+// next record only, however many there are. A relay has a bounded number of ids on the way, in buffers that are used again. Each walk
+// takes pages in a Use of its own; these are merged at the end, and a page that two walks have taken is damage.
 func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *inventory) error {
 	gone, err := readForks(p, top[string(forkBucket)], taken)
 	if err != nil {
@@ -93,10 +103,10 @@ func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *i
 	return nil
 }
 
-// recordWalks is how many walk the records, which are most of it.
+// recordWalks is in how many parts the records are walked.
 const recordWalks = 3
 
-// readForks is where the logs end whose sessions are there for their forks alone.
+// readForks is where the logs of deleted sessions end, which forks share.
 func readForks(p *page.File, bucket page.Item, taken page.Use) (gone map[session.ID]uint64, err error) {
 	gone = make(map[session.ID]uint64)
 	if bucket.Key == nil { // a file of an older format has none
@@ -111,14 +121,14 @@ func readForks(p *page.File, bucket page.Item, taken page.Use) (gone map[session
 	})
 }
 
-// walk is for a walk beside others: it has its own buffer, and takes pages of its own.
+// walk is a walk in parallel with others: it has its own buffer and its own Use.
 type walk struct {
 	pages *page.File
 	taken page.Use
 	err   error // where it ended before the end
 }
 
-// end takes for all what the walk has taken.
+// end takes the pages of the walk in the Use of all.
 func (w *walk) end(taken page.Use) error {
 	if w.err != nil {
 		return w.err
@@ -164,7 +174,7 @@ func (w *fixedWalk) run(bucket page.Item) {
 	})
 }
 
-// recordWalk tells where the logs of some sessions end, in the order of their ids.
+// recordWalk sends where the logs of some sessions end, in the order of their ids.
 type recordWalk struct {
 	walk
 	ends    relay
@@ -191,11 +201,11 @@ func (w *recordWalk) run(records page.Part) {
 	w.ends.full <- ends
 }
 
-// logEnds are some sessions, and where their logs end.
+// logEnds is a buffer of a relay: some sessions, and where their logs end.
 type logEnds struct {
-	ids  []byte // one behind the other
+	ids  []byte // all ids, without anything between them
 	ends []logEnd
-	next int // the first that nobody has asked for
+	next int // the first that was not read yet
 }
 
 type logEnd struct {
@@ -224,12 +234,13 @@ func (e *logEnds) id() []byte {
 	return e.ids[begin:e.ends[e.next].id]
 }
 
-// relay hands ends from one walk to another and used ones back. The first closes full; the second reads until then.
+// relay carries full buffers from a recordWalk to the logWalk, and empty ones back. The recordWalk closes full at its end; the logWalk
+// reads until then, even after damage, so that no recordWalk waits forever.
 type relay struct {
 	full, used chan *logEnds
 }
 
-// relayRoom is how far the first may be ahead: where two walks are heard one after the other, the later one should not wait.
+// relayRoom is how many buffers a recordWalk may be ahead: its part is read after those before it, and it should not wait for them.
 const relayRoom = 64
 
 func newRelay() relay {
@@ -245,7 +256,7 @@ func (r relay) fresh() *logEnds {
 	}
 }
 
-// reuse gives back one that has been read.
+// reuse returns a buffer that has been read.
 func (r relay) reuse(e *logEnds) {
 	*e = logEnds{ids: e.ids[:0], ends: e.ends[:0]}
 	select {
@@ -258,14 +269,14 @@ func (r relay) reuse(e *logEnds) {
 type logWalk struct {
 	whole   bool
 	gone    map[session.ID]uint64 // and those that have no session
-	records []*recordWalk         // those that are not through, in order
+	records []*recordWalk         // those that have not ended, in order
 	damaged map[session.ID]error
 	own     []ownTree // to be walked next
 
 	ends *logEnds // of the first of records; nil: nothing has come yet
 }
 
-// run hears all that is relayed, whatever it finds.
+// run reads all relays to their ends, whatever it finds.
 func (w *logWalk) run(p *page.File, bucket page.Item, taken page.Use) error {
 	err := p.WalkBucket(bucket, taken, func(it page.Item) error {
 		n, ok := w.end(it.Key)
@@ -287,7 +298,7 @@ func (w *logWalk) run(p *page.File, bucket page.Item, taken page.Use) error {
 	return err
 }
 
-// end is where the log of a session is said to end. Sessions before it have no log.
+// end is where the log of a session must end. Sessions with smaller ids that were not asked for have no log.
 func (w *logWalk) end(key []byte) (last uint64, ok bool) {
 	id := w.next()
 	for id != nil && bytes.Compare(id, key) < 0 {
