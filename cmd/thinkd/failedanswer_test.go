@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
@@ -36,6 +38,8 @@ func TestFailedAnswers(t *testing.T) {
 			tries: 5, ends: "transport", says: "MALFORMED_RESPONSE", void: 1},
 		{name: "another reason", apis: []string{"gemini"}, answer: sim.Answer{Parts: []sim.Part{thought}, Stop: "OTHER"},
 			tries: 5, ends: "transport", says: "OTHER", void: 1},
+		{name: "no finish reason", apis: []string{"chat"}, answer: sim.Answer{Parts: []sim.Part{thought}, Fault: sim.FaultNoFinishReason},
+			tries: 5, ends: "transport", says: "without a finish reason", void: 1},
 		{name: "a network error", apis: []string{"chat"}, answer: sim.Answer{Parts: []sim.Part{thought}, Stop: "network_error"},
 			tries: 5, ends: "transport", says: "network_error", void: 1},
 	} {
@@ -86,5 +90,43 @@ func TestFailedAnswers(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// [DONE] without a finish reason ends an answer that was cut off. What was shown stays, as incomplete, and the turn is no
+// success. A call of which all came runs.
+func TestNoFinishReason(t *testing.T) {
+	api, _ := apiNamed("chat")
+	for _, row := range []struct {
+		name  string
+		parts []sim.Part
+		ends  string
+		ran   int
+	}{
+		{"text", []sim.Part{{Text: "Half an"}}, "transport", 0},
+		{"a whole call", []sim.Part{{Text: "I read it."}, {Kind: sim.Call, Name: proof.PoisonTool, Input: []byte(`{"path":"a"}`)}}, "end_turn", 1},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				vendor := sim.New(sim.Config{})
+				vendor.Script(sim.Answer{Parts: row.parts, Fault: sim.FaultNoFinishReason}, sim.Answer{Parts: []sim.Part{{Text: "Done."}}})
+				l := vendor.Listen()
+				defer l.Close()
+				through := l.Transport()
+				defer through.CloseIdleConnections()
+				files := &oddity{schema: `{"type":"object"}`, result: provider.ToolResult{Blocks: provider.Blocks{provider.Text{Text: "a file"}}}}
+				c := newClockwork(t, api, through, 0, files)
+				defer c.group.Close()
+				if how := howEnded(c.prompt("read it")); how != row.ends || files.ran != row.ran {
+					t.Errorf("ended with %s after %d calls, want %s after %d", how, files.ran, row.ends, row.ran)
+				}
+				if how := howEnded(c.prompt("what is next? [[sim: pace=0]]")); how != "end_turn" {
+					t.Error("the next turn ended with ", how)
+				}
+				if refused := vendor.Refusals(); len(refused) > 0 {
+					t.Errorf("refused: %+v", refused)
+				}
+			})
+		})
 	}
 }

@@ -83,6 +83,9 @@ func (s *chatStream) ending() error {
 		}
 	}
 	s.late = nil
+	if s.answer.Fault == FaultNoFinishReason {
+		return s.write([]byte("data: [DONE]\n\n"))
+	}
 	usage := s.reply.usage()
 	more := map[string]any{}
 	wanted := s.host.always || s.reply.call.usage

@@ -101,6 +101,7 @@ const (
 
 	// The same, over Chat Completions alone.
 	FaultDetailsAlone     Fault = "details_alone"     // thinking comes in reasoning_details, beside empty content (Snowflake)
+	FaultNoFinishReason   Fault = "no_finish_reason"  // [DONE] without one, as of a gateway whose host is gone
 	FaultMessageSignature Fault = "message_signature" // the signature is on the message, and calls have no id (Google's compatible endpoint)
 
 	// Answers that are no stream.
@@ -121,7 +122,7 @@ const (
 var faults = []Fault{
 	FaultRateLimit, FaultSpendCap, FaultOverloaded, FaultServer, FaultTimeout, FaultConflict, FaultBadRequest, FaultAuth,
 	FaultPermission, FaultBilling, FaultNotFound, FaultTooLarge, FaultCut, FaultEnd, FaultStall, FaultPings,
-	FaultComments, FaultNoise, FaultNoLastEvent, FaultMislabelled, FaultCallIDs, FaultDetailsAlone, FaultMessageSignature, FaultWhole, FaultHTML, FaultJSON, FaultEmpty, FaultGzip, FaultBomb, FaultRedirect,
+	FaultComments, FaultNoise, FaultNoLastEvent, FaultMislabelled, FaultCallIDs, FaultDetailsAlone, FaultMessageSignature, FaultNoFinishReason, FaultWhole, FaultHTML, FaultJSON, FaultEmpty, FaultGzip, FaultBomb, FaultRedirect,
 	FaultEndlessThinking, FaultEndlessText,
 }
 
