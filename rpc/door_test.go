@@ -154,6 +154,21 @@ func TestDoorPassesOn(t *testing.T) {
 	}
 }
 
+// A session/new that is sent again is answered as the first, and the client goes on from what it had.
+func TestDoorKeepsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
+	l := newLedger(nativeWords)
+	for id := range 3 {
+		l.asks([]byte(request(id, "session/new", `{"client_id":"c"}`)))
+		l.hears([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"session_id":"A"}}`, id)))
+		if id == 0 {
+			l.hears([]byte(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"A","seq":9}}`))
+		}
+	}
+	if got := l.stale(); len(got) != 1 || string(got[0]) != staleOf("A", 9) {
+		t.Errorf("%s, want after_seq 9", got)
+	}
+}
+
 func TestDoorFindsTheNextDaemon(t *testing.T) {
 	h := newHouse(t)
 	v := visit(t, h)

@@ -71,7 +71,9 @@ var nativeWords = &doorWords{
 	answered: func(l *ledger, a asked, r gjson.Result) {
 		switch a.method {
 		case "session/new":
-			l.followed[r.Get("session_id").String()] = new(follow)
+			if id := r.Get("session_id").String(); l.followed[id] == nil { // else it was sent again, and the client goes on
+				l.followed[id] = new(follow)
+			}
 		case "session/attach":
 			l.followed[a.session] = &follow{seq: r.Get("seq").Uint()}
 		case "session/detach", "session/delete":

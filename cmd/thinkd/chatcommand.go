@@ -20,7 +20,8 @@ func (p *program) chatCommand() *cobra.Command {
 		Short: "Talk to a model in the terminal",
 		Long: `Talk to a model in the terminal. The conversation stays in the scrollback of the
 terminal. In a pipe, and on a terminal that cannot move its cursor (TERM=dumb), the
-output is plain lines. /help lists the commands and the keys.
+output is plain lines, and the exit status is 1 if the last turn failed. /help lists
+the commands and the keys.
 
 A turn continues after you leave. To return to it, use thinkd chat --session ID.`,
 		Args: cobra.NoArgs,
@@ -36,11 +37,15 @@ A turn continues after you leave. To return to it, use thinkd chat --session ID.
 			}
 			term := p.getenv("TERM")
 			screen := terminal(in) && terminal(out) && term != "dumb" && (term != "" || os.PathSeparator == '\\')
-			return chat.Run(cmd.Context(), chat.Config{
+			err := chat.Run(cmd.Context(), chat.Config{
 				In: in, Out: out, Env: os.Environ(), Session: session, New: params,
 				Plain: plain || !screen, Echo: terminal(in), Colour: p.getenv("NO_COLOR") == "",
 				Dial: p.dialQuietly,
 			})
+			if errors.Is(err, chat.ErrFailed) {
+				return errSaid
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&model, "model", "", "start with this model `ID`, as provider/id")

@@ -53,6 +53,9 @@ func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, _, err := readConfig(p.configPath); err != nil { // a file that is named has to be there, though a daemon runs with another
+		return nil, err
+	}
 	ctx, stop := context.WithTimeout(ctx, startLimit)
 	defer stop()
 	var held *heldError

@@ -84,6 +84,10 @@ func TestScrollback(t *testing.T) {
 			[]string{"turn_start", `{"turn_id":"t"}`, "message_delta", `{"message_id":"m","delta":"cut"}`, "turn_end", `{"turn_id":"t","stop_reason":"limit","limit":"time"}`},
 			[]string{"", "cut", "", "error: the turn ended: limit", "(time)"}, nil,
 		},
+		"a turn that failed, though the answer to the next prompt came before its end": {
+			[]string{"turn_start", `{"turn_id":"t2"}`, "turn_end", `{"turn_id":"t1","stop_reason":"error","error":{"code":1,"message":"no key"}}`},
+			[]string{"", "error: no key"}, nil,
+		},
 		"what a retry makes void is not printed": {
 			[]string{"message_start", `{"message_id":"m"}`, "thinking_start", `{"message_id":"m","block":0}`, "message_delta", `{"message_id":"m","block":1,"delta":"I write it.\n"}`,
 				"retry", `{"attempt":2,"after_ms":1000,"message":"lost","discarded":[0,1]}`, "text_end", `{"message_id":"m","block":2,"text":"again"}`},

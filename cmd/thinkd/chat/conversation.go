@@ -24,6 +24,7 @@ type conversation struct {
 	open      map[string]*item // those that are being written, by key
 	message   string           // the last one that began
 	turn      string           // that runs; empty: none
+	failed    bool             // the last turn did
 	began     time.Time
 	asked     map[string]string // what the prompts that wait say, by turn
 	queue     []waiting
@@ -193,11 +194,13 @@ func (c *conversation) turnEnded(u update) {
 		c.usage = c.usage.Add(*u.Usage)
 		c.usage.Context = cmp.Or(u.Usage.Context, full)
 	}
-	if u.Turn != c.turn {
+	c.failed = u.Error != nil || u.Limit != "" || u.Stop != "end_turn"
+	if u.Turn == c.turn {
+		c.turn = ""
+		c.close()
+	} else if !c.failed || u.Stop == "cancelled" { // the answer to the next prompt came first; a failure is told all the same
 		return
 	}
-	c.turn = ""
-	c.close()
 	switch {
 	case u.Error != nil:
 		c.add(failure, "", u.Error.Message)

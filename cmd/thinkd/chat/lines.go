@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -292,5 +293,11 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 		}
 	}
 	f.write()
+	if f.err == nil && f.failed && !f.echo {
+		return ErrFailed
+	}
 	return f.err
 }
+
+// ErrFailed says that the last turn of a chat in a pipe failed, which the output has told.
+var ErrFailed = errors.New("the last turn failed")

@@ -75,6 +75,7 @@ func (t *talk) answered(a rpc.Answer) {
 	}
 	switch {
 	case a.Error != nil:
+		t.failed = true
 		t.add(failure, "", refusal(a.Error))
 	case then != nil:
 		if err := then(a.Result); err != nil {
