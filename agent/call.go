@@ -42,6 +42,7 @@ func (s *state) stepped() chan struct{} {
 // startCall begins an exchange, if that can be paid; stopCall ends it, and Close waits for it.
 func (s *state) startCall() {
 	r := s.run
+	s.followRedirect()
 	req := s.request()
 	r.estimate, r.prompted = s.estimateOf(req), req.Initiator() == "user"
 	req.Input, req.Counted = s.contextSize()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // retiresSoon is how long before a model's end its sessions are warned.
@@ -14,11 +15,11 @@ const retiresSoon = 60 * 24 * time.Hour
 // serves: the call is made.
 func (s *state) warnRetirement() {
 	r := s.run
-	if s.told.retires == r.ref() {
+	if s.told.retires == r.ref() && s.told.answers == r.model.As {
 		return
 	}
 	if text := retirement(r.model, time.Now()); text != "" {
-		s.told.retires = r.ref()
+		s.told.retires, s.told.answers = r.ref(), r.model.As
 		s.tell(r.ID, Notice{Warning, noticeRetires, text})
 	}
 }
@@ -74,4 +75,31 @@ func (s *state) learnRetired(pe *provider.Error) {
 	if l.State == provider.LifecycleRetired || l.Retires != "" && l.Retires <= time.Now().UTC().Format(time.DateOnly) {
 		s.cfg.Learned(s.run.ref(), provider.Learned{Retired: true})
 	}
+}
+
+// followRedirect gives the running turn the rules of the model that answers under its model's name since today: a turn
+// may run over the day on which the vendor redirects the name.
+func (s *state) followRedirect() {
+	r := s.run
+	now := s.cfg.Catalog.Model(r.model.Provider, r.model.ID)
+	if now.As == r.model.As {
+		return
+	}
+	ask := registry.Ask{Source: r.decision.Source, Policy: r.decision.Fallback, Display: r.decision.Control.Display}
+	if r.decision.Source != provider.SourceModel && r.decision.Source != provider.SourceUnset {
+		ask.Level = r.decision.Requested
+	}
+	decision, err := registry.Resolve(ask, now)
+	if err != nil { // the policy refuses: the nearest level is better than the end of a turn that runs
+		ask.Policy = provider.Downgrade
+		if decision, err = registry.Resolve(ask, now); err != nil {
+			r.log.Error("no level for a redirected model", "model", now.Ref(), "err", err)
+			return
+		}
+	}
+	r.model, r.decision = now, decision
+	if wire, err := r.provider.Wire(s.asked(r.choice)); err == nil {
+		r.decision.Wire = wire
+	}
+	s.warnRetirement()
 }

@@ -1,10 +1,15 @@
 package agent
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -91,5 +96,55 @@ func TestRetiredModels(t *testing.T) {
 		end := b.turn(id, "two").End
 		check(t, "end without a call", end.StopReason, "error")
 		check(t, "why", end.Error.Message, "shop: old is retired: so says the refusal of shop on 2000-01-01. Its successor is new.")
+	})
+}
+
+// A session that lives over the day on which its vendor redirects the model's name: it is warned before and on the day,
+// and has the successor's rules from then on, within a running turn too.
+func TestSessionOverARedirect(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // from the first of January 2000
+		slow := func(ctx context.Context, yield func(provider.Event, error) bool) {
+			events(time.Minute)(ctx, yield)
+			calls("a", `{"at":"1"}`)(ctx, yield)
+		}
+		end := func() script { return events(append(say("a"), stop(provider.Usage{Input: 1, Output: 1}))...) }
+		b, _ := toolBench(t, &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("x") }},
+			end(), slow, end(), end())
+		defer b.close()
+		budget := provider.Capability{Control: provider.ControlBudget, Levels: []provider.Level{provider.Off, provider.Low, provider.High}, Default: provider.High, Off: provider.OffFull,
+			BudgetMin: 1024, BudgetMax: 30_000}
+		effort := provider.Capability{Control: provider.ControlEffort, Levels: []provider.Level{provider.Low, provider.Medium}, Default: provider.Medium}
+		catalog, err := registry.New([]registry.Provider{{ID: "sim", API: "chat", Refreshed: []provider.Model{
+			{ID: "old", Tools: true, Thinking: budget, Lifecycle: &provider.Lifecycle{State: provider.LifecycleDeprecated, Retires: "2000-01-02", ReplacedBy: "new", Redirects: true}},
+			{ID: "new", Tools: true, Thinking: effort}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.group.Close()
+		b.cfg.Catalog = catalog
+		b.start()
+		s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "old"}, Level: provider.Off},
+			Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, sub, err := b.agent(s.ID).Attach(t.Context(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sub.Close()
+		for _, prompt := range []string{"before", "over the day", "after"} {
+			if prompt == "over the day" {
+				time.Sleep(time.Until(time.Date(2000, 1, 1, 23, 59, 30, 0, time.UTC)))
+			}
+			check(t, prompt, b.turn(s.ID, prompt).End.StopReason, "end_turn")
+		}
+		var sent []string
+		for _, req := range b.fake.requests {
+			sent = append(sent, fmt.Sprintf("%s as %s %s %s", req.Model.ID, req.Model.As, req.Decision.Control.Mode, req.Decision.Effective))
+		}
+		check(t, "calls", sent, []string{"old as  off off", "old as  off off", "old as new effort low", "old as new effort low"})
+		warned := slices.DeleteFunc(notices(sub), func(kind string) bool { return kind != noticeRetires })
+		check(t, "warnings", len(warned), 2)
 	})
 }

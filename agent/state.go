@@ -60,6 +60,7 @@ type told struct {
 	near      [2]bool          // that the session's budget is nearly used up: of tokens, of money
 	unpriced  session.ModelRef // that nobody knows what it costs
 	retires   session.ModelRef // that it retires
+	answers   string           // what answered under its name then, where that is redirected
 
 	unthinking map[session.ModelRef]bool // that no thinking was seen, though the model was asked to think
 }

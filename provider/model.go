@@ -1,6 +1,7 @@
 package provider
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -171,6 +172,7 @@ type Model struct {
 	Name      string       `json:"name"`
 	API       string       `json:"api,omitempty"`     // the wire API that it is spoken to in: messages, responses, …
 	Dialect   string       `json:"dialect,omitempty"` // the host's own way with that API; empty: none is known
+	As        string       `json:"-"`                 // id of the vendor's model that answers under ID, where the vendor redirects it; empty: ID itself
 	Known     bool         `json:"-"`                 // false: there is no row, and nothing below is known
 	Thinking  Capability   `json:"thinking"`
 	Window    int          `json:"context_window,omitempty"`    // tokens; 0: not known
@@ -258,6 +260,9 @@ func (l Lifecycle) Succession() string {
 	}
 	return "Its successor is " + l.ReplacedBy + "."
 }
+
+// Rules is the id of the model whose rules apply.
+func (m Model) Rules() string { return cmp.Or(m.As, m.ID) }
 
 // Ref is the model's name in the protocol: provider/id.
 func (m Model) Ref() string { return m.Provider + "/" + m.ID }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -50,6 +51,7 @@ type Catalog struct {
 	providers []string
 	stocks    map[string]func() *stock // by provider; made when somebody wants it
 	skipped   []error
+	now       func() time.Time
 }
 
 // spoken is how a model is spoken to.
@@ -59,7 +61,7 @@ type spoken struct{ api, dialect string }
 // listings and by the configuration. An inconsistent row of the configuration is a *[RowError]; of a listing it is left
 // out, see [Catalog.Skipped].
 func New(providers []Provider) (*Catalog, error) {
-	c := &Catalog{stocks: map[string]func() *stock{}}
+	c := &Catalog{stocks: map[string]func() *stock{}, now: time.Now}
 	for _, p := range providers {
 		if err := c.add(p); err != nil {
 			return nil, err
@@ -270,7 +272,7 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 	}
 	s := stock()
 	if m, ok := s.row(name); ok {
-		return m
+		return c.answering(s, m)
 	}
 	m := provider.Model{Provider: providerID, ID: name, Name: name, API: s.spoken.api, Dialect: s.spoken.dialect, Source: provider.FromNobody}
 	if row, ok := s.stated[name]; ok { // it waits for a server that is not there
@@ -307,7 +309,12 @@ func (c *Catalog) ModelsOf(providerID string) []provider.Model {
 	if stock == nil {
 		return nil
 	}
-	return stock().models()
+	s := stock()
+	list := s.models()
+	for i, m := range list {
+		list[i] = c.answering(s, m)
+	}
+	return list
 }
 
 // Providers lists the providers' ids in catalog order.
@@ -326,7 +333,7 @@ func (c *Catalog) Find(modelID string) (provider.Model, error) {
 	var found []provider.Model
 	for _, id := range c.providers {
 		if m, ok := c.stocks[id]().row(modelID); ok {
-			found = append(found, m)
+			found = append(found, c.answering(c.stocks[id](), m))
 		}
 	}
 	if first := c.firstHand(found); len(first) == 1 {

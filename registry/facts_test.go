@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -127,7 +128,7 @@ func TestRetiredInList(t *testing.T) {
 	if m := c.Model("p", "gemini-9"); m.Known || m.Lifecycle != nil {
 		t.Errorf("%+v", m)
 	}
-	m := c.Model("p", "gemini-2.5-pro")
+	m := c.At(func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }).Model("p", "gemini-2.5-pro") // before it is redirected
 	if l := m.Lifecycle; l == nil || l.State != provider.LifecycleRetired || l.ReplacedBy == "" || l.Retires != "2026-12-01" || m.Facts.Lifecycle.State != provider.FactConfirmed {
 		t.Errorf("%+v %+v", m.Lifecycle, m.Facts.Lifecycle)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
@@ -261,7 +262,7 @@ func (w wireTable) cell(t *testing.T, text string) (asked, effective provider.Le
 // body that it becomes are the table's, and the strict stand-in of the vendor takes the call.
 func TestWires(t *testing.T) {
 	t.Parallel()
-	vendor := sim.New(sim.Config{})
+	vendor := sim.New(sim.Config{Now: ofTheTables})
 	catalog, opened := atStandIn(t, proof.Serve(t, vendor))
 	covered := map[string]bool{}
 	for _, table := range wireTables {
@@ -339,8 +340,11 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 			t.Error(err)
 		}
 	})
-	return catalog, p
+	return catalog.At(ofTheTables), p
 }
+
+// ofTheTables is the day that the tables are of: vendors redirect names on later ones.
+func ofTheTables() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
 // standInConfig gives each vendor the stand-in's address: the hosts of Chat Completions have a path each.
 func standInConfig(address string) string {

@@ -74,7 +74,7 @@ func generationOf(model string) int {
 // generationFor is the generation of the model that is asked. A name without a number, as the aliases of the newest model
 // have it, is judged by its row: up to the second models think by budget, since the third by level (docs: thinking).
 func generationFor(row provider.Model) int {
-	switch n := generationOf(row.ID); {
+	switch n := generationOf(row.Rules()); {
 	case n > 0:
 		return n
 	case row.Thinking.Control == provider.ControlBudget:

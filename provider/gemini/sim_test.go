@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
@@ -15,12 +16,13 @@ import (
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // simulated is the adapter in front of the simulator, which refuses what the vendor refuses.
 func simulated(t *testing.T) (*gemini.API, *sim.Server) {
 	t.Helper()
-	server := sim.New(sim.Config{})
+	server := sim.New(sim.Config{Now: func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }})
 	listener := server.Listen()
 	t.Cleanup(func() {
 		if err := listener.Close(); err != nil {
@@ -412,5 +414,75 @@ func TestLimitIsLowered(t *testing.T) {
 	}
 	if reply = providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil || len(server.Requests()) != 3 {
 		t.Errorf("the next call: %v, %d requests", reply.Err, len(server.Requests()))
+	}
+}
+
+// A conversation over the day on which the vendor has another model answer under the name: the rules follow on the day,
+// and those of the day before are refused.
+func TestRedirectedName(t *testing.T) {
+	now := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
+	clock := func() time.Time { return now }
+	server := sim.New(sim.Config{Now: clock})
+	listener := server.Listen()
+	t.Cleanup(func() {
+		if err := listener.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	api := gemini.New(gemini.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: provider.NewClient(listener.Transport())})
+	catalog := registry.Default().At(clock)
+	for _, name := range []string{"gemini-2.5-pro", "gemini-2.5-flash"} {
+		now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
+		var history []provider.Message
+		ask := func(row provider.Model, level provider.Level) providertest.Reply {
+			t.Helper()
+			decision, err := registry.Resolve(registry.Ask{Level: level, Source: provider.SourceTurn}, row)
+			if err != nil {
+				t.Fatal(err)
+			}
+			history = append(history, user("Read it. [[sim: tool=read thinking=3]]"))
+			for {
+				reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: row, Messages: history, Decision: decision, Tools: []provider.Tool{{Name: "read"}}}))
+				if reply.Err != nil {
+					return reply
+				}
+				history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
+				if reply.Stop.Reason != provider.StopToolUse {
+					return reply
+				}
+				results := provider.Message{Role: provider.User}
+				for _, b := range reply.Blocks {
+					if call, ok := b.(provider.ToolCall); ok {
+						results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
+					}
+				}
+				history = append(history, results)
+			}
+		}
+		wire := func() string {
+			sent := server.Requests()
+			return gjson.GetBytes(sent[len(sent)-1].Body, "generationConfig.thinkingConfig|@ugly").Raw
+		}
+		before := catalog.Model("gemini", name)
+		if reply := ask(before, provider.High); reply.Err != nil || !strings.Contains(wire(), `"thinkingBudget":24576`) || reply.Stop.Model != name {
+			t.Errorf("%s before: %v, %s, %+v", name, reply.Err, wire(), reply.Stop)
+		}
+		now = time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)
+		after := catalog.Model("gemini", name)
+		if reply := ask(after, provider.High); reply.Err != nil || !strings.Contains(wire(), `"thinkingLevel":"HIGH"`) || reply.Stop.Model != after.As {
+			t.Errorf("%s after: %v, %s, %+v", name, reply.Err, wire(), reply.Stop)
+		}
+		if reply := ask(after, provider.Off); reply.Err != nil || strings.Contains(wire(), "Budget") {
+			t.Errorf("%s, off: %v, %s", name, reply.Err, wire())
+		}
+		if got := len(server.Refusals()); got != 0 {
+			t.Errorf("%s: refused: %+v", name, server.Refusals())
+		}
+	}
+	old := registry.Default().At(func() time.Time { return time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) }).Model("gemini", "gemini-2.5-pro")
+	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: old, Messages: []provider.Message{user("Hi")},
+		Decision: decided(provider.Control{Mode: provider.ModeBudget, Budget: 1024})}))
+	if reply.Err == nil || len(server.Refusals()) != 1 {
+		t.Errorf("a budget after the day: %v", reply.Err)
 	}
 }

@@ -129,7 +129,7 @@ func (ex *exchange) serveGenerate(id, verb, account string) {
 
 // readGemini reads and checks a request.
 func (ex *exchange) readGemini(id string) (*geminiCall, error) {
-	call := &geminiCall{model: geminiModelBy(id), sealer: ex.server.sealer}
+	call := &geminiCall{model: geminiModelAt(id, ex.server.config.Now()), sealer: ex.server.sealer}
 	if call.model == nil {
 		return nil, &geminiError{http.StatusNotFound, "NOT_FOUND", "models/" + id + " is not found for API version v1beta, or is not supported for generateContent."}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // geminiModel is what Google's models differ in. [docs: thinking, whats-new pages, model guides]
@@ -25,6 +26,8 @@ type geminiModel struct {
 	noBudget  bool // takes no budget beside its levels
 	noPrefill bool // the last word is the user's
 	continues bool // an answer goes on over several requests
+
+	ends, then string // the day from which another model answers under this id, by its own rules [docs: deprecations]
 }
 
 var (
@@ -55,8 +58,8 @@ var geminiModels = []geminiModel{
 	{id: "gemini-pro-latest", name: "Gemini Pro Latest", imitates: "gemini-4-argon", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
 	{id: "gemini-flash-lite-latest", name: "Gemini Flash-Lite Latest", imitates: "gemini-3.5-flash-lite", levels: geminiLevels, level: "MINIMAL", signs: true},
 	{id: "gemini-flash-latest", name: "Gemini Flash Latest", imitates: "gemini-3.8-flash", levels: geminiThree, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
-	{id: "gemini-2.5-pro", name: "Gemini 2.5 Pro", least: 128, most: 32_768},
-	{id: "gemini-2.5-flash", name: "Gemini 2.5 Flash", most: 24_576, off: true},
+	{id: "gemini-2.5-pro", name: "Gemini 2.5 Pro", ends: "2026-12-01", then: "gemini-3.8-flash", least: 128, most: 32_768},
+	{id: "gemini-2.5-flash", name: "Gemini 2.5 Flash", ends: "2026-12-01", then: "gemini-3.5-flash-lite", most: 24_576, off: true},
 	{id: "gemini-2.5-flash-lite", name: "Gemini 2.5 Flash-Lite", least: 512, most: 24_576, off: true, calm: true},
 
 	{id: "gemini", name: "Simulated Gemini", imitates: "gemini-3.8-flash", note: "always thinks, by level; signs its calls",
@@ -73,6 +76,15 @@ func geminiModelBy(id string) *geminiModel {
 		return nil
 	}
 	return &geminiModels[i]
+}
+
+// geminiModelAt is the model that answers under an id on a day.
+func geminiModelAt(id string, now time.Time) *geminiModel {
+	m := geminiModelBy(id)
+	if m != nil && m.ends != "" && now.UTC().Format(time.DateOnly) >= m.ends {
+		return geminiModelBy(m.then)
+	}
+	return m
 }
 
 // version is the name that answers give: an alias gives that of the model behind it.

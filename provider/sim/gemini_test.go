@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 func googled(key string) http.Header {
@@ -97,7 +98,7 @@ func TestGeminiRules(t *testing.T) {
 		{"pause where there is none", "gemini-3.8-flash", contents(said("user", obj{"text": "Hi [[sim: stop=pause_turn]]"})), 400, "does not pause"},
 	}
 	for _, test := range tests {
-		s := New(Config{})
+		s := New(Config{Now: november})
 		got := generate(t, s, test.model, test.body)
 		var e struct {
 			Error struct {
@@ -119,7 +120,7 @@ func TestGeminiRules(t *testing.T) {
 
 // A signature holds on its own part, at models of its generation.
 func TestGeminiSignatures(t *testing.T) {
-	s := New(Config{})
+	s := New(Config{Now: november})
 	ask := said("user", obj{"text": "Read. [[sim: tool=read]]"})
 	first := generate(t, s, "gemini-3.8-flash", obj{"contents": arr{ask}})
 	var answer struct{ Candidates []struct{ Content obj } }
@@ -206,5 +207,28 @@ func TestGeminiDoors(t *testing.T) {
 	count := send(t, s, "POST", "/v1beta/models/gemini:countTokens", googled("key-1"), body)
 	if count.status != 200 || !strings.Contains(count.body, "totalTokens") {
 		t.Errorf("count: %d %s", count.status, count.body)
+	}
+}
+
+// november is before the vendor redirects names of the second generation.
+func november() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }
+
+// From the day on another model answers under the name, by its own rules.
+func TestGeminiRedirect(t *testing.T) {
+	for _, test := range []struct {
+		at     time.Time
+		budget int // status of an answer to one, without thinking
+		model  string
+	}{
+		{time.Date(2026, 11, 30, 23, 59, 59, 0, time.UTC), 200, "gemini-2.5-flash"},
+		{time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), 400, "gemini-3.5-flash-lite"},
+	} {
+		s := New(Config{Now: func() time.Time { return test.at }})
+		if got := generate(t, s, "gemini-2.5-flash", obj{"contents": arr{obj{"role": "user", "parts": arr{obj{"text": "hi"}}}}, "generationConfig": obj{"thinkingConfig": obj{"thinkingBudget": 0}}}); got.status != test.budget {
+			t.Errorf("%v: a budget is answered with %d %s", test.at, got.status, got.body)
+		}
+		if got := generate(t, s, "gemini-2.5-flash", obj{"contents": arr{obj{"role": "user", "parts": arr{obj{"text": "hi"}}}}}); got.status != 200 || get[string](got.json(), "modelVersion") != test.model {
+			t.Errorf("%v: answered by %s: %d %s", test.at, test.model, got.status, got.body)
+		}
 	}
 }

@@ -11,7 +11,7 @@ func schemaOf(property any) obj { return obj{"type": "object", "properties": obj
 // TestPortableRules are what vendors refuse that other vendors' models and servers of tools made, in the words that users
 // of agents reported.
 func TestPortableRules(t *testing.T) {
-	s := New(Config{})
+	s := New(Config{Now: november})
 	long := "call_" + strings.Repeat("0", 60)
 	tools := func(schema any) obj {
 		return obj{"tools": arr{obj{"type": "function", "function": obj{"name": "read", "parameters": schema}}}}

@@ -31,15 +31,17 @@ import (
 	"log/slog"
 	"net/http"
 	"sync/atomic"
+	"time"
 )
 
 // Config says how a server behaves. The zero value is a server that accepts any key and answers without delay.
 type Config struct {
-	Pace      float64      // deltas a second; 0: as fast as asked
-	Secret    []byte       // signs thinking; nil: a fixed one, so that a later server accepts this one's signatures
-	Key       string       // the only key that is accepted; empty: any
-	Log       *slog.Logger // nil: none
-	NoJournal bool         // keep no requests and no refusals: for a server that runs for weeks
+	Pace      float64          // deltas a second; 0: as fast as asked
+	Secret    []byte           // signs thinking; nil: a fixed one, so that a later server accepts this one's signatures
+	Key       string           // the only key that is accepted; empty: any
+	Log       *slog.Logger     // nil: none
+	Now       func() time.Time // what day it is, for what vendors change on one; nil: time.Now
+	NoJournal bool             // keep no requests and no refusals: for a server that runs for weeks
 }
 
 // fixedSecret keeps nothing secret: whoever can read this program can sign for its simulator.
@@ -62,6 +64,9 @@ func New(c Config) *Server {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
 	}
 	return &Server{config: c, sealer: sealer{c.Secret}, journal: journal{off: c.NoJournal}}
 }
