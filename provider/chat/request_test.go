@@ -78,6 +78,8 @@ func TestWire(t *testing.T) {
 		{"copilot", "claude-sonnet-5", modeOff, `{}`},
 		{"copilot", "gpt-5.5", modeOff, `{"reasoning_effort":"none"}`},
 		{"copilot", "claude-sonnet-4.5", budget(9000), `{"thinking_budget":9000}`},
+		{"llamacpp", "qwen3.gguf", budget(9000), `{"chat_template_kwargs":{"enable_thinking":true},"reasoning_budget_tokens":9000}`},
+		{"sglang", "default", budget(9000), `{"chat_template_kwargs":{"enable_thinking":true,"thinking":true,"thinking_budget":9000},"separate_reasoning":true,"stream_reasoning":true}`},
 		{"gemini", "gemini-3.8-flash", e(provider.Low), `{"reasoning_effort":"low","extra_body":{"google":{"thinking_config":{"include_thoughts":true}}}}`},
 		{"gemini", "gemini-3.8-flash", e(provider.Max), `{"reasoning_effort":"high","extra_body":{"google":{"thinking_config":{"include_thoughts":true}}}}`},
 		{"gemini", "gemini-2.5-flash", modeOff, `{"reasoning_effort":"none","extra_body":{"google":{"thinking_config":{"include_thoughts":true}}}}`},

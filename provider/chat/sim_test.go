@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -419,6 +421,63 @@ func TestFaults(t *testing.T) {
 			if !ok || want != "" && e.Kind != want {
 				t.Errorf("%s %s: error %v, want one of kind %s", s.dialect, test.marker, reply.Err, want)
 			}
+		}
+	}
+}
+
+// A budget shortens the thinking of a local server, in each server's own form, and goes away with thinking itself.
+func TestLocalBudgets(t *testing.T) {
+	server, open := simulator(t)
+	for _, test := range []struct{ dialect, model, member string }{
+		{"llamacpp", "qwen3.gguf", "reasoning_budget_tokens"},
+		{"vllm", "Qwen/Qwen3.6-27B", "thinking_token_budget"},
+		{"sglang", "default", "chat_template_kwargs.thinking_budget"},
+	} {
+		row := provider.Model{ID: test.model, Known: true, Thinking: provider.Capability{Control: provider.ControlBudget, Off: provider.OffFull}}
+		ask := func(control provider.Control) int {
+			t.Helper()
+			reply := providertest.Check(t, open(test.dialect).Stream(t.Context(), &provider.Request{Model: row, Decision: provider.Decision{Control: control},
+				Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Which date is later?"}}}}}))
+			if reply.Err != nil {
+				t.Fatalf("%s: %v", test.dialect, reply.Err)
+			}
+			words := 0
+			for _, b := range reply.Blocks {
+				if thought, ok := b.(provider.Thinking); ok {
+					words += len(strings.Fields(thought.Text))
+				}
+			}
+			sent := server.Requests()
+			has := gjson.GetBytes(sent[len(sent)-1].Body, test.member).Exists()
+			if has != (control.Mode == provider.ModeBudget) {
+				t.Errorf("%s: sent %s", test.dialect, sent[len(sent)-1].Body)
+			}
+			return words
+		}
+		small, large := ask(provider.Control{Mode: provider.ModeBudget, Budget: 12}), ask(provider.Control{Mode: provider.ModeBudget, Budget: 8000})
+		if small == 0 || small >= large {
+			t.Errorf("%s: %d words with a small budget, %d with a large one", test.dialect, small, large)
+		}
+		if n := ask(provider.Control{Mode: provider.ModeOff}); n != 0 {
+			t.Errorf("%s: %d words of thinking while it is off", test.dialect, n)
+		}
+	}
+	if refused := server.Refusals(); len(refused) > 0 {
+		t.Errorf("refused: %+v", refused)
+	}
+	for dialect, body := range map[string]string{
+		"llamacpp": `"reasoning_budget_tokens":-2`, "vllm": `"thinking_token_budget":-1`, "sglang": `"chat_template_kwargs":{"thinking_budget":-1}`,
+	} {
+		before := len(server.Refusals())
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://simulator/"+dialect+"/chat/completions",
+			strings.NewReader(`{"model":"`+dialect+`","messages":[{"role":"user","content":"hi"}],`+body+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := httptest.NewRecorder()
+		server.ServeHTTP(w, req)
+		if w.Code != http.StatusBadRequest || len(server.Refusals()) != before+1 {
+			t.Errorf("%s takes %s: %d %s", dialect, body, w.Code, w.Body)
 		}
 	}
 }

@@ -368,16 +368,33 @@ func templateSwitch(c *chatCall, f *fields) (word string, err error) {
 			c.think("")
 		}
 	}
+	if err := c.bounded(o, "thinking_budget", 0); err != nil { // a hint to the template [SGLang docs: thinking_budget]
+		return "", err
+	}
 	if o.err != nil {
 		return "", o.err
 	}
 	return effortWord(f), f.err
 }
 
+// bounded reads a budget of thinking: so many tokens, from least up. Below 0 there is none.
+func (c *chatCall) bounded(f *fields, name string, least int) error {
+	budget, has := f.integer(name, false)
+	if has && budget < least {
+		return chatInvalid("%s must be at least %d", name, least)
+	}
+	if has && budget >= 0 {
+		c.words = min(c.words, budget/3+1)
+	}
+	return nil
+}
+
 func thinkVLLM(c *chatCall, f *fields) error {
 	word, err := templateSwitch(c, f)
 	f.flag("include_reasoning")
-	f.integer("thinking_token_budget", false)
+	if err := c.bounded(f, "thinking_token_budget", 0); err != nil {
+		return err
+	}
 	switch {
 	case err != nil:
 		return err
@@ -414,6 +431,9 @@ func thinkSGLang(c *chatCall, f *fields) error {
 func thinkLlamaCPP(c *chatCall, f *fields) error {
 	word, err := templateSwitch(c, f)
 	c.split = f.word("reasoning_format", false, "none", "auto", "deepseek", "deepseek-legacy") != "none"
+	if err := c.bounded(f, "reasoning_budget_tokens", -1); err != nil {
+		return err
+	}
 	switch {
 	case err != nil:
 		return err
