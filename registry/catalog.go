@@ -161,19 +161,6 @@ func newStock(p Provider, v vendorRows) *stock {
 	return s
 }
 
-// stated are the facts of a catalog's row: confirmed by its source, except those of which the row says otherwise.
-func stated(m provider.Model, source string) provider.Facts {
-	said := map[string]bool{"levels": true, "default": true, "limits": m.Window > 0 || m.MaxOutput > 0, "input": len(m.Input) > 0,
-		"price": m.Price != nil, "lifecycle": m.Lifecycle != nil}
-	facts := m.Facts
-	facts.Each(func(name string, f *provider.Fact) {
-		if said[name] && f.State == "" {
-			*f = provider.Fact{State: provider.FactConfirmed, Source: source, AsOf: m.AsOf}
-		}
-	})
-	return facts
-}
-
 // or is what is stated, else s. A dialect is one of its API: another API does not inherit it.
 func (s spoken) or(api, dialect string) spoken {
 	if api != "" && api != s.api {

@@ -133,3 +133,25 @@ func TestRetiredInList(t *testing.T) {
 		t.Errorf("%+v %+v", m.Lifecycle, m.Facts.Lifecycle)
 	}
 }
+
+// A row's source says which of its facts come from public tables.
+func TestStated(t *testing.T) {
+	m := provider.Model{Window: 1, Input: []string{"text"}, Price: &provider.Price{}, AsOf: "2026-11-22"}
+	for source, want := range map[string]string{
+		"docs.x.ai: reasoning": "levels=confirmed default=confirmed limits=confirmed input=confirmed price=confirmed",
+		"docs.x.ai: reasoning; window and price: models.dev 2026-07-02; default not confirmed":     "levels=confirmed default=table limits=table input=confirmed price=table",
+		"docs.z.ai: thinking-mode; window, output, input and price: models.dev; off not confirmed": "levels=table default=confirmed limits=table input=table price=table",
+		"@earendil-works/pi-ai 1.5.2 (2026-11-10): github-copilot; thinking as at Anthropic":       "levels=table default=table limits=table input=table price=table",
+	} {
+		facts := stated(m, source)
+		var got []string
+		facts.Each(func(name string, f *provider.Fact) {
+			if f.State != "" {
+				got = append(got, name+"="+string(f.State))
+			}
+		})
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %s", source, got, want)
+		}
+	}
+}

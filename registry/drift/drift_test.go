@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 )
 
 var today = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -35,6 +38,34 @@ func TestDrift(t *testing.T) {
 	for k := range reasons {
 		if !strings.Contains(out.String(), " "+k.Vendor+"/"+k.Model+": "+k.Field+": ") {
 			t.Errorf("accepted.json explains a difference that is not there: %v", k)
+		}
+	}
+}
+
+// docs/models.md is what the command makes of the catalog.
+func TestPage(t *testing.T) {
+	rows, err := readTables([]string{"testdata/pi-ai.json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := page(rows, pageDay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../../docs/models.md")
+	if err != nil || string(got) != want {
+		t.Errorf("docs/models.md is not that of the catalog (%v): run go generate ./registry/drift", err)
+	}
+	// What is not decided is listed, and its row is not called confirmed.
+	var open []undecided
+	if err := json.Unmarshal(undecidedJSON, &open); err != nil {
+		t.Fatal(err)
+	}
+	catalog := registry.Default()
+	for _, u := range open {
+		m := catalog.Model(u.Vendor, u.Model)
+		if !m.Known || u.Field == "levels" && m.Facts.Levels.State != provider.FactTable {
+			t.Errorf("%+v: its row has %+v", u, m.Facts)
 		}
 	}
 }

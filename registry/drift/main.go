@@ -1,6 +1,7 @@
 // Drift compares the catalog with public tables of model facts, and prints what differs:
 //
 //	go run ./registry/drift [-all] TABLE…
+//	go run ./registry/drift -page FILE TABLE…
 //
 // A TABLE is a JSON file in the form of models.dev (api.json), of litellm (model_prices_and_context_window.json) or of
 // pi-ai (a file per provider, or several of them in one object). Differences that accepted.json explains are counted and
@@ -20,6 +21,7 @@ import (
 
 func main() {
 	all := flag.Bool("all", false, "print accepted differences as well, with their reasons")
+	to := flag.String("page", "", "write the catalog and what is not confirmed in it to this `FILE`, in Markdown")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: drift [-all] TABLE…")
 		flag.PrintDefaults()
@@ -28,6 +30,13 @@ func main() {
 	if flag.NArg() == 0 {
 		flag.Usage()
 		os.Exit(2)
+	}
+	if *to != "" {
+		if err := writePage(*to, flag.Args()); err != nil {
+			fmt.Fprintln(os.Stderr, "drift:", err)
+			os.Exit(2)
+		}
+		return
 	}
 	open, err := run(os.Stdout, flag.Args(), *all, time.Now())
 	if err != nil {
@@ -41,17 +50,9 @@ func main() {
 
 // run prints the differences, those that cost people most first, and returns how many nobody has accepted.
 func run(out io.Writer, files []string, all bool, now time.Time) (open int, err error) {
-	var rows []row
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return 0, err
-		}
-		found, err := readTable(text)
-		if err != nil {
-			return 0, fmt.Errorf("%s: %w", name, err)
-		}
-		rows = append(rows, found...)
+	rows, err := readTables(files)
+	if err != nil {
+		return 0, err
 	}
 	reasons, err := accepted()
 	if err != nil {
@@ -77,4 +78,34 @@ func run(out io.Writer, files []string, all bool, now time.Time) (open int, err 
 	fmt.Fprintf(out, "%d rows compared: %d differences, %d of them accepted; %d models are not in the catalog\n",
 		len(rows), open+explained, explained, len(found)-open-explained)
 	return open, nil
+}
+
+func readTables(files []string) (rows []row, err error) {
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		found, err := readTable(text)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		rows = append(rows, found...)
+	}
+	return rows, nil
+}
+
+// pageDay is of which day the prices of the page's comparison are: a page that changes with the date could not be checked.
+var pageDay = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+func writePage(name string, files []string) error {
+	rows, err := readTables(files)
+	if err != nil {
+		return err
+	}
+	text, err := page(rows, pageDay)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
 }
