@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -19,7 +20,7 @@ type choice struct {
 
 // decide finds the level for a call, from who says it first: see [registry.Sources].
 func (s *state) decide(set session.Settings, o session.Override) (choice, error) {
-	c, err := s.cfg.decide(set, o)
+	c, err := s.cfg.decideFor(set, o, s.kept)
 	if err != nil || c.provider == nil {
 		return c, err
 	}
@@ -33,11 +34,43 @@ func (s *state) decide(set session.Settings, o session.Override) (choice, error)
 }
 
 func (cfg Config) decide(set session.Settings, o session.Override) (choice, error) {
+	return cfg.decideFor(set, o, func(m provider.Model) provider.Model { return m })
+}
+
+// speaker is a catalog that knows in which APIs a provider speaks to a model.
+type speaker interface {
+	Spoken(m provider.Model, api string) provider.Model
+}
+
+// kept is a model's row with the API that the session's log has of it. A row may move to another API of its provider:
+// new sessions follow, and this one goes on as it began, since thinking of one API is lost in another.
+func (s *state) kept(m provider.Model) provider.Model {
+	catalog, ok := s.cfg.Catalog.(speaker)
+	if !ok {
+		return m
+	}
+	ref := session.ModelRef{Provider: m.Provider, ID: m.ID}
+	for _, t := range slices.Backward(s.view.Turns) {
+		if t.Start == nil || t.Start.Model != ref {
+			continue
+		}
+		for _, said := range slices.Backward(t.Messages) {
+			for _, part := range said.Parts {
+				if api := provider.StateOf(part.Block).Origin.API; api != "" {
+					return catalog.Spoken(m, api)
+				}
+			}
+		}
+	}
+	return m
+}
+
+func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(provider.Model) provider.Model) (choice, error) {
 	ref := set.Model
 	if o.Model != nil {
 		ref = *o.Model
 	}
-	c := choice{model: cfg.Catalog.Model(ref.Provider, ref.ID), provider: cfg.Provider(ref.Provider), address: cfg.address(ref.Provider)}
+	c := choice{model: kept(cfg.Catalog.Model(ref.Provider, ref.ID)), provider: cfg.Provider(ref.Provider), address: cfg.address(ref.Provider)}
 	from := registry.Sources{Turn: o.Level, Session: set.Level, Agent: override(set.Agent), Config: cfg.Level,
 		Policy: set.Fallback, Display: cmp.Or(o.Display, set.Display)}
 	if cfg.Defaults != nil {

@@ -81,7 +81,7 @@ func (s *state) learnRetired(pe *provider.Error) {
 // may run over the day on which the vendor redirects the name.
 func (s *state) followRedirect() {
 	r := s.run
-	now := s.cfg.Catalog.Model(r.model.Provider, r.model.ID)
+	now := s.kept(s.cfg.Catalog.Model(r.model.Provider, r.model.ID))
 	if now.As == r.model.As {
 		return
 	}

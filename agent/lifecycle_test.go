@@ -148,3 +148,43 @@ func TestSessionOverARedirect(t *testing.T) {
 		check(t, "warnings", len(warned), 2)
 	})
 }
+
+// A row that moves to another API of its provider takes new sessions along. A session that has thinking of the old one
+// goes on there.
+func TestSessionKeepsItsAPI(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		spoken := func(api string) script {
+			origin := provider.Origin{API: api, Vendor: "copilot", Model: "claude-sonnet-5"}
+			return events(provider.End{Index: 0, Block: provider.Thinking{Text: "hm", Signed: true, State: provider.State{Origin: origin, Data: json.RawMessage(`{"a":1}`)}}},
+				provider.End{Index: 1, Block: provider.Text{Text: "a"}}, stop(provider.Usage{Input: 1, Output: 1}))
+		}
+		b := newBench(t, spoken("chat"), spoken("chat"), spoken("messages"), spoken("messages"), spoken("chat"))
+		defer b.close()
+		catalog := func(api string) *registry.Catalog {
+			c, err := registry.New([]registry.Provider{{ID: "hub", Vendor: "copilot", Refreshed: []provider.Model{{ID: "claude-sonnet-5", API: api, Dialect: "copilot", Tools: true}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		use := func(api string) {
+			b.group.Close()
+			b.cfg.Catalog = registry.NewCurrent(catalog(api))
+			b.start()
+		}
+		use("chat")
+		old := b.session("hub/claude-sonnet-5", "")
+		b.turn(old, "one")
+		use("messages")
+		b.turn(old, "two")
+		fresh := b.session("hub/claude-sonnet-5", "")
+		b.turn(fresh, "one")
+		b.turn(fresh, "two")
+		b.turn(old, "three")
+		var sent []string
+		for _, req := range b.fake.requests {
+			sent = append(sent, req.Model.API+"/"+req.Model.Dialect)
+		}
+		check(t, "APIs", sent, []string{"chat/copilot", "chat/copilot", "messages/copilot", "messages/copilot", "chat/copilot"})
+	})
+}

@@ -268,6 +268,19 @@ func (c *Catalog) Model(providerID, name string) provider.Model {
 	return s.loaded(m)
 }
 
+// Spoken is a row in another API, if its provider speaks to all of its models in that one as well: rows that name an API
+// have been moved to it, and what was said before may have been said in the provider's own.
+func (c *Catalog) Spoken(m provider.Model, api string) provider.Model {
+	stock := c.stocks[m.Provider]
+	if stock == nil || api == m.API {
+		return m
+	}
+	if s := stock(); s.spoken.api == api && s.resells {
+		m.API, m.Dialect = s.spoken.both()
+	}
+	return m
+}
+
 // loaded is a row with the window that its server loads the model with, where that is asked for: what was trained for more
 // is cut at it.
 func (s *stock) loaded(m provider.Model) provider.Model {
