@@ -28,7 +28,9 @@ func fill(v reflect.Value) {
 		fill(v.Elem())
 	case reflect.Struct:
 		for i := range v.NumField() {
-			fill(v.Field(i))
+			if v.Type().Field(i).Tag.Get("json") != "-" { // no client gets it, and a Usage has more of its kind in one
+				fill(v.Field(i))
+			}
 		}
 	case reflect.Slice:
 		switch v.Type() {
