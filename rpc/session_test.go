@@ -67,7 +67,7 @@ func (s *stage) refused(method string, params map[string]any) string {
 // onStage plays in a bubble.
 func onStage(t *testing.T, script string, messageBytes int, play func(*stage)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newStage(t, script, messageBytes)
+		s := newStage(t, script, messageBytes, "")
 		defer s.close()
 		play(s)
 	})

@@ -46,6 +46,8 @@ var rewrite = flag.Bool("update", false, "write what is played into the transcri
 //	restart          the daemon ends and comes again over the same store and settings; the client connects anew
 //	second MESSAGE   another client says it; its replies, then its updates stand in a section of their own
 //
+// A section tomorrow says from where a model is known that was released tomorrow, see releasedTomorrow.
+//
 // What each message causes at once is over before the next is sent.
 func TestTranscripts(t *testing.T) {
 	files, err := filepath.Glob("../testdata/*.txtar")
@@ -61,7 +63,7 @@ func TestTranscripts(t *testing.T) {
 			}
 			var replies, updates, second string
 			synctest.Test(t, func(t *testing.T) {
-				s := newStage(t, sectionOf(archive, "model"), 0)
+				s := newStage(t, sectionOf(archive, "model"), 0, strings.TrimSpace(sectionOf(archive, "tomorrow")))
 				s.play(sectionOf(archive, "client"))
 				s.close()
 				s.checkSeq()
@@ -136,10 +138,10 @@ type stage struct {
 	names map[string]string // by id
 }
 
-func newStage(t *testing.T, script string, messageBytes int) *stage {
+func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *stage {
 	s := &stage{T: t, messageBytes: messageBytes, begun: time.Now(), store: mem.New(),
 		gate: make(chan struct{}, 1), sent: map[string]string{}, ids: map[string]string{}, names: map[string]string{}}
-	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, {ID: "mirror", Vendor: "anthropic"}, {ID: "sim", Vendor: "sim"}, {ID: "openai", Vendor: "openai"}})
+	catalog, err := registry.New([]registry.Provider{{ID: "anthropic", Vendor: "anthropic"}, releasedTomorrow(t, tomorrow), {ID: "sim", Vendor: "sim"}, {ID: "openai", Vendor: "openai"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,6 +161,29 @@ func newStage(t *testing.T, script string, messageBytes int) *stage {
 	s.gate <- struct{}{}
 	s.connect()
 	return s
+}
+
+// releasedTomorrow is the provider mirror as it knows claude-opus-6, which no catalog of today has: by hand, from the config,
+// from a refresh that has no more than the id, or from a public table.
+func releasedTomorrow(t *testing.T, from string) registry.Provider {
+	p := registry.Provider{ID: "mirror", Vendor: "anthropic"}
+	switch from {
+	case "", "hand":
+	case "config":
+		p.Rows = []registry.Row{{ID: "claude-opus-6", Control: provider.ControlEffort, Levels: []provider.Level{provider.Low, provider.High}, Default: provider.High, Window: 500_000, MaxOutput: 64_000}}
+	case "refresh":
+		p.Refreshed = []provider.Model{{ID: "claude-opus-6", Tools: true, Source: provider.FromRefreshed, AsOf: "2026-12-01", Lifecycle: &provider.Lifecycle{State: provider.LifecycleCurrent}}}
+	case "table":
+		rows, ok := registry.ModelsDev(gjson.Parse(`{"anthropic":{"models":{"claude-opus-6":{"id":"claude-opus-6","name":"Claude Opus 6","reasoning":true,
+			"reasoning_options":[{"type":"effort","values":["low","medium","high"]}],"limit":{"context":2000000,"output":128000},"cost":{"input":3,"output":15}}}}}`), "2026-12-01")
+		if !ok {
+			t.Fatal("no table")
+		}
+		p.Noted = rows["anthropic"]
+	default:
+		t.Fatalf("tomorrow: %q", from)
+	}
+	return p
 }
 
 func (s *stage) connect() {
