@@ -58,7 +58,7 @@ func run(out io.Writer, files []string, all bool, now time.Time) (open int, err 
 	if err != nil {
 		return 0, err
 	}
-	found := compare(registry.Default().Models(), rows, now)
+	found := compare(registry.Default().At(func() time.Time { return now }).Models(), rows, now)
 	explained := 0
 	for _, d := range found {
 		why, ok := reasons[d.key]

@@ -65,13 +65,14 @@ prompts outside of peak hours.
 | vendor | API | why |
 |---|---|---|
 `)
-	catalog := registry.Default()
+	catalog := registry.Default().At(func() time.Time { return at })
 	for _, v := range registry.Vendors() {
 		if why := reasons[v.ID]; why != "" {
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", v.Name, apisOf(v, catalog.ModelsOf(v.ID)), why)
 		}
 	}
-	b.WriteString("\nAn existing session keeps the API that its log is written for. A local server is called in its own API.\n")
+	b.WriteString("\nAn existing session keeps the API that its log is written for. A local server is called in its own API.\n" +
+		"[model-apis.md](model-apis.md) has the reasons at length.\n")
 	for _, v := range registry.Vendors() {
 		if reasons[v.ID] == "" {
 			continue
