@@ -155,6 +155,30 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 	}
 }
 
+// Cancels come through where nothing else does, and are bounded too.
+func TestCancelsInFlightAreBounded(t *testing.T) {
+	s := testServer(t, Config{})
+	s.byName["session/cancel"] = s.byName["late"] // one that does not end
+	p := connect(t, t.Context(), s)
+	for i := range maxInFlight {
+		p.send(request(i, "late", "{}"))
+	}
+	for i := range maxCancels {
+		p.send(request(maxInFlight+i, "session/cancel", "{}"))
+	}
+	for range 2 {
+		p.send(request(1000, "session/cancel", "{}"))
+		p.expect(`{"jsonrpc":"2.0","id":1000,"error":{"code":1009,"message":"256 requests are in flight","data":{"kind":"overloaded"}}}`)
+	}
+	p.send(cancelOf("256")) // the first of the cancels
+	p.expect(fmt.Sprintf(cancelled, "256"))
+	p.send(request(1001, "session/cancel", "{}"), cancelOf("1001"))
+	p.expect(fmt.Sprintf(cancelled, "1001"))
+	if err := p.hangUp(); err != nil {
+		t.Errorf("Serve ended with %v", err)
+	}
+}
+
 // What a request causes is written behind its answer, in a batch too, and a second follow ends the first.
 func TestUpdatesFollowTheAnswer(t *testing.T) {
 	for range 20 {

@@ -203,6 +203,31 @@ func TestDeltaTooLarge(t *testing.T) {
 	})
 }
 
+// The list and the state of a session name the same status at each step of its life.
+func TestListAndStateHaveTheSameStatus(t *testing.T) {
+	onStage(t, "think Let me see.\nwait 1h\n\nthink Again.\nwait 1h", 0, func(s *stage) {
+		id := s.result("session/new", map[string]any{"model_id": "anthropic/claude-opus-5-5"}).Get("session_id").String()
+		in := map[string]any{"session_id": id}
+		same := func(when, want string) {
+			s.Helper()
+			listed := s.result("session/list", map[string]any{}).Get("sessions.0.status").String()
+			state := s.result("session/state", in).Get("session.status").String()
+			if listed != want || state != want {
+				s.Errorf("%s: session/list says %q and session/state %q, want %q", when, listed, state, want)
+			}
+		}
+		prompt := func(text string) { s.result("session/prompt", map[string]any{"session_id": id, "text": text}) }
+		same("nothing was said", "idle")
+		prompt("one")
+		same("a turn runs", "running")
+		prompt("two")
+		same("a turn runs and one waits", "running")
+		s.result("session/cancel", in)
+		s.result("session/cancel", in) // the one that waited
+		same("the last turn has ended", "idle")
+	})
+}
+
 func TestSessionsInPages(t *testing.T) {
 	const limit = 20_000
 	onStage(t, "", limit, func(s *stage) {

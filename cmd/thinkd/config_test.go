@@ -334,12 +334,28 @@ trust_hints = true
 [mcp_servers.all]
 url = "https://tools.example.com/mcp"
 headers = { "x-team" = "a" }
+
+[mcp_servers.own]
+command = ["./own", "./left.alone"]
+
+[mcp_servers.deep]
+command = ["tools/deep"]
+
+[mcp_servers.up]
+command = ["../up"]
+
+[mcp_servers.full]
+command = ["/opt/full"]
 `, func(c *config) {
+			dir := filepath.Dir(c.Path)
 			c.Tools = toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: true, PassEnv: []string{"GOFLAGS"}}
 			c.Serve = serveConfig{MCPFromClients: true}
 			c.Servers = []tool.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
+				{Name: "deep", Command: []string{filepath.Join(dir, "tools", "deep")}}, // a path is relative to the file, a name is looked up
 				{Name: "files", Command: []string{"server", "--all"}, Env: map[string]string{"LOG": "quiet"},
-					CWD: filepath.Join(filepath.Dir(c.Path), "tools"), Tools: []string{"read"}, TrustHints: true}}
+					CWD: filepath.Join(dir, "tools"), Tools: []string{"read"}, TrustHints: true},
+				{Name: "full", Command: []string{"/opt/full"}}, {Name: "own", Command: []string{filepath.Join(dir, "own"), "./left.alone"}},
+				{Name: "up", Command: []string{filepath.Join(filepath.Dir(dir), "up")}}}
 		}},
 		{"serve", `
 [serve]

@@ -103,6 +103,35 @@ func damageSample(t *testing.T) (file, mark []byte, want map[session.ID][]sessio
 	return file, mark, want
 }
 
+// A changed byte in the part of a record that never changes is found, also where the JSON stays JSON.
+func TestDamageToTheFixedPart(t *testing.T) {
+	b, err := Open(t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	id := storetest.ID(1)
+	storetest.Create(t, b, session.Session{ID: id, System: "Say yes."})
+	storetest.Create(t, b, session.Session{ID: storetest.ID(2), System: "Say no."})
+	err = b.db.Update(func(tx *bbolt.Tx) error {
+		fixed := tx.Bucket(fixedBucket)
+		changed := bytes.Replace(fixed.Get([]byte(id)), []byte("Say yes."), []byte("Say YES."), 1)
+		if bytes.Equal(changed, fixed.Get([]byte(id))) {
+			t.Error("the system prompt is not in the fixed part")
+		}
+		return fixed.Put([]byte(id), changed)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := b.Get(t.Context(), id); !errors.Is(err, session.ErrDamaged) {
+		t.Errorf("the system prompt is %q, %v", s.System, err)
+	}
+	if s, err := b.Get(t.Context(), storetest.ID(2)); err != nil || s.System != "Say no." {
+		t.Errorf("the other session's system prompt is %q, %v", s.System, err)
+	}
+}
+
 // sampleMade is what is kept of how a session of the sample was made.
 func sampleMade(id session.ID) session.Made {
 	return session.Made{Stamp: session.Stamp{ID: string(id), Digest: []byte(id)}, Session: id, Answer: json.RawMessage(`"` + strings.Repeat("answer", 100) + `"`)}
