@@ -22,7 +22,9 @@ func (p *program) modelsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "models",
 		Short: "List the models, their thinking levels and limits",
-		Args:  cobra.NoArgs,
+		Long: "List the models, their thinking levels and limits.\n\nA fact with ? is guessed from the model's name, with ~ it is from a public table and not confirmed,\n" +
+			"with ! it was learned from a refusal. All others are confirmed by the vendor or the config.",
+		Args: cobra.NoArgs,
 		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			var answer json.RawMessage
 			params := present("provider", of)
@@ -67,9 +69,7 @@ func (p *program) showModels(answer json.RawMessage) error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODEL\tTHINKING LEVELS\tDEFAULT\tWINDOW\tOUTPUT\tUSD IN/OUT\tSOURCE\tAVAILABLE")
-	marks := false
 	for _, m := range list.Models {
-		m.Facts.Each(func(_ string, f *provider.Fact) { marks = marks || mark(*f) != "" })
 		available := "yes"
 		if !m.Available {
 			available = m.Why
@@ -85,13 +85,7 @@ func (p *program) showModels(answer json.RawMessage) error {
 		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?")+mark(f.Levels), m.Default+mark(f.Default),
 			thousands(m.Window)+limits, thousands(m.MaxOutput)+limits, perMillion(m.Price)+mark(f.Price), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
 	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	if marks {
-		fmt.Fprintln(p.errOut, "thinkd: ? guessed from the name; ~ from a public table, not confirmed; ! learned from a refusal")
-	}
-	return nil
+	return w.Flush()
 }
 
 // mark shows how sure a fact is where no page or list of the vendor states it.
