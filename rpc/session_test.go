@@ -205,7 +205,7 @@ func TestDeltaTooLarge(t *testing.T) {
 
 // The list and the state of a session name the same status at each step of its life.
 func TestListAndStateHaveTheSameStatus(t *testing.T) {
-	onStage(t, "think Let me see.\nwait 1h\n\nthink Again.\nwait 1h", 0, func(s *stage) {
+	onStage(t, "say Three.\n\nsay A summary.\nwait 1h\n\nthink Let me see.\nwait 1h", 0, func(s *stage) {
 		id := s.result("session/new", map[string]any{"model_id": "anthropic/claude-opus-5-5"}).Get("session_id").String()
 		in := map[string]any{"session_id": id}
 		same := func(when, want string) {
@@ -219,12 +219,16 @@ func TestListAndStateHaveTheSameStatus(t *testing.T) {
 		prompt := func(text string) { s.result("session/prompt", map[string]any{"session_id": id, "text": text}) }
 		same("nothing was said", "idle")
 		prompt("one")
-		same("a turn runs", "running")
-		prompt("two")
-		same("a turn runs and one waits", "running")
+		time.Sleep(time.Minute) // of the bubble: the model takes its time
+		same("a turn has ended", "idle")
+		s.send(request(1, "session/compact", fmt.Sprintf(`{"session_id":%q}`, id))) // which no turn is
+		same("a compaction runs", "running")
 		s.result("session/cancel", in)
-		s.result("session/cancel", in) // the one that waited
-		same("the last turn has ended", "idle")
+		same("it was cancelled", "idle")
+		prompt("two")
+		same("a turn runs", "running")
+		prompt("three")
+		same("a turn runs and one waits", "running")
 	})
 }
 
