@@ -169,6 +169,16 @@ func TestDoorKeepsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 	}
 }
 
+// A door that did not follow the session before learns its number from the answer.
+func TestDoorLearnsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
+	l := newLedger(nativeWords)
+	l.asks([]byte(request(0, "session/new", `{"client_id":"c"}`)))
+	l.hears([]byte(`{"jsonrpc":"2.0","id":0,"result":{"session_id":"A","seq":7}}`))
+	if got := l.stale(); len(got) != 1 || string(got[0]) != staleOf("A", 7) {
+		t.Errorf("%s, want after_seq 7", got)
+	}
+}
+
 func TestDoorFindsTheNextDaemon(t *testing.T) {
 	h := newHouse(t)
 	v := visit(t, h)

@@ -72,7 +72,7 @@ var nativeWords = &doorWords{
 		switch a.method {
 		case "session/new":
 			if id := r.Get("session_id").String(); l.followed[id] == nil { // else it was sent again, and the client goes on
-				l.followed[id] = new(follow)
+				l.followed[id] = &follow{seq: r.Get("seq").Uint()}
 			}
 		case "session/attach":
 			l.followed[a.session] = &follow{seq: r.Get("seq").Uint()}

@@ -71,13 +71,13 @@ func (c *client) answerMade(ctx context.Context, made session.Made) (r newResult
 	if c.follows(made.Session) {
 		return r, nil
 	}
-	_, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0)
+	snap, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0)
 	if errors.Is(err, session.ErrNotFound) { // it was deleted since
 		return r, nil
 	}
 	if err != nil {
 		return newResult{}, err
 	}
-	r.follow = follow
+	r.Seq, r.follow = snap.Seq, follow
 	return r, nil
 }

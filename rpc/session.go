@@ -74,6 +74,7 @@ type newResult struct {
 	Level     provider.Level    `json:"thinking_level"`
 	Preferred *provider.Level   `json:"preferred_thinking_level"`
 	Reasoning provider.Decision `json:"reasoning"`
+	Seq       uint64            `json:"seq,omitzero"`
 
 	follow func() // lets the updates come
 }

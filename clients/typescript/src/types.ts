@@ -639,6 +639,7 @@ export interface Methods {
 			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
 			reasoning: Reasoning;
+			seq?: number;
 		};
 	};
 	/** Says something; it is on disk when it is answered. */
