@@ -102,6 +102,7 @@ func (h *served) Examine(context.Context, tool.Tool, provider.ToolCall) tool.Con
 // A grant carries the definition that the person approved. It covers no call of a tool that its server defines otherwise, also
 // not after a restart, and covers them again when the definition is the old one.
 func TestHostileGrantIsForADefinition(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		h := &served{}
 		h.inspect = commands

@@ -47,6 +47,7 @@ func examinerBench(t *testing.T, rules tool.Policy, scripts ...script) (*bench, 
 
 // A call that only a person can allow is refused at once where no client can ask one, whatever the rules say.
 func TestHostileNobodyToAsk(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		allow := tool.Policy{Names: map[string]tool.Rule{"look": tool.Allow}}
 		b, id, h := examinerBench(t, allow, calls("a", `{"at":"secret"}`, `{"at":"protected"}`, `{"at":"broad"}`))
@@ -69,6 +70,7 @@ func TestHostileNobodyToAsk(t *testing.T) {
 // A person is asked about each call that touches a secret place, also after the tool was allowed for the session, and has no
 // action that would allow the next one.
 func TestHostileSecretAsksEachTime(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		allow := tool.Policy{Names: map[string]tool.Rule{"look": tool.Allow}}
 		b, id, h := examinerBench(t, allow, calls("a", `{"at":"secret"}`), calls("b", `{"at":"secret"}`))
@@ -127,6 +129,7 @@ func (s slow) Append(ctx context.Context, id session.ID, entries ...session.Entr
 // No tool runs before its start is stored, nor before the approval is: after a crash a call that ran must not look as if it
 // never had.
 func TestHostileApprovalIsStoredFirst(t *testing.T) {
+	testgo.Cost(t)
 	for _, asks := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			at := `{"at":"broad"}`
@@ -182,6 +185,7 @@ func TestHostileApprovalIsStoredFirst(t *testing.T) {
 
 // A tool that does not heed its context holds up the end of its session no longer than the limit, and a cancel not at all.
 func TestHostileToolIgnoresTheEnd(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
 		defer close(release)

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -21,6 +22,7 @@ func wantRoom(t *testing.T, what string, err error, limit string) {
 
 // Prompts that wait are bounded in bytes: in a session, and in all of them. What starts gives its room back.
 func TestHostileQueues(t *testing.T) {
+	testgo.Cost(t)
 	b := newBench(t)
 	defer b.close()
 	b.group.Close()
@@ -73,6 +75,7 @@ func TestHostileQueues(t *testing.T) {
 
 // What prompts say that wait is on disk and not in memory, and comes whole to the model and to people, also after a restart.
 func TestHostileQueuesAreOnDisk(t *testing.T) {
+	testgo.Cost(t)
 	const size = 100_000
 	said := func(mark string) string { return mark + strings.Repeat(" x", size/2) }
 	synctest.Test(t, func(t *testing.T) {
@@ -161,6 +164,7 @@ func TestHostileQueuesAreOnDisk(t *testing.T) {
 
 // Loaded sessions are bounded in bytes: those that rest go, the longest unused first, and those in use stay.
 func TestHostileSessions(t *testing.T) {
+	testgo.Cost(t)
 	b := newBench(t)
 	defer b.close()
 	b.group.Close()

@@ -422,6 +422,7 @@ func TestToolsOfAModelWithout(t *testing.T) {
 
 // A reply with thousands of calls costs in proportion to them: none above the bound runs, and each has its result.
 func TestHostileManyCalls(t *testing.T) {
+	testgo.Cost(t)
 	spent := func(n int) (bytes uint64) {
 		h := &host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("ok") }}
 		inputs := make([]string, n)

@@ -4,10 +4,12 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // A client from the network cannot declare that its tool only reads: such tools run in all modes.
 func TestHostileEffects(t *testing.T) {
+	testgo.Cost(t)
 	for _, declared := range []tool.Effect{"", tool.Read, tool.Edit, tool.Run, tool.Other} {
 		for _, sameUser := range []bool{true, false} {
 			want := declared

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestMain makes the test binary a supervisor, and a daemon that runs a program and waits to be killed.
@@ -80,6 +82,7 @@ func allEnd(t *testing.T, what string, processes []int) {
 
 // Whatever a program started ends when the program does, when its call is cancelled, and when the daemon is killed.
 func TestHostileProcesses(t *testing.T) {
+	testgo.Cost(t)
 	start := func(script string, end string) (*exec.Cmd, []int, func() error) {
 		cmd := exec.Command("/bin/sh", "-c", escaping+script)
 		release, err := own().Wrap(cmd)

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestMain makes the test binary a supervisor, a program that starts others and waits for a line, one that waits for its end, and
@@ -98,6 +100,7 @@ func allEnd(t *testing.T, what string, processes []windows.Handle) {
 
 // Whatever a program started ends when the program does, when its call is cancelled, and when the daemon is killed.
 func TestHostileProcesses(t *testing.T) {
+	testgo.Cost(t)
 	start := func(end string) (*exec.Cmd, []windows.Handle, func() error) {
 		cmd := exec.Command(os.Args[0], "start")
 		release, err := own().Wrap(cmd)

@@ -121,6 +121,7 @@ const request = "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 
 // A peer that sends nothing takes 16 places for 2 s, and none of others.
 func TestHostilePeer(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newLobbyBench(t, false)
 		begun := time.Now()
@@ -151,6 +152,7 @@ func TestHostilePeer(t *testing.T) {
 
 // All that have not shown the token are 128; those that have do not count, and those that come later wait.
 func TestHostileConnections(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newLobbyBench(t, false)
 		stay := "GET /stay HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -177,6 +179,7 @@ func TestHostileConnections(t *testing.T) {
 
 // Behind a proxy all connections have one address: only their number is bounded.
 func TestHostileProxied(t *testing.T) {
+	testgo.Cost(t)
 	synctest.Test(t, func(t *testing.T) {
 		b := newLobbyBench(t, true)
 		for range maxGuests - 1 {

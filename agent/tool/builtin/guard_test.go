@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // home is a host that works in the user's home folder, where the daemon's data and secrets are.
@@ -46,6 +47,7 @@ func examine(t *testing.T, h *Host, name string, input in) tool.Danger {
 }
 
 func TestHostileProtectedFiles(t *testing.T) {
+	testgo.Cost(t)
 	h, dir := home(t)
 	if err := os.Link(filepath.Join(dir, ".local/share/thinkd/keys.json"), filepath.Join(dir, "project", "notes.txt")); err != nil {
 		t.Skipf("needs: symbolic links: %v", err)
@@ -75,6 +77,7 @@ func TestHostileProtectedFiles(t *testing.T) {
 }
 
 func TestHostileSecretPlaces(t *testing.T) {
+	testgo.Cost(t)
 	h, dir := home(t)
 	for _, path := range []string{".ssh/id_ed25519", ".aws/credentials", ".netrc", "project/.env"} {
 		if got := examine(t, h, "read_file", in{"path": path}); got != tool.Secret {
@@ -124,6 +127,7 @@ func TestHostileSecretPlaces(t *testing.T) {
 }
 
 func TestHostilePrograms(t *testing.T) {
+	testgo.Cost(t)
 	_, dir := home(t)
 	h := New(Config{}).In(Place{Roots: []string{filepath.Join(dir, "project")}})
 	for _, path := range []string{".git/hooks/pre-commit", ".git/config", ".vscode/tasks.json", ".bashrc", "sub/.git/config"} {
@@ -160,6 +164,7 @@ func TestBroadFolder(t *testing.T) {
 
 // An editor opens files by their paths, so the paths are judged.
 func TestHostileEditor(t *testing.T) {
+	testgo.Cost(t)
 	h, _ := home(t)
 	h.place.Files = refuser{t}
 	for _, path := range []string{".ssh/id_ed25519", ".local/share/thinkd/token", "project/.env", "project/.git/config"} {

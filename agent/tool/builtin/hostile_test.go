@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // measured runs f, prints what it took and returns the bytes that it allocated, which do not depend on the machine's pace.
@@ -35,6 +36,7 @@ func measured(t *testing.T, what string, f func()) (allocated uint64) {
 
 // Patterns of a few bytes must not stand for hours of work. They are refused before anything is compiled or matched.
 func TestHostilePatterns(t *testing.T) {
+	testgo.Cost(t)
 	h, _ := at(t, map[string]string{"a.txt": strings.Repeat("a", 1000) + "\n"})
 	for name, input := range map[string]in{
 		"braces":                  {"pattern": "a", "glob": strings.Repeat("{,}", 45)},
@@ -85,6 +87,7 @@ func TestInstructions(t *testing.T) {
 
 // Edits whose result would be too large are refused before it is made.
 func TestHostileEdits(t *testing.T) {
+	testgo.Cost(t)
 	h, dir := at(t, map[string]string{"a": "x", "wide": strings.Repeat("x", 1<<20)})
 	explode := func(n int) (edits []in) {
 		for range n {
@@ -128,6 +131,7 @@ func TestHostileEdits(t *testing.T) {
 
 // Each tool ends when its context does: the file below has no end, and the search would take days.
 func TestHostileCancel(t *testing.T) {
+	testgo.Cost(t)
 	h, dir := at(t, map[string]string{"x": ""})
 	long := filepath.Join(dir, "long")
 	if err := os.WriteFile(long, bytes.Repeat([]byte("text "), 4<<10), 0o644); err != nil {

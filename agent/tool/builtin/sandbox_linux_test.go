@@ -20,6 +20,7 @@ func box(kind sandbox.Kind, network bool) sandbox.Sandbox {
 
 // A command in a sandbox reaches no secret, writes nowhere but in its folders, and has no network.
 func TestHostileSandbox(t *testing.T) {
+	testgo.Cost(t)
 	for kind, needs := range map[sandbox.Kind]string{sandbox.Bwrap: "bubblewrap", sandbox.Landlock: "landlock"} {
 		t.Run(string(kind), func(t *testing.T) {
 			if _, err := box(kind, false).Choose(); err != nil {
@@ -151,6 +152,7 @@ func testHostileSandbox(t *testing.T, kind sandbox.Kind) {
 
 // Where the sandbox that the config demands cannot be made, no command runs.
 func TestHostileNoSandbox(t *testing.T) {
+	testgo.Cost(t)
 	h, dir := at(t, nil)
 	h.tools.config.Sandbox = sandbox.Sandbox{Kind: sandbox.Landlock} // with nothing that confines
 	if got := call(t, h, "run", in{"command": "touch ran"}); !strings.HasPrefix(got, "failed: the config demands a sandbox for commands, and there is none, so the command was not run: Landlock needs") {

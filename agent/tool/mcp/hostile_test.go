@@ -11,10 +11,12 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // What a server says of its tools' effects counts only if the operator trusts it, and never makes a destructive tool an edit.
 func TestHostileHints(t *testing.T) {
+	testgo.Cost(t)
 	for trusted, want := range map[bool]map[string]tool.Effect{
 		false: {"own__environment_of_it": tool.Other, "own__destroy": tool.Other, "own__add": tool.Other, "own__die": tool.Other},
 		true:  {"own__environment_of_it": tool.Read, "own__destroy": tool.Other, "own__add": tool.Edit, "own__die": tool.Other},
@@ -45,6 +47,7 @@ func TestHostileHints(t *testing.T) {
 
 // An approval is for the definition that people saw. A server that has another one after a restart does not run the call.
 func TestHostileDefinitionChanges(t *testing.T) {
+	testgo.Cost(t)
 	description := filepath.Join(t.TempDir(), "description")
 	h, _ := open(t, tool.Server{Name: "own", Command: []string{os.Args[0]},
 		Env: map[string]string{"THINKD_TEST_SERVER": "1", "THINKD_TEST_DESCRIPTION": description}})
@@ -100,6 +103,7 @@ func TestHostileDefinitionChanges(t *testing.T) {
 
 // A server that changes a definition while it runs, and says so, is asked for its list again. New sessions get the new one.
 func TestHostileDefinitionChangesWhileTheServerRuns(t *testing.T) {
+	testgo.Cost(t)
 	h, log := open(t, tool.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1", "THINKD_TEST_DESCRIPTION": "none"}})
 	add := func() tool.Tool {
 		tools, err := h.Tools(t.Context())
@@ -143,6 +147,7 @@ func TestHostileDefinitionChangesWhileTheServerRuns(t *testing.T) {
 
 // A list of tools without an end is refused.
 func TestHostileEndlessTools(t *testing.T) {
+	testgo.Cost(t)
 	h, _ := open(t, tool.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1", "THINKD_TEST_TOOLS": strconv.Itoa(maxTools + 1)}})
 	if tools, err := h.Tools(t.Context()); err == nil || !strings.Contains(err.Error(), "more than 1000 tools") {
 		t.Errorf("%d tools, %v", len(tools), err)

@@ -12,6 +12,8 @@ import (
 
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestMain makes the test binary a command in a sandbox, also on a kernel without Landlock.
@@ -54,6 +56,7 @@ func tree(t *testing.T, names ...string) string {
 
 // A folder in which something is hidden gets no rule; all else below it does, and links get none.
 func TestHostileRules(t *testing.T) {
+	testgo.Cost(t)
 	dir := tree(t, "home/.ssh/id", "home/.netrc", "home/notes", "home/docs/a", "home/link->.ssh", "home/project/.env", "home/project/main.go", "home/project/src/a.go",
 		"home/project/deep/sub/.aws/credentials", "home/project/deep/sub/file", "home/project/deep/other/file", "home/project/out->../../.ssh", "temp/", "elsewhere/x")
 	for _, test := range []struct {
@@ -134,6 +137,7 @@ func evaluate(t *testing.T, list []unix.SockFilter, call [3]uint32) uint32 {
 }
 
 func TestHostileSystemCalls(t *testing.T) {
+	testgo.Cost(t)
 	const ours = unix.AUDIT_ARCH_X86_64
 	const allow, kill, refuse = uint32(unix.SECCOMP_RET_ALLOW), uint32(unix.SECCOMP_RET_KILL_PROCESS), uint32(unix.SECCOMP_RET_ERRNO) | uint32(unix.EACCES)
 	for _, test := range []struct {
@@ -163,6 +167,7 @@ func TestHostileSystemCalls(t *testing.T) {
 
 // A command whose sandbox cannot be made does not run.
 func TestHostileConfineFails(t *testing.T) {
+	testgo.Cost(t)
 	dir := tree(t, "temp/")
 	r := rules{Roots: []string{dir}, Temp: filepath.Join(dir, "temp")}
 	touch := []string{"/bin/sh", "-c", "touch " + filepath.Join(dir, "ran")}
@@ -186,6 +191,7 @@ func TestHostileConfineFails(t *testing.T) {
 
 // What a command in a sandbox starts has no capability, whoever the user is.
 func TestHostileCapabilities(t *testing.T) {
+	testgo.Cost(t)
 	if _, err := landlock(); err != nil {
 		t.Skipf("needs: landlock: %v", err)
 	}

@@ -7,10 +7,12 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/agent/tool/guard"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // The better sandbox is chosen of those that there are, and no command runs where the one that is demanded is missing.
 func TestHostileChoose(t *testing.T) {
+	testgo.Cost(t)
 	defer func(b func() (string, error), l func() (int, error)) { bwrap, landlock = b, l }(bwrap, landlock)
 	for _, test := range []struct {
 		kind                        Kind

@@ -37,6 +37,7 @@ func terminal(t *testing.T) (tty, other *os.File) {
 
 // No command writes to a terminal what a model, a prompt or an argument wants that to obey.
 func TestHostileTextToATerminal(t *testing.T) {
+	testgo.Cost(t)
 	t.Parallel()
 	data := proof.DataDir(t)
 	p := proof.Start(t, data, nil)

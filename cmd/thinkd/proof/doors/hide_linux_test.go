@@ -7,11 +7,13 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // No key is in the environment of a daemon that a command has started, where other programs of the user could read it; the
 // daemon has the key all the same. Each process has hidden its memory.
 func TestHostileEnvironmentOfTheDaemon(t *testing.T) {
+	testgo.Cost(t)
 	t.Parallel()
 	env := vendorOf(t)
 	env = append(env, "GITHUB_TOKEN=secret-of-a-forge", "SOME_VARIABLE=a\nb=c")

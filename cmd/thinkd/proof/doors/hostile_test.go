@@ -11,12 +11,14 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // A model that was told to steal works in the user's home folder, in tool mode edit, and the operator allows its tools. It
 // gets no key, no token and no secret of the user's, and writes nothing that the daemon or git would run. Nobody can be
 // asked, so all of it is refused at once.
 func TestHostileInjection(t *testing.T) {
+	testgo.Cost(t)
 	t.Parallel()
 	home := t.TempDir()
 	data := filepath.Join(home, ".local", "share", "thinkd")

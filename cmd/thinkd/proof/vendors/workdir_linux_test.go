@@ -20,12 +20,14 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof/inside"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 // TestHostileDirectory runs the daemon in a directory that has all that tools of its kind trust, and has clients send what
 // only the operator may set. Seen by strace it starts no program, opens nothing of the directory, and writes nothing but its own
 // files; the vendor gets the operator's key, and nobody else gets anything.
 func TestHostileDirectory(t *testing.T) {
+	testgo.Cost(t)
 	t.Parallel()
 	var strayed atomic.Int64
 	evil := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { strayed.Add(1) }))
@@ -74,6 +76,7 @@ func TestHostileDirectory(t *testing.T) {
 
 // TestHostileDirectoryIsSeen is the control: a daemon that does what it must not, once and quickly, is seen to.
 func TestHostileDirectoryIsSeen(t *testing.T) {
+	testgo.Cost(t)
 	t.Parallel()
 	for misdeed := range inside.Misdeeds {
 		t.Run(misdeed, func(t *testing.T) {
