@@ -48,25 +48,44 @@ func devModel(id string, m gjson.Result, asOf string) provider.Model {
 	row := provider.Model{
 		ID: id, Name: m.Get("name").Str, Tools: !m.Get("tool_call").Exists() || m.Get("tool_call").Bool(),
 		Window: provider.Count(m.Get("limit.context")), MaxOutput: provider.Count(m.Get("limit.output")),
-		Source: provider.FromRefreshed, AsOf: asOf, Thinking: devThinking(m),
+		Source: provider.FromRefreshed, AsOf: asOf, Thinking: DevThinking(m),
 	}
 	for _, kind := range m.Get("modalities.input").Array() {
 		if slices.Contains(inputs, kind.Str) && !slices.Contains(row.Input, kind.Str) {
 			row.Input = append(row.Input, kind.Str)
 		}
 	}
-	if cost := m.Get("cost"); cost.Get("input").Exists() && cost.Get("output").Exists() {
-		p := provider.Price{Rates: provider.Rates{Input: cost.Get("input").Num, Output: cost.Get("output").Num,
-			CachedInput: cost.Get("cache_read").Num, CacheWrite: cost.Get("cache_write").Num}}
-		if p.Check() == nil {
-			row.Price = &p
-		}
+	if p := DevPrice(m.Get("cost")); p != nil && p.Check() == nil {
+		row.Price = p
 	}
 	return row
 }
 
-// devThinking reads how thinking is controlled. Effort comes before a budget where a model takes both.
-func devThinking(m gjson.Result) provider.Capability {
+// DevPrice reads a member cost of models.dev; nil where it has no prices. Older copies of the table have no tiers but one
+// member for prompts above 200,000 tokens.
+func DevPrice(cost gjson.Result) *provider.Price {
+	if !cost.Get("input").Exists() || !cost.Get("output").Exists() {
+		return nil
+	}
+	p := &provider.Price{Rates: devRates(cost)}
+	for _, tier := range cost.Get("tiers").Array() {
+		if above := provider.Count(tier.Get("tier.size")); above > 0 {
+			p.Tiers = append(p.Tiers, provider.PriceTier{Above: above, Rates: devRates(tier)})
+		}
+	}
+	slices.SortFunc(p.Tiers, func(a, b provider.PriceTier) int { return cmp.Compare(a.Above, b.Above) })
+	if above := cost.Get("context_over_200k"); above.IsObject() && len(p.Tiers) == 0 {
+		p.Tiers = []provider.PriceTier{{Above: 200_000, Rates: devRates(above)}}
+	}
+	return p
+}
+
+func devRates(cost gjson.Result) provider.Rates {
+	return provider.Rates{Input: cost.Get("input").Num, Output: cost.Get("output").Num, CachedInput: cost.Get("cache_read").Num, CacheWrite: cost.Get("cache_write").Num}
+}
+
+// DevThinking reads how thinking is controlled. Effort comes before a budget where a model takes both.
+func DevThinking(m gjson.Result) provider.Capability {
 	var c provider.Capability
 	thinks := m.Get("reasoning")
 	if thinks.Exists() && !thinks.Bool() {
