@@ -15,11 +15,14 @@ import (
 
 var today = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// Nothing differs from the committed extract of a table (2026-11-10) but what accepted.json explains, and each
-// explanation is of a difference that is there.
+// extracts are the committed extracts of the three tables: see testdata/README.md.
+var extracts = []string{"testdata/litellm-2026-07-24.json", "testdata/models.dev-2026-07-01.json", "testdata/models.dev-2026-10-07.json", "testdata/pi-ai-2026-11-10.json"}
+
+// Nothing differs from the committed extracts but what accepted.json explains or what is newer in the catalog, no model is
+// absent without a reason, and each explanation is of a difference that is there.
 func TestDrift(t *testing.T) {
 	var out strings.Builder
-	open, err := run(&out, []string{"testdata/pi-ai.json"}, true, today)
+	open, err := run(&out, extracts, true, today)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,8 +38,11 @@ func TestDrift(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(out.String(), "; 0 models are not in the catalog") {
+		t.Errorf("models are absent without a reason: add them, or say why they are not carried: %s", out.String()[strings.LastIndex(strings.TrimSpace(out.String()), "\n")+1:])
+	}
 	for k := range reasons {
-		if !strings.Contains(out.String(), " "+k.Vendor+"/"+k.Model+": "+k.Field+": ") {
+		if k.Model != "*" && !strings.Contains(out.String(), " "+k.Vendor+"/"+k.Model+": "+k.Field+": ") {
 			t.Errorf("accepted.json explains a difference that is not there: %v", k)
 		}
 	}
@@ -44,7 +50,7 @@ func TestDrift(t *testing.T) {
 
 // docs/models.md is what the command makes of the catalog.
 func TestPage(t *testing.T) {
-	rows, err := readTables([]string{"testdata/pi-ai.json"})
+	rows, err := readTables(extracts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,6 +72,15 @@ func TestPage(t *testing.T) {
 		m := catalog.Model(u.Vendor, u.Model)
 		if !m.Known || u.Field == "levels" && m.Facts.Levels.State != provider.FactTable {
 			t.Errorf("%+v: its row has %+v", u, m.Facts)
+		}
+	}
+	reasons, err := accepted()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, why := range reasons {
+		if m := catalog.Model(k.Vendor, k.Model); k.Field == "levels" && why.Right == "unclear" && m.Facts.Levels.State != provider.FactTable {
+			t.Errorf("%+v: its row has %+v", k, m.Facts)
 		}
 	}
 }
@@ -92,6 +107,7 @@ func TestForms(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
+		want[0].promptOnly = name == "litellm"
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(row{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
@@ -109,11 +125,18 @@ func TestCompare(t *testing.T) {
 	price := &provider.Price{Rates: provider.Rates{Input: 1, Output: 5, CachedInput: 0.5}, Tiers: []provider.PriceTier{{Above: 100, Rates: provider.Rates{Input: 2, Output: 6}}},
 		Peak: &provider.PeakHours{Factor: 2, Hours: [][2]int{{0, 1}}}}
 	ours := []provider.Model{{Provider: "v", ID: "m", Window: 10, Input: []string{"text"}, Price: price, Thinking: provider.Capability{Control: provider.ControlAlways}}}
+	ours[0].Known = true
+	find := func(vendor, id string) provider.Model {
+		if vendor == "v" && id == "m" {
+			return ours[0]
+		}
+		return provider.Model{}
+	}
 	rates := func(in, out float64) *provider.Price {
 		return &provider.Price{Rates: provider.Rates{Input: in, Output: out}}
 	}
 	var got []string
-	for _, d := range compare(ours, []row{
+	for _, d := range compare(find, []row{
 		{vendor: "v", id: "m", window: 20, output: 30, input: []string{"image", "text"}, thinks: &no, price: rates(1, 5)},
 		{vendor: "v", id: "other"},
 	}, today) {
@@ -133,8 +156,77 @@ func TestCompare(t *testing.T) {
 	plain := &provider.Price{Rates: price.Rates, Peak: price.Peak}
 	ours[0].Price = plain
 	for _, theirs := range []*provider.Price{rates(1, 5), rates(2, 10)} {
-		if list := compare(ours, []row{{vendor: "v", id: "m", price: theirs}}, today); len(list) > 0 {
+		if list := compare(find, []row{{vendor: "v", id: "m", price: theirs}}, today); len(list) > 0 {
 			t.Errorf("the price of either hour differs: %v", list)
 		}
+	}
+}
+
+// A table loses to a fact of the catalog that is a month newer, and to a newer table that agrees with the catalog. What it
+// says of a fact that nobody else has is shown.
+func TestOlderTables(t *testing.T) {
+	fact := func(day string) provider.Fact { return provider.Fact{State: provider.FactConfirmed, AsOf: day} }
+	model := provider.Model{Provider: "v", ID: "m", Known: true, Window: 10, MaxOutput: 5, Facts: provider.Facts{Limits: fact("2026-11-20")}}
+	find := func(string, string) provider.Model { return model }
+	day := func(text string) time.Time {
+		at, err := time.Parse(time.DateOnly, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at
+	}
+	for _, test := range []struct {
+		name  string
+		facts provider.Fact
+		rows  []row
+		older bool
+	}{
+		{"a fresh table", fact("2026-11-20"), []row{{window: 20, asOf: day("2026-11-10")}}, false},
+		{"an old table", fact("2026-11-20"), []row{{window: 20, asOf: day("2026-07-01")}}, true},
+		{"a table without a day", fact("2026-11-20"), []row{{window: 20}}, false},
+		{"a fact from an old table", provider.Fact{State: provider.FactTable, Source: "docs; window: models.dev 2026-07-02", AsOf: "2026-11-20"}, []row{{window: 20, asOf: day("2026-07-24")}}, false},
+		{"a newer table that agrees", fact("2026-07-01"), []row{{window: 20, asOf: day("2026-07-24")}, {window: 10, asOf: day("2026-11-10")}}, true},
+		{"an older table that agrees", fact("2026-07-01"), []row{{window: 10, asOf: day("2026-07-24")}, {window: 20, asOf: day("2026-11-10")}}, false},
+		{"of two that differ the newer one", fact("2026-11-20"), []row{{window: 20, asOf: day("2026-07-24")}, {window: 30, asOf: day("2026-11-10")}}, false},
+		{"a prompt's share of the window", fact("2026-11-20"), []row{{window: 5, promptOnly: true, asOf: day("2026-11-10")}, {window: 20, asOf: day("2026-07-24")}}, true},
+	} {
+		model.Facts.Limits = test.facts
+		list := compare(find, test.rows, today)
+		if len(list) != 1 || list[0].older != test.older {
+			t.Errorf("%s: %v", test.name, list)
+		}
+	}
+}
+
+// Levels differ only where the table says something of them, and only for models that take efforts.
+func TestLevels(t *testing.T) {
+	model := provider.Model{Known: true, Thinking: provider.Capability{Control: provider.ControlEffort, Levels: []provider.Level{provider.Off, provider.Low, provider.High}}}
+	find := func(string, string) provider.Model { return model }
+	for table, want := range map[string]string{
+		`{"anthropic":{"m":{"provider":"anthropic","id":"m","contextWindow":0,"thinkingLevelMap":{"off":"none","minimal":"low","high":"high","max":null}}}}`: "",
+		`{"anthropic":{"m":{"provider":"anthropic","id":"m","contextWindow":0,"thinkingLevelMap":{"off":null,"medium":"high"}}}}`:                            "high (not off)",
+		`{"anthropic":{"models":{"m":{"reasoning_options":[{"type":"effort","values":["none","low","high"]}]}}}}`:                                            "",
+		`{"anthropic":{"models":{"m":{"reasoning_options":[{"type":"effort","values":["low","high","max"]}]}}}}`:                                             "low high max (not minimal medium xhigh)",
+		`{"m":{"litellm_provider":"anthropic","supports_none_reasoning_effort":true,"supports_xhigh_reasoning_effort":false}}`:                               "",
+		`{"m":{"litellm_provider":"anthropic","supports_xhigh_reasoning_effort":true}}`:                                                                      "xhigh",
+	} {
+		rows, err := readTable([]byte(table))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows {
+			rows[i].thinks = nil
+		}
+		got := ""
+		for _, d := range compare(find, rows, today) {
+			got += d.theirs
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", table, got, want)
+		}
+	}
+	model.Thinking.Control = provider.ControlBudget
+	if list := compare(find, []row{{vendor: "v", id: "m", levels: map[provider.Level]bool{provider.Max: true}}}, today); len(list) > 0 {
+		t.Errorf("a budget differs in efforts: %v", list)
 	}
 }

@@ -4,9 +4,10 @@
 //	go run ./registry/drift -page FILE TABLE…
 //
 // A TABLE is a JSON file in the form of models.dev (api.json), of litellm (model_prices_and_context_window.json) or of
-// pi-ai (a file per provider, or several of them in one object). Differences that accepted.json explains are counted and
-// printed only with -all. Models that the catalog lacks are listed at the end. The exit status is 1 if a fact differs that
-// accepted.json does not explain.
+// pi-ai (a file per provider, or several of them in one object). A file's name may end in the day of the table, as in
+// litellm-2026-07-24.json: such a table loses to facts of the catalog that are at least a month newer. These differences,
+// and those that accepted.json explains, are counted and printed only with -all. Models that the catalog lacks are listed
+// at the end. The exit status is 1 if a fact differs that accepted.json does not explain.
 package main
 
 import (
@@ -14,6 +15,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/registry"
@@ -58,25 +61,30 @@ func run(out io.Writer, files []string, all bool, now time.Time) (open int, err 
 	if err != nil {
 		return 0, err
 	}
-	found := compare(registry.Default().At(func() time.Time { return now }).Models(), rows, now)
-	explained := 0
+	found := compare(registry.Default().At(func() time.Time { return now }).Model, rows, now)
+	explained, older, lacking := 0, 0, 0
 	for _, d := range found {
-		why, ok := reasons[d.key]
+		why, ok := reason(reasons, d)
 		switch {
-		case ok:
+		case ok && d.severity != absent:
 			explained++
-		case d.severity != absent:
+		case ok:
+		case d.severity == absent:
+			lacking++
+		case d.older:
+			older++
+		default:
 			open++
 		}
-		if !ok || all {
+		if !ok && !d.older || all {
 			fmt.Fprintln(out, d)
 		}
 		if ok && all {
 			fmt.Fprintf(out, "    accepted (%s): %s\n", why.Right, why.Reason)
 		}
 	}
-	fmt.Fprintf(out, "%d rows compared: %d differences, %d of them accepted; %d models are not in the catalog\n",
-		len(rows), open+explained, explained, len(found)-open-explained)
+	fmt.Fprintf(out, "%d rows compared: %d differences, %d of them accepted, %d from older tables; %d models are not in the catalog\n",
+		len(rows), open+explained+older, explained, older, lacking)
 	return open, nil
 }
 
@@ -89,6 +97,11 @@ func readTables(files []string) (rows []row, err error) {
 		found, err := readTable(text)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		base := strings.TrimSuffix(filepath.Base(name), ".json")
+		asOf, _ := time.Parse(time.DateOnly, base[max(0, len(base)-len(time.DateOnly)):]) // zero: the name has no day
+		for i := range found {
+			found[i].table, found[i].asOf = base, asOf
 		}
 		rows = append(rows, found...)
 	}

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -12,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 )
 
-//go:generate go run . -page ../../docs/models.md testdata/pi-ai.json
+//go:generate go run . -page ../../docs/models.md testdata/litellm-2026-07-24.json testdata/models.dev-2026-07-01.json testdata/models.dev-2026-10-07.json testdata/pi-ai-2026-11-10.json
 
 // undecided is a fact on which two sources differ and that no table has a form for.
 type undecided struct{ Vendor, Model, Field, Catalog, Other, Source string }
@@ -20,24 +22,29 @@ type undecided struct{ Vendor, Model, Field, Catalog, Other, Source string }
 //go:embed undecided.json
 var undecidedJSON []byte
 
-// reasons say why a vendor's models are called in an API, where it has several.
-var reasons = map[string]string{
-	"anthropic":  "its compatible API returns no thinking",
-	"openai":     "Chat Completions returns no reasoning",
-	"gemini":     "levels, budgets and thought signatures as Google documents them",
-	"deepseek":   "returns reasoning, cache counts and takes images",
-	"xai":        "Chat Completions returns no encrypted reasoning",
-	"openrouter": "returns `reasoning_details`, which later turns need",
-	"groq":       "returns reasoning",
-	"mistral":    "returns thinking in the content",
-	"moonshot":   "returns `reasoning_content`, which later turns need",
-	"zai":        "returns reasoning and takes effort",
-	"minimax":    "returns reasoning apart from the text",
-	"dashscope":  "takes effort and thinking budgets",
-	"copilot":    "Messages for Claude, Responses for GPT, Grok and MAI",
-	"chatgpt":    "the plan's backend has no other",
-	"azure":      "Chat Completions returns no reasoning",
+// choice is why a vendor's models are called in an API. Where source is empty, nobody has confirmed the reason.
+type choice struct{ others, why, source string }
+
+var choices = map[string]choice{
+	"anthropic":  {"Chat Completions, for tests", "only Messages has thinking, the prompt cache and PDFs", "platform.claude.com: api/openai-sdk"},
+	"openai":     {"Chat Completions", "Chat Completions returns no reasoning items", "developers.openai.com: guides/reasoning"},
+	"gemini":     {"Chat Completions", "thought signatures are documented for it", "ai.google.dev: thinking, thought-signatures"},
+	"deepseek":   {"Messages", "returns `reasoning_content`, has all efforts, takes images", "api-docs.deepseek.com: guides/thinking_mode"},
+	"xai":        {"Chat Completions", "returns encrypted reasoning", "docs.x.ai: reasoning"},
+	"openrouter": {"not confirmed", "returns `reasoning_details`, which later turns need", "openrouter.ai/docs: reasoning-tokens"},
+	"groq":       {"not confirmed", "returns `reasoning`", "console.groq.com: reasoning"},
+	"mistral":    {"not confirmed", "returns thinking in the content", "docs.mistral.ai: capabilities/reasoning"},
+	"moonshot":   {"Messages", "returns `reasoning_content`, which later turns need", "platform.kimi.ai"},
+	"zai":        {"Messages", "returns `reasoning_content`, takes effort", "docs.z.ai: guides/capabilities/thinking-mode"},
+	"minimax":    {"Messages", "returns `reasoning_details` with `reasoning_split`", "platform.minimax.io: text-openai-api"},
+	"dashscope":  {"not confirmed", "takes efforts and thinking budgets", "alibabacloud.com: model-studio/deep-thinking"},
+	"copilot":    {"Chat Completions for some", "Messages for Claude, Responses for GPT, Grok and MAI", "pydantic/pydantic-ai #8232, BerriAI/litellm #28053"},
+	"chatgpt":    {"none", "the plan's backend has no other", "openai/codex"},
+	"azure":      {"Chat Completions", "as OpenAI's", ""},
 }
+
+//go:embed apis.md
+var apisText string
 
 // page is docs/models.md: the catalog, and what is not confirmed in it.
 func page(tables []row, at time.Time) (string, error) {
@@ -62,19 +69,20 @@ prompts outside of peak hours.
 
 ## Which API is used
 
-| vendor | API | why |
-|---|---|---|
+Three questions decide: does the thinking come back and go back again, is the prompt cached, and are images taken?
+
+| vendor | API | others on offer | why | source |
+|---|---|---|---|---|
 `)
 	catalog := registry.Default().At(func() time.Time { return at })
 	for _, v := range registry.Vendors() {
-		if why := reasons[v.ID]; why != "" {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", v.Name, apisOf(v, catalog.ModelsOf(v.ID)), why)
+		if c, ok := choices[v.ID]; ok {
+			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", v.Name, apisOf(v, catalog.ModelsOf(v.ID)), c.others, c.why, cmp.Or(c.source, "not confirmed"))
 		}
 	}
-	b.WriteString("\nAn existing session keeps the API that its log is written for. A local server is called in its own API.\n" +
-		"[model-apis.md](model-apis.md) has the reasons at length.\n")
+	b.WriteString(apisText)
 	for _, v := range registry.Vendors() {
-		if reasons[v.ID] == "" {
+		if _, ok := choices[v.ID]; !ok {
 			continue
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n| model | levels (default) | window / output | input | price | lifecycle |\n|---|---|---|---|---|---|\n", v.Name)
@@ -86,20 +94,37 @@ prompts outside of peak hours.
 	}
 	b.WriteString("\n## Not confirmed\n\nSources differ on these facts, and no page of the vendor settles them. The catalog's value is in use.\n\n" +
 		"| model | fact | catalog | other source | which |\n|---|---|---|---|---|\n")
-	right := []string{}
-	for _, d := range compare(catalog.Models(), tables, at) {
-		why, ok := reasoned[d.key]
+	var right, plans []string
+	counts := make(map[string]int)
+	lacking := make(map[string][]string)
+	for _, d := range compare(catalog.Model, tables, at) {
+		why, ok := reason(reasoned, d)
 		switch {
-		case ok && why.Right == "unclear":
-			fmt.Fprintf(&b, "| `%s/%s` | %s | %s | %s | pi-ai 1.5.2 |\n", d.Vendor, d.Model, d.Field, orUnknown(d.ours), d.theirs)
-		case ok:
-			right = append(right, fmt.Sprintf("- `%s/%s`, %s: %s instead of %s. %s\n", d.Vendor, d.Model, d.Field, orUnknown(d.ours), d.theirs, why.Reason))
+		case !ok:
+		case d.severity == absent:
+			lacking[why.Reason] = append(lacking[why.Reason], fmt.Sprintf("`%s/%s`", d.Vendor, d.Model))
+		case why.Right == "unclear":
+			fmt.Fprintf(&b, "| `%s/%s` | %s | %s | %s | %s |\n", d.Vendor, d.Model, d.Field, orUnknown(d.ours), d.theirs, d.table)
+		case why.Model == "*":
+			if counts[d.Vendor]++; counts[d.Vendor] == 1 {
+				plans = append(plans, d.Vendor)
+			}
+		default:
+			right = append(right, fmt.Sprintf("- `%s/%s`, %s: %s instead of %s (%s). %s\n", d.Vendor, d.Model, d.Field, orUnknown(d.ours), d.theirs, d.table, why.Reason))
 		}
+	}
+	for _, vendor := range plans {
+		right = append(right, fmt.Sprintf("- `%s`, price of %d models. %s\n", vendor, counts[vendor], reasoned[key{vendor, "*", "price"}].Reason))
 	}
 	for _, u := range open {
 		fmt.Fprintf(&b, "| `%s/%s` | %s | %s | %s | %s |\n", u.Vendor, u.Model, u.Field, u.Catalog, u.Other, u.Source)
 	}
 	b.WriteString("\n## Where the catalog differs from a public table and is right\n\n" + strings.Join(right, ""))
+	b.WriteString("\n## Not carried\n\nA public table has these models and the catalog does not. thinkd can use them all the same: a name that no row has\n" +
+		"is taken for one of its family.\n\n")
+	for _, why := range slices.Sorted(maps.Keys(lacking)) {
+		fmt.Fprintf(&b, "- %s %s\n", why, strings.Join(lacking[why], ", "))
+	}
 	return b.String(), nil
 }
 

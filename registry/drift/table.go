@@ -5,19 +5,25 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // row is what a table says of a model. Zero members say nothing.
 type row struct {
 	vendor, id     string // as the catalog names them
 	window, output int    // tokens
+	promptOnly     bool   // window may be what a prompt can have of it, without the output
 	input          []string
 	thinks         *bool
+	levels         map[provider.Level]bool // whether it has them, for those of which the table says so; nil: nothing comparable
 	price          *provider.Price
+	table          string    // name of the file
+	asOf           time.Time // day of the table; zero: unknown
 }
 
 // vendors are the catalog's names of the tables' providers.
@@ -78,18 +84,21 @@ func add(rows []row, vendor, id string, r row) []row {
 
 func modelsDev(m gjson.Result) row {
 	r := row{window: provider.Count(m.Get("limit.context")), output: provider.Count(m.Get("limit.output")), input: kinds(m.Get("modalities.input")), thinks: truth(m.Get("reasoning"))}
-	if cost := m.Get("cost"); cost.Get("input").Exists() && cost.Get("output").Exists() {
-		r.price = &provider.Price{Rates: devRates(cost)}
-		if above := cost.Get("context_over_200k"); above.IsObject() {
-			r.price.Tiers = []provider.PriceTier{{Above: 200_000, Rates: devRates(above)}}
+	r.price = registry.DevPrice(m.Get("cost"))
+	if c := registry.DevThinking(m); c.Control == provider.ControlEffort {
+		r.levels = make(map[provider.Level]bool)
+		for _, level := range efforts {
+			r.levels[level] = slices.Contains(c.Levels, level)
+		}
+		if c.CanDisable() {
+			r.levels[provider.Off] = true // a list without "none" leaves open whether a parameter of its own turns thinking off
 		}
 	}
 	return r
 }
 
-func devRates(cost gjson.Result) provider.Rates {
-	return provider.Rates{Input: cost.Get("input").Num, Output: cost.Get("output").Num, CachedInput: cost.Get("cache_read").Num, CacheWrite: cost.Get("cache_write").Num}
-}
+// efforts are the levels of thinking that tables name.
+var efforts = []provider.Level{provider.Minimal, provider.Low, provider.Medium, provider.High, provider.XHigh, provider.Max}
 
 func piAI(m gjson.Result) row {
 	r := row{window: provider.Count(m.Get("contextWindow")), output: provider.Count(m.Get("maxTokens")), input: kinds(m.Get("input")), thinks: truth(m.Get("reasoning"))}
@@ -99,6 +108,18 @@ func piAI(m gjson.Result) row {
 			r.price.Tiers = append(r.price.Tiers, provider.PriceTier{Above: provider.Count(tier.Get("inputTokensAbove")), Rates: piRates(tier)})
 		}
 	}
+	// A word is what goes on the wire for a level: two levels can have the same one.
+	m.Get("thinkingLevelMap").ForEach(func(name, word gjson.Result) bool {
+		level, err := provider.ParseLevel(cmp.Or(word.Str, name.Str))
+		if err != nil {
+			return true
+		}
+		if r.levels == nil {
+			r.levels = make(map[provider.Level]bool)
+		}
+		r.levels[level] = r.levels[level] || word.Type == gjson.String
+		return true
+	})
 	return r
 }
 
@@ -107,9 +128,20 @@ func piRates(cost gjson.Result) provider.Rates {
 }
 
 func litellm(m gjson.Result) row {
-	r := row{window: provider.Count(m.Get("max_input_tokens")), output: provider.Count(m.Get("max_output_tokens")), thinks: truth(m.Get("supports_reasoning"))}
+	r := row{window: provider.Count(m.Get("max_input_tokens")), promptOnly: true, output: provider.Count(m.Get("max_output_tokens")), thinks: truth(m.Get("supports_reasoning"))}
 	if m.Get("supports_vision").Bool() {
 		r.input = []string{"image", "text"}
+	}
+	for _, level := range efforts {
+		if has := m.Get("supports_" + string(level) + "_reasoning_effort"); has.Exists() {
+			if r.levels == nil {
+				r.levels = make(map[provider.Level]bool)
+			}
+			r.levels[level] = has.Bool()
+		}
+	}
+	if has := m.Get("supports_none_reasoning_effort"); has.Exists() && r.levels != nil {
+		r.levels[provider.Off] = has.Bool()
 	}
 	rates := func(suffix string) provider.Rates {
 		million := func(name string) float64 { return m.Get(name+suffix).Num * 1e6 }
