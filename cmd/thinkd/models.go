@@ -23,7 +23,8 @@ func (p *program) modelsCommand() *cobra.Command {
 		Use:   "models",
 		Short: "List the models, their thinking levels and limits",
 		Long: "List the models, their thinking levels and limits.\n\nA fact with ? is guessed from the model's name, with ~ it is from a public table and not confirmed,\n" +
-			"with ! it was learned from a refusal. All others are confirmed by the vendor or the config.",
+			"with ! it was learned from a refusal. All others are confirmed by the vendor or the config.\n" +
+			"0.33x premium: a prompt counts as 0.33 premium requests on the plan.",
 		Args: cobra.NoArgs,
 		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
 			var answer json.RawMessage
@@ -58,6 +59,7 @@ func (p *program) showModels(answer json.RawMessage) error {
 			Window    int `json:"context_window"`
 			MaxOutput int `json:"max_output_tokens"`
 			Price     *provider.Price
+			Premium   *float64 `json:"premium_multiplier"`
 			Lifecycle *provider.Lifecycle
 			Facts     provider.Facts
 			Available bool
@@ -83,7 +85,7 @@ func (p *program) showModels(answer json.RawMessage) error {
 		f := m.Facts
 		limits := mark(f.Limits)
 		fmt.Fprintf(w, "%s/%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.Provider, m.ID, cmp.Or(strings.Join(m.Levels, " "), "?")+mark(f.Levels), m.Default+mark(f.Default),
-			thousands(m.Window)+limits, thousands(m.MaxOutput)+limits, perMillion(m.Price)+mark(f.Price), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
+			thousands(m.Window)+limits, thousands(m.MaxOutput)+limits, charged(m.Price, m.Premium)+mark(f.Price), strings.TrimSpace(m.Thinking.Source+" "+m.Thinking.AsOf), available)
 	}
 	return w.Flush()
 }
@@ -154,6 +156,17 @@ func (p *program) showRefresh(answer json.RawMessage) error {
 		return errSaid
 	}
 	return nil
+}
+
+// charged is a model's price, or how many premium requests a prompt counts as on a plan that counts them.
+func charged(p *provider.Price, premium *float64) string {
+	switch {
+	case premium == nil:
+		return perMillion(p)
+	case p == nil:
+		return fmt.Sprintf("%gx premium", *premium)
+	}
+	return fmt.Sprintf("%s, %gx premium", perMillion(p), *premium)
 }
 
 // perMillion is what a million tokens of input and of output cost, for small prompts, now.
