@@ -113,8 +113,8 @@ type Usage struct {
 	Premium        Money    `json:"premium_requests,omitempty"`      // of a plan that counts them, by its list's factor
 	Context        *Context `json:"context,omitempty"`
 
-	// For the price alone. Apart are requests that the vendor made on its own: they are part of the counts, and each is
-	// charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
+	// For the price alone. Apart are requests that the vendor made on its own, and those that went on with an answer: they
+	// are part of the counts, and each is charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
 	Apart []Usage `json:"-"`
 	Tier  string  `json:"-"`
 }

@@ -89,6 +89,8 @@ type usage struct {
 	raw  json.RawMessage // the last report
 	last provider.Usage
 	sum  provider.Usage
+
+	prompt int // tokens of the first request's prompt
 }
 
 func (u *usage) report(object gjson.Result) {
@@ -109,9 +111,18 @@ func (u *usage) report(object gjson.Result) {
 	}
 }
 
-// hop ends a request: each is billed.
+// hop ends a request: each is billed by its own prompt. The window holds the first prompt and all that was answered; the
+// prompts of later requests have the same again (initialPromptTokenCount says no more).
 func (u *usage) hop() {
-	u.sum = u.sum.Add(u.last)
+	switch {
+	case u.last.Input == 0 && u.last.Output == 0:
+		return
+	case u.sum.Input == 0 && u.sum.Output == 0:
+		u.sum, u.prompt = u.last, u.last.Input
+	default:
+		u.sum = u.sum.With(u.last)
+		u.sum.Context = &provider.Context{Used: u.prompt + u.sum.Output}
+	}
 	u.last = provider.Usage{}
 }
 

@@ -211,6 +211,17 @@ func TestContinuation(t *testing.T) {
 			if want := requests * whole.Stop.Usage.Input; got.Stop.Usage.Input != want && !strings.Contains(test.name, "cut") {
 				t.Errorf("input %d after %d requests, want %d", got.Stop.Usage.Input, requests, want)
 			}
+			u := got.Stop.Usage
+			if want := whole.Stop.Usage.Input + u.Output; u.Size() != want && !strings.Contains(test.name, "cut") {
+				t.Errorf("%d tokens of the window after %d requests, want %d: the prompt counts once", u.Size(), requests, want)
+			}
+			if price := (&provider.Price{Rates: provider.Rates{Input: 1}, Tiers: []provider.PriceTier{{Above: whole.Stop.Usage.Input, Rates: provider.Rates{Input: 1000}}}}); len(u.Apart) > 0 {
+				if got, want := price.Cost(u, time.Time{}).Amount, (&provider.Price{Rates: provider.Rates{Input: 1}}).Cost(u, time.Time{}).Amount; got != want {
+					t.Errorf("%d requests cost %v, want %v: each is priced by its own prompt", requests, got, want)
+				}
+			} else if requests > 1 && !strings.Contains(test.name, "cut") {
+				t.Errorf("%d requests, and none stands apart", requests)
+			}
 			if got.Stop.Reason != provider.StopEndTurn || got.Stop.Usage.Output < whole.Stop.Usage.Output {
 				t.Errorf("stop %s, output %d; want %s, %d at least", got.Stop.Reason, got.Stop.Usage.Output, provider.StopEndTurn, whole.Stop.Usage.Output)
 			}
