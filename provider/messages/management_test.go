@@ -135,6 +135,12 @@ func TestNewBlocks(t *testing.T) {
 			t.Errorf("%s: %v, %v", block, reply.Blocks, reply.Err)
 			continue
 		}
+		told := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool {
+			return n.Kind == provider.NoticeOverride && n.Text == "b answers instead of a: refusal"
+		})
+		if told != strings.Contains(block, "fallback") {
+			t.Errorf("%s: notices %+v", block, reply.Notices)
+		}
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: append(said(),
 			provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, user("go on"))}))
 		back := gjson.GetBytes(sent.sent, "messages.1.content.0").Raw

@@ -1,7 +1,9 @@
 package messages
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"time"
 
@@ -33,6 +35,11 @@ func (r *reply) seal(p *part) error {
 		b = provider.Thinking{Kind: provider.ThinkingRedacted, Signed: true, State: state}
 	case "tool_use":
 		b, err = r.sealCall(p)
+	case "fallback":
+		if err := r.fellBack(p); err != nil {
+			return err
+		}
+		b, err = r.sealOpaque(p)
 	default:
 		b, err = r.sealOpaque(p)
 	}
@@ -132,6 +139,18 @@ func (r *reply) sealCall(p *part) (provider.Block, error) {
 	var err error
 	b.State, err = r.state(p, map[string]any{"input": b.Input})
 	return b, err
+}
+
+// fellBack says that another model answers from here on than the one that was asked.
+func (r *reply) fellBack(p *part) error {
+	model := func(member string) string {
+		return r.api.caller.Text(gjson.GetBytes(p.members[member], "model").Str)
+	}
+	text := fmt.Sprintf("%s answers instead of %s", cmp.Or(model("to"), r.api.caller.Text(gjson.ParseBytes(p.members["model"]).Str), "another model"), cmp.Or(model("from"), r.origin.Model))
+	if why := r.api.caller.Text(gjson.ParseBytes(p.members["trigger"]).String()); why != "" {
+		text += ": " + why
+	}
+	return r.Emit(provider.Notice{Kind: provider.NoticeOverride, Text: text})
 }
 
 func (r *reply) sealOpaque(p *part) (provider.Block, error) {
