@@ -2,6 +2,7 @@ package responses_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -67,5 +68,56 @@ func TestManagedConversation(t *testing.T) {
 	history = append(history, user("Go on."))
 	if reply := providertest.Check(t, api.Stream(t.Context(), request(provider.Low))); reply.Err == nil {
 		t.Error("changed items of compaction are taken")
+	}
+}
+
+// The vendor's newest items go back as they came, in their place, streamed or whole.
+func TestNewItems(t *testing.T) {
+	for _, item := range []string{
+		`{"type":"program","id":"prog_1","call_id":"call_1","code":"print(1)","status":"completed"}`,
+		`{"type":"program_output","id":"po_1","call_id":"call_1","output":"1"}`,
+		`{"type":"additional_tools","id":"at_1","tools":[{"type":"function","name":"a"}]}`,
+		`{"type":"tool_search_call","id":"tsc_1","arguments":{"query":"a"},"status":"completed"}`,
+		`{"type":"tool_search_output","id":"tso_1","tools":[{"type":"function","name":"a"}]}`,
+		`{"type":"shell_call","id":"sh_1","call_id":"call_1","action":{"commands":["ls"]},"status":"completed"}`,
+		`{"type":"shell_call_output","id":"sho_1","call_id":"call_1","output":[{"stdout":"a","stderr":""}]}`,
+		`{"type":"apply_patch_call","id":"ap_1","call_id":"call_1","operation":{"type":"delete_file","path":"a"},"status":"completed"}`,
+		`{"type":"apply_patch_call_output","id":"apo_1","call_id":"call_1","status":"completed"}`,
+		`{"type":"released_tomorrow","id":"x_1","member":{"a":[1]}}`,
+	} {
+		text := `{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"done","annotations":[]}]}`
+		whole := `{"object":"response","status":"completed","output":[` + item + `,` + text + `],"usage":{"input_tokens":1,"output_tokens":1}}`
+		streamed := ""
+		for i, it := range []string{item, text} {
+			streamed += fmt.Sprintf("data: {\"type\":\"response.output_item.added\",\"output_index\":%d,\"item\":%s}\n\ndata: {\"type\":\"response.output_item.done\",\"output_index\":%[1]d,\"item\":%[2]s}\n\n", i, it)
+		}
+		streamed += "data: {\"type\":\"response.completed\",\"response\":" + whole + "}\n\n"
+		for kind, body := range map[string]string{"": streamed, "application/json": whole} {
+			sent := &answerer{status: 200, body: body, kind: kind}
+			api := responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://api.example.com/v1", Host: responses.HostNamed("openai"),
+				Key: provider.NewSecret("k"), Client: provider.NewClient(sent)})
+			sol := model("gpt-6.1-sol", provider.ControlEffort, true)
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{user("go")}}))
+			if reply.Err != nil || len(reply.Blocks) != 2 {
+				t.Errorf("%s (%s): %v, %v", item, kind, reply.Blocks, reply.Err)
+				continue
+			}
+			if _, ok := reply.Blocks[0].(provider.Opaque); !ok {
+				t.Errorf("%s (%s) is shown as %T", item, kind, reply.Blocks[0])
+			}
+			providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{user("go"),
+				{Role: provider.Assistant, Blocks: reply.Blocks}, user("go on")}}))
+			back := ""
+			for _, in := range gjson.GetBytes(sent.sent, "input").Array() {
+				if in.Get("type").Str == gjson.Get(item, "type").Str {
+					back += in.Raw
+				}
+			}
+			if back == "" {
+				t.Errorf("%s (%s) does not go back: %s", item, kind, sent.sent)
+			} else if diff := providertest.DiffJSON([]byte(item), []byte(back)); diff != "" {
+				t.Errorf("%s (%s) goes back (-want +got):\n%s", item, kind, diff)
+			}
+		}
 	}
 }
