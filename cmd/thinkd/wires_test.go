@@ -68,7 +68,7 @@ var wireTables = []wireTable{
 	{models: "openai/gpt-daybreak-blue-latest openai/gpt-daybreak-red-latest azure/gpt-6.1-terra azure/gpt-6-sol azure/gpt-6-luna", levels: off6,
 		word: openAI, off: openAINone, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "openai/gpt-5.5", levels: off4, word: openAI, off: openAINone, auto: `{"reasoning":{"summary":"auto"}}`},
-	{models: "openai/gpt-5.5-pro openai/gpt-5.4-pro openai/gpt-5.2-pro",
+	{models: "openai/gpt-5.5-pro openai/gpt-5.4-pro openai/gpt-5.2-pro azure/gpt-5.5-pro azure/gpt-5.4-pro azure/gpt-5.2-pro",
 		levels: "off>medium minimal>medium low>medium auto on>medium medium high xhigh max>xhigh", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	// Off unless switched on: auto says nothing.
 	{models: "openai/gpt-5.4 openai/gpt-5.4-mini openai/gpt-5.4-nano openai/gpt-5.2", levels: off4, word: openAI, off: openAINone, auto: `{}`},
@@ -77,7 +77,7 @@ var wireTables = []wireTable{
 	{models: "openai/gpt-5.1-codex openai/gpt-5.1-codex-mini openai/gpt-5-codex openai/o3 openai/o3-pro openai/o4-mini openai/o3-mini openai/o1 sim/gpt-open",
 		levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "openai/gpt-5 openai/gpt-5-mini openai/gpt-5-nano", levels: neverMin, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
-	{models: "openai/gpt-5-pro", levels: "off>high minimal>high low>high medium>high auto on>high high xhigh>high max>high", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "openai/gpt-5-pro azure/gpt-5-pro", levels: "off>high minimal>high low>high medium>high auto on>high high xhigh>high max>high", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "openai/gpt-4.1 openai/gpt-4o openai/gpt-4.1-mini openai/gpt-4o-mini openai/gpt-5-chat-latest sim/gpt-silent", levels: silent, off: `{}`},
 
 	{models: "gemini/gemini-4-argon gemini/gemini-3.8-flash gemini/gemini-3.7-flash gemini/gemini-flash-latest gemini/gemini-pro-latest sim/gemini sim/gemini-continued",
@@ -150,7 +150,7 @@ var wireTables = []wireTable{
 	{models: "mistral/mistral-medium-3-5 mistral/mistral-medium-3.5 mistral/mistral-medium-latest mistral/mistral-small-2603 mistral/mistral-small-latest sim/mistral",
 		levels: "off minimal>high low>high medium>high auto on>high high xhigh>high max>high", word: plainWord, off: `{"reasoning_effort":"none"}`, auto: `{}`},
 	{models: "mistral/magistral-medium-latest mistral/magistral-small", levels: alwaysOn, on: `{"prompt_mode":"reasoning"}`, auto: `{"prompt_mode":"reasoning"}`},
-	{models: "mistral/mistral-large-2512 mistral/codestral-latest mistral/codestral-2508 mistral/devstral-2512 mistral/devstral-latest mistral/ministral-14b-2512 mistral/ministral-8b-2512", levels: silent, off: `{}`},
+	{models: "mistral/mistral-large-2512 mistral/codestral-latest mistral/codestral-2508 mistral/devstral-2512 mistral/devstral-latest mistral/ministral-14b-2512 mistral/ministral-8b-2512 mistral/mistral-large-latest mistral/mistral-medium-2508 mistral/mistral-small-2506 mistral/devstral-medium-latest mistral/labs-devstral-small-2512 mistral/ministral-8b-latest mistral/ministral-3b-2512 mistral/ministral-3b-latest", levels: silent, off: `{}`},
 
 	{models: "moonshot/kimi-k3 moonshot/kimi-k3.1-pro moonshot/kimi-k3.1-pro-highspeed sim/kimi",
 		levels: "off>low minimal>low auto on>max low medium>low high xhigh>high max", word: plainWord, auto: `{"thinking":{"type":"enabled"}}`},
@@ -204,11 +204,11 @@ var wireTables = []wireTable{
 	{models: "copilot/grok-4.7 copilot/grok-4.6", levels: "off>low minimal>low auto on>high low medium high xhigh max>xhigh", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "copilot/grok-4.5", levels: "off>low minimal>low auto on>high low medium high xhigh>high max>high", word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
 	{models: "copilot/mai-code-1.1-flash", levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
-	{models: "copilot/gpt-5.4-nano copilot/gpt-5.3-codex azure/gpt-5.3-codex", levels: never4, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
-	{models: "copilot/gpt-5-mini azure/o3 azure/o4-mini", levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`}, // no minimal there
+	{models: "copilot/gpt-5.4-nano copilot/gpt-5.3-codex azure/gpt-5.3-codex azure/gpt-5.3-codex-spark", levels: never4, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
+	{models: "copilot/gpt-5-mini azure/o3 azure/o3-pro azure/o4-mini", levels: never3, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`}, // no minimal there
 	{models: "azure/gpt-5.1", levels: off3, word: openAI, off: openAINone, auto: `{}`},
 	{models: "azure/gpt-5 azure/gpt-5-mini azure/gpt-5-nano", levels: neverMin, word: openAI, auto: `{"reasoning":{"summary":"auto"}}`},
-	{models: "azure/gpt-4.1 azure/gpt-4o", levels: silent, off: `{}`},
+	{models: "azure/gpt-4.1 azure/gpt-4o azure/gpt-4.1-mini azure/gpt-4o-mini", levels: silent, off: `{}`},
 
 	// The plan's backend has another default than the public API, and off for some.
 	{models: "chatgpt/gpt-5.6-sol", levels: "off>low minimal>low auto on>low low medium high xhigh max",

@@ -257,3 +257,17 @@ func price(p provider.Price, size int, now time.Time) string {
 }
 
 func round(v float64) float64 { return math.Round(v*1e6) / 1e6 }
+
+func levelWords(c provider.Capability) string {
+	switch c.Control {
+	case provider.ControlNone:
+		return "does not think"
+	case provider.ControlAlways:
+		return "always"
+	}
+	var list []string
+	for _, l := range c.Levels {
+		list = append(list, string(l))
+	}
+	return strings.Join(list, " ")
+}

@@ -139,20 +139,6 @@ func apisOf(v registry.Vendor, models []provider.Model) string {
 	return strings.Join(list, ", ")
 }
 
-func levelWords(c provider.Capability) string {
-	switch c.Control {
-	case provider.ControlNone:
-		return "does not think"
-	case provider.ControlAlways:
-		return "always"
-	}
-	var list []string
-	for _, l := range c.Levels {
-		list = append(list, string(l))
-	}
-	return strings.Join(list, " ")
-}
-
 func sign(f provider.Fact) string {
 	switch f.State {
 	case provider.FactTable:
