@@ -110,7 +110,7 @@ class App {
 			fork: (message) => void this.fork(message),
 			again: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content }),
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
-			pick: () => void this.picker.open(byId("pick-model"), false),
+			pick: () => this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
 			media: async (message, block) => {
 				const { messages } = await this.client.call("session/history", { session_id: session.id, limit: 10 });
@@ -310,11 +310,18 @@ class App {
 	// Controls and keys
 
 	private drawer(on: boolean): void {
+		const was = document.body.classList.contains("drawer");
 		document.body.classList.toggle("drawer", on);
 		byId("page").inert = on;
 		byId("menu").setAttribute("aria-expanded", String(on));
-		if (on) byId("find").focus();
-		else if (byId("side").contains(document.activeElement)) byId("menu").focus();
+		if (on) {
+			byId("find").focus();
+			// An element that is still hidden takes no focus: the drawer becomes visible with its first frame.
+			if (document.activeElement !== byId("find")) requestAnimationFrame(() => requestAnimationFrame(() => document.body.classList.contains("drawer") && byId("find").focus()));
+			return;
+		}
+		const at = document.activeElement;
+		if (was && (at === document.body || byId("side").contains(at))) byId("menu").focus();
 	}
 
 	private controls(): void {
@@ -393,7 +400,7 @@ class App {
 		}
 		if (command && event.key === "/") {
 			event.preventDefault();
-			void this.picker.open(byId("pick-model"), false);
+			this.picker.open(byId("pick-model"), false);
 			return;
 		}
 		if (event.key === "Escape") {

@@ -40,7 +40,7 @@ export class Picker {
 	constructor(private readonly client: Client, private readonly chooser: Chooser) {
 		for (const id of ["pick-model", "pick-level"]) {
 			const from = byId(id);
-			from.addEventListener("click", () => void this.open(from, id === "pick-level"));
+			from.addEventListener("click", () => this.open(from, id === "pick-level"));
 		}
 		this.find.addEventListener("input", () => this.draw());
 		this.el.addEventListener("keydown", (event) => this.key(event));
@@ -56,12 +56,15 @@ export class Picker {
 		return this.models.find((m) => full(m) === id);
 	}
 
-	async open(from: HTMLElement, atLevels: boolean): Promise<void> {
+	/**
+	 * Opens at once, so that what is typed next goes into the search field. The daemon may have to look for local servers before
+	 * it can list its models: until then the list is the last one.
+	 */
+	open(from: HTMLElement, atLevels: boolean): void {
 		if (!this.el.hidden) {
 			closePopover();
 			return;
 		}
-		await this.load().catch(() => []); // without a line: what was told last
 		this.find.value = "";
 		this.onlyNext = false;
 		this.picked = this.model(this.chooser.now().model_id);
@@ -71,6 +74,21 @@ export class Picker {
 		show(this.el, from);
 		if (atLevels) this.levels.querySelector<HTMLElement>("[role=radio][tabindex='0']")?.focus();
 		this.list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+		void this.renew();
+	}
+
+	/** Asks for the models, and draws them if they changed while the picker is open. Focus and choice stay. */
+	private async renew(): Promise<void> {
+		const before = JSON.stringify(this.models);
+		const models = await this.load().catch(() => this.models); // without a connection: the last ones
+		if (this.el.hidden || !this.loss.hidden || JSON.stringify(models) === before) return; // a question stays as it was asked
+		const at = document.activeElement as HTMLElement;
+		const within = this.list.contains(at) ? `#models [data-id="${at.dataset["id"] ?? ""}"]` : this.levels.contains(at) ? `#levels [data-level="${at.dataset["level"] ?? ""}"]` : "";
+		const picked = this.picked && this.model(full(this.picked));
+		this.picked = picked; // before the rows: a row that gets the focus chooses its model
+		this.draw();
+		this.choose(picked);
+		if (within) document.querySelector<HTMLElement>(within)?.focus();
 	}
 
 	private draw(): void {

@@ -24,6 +24,9 @@ func TestPage(t *testing.T) {
 	}
 	for _, story := range stories {
 		t.Run(strings.TrimSuffix(filepath.Base(story), ".test.mjs"), func(t *testing.T) {
+			if os.Getenv("ALONE") == "" { // else its figures count
+				t.Parallel()
+			}
 			cmd := exec.Command(node, "--test", "--test-reporter=spec", story)
 			cmd.Dir = dir
 			cmd.Env = append(os.Environ(), "THINKD="+program, "CHROMIUM="+chromium, "SHOTS="+os.Getenv("THINKD_SHOTS"))
