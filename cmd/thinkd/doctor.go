@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -83,7 +84,19 @@ func (p *program) checkConfig() bool {
 		}
 		p.finding("provider "+pc.ID, nil, state)
 	}
-	return err == nil
+	return p.checkServers(c) && err == nil
+}
+
+// checkServers looks for the programs of MCP servers where the daemon will look for them.
+func (p *program) checkServers(c config) bool {
+	well := true
+	for _, s := range c.Servers {
+		if len(s.Command) > 0 {
+			path, err := exec.LookPath(s.Command[0])
+			well = p.finding("MCP server "+s.Name, err, path) && well
+		}
+	}
+	return well
 }
 
 // checkKeys reads the file of keys, which may be missing.
