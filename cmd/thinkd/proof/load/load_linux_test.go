@@ -223,7 +223,7 @@ func through(t *testing.T, host string, sessions, viewers int) (d *delays, cores
 // watch takes in updates until ctx ends.
 func (c *returning) watch(ctx context.Context, d *delays) error {
 	for {
-		_, data, err := c.ws.Read(ctx)
+		data, err := readWhole(ctx, c.ws)
 		if ctx.Err() != nil {
 			return nil
 		}

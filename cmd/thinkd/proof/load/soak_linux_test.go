@@ -365,7 +365,7 @@ func (l *soakLane) ask(ctx context.Context, method, params string) (gjson.Result
 
 // take is the next message. The numbers of the session's updates are dense.
 func (l *soakLane) take(ctx context.Context) (gjson.Result, error) {
-	_, data, err := l.ws.Read(ctx)
+	data, err := readWhole(ctx, l.ws)
 	if err != nil {
 		return gjson.Result{}, err
 	}

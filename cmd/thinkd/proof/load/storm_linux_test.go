@@ -197,7 +197,7 @@ func (c *returning) ask(ctx context.Context, method, params string) (gjson.Resul
 	if err := c.ws.Write(ctx, websocket.MessageText, []byte(request)); err != nil {
 		return gjson.Result{}, err
 	}
-	_, data, err := c.ws.Read(ctx)
+	data, err := readWhole(ctx, c.ws)
 	result := gjson.GetBytes(data, "result")
 	if err == nil && !result.Exists() {
 		err = fmt.Errorf("%s is answered with %.200s", method, data)
@@ -255,7 +255,7 @@ func (c *returning) until(ctx context.Context, is func() bool) error {
 	ctx, stop := context.WithTimeout(ctx, proof.Patience)
 	defer stop()
 	for !is() {
-		_, data, err := c.ws.Read(ctx)
+		data, err := readWhole(ctx, c.ws)
 		if err != nil {
 			return err
 		}

@@ -3,11 +3,15 @@ package load
 import (
 	"bytes"
 	"context"
+	"crypto/sha1"
+	"encoding/base64"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"slices"
 	"strings"
@@ -153,6 +157,24 @@ var (
 	errCut   = errors.New("the connection has ended")
 )
 
+// whole is an error if a message is only a part of one. The library reports the end of a connection inside a frame as the end
+// of the message, since msgReader.Read passes every io.EOF on. A part of a message is not JSON.
+func whole(message []byte) error {
+	if !gjson.ValidBytes(message) {
+		return fmt.Errorf("the connection ended inside a message, after %d bytes: %w", len(message), io.ErrUnexpectedEOF)
+	}
+	return nil
+}
+
+// readWhole reads the next message of a connection.
+func readWhole(ctx context.Context, ws *websocket.Conn) ([]byte, error) {
+	_, data, err := ws.Read(ctx)
+	if err == nil {
+		err = whole(data)
+	}
+	return data, err
+}
+
 // receive is the next message, valid until the one after it.
 func (w *watcher) receive() (gjson.Result, error) {
 	_, r, err := w.ws.Reader(w.t.Context())
@@ -163,7 +185,35 @@ func (w *watcher) receive() (gjson.Result, error) {
 	if err != nil {
 		return gjson.Result{}, fmt.Errorf("%w: %w", errCut, err)
 	}
+	if err := whole(w.buf.Bytes()); err != nil {
+		return gjson.Result{}, fmt.Errorf("%w: %w", errCut, err)
+	}
 	return gjson.ParseBytes(w.buf.Bytes()), nil
+}
+
+// A connection that ends inside a frame is cut, and no message.
+func TestWatcherSeesACutInsideAMessage(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		accept := sha1.Sum([]byte(r.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11")) // RFC 6455, 4.2.2
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: %s\r\n\r\n%s",
+			base64.StdEncoding.EncodeToString(accept[:]), "\x81\x20") // the header of 32 bytes
+	}))
+	defer server.Close()
+	ws, _, err := websocket.Dial(t.Context(), server.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ws.CloseNow()
+	if m, err := (&watcher{t: t, ws: ws}).receive(); !errors.Is(err, errCut) {
+		t.Errorf("half a message is received as %s, %v", m.Raw, err)
+	}
 }
 
 // watch reads until the turn's end. Its error is errStale, errCut, or what should not be.
