@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,13 +49,16 @@ func Run(t *testing.T, open func(*testing.T) session.Store) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			s := open(t)
-			t.Cleanup(func() {
-				if err := s.Close(); err != nil && !errors.Is(err, session.ErrClosed) {
-					t.Error(err)
-				}
+			// In a bubble a store's timers follow the test. A store that reads or writes files holds the clock.
+			synctest.Test(t, func(t *testing.T) {
+				s := open(t)
+				t.Cleanup(func() {
+					if err := s.Close(); err != nil && !errors.Is(err, session.ErrClosed) {
+						t.Error(err)
+					}
+				})
+				test.run(t, s)
 			})
-			test.run(t, s)
 		})
 	}
 }
