@@ -32,7 +32,8 @@ func inherit(cmd *exec.Cmd, lifeline, done *os.File) (args []string, err error) 
 func endRest(cmd *exec.Cmd) error { return EndGroup(cmd) }
 
 // Supervise runs the program that args name, its path before its arguments, and returns its exit code. It is the whole of a
-// process, which has no other children. A signal that ended the program ends this process too.
+// process, which has no other children. If SIGTERM, SIGINT, SIGHUP or SIGKILL ended the program, it ends this process too. For other signals
+// the exit code is 128 and the signal's number.
 func Supervise(args []string) int {
 	if len(args) < 2 {
 		fmt.Fprintln(os.Stderr, "thinkd: this command is for thinkd itself")
@@ -76,14 +77,17 @@ func Supervise(args []string) int {
 	case status = <-main:
 	default:
 	}
-	if status.Signaled() {
-		signal.Reset()
-		//nolint:errcheck // the exit code below says the same
-		syscall.Kill(os.Getpid(), status.Signal())
-		time.Sleep(time.Second) // until the signal is delivered
-		return 128 + int(status.Signal())
+	if !status.Signaled() {
+		return status.ExitStatus()
 	}
-	return status.ExitStatus()
+	switch status.Signal() {
+	case syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGKILL: // others, such as SIGSEGV, make Go print its stacks
+		signal.Reset()
+		// A signal that a thread sends to itself is delivered before the call returns: this goroutine has its thread for itself.
+		//nolint:errcheck // the exit code below says the same
+		unix.Tgkill(os.Getpid(), unix.Gettid(), status.Signal())
+	}
+	return 128 + int(status.Signal())
 }
 
 // reap waits for all children, those that were left to us too.

@@ -167,3 +167,28 @@ func TestSupervisedProgramIsMissing(t *testing.T) {
 		t.Error(fmt.Errorf("release: %w", err))
 	}
 }
+
+// A supervisor ends as its program does, and adds nothing to the program's output.
+func TestSupervisorEndsAsItsProgram(t *testing.T) {
+	for _, test := range []struct{ script, want string }{
+		{"exit 3", "exit status 3"},
+		{"kill -TERM $$", "signal: terminated"},
+		{"kill -KILL $$", "signal: killed"},
+		{"kill -SEGV $$", "exit status 139"},
+		{"kill -ABRT $$", "exit status 134"},
+		{"kill -PIPE $$", "exit status 141"},
+	} {
+		cmd := exec.Command("/bin/sh", "-c", test.script)
+		release, err := own().Wrap(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.CombinedOutput()
+		if err == nil || err.Error() != test.want || len(out) > 0 {
+			t.Errorf("%s ends with %v and the output %q, want %s", test.script, err, testgo.Excerpt(out), test.want)
+		}
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}
+}
