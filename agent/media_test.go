@@ -15,6 +15,18 @@ import (
 	"github.com/thinkd/thinkd/session/blob"
 )
 
+// keepBlobs starts the bench again with a folder for images and documents.
+func keepBlobs(t *testing.T, b *bench, dir string) {
+	t.Helper()
+	blobs, err := blob.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.group.Close()
+	b.cfg.Blobs = blobs
+	b.start()
+}
+
 // Media are kept once, beside the log; the session holds none, and a request has them. One that is lost is told.
 func TestMediaAreKeptOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -26,13 +38,7 @@ func TestMediaAreKeptOnce(t *testing.T) {
 		b, id := toolBench(t, h)
 		defer b.close()
 		dir := t.TempDir()
-		blobs, err := blob.Open(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.group.Close()
-		b.cfg.Blobs = blobs
-		b.start()
+		keepBlobs(t, b, dir)
 		sub, err := b.agent(id).Subscribe(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -138,18 +144,12 @@ func (b *bench) said(id session.ID) []Message {
 }
 
 // What a model makes is kept like what it is shown: the log has its name, the event its size, and the next request its
-// data. Sources of a text are told and kept.
+// data. Sources of a text are published and stored.
 func TestMediaOfAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := toolBench(t, &host{})
 		defer b.close()
-		blobs, err := blob.Open(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.group.Close()
-		b.cfg.Blobs = blobs
-		b.start()
+		keepBlobs(t, b, t.TempDir())
 		sub, err := b.agent(id).Subscribe(t.Context())
 		if err != nil {
 			t.Fatal(err)

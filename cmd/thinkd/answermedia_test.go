@@ -61,10 +61,7 @@ func TestAnswerMedia(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					vendor := sim.New(sim.Config{})
 					vendor.Script(sim.Answer{Parts: row.parts})
-					l := vendor.Listen()
-					defer l.Close()
-					through := l.Transport()
-					defer through.CloseIdleConnections()
+					through := lineTo(t, vendor)
 					c := newClockwork(t, api, through, 0)
 					defer c.group.Close()
 					if how := howEnded(c.prompt("Where? [[sim: pace=0]]")); how != "end_turn" {

@@ -59,10 +59,7 @@ func TestFailedAnswers(t *testing.T) {
 						} else {
 							vendor.Script(slices.Repeat([]sim.Answer{row.answer}, tries)...)
 						}
-						l := vendor.Listen()
-						defer l.Close()
-						through := l.Transport()
-						defer through.CloseIdleConnections()
+						through := lineTo(t, vendor)
 						c := newClockwork(t, api, through, 0)
 						defer c.group.Close()
 						e := c.turn()
@@ -110,10 +107,7 @@ func TestNoFinishReason(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				vendor := sim.New(sim.Config{})
 				vendor.Script(sim.Answer{Parts: row.parts, Fault: sim.FaultNoFinishReason}, sim.Answer{Parts: []sim.Part{{Text: "Done."}}})
-				l := vendor.Listen()
-				defer l.Close()
-				through := l.Transport()
-				defer through.CloseIdleConnections()
+				through := lineTo(t, vendor)
 				files := &oddity{schema: `{"type":"object"}`, result: provider.ToolResult{Blocks: provider.Blocks{provider.Text{Text: "a file"}}}}
 				c := newClockwork(t, api, through, 0, files)
 				defer c.group.Close()

@@ -73,10 +73,7 @@ func TestToolArguments(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					vendor := sim.New(sim.Config{})
 					vendor.Script(row.script...)
-					l := vendor.Listen()
-					defer l.Close()
-					through := l.Transport()
-					defer through.CloseIdleConnections()
+					through := lineTo(t, vendor)
 					host := &reader{}
 					c := newClockwork(t, api, through, 0, host)
 					defer c.group.Close()

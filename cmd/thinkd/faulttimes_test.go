@@ -50,6 +50,17 @@ type clockwork struct {
 	updates *agent.Subscription
 }
 
+// lineTo is how a client reaches a simulator until the test ends, or its bubble.
+func lineTo(t *testing.T, vendor *sim.Server) http.RoundTripper {
+	l := vendor.Listen()
+	through := l.Transport()
+	t.Cleanup(func() {
+		through.CloseIdleConnections()
+		l.Close()
+	})
+	return through
+}
+
 // newClockwork has the provider "p" at a host, which is silent for up to patience.
 func newClockwork(t *testing.T, api wireAPI, host http.RoundTripper, patience time.Duration, tools ...tool.Host) *clockwork {
 	t.Helper()
@@ -116,7 +127,7 @@ func (c *clockwork) told() (waits []time.Duration, notices []string) {
 	}
 }
 
-// retries is how many retries clients were told of, with how many blocks that are void.
+// retries counts the retries that clients were notified of, and the blocks that these discard.
 func (c *clockwork) retries() (n, void int) {
 	for {
 		u, err := c.updates.TryNext()

@@ -74,10 +74,7 @@ func TestPoisonedTurns(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					vendor := sim.New(sim.Config{})
 					vendor.Script(row.Script...)
-					l := vendor.Listen()
-					defer l.Close()
-					through := l.Transport()
-					defer through.CloseIdleConnections()
+					through := lineTo(t, vendor)
 					host := &strict{to: through, breach: row.Breach, api: api.name}
 					files := &oddity{schema: row.Schema, result: row.Result}
 					c := newClockwork(t, api, host, 0, files)
@@ -122,10 +119,7 @@ func TestFailedToolsAreTold(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				vendor := sim.New(sim.Config{})
 				vendor.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: proof.PoisonTool, Input: json.RawMessage(`{}`)}}})
-				l := vendor.Listen()
-				defer l.Close()
-				through := l.Transport()
-				defer through.CloseIdleConnections()
+				through := lineTo(t, vendor)
 				c := newClockwork(t, api, through, 0, &oddity{schema: `{"type":"object"}`,
 					result: provider.ToolResult{Failed: true, Blocks: provider.Blocks{provider.Text{Text: "no such file"}}}})
 				defer c.group.Close()

@@ -150,10 +150,7 @@ func TestNoSessionIsStuck(t *testing.T) {
 // survive is a session with one refused prompt.
 func survive(t *testing.T, api wireAPI, row refusalBody, first bool) {
 	vendor := sim.New(sim.Config{})
-	l := vendor.Listen()
-	defer l.Close()
-	through := l.Transport()
-	defer through.CloseIdleConnections()
+	through := lineTo(t, vendor)
 	host := &refusing{to: through, word: "POISON", status: row.status, body: row.body}
 	c := newClockwork(t, api, host, 0)
 	defer c.group.Close()
@@ -220,10 +217,7 @@ func TestLoopOfFaults(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				vendor := sim.New(sim.Config{})
-				l := vendor.Listen()
-				defer l.Close()
-				through := l.Transport()
-				defer through.CloseIdleConnections()
+				through := lineTo(t, vendor)
 				host := &limiting{to: through, numbers: make(map[int]bool)}
 				requests, faults := 0, 0
 				for i := range loop {

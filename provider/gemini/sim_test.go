@@ -98,13 +98,7 @@ func TestConversation(t *testing.T) {
 			if round > 5 {
 				t.Fatalf("step %d: no end of tool calls", i)
 			}
-			results := provider.Message{Role: provider.User}
-			for _, b := range reply.Blocks {
-				if call, ok := b.(provider.ToolCall); ok {
-					results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
-				}
-			}
-			history = append(history, results)
+			history = append(history, providertest.Results(reply.Blocks, "package a"))
 		}
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
@@ -461,13 +455,7 @@ func TestRedirectedName(t *testing.T) {
 				if reply.Stop.Reason != provider.StopToolUse {
 					return reply
 				}
-				results := provider.Message{Role: provider.User}
-				for _, b := range reply.Blocks {
-					if call, ok := b.(provider.ToolCall); ok {
-						results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
-					}
-				}
-				history = append(history, results)
+				history = append(history, providertest.Results(reply.Blocks, "package a"))
 			}
 		}
 		wire := func() string {

@@ -179,13 +179,7 @@ func TestClaudeAtCopilot(t *testing.T) {
 			if reply.Stop.Reason != provider.StopToolUse {
 				break
 			}
-			results := provider.Message{Role: provider.User}
-			for _, b := range reply.Blocks {
-				if call, ok := b.(provider.ToolCall); ok {
-					results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
-				}
-			}
-			history = append(history, results)
+			history = append(history, providertest.Results(reply.Blocks, "package a"))
 		}
 	}
 	if refused := server.Refusals(); len(refused) > 0 {

@@ -163,13 +163,7 @@ func TestConversation(t *testing.T) {
 			if round > 5 {
 				t.Fatalf("step %d: no end of tool calls", i)
 			}
-			results := provider.Message{Role: provider.User}
-			for _, b := range reply.Blocks {
-				if call, ok := b.(provider.ToolCall); ok {
-					results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
-				}
-			}
-			history = append(history, results)
+			history = append(history, providertest.Results(reply.Blocks, "package a"))
 		}
 		if thought != step.thinks {
 			t.Errorf("step %d, %s: thinking %t, want %t", i, step.model, thought, step.thinks)

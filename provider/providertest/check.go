@@ -237,3 +237,14 @@ func checkState(s provider.State) error {
 	}
 	return nil
 }
+
+// Results is the message that answers each tool call of a reply with the same text.
+func Results(reply provider.Blocks, text string) provider.Message {
+	results := provider.Message{Role: provider.User}
+	for _, b := range reply {
+		if call, ok := b.(provider.ToolCall); ok {
+			results.Blocks = append(results.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: text}}})
+		}
+	}
+	return results
+}

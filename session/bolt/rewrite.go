@@ -96,12 +96,10 @@ func rewriteFormat(path, fresh string) error {
 		return err
 	}
 	defer from.closeFile() // nothing was written
-	to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
-		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return durable.Open(name, flag) }})
+	to, err := openFresh(fresh)
 	if err != nil {
 		return err
 	}
-	to.AllocSize = growBy
 	w := &rewriter{from: from, to: to, damaged: inv.damaged}
 	err = guard(w.run)
 	if err := errors.Join(err, to.Sync(), to.Close()); err != nil {
@@ -309,12 +307,20 @@ func rewrite(path, fresh string) error {
 		return err
 	}
 	defer from.closeFile() // nothing was written
-	to, err := bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
-		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return durable.Open(name, flag) }})
+	to, err := openFresh(fresh)
 	if err != nil {
 		return err
 	}
-	to.AllocSize = growBy
 	err = guard(func() error { return bbolt.Compact(to, from.db, compactBatch) })
 	return errors.Join(err, to.Sync(), to.Close())
+}
+
+// openFresh opens a file that is written without syncs: who writes it syncs it at the end.
+func openFresh(path string) (*bbolt.DB, error) {
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: lockWait, FreelistType: bbolt.FreelistMapType, NoSync: true,
+		OpenFile: func(name string, flag int, _ os.FileMode) (*os.File, error) { return durable.Open(name, flag) }})
+	if err == nil {
+		db.AllocSize = growBy
+	}
+	return db, err
 }

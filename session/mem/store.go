@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -214,28 +215,22 @@ func (m *Store) Open(ctx context.Context) (ids []session.ID, err error) {
 
 // Delete removes a session.
 func (m *Store) Delete(ctx context.Context, id session.ID) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return session.ErrClosed
-	}
-	s := m.sessions[id]
-	if s == nil {
+	err := m.with(ctx, id, func(s *row) error {
+		delete(m.sessions, id)
+		if m.sharedLocked(id) {
+			m.gone[id] = s
+		}
+		for _, span := range s.shared {
+			if !m.sharedLocked(span.Session) {
+				delete(m.gone, span.Session)
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, session.ErrNotFound) {
 		return nil
 	}
-	delete(m.sessions, id)
-	if m.sharedLocked(id) {
-		m.gone[id] = s
-	}
-	for _, span := range s.shared {
-		if !m.sharedLocked(span.Session) {
-			delete(m.gone, span.Session)
-		}
-	}
-	return nil
+	return err
 }
 
 // loggedLocked is a session that is there, or is deleted and shared; nil if it is neither.
