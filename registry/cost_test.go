@@ -7,7 +7,8 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// billed is what a vendor charges for a request, computed by hand from its price page. M is a million tokens.
+// billed is what a vendor charges for a request, computed by hand from its price page. M is a million tokens. The pages of Z.ai for
+// GLM-5.3, of DashScope and of OpenRouter were not at hand: these bills are computed from the tables in drift/testdata.
 type billed struct {
 	model  string
 	usage  provider.Usage // input is with what the cache gave and took
@@ -72,6 +73,11 @@ var bills = []billed{
 	{model: "groq/openai/gpt-oss-120b", usage: provider.Usage{Input: 100_000, Output: 10_000}, want: 0.021, sum: "0.1M x 0.15 + 0.01M x 0.60"},
 	{model: "dashscope/qwen3.7-max", usage: provider.Usage{Input: 100_000, Cached: 40_000, CacheWrite: 20_000, Output: 10_000}, want: 0.2575, sum: "0.04M x 2.50 + 0.04M x 0.50 + 0.02M x 3.125 + 0.01M x 7.50"},
 
+	// OpenAI's service tiers: openai.com/api-priority-processing for priority, developers.openai.com/api/docs/pricing for flex and fast.
+	{model: "openai/gpt-5.5", usage: provider.Usage{Input: 100_000, Output: 10_000, Tier: "priority"}, want: 2.00, sum: "0.1M x 12.50 + 0.01M x 75"},
+	{model: "openai/gpt-5-mini", usage: provider.Usage{Input: 100_000, Cached: 40_000, Output: 10_000, Tier: "priority"}, want: 0.0648, sum: "0.06M x 0.45 + 0.04M x 0.045 + 0.01M x 3.60"},
+	{model: "openai/gpt-5.6-sol", usage: provider.Usage{Input: 100_000, Output: 10_000, Tier: "fast"}, want: 1.20, sum: "0.1M x 8 + 0.01M x 40"},
+	{model: "openai/gpt-5.1", usage: provider.Usage{Input: 100_000, Output: 10_000, Tier: "flex"}, want: 0.1125, sum: "0.1M x 0.625 + 0.01M x 5"},
 	// OpenRouter says what it charged: that is the cost, and its list's price is for an answer that does not say.
 	{model: "openrouter/anthropic/claude-sonnet-5", usage: provider.Usage{Input: 100_000, Cached: 50_000, Output: 10_000}, want: 0.21, sum: "0.05M x 2 + 0.05M x 0.20 + 0.01M x 10"},
 }
