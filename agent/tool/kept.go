@@ -2,8 +2,8 @@ package tool
 
 import "github.com/thinkd/thinkd/session/tool"
 
-// What the log of a session keeps of tools is defined in session/tool, so that the log needs nothing of what runs them. The
-// names are here as well: whoever runs tools needs one package.
+// The types that a session's log stores are defined in session/tool: the log does not import the code that runs tools. These
+// aliases let the code that runs tools import one package.
 type (
 	Tool   = tool.Tool
 	Kind   = tool.Kind

@@ -134,9 +134,9 @@ func (k keptListings) over(p providerConfig, r registry.Provider) registry.Provi
 	return r
 }
 
-// Refresh asks the hosts of all providers that can be called, or of one, in parallel. It puts the catalog of what they
-// said in force, keeps it on disk, and reports what became of each and what has changed. The error is ctx's cause; then
-// nothing has changed.
+// Refresh asks the hosts of all providers that can be called, or of one, in parallel. It replaces the catalog by one with their
+// lists, stores the lists, and reports the result for each host and what has changed. If it returns an error, which is ctx's
+// cause or that of a catalog that cannot be built, nothing has changed.
 func (l *listings) Refresh(ctx context.Context, providerID string) (rpc.Refresh, error) {
 	select {
 	case l.turn <- struct{}{}:
@@ -172,8 +172,8 @@ func (l *listings) Refresh(ctx context.Context, providerID string) (rpc.Refresh,
 		done.Lists = append(done.Lists, r)
 	}
 	if kept != nil {
-		l.log.Error("the lists of models are in force, and cannot be kept", "err", kept)
-		done.Lists = append(done.Lists, rpc.Refreshed{Error: "the lists are in force until the daemon ends: they could not be written to its data directory"})
+		l.log.Error("the new lists of models could not be stored; they apply until the daemon ends", "err", kept)
+		done.Lists = append(done.Lists, rpc.Refreshed{Error: "The lists could not be written to the data directory. They apply until the daemon ends."})
 	}
 	done.Changes = registry.Changes(before, catalog)
 	return done, nil

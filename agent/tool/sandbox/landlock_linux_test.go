@@ -189,7 +189,7 @@ func TestHostileConfineFails(t *testing.T) {
 	}
 }
 
-// What a command in a sandbox starts has no capability, whoever the user is.
+// A command in a sandbox, and every program that it starts, has no capability, also if the user is root.
 func TestHostileCapabilities(t *testing.T) {
 	testgo.Cost(t)
 	if _, err := landlock(); err != nil {

@@ -198,7 +198,7 @@ func (c *conversation) turnEnded(u update) {
 	if u.Turn == c.turn {
 		c.turn = ""
 		c.close()
-	} else if !c.failed || u.Stop == "cancelled" { // the answer to the next prompt came first; a failure is told all the same
+	} else if !c.failed || u.Stop == "cancelled" { // the next prompt was answered first; only a failure is still shown
 		return
 	}
 	switch {
