@@ -1,0 +1,167 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const top = "../.." // the root of the repository
+
+var declaration = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+
+// declared returns the tests and benchmarks of the files below a directory, or of its own files alone.
+func declared(t *testing.T, dir string, below bool) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && path != dir && (!below || e.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, match := range declaration.FindAllSubmatch(text, -1) {
+			names = append(names, string(match[1]))
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return names
+}
+
+// Each test that the threat model names is there.
+func TestThreatModelNamesTests(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(top, "docs", "threat-model.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := declared(t, top, true)
+	named := regexp.MustCompile(`\bTest[A-Z]\w*`).FindAllString(string(page), -1)
+	if len(named) < 40 {
+		t.Errorf("the page names %d tests", len(named))
+	}
+	for _, name := range named {
+		if !slices.Contains(there, name) {
+			t.Errorf("there is no test %s", name)
+		}
+	}
+}
+
+// Each command that the pages give runs tests: every alternative of its pattern names one, in every package that it lists.
+func TestDocsNameTests(t *testing.T) {
+	checked := 0
+	for _, page := range []string{"README.md", "docs/CONTRIBUTING.md", "docs/reliability.md", "docs/performance.md"} {
+		text, err := os.ReadFile(filepath.Join(top, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range regexp.MustCompile("go test [^`\n]*").FindAllString(string(text), -1) {
+			c := parseGoTest(strings.ReplaceAll(line, `\|`, "|")) // a table's cell cannot contain a bare |
+			if len(c.packages) > 0 && !slices.Contains(c.packages, "./PACKAGE") {
+				checked += c.check(t, page+": "+line)
+			}
+		}
+	}
+	if checked < 100 {
+		t.Errorf("the pages name %d tests", checked)
+	}
+}
+
+// A goTest is a command that runs tests.
+type goTest struct {
+	dir      string // of -C
+	packages []string
+	run      string
+	bench    string
+}
+
+func parseGoTest(line string) goTest {
+	var c goTest
+	words := regexp.MustCompile(`'[^']*'|"[^"]*"|\S+`).FindAllString(line, -1)
+	for i := 2; i < len(words) && words[i] != "#" && words[i] != ">"; i++ {
+		flag, value := words[i], ""
+		if i+1 < len(words) {
+			value = strings.Trim(words[i+1], `'"`)
+		}
+		switch {
+		case flag == "-C":
+			c.dir = value
+		case flag == "-run":
+			c.run = value
+		case flag == "-bench":
+			c.bench = value
+		case strings.HasPrefix(flag, "."):
+			c.packages = append(c.packages, flag)
+			continue
+		default:
+			continue
+		}
+		i++
+	}
+	return c
+}
+
+// check looks for the tests of a command, and returns how many names it looked for.
+func (c goTest) check(t *testing.T, line string) int {
+	patterns := slices.Concat(alternatives("Test", c.run), alternatives("Benchmark", c.bench))
+	found := make([]bool, len(patterns))
+	for _, p := range c.packages {
+		dir, below := strings.CutSuffix(p, "/...")
+		names := declared(t, filepath.Join(top, c.dir, dir), below)
+		hit := len(patterns) == 0 && len(names) > 0
+		for i, pattern := range patterns {
+			if slices.ContainsFunc(names, pattern.matches) {
+				found[i], hit = true, true
+			}
+		}
+		if !hit {
+			t.Errorf("%s: %s has none of these tests", line, p)
+		}
+	}
+	for i, ok := range found {
+		if !ok {
+			t.Errorf("%s: no test matches %s", line, patterns[i].name)
+		}
+	}
+	return len(patterns)
+}
+
+// An alternative is one of the names that the pattern of a command selects.
+type alternative struct {
+	kind string // Test or Benchmark
+	name *regexp.Regexp
+}
+
+func (a alternative) matches(name string) bool {
+	return strings.HasPrefix(name, a.kind) && a.name.MatchString(name)
+}
+
+// alternatives splits a pattern as package testing does, at | and / outside of brackets, and keeps the first element of
+// each alternative: the name of the test. The elements after it name subtests. "^$" selects nothing.
+func alternatives(kind, pattern string) []alternative {
+	var all []alternative
+	depth, from, subtest := 0, 0, false
+	for i := 0; i <= len(pattern); i++ {
+		end := i == len(pattern)
+		switch {
+		case end || depth == 0 && (pattern[i] == '|' || pattern[i] == '/'):
+			if name := pattern[from:i]; !subtest && name != "" && name != "^$" {
+				all = append(all, alternative{kind, regexp.MustCompile(name)})
+			}
+			from, subtest = i+1, !end && pattern[i] == '/'
+		case strings.ContainsRune("([", rune(pattern[i])):
+			depth++
+		case strings.ContainsRune(")]", rune(pattern[i])):
+			depth--
+		}
+	}
+	return all
+}
