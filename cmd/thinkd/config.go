@@ -18,6 +18,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -119,8 +120,8 @@ func (src *source) config(f file, getenv func(string) string) (config, error) {
 		return config{}, err
 	}
 	if c.Telemetry = f.Telemetry.Endpoint; c.Telemetry != "" {
-		if _, problem := collector(c.Telemetry); problem != "" {
-			return config{}, src.errorf("telemetry.endpoint", "%s", problem)
+		if _, err := telemetry.ParseEndpoint(c.Telemetry); err != nil {
+			return config{}, src.errorf("telemetry.endpoint", "%w", err)
 		}
 	}
 	if c.Dialects, err = src.dialects(f.Dialects); err != nil {

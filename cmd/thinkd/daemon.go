@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"net/url"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -39,8 +41,7 @@ type daemon struct {
 	url         atomic.Value           // string: where browsers are served; empty: nowhere
 	fingerprint func() (string, error) // of the config
 	inputs      inputs                 // of the config
-	metrics     *metrics
-	telemetry   *telemetry    // nil: nobody asked for it
+	telemetry   *telemetry.Telemetry
 	readOnly    atomic.Bool   // the store takes nothing at the moment
 	refuses     chan struct{} // has a token when it has just become so
 	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
@@ -55,7 +56,6 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, err
 	}
 	d := &daemon{log: log, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
-	d.metrics = newMetrics(d)
 	kept := kept{store: store}
 	if store == nil {
 		if kept.dir, err = p.data(); err != nil {
@@ -84,6 +84,10 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.hosts = openToolHosts(c, p.supervisor, p.sandbox(c), p.guard(c, dir), log, d.editors)
+	d.telemetry = telemetry.Open(telemetry.Config{Version: version, Endpoint: c.Telemetry, Getenv: p.getenv, Log: log,
+		Vendor: d.providers.vendor,
+		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
+			Clients: func() int { return d.server.Clients() }}})
 	ac := agent.Config{
 		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
@@ -95,14 +99,13 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 			SessionQueue: c.Limits.SessionQueue, Queues: c.Limits.Queues, Loaded: c.Limits.Loaded,
 			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
 		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
-		Ended: d.metrics.ended, Learned: d.lists.Learn,
+		Ended: d.telemetry.Turn, Learned: d.lists.Learn,
 	}
 	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
 		ac.Blobs = d.blobs
 	}
-	if d.telemetry = openTelemetry(d, c.Telemetry, p.getenv); d.telemetry != nil {
-		ac.Called, ac.Ran = d.telemetry.call, d.telemetry.tool
-		ac.Ended = func(r agent.Report) { d.metrics.ended(r); d.telemetry.turn(r) }
+	if d.telemetry.Exports() {
+		ac.Called, ac.Ran = d.telemetry.Call, d.telemetry.Tool
 	}
 	if d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), ac); err != nil {
 		return nil, errors.Join(err, d.close())
@@ -273,9 +276,7 @@ func (d *daemon) close() error {
 	if d.agents != nil {
 		errs = append(errs, d.agents.Close())
 	}
-	if d.telemetry != nil {
-		d.telemetry.close()
-	}
+	d.telemetry.Close()
 	return errors.Join(append(errs, d.hosts.close(), d.providers.close(), d.store.Close())...)
 }
 
@@ -297,6 +298,15 @@ func (p *providers) find(id string) provider.Provider {
 		return adapter()
 	}
 	return nil
+}
+
+// vendor is that of a configured provider.
+func (p *providers) vendor(id string) (vendor string, ok bool) {
+	i := slices.IndexFunc(p.list, func(c providerConfig) bool { return c.ID == id })
+	if i < 0 {
+		return "", false
+	}
+	return p.list[i].Vendor, true
 }
 
 func (p *providers) patience(id string) time.Duration {

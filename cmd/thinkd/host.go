@@ -246,7 +246,7 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 		return "", nil, session.ErrClosed
 	}
 	l, err := openListener(h.daemon.serve, h.dir, address, h.daemon.server,
-		lookout{h.daemon.ready, h.daemon.metrics.handler()}, h.log)
+		lookout{h.daemon.ready, h.daemon.telemetry.Handler()}, h.log)
 	if err != nil {
 		return "", nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/oklog/ulid/v2"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/otlp/otlptest"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 )
 
 // A turn with two calls of a model and a tool between them is four spans that hang together, with what was decided about
@@ -219,5 +220,25 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 				t.Errorf("%d lines: %s", n, proof.Excerpt(s.Stderr.String()))
 			}
 		})
+	}
+}
+
+// Without an endpoint, or with OTEL_SDK_DISABLED, nothing is sent.
+func TestTelemetryIsOff(t *testing.T) {
+	var requests atomic.Int64
+	address := proof.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
+	for _, env := range [][]string{nil, {"OTEL_EXPORTER_OTLP_ENDPOINT=" + address, "OTEL_SDK_DISABLED=true"}} {
+		data := t.TempDir()
+		h := proof.Open(t, data, env)
+		h.Ready()
+		p := proof.Door(t, data, env)
+		p.Turn(p.NewSession("model_id", "sim/claude"), "Hello. [[sim: pace=0]]")
+		p.End()
+		if err := proof.Quit(data); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := requests.Load(); n != 0 {
+		t.Errorf("%d requests", n)
 	}
 }

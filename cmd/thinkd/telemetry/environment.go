@@ -1,4 +1,4 @@
-package main
+package telemetry
 
 import (
 	"cmp"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/oklog/ulid/v2"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/otlp"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -23,9 +23,10 @@ import (
 // "OpenTelemetry Protocol Exporter"). The variables are about all programs of the user, so one that is wrong, or asks for
 // what thinkd cannot do, is told in the log and does not keep the daemon from starting.
 type otelSettings struct {
-	stated string // the config's endpoint, which goes before the environment's; empty: there is none
-	getenv func(string) string
-	log    *slog.Logger
+	stated  string // the config's endpoint, which goes before the environment's; empty: there is none
+	getenv  func(string) string
+	version string
+	log     *slog.Logger
 }
 
 // otelSignal is one of the two that are sent.
@@ -85,9 +86,9 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 	if address == "" {
 		return otlp.Endpoint{}
 	}
-	u, problem := collector(address)
-	if problem != "" {
-		o.wrong(name, problem)
+	u, err := ParseEndpoint(address)
+	if err != nil {
+		o.wrong(name, err.Error())
 		return otlp.Endpoint{}
 	}
 	if !strings.Contains(name, s.name) { // what is said of a signal is taken as it is
@@ -114,14 +115,16 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 	return e
 }
 
-// collector reads an address, or says what is wrong with it, and never quotes it: there may be a password in it.
-func collector(address string) (u *url.URL, problem string) {
+// ParseEndpoint parses the base address of a collector. Its error does not quote the address, which may contain a password.
+func ParseEndpoint(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Fragment != "" {
-		return nil, `wants an address such as "http://127.0.0.1:4318", without a user name; keys go into OTEL_EXPORTER_OTLP_HEADERS`
+		return nil, errEndpoint
 	}
-	return u, ""
+	return u, nil
 }
+
+var errEndpoint = errors.New(`wants an address such as "http://127.0.0.1:4318", without a user name; keys go into OTEL_EXPORTER_OTLP_HEADERS`)
 
 // milliseconds is a length of time, 0 where none is said.
 func (o otelSettings) milliseconds(name string) time.Duration {
@@ -147,7 +150,7 @@ func (o otelSettings) headers(s otelSignal) map[string]provider.Secret {
 	}
 	headers := make(map[string]provider.Secret)
 	for key, value := range list {
-		if !headerName().MatchString(key) || strings.ContainsFunc(value, unicode.IsControl) {
+		if key == "" || strings.ContainsFunc(key, notInHeaderName) || strings.ContainsFunc(value, unicode.IsControl) {
 			o.wrong(name, "something in it is not a header")
 			return nil
 		}
@@ -156,10 +159,15 @@ func (o otelSettings) headers(s otelSignal) map[string]provider.Secret {
 	return headers
 }
 
+// notInHeaderName reports whether a character may not be in the name of a header (RFC 9110, 5.6.2).
+func notInHeaderName(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+}
+
 // resource says who sends. What the environment says wins.
 func (o otelSettings) resource() []otlp.Attribute {
-	facts := map[string]string{"service.name": "thinkd", "service.version": version, "service.instance.id": ulid.Make().String(),
-		"telemetry.sdk.name": "thinkd", "telemetry.sdk.language": "go", "telemetry.sdk.version": version}
+	facts := map[string]string{"service.name": "thinkd", "service.version": o.version, "service.instance.id": ulid.Make().String(),
+		"telemetry.sdk.name": "thinkd", "telemetry.sdk.language": "go", "telemetry.sdk.version": o.version}
 	said, err := pairs(o.get("OTEL_RESOURCE_ATTRIBUTES"))
 	if err != nil {
 		o.wrong("OTEL_RESOURCE_ATTRIBUTES", err.Error())

@@ -21,8 +21,8 @@ import (
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protojson"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/meter"
-	"github.com/thinkd/thinkd/cmd/thinkd/otlp/otlptest"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider"
 )
 

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/meter"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
 )
 
 // temporality: all counts are from the start on.

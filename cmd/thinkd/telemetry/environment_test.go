@@ -1,4 +1,4 @@
-package main
+package telemetry
 
 import (
 	"bytes"
@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 )
 
 // The variables of OpenTelemetry say whether, where and how. One that is wrong is told, without its value.
@@ -63,7 +59,7 @@ func TestOtelSettings(t *testing.T) {
 				}
 				return ""
 			}
-			o := otelSettings{c.stated, getenv, slog.New(slog.NewJSONHandler(&log, nil))}
+			o := otelSettings{c.stated, getenv, "1.2", slog.New(slog.NewJSONHandler(&log, nil))}
 			config, ok := o.config()
 			got := wanted{traces: config.Traces.URL, metrics: config.Metrics.URL}
 			if ok != (got.traces+got.metrics != "") {
@@ -104,27 +100,9 @@ func TestOtelSettings(t *testing.T) {
 	}
 }
 
-// Where nobody asks, or somebody forbids it, nothing is made and nothing is sent.
-func TestTelemetryIsOff(t *testing.T) {
-	d := &daemon{log: discard}
-	d.metrics = newMetrics(d)
-	if got := openTelemetry(d, "", func(string) string { return "" }); got != nil {
+// Without an endpoint nothing is exported.
+func TestOffByDefault(t *testing.T) {
+	if got := Open(Config{Log: slog.New(slog.DiscardHandler), Getenv: func(string) string { return "" }}); got.Exports() {
 		t.Errorf("%+v", got)
-	}
-	var requests atomic.Int64
-	address := proof.Serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests.Add(1) }))
-	for _, env := range [][]string{nil, {"OTEL_EXPORTER_OTLP_ENDPOINT=" + address, "OTEL_SDK_DISABLED=true"}} {
-		data := t.TempDir()
-		h := proof.Open(t, data, env)
-		h.Ready()
-		p := proof.Door(t, data, env)
-		p.Turn(p.NewSession("model_id", "sim/claude"), "Hello. [[sim: pace=0]]")
-		p.End()
-		if err := proof.Quit(data); err != nil {
-			t.Error(err)
-		}
-	}
-	if n := requests.Load(); n != 0 {
-		t.Errorf("%d requests", n)
 	}
 }

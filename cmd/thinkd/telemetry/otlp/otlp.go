@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/meter"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
 	"github.com/thinkd/thinkd/provider"
 )
 

@@ -1,27 +1,22 @@
-package main
+package telemetry
 
 import (
-	"context"
 	"log/slog"
-	"time"
 
 	"github.com/oklog/ulid/v2"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/cmd/thinkd/meter"
-	"github.com/thinkd/thinkd/cmd/thinkd/otlp"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
-// telemetry tells a collector of OpenTelemetry of turns, by the conventions for generative AI: a turn is a span
-// "invoke_agent", each exchange with a model in it "chat", each call of a tool "execute_tool". What the conventions have
-// no name for begins with "thinkd.". Nothing that was said is told, nor what tools were given: only names, numbers, ids,
-// and words of this program.
-//
-// Nothing of it goes to a vendor: requests to models carry no trace.
-type telemetry struct {
-	daemon   *daemon
+// spans send turns, model calls and tool calls to a collector, by the conventions for generative AI: a turn is a span
+// "invoke_agent", each model call in it "chat", each tool call "execute_tool". Attributes that the conventions do not define
+// begin with "thinkd.".
+type spans struct {
+	cfg      Config
 	log      *slog.Logger
 	exporter *otlp.Exporter
 	seconds  *meter.Histogram
@@ -32,9 +27,6 @@ type telemetry struct {
 
 // conventions names the version whose words are used: the last one that has those for generative AI and is released.
 const conventions = "https://opentelemetry.io/schemas/1.41.0"
-
-// flushTime is how long the end waits for a collector.
-const flushTime = 2 * time.Second
 
 // The words of the conventions (opentelemetry.io: "Semantic conventions for generative AI systems").
 const (
@@ -57,41 +49,29 @@ const (
 var providerNames = map[string]string{"gemini": "gcp.gemini", "xai": "x_ai", "mistral": "mistral_ai", "moonshot": "moonshot_ai",
 	"azure": "azure.ai.openai", "chatgpt": "openai"}
 
-// openTelemetry begins to tell the collector that the config states, else that of the environment; nil if nobody asked for it.
-// close ends it.
-func openTelemetry(d *daemon, stated string, getenv func(string) string) *telemetry {
-	c, ok := otelSettings{stated, getenv, d.log}.config()
-	if !ok {
-		return nil
-	}
+// startSpans starts an exporter with these settings. items counts what it sends and drops.
+func startSpans(cfg Config, c otlp.Config, items *meter.Counter) *spans {
 	histogram := func(name, unit, help string, bounds []float64, labels ...string) *meter.Histogram {
 		return meter.NewHistogram(name, unit, help, bounds, append([]string{keyOperation, keyProvider, keyModel}, labels...)...)
 	}
 	// The conventions' buckets end at 82 s; a turn of a thinking model with tools may take an hour.
 	seconds := meter.Exponential(0.01, 2, 19)
 	tokens := meter.Exponential(1, 4, 14)
-	t := &telemetry{daemon: d, log: d.log,
+	t := &spans{cfg: cfg, log: cfg.Log,
 		seconds:  histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", seconds, keyError),
 		first:    histogram("gen_ai.client.operation.time_to_first_chunk", "s", "Time to receive the first chunk.", seconds),
 		tokens:   histogram("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", tokens, keyTokenType),
 		thinking: histogram("thinkd.client.reasoning.usage", "{token}", "Number of output tokens that were thinking.", tokens, keyLevel),
 	}
 	c.Histograms = []*meter.Histogram{t.seconds, t.first, t.tokens, t.thinking}
-	c.Scope = otlp.Scope{Name: "github.com/thinkd/thinkd", Version: version, SchemaURL: conventions}
-	c.Items = d.metrics.exported()
+	c.Scope = otlp.Scope{Name: "github.com/thinkd/thinkd", Version: cfg.Version, SchemaURL: conventions}
+	c.Items = items
 	t.exporter = otlp.Start(c)
 	return t
 }
 
-// close sends what waits, for a moment, and ends.
-func (t *telemetry) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
-	defer cancel()
-	t.exporter.Close(ctx)
-}
-
 // span tells one. A trace is a turn's; what belongs to no turn is a trace of its own.
-func (t *telemetry) span(turn session.TurnID, s otlp.Span) {
+func (t *spans) span(turn session.TurnID, s otlp.Span) {
 	if turn == "" {
 		s.Trace, s.ID = otlp.TraceID(ulid.Make()), otlp.NewSpanID()
 		t.exporter.Span(s)
@@ -109,7 +89,7 @@ func (t *telemetry) span(turn session.TurnID, s otlp.Span) {
 }
 
 // turn tells of a turn.
-func (t *telemetry) turn(r agent.Report) {
+func (t *spans) turn(r agent.Report) {
 	fault := ""
 	switch {
 	case r.End.Error != nil:
@@ -128,7 +108,7 @@ func (t *telemetry) turn(r agent.Report) {
 }
 
 // call tells of an exchange with a model.
-func (t *telemetry) call(r agent.CallReport) {
+func (t *spans) call(r agent.CallReport) {
 	op := opChat
 	if r.API == "gemini" {
 		op = "generate_content"
@@ -168,7 +148,7 @@ func (t *telemetry) call(r agent.CallReport) {
 }
 
 // tool tells of a call of a tool.
-func (t *telemetry) tool(r agent.ToolReport) {
+func (t *spans) tool(r agent.ToolReport) {
 	facts := []otlp.Attribute{{Key: keyOperation, Value: otlp.Text(opTool)}, {Key: "gen_ai.tool.name", Value: otlp.Text(r.Name)},
 		{Key: "gen_ai.tool.call.id", Value: otlp.Text(r.CallID)}, {Key: keyConversation, Value: otlp.Text(r.Session)},
 		{Key: "thinkd.turn.id", Value: otlp.Text(r.Turn)}, {Key: "thinkd.tool.client", Value: otlp.Truth(r.Client)}}
@@ -180,7 +160,7 @@ func (t *telemetry) tool(r agent.ToolReport) {
 }
 
 // facts are what turns and exchanges have alike.
-func (t *telemetry) facts(op string, id session.ID, turn session.TurnID, m session.ModelRef, fault string) []otlp.Attribute {
+func (t *spans) facts(op string, id session.ID, turn session.TurnID, m session.ModelRef, fault string) []otlp.Attribute {
 	list := []otlp.Attribute{{Key: keyOperation, Value: otlp.Text(op)}, {Key: keyProvider, Value: otlp.Text(t.name(m))},
 		{Key: keyModel, Value: otlp.Text(m.ID)}, {Key: keyConversation, Value: otlp.Text(id)},
 		{Key: "thinkd.provider", Value: otlp.Text(m.Provider)}, {Key: "thinkd.turn.id", Value: otlp.Text(turn)}}
@@ -190,17 +170,16 @@ func (t *telemetry) facts(op string, id session.ID, turn session.TurnID, m sessi
 	return list
 }
 
-// name is the conventions' word for a provider, else that of the config.
-func (t *telemetry) name(m session.ModelRef) string {
-	for _, c := range t.daemon.providers.list {
-		if c.ID == m.Provider {
-			if known, ok := providerNames[c.Vendor]; ok {
-				return known
-			}
-			return c.Vendor
-		}
+// name is the conventions' word for a provider, otherwise the config's.
+func (t *spans) name(m session.ModelRef) string {
+	vendor, known := t.cfg.Vendor(m.Provider)
+	if !known {
+		return "unknown"
 	}
-	return "unknown"
+	if name, ok := providerNames[vendor]; ok {
+		return name
+	}
+	return vendor
 }
 
 // model is a model's name as metrics have it: a client can name any, and each would cost memory for good.
