@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -17,9 +18,6 @@ import (
 )
 
 var (
-	// ErrClosed says that the agent has ended: it was closed, or let go since it was idle. A Group starts another.
-	ErrClosed = errors.New("session is closed")
-
 	// ErrBusy refuses a prompt that was not to be queued.
 	ErrBusy = errors.New("a turn is running")
 
@@ -217,7 +215,7 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 		return nil, err
 	}
 	if told > 0 {
-		s.feed = newFeed(max(s.feed.seq, session.NextBase(told)))
+		s.feed = feed.New(id, max(s.feed.Seq(), session.NextBase(told)))
 	}
 	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
@@ -226,7 +224,7 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 
 // Close interrupts a running turn, ends all subscriptions, and returns when the agent's goroutines have ended.
 func (a *Agent) Close() error {
-	a.stop(ErrClosed)
+	a.stop(feed.ErrClosed)
 	<-a.done
 	return nil
 }
@@ -255,7 +253,7 @@ func (s *state) waitForCalls() {
 
 func (a *Agent) loop(ctx context.Context, s *state) {
 	defer close(a.done)
-	defer a.stop(ErrClosed)
+	defer a.stop(feed.ErrClosed)
 	defer s.waitForCalls()
 	period := s.period()
 	tick := time.NewTicker(period)
@@ -266,7 +264,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		s.busy.Store(s.run != nil || s.compacting != nil)
 		s.noteStatus()
 		if s.run == nil {
-			s.feed.memory.forget(s.feed.seq)
+			s.feed.Forget()
 		}
 		var start chan struct{} // ready while a queued turn is to start, so that the loop comes round
 		if s.mayStart() {
@@ -294,14 +292,14 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		case <-start:
 		case <-ctx.Done():
 			s.guard(s.interrupt)
-			s.end(ErrClosed)
+			s.end(feed.ErrClosed)
 		}
 		s.guard(s.keepNumber)
 		s.guard(s.startNext)
 	}
 	s.hangUp()
 	if s.failedToKeep {
-		a.told = s.feed.seq
+		a.told = s.feed.Seq()
 	}
 }
 
@@ -344,7 +342,7 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 	select {
 	case a.inbox <- run:
 	case <-a.done:
-		return zero, ErrClosed
+		return zero, feed.ErrClosed
 	case <-ctx.Done():
 		return zero, context.Cause(ctx)
 	}

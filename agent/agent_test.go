@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -228,7 +229,7 @@ func (b *bench) turn(id session.ID, s string) Ended {
 }
 
 // methods drains a subscription: one word an update, deltas with their text.
-func methods(sub *Subscription) []string {
+func methods(sub *feed.Subscription) []string {
 	var list []string
 	for {
 		u, err := sub.TryNext()
@@ -237,17 +238,17 @@ func methods(sub *Subscription) []string {
 		}
 		word := u.Event.Method()
 		switch e := u.Event.(type) {
-		case ThinkingDelta:
+		case feed.ThinkingDelta:
 			word += " " + e.Delta
-		case MessageDelta:
+		case feed.MessageDelta:
 			word += " " + e.Delta
-		case ThinkingEnd:
+		case feed.ThinkingEnd:
 			word += fmt.Sprintf(" %s signed=%v", e.Text, e.Signed)
-		case TextEnd:
+		case feed.TextEnd:
 			word += " " + e.Text
-		case MessageEnd:
+		case feed.MessageEnd:
 			word += " " + e.StopReason
-		case TurnEnd:
+		case feed.TurnEnd:
 			word += " " + e.StopReason
 			if e.Limit != "" {
 				word += " " + e.Limit
@@ -255,13 +256,13 @@ func methods(sub *Subscription) []string {
 			if e.Error != nil {
 				word += " " + e.Error.Kind
 			}
-		case Notice:
+		case feed.Notice:
 			word += " " + e.Kind
-		case Retry:
+		case feed.Retry:
 			word += fmt.Sprintf(" %d %v", e.Attempt, e.Discarded)
-		case PromptStored:
+		case feed.PromptStored:
 			word += " " + string(e.Disposition)
-		case QueueUpdate:
+		case feed.QueueUpdate:
 			word += fmt.Sprintf(" %d held=%v", len(e.Queue), e.Held)
 		}
 		list = append(list, word)
@@ -348,8 +349,8 @@ func TestQueueGoesOnInOrder(t *testing.T) {
 		synctest.Wait()
 		second, _ := a.Prompt(t.Context(), text("two"))
 		third, _ := a.Prompt(t.Context(), text("three"))
-		check(t, "dispositions", []Disposition{first.Disposition, second.Disposition, third.Disposition},
-			[]Disposition{Started, Enqueue, Enqueue})
+		check(t, "dispositions", []feed.Disposition{first.Disposition, second.Disposition, third.Disposition},
+			[]feed.Disposition{feed.Started, feed.Enqueued, feed.Enqueued})
 		_, err = a.Prompt(t.Context(), Prompt{Content: text("four").Content, Reject: true})
 		if !errors.Is(err, ErrBusy) {
 			t.Errorf("reject while busy: %v", err)
@@ -742,15 +743,12 @@ func TestSlowSubscriberHoldsUpNobody(t *testing.T) {
 		slow, _ := a.Subscribe(t.Context())
 		check(t, "end", b.turn(id, "go").End.StopReason, "end_turn")
 		_, err := slow.Next(t.Context())
-		stale, ok := errors.AsType[*Stale](err)
+		stale, ok := errors.AsType[*feed.Stale](err)
 		if !ok {
 			t.Fatalf("the slow one got %v", err)
 		}
 		if stale.After != 0 {
 			t.Errorf("stale after %d", stale.After)
-		}
-		if slow.bytes != 0 || slow.queue != nil {
-			t.Errorf("it holds %d bytes", slow.bytes)
 		}
 		snap, sub, _ := a.Attach(t.Context(), 10)
 		check(t, "attached anew", len(snap.Messages), 2)
@@ -818,7 +816,7 @@ func TestCloseInterruptsAndTheQueueIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "it goes behind the queue", third.Disposition, Enqueue)
+		check(t, "it goes behind the queue", third.Disposition, feed.Enqueued)
 		e, _ = a.Wait(t.Context(), third.Turn)
 		check(t, "third", e.End.StopReason, "end_turn")
 		last := b.fake.requests[len(b.fake.requests)-1].Messages

@@ -2,70 +2,17 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
 )
-
-// BenchmarkPublish is one piece of growth told to subscribers that read now and then, each time all that waits. The
-// floor is a lock and a pointer kept for each of them.
-func BenchmarkPublish(b *testing.B) {
-	const often = 32 // pieces between two readings
-	piece := func(seq uint64) *Update {
-		return &Update{Seq: seq, Turn: "t", Event: MessageDelta{"m", 0, "some twenty characters"}}
-	}
-	for _, n := range []int{1, 10, 1000} {
-		b.Run(fmt.Sprintf("subscribers=%d", n), func(b *testing.B) {
-			f := newFeed(0)
-			var subs []*Subscription
-			for range n {
-				subs = append(subs, newSubscription())
-				f.add(subs[len(subs)-1])
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				f.seq++
-				f.publish(piece(f.seq))
-				if f.seq%often == 0 {
-					for _, sub := range subs {
-						if u, err := sub.TryNext(); u == nil || err != nil {
-							b.Fatal(u, err)
-						}
-					}
-				}
-			}
-		})
-		b.Run(fmt.Sprintf("floor=%d", n), func(b *testing.B) {
-			type slot struct {
-				mu   sync.Mutex
-				list []*Update
-			}
-			slots := make([]slot, n)
-			seq := uint64(0)
-			b.ReportAllocs()
-			for b.Loop() {
-				seq++
-				u := piece(seq)
-				for i := range slots {
-					s := &slots[i]
-					s.mu.Lock()
-					if s.list = append(s.list, u); len(s.list) == often {
-						s.list = s.list[:0]
-					}
-					s.mu.Unlock()
-				}
-			}
-		})
-	}
-}
 
 // benchAgents is a group over a store in memory whose provider plays one script for all calls.
 func benchAgents(b *testing.B, play script) (*Group, *Agent) {
@@ -140,7 +87,7 @@ func BenchmarkTurn(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if e, ok := u.Event.(TurnEnd); ok {
+			if e, ok := u.Event.(feed.TurnEnd); ok {
 				if e.Error != nil {
 					b.Fatal(e.Error)
 				}

@@ -97,7 +97,7 @@ func tooMuch(bounds []bound, more spent) *bound {
 func (s *state) affordable() bool {
 	for _, b := range s.bounds() {
 		if b.used >= b.most {
-			s.tell(s.run.ID, Notice{Warning, noticeBudgetReached, fmt.Sprintf("the %s's budget of %s is used up", b.whose, b.words())})
+			s.tell(s.run.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s is used up", b.whose, b.words())))
 			s.overLimit(b.limit)
 			return false
 		}
@@ -111,8 +111,8 @@ func (s *state) tellNear() {
 	for _, b := range s.bounds() {
 		if share := float64(b.used) / float64(b.most); share >= near && !*b.told {
 			*b.told = true
-			s.tell(s.run.ID, Notice{Warning, noticeBudgetNear,
-				fmt.Sprintf("%d %% of the %s's budget of %s is used", int(100*share), b.whose, b.words())})
+			s.tell(s.run.ID, warn(noticeBudgetNear,
+				fmt.Sprintf("%d %% of the %s's budget of %s is used", int(100*share), b.whose, b.words())))
 		}
 	}
 }
@@ -125,6 +125,6 @@ func (s *state) tellUnpriced() {
 		return
 	}
 	s.told.unpriced = r.ref()
-	s.tell(r.ID, Notice{Warning, noticePriceUnknown,
-		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())})
+	s.tell(r.ID, warn(noticePriceUnknown,
+		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -81,37 +82,30 @@ func upTo(v *session.View, c choice, parts share) course {
 	return way
 }
 
-// Cache is what becomes of the vendor's prompt cache with a call, as far as that depends on what is sent. The zero value
-// is for a conversation of which no vendor has anything yet.
-type Cache struct {
-	State provider.CacheState `json:"cache,omitempty"`
-	Why   string              `json:"cache_why,omitempty"` // for people; empty where it is kept
-}
-
 // cached compares a call with c with that of the turn before it that a model answered, nil if there is none.
-func (s *state) cached(before *session.Turn, c choice) Cache {
+func (s *state) cached(before *session.Turn, c choice) feed.Cache {
 	if before == nil || c.provider == nil {
-		return Cache{}
+		return feed.Cache{}
 	}
 	was, now := before.Start.Reasoning, c.decision
 	if before.Start.Model != c.ref() {
-		return Cache{provider.CacheLost, fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())}
+		return feed.Cache{State: provider.CacheLost, Why: fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())}
 	}
 	if s.view.Precompacted(before.Messages[len(before.Messages)-1]) {
-		return Cache{provider.CacheLost, "earlier messages were summarised: the prompt cache begins anew"}
+		return feed.Cache{State: provider.CacheLost, Why: "earlier messages were summarised: the prompt cache begins anew"}
 	}
 	state, why := provider.CacheKept, ""
 	if !bytes.Equal(was.Wire, now.Wire) {
 		state, why = provider.CacheOf(c.provider, was.Wire, s.asked(c))
 	}
 	if state == provider.CacheKept || was.Effective == now.Effective {
-		return Cache{state, why}
+		return feed.Cache{State: state, Why: why}
 	}
 	verdict := "begins anew"
 	if state == provider.CacheUnknown {
 		verdict = "may begin anew"
 	}
-	return Cache{state, fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
+	return feed.Cache{State: state, Why: fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
 }
 
 // answered is the newest turn but one that a model answered, nil if there is none.

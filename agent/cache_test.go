@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/session"
@@ -69,16 +70,16 @@ func talk(t *testing.T, model string, changes map[int]provider.Level) (told talk
 	return told, server
 }
 
-func (told *talked) read(sub *Subscription) {
+func (told *talked) read(sub *feed.Subscription) {
 	for {
 		u, err := sub.TryNext()
 		if err != nil || u == nil {
 			return
 		}
 		switch e := u.Event.(type) {
-		case TurnStart:
+		case feed.TurnStart:
 			told.said = append(told.said, e.State)
-		case Notice:
+		case feed.Notice:
 			if e.Kind == noticeCacheLost {
 				told.notices++
 			}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -183,7 +184,7 @@ func (s *state) stopped(stop provider.Stop) {
 	facts = append(facts,
 		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited},
-			MessageEnd{m.id, string(stop.Reason), usage, cited}})
+			feed.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Usage: usage, Cited: cited}})
 	m.paused = stop.Reason == provider.StopPause
 	facts = append(facts, s.checked(*m, usage)...)
 	said := *m
@@ -204,7 +205,7 @@ func (s *state) stopped(stop provider.Stop) {
 		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindTransport),
 			Message: "the model was to call a tool, and nothing of the call came"}}, "", facts...)
 	case empty && s.heard():
-		told := Notice{Info, noticeEmpty, "the model ended its turn without a word after the results of its tools"}
+		told := inform(noticeEmpty, "the model ended its turn without a word after the results of its tools")
 		s.endTurn(session.TurnEnd{StopReason: string(stop.Reason)}, "", append(facts, fact{r.ID, nil, told})...)
 	case empty:
 		s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(emptyAnswer(r.model.Provider, stop))}, "", facts...)
@@ -298,7 +299,7 @@ func (s *state) watch(now time.Time) {
 		s.stalled("no content came for %s", now.Sub(c.content))
 	case quiet >= limits.QuietNotice && !c.told:
 		c.told = true
-		s.tell(r.ID, Notice{Info, noticeStalled, fmt.Sprintf("nothing has come from %s for %s", r.model.Provider, quiet.Round(time.Second))})
+		s.tell(r.ID, inform(noticeStalled, fmt.Sprintf("nothing has come from %s for %s", r.model.Provider, quiet.Round(time.Second))))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -68,7 +69,7 @@ func (s *state) compact(p passage, over func(error)) {
 		over(err)
 		return
 	}
-	s.tell(p.turn, Notice{Info, noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())})
+	s.tell(p.turn, inform(noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())))
 	if s.ended != nil { // the store failed; never in a turn, of which the log knows
 		over(s.ended)
 		return
@@ -190,15 +191,15 @@ func (s *state) compacted(sum summary) {
 	s.compacting = nil
 	s.summarised(c, sum, sum.err)
 	entry := s.countSummary(c, sum.usage)
-	usage := fact{c.turn, nil, UsageTotal{s.usage()}}
+	usage := fact{c.turn, nil, feed.UsageTotal{Usage: s.usage()}}
 	if c.turn == "" {
-		usage.event = UsageTotal{s.usage().Add(sum.usage)}
+		usage.event = feed.UsageTotal{Usage: s.usage().Add(sum.usage)}
 	}
 	switch {
 	case sum.err == nil:
 		entry.Upto, entry.Summary = c.upto, sum.text+c.verbatim
-		told := Notice{Info, noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is not sent any more, and the prompt cache begins anew",
-			len([]rune(entry.Summary)), c.messages)}
+		told := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is not sent any more, and the prompt cache begins anew",
+			len([]rune(entry.Summary)), c.messages))
 		if s.record(fact{c.turn, entry, told}, usage) != nil {
 			return
 		}
@@ -243,7 +244,7 @@ func (s *state) dropCompaction(cause error) (facts []fact) {
 // stopCompaction ends a summary that somebody asked for between turns.
 func (s *state) stopCompaction() error {
 	if facts := s.dropCompaction(errNoSummary); len(facts) > 0 {
-		return s.record(append(facts, fact{"", nil, UsageTotal{s.usage().Add(facts[0].body.(session.Compaction).Usage)}})...)
+		return s.record(append(facts, fact{"", nil, feed.UsageTotal{Usage: s.usage().Add(facts[0].body.(session.Compaction).Usage)}})...)
 	}
 	return nil
 }
@@ -302,14 +303,14 @@ func (s *state) compactBefore() bool {
 	}
 	if b := tooMuch(s.bounds(), r.summaryCost(p)); b != nil {
 		r.unsummed = true
-		s.tell(r.ID, Notice{Warning, noticeNotCompacted,
-			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.whose, b.words())})
+		s.tell(r.ID, warn(noticeNotCompacted,
+			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.whose, b.words())))
 		return false
 	}
 	s.compact(p, func(err error) {
 		if err != nil {
 			r.unsummed = true
-			s.tell(r.ID, Notice{Warning, noticeNotCompacted, "the earlier messages are not summarised: " + s.failure(err).Message})
+			s.tell(r.ID, warn(noticeNotCompacted, "the earlier messages are not summarised: "+s.failure(err).Message))
 		}
 		s.startCall()
 	})
@@ -337,7 +338,7 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 		return true
 	}
 	if b := tooMuch(s.bounds(), r.summaryCost(p)); b != nil {
-		s.tell(r.ID, Notice{Warning, noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.whose, b.words())})
+		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.whose, b.words())))
 		s.overLimit(b.limit)
 		return true
 	}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -57,7 +58,7 @@ func shape(req *provider.Request) (list []string) {
 	return list
 }
 
-func notices(sub *Subscription) (kinds []string) {
+func notices(sub *feed.Subscription) (kinds []string) {
 	for _, line := range methods(sub) {
 		if kind, ok := strings.CutPrefix(line, "notice "); ok {
 			kinds = append(kinds, kind)
@@ -246,7 +247,7 @@ func TestCompactComesToNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := b.agent(id).Prompt(t.Context(), text("two"))
-		if err != nil || r.Disposition != Enqueue {
+		if err != nil || r.Disposition != feed.Enqueued {
 			t.Errorf("%+v, %v", r, err)
 		}
 		if err := <-over; err == nil {
@@ -260,7 +261,7 @@ func TestCompactComesToNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.group.Close()
-		if err := <-over; !errors.Is(err, ErrClosed) {
+		if err := <-over; !errors.Is(err, feed.ErrClosed) {
 			t.Errorf("at the end: %v", err)
 		}
 	})
@@ -335,7 +336,7 @@ func TestTurnEndsInCompaction(t *testing.T) {
 				}
 				synctest.Wait()
 				steered, err := b.agent(id).Prompt(t.Context(), Prompt{Content: text("three").Content, Steer: true})
-				if err != nil || steered.Disposition != Steer {
+				if err != nil || steered.Disposition != feed.Steered {
 					t.Errorf("%+v, %v", steered, err)
 				}
 				if _, err := b.agent(id).Compact(t.Context()); !errors.Is(err, ErrBusy) {

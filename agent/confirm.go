@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/session"
 )
@@ -26,7 +27,7 @@ var (
 
 // question is a Confirm that nobody has answered yet.
 type question struct {
-	Confirm
+	feed.Confirm
 	asked    time.Time // silence is a no by this, and Until is for people: their clock may be set meanwhile
 	tooLarge string    // why the call can only be denied, for the model; empty: it can be allowed
 }
@@ -41,9 +42,9 @@ func (s *state) question(c *toolCall) fact {
 		arguments = json.RawMessage("{}")
 	}
 	now, m := time.Now(), s.run.model
-	q := Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments,
+	q := feed.Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments,
 		Title: c.tool.Label(), Message: c.tool.Wish(cmp.Or(m.Name, m.Ref())),
-		Origin: Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
+		Origin: feed.Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
 		Parts:  c.would.Show(arguments), Grants: tool.Grants(c.tool, c.would),
 		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Until: now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()}
 	c.asked = &question{asked: now}
@@ -72,17 +73,17 @@ func partsSize(parts []tool.Part) int {
 }
 
 // resolve closes a question; what follows of it is the caller's. grant may be nil.
-func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, by By, client string) []fact {
+func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, by feed.By, client string) []fact {
 	id := c.asked.ID
 	c.asked = nil
 	if len(s.resolved) >= maxResolved {
 		clear(s.resolved)
 	}
 	s.resolved[id] = true
-	facts := []fact{{s.run.ID, session.Verdict{Confirm: id, Tool: c.Name, Action: action, By: string(by), Grant: grant}, ConfirmResolved{id, action, by, client, grant}}}
+	facts := []fact{{s.run.ID, session.Verdict{Confirm: id, Tool: c.Name, Action: action, By: string(by), Grant: grant}, feed.ConfirmResolved{ID: id, Action: action, By: by, Client: client, Grant: grant}}}
 	if grant != nil {
 		list := grant.AddTo(s.view.Grants)
-		facts = append(facts, fact{"", nil, SessionUpdate{Grants: &list}})
+		facts = append(facts, fact{"", nil, feed.SessionUpdate{Grants: &list}})
 	}
 	return facts
 }
@@ -118,10 +119,10 @@ func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, err
 			if r.Reason != "" {
 				why += ": " + r.Reason
 			}
-			s.refuse(c, ByClient, r.Client, why)
+			s.refuse(c, feed.ByClient, r.Client, why)
 			return s.ended == nil, s.ended
 		}
-		facts := append(s.resolve(c, r.Action, grant, ByClient, r.Client), s.beginCall(c)...)
+		facts := append(s.resolve(c, r.Action, grant, feed.ByClient, r.Client), s.beginCall(c)...)
 		if err := s.record(facts...); err != nil {
 			return false, err
 		}
@@ -167,17 +168,17 @@ func (s *state) questioned(confirm string) *toolCall {
 
 // decline is the answer of nobody.
 func (s *state) decline(c *toolCall) {
-	s.refuse(c, ByTimeout, "", "nobody allowed this call in time, so it was not run")
+	s.refuse(c, feed.ByTimeout, "", "nobody allowed this call in time, so it was not run")
 }
 
-func (s *state) refuse(c *toolCall, by By, client, why string) {
+func (s *state) refuse(c *toolCall, by feed.By, client, why string) {
 	if s.record(s.refusal(c, by, client, why)...) == nil {
 		s.goOn()
 	}
 }
 
 // refusal is what is kept and told of a call that was not approved.
-func (s *state) refusal(c *toolCall, by By, client, why string) []fact {
+func (s *state) refusal(c *toolCall, by feed.By, client, why string) []fact {
 	why = cmp.Or(c.asked.tooLarge, why)
 	return append(s.resolve(c, session.Deny, nil, by, client), s.answer(c, tool.Failed(c.ID, why))...)
 }
@@ -193,14 +194,14 @@ func (s *state) refusedBy(m tool.Mode) (facts []fact) {
 		}
 		q := s.questionAbout(c)
 		if q.Mode = m; q.Rule() == tool.Deny {
-			facts = append(facts, s.refusal(c, ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))...)
+			facts = append(facts, s.refusal(c, feed.ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))...)
 		}
 	}
 	return facts
 }
 
 // confirms lists the open questions.
-func (s *state) confirms() (open []Confirm) {
+func (s *state) confirms() (open []feed.Confirm) {
 	if s.run.round == nil {
 		return nil
 	}
@@ -226,6 +227,6 @@ func (s *state) waitsForPeople() bool {
 func (s *state) tellWaiting() {
 	if waits := s.waitsForPeople(); waits != s.run.waits {
 		s.run.waits = waits
-		s.tell("", SessionUpdate{Status: s.status()})
+		s.tell("", feed.SessionUpdate{Status: s.status()})
 	}
 }

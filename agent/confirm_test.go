@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -56,7 +57,7 @@ func askBench(t *testing.T, h *shell, effect tool.Effect, scripts ...script) (*b
 }
 
 // questions prompts, and waits until the turn asks a person or has ended.
-func (b *bench) questions(id session.ID) []Confirm {
+func (b *bench) questions(id session.ID) []feed.Confirm {
 	b.Helper()
 	if _, err := b.agent(id).Prompt(b.Context(), text("Go on.")); err != nil {
 		b.Fatal(err)
@@ -65,7 +66,7 @@ func (b *bench) questions(id session.ID) []Confirm {
 }
 
 // open is the questions that are open once nothing goes on.
-func (b *bench) open(id session.ID) []Confirm {
+func (b *bench) open(id session.ID) []feed.Confirm {
 	b.Helper()
 	synctest.Wait()
 	snap, sub, err := b.agent(id).Attach(b.Context(), 0)
@@ -178,7 +179,7 @@ func TestGrants(t *testing.T) {
 			t.Fatalf("%d questions", len(asked))
 		}
 		q := asked[0]
-		check(t, "origin", q.Origin, Origin{Provider: "sim", Model: "claude", Host: tool.Builtin, Effect: tool.Run, Folder: "/home/u/shop"})
+		check(t, "origin", q.Origin, feed.Origin{Provider: "sim", Model: "claude", Host: tool.Builtin, Effect: tool.Run, Folder: "/home/u/shop"})
 		check(t, "parts", q.Parts, []tool.Part{{Kind: tool.CommandPart, Text: "git diff --stat"}})
 		check(t, "actions", q.Actions, []session.Action{session.AllowOnce, session.AllowSession, session.Deny})
 		check(t, "grants", grantIDs(q.Grants), []string{"prefix", tool.ToolGrant})
@@ -235,7 +236,7 @@ func TestGrants(t *testing.T) {
 		if err != nil || u == nil {
 			t.Fatal(u, err)
 		}
-		if e := u.Event.(SessionUpdate); e.Grants == nil || len(*e.Grants) > 0 {
+		if e := u.Event.(feed.SessionUpdate); e.Grants == nil || len(*e.Grants) > 0 {
 			t.Errorf("people are told %+v", e)
 		}
 		if open := b.questions(id); len(open) != 1 {
@@ -294,13 +295,13 @@ func TestToolModeAnswersQuestions(t *testing.T) {
 			if ok, err := b.agent(id).Answer(t.Context(), asked[0].ID, Ruling{Action: session.AllowOnce}); ok || err != nil {
 				t.Errorf("%s: an answer counts after the mode: %v, %v", effect, ok, err)
 			}
-			var by []By
+			var by []feed.By
 			for u, _ := sub.TryNext(); u != nil; u, _ = sub.TryNext() {
-				if e, ok := u.Event.(ConfirmResolved); ok {
+				if e, ok := u.Event.(feed.ConfirmResolved); ok {
 					by = append(by, e.By)
 				}
 			}
-			check(t, "by", by, []By{ByMode, ByMode})
+			check(t, "by", by, []feed.By{feed.ByMode, feed.ByMode})
 			check(t, "runs", h.runs.Load(), int64(0))
 			check(t, "results", b.results(), []string{"a0 the session was set to the tool mode read, so this call was not run (failed)",
 				"a1 the session was set to the tool mode read, so this call was not run (failed)"})

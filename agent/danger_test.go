@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -90,7 +91,7 @@ func TestHostileSecretAsksEachTime(t *testing.T) {
 					return
 				}
 				switch e := u.Event.(type) {
-				case Confirm:
+				case feed.Confirm:
 					asked++
 					check(t, "runs before the answer", h.runs.Load(), int64(asked-1))
 					check(t, "actions", e.Actions, []session.Action{session.AllowOnce, session.Deny})
@@ -100,7 +101,7 @@ func TestHostileSecretAsksEachTime(t *testing.T) {
 					if ok, err := a.Answer(t.Context(), e.ID, Ruling{Action: session.AllowOnce, Client: "me"}); !ok || err != nil {
 						t.Errorf("%v, %v", ok, err)
 					}
-				case TurnEnd:
+				case feed.TurnEnd:
 					return
 				}
 			}
@@ -166,11 +167,11 @@ func TestHostileApprovalIsStoredFirst(t *testing.T) {
 					t.Fatal(err)
 				}
 				switch e := u.Event.(type) {
-				case Confirm:
+				case feed.Confirm:
 					if ok, err := a.Answer(t.Context(), e.ID, Ruling{Action: session.AllowOnce, Client: "me"}); !ok || err != nil {
 						t.Errorf("%v, %v", ok, err)
 					}
-				case TurnEnd:
+				case feed.TurnEnd:
 					ended = true
 				}
 			}
@@ -224,7 +225,7 @@ func TestHostileToolIgnoresTheEnd(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					_, end = u.Event.(TurnEnd)
+					_, end = u.Event.(feed.TurnEnd)
 				}
 				check(t, "the turn's end after "+act.name, time.Since(begun), time.Duration(0))
 			}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -14,8 +15,8 @@ type choice struct {
 	model    provider.Model
 	provider provider.Provider // nil: no provider of that name is configured
 	decision provider.Decision
-	cache    Cache  // with it, after what the session's last model was sent
-	address  string // of the provider
+	cache    feed.Cache // with it, after what the session's last model was sent
+	address  string     // of the provider
 }
 
 // decide finds the level for a call, from who says it first: see [registry.Sources].

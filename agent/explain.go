@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -13,7 +14,7 @@ type Explanation struct {
 	Model    provider.Model
 	Decision provider.Decision
 	Earlier  *provider.Conversion // what would become of earlier thinking; nil: the provider cannot tell
-	Cache    Cache
+	Cache    feed.Cache
 	LeftOut  []Omitted // of what was said, since the model's provider refused it
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -108,7 +109,7 @@ func (g *Group) Do(ctx context.Context, id session.ID, f func(*Agent) error) err
 		if err != nil {
 			return err
 		}
-		if err = f(a); !errors.Is(err, ErrClosed) || try == 2 || g.ctx.Err() != nil {
+		if err = f(a); !errors.Is(err, feed.ErrClosed) || try == 2 || g.ctx.Err() != nil {
 			return err
 		}
 		select {
@@ -123,7 +124,7 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
-		return nil, ErrClosed
+		return nil, feed.ErrClosed
 	}
 	l := g.agents[id]
 	if l == nil || l.ended() {
@@ -232,8 +233,8 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 			}
 			s.failedToKeep = false // no number of it is used again
 			s.dropCompaction(session.ErrNotFound)
-			s.publish("", SessionUpdate{Deleted: true})
-			s.end(ErrClosed)
+			s.publish("", feed.SessionUpdate{Deleted: true})
+			s.end(feed.ErrClosed)
 			return struct{}{}, nil
 		})
 		return err
@@ -266,7 +267,7 @@ func (g *Group) TellReadOnly(ctx context.Context) {
 		telling.Go(func() {
 			// One that has ended meanwhile has told it, or nobody listens.
 			_, _ = ask(ctx, a, func(s *state) (struct{}, error) {
-				if len(s.feed.subs) > 0 {
+				if s.feed.Subscribed() {
 					s.tellReadOnly(session.ErrReadOnly)
 				}
 				return struct{}{}, nil
@@ -316,7 +317,7 @@ func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true
 	g.mu.Unlock()
-	g.stop(ErrClosed)
+	g.stop(feed.ErrClosed)
 	g.loads.Wait()
 	return nil
 }

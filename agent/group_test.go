@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
@@ -75,7 +76,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 					begun <- struct{}{}
 				}
 				err := b.group.Do(t.Context(), id, func(a *Agent) error { _, err := a.Prompt(t.Context(), text("go")); return err })
-				if errors.Is(err, ErrClosed) {
+				if errors.Is(err, feed.ErrClosed) {
 					return
 				}
 				if err != nil {

@@ -20,7 +20,7 @@ func (s *state) warnRetirement() {
 	}
 	if text := retirement(r.model, time.Now()); text != "" {
 		s.told.retires, s.told.answers = r.ref(), r.model.As
-		s.tell(r.ID, Notice{Warning, noticeRetires, text})
+		s.tell(r.ID, warn(noticeRetires, text))
 	}
 }
 

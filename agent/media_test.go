@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
@@ -179,17 +180,17 @@ func TestMediaOfAnswers(t *testing.T) {
 				t.Fatalf("%+v, %v", e.End, err)
 			}
 		}
-		var ends []Event
+		var ends []feed.Event
 		for len(ends) < 2 {
 			u, err := sub.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
 			switch e := u.Event.(type) {
-			case TextEnd:
+			case feed.TextEnd:
 				e.Message = ""
 				ends = append(ends, e)
-			case MediaEnd:
+			case feed.MediaEnd:
 				if e.Hash == "" {
 					t.Error("the event does not name what is kept")
 				}
@@ -197,7 +198,7 @@ func TestMediaOfAnswers(t *testing.T) {
 				ends = append(ends, e)
 			}
 		}
-		check(t, "told", ends, []Event{TextEnd{"", 0, "Look:", sources}, MediaEnd{"", 1, "image/png", len(drawn), ""}})
+		check(t, "told", ends, []feed.Event{feed.TextEnd{Message: "", Block: 0, Text: "Look:", Sources: sources}, feed.MediaEnd{Message: "", Block: 1, MimeType: "image/png", Size: len(drawn), Hash: ""}})
 		entries, err := b.store.Entries(t.Context(), id, 0, 1000)
 		if err != nil {
 			t.Fatal(err)

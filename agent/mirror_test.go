@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -78,14 +79,14 @@ func blockText(b provider.Block) string {
 }
 
 // apply takes in one update.
-func (m *mirror) apply(u *Update) error {
+func (m *mirror) apply(u *feed.Update) error {
 	if err := m.fold(u); err != nil {
 		return fmt.Errorf("update %d %s %+v: %w", u.Seq, u.Event.Method(), u.Event, err)
 	}
 	return nil
 }
 
-func (m *mirror) fold(u *Update) error {
+func (m *mirror) fold(u *feed.Update) error {
 	first := u.Seq
 	if u.FirstSeq != 0 {
 		first = u.FirstSeq
@@ -95,13 +96,13 @@ func (m *mirror) fold(u *Update) error {
 	}
 	m.seq = u.Seq
 	switch e := u.Event.(type) {
-	case TurnStart:
+	case feed.TurnStart:
 		m.starts[u.Turn]++
 		if m.turn != "" {
 			return fmt.Errorf("turn %s runs", m.turn)
 		}
 		m.turn = u.Turn
-	case TurnEnd:
+	case feed.TurnEnd:
 		if m.ends[u.Turn]++; m.ends[u.Turn] > 1 {
 			return fmt.Errorf("the turn ended before")
 		}
@@ -124,7 +125,7 @@ func (m *mirror) fold(u *Update) error {
 		}
 		clear(m.calls)
 		m.turn = ""
-	case ToolStart:
+	case feed.ToolStart:
 		if _, known := m.calls[e.CallID]; known {
 			return fmt.Errorf("the call was told before")
 		}
@@ -134,29 +135,29 @@ func (m *mirror) fold(u *Update) error {
 			return fmt.Errorf("block %v was a %s", key, b.kind)
 		}
 		m.blocks[key] = &shownBlock{kind: provider.KindToolCall}
-	case ToolEnd:
+	case feed.ToolEnd:
 		if results, known := m.calls[e.CallID]; !known || results > 0 {
 			return fmt.Errorf("the call was told: %v, and had %d results", known, results)
 		}
 		m.calls[e.CallID]++
 		m.blocks[blockKey{e.Message, e.Block}] = &shownBlock{kind: provider.KindToolResult}
-	case ToolOutput:
+	case feed.ToolOutput:
 		if results, known := m.calls[e.CallID]; !known || results > 0 {
 			return fmt.Errorf("the call does not run")
 		}
-	case Confirm:
+	case feed.Confirm:
 		m.asked[e.ID] = true
-	case ConfirmResolved:
+	case feed.ConfirmResolved:
 		if !m.asked[e.ID] {
 			return fmt.Errorf("no such question")
 		}
 		delete(m.asked, e.ID)
-	case MessageStart:
+	case feed.MessageStart:
 		if m.turn == "" || m.message != "" {
 			return fmt.Errorf("in turn %q, message %q", m.turn, m.message)
 		}
 		m.message = e.Message
-	case MessageEnd:
+	case feed.MessageEnd:
 		if m.message != e.Message {
 			return fmt.Errorf("the message that is open is %q", m.message)
 		}
@@ -166,37 +167,37 @@ func (m *mirror) fold(u *Update) error {
 			}
 		}
 		m.message = ""
-	case ThinkingStart:
+	case feed.ThinkingStart:
 		return m.begin(e.Message, e.Block, provider.KindThinking)
-	case ThinkingDelta:
+	case feed.ThinkingDelta:
 		if m.blocks[blockKey{e.Message, e.Block}] == nil {
 			return fmt.Errorf("no such block")
 		}
 		return m.grow(e.Message, e.Block, e.Delta)
-	case MessageDelta:
+	case feed.MessageDelta:
 		if m.blocks[blockKey{e.Message, e.Block}] == nil {
 			if err := m.begin(e.Message, e.Block, provider.KindText); err != nil {
 				return err
 			}
 		}
 		return m.grow(e.Message, e.Block, e.Delta)
-	case ThinkingEnd:
+	case feed.ThinkingEnd:
 		return m.end(e.Message, e.Block, e.Text)
-	case TextEnd:
+	case feed.TextEnd:
 		if m.blocks[blockKey{e.Message, e.Block}] == nil {
 			if err := m.begin(e.Message, e.Block, provider.KindText); err != nil {
 				return err
 			}
 		}
 		return m.end(e.Message, e.Block, e.Text)
-	case Retry:
+	case feed.Retry:
 		for _, number := range e.Discarded {
 			if b := m.blocks[blockKey{m.message, number}]; b != nil && b.open {
 				return fmt.Errorf("block %d is open and void", number)
 			}
 			delete(m.blocks, blockKey{m.message, number})
 		}
-	case QueueUpdate:
+	case feed.QueueUpdate:
 		m.queue = nil
 		for _, q := range e.Queue {
 			m.queue = append(m.queue, q.Turn)

@@ -6,9 +6,18 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
+
+func inform(kind, text string) feed.Notice {
+	return feed.Notice{Severity: feed.Info, Kind: kind, Message: text}
+}
+
+func warn(kind, text string) feed.Notice {
+	return feed.Notice{Severity: feed.Warning, Kind: kind, Message: text}
+}
 
 // tellStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
 // had, that the vendor's prompt cache is lost.
@@ -17,33 +26,33 @@ func (s *state) tellStart() {
 	d := r.decision
 	if r.model.Provider == s.cfg.Simulator && !s.told.simulator {
 		s.told.simulator = true
-		s.tell(r.ID, Notice{Info, noticeSimulator, "the answers come from the built-in simulator, not from a model"})
+		s.tell(r.ID, inform(noticeSimulator, "the answers come from the built-in simulator, not from a model"))
 	}
 	clamp := fmt.Sprint(r.model.Ref(), d.Requested, d.Effective, d.Reason)
 	if clamp != s.told.clamp {
 		s.told.clamp = clamp
 		switch d.Reason {
 		case provider.LevelNotSupported:
-			s.tell(r.ID, Notice{Info, noticeClamped, fmt.Sprintf("%s has no level %s: %s is in force; it has %v",
-				r.model.Ref(), d.Requested, d.Effective, d.Supported)})
+			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s is in force; it has %v",
+				r.model.Ref(), d.Requested, d.Effective, d.Supported)))
 		case provider.OffNotSupported:
-			s.tell(r.ID, Notice{Warning, noticeOff, fmt.Sprintf("%s cannot be off: %s is in force", r.model.Ref(), d.Effective)})
+			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s is in force", r.model.Ref(), d.Effective)))
 		}
 	}
 	s.tellUnpriced()
 	s.warnRetirement()
 	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
-		s.tell(r.ID, Notice{Info, string(provider.NoticeOverride), r.model.Ref() + " takes no tools, so it is offered none"})
+		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" takes no tools, so it is offered none"))
 	}
 	if r.cache.State == provider.CacheLost {
-		s.tell(r.ID, Notice{Info, noticeCacheLost, r.cache.Why})
+		s.tell(r.ID, inform(noticeCacheLost, r.cache.Why))
 	}
 }
 
 // ToolsMissing tells the session's clients that a host of tools could not be asked, and why.
 func (a *Agent) ToolsMissing(ctx context.Context, why string) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
-		s.tell("", Notice{Warning, noticeToolsMissing, why})
+		s.tell("", warn(noticeToolsMissing, why))
 		return struct{}{}, s.ended
 	})
 	return err
@@ -70,7 +79,7 @@ func (s *state) notice(n provider.Notice) {
 			r.log.Warn("notice without its data", "kind", n.Kind, "err", err)
 			return
 		}
-		s.tell(r.ID, ThinkingConverted{From: before.Start.Model.String(), To: r.model.Ref(), Conversion: c})
+		s.tell(r.ID, feed.ThinkingConverted{From: before.Start.Model.String(), To: r.model.Ref(), Conversion: c})
 		return
 	}
 	if n.Kind == provider.NoticeOverride && len(n.Data) > 0 && s.cfg.Learned != nil {
@@ -81,7 +90,7 @@ func (s *state) notice(n provider.Notice) {
 			s.cfg.Learned(r.ref(), said)
 		}
 	}
-	severity := Info
+	severity := feed.Info
 	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema { // each call says it again
 		if s.told.once[n.Text] {
 			return
@@ -92,9 +101,9 @@ func (s *state) notice(n provider.Notice) {
 		s.told.once[n.Text] = true
 	}
 	if n.Kind == noticeMissing || n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
-		severity = Warning
+		severity = feed.Warning
 	}
-	s.tell(r.ID, Notice{severity, string(n.Kind), n.Text})
+	s.tell(r.ID, feed.Notice{Severity: severity, Kind: string(n.Kind), Message: n.Text})
 }
 
 // check holds a reply of the turn against its decision. Each kind of notice is told once a turn: a loop of tools has many
@@ -106,14 +115,14 @@ func (r *turn) check(m reply, usage provider.Usage) []fact {
 		return nil
 	}
 	r.unkept = append(r.unkept, kind)
-	return []fact{{r.ID, nil, Notice{severity, kind, text}}}
+	return []fact{{r.ID, nil, feed.Notice{Severity: severity, Kind: kind, Message: text}}}
 }
 
 // checked is check, with the lack of thinking told once for each model of the session.
 func (s *state) checked(m reply, usage provider.Usage) []fact {
 	model := s.run.ref()
 	return slices.DeleteFunc(s.run.check(m, usage), func(f fact) bool {
-		if n, ok := f.event.(Notice); !ok || n.Kind != noticeNoThinking {
+		if n, ok := f.event.(feed.Notice); !ok || n.Kind != noticeNoThinking {
 			return false
 		}
 		if s.told.unthinking[model] {
@@ -129,7 +138,7 @@ func (s *state) checked(m reply, usage provider.Usage) []fact {
 
 // checkControl says what of a decision was not kept; an empty kind: nothing. thought says that the turn's earlier calls
 // had thinking: a model that thinks in a turn need not do so in each of its calls, nor before it calls a tool.
-func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind string, _ Severity, text string) {
+func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind string, _ feed.Severity, text string) {
 	level, thinks := c.decision.Effective, m.thinking || counted(usage)
 	source := c.decision.Source
 	asked := source != provider.SourceUnset && (source != provider.SourceModel || !c.model.Thinking.CanDisable())
@@ -137,17 +146,17 @@ func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind s
 	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
 		return "", "", "" // between tool calls it thinks, as was told
 	case level == provider.Off && thinks && c.decision.Reason == provider.NoThinking:
-		return noticeNotHonoured, Warning, fmt.Sprintf("%s is known not to think, and thought all the same", c.model.Ref())
+		return noticeNotHonoured, feed.Warning, fmt.Sprintf("%s is known not to think, and thought all the same", c.model.Ref())
 	case level == provider.Off && thinks:
-		return noticeNotHonoured, Warning, fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())
+		return noticeNotHonoured, feed.Warning, fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())
 	case level == provider.Off:
 		return "", "", ""
 	case counted(usage) && !m.visible && c.decision.Control.Display != provider.Omitted:
-		return noticeHidden, Info, fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
+		return noticeHidden, feed.Info, fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
 	case asked && level != provider.Auto && level != provider.Minimal && !thinks && !thought && len(m.calls) == 0 && !m.paused:
-		severity := Info // with a level the vendor may decide that nothing is to be thought about
+		severity := feed.Info // with a level the vendor may decide that nothing is to be thought about
 		if mode := c.decision.Control.Mode; mode == provider.ModeOn || mode == provider.ModeBudget {
-			severity = Warning
+			severity = feed.Warning
 		}
 		return noticeNoThinking, severity, fmt.Sprintf("%s was asked to think (%s), and no thinking was seen", c.model.Ref(), level)
 	}
@@ -155,3 +164,27 @@ func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind s
 }
 
 func counted(u provider.Usage) bool { return u.Reasoning != nil && *u.Reasoning > 0 }
+
+// Kinds of notice that the agent gives itself (see also noticeMissing); adapters give theirs as a provider.NoticeKind.
+const (
+	noticeSimulator     = "simulator"
+	noticeClamped       = "level_clamped"
+	noticeOff           = "off_not_supported"
+	noticeNotHonoured   = "control_not_honoured"
+	noticeNoThinking    = "no_thinking_seen"
+	noticeHidden        = "hidden_thinking"
+	noticeCacheLost     = "cache_lost"
+	noticeRepaired      = "history_repaired"
+	noticeLeftOut       = "suspect_left_out"
+	noticeEmpty         = "empty_answer"
+	noticeStalled       = "stalled"
+	noticeBudgetNear    = "budget_near"
+	noticeBudgetReached = "budget_reached"
+	noticePriceUnknown  = "price_unknown"
+	noticeRetires       = "model_retires"
+	noticeCompacting    = "compacting"
+	noticeCompacted     = "compacted"
+	noticeNotCompacted  = "compaction_failed"
+	noticeStoreReadOnly = "store_readonly"
+	noticeToolsMissing  = "tools_missing"
+)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -92,7 +93,7 @@ func checked(t *testing.T, m provider.Model, ask registry.Ask, came outcome) (to
 	r := turn{Turn: &session.Turn{}, choice: choice{model: m, decision: d}}
 	m1 := reply{thinking: came.thinking, visible: came.visible}
 	for _, f := range r.check(m1, provider.Usage{Reasoning: came.tokens}) {
-		n := f.event.(Notice)
+		n := f.event.(feed.Notice)
 		told += string(n.Severity) + " " + n.Kind
 	}
 	if again := r.check(m1, provider.Usage{Reasoning: came.tokens}); len(again) > 0 {

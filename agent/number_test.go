@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -62,9 +63,9 @@ func TestNumbersOfALongAnswer(t *testing.T) {
 	var last uint64
 	for range 3 {
 		_, err := ask(t.Context(), b.agent(id), func(s *state) (struct{}, error) {
-			s.feed.seq += session.MaxUnstored - 1 // as pieces of a block do
+			s.feed.PublishGrowth("", 0, feed.MessageDelta{}, make([]int, session.MaxUnstored-1)) // the pieces of a long block
 			s.tell("", s.waiting())
-			last = s.feed.seq
+			last = s.feed.Seq()
 			return struct{}{}, nil
 		})
 		if err != nil {

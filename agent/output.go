@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -100,7 +101,7 @@ func (o *output) sofar() string {
 func (s *state) tellOutput() {
 	for _, c := range s.run.round.calls {
 		if chunk := c.output.take(); chunk != "" && !c.done {
-			s.tell(s.run.ID, ToolOutput{c.ID, chunk})
+			s.tell(s.run.ID, feed.ToolOutput{CallID: c.ID, Chunk: chunk})
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -23,7 +24,7 @@ type Prompt struct {
 type Receipt struct {
 	Turn        session.TurnID
 	Message     session.MessageID
-	Disposition Disposition
+	Disposition feed.Disposition
 }
 
 // maxQueue is how many prompts of a session may wait.
@@ -53,12 +54,12 @@ func (s *state) prompted(stamp *session.Stamp) (*Receipt, error) {
 	if err := stamp.Repeats(*t.Prompt.Stamp); err != nil {
 		return nil, err
 	}
-	r := Receipt{Turn: t.ID, Message: t.Prompt.Message, Disposition: Started}
+	r := Receipt{Turn: t.ID, Message: t.Prompt.Message, Disposition: feed.Started}
 	switch {
 	case t.Prompt.Steer:
-		r.Disposition = Steer
+		r.Disposition = feed.Steered
 	case t.Prompt.Queued:
-		r.Disposition = Enqueue
+		r.Disposition = feed.Enqueued
 	}
 	return &r, nil
 }
@@ -92,18 +93,18 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	case len(s.queue) >= maxQueue:
 		return Receipt{}, ErrQueueFull
 	}
-	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: Started}
+	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: feed.Started}
 	var into session.TurnID
 	switch {
 	case p.Steer && s.run != nil:
 		if err := takes(s.run.model, p.Content); err != nil {
 			return Receipt{}, err
 		}
-		r.Disposition, into = Steer, s.run.ID
+		r.Disposition, into = feed.Steered, s.run.ID
 	case busy:
-		r.Disposition = Enqueue
+		r.Disposition = feed.Enqueued
 	}
-	if r.Disposition != Started {
+	if r.Disposition != feed.Started {
 		if err := s.roomToQueue(p.Content); err != nil {
 			return Receipt{}, err
 		}
@@ -113,8 +114,8 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		return Receipt{}, err
 	}
 	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: content, Override: p.Override, Stamp: p.Stamp,
-		Queued: busy, Steer: into != ""}, PromptStored{r.Message, content, r.Disposition, into}}
-	if r.Disposition == Started {
+		Queued: busy, Steer: into != ""}, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
+	if r.Disposition == feed.Started {
 		if err := s.record(stored, c.start(r.Turn)); err != nil {
 			return Receipt{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -39,7 +40,7 @@ func TestPromptOnce(t *testing.T) {
 		}
 		first := say(stampedText("one", "a", 1), nil)
 		queued := say(stampedText("two", "", 2), nil)
-		check(t, "dispositions", []Disposition{first.Disposition, queued.Disposition}, []Disposition{Started, Enqueue})
+		check(t, "dispositions", []feed.Disposition{first.Disposition, queued.Disposition}, []feed.Disposition{feed.Started, feed.Enqueued})
 		refused := stampedText("three", "c", 3)
 		refused.Reject = true
 		say(refused, ErrBusy)
@@ -66,7 +67,7 @@ func TestPromptOnce(t *testing.T) {
 		q, err := b.agent(id).Queue(t.Context())
 		check(t, "the queue is held as before", []any{len(q.Queue), q.Held, err}, []any{1, true, nil})
 		third := say(stampedText("three", "c", 3), nil)
-		check(t, "third", third.Disposition, Enqueue)
+		check(t, "third", third.Disposition, feed.Enqueued)
 		time.Sleep(time.Minute)
 		again()
 		check(t, "calls", len(b.fake.requests), 3)
@@ -182,4 +183,28 @@ func TestTakes(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
+}
+
+func TestManyPromptsWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(time.Hour))
+		defer b.close()
+		a := b.agent(b.session("sim/claude", ""))
+		for range maxQueue + 1 {
+			if _, err := a.Prompt(t.Context(), text("go")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := a.Prompt(t.Context(), text("one more")); !errors.Is(err, ErrQueueFull) {
+			t.Errorf("one more: %v", err)
+		}
+		snap, sub, err := a.Attach(t.Context(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sub.Close()
+		check(t, "waiting", len(snap.Queue.Queue), maxQueue)
+		check(t, "running", len(snap.Turn.Messages), 1)
+		check(t, "status", snap.Session.Status, session.Running)
+	})
 }

@@ -15,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -101,7 +102,7 @@ type life struct {
 // watcher is a client.
 type watcher struct {
 	*mirror
-	sub  *Subscription
+	sub  *feed.Subscription
 	slow bool
 	err  error // why there is no more
 }
@@ -246,7 +247,7 @@ func (l *life) act(a act) error {
 			i := a.n % len(l.watchers)
 			w := l.watchers[i]
 			w.sub.Close()
-			w.err = ErrClosed
+			w.err = feed.ErrClosed
 			l.watchers, l.gone = slices.Delete(l.watchers, i, i+1), append(l.gone, w)
 		}
 	case "come back":
@@ -611,7 +612,7 @@ func (l *life) read(all bool) error {
 	var left []*watcher
 	for _, w := range l.watchers {
 		for all || !w.slow {
-			var u *Update
+			var u *feed.Update
 			if u, w.err = w.sub.TryNext(); u == nil {
 				break
 			}
@@ -623,7 +624,7 @@ func (l *life) read(all bool) error {
 			}
 		}
 		if w.err != nil {
-			if stale, ok := errors.AsType[*Stale](w.err); ok && stale.After != w.seq {
+			if stale, ok := errors.AsType[*feed.Stale](w.err); ok && stale.After != w.seq {
 				return fmt.Errorf("stale after %d, and %d was the last", stale.After, w.seq)
 			}
 			l.gone = append(l.gone, w)
@@ -637,12 +638,12 @@ func (l *life) read(all bool) error {
 
 // number checks that nothing else was ever told under this number. That the store failed is told under a number that no
 // log has, so the next process cannot know of it.
-func (l *life) number(u *Update) error {
+func (l *life) number(u *feed.Update) error {
 	if u.FirstSeq != 0 {
 		return nil
 	}
 	what := fmt.Sprintf("%d %s %s %+v", u.Time, u.Turn, u.Event.Method(), u.Event)
-	if _, ok := u.Event.(SessionUpdate); ok { // has pointers
+	if _, ok := u.Event.(feed.SessionUpdate); ok { // has pointers
 		what = u.Event.Method()
 	}
 	for _, told := range []map[uint64]string{l.numbers, l.unkept} {
@@ -650,7 +651,7 @@ func (l *life) number(u *Update) error {
 			return fmt.Errorf("%d was %s, and now %s", u.Seq, before, what)
 		}
 	}
-	if n, ok := u.Event.(Notice); ok && n.Kind == noticeStoreReadOnly {
+	if n, ok := u.Event.(feed.Notice); ok && n.Kind == noticeStoreReadOnly {
 		l.unkept[u.Seq] = what
 	} else {
 		l.numbers[u.Seq] = what

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
@@ -26,8 +27,8 @@ func TestTellReadOnly(t *testing.T) {
 		if err != nil || u == nil {
 			t.Fatalf("nothing was told: %v", err)
 		}
-		want := Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + session.ErrReadOnly.Error()}
-		if diff := cmp.Diff(Event(want), u.Event); diff != "" {
+		want := warn(noticeStoreReadOnly, "the session cannot be written: "+session.ErrReadOnly.Error())
+		if diff := cmp.Diff(feed.Event(want), u.Event); diff != "" {
 			t.Errorf("told (-want +got):\n%s", diff)
 		}
 		if s, err := b.agent(alone).State(t.Context()); err != nil || s.Running {
@@ -96,7 +97,7 @@ func TestTellReadOnlyToEach(t *testing.T) {
 				return struct{}{}, nil
 			})
 		})
-		var watched []*Subscription
+		var watched []*feed.Subscription
 		for range 9 {
 			_, sub, err := b.agent(b.session("sim/claude", "")).Attach(t.Context(), 0)
 			if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -92,7 +93,7 @@ func (s *state) openMessage() *reply {
 	m := &s.run.reply
 	if m.id == "" {
 		m.id = session.NewMessageID()
-		s.tell(s.run.ID, MessageStart{m.id, provider.Assistant})
+		s.tell(s.run.ID, feed.MessageStart{Message: m.id, Role: provider.Assistant})
 	}
 	if m.open == nil {
 		m.open, m.over = make(map[int]*block), make(map[int]int)
@@ -122,7 +123,7 @@ func (s *state) announce(b *block) {
 	if b.kind == provider.KindThinking && !b.told {
 		b.told = true
 		s.run.reply.thinking = true
-		s.tell(s.run.ID, ThinkingStart{s.run.reply.id, b.number})
+		s.tell(s.run.ID, feed.ThinkingStart{Message: s.run.reply.id, Block: b.number})
 	}
 }
 
@@ -142,10 +143,10 @@ func (s *state) grow(index int, list []step) {
 	switch b.kind {
 	case provider.KindThinking:
 		m.visible = true
-		s.tellGrowth(ThinkingDelta{m.id, b.number, text}, ends)
+		s.tellGrowth(feed.ThinkingDelta{Message: m.id, Block: b.number, Delta: text}, ends)
 	case provider.KindText:
 		m.shown = true
-		s.tellGrowth(MessageDelta{m.id, b.number, text}, ends)
+		s.tellGrowth(feed.MessageDelta{Message: m.id, Block: b.number, Delta: text}, ends)
 	}
 	if b.kind == provider.KindThinking || b.kind == provider.KindText {
 		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
@@ -197,7 +198,7 @@ func (s *state) seal(ev provider.End) {
 		}
 		m.shown = true
 		whole = block.Text
-		sealed.event = TextEnd{m.id, b.number, block.Text, block.Sources}
+		sealed.event = feed.TextEnd{Message: m.id, Block: b.number, Text: block.Text, Sources: block.Sources}
 	case provider.Media:
 		size := len(block.Data)
 		if s.run.bytes += size; s.run.bytes > s.cfg.Limits.TurnBytes {
@@ -207,13 +208,13 @@ func (s *state) seal(ev provider.End) {
 		kept, err := s.cfg.stored(provider.Blocks{block})
 		if err != nil {
 			s.log.Warn("media of an answer are not kept", "err", err)
-			s.tell(s.run.ID, Notice{Warning, noticeMissing, fmt.Sprintf("%s of %d bytes in the answer could not be kept: %v", block.Type, size, err)})
+			s.tell(s.run.ID, warn(noticeMissing, fmt.Sprintf("%s of %d bytes in the answer could not be kept: %v", block.Type, size, err)))
 			return
 		}
 		m.shown = true
 		media := kept[0].(provider.Media)
 		ev.Block = media
-		sealed.event = MediaEnd{m.id, b.number, media.Type, size, media.Hash}
+		sealed.event = feed.MediaEnd{Message: m.id, Block: b.number, MimeType: media.Type, Size: size, Hash: media.Hash}
 	case provider.ToolCall:
 		block = m.identify(b.number, block)
 		ev.Block = block
@@ -256,8 +257,8 @@ func (m *reply) late(list []provider.Cited) (cited []session.Cited) {
 	return cited
 }
 
-func thinkingEnd(id session.MessageID, number int, b provider.Thinking) ThinkingEnd {
-	return ThinkingEnd{Message: id, Block: number, Text: b.Text, Kind: b.Kind, Signed: b.Signed,
+func thinkingEnd(id session.MessageID, number int, b provider.Thinking) feed.ThinkingEnd {
+	return feed.ThinkingEnd{Message: id, Block: number, Text: b.Text, Kind: b.Kind, Signed: b.Signed,
 		Tokens: b.Tokens, Estimated: b.Estimated, DurationMS: b.Duration.Milliseconds()}
 }
 
@@ -274,7 +275,7 @@ func (s *state) closeBlocks(keep bool) []fact {
 			block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
 			said, f.event = block, thinkingEnd(m.id, b.number, block)
 		case provider.Text:
-			f.event = TextEnd{m.id, b.number, block.Text, nil}
+			f.event = feed.TextEnd{Message: m.id, Block: b.number, Text: block.Text, Sources: nil}
 		}
 		if keep {
 			f.body = session.Sealed{Message: m.id, Number: b.number, Block: said}
@@ -294,7 +295,7 @@ func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fac
 	usage := s.unmetered()
 	facts := s.closeBlocks(true)
 	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete},
-		MessageEnd{m.id, reason, usage, nil}})
+		feed.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Cited: nil}})
 	*m = reply{}
 	return facts
 }

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -124,7 +125,7 @@ func TestReports(t *testing.T) {
 				if c.do != nil {
 					c.do(b, a, r.Turn)
 				}
-				if _, err := a.Wait(t.Context(), r.Turn); err != nil && !errors.Is(err, ErrClosed) {
+				if _, err := a.Wait(t.Context(), r.Turn); err != nil && !errors.Is(err, feed.ErrClosed) {
 					t.Fatal(err)
 				}
 				synctest.Wait()

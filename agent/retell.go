@@ -1,6 +1,9 @@
 package agent
 
-import "github.com/thinkd/thinkd/session"
+import (
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/session"
+)
 
 // DefaultsChanged tells the clients of a provider's open sessions what is in force now, since the provider's defaults
 // have changed. It returns at once.
@@ -31,7 +34,7 @@ func (g *Group) DefaultsChanged(providerID string) {
 // retell says what the next turn would get. Where that would be refused, the turn says so.
 func (s *state) retell(providerID string) {
 	set := s.view.Session.Settings
-	if set.Model.Provider != providerID || len(s.feed.subs) == 0 {
+	if set.Model.Provider != providerID || !s.feed.Subscribed() {
 		return
 	}
 	next, err := s.decide(set, session.Override{})
@@ -39,5 +42,5 @@ func (s *state) retell(providerID string) {
 		return
 	}
 	model := next.shown()
-	s.tell("", SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level})
+	s.tell("", feed.SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level})
 }

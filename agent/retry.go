@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -58,8 +59,8 @@ func (s *state) repair(pe *provider.Error) bool {
 		facts = append(facts, s.run.retryFact(0, pe, void))
 	}
 	facts = append(facts, fact{"", session.Repair{API: pe.API, Repair: pe.Repair}, nil},
-		fact{s.run.ID, nil, Notice{Warning, noticeRepaired,
-			"the provider refused the history; from now on it is sent with the repair " + string(pe.Repair) + ": " + pe.Message}})
+		fact{s.run.ID, nil, warn(noticeRepaired,
+			"the provider refused the history; from now on it is sent with the repair "+string(pe.Repair)+": "+pe.Message)})
 	before := s.cached(s.before(), s.run.choice)
 	if s.record(facts...) != nil {
 		return true
@@ -68,7 +69,7 @@ func (s *state) repair(pe *provider.Error) bool {
 		s.cfg.Learned(s.run.ref(), *pe.Learned)
 	}
 	if after := s.cached(s.before(), s.run.choice); after.State == provider.CacheLost && before.State != provider.CacheLost {
-		s.tell(s.run.ID, Notice{Info, noticeCacheLost, after.Why})
+		s.tell(s.run.ID, inform(noticeCacheLost, after.Why))
 	}
 	s.callAgain()
 	return true
@@ -113,7 +114,7 @@ func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 }
 
 func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fact {
-	return fact{r.ID, nil, Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
+	return fact{r.ID, nil, feed.Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
 		Kind: pe.Kind, Message: pe.Error(), Discarded: void}}
 }
 

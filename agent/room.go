@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -148,7 +149,7 @@ func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error 
 			if !s.rests() {
 				return false, nil
 			}
-			s.end(ErrClosed)
+			s.end(feed.ErrClosed)
 			return true, nil
 		})
 		if err == nil && gone {
@@ -163,7 +164,7 @@ func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error 
 
 // rests reports whether nothing of the session runs and nobody follows it.
 func (s *state) rests() bool {
-	s.feed.prune()
+	s.feed.Prune()
 	s.pruneWaiters()
-	return s.run == nil && s.compacting == nil && !s.mayStart() && len(s.feed.subs) == 0 && len(s.waiters) == 0 && s.unsaved == nil
+	return s.run == nil && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -201,7 +202,7 @@ func TestHostileSessions(t *testing.T) {
 			t.Errorf("session %d is loaded: %v, want %v", i, got, want)
 		}
 	}
-	var subs []*Subscription
+	var subs []*feed.Subscription
 	for _, id := range ids[:3] { // those in use stay, and there is no room for more
 		sub, err := b.agent(id).Subscribe(t.Context())
 		if err != nil {

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -32,7 +33,7 @@ func TestTitleOfALaterPromptIsTold(t *testing.T) {
 		}
 		var titles []string
 		for u, _ := sub.TryNext(); u != nil; u, _ = sub.TryNext() {
-			if e, ok := u.Event.(SessionUpdate); ok && e.Title != nil {
+			if e, ok := u.Event.(feed.SessionUpdate); ok && e.Title != nil {
 				titles = append(titles, *e.Title)
 			}
 		}
@@ -49,7 +50,7 @@ func TestRejectSaysWhy(t *testing.T) {
 	reject.Reject = true
 	for want, busy := range map[error]func(*state){
 		ErrHeld: func(s *state) {
-			s.held, s.queue = true, []Queued{{Turn: session.NewTurnID()}}
+			s.held, s.queue = true, []feed.Queued{{Turn: session.NewTurnID()}}
 		},
 		ErrCompacting: func(s *state) { s.compacting = &compacting{} },
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -42,22 +43,22 @@ type Snapshot struct {
 	Messages []Message // the newest of the turns that have ended, in order
 	More     bool      // there are older ones
 	Turn     *OpenTurn // nil: none runs
-	Queue    QueueUpdate
+	Queue    feed.QueueUpdate
 	Waiting  []Message // of the turns in Queue
 
 	// Since is all that was told after the update that AttachAfter was asked for, up to Seq; growth may be merged. Nil:
 	// that is not known any more, and the client begins anew with the rest. With it, the client needs none of the rest.
-	Since []*Update
+	Since []*feed.Update
 }
 
 // OpenTurn is all of the running turn.
 type OpenTurn struct {
 	ID        session.TurnID
-	Model     Model
+	Model     feed.Model
 	Reasoning provider.Decision
 	Messages  []Message
-	Confirms  []Confirm  // open questions
-	Tools     []OpenTool // calls that run
+	Confirms  []feed.Confirm // open questions
+	Tools     []OpenTool     // calls that run
 }
 
 // State tells what the session is and what its next turn would get.
@@ -79,20 +80,20 @@ func (s *state) state() State {
 
 // Attach is the session as it stands, and a subscription to all that follows, without a gap. At most limit messages
 // of ended turns come along.
-func (a *Agent) Attach(ctx context.Context, limit int) (Snapshot, *Subscription, error) {
-	return a.attach(ctx, limit, func(*state) []*Update { return nil })
+func (a *Agent) Attach(ctx context.Context, limit int) (Snapshot, *feed.Subscription, error) {
+	return a.attach(ctx, limit, func(*state) []*feed.Update { return nil })
 }
 
 // AttachAfter is Attach for a client that knows all up to an update. What came since is remembered while turns run,
 // within bounds; of a session that is idle, or was loaded since, no more than that nothing came.
-func (a *Agent) AttachAfter(ctx context.Context, after uint64, limit int) (Snapshot, *Subscription, error) {
-	return a.attach(ctx, limit, func(s *state) []*Update { return s.feed.memory.since(after) })
+func (a *Agent) AttachAfter(ctx context.Context, after uint64, limit int) (Snapshot, *feed.Subscription, error) {
+	return a.attach(ctx, limit, func(s *state) []*feed.Update { return s.feed.Since(after) })
 }
 
-func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Update) (Snapshot, *Subscription, error) {
-	sub := newSubscription()
+func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*feed.Update) (Snapshot, *feed.Subscription, error) {
+	sub := feed.NewSubscription()
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
-		snap := Snapshot{State: s.state(), Seq: s.feed.seq, Queue: s.waiting(), Since: since(s)}
+		snap := Snapshot{State: s.state(), Seq: s.feed.Seq(), Queue: s.waiting(), Since: since(s)}
 		if s.run != nil {
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
@@ -110,7 +111,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 		if err != nil {
 			return snap, err
 		}
-		s.feed.add(sub)
+		s.feed.Add(sub)
 		return snap, nil
 	})
 	if err != nil {
@@ -121,7 +122,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*Upd
 }
 
 // Subscribe is Attach without the state.
-func (a *Agent) Subscribe(ctx context.Context) (*Subscription, error) {
+func (a *Agent) Subscribe(ctx context.Context) (*feed.Subscription, error) {
 	_, sub, err := a.Attach(ctx, 0)
 	return sub, err
 }
@@ -130,7 +131,7 @@ func (a *Agent) Subscribe(ctx context.Context) (*Subscription, error) {
 // cancelled, those that wait too. Turns that have ended are left as they are.
 func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
-		if s.feed.prune(); len(s.feed.subs) > 0 {
+		if s.feed.Prune(); s.feed.Subscribed() {
 			return struct{}{}, nil
 		}
 		for _, id := range turns {
@@ -227,7 +228,7 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if err != nil {
 			return State{}, err
 		}
-		told := SessionUpdate{Title: c.Title, Metadata: c.Metadata}
+		told := feed.SessionUpdate{Title: c.Title, Metadata: c.Metadata}
 		if c.Model != nil || c.Level != nil || c.Fallback != nil || c.Display != nil {
 			model := next.shown()
 			told.Model, told.Level, told.Preferred = &model, next.decision.Effective, after.Level

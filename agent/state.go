@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -19,13 +20,13 @@ type state struct {
 	log  *slog.Logger
 	ctx  context.Context // the agent's: ends when it is closed
 	view *session.View
-	feed feed
+	feed *feed.Feed
 
 	live   atomic.Value             // session.Status: see noteStatus
 	busy   atomic.Bool              // run is not nil, for a Group to see
 	size   atomic.Int64             // see measure
 	run    *turn                    // nil between turns
-	queue  []Queued                 // turns that wait, in order; shared with updates, so what is in it never changes
+	queue  []feed.Queued            // turns that wait, in order; shared with updates, so what is in it never changes
 	held   bool                     // queued prompts wait for a word
 	queued int64                    // bytes of the prompts in queue, which are in the log and not in memory
 	sizes  map[session.TurnID]int64 // of each
@@ -89,12 +90,12 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	}
 	s.view = view
 	for _, t := range view.Queue() {
-		s.queue = append(s.queue, queued(t.ID, t.Prompt))
+		s.queue = append(s.queue, feed.NewQueued(t.ID, t.Prompt))
 		s.waits(t.ID, t.Prompt)
 		view.Unload(t)
 	}
 	s.held = len(s.queue) > 0
-	s.feed = newFeed(firstSeq(view))
+	s.feed = feed.New(id, firstSeq(view))
 	s.measure()
 	return s, nil
 }
@@ -132,29 +133,27 @@ func firstSeq(v *session.View) uint64 {
 type fact struct {
 	turn  session.TurnID
 	body  session.Body
-	event Event
+	event feed.Event
 }
 
 // record makes facts true: all are on disk in one commit before the first is told. After an error none is told, and
 // the session is closed, since what the store holds is unknown: it is loaded anew by whoever asks next.
 func (s *state) record(facts ...fact) error {
-	now := milliseconds(time.Now())
-	seq := s.feed.seq
+	now := time.Now().UnixMilli()
+	seq := s.feed.Seq()
 	var entries []session.Entry
-	var updates []*Update
 	for _, f := range facts {
 		var told uint64
 		if f.event != nil {
 			seq++
 			told = seq
-			updates = append(updates, &Update{Session: s.id, Seq: seq, Time: now, Turn: f.turn, Event: f.event})
 		}
 		if f.body != nil {
 			entries = append(entries, session.Entry{Seq: told, Time: now, Turn: f.turn, Body: f.body})
 		}
 	}
-	if len(entries) == 0 && len(updates) > 0 && !s.numbered() {
-		entries = append(entries, session.Entry{Seq: updates[0].Seq, Time: now, Body: session.Setting{}}) // which changes nothing
+	if len(entries) == 0 && seq > s.feed.Seq() && !s.numbered() {
+		entries = append(entries, session.Entry{Seq: s.feed.Seq() + 1, Time: now, Body: session.Setting{}}) // which changes nothing
 	}
 	if len(entries) > 0 {
 		if err := s.keep(entries); err != nil {
@@ -162,9 +161,10 @@ func (s *state) record(facts ...fact) error {
 			return err
 		}
 	}
-	s.feed.seq = seq
-	for _, u := range updates {
-		s.feed.publish(u)
+	for _, f := range facts {
+		if f.event != nil {
+			s.feed.Publish(f.turn, now, f.event)
+		}
 	}
 	s.used = time.Now()
 	return nil
@@ -207,10 +207,10 @@ func (s *state) apply(e session.Entry) error {
 	}
 	switch b := e.Body.(type) {
 	case session.Prompt:
-		s.enqueue(queued(e.Turn, b), b.Steer)
+		s.enqueue(feed.NewQueued(e.Turn, b), b.Steer)
 		s.waits(e.Turn, b)
 	case session.TurnStart, session.TurnEnd, session.Steered:
-		i := slices.IndexFunc(s.queue, func(q Queued) bool { return q.Turn == e.Turn })
+		i := slices.IndexFunc(s.queue, func(q feed.Queued) bool { return q.Turn == e.Turn })
 		switch {
 		case i == 0:
 			s.queue = s.queue[1:]
@@ -237,7 +237,7 @@ func (s *state) storeFailed(err error) {
 // tellReadOnly tells people that nothing can be kept, under a number that the log may never know of.
 func (s *state) tellReadOnly(err error) {
 	s.failedToKeep = true
-	s.publish("", Notice{Warning, noticeStoreReadOnly, "the session cannot be written: " + storeTrouble(err)})
+	s.publish("", warn(noticeStoreReadOnly, "the session cannot be written: "+storeTrouble(err)))
 }
 
 // storeTrouble is why the store failed, without a path of the machine.
@@ -252,10 +252,10 @@ func storeTrouble(err error) string {
 
 // numbered reports whether the log knows that this process has told something. Until then the next process would begin
 // with the same numbers.
-func (s *state) numbered() bool { return s.view.LastSeq > s.feed.first }
+func (s *state) numbered() bool { return s.view.LastSeq > s.feed.Base() }
 
 // tell publishes what is not kept, but for the first thing that is told: that is kept by its number.
-func (s *state) tell(turn session.TurnID, e Event) {
+func (s *state) tell(turn session.TurnID, e feed.Event) {
 	if s.numbered() {
 		s.publish(turn, e)
 		return
@@ -268,28 +268,21 @@ func (s *state) tell(turn session.TurnID, e Event) {
 // keepNumber stores a number when too many above the last that the log has were used: see session.MaxUnstored. An answer
 // of millions of pieces is one block, and stores none. The loop calls it after whatever happened.
 func (s *state) keepNumber() {
-	if s.feed.seq-max(s.view.LastSeq, s.feed.first) < session.MaxUnstored || s.failedToKeep || s.ended != nil {
+	if s.feed.Seq()-max(s.view.LastSeq, s.feed.Base()) < session.MaxUnstored || s.failedToKeep || s.ended != nil {
 		return
 	}
-	if err := s.keep([]session.Entry{{Seq: s.feed.seq, Time: milliseconds(time.Now()), Body: session.Setting{}}}); err != nil {
+	if err := s.keep([]session.Entry{{Seq: s.feed.Seq(), Time: time.Now().UnixMilli(), Body: session.Setting{}}}); err != nil {
 		s.storeFailed(err)
 	}
 }
 
-func (s *state) publish(turn session.TurnID, e Event) {
-	s.feed.seq++
-	s.feed.publish(&Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(time.Now()), Turn: turn, Event: e})
+func (s *state) publish(turn session.TurnID, e feed.Event) {
+	s.feed.Publish(turn, time.Now().UnixMilli(), e)
 }
 
 // tellGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
-func (s *state) tellGrowth(e Event, ends []int) {
-	first := s.feed.seq + 1
-	s.feed.seq += uint64(max(len(ends), 1))
-	u := &Update{Session: s.id, Seq: s.feed.seq, Time: milliseconds(s.run.call.byteAt), Turn: s.run.ID, Event: e}
-	if u.Seq > first {
-		u.FirstSeq = first
-	}
-	s.feed.grow(u, ends)
+func (s *state) tellGrowth(e feed.Event, ends []int) {
+	s.feed.PublishGrowth(s.run.ID, s.run.call.byteAt.UnixMilli(), e, ends)
 }
 
 // writable closes in the store what a crash left open, if that could not be done at load. The entries are those that
@@ -328,10 +321,10 @@ func (s *state) end(err error) {
 func (s *state) hangUp() {
 	s.setQueued(0)
 	s.size.Store(0)
-	s.stopCall(ErrClosed, callEnd{fault: stopInterrupted})
-	s.dropRound(ErrClosed)
-	s.dropCompaction(ErrClosed)
-	s.feed.close(ErrClosed)
+	s.stopCall(feed.ErrClosed, callEnd{fault: stopInterrupted})
+	s.dropRound(feed.ErrClosed)
+	s.dropCompaction(feed.ErrClosed)
+	s.feed.Close(feed.ErrClosed)
 	for id := range s.waiters {
 		s.wakeWaiters(id)
 	}
@@ -362,13 +355,13 @@ func (s *state) tick(now time.Time) {
 	if err := s.writable(); err != nil {
 		s.log.Debug("the turn that a crash left open is still open in the store", "err", err)
 	}
-	s.feed.prune()
+	s.feed.Prune()
 	s.pruneWaiters()
-	if len(s.feed.subs) > 0 || len(s.waiters) > 0 || s.compacting != nil {
+	if s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil {
 		s.used = now
 	}
 	if now.Sub(s.used) >= s.cfg.Limits.Idle {
-		s.end(ErrClosed)
+		s.end(feed.ErrClosed)
 	}
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -26,10 +27,10 @@ func (s *state) takeSteering() error {
 }
 
 // enqueue adds a prompt to the queue: at its end, or, to steer, behind those that steer.
-func (s *state) enqueue(q Queued, steer bool) {
+func (s *state) enqueue(q feed.Queued, steer bool) {
 	at := len(s.queue)
 	if steer {
-		at = slices.IndexFunc(s.queue, func(q Queued) bool { return !s.view.Turn(q.Turn).Prompt.Steer })
+		at = slices.IndexFunc(s.queue, func(q feed.Queued) bool { return !s.view.Turn(q.Turn).Prompt.Steer })
 		if at < 0 {
 			at = len(s.queue)
 		}
@@ -38,5 +39,5 @@ func (s *state) enqueue(q Queued, steer bool) {
 		s.queue = append(s.queue, q)
 		return
 	}
-	s.queue = slices.Concat(s.queue[:at], []Queued{q}, s.queue[at:]) // into a new array: updates share the old one
+	s.queue = slices.Concat(s.queue[:at], []feed.Queued{q}, s.queue[at:]) // into a new array: updates share the old one
 }

@@ -100,7 +100,7 @@ func leaveOut(turn session.TurnID, l session.LeftOut) fact {
 	case len(l.Messages) == 1:
 		text = fmt.Sprintf("1 message is not sent to %s any more", l.Model)
 	}
-	return fact{turn, l, Notice{Warning, noticeLeftOut, text + ", because its provider refused the request: " + l.Why}}
+	return fact{turn, l, warn(noticeLeftOut, text+", because its provider refused the request: "+l.Why)}
 }
 
 // suspectsOf is what may be the reason for a refusal of the running call.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -248,7 +249,7 @@ func (s *state) judge(faults []string) {
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, faults[i]))...)
 		case rule == tool.Deny:
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, denial(c.concern)))...)
-		case rule == tool.Ask && c.concern.Danger > tool.NoDanger && !s.feed.canConfirm():
+		case rule == tool.Ask && c.concern.Danger > tool.NoDanger && !s.feed.CanConfirm():
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, c.concern.Why+"; this needs a person's approval, and no client that could ask one is connected, so the call was not run"))...)
 		case rule == tool.Ask:
 			facts = append(facts, s.question(c))
@@ -380,7 +381,7 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 		facts = append(facts, fact{s.run.ID, nil, toolStart(rd.reply, c.Call, "", c.tool.Title)})
 	}
 	if rest := c.output.take(); rest != "" {
-		facts = append(facts, fact{s.run.ID, nil, ToolOutput{c.ID, rest}})
+		facts = append(facts, fact{s.run.ID, nil, feed.ToolOutput{CallID: c.ID, Chunk: rest}})
 	}
 	end := session.ToolEnd{Message: rd.results, Number: c.index, Reply: rd.reply, CallID: c.ID,
 		Content: s.result(s.fitting(result.Blocks)), Failed: result.Failed}
@@ -432,7 +433,7 @@ func (s *state) leftOver() (facts []fact) {
 	}
 	for _, c := range calls {
 		if c.asked != nil {
-			facts = append(facts, s.resolve(c, session.Deny, nil, ByTurnEnd, "")...)
+			facts = append(facts, s.resolve(c, session.Deny, nil, feed.ByTurnEnd, "")...)
 		}
 	}
 	made := make(map[session.MessageID][]session.Call)
@@ -442,7 +443,7 @@ func (s *state) leftOver() (facts []fact) {
 			end.Message = r.round.results
 			known = calls[end.Number].told
 			if rest := calls[end.Number].output.take(); rest != "" {
-				facts = append(facts, fact{r.ID, nil, ToolOutput{end.CallID, rest}})
+				facts = append(facts, fact{r.ID, nil, feed.ToolOutput{CallID: end.CallID, Chunk: rest}})
 			}
 			s.ran(calls[end.Number], ToolNoResult)
 			if begun := calls[end.Number].begun; !begun.IsZero() {
@@ -516,7 +517,7 @@ func (s *state) hosted(callID string) *toolCall {
 
 // OpenTool is a call that runs.
 type OpenTool struct {
-	ToolStart
+	feed.ToolStart
 	Output string `json:"output,omitempty"` // the end of what it has told so far
 }
 
@@ -543,4 +544,18 @@ func (s *state) offered(m provider.Model) (tools []provider.Tool) {
 		tools = append(tools, t.Tool)
 	}
 	return tools
+}
+
+// toolStart is the ToolStart of a call; host is empty where it does not run.
+func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title string) feed.ToolStart {
+	e := feed.ToolStart{Message: reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: c.Input, Invalid: c.Invalid,
+		Host: host, Title: title}
+	if len(e.Arguments) == 0 && e.Invalid == "" {
+		e.Arguments = json.RawMessage("{}")
+	}
+	return e
+}
+
+func toolEnd(e session.ToolEnd) feed.ToolEnd {
+	return feed.ToolEnd{Message: e.Message, Block: e.Number, CallID: e.CallID, Content: e.Content, Failed: e.Failed, DurationMS: e.DurationMS}
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -125,11 +126,11 @@ func TestToolsSideBySide(t *testing.T) {
 		var order []string
 		for u, _ := sub.TryNext(); u != nil; u, _ = sub.TryNext() {
 			switch e := u.Event.(type) {
-			case ToolStart:
+			case feed.ToolStart:
 				order = append(order, "start "+e.CallID)
-			case ToolOutput:
+			case feed.ToolOutput:
 				order = append(order, e.CallID+" "+strings.Replace(e.Chunk, "looking done", "done", 1)) // it may be merged
-			case ToolEnd:
+			case feed.ToolEnd:
 				order = append(order, "end "+e.CallID)
 			}
 		}
@@ -322,7 +323,7 @@ func TestConfirmRace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c, ok := u.Event.(Confirm); ok {
+		if c, ok := u.Event.(feed.Confirm); ok {
 			question = c.ID
 		}
 	}
@@ -372,8 +373,8 @@ func TestSteerTooLate(t *testing.T) {
 			}
 			receipts = append(receipts, r)
 		}
-		check(t, "dispositions", []Disposition{receipts[0].Disposition, receipts[1].Disposition, receipts[2].Disposition},
-			[]Disposition{Started, Enqueue, Steer})
+		check(t, "dispositions", []feed.Disposition{receipts[0].Disposition, receipts[1].Disposition, receipts[2].Disposition},
+			[]feed.Disposition{feed.Started, feed.Enqueued, feed.Steered})
 		if _, err := a.Wait(t.Context(), receipts[1].Turn); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -73,7 +74,7 @@ func TestPanicInARequestIsNotRunAgain(t *testing.T) {
 			_, err := a.Prompt(t.Context(), text("one"))
 			return err
 		})
-		if tries != 1 || err == nil || errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "internal error") {
+		if tries != 1 || err == nil || errors.Is(err, feed.ErrClosed) || !strings.Contains(err.Error(), "internal error") {
 			t.Errorf("after %d tries: %v", tries, err)
 		}
 		page := b.history(id)
@@ -287,11 +288,11 @@ func TestStoreFailure(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				notice, ok := u.Event.(Notice)
+				notice, ok := u.Event.(feed.Notice)
 				if !ok || notice.Kind != noticeStoreReadOnly || strings.Contains(notice.Message, "/a/path") {
 					t.Errorf("told %+v", u.Event)
 				}
-				if _, err := sub.Next(t.Context()); !errors.Is(err, ErrClosed) {
+				if _, err := sub.Next(t.Context()); !errors.Is(err, feed.ErrClosed) {
 					t.Errorf("then %v", err)
 				}
 				check(t, "prompts", len(b.history(id)) > 0, test.there)
@@ -388,7 +389,7 @@ func TestQueueIsSharedAndStaysAsToldWhenItChanges(t *testing.T) {
 		if _, err := a.Prompt(t.Context(), text(strings.Repeat("é", 1000))); err != nil {
 			t.Fatal(err)
 		}
-		words := func(q QueueUpdate) (words []string) {
+		words := func(q feed.QueueUpdate) (words []string) {
 			for _, w := range q.Queue {
 				words = append(words, w.Text)
 			}
@@ -396,7 +397,7 @@ func TestQueueIsSharedAndStaysAsToldWhenItChanges(t *testing.T) {
 		}
 		check(t, "before", words(told), []string{"one", "two", "three"})
 		now, err := a.Queue(t.Context())
-		check(t, "now", words(now), []string{"one", strings.Repeat("é", queuedText) + "…"})
+		check(t, "now", words(now), []string{"one", strings.Repeat("é", feed.MaxQueuedText) + "…"})
 		check(t, "error", err, nil)
 	})
 }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -55,14 +54,16 @@ type turn struct {
 
 // start is the fact that a turn begins with this choice.
 func (c choice) start(id session.TurnID) fact {
-	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address}, TurnStart{c.shown(), c.decision, c.cache}}
+	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address}, feed.TurnStart{Model: c.shown(), Reasoning: c.decision, Cache: c.cache}}
 }
 
 func (c choice) ref() session.ModelRef {
 	return session.ModelRef{Provider: c.model.Provider, ID: c.model.ID}
 }
 
-func (c choice) shown() Model { return Model{c.model.Provider, c.model.ID, c.decision.Effective} }
+func (c choice) shown() feed.Model {
+	return feed.Model{Provider: c.model.Provider, ID: c.model.ID, Level: c.decision.Effective}
+}
 
 // mayStart reports whether a queued turn is to start now.
 func (s *state) mayStart() bool {
@@ -113,7 +114,7 @@ func (s *state) runTurn(id session.TurnID, c choice) {
 func (s *state) callModel() {
 	r := s.run
 	if r.calls > 0 {
-		s.tell(r.ID, UsageTotal{s.usage()})
+		s.tell(r.ID, feed.UsageTotal{Usage: s.usage()})
 	}
 	r.calls++
 	r.tries, r.suspects, r.trial, r.emptied = 1, nil, nil, false
@@ -144,10 +145,10 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	s.dropRound(nil)
 	end.Usage = r.usage // with what closeMessage counts
 	end.DurationMS = time.Since(r.begun).Milliseconds()
-	facts = append(facts, fact{r.ID, nil, UsageTotal{s.usage()}})
+	facts = append(facts, fact{r.ID, nil, feed.UsageTotal{Usage: s.usage()}})
 	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn || s.titled == r.ID || s.titled != "" && slices.Contains(r.Took, s.titled) {
 		title := s.view.Session.Title
-		facts = append(facts, fact{"", nil, SessionUpdate{Title: &title}})
+		facts = append(facts, fact{"", nil, feed.SessionUpdate{Title: &title}})
 	}
 	facts = append(facts, endFact(r.ID, end))
 	if s.record(facts...) != nil {
@@ -163,7 +164,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {
-	return fact{id, end, TurnEnd{end.StopReason, end.Limit, end.Usage, end.DurationMS, end.Error}}
+	return fact{id, end, feed.TurnEnd{StopReason: end.StopReason, Limit: end.Limit, Usage: end.Usage, DurationMS: end.DurationMS, Error: end.Error}}
 }
 
 func (s *state) wakeWaiters(id session.TurnID) {
@@ -258,37 +259,16 @@ func (a *Agent) Resume(ctx context.Context) error {
 }
 
 // Queue lists what waits, and whether it waits for a word.
-func (a *Agent) Queue(ctx context.Context) (QueueUpdate, error) {
-	return ask(ctx, a, func(s *state) (QueueUpdate, error) { return s.waiting(), nil })
+func (a *Agent) Queue(ctx context.Context) (feed.QueueUpdate, error) {
+	return ask(ctx, a, func(s *state) (feed.QueueUpdate, error) { return s.waiting(), nil })
 }
 
 // waiting is the queue as it is told. It costs nothing however long it is: the list is shared.
-func (s *state) waiting() QueueUpdate {
+func (s *state) waiting() feed.QueueUpdate {
 	if len(s.queue) == 0 {
-		return QueueUpdate{Queue: []Queued{}, Held: s.held}
+		return feed.QueueUpdate{Queue: []feed.Queued{}, Held: s.held}
 	}
-	return QueueUpdate{Queue: slices.Clip(s.queue), Held: s.held}
+	return feed.QueueUpdate{Queue: slices.Clip(s.queue), Held: s.held}
 }
 
 func (s *state) tellQueue() { s.tell("", s.waiting()) }
-
-// queuedText is how much of a queued prompt's text the queue tells, in characters: it is told whole with each change,
-// and the prompts were told before.
-const queuedText = 200
-
-func queued(id session.TurnID, p session.Prompt) Queued {
-	var text strings.Builder
-	for _, b := range p.Content {
-		if t, ok := b.(provider.Text); ok {
-			if text.Len() > 0 {
-				text.WriteByte('\n')
-			}
-			text.WriteString(t.Text[:min(len(t.Text), queuedText*utf8.UTFMax)])
-		}
-	}
-	characters := []rune(strings.ToValidUTF8(text.String(), ""))
-	if len(characters) > queuedText {
-		return Queued{id, string(characters[:queuedText]) + "…"}
-	}
-	return Queued{id, string(characters)}
-}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 )
 
 // Kinds of notice that tell of a summary on its way.
@@ -67,7 +68,7 @@ func (th *thread) answerCompact(value any, err error) {
 
 // tellCompaction tells those who can show it of a summary, the others by a notice. Until it is there, it may come to
 // nothing without a word: the next turn says so.
-func (th *thread) tellCompaction(ctx context.Context, u *agent.Update, e agent.Notice) error {
+func (th *thread) tellCompaction(ctx context.Context, u *feed.Update, e feed.Notice) error {
 	if !th.e.can.Session.Compaction {
 		if err := th.notice(ctx, u, string(e.Severity), e.Message); err != nil {
 			return err
@@ -81,7 +82,7 @@ func (th *thread) tellCompaction(ctx context.Context, u *agent.Update, e agent.N
 	return nil
 }
 
-func (th *thread) compaction(ctx context.Context, u *agent.Update, e agent.Notice) error {
+func (th *thread) compaction(ctx context.Context, u *feed.Update, e feed.Notice) error {
 	if e.Kind == noticeCompacting || th.summary == "" {
 		if err := th.endCompaction(ctx, u); err != nil {
 			return err
@@ -101,7 +102,7 @@ func (th *thread) compaction(ctx context.Context, u *agent.Update, e agent.Notic
 }
 
 // endCompaction tells that a summary came to nothing, if one was on its way.
-func (th *thread) endCompaction(ctx context.Context, u *agent.Update) error {
+func (th *thread) endCompaction(ctx context.Context, u *feed.Update) error {
 	if th.summary == "" {
 		return nil
 	}

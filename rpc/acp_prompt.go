@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -238,7 +239,7 @@ func acpSteer(ctx context.Context, c *client, p acpSteerParams) (acpSteerResult,
 			return acpSteerResult{}, err
 		}
 		th.mine[r.Turn] = true
-		if r.Disposition == agent.Steer {
+		if r.Disposition == feed.Steered {
 			return acpSteerResult{"injected"}, nil
 		}
 		return acpSteerResult{"startedNewTurn"}, nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -70,9 +71,9 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 			return err
 		}
 		if t, ok := p.Block.(provider.Thinking); ok {
-			end := agent.ThinkingEnd{Message: m.ID, Block: p.Number, Kind: t.Kind, Signed: t.Signed, Tokens: t.Tokens,
+			end := feed.ThinkingEnd{Message: m.ID, Block: p.Number, Kind: t.Kind, Signed: t.Signed, Tokens: t.Tokens,
 				DurationMS: t.Duration.Milliseconds()}
-			if err := th.later(&agent.Update{Session: th.id, Time: time.Now().UnixMilli(), Turn: m.Turn, Event: end}); err != nil {
+			if err := th.later(&feed.Update{Session: th.id, Time: time.Now().UnixMilli(), Turn: m.Turn, Event: end}); err != nil {
 				return err
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"unicode"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/session"
 )
@@ -277,7 +278,7 @@ func acpLoad(ctx context.Context, c *client, p acpLoadParams, reply reply) error
 	return nil
 }
 
-func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (snap agent.Snapshot, sub *agent.Subscription, err error) {
+func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (snap agent.Snapshot, sub *feed.Subscription, err error) {
 	_, err = onAgent(ctx, c, id, func(a *agent.Agent) (struct{}, error) {
 		if snap, sub, err = a.Attach(ctx, limit); err == nil {
 			sub.Confirms() // each editor has to answer session/request_permission
@@ -289,7 +290,7 @@ func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (sn
 
 // run tells the client what happens in a session after a snapshot. The pump calls first before all else: a client that has
 // its answer finds the thread.
-func (e *editor) run(snap agent.Snapshot, sub *agent.Subscription, first func()) {
+func (e *editor) run(snap agent.Snapshot, sub *feed.Subscription, first func()) {
 	id := snap.Session.ID
 	th := e.replace(id)
 	th.begin(snap)

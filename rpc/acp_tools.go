@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -57,9 +58,9 @@ func (th *thread) last(callID string) *acpCall {
 }
 
 // tellTool tells of a call. What an update has of content replaces what was told before, so it is all there is.
-func (th *thread) tellTool(ctx context.Context, u *agent.Update) error {
+func (th *thread) tellTool(ctx context.Context, u *feed.Update) error {
 	switch e := u.Event.(type) {
-	case agent.ToolStart:
+	case feed.ToolStart:
 		if th.known(e.Message, e.Block, e.CallID) {
 			if e.Host == "" { // nobody runs it, and its end comes next
 				return nil
@@ -68,14 +69,14 @@ func (th *thread) tellTool(ctx context.Context, u *agent.Update) error {
 		}
 		c := th.call(e.Message, e.Block, e.CallID)
 		return th.send(ctx, u, th.toolCall(c, e.Name, e.Title, e.Arguments, "in_progress"))
-	case agent.ToolOutput:
+	case feed.ToolOutput:
 		c := th.last(e.CallID)
 		if c == nil {
 			return nil
 		}
 		c.output = tail(c.output+e.Chunk, maxChunk)
 		return th.send(ctx, u, acpUpdate{Kind: "tool_call_update", Call: c.id, Status: "in_progress", Content: textContent(c.output)})
-	case agent.ToolEnd:
+	case feed.ToolEnd:
 		c := th.last(e.CallID)
 		if c == nil {
 			return nil
@@ -252,7 +253,7 @@ type acpPermitWord struct {
 const grantOption = "grant:"
 
 // permitWords are the answers to a question in ACP's words.
-func permitWords(q agent.Confirm) (words []acpPermitWord) {
+func permitWords(q feed.Confirm) (words []acpPermitWord) {
 	for _, action := range q.Actions {
 		switch action {
 		case session.AllowOnce:
@@ -288,7 +289,7 @@ func ruling(result []byte, client string) agent.Ruling {
 
 // approval is all that a person approves. Diffs are ACP's own, as far as the call has them; all else is text in which
 // hidden characters are visible.
-func (c *acpCall) approval(q agent.Confirm) []acpToolContent {
+func (c *acpCall) approval(q feed.Confirm) []acpToolContent {
 	if q.Limit > 0 {
 		return textContent(q.Message)
 	}
@@ -315,7 +316,7 @@ func (c *acpCall) approval(q agent.Confirm) []acpToolContent {
 
 // question asks the client what the session asks. It may have an answer of somebody else at any time, and the request is
 // taken back then. u is nil where the question was open before.
-func (th *thread) question(ctx context.Context, u *agent.Update, q agent.Confirm) error {
+func (th *thread) question(ctx context.Context, u *feed.Update, q feed.Confirm) error {
 	if th.questions[q.ID] != nil {
 		return nil
 	}
@@ -341,7 +342,7 @@ func (th *thread) question(ctx context.Context, u *agent.Update, q agent.Confirm
 }
 
 // permit hands on the client's answer. A client that cannot ask says nothing: another may, and silence is a no.
-func (th *thread) permit(ctx context.Context, r *acpAsked, q agent.Confirm) {
+func (th *thread) permit(ctx context.Context, r *acpAsked, q feed.Confirm) {
 	c := th.e.c
 	result, err := r.wait(ctx)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -97,11 +98,11 @@ func (th *thread) answerEnded(turn session.TurnID) {
 		return
 	}
 	end := ended.End
-	th.answer(turn, &agent.TurnEnd{StopReason: end.StopReason, Limit: end.Limit, Usage: end.Usage, Error: end.Error}, nil)
+	th.answer(turn, &feed.TurnEnd{StopReason: end.StopReason, Limit: end.Limit, Usage: end.Usage, Error: end.Error}, nil)
 }
 
 // run tells what happens until the session's end, or the client's. It answers the prompts of the turns that end.
-func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *agent.Subscription) error {
+func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscription) error {
 	defer th.unask()
 	if err := th.send(ctx, nil, acpUpdate{Kind: "available_commands_update", Commands: acpCommands()}); err != nil {
 		return err
@@ -115,11 +116,11 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *agent.Subsc
 	}
 	for {
 		u, err := sub.Next(ctx)
-		if errors.Is(err, agent.ErrClosed) {
+		if errors.Is(err, feed.ErrClosed) {
 			th.fail(err)
 			return nil
 		}
-		if _, stale := errors.AsType[*agent.Stale](err); stale {
+		if _, stale := errors.AsType[*feed.Stale](err); stale {
 			return errStalled // ACP has no word for a gap; a client that comes again loads the session
 		}
 		if err != nil {
@@ -128,7 +129,7 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *agent.Subsc
 		if err := th.tell(ctx, u); err != nil {
 			return err
 		}
-		if e, ok := u.Event.(agent.SessionUpdate); ok && e.Deleted {
+		if e, ok := u.Event.(feed.SessionUpdate); ok && e.Deleted {
 			th.fail(session.ErrNotFound)
 			th.e.lose(th)
 			return nil
@@ -151,9 +152,9 @@ func (th *thread) fail(err error) {
 }
 
 // tell tells an update in the forms that ACP has; the rest waits for the next that has one.
-func (th *thread) tell(ctx context.Context, u *agent.Update) error {
+func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 	switch e := u.Event.(type) {
-	case agent.PromptStored:
+	case feed.PromptStored:
 		th.mu.Lock()
 		mine := th.mine[u.Turn]
 		th.mu.Unlock()
@@ -161,60 +162,60 @@ func (th *thread) tell(ctx context.Context, u *agent.Update) error {
 			return nil
 		}
 		return th.says(ctx, u, string(e.Message), "user_message_chunk", e.Content)
-	case agent.ThinkingDelta:
+	case feed.ThinkingDelta:
 		return th.grow(ctx, u, "agent_thought_chunk", blockID(e.Message, e.Block), e.Delta)
-	case agent.MessageStart:
+	case feed.MessageStart:
 		th.texts = make(map[int]bool)
-	case agent.MessageDelta:
+	case feed.MessageDelta:
 		if th.texts != nil { // nil: this client came in the middle of the message
 			th.texts[e.Block] = true
 		}
 		return th.grow(ctx, u, "agent_message_chunk", blockID(e.Message, e.Block), e.Delta)
-	case agent.ThinkingEnd:
+	case feed.ThinkingEnd:
 		e.Text = "" // the chunks had it
-		return th.later(&agent.Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e})
-	case agent.TextEnd:
+		return th.later(&feed.Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e})
+	case feed.TextEnd:
 		return th.cites(ctx, u, blockID(e.Message, e.Block), e.Sources)
-	case agent.MessageEnd:
+	case feed.MessageEnd:
 		for _, cited := range e.Cited {
 			if err := th.cites(ctx, u, blockID(e.Message, cited.Block), cited.Sources); err != nil {
 				return err
 			}
 		}
-	case agent.MediaEnd:
+	case feed.MediaEnd:
 		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
-	case agent.ToolStart, agent.ToolOutput, agent.ToolEnd:
+	case feed.ToolStart, feed.ToolOutput, feed.ToolEnd:
 		return th.tellTool(ctx, u)
-	case agent.Confirm:
+	case feed.Confirm:
 		return th.question(ctx, u, e)
-	case agent.ConfirmResolved:
+	case feed.ConfirmResolved:
 		return th.resolved(ctx, e.ID)
-	case agent.UsageTotal:
+	case feed.UsageTotal:
 		return th.usage(ctx, u, e.Usage)
-	case agent.Retry:
+	case feed.Retry:
 		text := "The model is asked again: " + e.Message
 		if slices.ContainsFunc(e.Discarded, func(block int) bool { return th.texts[block] }) {
 			text += ". The paragraph before this is void: the model repeats it" // ACP cannot take text back
 		}
 		return th.notice(ctx, u, "warning", text)
-	case agent.ThinkingConverted:
+	case feed.ThinkingConverted:
 		return th.notice(ctx, u, "info", "Earlier thinking of "+e.From+" is not all of use to "+e.To)
-	case agent.Notice:
+	case feed.Notice:
 		if e.Kind == noticeCompacting || e.Kind == noticeCompacted || e.Kind == noticeNotCompacted {
 			return th.tellCompaction(ctx, u, e)
 		}
 		return th.notice(ctx, u, string(e.Severity), e.Message)
-	case agent.SessionUpdate:
+	case feed.SessionUpdate:
 		return th.changed(ctx, u, e)
-	case agent.TurnStart:
+	case feed.TurnStart:
 		if err := th.endCompaction(ctx, u); err != nil {
 			return err
 		}
 		th.provider = e.Model.Provider
 		return th.later(u)
-	case agent.QueueUpdate:
+	case feed.QueueUpdate:
 		return th.later(u)
-	case agent.TurnEnd:
+	case feed.TurnEnd:
 		if err := th.later(u); err != nil {
 			return err
 		}
@@ -229,7 +230,7 @@ func blockID(message session.MessageID, block int) string {
 }
 
 // later keeps an update for the next that has a form. A session in which nothing has one for long loses the oldest.
-func (th *thread) later(u *agent.Update) error {
+func (th *thread) later(u *feed.Update) error {
 	if len(th.pending) == maxPending {
 		th.pending = th.pending[1:]
 	}
@@ -250,7 +251,7 @@ func (th *thread) ride(m meta) meta {
 }
 
 // send writes a session/update; u is nil where it tells no update of the session.
-func (th *thread) send(ctx context.Context, u *agent.Update, up acpUpdate) error {
+func (th *thread) send(ctx context.Context, u *feed.Update, up acpUpdate) error {
 	if u != nil {
 		at := map[string]any{"seq": u.Seq, "turnId": u.Turn}
 		if u.FirstSeq != 0 {
@@ -272,7 +273,7 @@ type acpNotice struct {
 }
 
 // grow tells text of a block, in pieces. Nothing is told of no text: clients would show an empty box.
-func (th *thread) grow(ctx context.Context, u *agent.Update, kind, id, text string) error {
+func (th *thread) grow(ctx context.Context, u *feed.Update, kind, id, text string) error {
 	for piece := range chunksOf(text) {
 		if err := th.send(ctx, u, acpUpdate{Kind: kind, MessageID: id, Content: acpContent{Type: "text", Text: piece}}); err != nil {
 			return err
@@ -282,7 +283,7 @@ func (th *thread) grow(ctx context.Context, u *agent.Update, kind, id, text stri
 }
 
 // cites lists the pages that a text refers to, each once: ACP has no other form for them.
-func (th *thread) cites(ctx context.Context, u *agent.Update, id string, sources []provider.Citation) error {
+func (th *thread) cites(ctx context.Context, u *feed.Update, id string, sources []provider.Citation) error {
 	if list := provider.SourceList(sources); list != "" {
 		return th.grow(ctx, u, "agent_message_chunk", id, "\n\nSources:\n"+list)
 	}
@@ -290,7 +291,7 @@ func (th *thread) cites(ctx context.Context, u *agent.Update, id string, sources
 }
 
 // makes shows an image that the model made, or says what it made.
-func (th *thread) makes(ctx context.Context, u *agent.Update, id string, b provider.Media) error {
+func (th *thread) makes(ctx context.Context, u *feed.Update, id string, b provider.Media) error {
 	for _, b := range th.fetched(provider.Blocks{b}) {
 		if err := th.send(ctx, u, acpUpdate{Kind: "agent_message_chunk", MessageID: id, Content: acpMedia(b.(provider.Media))}); err != nil {
 			return err
@@ -316,7 +317,7 @@ func chunksOf(text string) iter.Seq[string] {
 }
 
 // says tells a whole message of a user.
-func (th *thread) says(ctx context.Context, u *agent.Update, id, kind string, content provider.Blocks) error {
+func (th *thread) says(ctx context.Context, u *feed.Update, id, kind string, content provider.Blocks) error {
 	for _, b := range th.fetched(content) {
 		var err error
 		switch b := b.(type) {
@@ -332,7 +333,7 @@ func (th *thread) says(ctx context.Context, u *agent.Update, id, kind string, co
 	return nil
 }
 
-func (th *thread) usage(ctx context.Context, u *agent.Update, usage provider.Usage) error {
+func (th *thread) usage(ctx context.Context, u *feed.Update, usage provider.Usage) error {
 	if usage.Context == nil || usage.Context.Window == 0 {
 		return th.later(u) // how full nobody knows what is, is nothing to show
 	}
@@ -344,7 +345,7 @@ func (th *thread) usage(ctx context.Context, u *agent.Update, usage provider.Usa
 }
 
 // notice tells those who can show it.
-func (th *thread) notice(ctx context.Context, u *agent.Update, severity, text string) error {
+func (th *thread) notice(ctx context.Context, u *feed.Update, severity, text string) error {
 	if err := th.later(u); err != nil || !th.e.can.Session.Notices {
 		return err
 	}
@@ -352,7 +353,7 @@ func (th *thread) notice(ctx context.Context, u *agent.Update, severity, text st
 }
 
 // changed tells of settings. Options that this client has just been given are no news.
-func (th *thread) changed(ctx context.Context, u *agent.Update, e agent.SessionUpdate) error {
+func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpdate) error {
 	if e.Title != nil && *e.Title != "" {
 		up := acpUpdate{Kind: "session_info_update", Title: *e.Title, UpdatedAt: acpTime(u.Time)}
 		if err := th.send(ctx, u, up); err != nil {
@@ -363,7 +364,7 @@ func (th *thread) changed(ctx context.Context, u *agent.Update, e agent.SessionU
 		return nil
 	}
 	st, err := onAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
-	if errors.Is(err, session.ErrNotFound) || errors.Is(err, agent.ErrClosed) {
+	if errors.Is(err, session.ErrNotFound) || errors.Is(err, feed.ErrClosed) {
 		return nil // the end of it comes next
 	}
 	if err != nil {
@@ -386,7 +387,7 @@ var acpStops = map[string]string{
 }
 
 // answer answers the prompt of a turn, if it is one of this client's: with its end, or with an error.
-func (th *thread) answer(turn session.TurnID, end *agent.TurnEnd, err error) {
+func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 	th.mu.Lock()
 	reply := th.prompts[turn]
 	delete(th.prompts, turn)

@@ -9,6 +9,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -25,7 +26,7 @@ func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, l
 // attachThen is attachTo but for the updates: they wait until follow is called, which has to be. It is for those who
 // answer late, on a goroutine that nothing keeps from being overtaken.
 func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber, limit int) (snap agent.Snapshot, follow func(), err error) {
-	var sub *agent.Subscription
+	var sub *feed.Subscription
 	snap, err = onAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
 		if after.given {
 			snap, sub, err = a.AttachAfter(ctx, after.n, limit)
@@ -65,7 +66,7 @@ func (wireUpdate) JSONSchema() *jsonschema.Schema {
 }
 
 // newWireUpdates shows what was told; nil if that takes more than room bytes.
-func (s *Server) newWireUpdates(since []*agent.Update, room int) []wireUpdate {
+func (s *Server) newWireUpdates(since []*feed.Update, room int) []wireUpdate {
 	const version = `"jsonrpc":"2.0",`
 	list := make([]wireUpdate, 0, len(since))
 	for _, u := range since {
@@ -80,7 +81,7 @@ func (s *Server) newWireUpdates(since []*agent.Update, room int) []wireUpdate {
 
 type openTurn struct {
 	Turn      session.TurnID    `json:"turn_id"`
-	Model     agent.Model       `json:"model"`
+	Model     feed.Model        `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Messages  []wireMessage     `json:"messages"`
 	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room

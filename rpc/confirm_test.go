@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/session"
 )
@@ -44,7 +45,7 @@ func TestACPPermissionHasTheWholeCall(t *testing.T) {
 }
 
 func TestPermitWords(t *testing.T) {
-	q := agent.Confirm{Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{
+	q := feed.Confirm{Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{
 		{ID: "prefix", Text: "Commands that begin with `git diff`"}, {ID: tool.ToolGrant, Text: "All calls of run"}}}
 	want := []acpPermitWord{{"allow", "Allow once", "allow_once"}, {"grant:prefix", "Until this session ends: Commands that begin with `git diff`", "allow_always"},
 		{"allow_session", "Until this session ends: All calls of run", "allow_always"}, {"deny", "Deny", "reject_once"}}
@@ -75,7 +76,7 @@ func TestPermitWords(t *testing.T) {
 // Where there is no room for all parts of a call, this client can only deny it.
 func TestWireConfirmRoom(t *testing.T) {
 	text := strings.Repeat("x", 1000)
-	q := agent.Confirm{Arguments: json.RawMessage(`{"command":"` + text + `"}`), Parts: []tool.Part{{Kind: tool.CommandPart, Text: text}},
+	q := feed.Confirm{Arguments: json.RawMessage(`{"command":"` + text + `"}`), Parts: []tool.Part{{Kind: tool.CommandPart, Text: text}},
 		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{{ID: tool.ToolGrant}}}
 	for _, tt := range []struct {
 		room                  int

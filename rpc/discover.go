@@ -10,7 +10,7 @@ import (
 
 	"github.com/invopop/jsonschema"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 )
@@ -84,7 +84,7 @@ func (s *Server) discover() ([]byte, error) {
 		entry.Result.Schema = reflectSchema(m.result, doc.Components.Schemas)
 		doc.Methods = append(doc.Methods, entry)
 	}
-	for _, e := range agent.Events() {
+	for _, e := range feed.Events() {
 		params, err := notificationSchema(e, doc.Components.Schemas)
 		if err != nil {
 			return nil, err
@@ -99,7 +99,7 @@ func (s *Server) discover() ([]byte, error) {
 }
 
 // notificationSchema is what all notifications of a session have, and the event's own members.
-func notificationSchema(e agent.Event, definitions jsonschema.Definitions) (*jsonschema.Schema, error) {
+func notificationSchema(e feed.Event, definitions jsonschema.Definitions) (*jsonschema.Schema, error) {
 	shown, err := shownEvent(e, 0)
 	if err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func allowNull(t reflect.Type, schema *jsonschema.Schema) {
 
 // names are those of protocol.md, where a type's own is another one.
 var names = map[reflect.Type]string{
-	reflect.TypeFor[agent.Model]():       "ModelInForce",
+	reflect.TypeFor[feed.Model]():        "ModelInForce",
 	reflect.TypeFor[wireCatalogModel]():  "Model",
 	reflect.TypeFor[wireThinking]():      "ModelThinking",
 	reflect.TypeFor[wireDefaults]():      "ReasoningDefaults",

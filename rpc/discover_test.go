@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -104,7 +104,7 @@ func TestDiscoverNative(t *testing.T) {
 	checkReferences(t, doc)
 	told := doc.Get("x-notifications.#.name").String()
 	names := []string{"stale", "auth_update"}
-	for _, e := range agent.Events() {
+	for _, e := range feed.Events() {
 		names = append(names, e.Method())
 	}
 	for _, name := range names {

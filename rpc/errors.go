@@ -8,6 +8,7 @@ import (
 	"maps"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -176,7 +177,7 @@ var sentinels = []struct {
 		Data: map[string]any{"field": "grant"}}},
 	{agent.ErrNoMessage, &Error{Code: CodeNotFound, Message: "no such message"}},
 	{session.ErrUnfinished, &Error{Code: CodeBusy, Message: "the message is not finished yet"}},
-	{agent.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
+	{feed.ErrClosed, &Error{Code: CodeClosing, Message: "the daemon is going down"}},
 	{session.ErrReused, &Error{Code: CodeInvalidParams, Message: "client_id: was used before with other params",
 		Data: map[string]any{"field": "client_id"}}},
 	{registry.ErrSettingsFull, &Error{Code: CodeTooLarge, Message: registry.ErrSettingsFull.Error()}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -22,16 +23,16 @@ func (s *Server) messageOf(m agent.Message, limit int) (wireMessage, error) {
 }
 
 // eventOf is an event with its media, as far as there is room.
-func (s *Server) eventOf(e agent.Event, limit int) agent.Event {
+func (s *Server) eventOf(e feed.Event, limit int) feed.Event {
 	blobs := s.blobs()
 	if blobs == nil {
 		return e
 	}
 	switch e := e.(type) {
-	case agent.PromptStored:
+	case feed.PromptStored:
 		e.Content = allWithMedia(blobs, e.Content, &limit)
 		return e
-	case agent.ToolEnd:
+	case feed.ToolEnd:
 		e.Content = allWithMedia(blobs, e.Content, &limit)
 		return e
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -156,7 +157,7 @@ type setModelParams struct {
 }
 
 type setModelResult struct {
-	Model agent.Model `json:"model"`
+	Model feed.Model `json:"model"`
 	setThinkingResult
 }
 
@@ -239,7 +240,7 @@ type explainResult struct {
 	Reasoning provider.Decision `json:"reasoning"`
 	Facts     provider.Facts    `json:"facts,omitzero"`
 	Blocks    *wireConversion   `json:"blocks,omitempty"` // absent: the provider cannot tell
-	agent.Cache
+	feed.Cache
 	LeftOut []wireOmitted `json:"left_out,omitempty"`
 }
 

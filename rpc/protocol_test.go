@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 )
 
 // section is what stands under a heading of protocol.md.
@@ -90,7 +90,7 @@ func TestProtocolHeadings(t *testing.T) {
 	for _, m := range allMethods() {
 		methods = append(methods, m.name)
 	}
-	for _, e := range agent.Events() {
+	for _, e := range feed.Events() {
 		notifications = append(notifications, e.Method())
 	}
 	same(t, "method", under(sections, "Methods"), methods)
@@ -151,14 +151,14 @@ func TestProtocolWords(t *testing.T) {
 		{"Methods/models/list", "../provider", "RowSource", nil},
 		{"Methods/models/list", "../provider", "FactState", nil},
 		{"Methods/models/list", "../provider", "LifecycleState", nil},
-		{"Methods/session/prompt", "../agent", "Disposition", nil},
-		{"Notifications/prompt", "../agent", "Disposition", nil},
+		{"Methods/session/prompt", "../agent/feed", "Disposition", nil},
+		{"Notifications/prompt", "../agent/feed", "Disposition", nil},
 		{"Methods/session/new", "../session/tool", "Effect", nil},
 		{"Methods/session/new", "../session/tool", "Rule", nil},
 		{"Notifications/tool_start", "../session/tool", "Kind", nil},
 		{"Notifications/confirm", "../session", "Action", nil},
-		{"Notifications/confirm_resolved", "../agent", "By", nil},
-		{"Notifications/notice", "../agent", "Severity", nil},
+		{"Notifications/confirm_resolved", "../agent/feed", "By", nil},
+		{"Notifications/notice", "../agent/feed", "Severity", nil},
 		{"Notifications/turn_end", "../agent", "stop*", nil},
 		{"Notifications/turn_end", "../provider", "StopReason", []string{"tool_use", "pause"}}, // message_end has these
 		{"Notifications/message_end", "../provider", "StopReason", []string{"end_turn", "max_tokens", "refusal"}},

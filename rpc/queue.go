@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 )
 
 // class says against which bound a message counts, so that neither keeps out the other.
@@ -271,7 +271,7 @@ func (q *queue) draw() {
 }
 
 // nextLocked is the next that a tap has, and whose it is; nil: nobody's, or it would not come in.
-func (q *queue) nextLocked() (*tap, *agent.Update, error) {
+func (q *queue) nextLocked() (*tap, *feed.Update, error) {
 	for q.first != nil && !q.held && !q.closed && q.bytes[update] < bounds[update] {
 		t := q.first
 		q.removeFirstLocked()

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -70,7 +71,7 @@ type options struct {
 
 type newResult struct {
 	Session   session.ID        `json:"session_id"`
-	Model     agent.Model       `json:"model"`
+	Model     feed.Model        `json:"model"`
 	Level     provider.Level    `json:"thinking_level"`
 	Preferred *provider.Level   `json:"preferred_thinking_level"`
 	Reasoning provider.Decision `json:"reasoning"`

@@ -3,7 +3,7 @@ package rpc
 import (
 	"errors"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -21,17 +21,17 @@ type tap struct {
 	over   bool // nothing of it comes in any more
 }
 
-// updates are those of a session: an *agent.Subscription.
+// updates are those of a session: a *feed.Subscription.
 type updates interface {
-	TryNext() (*agent.Update, error)
+	TryNext() (*feed.Update, error)
 	Close()
 }
 
 // subscribe carries a session's updates to the client from now on; the answer to the request comes first. It ends
 // with the session, or with stale.
-func (c *client) subscribe(id session.ID, seq uint64, sub *agent.Subscription) {
+func (c *client) subscribe(id session.ID, seq uint64, sub *feed.Subscription) {
 	t := c.tapInto(id, seq, sub)
-	sub.Tell(func() { c.stream.out.offer(t) })
+	sub.Notify(func() { c.stream.out.offer(t) })
 }
 
 func (c *client) tapInto(id session.ID, seq uint64, sub updates) *tap {
@@ -51,7 +51,7 @@ func (t *tap) end() {
 
 // message is what the client is told of what the subscription gave; last: nothing follows. It is nil where there is no
 // telling, which has ended the connection.
-func (t *tap) message(u *agent.Update, err error) (message []byte, last bool) {
+func (t *tap) message(u *feed.Update, err error) (message []byte, last bool) {
 	message, err = guard(func() ([]byte, error) {
 		message, last, err = t.encode(u, err)
 		return message, err
@@ -63,11 +63,11 @@ func (t *tap) message(u *agent.Update, err error) (message []byte, last bool) {
 	return message, last
 }
 
-func (t *tap) encode(u *agent.Update, err error) (message []byte, last bool, failed error) {
-	if stale, ok := errors.AsType[*agent.Stale](err); ok {
+func (t *tap) encode(u *feed.Update, err error) (message []byte, last bool, failed error) {
+	if stale, ok := errors.AsType[*feed.Stale](err); ok {
 		return encodeStale(t.id, stale.After), true, nil
 	}
-	if errors.Is(err, agent.ErrClosed) { // the session was closed under this client
+	if errors.Is(err, feed.ErrClosed) { // the session was closed under this client
 		return encodeStale(t.id, t.seq), true, nil
 	}
 	if err != nil {
@@ -78,6 +78,6 @@ func (t *tap) encode(u *agent.Update, err error) (message []byte, last bool, fai
 		return encodeStale(t.id, t.seq), true, nil
 	}
 	t.seq = u.Seq
-	e, ok := u.Event.(agent.SessionUpdate)
+	e, ok := u.Event.(feed.SessionUpdate)
 	return message, ok && e.Deleted, nil
 }

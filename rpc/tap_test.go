@@ -13,7 +13,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
 )
@@ -23,12 +23,12 @@ type told struct {
 	tap *tap
 
 	mu     sync.Mutex
-	list   []*agent.Update
+	list   []*feed.Update
 	err    error // behind them
 	closed bool
 }
 
-func (s *told) TryNext() (*agent.Update, error) {
+func (s *told) TryNext() (*feed.Update, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.list) == 0 {
@@ -48,7 +48,7 @@ func (s *told) Close() {
 func (s *told) tell(seqs ...uint64) {
 	s.mu.Lock()
 	for _, n := range seqs {
-		s.list = append(s.list, &agent.Update{Session: s.tap.id, Seq: n, Event: agent.QueueUpdate{}})
+		s.list = append(s.list, &feed.Update{Session: s.tap.id, Seq: n, Event: feed.QueueUpdate{}})
 	}
 	s.mu.Unlock()
 	s.tap.c.stream.out.offer(s.tap)
@@ -187,8 +187,8 @@ func TestTap(t *testing.T) {
 		err  error
 		want string
 	}{
-		"tells that updates were dropped":        {&agent.Stale{After: 5}, "a1 stale after 5"},
-		"tells that the session has been closed": {agent.ErrClosed, "a1 stale after 1"},
+		"tells that updates were dropped":        {&feed.Stale{After: 5}, "a1 stale after 5"},
+		"tells that the session has been closed": {feed.ErrClosed, "a1 stale after 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, a := tapped(t, "a")
@@ -206,7 +206,7 @@ func TestTap(t *testing.T) {
 
 	t.Run("ends with the session", func(t *testing.T) {
 		c, a := tapped(t, "a")
-		a.list = []*agent.Update{{Session: "a", Seq: 1, Event: agent.SessionUpdate{Deleted: true}}, {Session: "a", Seq: 2, Event: agent.QueueUpdate{}}}
+		a.list = []*feed.Update{{Session: "a", Seq: 1, Event: feed.SessionUpdate{Deleted: true}}, {Session: "a", Seq: 2, Event: feed.QueueUpdate{}}}
 		a.tell()
 		expect(t, c, "a1")
 		if !a.closed || c.follows("a") {
@@ -217,14 +217,14 @@ func TestTap(t *testing.T) {
 	t.Run("comes in no more where the queue was closed while it was encoded", func(t *testing.T) {
 		c, a := tapped(t, "a")
 		a.tell(1)
-		a.list = append(a.list, &agent.Update{Session: "a", Seq: 2, Event: lastEvent{c.stream.out}})
+		a.list = append(a.list, &feed.Update{Session: "a", Seq: 2, Event: lastEvent{c.stream.out}})
 		expect(t, c, "")
 	})
 
 	t.Run("ends where an update is too large", func(t *testing.T) {
 		c, a := tapped(t, "a")
 		a.tell(4)
-		a.list = append(a.list, &agent.Update{Session: "a", Seq: 5, Event: agent.MessageDelta{Delta: strings.Repeat("x", c.server.config.MessageBytes)}})
+		a.list = append(a.list, &feed.Update{Session: "a", Seq: 5, Event: feed.MessageDelta{Delta: strings.Repeat("x", c.server.config.MessageBytes)}})
 		expect(t, c, "a4 stale after 4")
 	})
 }
@@ -235,7 +235,7 @@ func TestTapThatFailsEndsTheConnection(t *testing.T) {
 	s := testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	c := s.newClient(t.Context(), newByteFrames(&transcript{}, 100))
 	a := tapInto(c, "a")
-	a.list = []*agent.Update{{Session: "a", Seq: 1}} // of no event
+	a.list = []*feed.Update{{Session: "a", Seq: 1}} // of no event
 	a.tell()
 	if got := c.stream.out.takeUntil(c.stream.ctx.Done()); len(got) > 0 {
 		t.Errorf("took %s", got)

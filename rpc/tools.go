@@ -8,6 +8,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -193,11 +194,11 @@ type wireToolEnd struct {
 
 // wireToolStart is a ToolStart whose arguments may be left out.
 type wireToolStart struct {
-	agent.ToolStart
+	feed.ToolStart
 	Truncated bool `json:"truncated,omitempty"`
 }
 
-func newWireToolStart(e agent.ToolStart, room int) wireToolStart {
+func newWireToolStart(e feed.ToolStart, room int) wireToolStart {
 	if len(e.Arguments)+len(e.Invalid) > room {
 		e.Arguments, e.Invalid = nil, ""
 		return wireToolStart{e, true}
@@ -206,13 +207,13 @@ func newWireToolStart(e agent.ToolStart, room int) wireToolStart {
 }
 
 type wireConfirm struct {
-	agent.Confirm
+	feed.Confirm
 	Truncated bool `json:"truncated,omitempty"`
 }
 
 // newWireConfirm shows a question in about room bytes. The arguments are left out first: the parts say the same. Without
 // all of its parts a call can only be denied.
-func newWireConfirm(e agent.Confirm, room int) wireConfirm {
+func newWireConfirm(e feed.Confirm, room int) wireConfirm {
 	e.Actions, e.Grants = append([]session.Action{}, e.Actions...), append([]tool.Grant{}, e.Grants...)
 	if len(e.Arguments) == 0 {
 		e.Arguments = json.RawMessage("{}")
@@ -251,7 +252,7 @@ func newWireOpenTools(open []agent.OpenTool, room int) []wireOpenTool {
 	return list
 }
 
-func newWireConfirms(open []agent.Confirm, room int) []wireConfirm {
+func newWireConfirms(open []feed.Confirm, room int) []wireConfirm {
 	list := make([]wireConfirm, 0, len(open))
 	for _, e := range open {
 		list = append(list, newWireConfirm(e, room/len(open)))

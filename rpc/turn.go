@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -24,7 +25,7 @@ type promptParams struct {
 type promptResult struct {
 	Turn        session.TurnID    `json:"turn_id"`
 	Message     session.MessageID `json:"message_id"`
-	Disposition agent.Disposition `json:"disposition"`
+	Disposition feed.Disposition  `json:"disposition"`
 }
 
 func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error) {
@@ -85,8 +86,8 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 // tellable refuses a prompt that no notification could tell. Long text is cut there, but many small blocks may take more
 // than they took in the request.
 func (s *Server) tellable(id session.ID, content provider.Blocks) error {
-	longest := &agent.Update{Session: id, Seq: math.MaxUint64, Time: math.MaxInt64, Turn: session.NewTurnID(),
-		Event: agent.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: agent.Started,
+	longest := &feed.Update{Session: id, Seq: math.MaxUint64, Time: math.MaxInt64, Turn: session.NewTurnID(),
+		Event: feed.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: feed.Started,
 			Into: session.NewTurnID()}}
 	if len(s.encodeUpdate(longest)) > s.config.MessageBytes {
 		return tooLarge("the prompt's notification", s.config.MessageBytes)
@@ -181,15 +182,15 @@ type queueParams struct {
 }
 
 func queueOf(ctx context.Context, c *client, p queueParams) (wireQueue, error) {
-	q, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.QueueUpdate, error) {
+	q, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (feed.QueueUpdate, error) {
 		for _, t := range p.Remove {
 			if err := a.Dequeue(ctx, t.ID); err != nil {
-				return agent.QueueUpdate{}, err
+				return feed.QueueUpdate{}, err
 			}
 		}
 		if p.Resume {
 			if err := a.Resume(ctx); err != nil {
-				return agent.QueueUpdate{}, err
+				return feed.QueueUpdate{}, err
 			}
 		}
 		return a.Queue(ctx)

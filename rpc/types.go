@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -19,7 +20,7 @@ type wireSession struct {
 	ID        session.ID                 `json:"session_id"`
 	Title     string                     `json:"title"`
 	Status    session.Status             `json:"status"`
-	Model     agent.Model                `json:"model"`
+	Model     feed.Model                 `json:"model"`
 	Level     provider.Level             `json:"thinking_level"`
 	Preferred *provider.Level            `json:"preferred_thinking_level"` // null: the user chose none
 	Agent     string                     `json:"agent,omitempty"`          // that it was made for
@@ -32,7 +33,7 @@ type wireSession struct {
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in force; not in lists
 }
 
-func newWireSession(s session.Session, model agent.Model) wireSession {
+func newWireSession(s session.Session, model feed.Model) wireSession {
 	w := wireSession{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
 		Preferred: preferred(s.Settings), Agent: s.Agent.Name, Mode: toolMode{s.Mode}, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
 		Metadata: maps.Clone(s.Metadata)}
@@ -50,8 +51,8 @@ func preferred(s session.Settings) *provider.Level {
 	return &s.Level
 }
 
-func wireModelOf(m provider.Model, d provider.Decision) agent.Model {
-	return agent.Model{Provider: m.Provider, ID: m.ID, Level: d.Effective}
+func wireModelOf(m provider.Model, d provider.Decision) feed.Model {
+	return feed.Model{Provider: m.Provider, ID: m.ID, Level: d.Effective}
 }
 
 type wireMessage struct {
@@ -59,7 +60,7 @@ type wireMessage struct {
 	Turn       session.TurnID     `json:"turn_id"`
 	Role       provider.Role      `json:"role"`
 	Content    []wireBlock        `json:"content"`
-	Model      *agent.Model       `json:"model,omitempty"`
+	Model      *feed.Model        `json:"model,omitempty"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
 	StopReason string             `json:"stop_reason,omitempty"`
 	Usage      *provider.Usage    `json:"usage,omitempty"`
@@ -101,7 +102,7 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 		}
 		return w, nil
 	case m.Start != nil:
-		w.Model = &agent.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}
+		w.Model = &feed.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}
 		w.Reasoning = newReasoning(m.Start.Reasoning)
 	}
 	if m.End == nil {
@@ -235,9 +236,9 @@ func head(text string, limit int) (string, bool) {
 
 // wireQueue is what waits, as far as people need to see it: the whole is in the history.
 type wireQueue struct {
-	Queue []agent.Queued `json:"queue"`
-	Held  bool           `json:"held"`
-	More  bool           `json:"more_queued,omitempty"` // there are more than are listed
+	Queue []feed.Queued `json:"queue"`
+	Held  bool          `json:"held"`
+	More  bool          `json:"more_queued,omitempty"` // there are more than are listed
 }
 
 const (
@@ -245,11 +246,11 @@ const (
 	maxQueuedText = 200 // characters of each
 )
 
-func newWireQueue(q agent.QueueUpdate) wireQueue {
+func newWireQueue(q feed.QueueUpdate) wireQueue {
 	n := min(len(q.Queue), maxQueued)
-	w := wireQueue{Queue: make([]agent.Queued, 0, n), Held: q.Held, More: n < len(q.Queue)}
+	w := wireQueue{Queue: make([]feed.Queued, 0, n), Held: q.Held, More: n < len(q.Queue)}
 	for _, p := range q.Queue[:n] {
-		w.Queue = append(w.Queue, agent.Queued{Turn: p.Turn, Text: characters(p.Text, maxQueuedText)})
+		w.Queue = append(w.Queue, feed.Queued{Turn: p.Turn, Text: characters(p.Text, maxQueuedText)})
 	}
 	return w
 }

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
 // encodeUpdate is an update as a notification, with whole texts as far as there is room for them. Growth, which is nearly all that is ever sent, is put together without
 // reflection; the rest is not worth that.
-func (s *Server) encodeUpdate(u *agent.Update) []byte {
+func (s *Server) encodeUpdate(u *feed.Update) []byte {
 	out := make([]byte, 0, 384+len(growth(u.Event)))
 	out = append(out, `{"jsonrpc":"2.0","method":"`...)
 	out = append(out, u.Event.Method()...)
@@ -32,11 +32,11 @@ func (s *Server) encodeUpdate(u *agent.Update) []byte {
 		out = append(out, '"')
 	}
 	switch e := u.Event.(type) {
-	case agent.ThinkingDelta:
+	case feed.ThinkingDelta:
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
-	case agent.MessageDelta:
+	case feed.MessageDelta:
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
-	case agent.ToolOutput:
+	case feed.ToolOutput:
 		out = appendString(append(out, `,"call_id":`...), e.CallID)
 		out = appendString(append(out, `,"chunk":`...), e.Chunk)
 	default:
@@ -49,13 +49,13 @@ func (s *Server) encodeUpdate(u *agent.Update) []byte {
 }
 
 // growth is the text of a delta.
-func growth(e agent.Event) string {
+func growth(e feed.Event) string {
 	switch e := e.(type) {
-	case agent.ThinkingDelta:
+	case feed.ThinkingDelta:
 		return e.Delta
-	case agent.MessageDelta:
+	case feed.MessageDelta:
 		return e.Delta
-	case agent.ToolOutput:
+	case feed.ToolOutput:
 		return e.Chunk
 	}
 	return ""
@@ -72,7 +72,7 @@ func appendGrowth(out []byte, message session.MessageID, block int, text string)
 
 // eventMembers is an event's JSON object. Events are ours and hold nothing that JSON cannot: an error is a fault of
 // this build.
-func eventMembers(e agent.Event, room int) []byte {
+func eventMembers(e feed.Event, room int) []byte {
 	shown, err := shownEvent(e, room)
 	if err != nil {
 		panic(err)
@@ -86,57 +86,57 @@ func eventMembers(e agent.Event, room int) []byte {
 
 // shownEvent is what clients see of an event: no vendor's state, lists that are never null, and of its texts what has
 // room.
-func shownEvent(e agent.Event, room int) (any, error) {
+func shownEvent(e feed.Event, room int) (any, error) {
 	switch e := e.(type) {
-	case agent.PromptStored:
+	case feed.PromptStored:
 		content, err := newWireBlocks(e.Content, room)
 		return wirePrompt{e.Message, content, e.Disposition, e.Into}, err
-	case agent.TurnStart:
+	case feed.TurnStart:
 		e.Reasoning = *newReasoning(e.Reasoning)
 		return e, nil
-	case agent.ThinkingEnd:
+	case feed.ThinkingEnd:
 		text, whole := head(e.Text, room)
 		e.Text = text
 		return wireThinkingEnd{e, !whole}, nil
-	case agent.TextEnd:
+	case feed.TextEnd:
 		text, whole := head(e.Text, room)
 		e.Text = text
 		if !whole { // the places of sources are in what is cut
 			e.Sources = nil
 		}
 		return wireTextEnd{e, !whole}, nil
-	case agent.Retry:
+	case feed.Retry:
 		e.Discarded = append([]int{}, e.Discarded...)
 		return e, nil
-	case agent.ToolStart:
+	case feed.ToolStart:
 		return newWireToolStart(e, room), nil
-	case agent.ToolEnd:
+	case feed.ToolEnd:
 		content, err := newWireBlocks(e.Content, room)
 		return wireToolEnd{e.Message, e.Block, e.CallID, content, e.Failed, e.DurationMS}, err
-	case agent.Confirm:
+	case feed.Confirm:
 		return newWireConfirm(e, room), nil
-	case agent.QueueUpdate:
+	case feed.QueueUpdate:
 		return newWireQueue(e), nil
-	case agent.TurnEnd:
+	case feed.TurnEnd:
 		return wireTurnEnd{e.StopReason, e.Limit, e.Usage, e.DurationMS, failure(e.Error)}, nil
 	}
 	return e, nil
 }
 
 type wireThinkingEnd struct {
-	agent.ThinkingEnd
+	feed.ThinkingEnd
 	Truncated bool `json:"truncated,omitempty"` // text is only its beginning
 }
 
 type wireTextEnd struct {
-	agent.TextEnd
+	feed.TextEnd
 	Truncated bool `json:"truncated,omitempty"`
 }
 
 type wirePrompt struct {
 	Message     session.MessageID `json:"message_id"`
 	Content     []wireBlock       `json:"content"`
-	Disposition agent.Disposition `json:"disposition"`
+	Disposition feed.Disposition  `json:"disposition"`
 	Into        session.TurnID    `json:"into,omitempty"`
 }
 

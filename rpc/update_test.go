@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -60,20 +60,20 @@ func fill(v reflect.Value) {
 }
 
 // filled is each event once with all its members and once with none.
-func filled() (events []agent.Event) {
-	for _, zero := range agent.Events() {
+func filled() (events []feed.Event) {
+	for _, zero := range feed.Events() {
 		v := reflect.New(reflect.TypeOf(zero)).Elem()
 		fill(v)
 		if m := v.FieldByName("Message"); m.IsValid() && m.Type() == reflect.TypeFor[session.MessageID]() {
 			m.SetString(string(session.NewMessageID()))
 		}
-		events = append(events, zero, v.Interface().(agent.Event))
+		events = append(events, zero, v.Interface().(feed.Event))
 	}
 	return events
 }
 
 // plainUpdate is what encoding/json makes of an update.
-func plainUpdate(u *agent.Update) ([]byte, error) {
+func plainUpdate(u *feed.Update) ([]byte, error) {
 	params := map[string]any{"session_id": u.Session, "seq": u.Seq, "ts": u.Time}
 	if u.FirstSeq != 0 {
 		params["first_seq"] = u.FirstSeq
@@ -98,7 +98,7 @@ func plainUpdate(u *agent.Update) ([]byte, error) {
 func TestUpdatesAreJSON(t *testing.T) {
 	s := NewServer(Config{})
 	for _, e := range filled() {
-		for _, u := range []*agent.Update{
+		for _, u := range []*feed.Update{
 			{Session: session.NewID(), Seq: 1<<63 + 1, Time: 1795219260000, Turn: session.NewTurnID(), Event: e},
 			{Session: session.NewID(), FirstSeq: 1 << 24, Seq: 1<<24 + 5, Time: 1, Event: e},
 		} {
@@ -128,7 +128,7 @@ func TestUpdatesAreJSON(t *testing.T) {
 // A vendor's state is nobody's but the vendor's.
 func TestUpdatesShowNoState(t *testing.T) {
 	state := provider.State{Origin: provider.Origin{API: "canary"}, Data: json.RawMessage(`"canary"`)}
-	u := &agent.Update{Event: agent.PromptStored{Content: provider.Blocks{provider.Text{Text: "x", State: state}}}}
+	u := &feed.Update{Event: feed.PromptStored{Content: provider.Blocks{provider.Text{Text: "x", State: state}}}}
 	if got := NewServer(Config{}).encodeUpdate(u); bytes.Contains(got, []byte("canary")) {
 		t.Errorf("%s", got)
 	}
@@ -138,21 +138,21 @@ func TestUpdatesShowNoState(t *testing.T) {
 func TestUpdatesFit(t *testing.T) {
 	const limit = 10_000
 	s := NewServer(Config{MessageBytes: limit})
-	queue := make([]agent.Queued, 1000)
+	queue := make([]feed.Queued, 1000)
 	for i := range queue {
-		queue[i] = agent.Queued{Turn: session.NewTurnID(), Text: strings.Repeat("q", 1000)}
+		queue[i] = feed.Queued{Turn: session.NewTurnID(), Text: strings.Repeat("q", 1000)}
 	}
 	for _, piece := range []string{"x", "é", "\x00", "<", "\u2028", "𝄞", "\xff", "\""} {
 		text := strings.Repeat(piece, limit)
 		for _, tc := range []struct {
-			event agent.Event
+			event feed.Event
 			at    string
 		}{
-			{agent.ThinkingEnd{Text: text}, "params"},
-			{agent.TextEnd{Text: text}, "params"},
-			{agent.PromptStored{Content: provider.Blocks{provider.Text{Text: text}, provider.Text{Text: "more"}}}, "params.content.0"},
+			{feed.ThinkingEnd{Text: text}, "params"},
+			{feed.TextEnd{Text: text}, "params"},
+			{feed.PromptStored{Content: provider.Blocks{provider.Text{Text: text}, provider.Text{Text: "more"}}}, "params.content.0"},
 		} {
-			got := s.encodeUpdate(&agent.Update{Session: session.NewID(), Turn: session.NewTurnID(), Event: tc.event})
+			got := s.encodeUpdate(&feed.Update{Session: session.NewID(), Turn: session.NewTurnID(), Event: tc.event})
 			shown := gjson.GetBytes(got, tc.at)
 			begins := shown.Get("text").String()
 			if len(got) > limit || !shown.Get("truncated").Bool() || len(begins) < limit/12 || !json.Valid(got) ||
@@ -161,12 +161,12 @@ func TestUpdatesFit(t *testing.T) {
 			}
 		}
 	}
-	media := agent.PromptStored{Content: provider.Blocks{provider.Media{Type: "image/png", Data: make([]byte, limit)}}}
-	got := s.encodeUpdate(&agent.Update{Event: media})
+	media := feed.PromptStored{Content: provider.Blocks{provider.Media{Type: "image/png", Data: make([]byte, limit)}}}
+	got := s.encodeUpdate(&feed.Update{Event: media})
 	if len(got) > limit || gjson.GetBytes(got, "params.content.0").Raw != `{"block":0,"truncated":true,"type":"media","mime_type":"image/png"}` {
 		t.Errorf("%.300s", got)
 	}
-	got = NewServer(Config{}).encodeUpdate(&agent.Update{Event: agent.QueueUpdate{Queue: queue}})
+	got = NewServer(Config{}).encodeUpdate(&feed.Update{Event: feed.QueueUpdate{Queue: queue}})
 	if n := gjson.GetBytes(got, "params.queue.#").Int(); n != maxQueued || !gjson.GetBytes(got, "params.more_queued").Bool() {
 		t.Errorf("%d of %d are listed", n, len(queue))
 	}
@@ -212,8 +212,8 @@ func FuzzHead(f *testing.F) {
 // of the finished bytes, below which nothing can be.
 func BenchmarkEncodeUpdate(b *testing.B) {
 	s := NewServer(Config{})
-	u := &agent.Update{Session: session.NewID(), Seq: 1 << 24, Time: 1795219260000, Turn: session.NewTurnID(),
-		Event: agent.ThinkingDelta{Message: session.NewMessageID(), Block: 3, Delta: " the second date is later, since\n"}}
+	u := &feed.Update{Session: session.NewID(), Seq: 1 << 24, Time: 1795219260000, Turn: session.NewTurnID(),
+		Event: feed.ThinkingDelta{Message: session.NewMessageID(), Block: 3, Delta: " the second date is later, since\n"}}
 	encoded := s.encodeUpdate(u)
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(encoded)))
@@ -228,7 +228,7 @@ func BenchmarkEncodeUpdate(b *testing.B) {
 			Seq     uint64         `json:"seq"`
 			Time    int64          `json:"ts"`
 			Turn    session.TurnID `json:"turn_id"`
-			agent.ThinkingDelta
+			feed.ThinkingDelta
 		}
 		type notification struct {
 			Version string `json:"jsonrpc"`
@@ -238,7 +238,7 @@ func BenchmarkEncodeUpdate(b *testing.B) {
 		b.SetBytes(int64(len(encoded)))
 		b.ReportAllocs()
 		for b.Loop() {
-			out, err := json.Marshal(notification{"2.0", u.Event.Method(), params{u.Session, u.Seq, u.Time, u.Turn, u.Event.(agent.ThinkingDelta)}})
+			out, err := json.Marshal(notification{"2.0", u.Event.Method(), params{u.Session, u.Seq, u.Time, u.Turn, u.Event.(feed.ThinkingDelta)}})
 			if err != nil || len(out) != len(encoded) {
 				b.Fatalf("%s, %v", out, err)
 			}

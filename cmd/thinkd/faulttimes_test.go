@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
@@ -47,7 +48,7 @@ type clockwork struct {
 	t       *testing.T
 	group   *agent.Group
 	session session.ID
-	updates *agent.Subscription
+	updates *feed.Subscription
 }
 
 // lineTo is how a client reaches a simulator until the test ends, or its bubble.
@@ -119,9 +120,9 @@ func (c *clockwork) told() (waits []time.Duration, notices []string) {
 			return waits, notices
 		}
 		switch e := u.Event.(type) {
-		case agent.Retry:
+		case feed.Retry:
 			waits = append(waits, time.Duration(e.AfterMS)*time.Millisecond)
-		case agent.Notice:
+		case feed.Notice:
 			notices = append(notices, e.Kind)
 		}
 	}
@@ -134,7 +135,7 @@ func (c *clockwork) retries() (n, void int) {
 		if u == nil || err != nil {
 			return n, void
 		}
-		if e, ok := u.Event.(agent.Retry); ok {
+		if e, ok := u.Event.(feed.Retry); ok {
 			n, void = n+1, void+len(e.Discarded)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 // use it. A package that has got there is added here.
 var oneWay = []string{
 	"session", "session/blob", "session/bolt", "session/bolt/page", "session/mem", "session/storetest", "session/tool",
+	"agent/feed",
 	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider/durable", "provider/login", "provider/providertest", "provider/thinktag", "registry/drift",
 }
 

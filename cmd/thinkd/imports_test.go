@@ -32,8 +32,10 @@ var allowed = map[string][]string{
 	"session/bolt":          {"provider/durable", "session", "session/bolt/page", "session/tool"},
 	"session/blob":          {"provider", "provider/durable", "session"},
 	"session/storetest":     {"provider", "provider/testgo", "session", "session/tool"},
-	"agent":                 {"agent/tool", "provider", "registry", "session"},
-	"rpc":                   {"agent", "agent/tool", "provider", "registry", "session"},
+	"agent/feed":            {"agent/tool", "provider", "session"},
+	"agent/feed/feedtest":   {"agent/feed"},
+	"agent":                 {"agent/feed", "agent/tool", "provider", "registry", "session"},
+	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "session"},
 
 	"clients/typescript/generate": {"rpc"},
 
@@ -59,7 +61,7 @@ var onlyIn = map[string][]string{
 
 // forTests are packages for tests: no other imports them, except in its own tests.
 func forTests(name string) bool {
-	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "session/storetest"
+	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "session/storetest" || name == "agent/feed/feedtest"
 }
 
 func TestImportDirections(t *testing.T) {

@@ -132,12 +132,12 @@ func TestKindsOfEntries(t *testing.T) {
 // TestKindsOfEvents: what Events does not list, nobody describes and no test encodes.
 func TestKindsOfEvents(t *testing.T) {
 	var listed []string
-	nodesOf(t, "agent", "Events", func(n ast.Node) {
+	nodesOf(t, "agent/feed", "Events", func(n ast.Node) {
 		if e, ok := n.(*ast.CompositeLit); ok {
 			listed = append(listed, typeName(e.Type))
 		}
 	})
-	lacks(t, "agent.Events", having(t, "agent", "Method", "string"), listed)
+	lacks(t, "feed.Events", having(t, "agent/feed", "Method", "string"), listed)
 }
 
 // leftOut are the kinds of block that a function's switch leaves out on purpose.

@@ -1,44 +1,19 @@
-package agent
+package feed
 
 import (
-	"cmp"
 	"encoding/json"
-	"sync"
-	"time"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
-// Update is one thing told to the clients of a session: a notification of the protocol. It is shared by all
-// subscribers and never changes.
-type Update struct {
-	Session  session.ID
-	Seq      uint64
-	FirstSeq uint64 // of merged growth: the first number that it stands for; else 0
-	Time     int64  // Unix milliseconds
-	Turn     session.TurnID
-	Event    Event
-
-	weight  int // what it counts while it waits for a subscriber
-	once    sync.Once
-	encoded []byte
-}
-
-// first is the first number that u stands for.
-func (u *Update) first() uint64 { return cmp.Or(u.FirstSeq, u.Seq) }
-
-// Encoded is the update's bytes as made by encode, which is called once for all subscribers.
-func (u *Update) Encoded(encode func(*Update) []byte) []byte {
-	u.once.Do(func() { u.encoded = encode(u) })
-	return u.encoded
-}
-
-// Event is what an Update tells. Method is its name in the protocol; the other members are its JSON.
+// Event is the content of an Update. Method is its name in the protocol; its members are its JSON.
 type Event interface{ Method() string }
 
-// Events, in the words and the order of the protocol's table.
+// Events have the words and the order of the protocol's table.
 type (
 	PromptStored struct {
 		Message     session.MessageID `json:"message_id"`
@@ -178,15 +153,15 @@ type Model struct {
 type Disposition string
 
 const (
-	Started Disposition = "started"
-	Enqueue Disposition = "queued"
-	Steer   Disposition = "steered" // taken in before the next model call of the turn that runs, if there is one
+	Started  Disposition = "started"
+	Enqueued Disposition = "queued"
+	Steered  Disposition = "steered" // taken in before the next model call of the turn that runs, if there is one
 )
 
 // Queued is a prompt that waits.
 type Queued struct {
 	Turn session.TurnID `json:"turn_id"`
-	Text string         `json:"text"` // its first 200 characters
+	Text string         `json:"text"` // its first MaxQueuedText characters
 }
 
 // Severity of a notice.
@@ -197,64 +172,31 @@ const (
 	Warning Severity = "warning"
 )
 
-// Kinds of notice that the agent gives itself (see also noticeMissing); adapters give theirs as a provider.NoticeKind.
-const (
-	noticeSimulator     = "simulator"
-	noticeClamped       = "level_clamped"
-	noticeOff           = "off_not_supported"
-	noticeNotHonoured   = "control_not_honoured"
-	noticeNoThinking    = "no_thinking_seen"
-	noticeHidden        = "hidden_thinking"
-	noticeCacheLost     = "cache_lost"
-	noticeRepaired      = "history_repaired"
-	noticeLeftOut       = "suspect_left_out"
-	noticeEmpty         = "empty_answer"
-	noticeStalled       = "stalled"
-	noticeBudgetNear    = "budget_near"
-	noticeBudgetReached = "budget_reached"
-	noticePriceUnknown  = "price_unknown"
-	noticeRetires       = "model_retires"
-	noticeCompacting    = "compacting"
-	noticeCompacted     = "compacted"
-	noticeNotCompacted  = "compaction_failed"
-	noticeStoreReadOnly = "store_readonly"
-	noticeToolsMissing  = "tools_missing"
-)
-
-// growing is a block that grows; zero for none.
-type growing struct {
-	message session.MessageID
-	block   int
-	call    string // of a tool, in place of both
+// Cache says whether a call can use the vendor's prompt cache, as far as that depends on what is sent. The zero value is for a
+// conversation of which no vendor has anything yet.
+type Cache struct {
+	State provider.CacheState `json:"cache,omitempty"`
+	Why   string              `json:"cache_why,omitempty"` // for people; empty where it is kept
 }
 
-// grown is the growth that an event tells, if it tells growth: what may be merged.
-func grown(e Event) (growing, string) {
-	switch e := e.(type) {
-	case ThinkingDelta:
-		return growing{message: e.Message, block: e.Block}, e.Delta
-	case MessageDelta:
-		return growing{message: e.Message, block: e.Block}, e.Delta
-	case ToolOutput:
-		return growing{call: e.CallID}, e.Chunk
+// MaxQueuedText bounds the text of a Queued, in characters. The whole queue is published with each change, and each prompt was
+// published before.
+const MaxQueuedText = 200
+
+// NewQueued is the prompt of a turn as the queue shows it.
+func NewQueued(id session.TurnID, p session.Prompt) Queued {
+	var text strings.Builder
+	for _, b := range p.Content {
+		if t, ok := b.(provider.Text); ok {
+			if text.Len() > 0 {
+				text.WriteByte('\n')
+			}
+			text.WriteString(t.Text[:min(len(t.Text), MaxQueuedText*utf8.UTFMax)])
+		}
 	}
-	return growing{}, ""
-}
-
-// withText is the same growth with another text.
-func withText(e Event, text string) Event {
-	switch e := e.(type) {
-	case ThinkingDelta:
-		e.Delta = text
-		return e
-	case MessageDelta:
-		e.Delta = text
-		return e
-	case ToolOutput:
-		e.Chunk = text
-		return e
+	characters := []rune(strings.ToValidUTF8(text.String(), ""))
+	if len(characters) > MaxQueuedText {
+		return Queued{id, string(characters[:MaxQueuedText]) + "…"}
 	}
-	return e
+	return Queued{id, string(characters)}
 }
-
-func milliseconds(t time.Time) int64 { return t.UnixMilli() }

@@ -1,4 +1,4 @@
-package agent
+package feed
 
 import (
 	"encoding/json"
@@ -6,20 +6,16 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/session"
 )
 
 // waitingIn publishes events to a subscriber that does not read.
 func waitingIn(list ...Event) (*Subscription, error) {
-	f, sub := newFeed(0), newSubscription()
-	f.add(sub)
+	f, sub := New("s", 0), NewSubscription()
+	f.Add(sub)
 	for _, e := range list {
-		f.seq++
-		f.publish(&Update{Seq: f.seq, Event: e})
+		f.Publish("", 0, e)
 	}
 	sub.mu.Lock()
 	defer sub.mu.Unlock()
@@ -63,7 +59,9 @@ func TestSubscriberBounds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			sub, err := waitingIn(test.list...)
 			_, stale := errors.AsType[*Stale](err)
-			check(t, "stale", stale, test.stale)
+			if stale != test.stale {
+				t.Errorf("stale: %v, want %v", stale, test.stale)
+			}
 			if stale && (sub.queue != nil || sub.bytes != 0) {
 				t.Errorf("%d updates of %d bytes are held", len(sub.queue), sub.bytes)
 			}
@@ -73,7 +71,9 @@ func TestSubscriberBounds(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				check(t, "left", sub.bytes, 0)
+				if sub.bytes != 0 {
+					t.Errorf("%d bytes are left", sub.bytes)
+				}
 			}
 		})
 	}
@@ -89,29 +89,7 @@ func TestMergedGrowthIsWhatWasTold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check(t, "merged", []any{u.FirstSeq, u.Seq, u.Event}, []any{uint64(1), uint64(100), MessageDelta{"m", 3, want.String()}})
-}
-
-func TestManyPromptsWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, events(time.Hour))
-		defer b.close()
-		a := b.agent(b.session("sim/claude", ""))
-		for range maxQueue + 1 {
-			if _, err := a.Prompt(t.Context(), text("go")); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := a.Prompt(t.Context(), text("one more")); !errors.Is(err, ErrQueueFull) {
-			t.Errorf("one more: %v", err)
-		}
-		snap, sub, err := a.Attach(t.Context(), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sub.Close()
-		check(t, "waiting", len(snap.Queue.Queue), maxQueue)
-		check(t, "running", len(snap.Turn.Messages), 1)
-		check(t, "status", snap.Session.Status, session.Running)
-	})
+	if u.FirstSeq != 1 || u.Seq != 100 || u.Event != (MessageDelta{"m", 3, want.String()}) {
+		t.Errorf("merged: %d to %d, %+v", u.FirstSeq, u.Seq, u.Event)
+	}
 }

@@ -7,43 +7,11 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/feed/feedtest"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
-
-// exact says what is wrong with what a client is told after a number, where told is all that was told, one by one.
-func exact(told []*Update, after uint64, since []*Update) error {
-	next := after + 1
-	for _, u := range since {
-		first := u.Seq
-		if u.FirstSeq != 0 {
-			first = u.FirstSeq
-		}
-		if first != next || u.FirstSeq >= u.Seq || u.Seq > told[len(told)-1].Seq {
-			return fmt.Errorf("after %d comes %d to %d", next-1, u.FirstSeq, u.Seq)
-		}
-		from := told[first-told[0].Seq:]
-		what, text := grown(u.Event)
-		var want strings.Builder
-		for i := range int(u.Seq-first) + 1 {
-			each, piece := grown(from[i].Event)
-			want.WriteString(piece)
-			if each != what || from[i].Turn != u.Turn || from[i].Session != u.Session {
-				return fmt.Errorf("%d is %+v, and comes as a part of %+v", from[i].Seq, from[i].Event, u.Event)
-			}
-		}
-		if u.Time != from[0].Time || text != want.String() || !cmp.Equal(withText(u.Event, ""), withText(from[0].Event, "")) {
-			return fmt.Errorf("%d to %d come as %d %+v, want %d %q", first, u.Seq, u.Time, u.Event, from[0].Time, want.String())
-		}
-		next = u.Seq + 1
-	}
-	if last := told[len(told)-1].Seq; next != last+1 {
-		return fmt.Errorf("it ends with %d of %d", next-1, last)
-	}
-	return nil
-}
 
 // A client may have seen any part of a turn, and gets just what it lacks.
 func TestAttachAfterEverySeq(t *testing.T) {
@@ -61,6 +29,7 @@ func TestAttachAfterEverySeq(t *testing.T) {
 		for i := range 60 {
 			grow(1+i/7%2, fmt.Sprint(i, " "))
 		}
+		const maxRun, weightOfCut = 64 << 10, 16 // of the feed's memory
 		for _, n := range []int{maxRun, 1, 1, maxRun - weightOfCut, 1, maxRun/2 - weightOfCut, maxRun/2 - weightOfCut, 1, maxRun/2 - 16, maxRun/2 - 15, 3} {
 			grow(1, strings.Repeat("x", n))
 		}
@@ -74,9 +43,9 @@ func TestAttachAfterEverySeq(t *testing.T) {
 			t.Fatalf("after a turn that ended: %d updates, %d messages, %v", len(snap.Since), len(snap.Messages), err)
 		}
 		begun := snap.Seq
-		told := make(chan []*Update, 1)
+		told := make(chan []*feed.Update, 1)
 		testgo.Go(t, func() { // ends with the subscription
-			var all []*Update
+			var all []*feed.Update
 			for {
 				u, err := sub.Next(t.Context())
 				if err != nil {
@@ -121,7 +90,7 @@ func TestAttachAfterEverySeq(t *testing.T) {
 		}
 		merged := 0
 		for i, snap := range snaps {
-			if err := exact(all, begun+uint64(i), snap.Since); err != nil || snap.Since == nil {
+			if err := feedtest.Exact(all, begun+uint64(i), snap.Since); err != nil || snap.Since == nil {
 				t.Errorf("after %d: %v", begun+uint64(i), err)
 			}
 			if i == 0 {
@@ -134,90 +103,13 @@ func TestAttachAfterEverySeq(t *testing.T) {
 	})
 }
 
-func TestMemoryIsBounded(t *testing.T) {
-	piece := strings.Repeat("x", 2<<20)
-	delta := func(block, n int) Event { return MessageDelta{"m", block, piece[:n]} }
-	for _, test := range []struct {
-		name string
-		list []Event
-		kept int // updates that are remembered, at least
-	}{
-		{"small updates", repeat(10_000, func(i int) Event { return TurnEnd{} }), 4096},
-		{"growth of two blocks by turns", repeat(10_000, func(i int) Event { return delta(i%2, 1) }), 4096},
-		{"growth of one block", repeat(100_000, func(i int) Event { return delta(0, 5) }), 45_000},
-		{"growth byte by byte", repeat(200_000, func(i int) Event { return delta(0, 1) }), 55_000},
-		{"large pieces", repeat(100, func(i int) Event { return delta(0, 100_000) }), 10},
-		{"a piece that is too large", []Event{delta(0, 1), delta(0, 2<<20)}, 0},
-		{"growth after it", []Event{delta(0, 1), delta(0, 2<<20), delta(0, 1), delta(0, 1)}, 2},
-		{"ends", repeat(10, func(i int) Event { return TextEnd{Text: piece} }), 4},
-		{"a growing list of all kinds", repeat(20_000, func(i int) Event {
-			switch i % 50 {
-			case 0:
-				return TextEnd{"m", i, piece[:i], nil}
-			case 1:
-				return QueueUpdate{}
-			}
-			return delta(i/50, i%97)
-		}), 2000},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			f := newFeed(1 << 24)
-			var told []*Update
-			most, held := 0, 0
-			for _, e := range test.list {
-				f.seq++
-				u := &Update{Seq: f.seq, Time: int64(f.seq) * 3, Event: e}
-				told = append(told, u)
-				f.publish(u)
-				most, held = max(most, f.memory.bytes), max(held, len(f.memory.list))
-			}
-			if most > maxRememberedBytes || held > maxRemembered {
-				t.Errorf("up to %d updates of weight %d were held", held, most)
-			}
-			weight, room := 0, 0
-			for _, r := range f.memory.list {
-				weight += r.weight()
-				room += cap(r.text) + weightOfCut*cap(r.cuts)
-				if _, text := grown(r.first.Event); text != "" || r.first.encoded != nil {
-					t.Fatalf("%d holds more than its run", r.first.Seq)
-				}
-			}
-			if weight != f.memory.bytes || room > 3*maxRememberedBytes {
-				t.Errorf("a weight of %d is counted as %d, and takes %d", weight, f.memory.bytes, room)
-			}
-			kept := int(f.seq - f.memory.after)
-			if kept < test.kept {
-				t.Errorf("%d are remembered, want %d", kept, test.kept)
-			}
-			if f.memory.after > 1<<24 {
-				if list := f.memory.since(f.memory.after - 1); list != nil {
-					t.Errorf("what is forgotten is told: %d", len(list))
-				}
-			}
-			for after := f.memory.after; after <= f.seq; after += 1 + (f.seq-f.memory.after)/17 {
-				if err := exact(told, after, f.memory.since(after)); err != nil {
-					t.Errorf("after %d: %v", after, err)
-				}
-			}
-		})
-	}
-}
-
-// Of an idle session nothing is held, and nothing but its present number is known.
-func TestMemoryIsFreed(t *testing.T) {
+// An idle session remembers nothing but its last number.
+func TestIdleSessionForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, answer("Think.", "Say."), answer("Think.", "Say."), events(time.Hour))
 		defer b.close()
 		id := b.session("anthropic/claude-opus-4-6", "")
-		held := func() int {
-			t.Helper()
-			n, err := ask(t.Context(), b.agent(id), func(s *state) (int, error) { return len(s.feed.memory.list), nil })
-			if err != nil {
-				t.Fatal(err)
-			}
-			return n
-		}
-		since := func(after uint64) (Snapshot, []*Update) {
+		since := func(after uint64) (Snapshot, []*feed.Update) {
 			t.Helper()
 			snap, sub, err := b.agent(id).AttachAfter(t.Context(), after, 10)
 			if err != nil {
@@ -245,13 +137,12 @@ func TestMemoryIsFreed(t *testing.T) {
 		if _, list := since(seq); list == nil || len(list) != 0 {
 			t.Errorf("after the last: %v", list)
 		}
-		check(t, "held", held(), 0)
 		if _, err := b.agent(id).Prompt(t.Context(), text("go on")); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if _, list := since(seq); len(list) != held() || len(list) == 0 {
-			t.Errorf("of the turn that runs, %d of %d", len(list), held())
+		if _, list := since(seq); len(list) == 0 {
+			t.Error("nothing is remembered of the turn that runs")
 		}
 		running, _ := since(0)
 		b.group.Close()

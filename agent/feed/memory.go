@@ -1,23 +1,26 @@
-package agent
+package feed
 
 import "sort"
 
-// Bounds of what a session remembers of its updates while turns run. What is remembered of the end of a block or of a
-// prompt is shared with the session's view, and weighs at most maxWeight.
+// Bounds of what a feed remembers while turns run. The end of a block and a prompt are shared with the session's view, and
+// weigh at most maxWeight.
 const (
 	maxRemembered      = 4096     // updates; a run of growth counts as one
 	maxRememberedBytes = 1 << 20  // of weight
-	maxRun             = 64 << 10 // of weight of a run: it is forgotten as a whole, and told as one update
-	weightOfCut        = 16       // beside its text
+	maxRun             = 64 << 10 // of weight of a run: it is forgotten as a whole, and sent as one update
+	weightOfCut        = 16       // in addition to its text
 )
 
-// memory is what a feed told lately, for clients that come back. It has every update after a number, without a gap,
-// and forgets the oldest first.
+// memory is the latest updates, for clients that come back. It has every update after a number, without a gap, and forgets
+// the oldest first.
 //
-// Growth of one block that comes without anything between is one run: its text is kept once, with a cut for each
-// update. So a client may have seen any part of a run, and what it is told begins with the very next byte.
+//	after │ update │ run: "some growing text" │ update │ ...
+//	      │        │      cut cut    cut      │
+//
+// Consecutive growth of one block is a run: its text is kept once, with a cut for each update. A client may have seen any part
+// of a run. What it gets begins with the very next byte.
 type memory struct {
-	after uint64 // all that was told after this Seq is here
+	after uint64 // every later update is here
 	list  []remembered
 	what  growing // what the last in the list is growth of
 	bytes int     // weight of the list
@@ -30,7 +33,7 @@ type remembered struct {
 	cuts  []cut   // of a run: one for each of its pieces; nil: it is none
 }
 
-// cut is where the text of an update ends in that of its run, and when it was told.
+// cut is where the text of an update ends in that of its run, and the time of the update.
 type cut struct {
 	end  int
 	time int64
@@ -75,11 +78,10 @@ func plain(u *Update, e Event) *Update {
 	return &Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e, weight: u.weight}
 }
 
-// forget drops all; the last that was told is seq.
+// forget drops all; the last update was seq.
 func (m *memory) forget(seq uint64) { *m = memory{after: seq} }
 
-// since is all that was told after a number. It is nil where memory does not reach back that far, or nothing was told
-// under that number yet, and empty where nothing was told since.
+// since is Feed.Since.
 func (m *memory) since(after uint64) []*Update {
 	last := m.after
 	if len(m.list) > 0 {

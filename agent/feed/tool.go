@@ -1,4 +1,4 @@
-package agent
+package feed
 
 import (
 	"encoding/json"
@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Events of tools. Each call of a finished reply is told by one ToolStart and one ToolEnd, whether it runs or not.
+// Events of tools. Each call of a finished reply has one ToolStart and one ToolEnd, whether it runs or not.
 type (
 	// ToolStart without Host tells a call that nobody runs: its arguments are wrong, or it was refused, or its turn is
 	// over. With the Host tool.Client it asks the clients to run it.
@@ -86,17 +86,3 @@ const (
 	ByTurnEnd By = "turn_end"  // the turn ended before
 	ByMode    By = "tool_mode" // the session's mode refuses the call since then
 )
-
-// toolStart is the ToolStart of a call; host is empty where it does not run.
-func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title string) ToolStart {
-	e := ToolStart{Message: reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: c.Input, Invalid: c.Invalid,
-		Host: host, Title: title}
-	if len(e.Arguments) == 0 && e.Invalid == "" {
-		e.Arguments = json.RawMessage("{}")
-	}
-	return e
-}
-
-func toolEnd(e session.ToolEnd) ToolEnd {
-	return ToolEnd{e.Message, e.Number, e.CallID, e.Content, e.Failed, e.DurationMS}
-}
