@@ -30,7 +30,7 @@ import (
 func TestRandomLife(t *testing.T) {
 	r := lead(t, drawPlan)
 	t.Logf("%d forks were made, %d summaries begun and %d kept", r.forks, r.summaries, r.kept)
-	if r.forks == 0 || r.kept == 0 {
+	if r.enough() && (r.forks == 0 || r.kept == 0) {
 		t.Error("the plans do not reach all of these")
 	}
 }
@@ -39,7 +39,7 @@ func TestRandomLife(t *testing.T) {
 func TestRandomTools(t *testing.T) {
 	r := lead(t, drawTools)
 	t.Logf("%d calls ran on a host, %d were run by clients, %d questions were answered, %d prompts were taken in", r.hosted, r.run, r.answers, r.steered)
-	if r.hosted == 0 || r.run == 0 || r.answers == 0 || r.steered == 0 {
+	if r.enough() && (r.hosted == 0 || r.run == 0 || r.answers == 0 || r.steered == 0) {
 		t.Error("the plans do not reach all of these")
 	}
 }
@@ -49,13 +49,14 @@ func TestRandomReturns(t *testing.T) {
 	returns := lead(t, drawReturns)
 	t.Logf("clients came back %d times to what followed, %d times to nothing new, %d times to all anew; %d prompts were said again",
 		returns.followed, returns.nothing, returns.anew, returns.prompts)
-	if returns.followed == 0 || returns.nothing == 0 || returns.anew == 0 || returns.prompts == 0 {
+	if returns.enough() && (returns.followed == 0 || returns.nothing == 0 || returns.anew == 0 || returns.prompts == 0) {
 		t.Error("the plans do not reach all of these")
 	}
 }
 
 func lead(t *testing.T, draw func(*rapid.T) plan) (returns returns) {
 	rapid.Check(t, func(rt *rapid.T) {
+		returns.lives++
 		plan := draw(rt) // outside of the bubble: rapid panics when it is stopped from another goroutine
 		var err error
 		synctest.Test(t, func(t *testing.T) { err = plan.live(t.Context(), &returns) })
@@ -68,12 +69,17 @@ func lead(t *testing.T, draw func(*rapid.T) plan) (returns returns) {
 
 // returns counts what clients that came back were given, the prompts that were known, and what became of calls of tools.
 type returns struct {
+	lives                            int
 	followed, nothing, anew, prompts int
 	hosted, run, answers, steered    int
 	forks, summaries, kept           int
 	asked                            map[string]int // requests that were answered, by wire API
 	given                            int            // results of calls that are in the logs
 }
+
+// enough reports whether so many sessions ran that they must have reached everything. Rapid stops early when go test's time limit is
+// near, as on a busy machine.
+func (r returns) enough() bool { return r.lives >= 50 }
 
 // life is a plan under way.
 type life struct {
