@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/ollama"
@@ -121,9 +122,9 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 	case "messages":
 		return func(rt http.RoundTripper) provider.Provider {
 			if row.Dialect == "copilot" {
-				return messages.New(messages.Config{Vendor: "copilot", BaseURL: at("/copilot"), Host: messages.HostNamed("copilot"), Key: key, Client: provider.NewClient(rt)})
+				return messages.New(messages.Config{Vendor: "copilot", BaseURL: at("/copilot"), Host: messages.HostNamed("copilot"), Key: key, Client: exchange.NewClient(rt)})
 			}
-			return messages.New(messages.Config{Vendor: "anthropic", BaseURL: at(""), Key: key, Client: provider.NewClient(rt)})
+			return messages.New(messages.Config{Vendor: "anthropic", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
 		}
 	case "responses":
 		path := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex", "copilot": ""}
@@ -132,7 +133,7 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 			base = "/v1"
 		}
 		return func(rt http.RoundTripper) provider.Provider {
-			return responses.New(responses.Config{Vendor: "openai", BaseURL: at(base), Host: responses.HostNamed(row.Dialect), Account: "a", Key: key, Client: provider.NewClient(rt)})
+			return responses.New(responses.Config{Vendor: "openai", BaseURL: at(base), Host: responses.HostNamed(row.Dialect), Account: "a", Key: key, Client: exchange.NewClient(rt)})
 		}
 	case "chat":
 		dialect, err := chat.Named(row.Dialect)
@@ -140,15 +141,15 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 			t.Fatal(err)
 		}
 		return func(rt http.RoundTripper) provider.Provider {
-			return chat.New(chat.Config{Dialect: dialect, BaseURL: at("/" + row.Dialect), Key: key, Client: provider.NewClient(rt)})
+			return chat.New(chat.Config{Dialect: dialect, BaseURL: at("/" + row.Dialect), Key: key, Client: exchange.NewClient(rt)})
 		}
 	case "gemini":
 		return func(rt http.RoundTripper) provider.Provider {
-			return gemini.New(gemini.Config{Vendor: "gemini", BaseURL: at(""), Key: key, Client: provider.NewClient(rt)})
+			return gemini.New(gemini.Config{Vendor: "gemini", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
 		}
 	case "ollama":
 		return func(rt http.RoundTripper) provider.Provider {
-			return ollama.New(ollama.Config{Vendor: "ollama", BaseURL: at(""), Key: key, Client: provider.NewClient(rt)})
+			return ollama.New(ollama.Config{Vendor: "ollama", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
 		}
 	}
 	t.Fatalf("%s: no adapter for the API %q", row.Ref(), row.API)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/refusal"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -51,7 +52,7 @@ func (s *state) tryWithout(pe *provider.Error) bool {
 
 // suspicious reports whether a refusal that comes twice in a row may be due to what was said before.
 func suspicious(pe *provider.Error) bool {
-	return refusal(pe.Kind) || pe.BlamesHistory() || pe.Garbled()
+	return isRefusal(pe.Kind) || refusal.BlamesHistory(pe) || refusal.Garbled(pe)
 }
 
 // wasRefused is suspicious for a turn that ended.
@@ -59,10 +60,10 @@ func wasRefused(f session.Failure) bool {
 	return suspicious(&provider.Error{Kind: provider.Kind(f.Kind), Status: f.Status, Message: f.Message})
 }
 
-// refusal reports whether an error of this kind refuses a request, rather than tells that the provider serves none now: a
+// isRefusal reports whether an error of this kind refuses a request, rather than tells that the provider serves none now: a
 // limit on the rate, a quota, a key that is not taken. These end by themselves, so that a trial which goes well would prove
 // nothing.
-func refusal(kind provider.Kind) bool {
+func isRefusal(kind provider.Kind) bool {
 	switch kind {
 	case provider.KindBadRequest, provider.KindRefused, provider.KindTooLong:
 		return true
@@ -86,7 +87,7 @@ func (s *state) accepted() bool {
 // unsend is what is left out of later requests since a turn ends with a refusal that nothing helped against.
 func (s *state) unsend(pe *provider.Error) []fact {
 	r := s.run
-	if r.suspects == nil || len(r.suspects.own) == 0 || !pe.BlamesHistory() {
+	if r.suspects == nil || len(r.suspects.own) == 0 || !refusal.BlamesHistory(pe) {
 		return nil
 	}
 	return []fact{leaveOut(r.ID, session.LeftOut{Model: r.ref(), Messages: r.suspects.own, Why: pe.Error()})}
@@ -112,7 +113,7 @@ func (s *state) suspectsOf(pe *provider.Error) suspects {
 		return l
 	}
 	var found suspects
-	blamed := pe.BlamesHistory()
+	blamed := refusal.BlamesHistory(pe)
 	again := len(since.refused) > 0 && suspicious(pe)
 	if !blamed && !again {
 		return found

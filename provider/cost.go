@@ -68,21 +68,3 @@ func (c *Cost) words() string {
 
 // USD is the currency of all prices.
 const USD = "USD"
-
-// addCosts sums what is known. A part that used something and has no cost makes the sum partial.
-func addCosts(u, v Usage) *Cost {
-	if u.Cost == nil && v.Cost == nil {
-		return nil
-	}
-	sum := Cost{Currency: USD}
-	for _, part := range []Usage{u, v} {
-		switch {
-		case part.Cost != nil:
-			sum.Amount += part.Cost.Amount
-			sum.Partial = sum.Partial || part.Cost.Partial
-		case part.Input > 0 || part.Output > 0:
-			sum.Partial = true
-		}
-	}
-	return &sum
-}

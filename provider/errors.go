@@ -82,3 +82,17 @@ func (e *Error) Passing() bool {
 	}
 	return e.Status < 300
 }
+
+// Subject is the part of a request that a refusal is about, as far as its text tells.
+type Subject string
+
+const (
+	SubjectUnknown   Subject = ""          // the text names nothing
+	SubjectHistory   Subject = "history"   // a message: its role, order, content, media, ids, thinking
+	SubjectTools     Subject = "tools"     // the definition of a tool
+	SubjectParameter Subject = "parameter" // thinking, sampling, limits, betas, or a member that the host does not know
+	SubjectModel     Subject = "model"     // the model or the endpoint
+	SubjectAccount   Subject = "account"   // the key, the plan, the organisation
+	SubjectSize      Subject = "size"      // the whole does not fit
+	SubjectOutput    Subject = "output"    // what the model wrote could not be read; the same request may go well
+)

@@ -1,9 +1,6 @@
 package provider
 
-import (
-	"encoding/json"
-	"slices"
-)
+import "encoding/json"
 
 // Event is one of Begin, Delta, End, Notice, Alive and Stop.
 type Event interface{ event() }
@@ -98,81 +95,3 @@ func (End) event()    {}
 func (Notice) event() {}
 func (Alive) event()  {}
 func (Stop) event()   {}
-
-// Usage is in tokens. Input includes cached and cache writes, Output includes Reasoning, whatever the vendor's own
-// habit is.
-type Usage struct {
-	Input          int      `json:"input_tokens"`
-	Output         int      `json:"output_tokens"`
-	Reasoning      *int     `json:"reasoning_tokens"` // nil: the vendor gave no count
-	Cached         int      `json:"cached_tokens"`
-	CacheWrite     int      `json:"cache_write_tokens"`
-	CacheWriteLong int      `json:"cache_write_1h_tokens,omitempty"` // of CacheWrite, what is kept for an hour or longer
-	Estimated      bool     `json:"estimated"`                       // the numbers are not all the vendor's own
-	Cost           *Cost    `json:"cost,omitempty"`                  // nil: not known
-	Premium        Money    `json:"premium_requests,omitempty"`      // of a plan that counts them, by its list's factor
-	Context        *Context `json:"context,omitempty"`
-
-	// For the price alone. Apart are requests that the vendor made on its own, and those that went on with an answer: they
-	// are part of the counts, and each is charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
-	Apart []Usage `json:"-"`
-	Tier  string  `json:"-"`
-}
-
-// With is u with a request that the vendor made on its own.
-func (u Usage) With(part Usage) Usage {
-	sum := u.Add(part)
-	sum.Tier, sum.Apart = u.Tier, append(slices.Clip(u.Apart), part)
-	return sum
-}
-
-// Sent is what was sent and answered, without the requests that the vendor made on its own.
-func (u Usage) Sent() Usage {
-	for _, part := range u.Apart {
-		u.Input -= part.Input
-		u.Output -= part.Output
-		u.Cached -= part.Cached
-		u.CacheWrite -= part.CacheWrite
-		u.CacheWriteLong -= part.CacheWriteLong
-	}
-	u.Apart = nil
-	return u
-}
-
-// Size is how much of the model's window a call took up.
-func (u Usage) Size() int {
-	if u.Context != nil {
-		return u.Context.Used
-	}
-	sent := u.Sent()
-	return sent.Input + sent.Output
-}
-
-// Context is how full the model's window is after a call.
-type Context struct {
-	Used   int `json:"used"`
-	Window int `json:"window"` // 0: not known
-}
-
-// Add sums the calls of a turn; the context is that of the last call.
-func (u Usage) Add(v Usage) Usage {
-	sum := Usage{
-		Input: u.Input + v.Input, Output: u.Output + v.Output,
-		Cached: u.Cached + v.Cached, CacheWrite: u.CacheWrite + v.CacheWrite, CacheWriteLong: u.CacheWriteLong + v.CacheWriteLong,
-		Estimated: u.Estimated || v.Estimated, Cost: addCosts(u, v), Premium: u.Premium + v.Premium, Context: u.Context,
-	}
-	if v.Context != nil {
-		sum.Context = v.Context
-	}
-	if u.Reasoning != nil || v.Reasoning != nil {
-		var n int
-		if u.Reasoning != nil {
-			n += *u.Reasoning
-		}
-		if v.Reasoning != nil {
-			n += *v.Reasoning
-		}
-		sum.Reasoning = &n
-	}
-	return sum
-}

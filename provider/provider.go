@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 )
 
 // Provider is a model API at one address with one key. It is safe for concurrent use.
@@ -50,6 +51,20 @@ type Request struct {
 	TopK        *int
 }
 
+// Initiator is who made the request: `user` if the last message has something that a person said, else `agent`. What a
+// tool returned, images among it, an answer that goes on, and a summary are the agent's own. Copilot bills what a person
+// made as a premium request.
+func (r *Request) Initiator() string {
+	if len(r.Messages) == 0 {
+		return "user"
+	}
+	last := r.Messages[len(r.Messages)-1]
+	if !r.Whole && last.Role == User && slices.ContainsFunc(last.Blocks, func(b Block) bool { return KindOf(b) != KindToolResult }) {
+		return "user"
+	}
+	return "agent"
+}
+
 // Tool is what a model is told about a tool.
 type Tool struct {
 	Name        string          `json:"name"`
@@ -60,3 +75,18 @@ type Tool struct {
 // Repair is a lasting change to how a session's history is sent, named by an adapter in an [Error] and understood by
 // that adapter alone. The agent stores it, sets it on later requests, and tries the refused call once more.
 type Repair string
+
+// CacheOf asks p, if it is a Cacher.
+func CacheOf(p Provider, before json.RawMessage, req *Request) (CacheState, string) {
+	if c, ok := p.(Cacher); ok {
+		return c.Cache(before, req)
+	}
+	return CacheUnknown, CacheUntold
+}
+
+// Cacher is a Provider that knows what its vendor's prompt cache is bound to.
+type Cacher interface {
+	// Cache compares a call with one before it, of the same model in the same conversation, whose Decision.Wire was
+	// before. The text says why, for people; it is empty for CacheKept. It is pure; of req it needs what Wire needs.
+	Cache(before json.RawMessage, req *Request) (CacheState, string)
+}

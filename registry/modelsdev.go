@@ -47,7 +47,7 @@ func ModelsDev(doc gjson.Result, asOf string) (rows map[string][]provider.Model,
 func devModel(id string, m gjson.Result, asOf string) provider.Model {
 	row := provider.Model{
 		ID: id, Name: m.Get("name").Str, Tools: !m.Get("tool_call").Exists() || m.Get("tool_call").Bool(),
-		Window: provider.Count(m.Get("limit.context")), MaxOutput: provider.Count(m.Get("limit.output")),
+		Window: provider.Tokens(m.Get("limit.context").Int()), MaxOutput: provider.Tokens(m.Get("limit.output").Int()),
 		Source: provider.FromRefreshed, AsOf: asOf, Thinking: DevThinking(m),
 	}
 	for _, kind := range m.Get("modalities.input").Array() {
@@ -69,7 +69,7 @@ func DevPrice(cost gjson.Result) *provider.Price {
 	}
 	p := &provider.Price{Rates: devRates(cost)}
 	for _, tier := range cost.Get("tiers").Array() {
-		if above := provider.Count(tier.Get("tier.size")); above > 0 {
+		if above := provider.Tokens(tier.Get("tier.size").Int()); above > 0 {
 			p.Tiers = append(p.Tiers, provider.PriceTier{Above: above, Rates: devRates(tier)})
 		}
 	}
@@ -114,7 +114,7 @@ func DevThinking(m gjson.Result) provider.Capability {
 		case "budget_tokens":
 			if c.Control != provider.ControlEffort {
 				c.Control = provider.ControlBudget
-				c.BudgetMin, c.BudgetMax = provider.Count(option.Get("min")), provider.Count(option.Get("max"))
+				c.BudgetMin, c.BudgetMax = provider.Tokens(option.Get("min").Int()), provider.Tokens(option.Get("max").Int())
 				if option.Get("min").Exists() && c.BudgetMin == 0 {
 					c.Off = provider.OffFull
 				}

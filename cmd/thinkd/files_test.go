@@ -12,7 +12,7 @@ import (
 var oneWay = []string{
 	"session", "session/blob", "session/bolt", "session/bolt/page", "session/mem", "session/storetest", "session/tool",
 	"agent/feed",
-	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider/durable", "provider/login", "provider/providertest", "provider/thinktag", "registry/drift",
+	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider", "provider/durable", "provider/login", "provider/providertest", "provider/refusal", "provider/replay", "provider/thinktag", "registry/drift",
 }
 
 func TestFilesDependOneWay(t *testing.T) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -105,7 +106,7 @@ func readListings(dir string, log *slog.Logger) keptListings {
 
 // newListings makes the catalog of what is known. Rows of kept lists that contradict themselves are told and left out.
 func newListings(c config, kept keptListings, providers *providers, dir string, log *slog.Logger) (*listings, error) {
-	l := &listings{config: c, providers: providers, dir: dir, log: log, client: provider.NewClient(nil), kept: kept, turn: make(chan struct{}, 1)}
+	l := &listings{config: c, providers: providers, dir: dir, log: log, client: exchange.NewClient(nil), kept: kept, turn: make(chan struct{}, 1)}
 	catalog, err := c.catalogOf(providers.has, kept)
 	if err != nil {
 		return nil, err
@@ -291,7 +292,7 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 }
 
 func (l *listings) askModelsDev(ctx context.Context, address string) (map[string][]provider.Model, error) {
-	caller := provider.Caller{Provider: modelsDev, Client: l.client}
+	caller := exchange.Caller{Provider: modelsDev, Client: l.client}
 	resp, err := caller.Get(ctx, address, http.Header{"Accept": {"application/json"}, "User-Agent": {"thinkd"}})
 	if err != nil {
 		return nil, err

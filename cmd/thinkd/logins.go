@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
@@ -65,7 +66,7 @@ func (src *source) login(key string, f *fileLogin, vendor string, own bool) (*lo
 		if problem := checkBaseURL(address, "chat"); problem != "" {
 			return nil, src.errorf(key+".login."+name, "%s", problem)
 		}
-		if strings.HasPrefix(address, "http:") && !provider.Local(address) {
+		if strings.HasPrefix(address, "http:") && !exchange.Local(address) {
 			return nil, src.errorf(key+".login."+name, "is not encrypted: use https")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -157,7 +158,7 @@ func (p *presence) close() {
 // local reports whether the provider is a server that runs where one likes, and so may not run at all: one on this
 // machine or its network that needs no key.
 func (c providerConfig) local() bool {
-	return !c.needsKey() && c.BaseURL != "" && provider.Local(c.BaseURL)
+	return !c.needsKey() && c.BaseURL != "" && exchange.Local(c.BaseURL)
 }
 
 // tells reports whether the server tells what models it has.

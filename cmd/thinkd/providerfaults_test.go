@@ -14,6 +14,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
@@ -54,13 +55,13 @@ func (e ending) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 func caller(api wireAPI, to http.RoundTripper) (provider.Provider, *provider.Request, error) {
 	dialect := ""
 	p, err := api.open(endpoint{providerConfig: providerConfig{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
-		client: provider.NewClient(to), log: discard}, dialect)
+		client: exchange.NewClient(to), log: discard}, dialect)
 	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: proof.SimulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
 		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}, err
 }
 
-// exchange is what an adapter makes of an answer: how many Stops and which error.
-func exchange(t *testing.T, api wireAPI, to http.RoundTripper) (text string, stops int, err error) {
+// callOnce is what an adapter makes of an answer: how many Stops and which error.
+func callOnce(t *testing.T, api wireAPI, to http.RoundTripper) (text string, stops int, err error) {
 	t.Helper()
 	p, req, err := caller(api, to)
 	if err != nil {
@@ -98,7 +99,7 @@ func played(t *testing.T, api wireAPI, script ...sim.Answer) (header http.Header
 	l := s.Listen()
 	defer l.Close()
 	through := l.Transport()
-	_, stops, err = exchange(t, api, passing{func(r *http.Request) (*http.Response, error) {
+	_, stops, err = callOnce(t, api, passing{func(r *http.Request) (*http.Response, error) {
 		answer, err := through.RoundTrip(r)
 		if err != nil {
 			return nil, err
@@ -176,7 +177,7 @@ func TestProviderFaults(t *testing.T) {
 			t.Parallel()
 			stream, whole := recorded(t, api)
 			for _, f := range faults {
-				_, stops, err := exchange(t, api, f.answer(stream))
+				_, stops, err := callOnce(t, api, f.answer(stream))
 				e, ok := errors.AsType[*provider.Error](err)
 				if !ok || stops > 0 {
 					t.Errorf("%-24s %d stops, error %v of type %T", f.name, stops, err, err)
@@ -200,14 +201,14 @@ var cutStride = flag.Int("cutstride", 61, "bytes between the places where TestPr
 // is from its finish reason on.
 func cuts(t *testing.T, api wireAPI, stream http.Header, whole []byte) {
 	const tail = 200
-	text, _, _ := exchange(t, api, answered(200, stream, whole, nil))
+	text, _, _ := callOnce(t, api, answered(200, stream, whole, nil))
 	failed, complete := 0, 0
 	for n := 0; n < len(whole); n++ {
 		if n%*cutStride != 0 && n < len(whole)-tail {
 			continue
 		}
 		for _, end := range []error{nil, errors.New("connection reset by peer")} {
-			got, stops, err := exchange(t, api, answered(200, stream, whole[:n], end))
+			got, stops, err := callOnce(t, api, answered(200, stream, whole[:n], end))
 			e, ok := errors.AsType[*provider.Error](err)
 			switch {
 			case err == nil && stops == 1 && got == text:

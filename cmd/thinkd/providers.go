@@ -16,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
@@ -32,7 +33,7 @@ const demoPace = 40
 func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *providers {
 	p := &providers{list: c.Providers, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), log: log}
 	for _, pc := range c.Providers {
-		e := endpoint{providerConfig: pc, own: c.Dialects, client: provider.NewClient(nil), log: log}
+		e := endpoint{providerConfig: pc, own: c.Dialects, client: exchange.NewClient(nil), log: log}
 		e.simulated = pc.BaseURL == "" && pc.ID == simID
 		if pc.KeyEnvNow != "" {
 			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
@@ -61,7 +62,7 @@ func (p *providers) open(e endpoint, source *login.Source, catalog *registry.Cat
 	}
 	if e.simulated {
 		e.Key = provider.NewSecret("simulator")
-		e.client = provider.NewClient(p.simulator())
+		e.client = exchange.NewClient(p.simulator())
 	}
 	return e.open(catalog)
 }

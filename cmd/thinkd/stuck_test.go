@@ -103,7 +103,7 @@ var refusalBodies = []refusalBody{
 // collected are the refusals of an API in the table that package provider is tested with.
 func collected(t *testing.T, api string) (rows []refusalBody) {
 	t.Helper()
-	table, err := os.ReadFile("../../provider/testdata/refusals.jsonl")
+	table, err := os.ReadFile("../../provider/exchange/testdata/refusals.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
@@ -17,7 +18,7 @@ type part struct {
 	number  int
 	begun   bool // Begin was told, and number is set
 	since   time.Time
-	text    provider.Growth
+	text    exchange.Growth
 	field   string          // of thinking: the name that it came under; empty: details or tags
 	chunks  gjson.Result    // of thinking in a content array: the last chunk, for what it holds beside the text
 	array   bool            // it came in a content array
@@ -381,7 +382,7 @@ func (r *reply) state(p *part) (provider.State, error) {
 	if p.opaque != nil {
 		members[r.form.OpaqueField] = p.opaque
 	}
-	data, err := provider.Encode(members)
+	data, err := exchange.Encode(members)
 	if err != nil {
 		return provider.State{}, r.api.caller.NoAnswer(r.resp, err.Error())
 	}

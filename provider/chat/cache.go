@@ -5,16 +5,18 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // mark is what marks the end of a prefix for the host's prompt cache; nil: the host wants no marks, or none for this model.
-func (a *API) mark(req *provider.Request) *provider.CacheMark {
+func (a *API) mark(req *provider.Request) *replay.CacheMark {
 	form, id := a.dialect.Request.Cache, strings.ToLower(req.Model.ID)
-	if form == nil || req.Withholds(wireAPI, "cache_control") ||
+	if form == nil || exchange.Withholds(req, wireAPI, "cache_control") ||
 		!slices.ContainsFunc(form.Models, func(part string) bool { return strings.Contains(id, strings.ToLower(part)) }) {
 		return nil
 	}
-	mark := a.cache.Mark(req.CacheTime)
+	mark := replay.Mark(a.cache, req.CacheTime)
 	if mark != nil && !form.Long {
 		mark.TTL = ""
 	}
@@ -24,7 +26,7 @@ func (a *API) mark(req *provider.Request) *provider.CacheMark {
 // markCache marks the system prompt, the last message, and the last one of the request before, which stands in front of the
 // model's last answer: the vendor looks for what it has only up to 20 blocks before a mark. Of the four marks that are
 // taken, one stays free.
-func markCache(list []tree, mark *provider.CacheMark, tool string) {
+func markCache(list []tree, mark *replay.CacheMark, tool string) {
 	if len(list) == 0 {
 		return
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
 
@@ -27,7 +28,7 @@ func TestCacheMarks(t *testing.T) {
 		{"openrouter", "anthropic/claude-opus-5-5", "", nil, short, []string{part("0"), part("1"), "messages.3.cache_control"}},
 		{"openrouter", "anthropic/claude-opus-5-5", "1h", nil, long, []string{part("0"), part("1"), "messages.3.cache_control"}},
 		{"openrouter", "anthropic/claude-opus-5-5", "off", nil, "", nil},
-		{"openrouter", "anthropic/claude-opus-5-5", "", []provider.Repair{provider.Without("chat", "cache_control", "anthropic/claude-opus-5-5")}, "", nil},
+		{"openrouter", "anthropic/claude-opus-5-5", "", []provider.Repair{exchange.Without("chat", "cache_control", "anthropic/claude-opus-5-5")}, "", nil},
 		{"openrouter", "openai/gpt-6-sol", "", nil, "", nil},
 		{"litellm", "bedrock/Claude-opus", "1h", nil, long, []string{part("0"), part("1"), "messages.3.cache_control"}},
 		{"dashscope", "qwen3.8-max", "1h", nil, short, []string{part("0"), part("1"), part("3")}},

@@ -11,6 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // toolCall is a call while it comes. It ends with the reply: arguments that are JSON already may go on.
@@ -19,7 +20,7 @@ type toolCall struct {
 	given    string // the host's id, empty if it gave none
 	begun    bool
 	number   int
-	text     provider.Growth // of the arguments
+	text     exchange.Growth // of the arguments
 	waiting  string          // of the text, until the name is known, and while it may be the word null
 	shown    bool            // a piece of the text was shown
 	members  tree            // to be given back
@@ -158,7 +159,7 @@ func (r *reply) endCall(c *toolCall) error {
 		}
 	}
 	text := c.text.String()
-	none := provider.NoArguments(text)
+	none := exchange.NoArguments(text)
 	if c.shown = c.shown || !none; c.shown && c.waiting+rest != "" {
 		if err := r.showCall(c, rest); err != nil {
 			return err
@@ -176,7 +177,7 @@ func (r *reply) endCall(c *toolCall) error {
 		b.Invalid = text
 	}
 	if len(c.members) > 0 {
-		data, err := provider.Encode(c.members)
+		data, err := exchange.Encode(c.members)
 		if err != nil {
 			return r.api.caller.NoAnswer(r.resp, err.Error())
 		}

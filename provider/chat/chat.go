@@ -31,6 +31,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
@@ -71,7 +73,7 @@ type Config struct {
 type API struct {
 	dialect *Dialect
 	cache   provider.CacheTime
-	caller  provider.Caller
+	caller  exchange.Caller
 
 	openedMu sync.Mutex
 	opened   map[string]bool // models whose prompt opens the thinking, as their answers showed
@@ -87,7 +89,7 @@ var (
 func New(cfg Config) *API {
 	a := &API{
 		dialect: cfg.Dialect, cache: cfg.Cache,
-		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
 		opened: map[string]bool{},
 	}
@@ -100,7 +102,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return provider.Encode(c)
+	return exchange.Encode(c)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -113,10 +115,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
 	if a.dialect.Auth != "none" {
 		if err := a.caller.NoKey(); err != nil {
 			return err
@@ -144,7 +146,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	if err != nil {
 		return err
 	}
-	if form == provider.Whole {
+	if form == exchange.Whole {
 		err = r.whole(ctx, body)
 	} else {
 		err = r.events(ctx, body)
@@ -174,18 +176,18 @@ func (a *API) refused(err error, call *call, req *provider.Request) error {
 		may = StripOpaque
 	case says("both content and thinking", "assistant.reasoning_content: extra", "assistant.reasoning: extra"):
 		may = stripThinking(req.Model.ID)
-	case call.images && e.Blind():
-		may = provider.NoMedia(wireAPI, req.Model.ID)
+	case call.images && refusal.Blind(e):
+		may = exchange.NoMedia(wireAPI, req.Model.ID)
 	case call.streamed && says("verified to stream"):
 		may = NotStreamed
 	case call.marked && says("cache_control"):
-		may = provider.Without(wireAPI, "cache_control", req.Model.ID)
+		may = exchange.Without(wireAPI, "cache_control", req.Model.ID)
 	case call.options && says("stream_options"):
 		may = NoStreamOptions
 	case call.limit > 0 && says("'max_tokens'", "max_completion_tokens"):
 		may = OtherMaxTokens
 	case call.holds(e.Param):
-		may = provider.Without(wireAPI, e.Param, req.Model.ID)
+		may = exchange.Without(wireAPI, e.Param, req.Model.ID)
 	case call.streamed && call.tools && !a.dialect.Request.ForceStream && says("stream") && says("tool", "function"):
 		may = NotStreamed
 	}

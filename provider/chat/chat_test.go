@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
 
@@ -31,7 +32,7 @@ func newAPI(t testing.TB, dialect string, rt http.RoundTripper) *chat.API {
 	t.Helper()
 	return chat.New(chat.Config{
 		Provider: dialect, Dialect: named(t, dialect), BaseURL: "https://api.example.com/v1/", KeyVar: "EXAMPLE_API_KEY",
-		Key: provider.NewSecret("sk-fixture"), Client: provider.NewClient(rt),
+		Key: provider.NewSecret("sk-fixture"), Client: exchange.NewClient(rt),
 	})
 }
 

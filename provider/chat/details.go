@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // details is the array in which a host keeps thinking with its signatures, put together from its pieces. It goes back
@@ -20,7 +21,7 @@ type details struct {
 // detail is one element: its members, those of text joined.
 type detail struct {
 	members map[string]json.RawMessage
-	text    *provider.Growth // of "text" or "summary"
+	text    *exchange.Growth // of "text" or "summary"
 	owner   *part            // the block that it came in
 }
 
@@ -47,11 +48,11 @@ func (d *detail) MarshalJSON() ([]byte, error) {
 	if member := textMember(d.kind()); member != "" && (d.text.String() != "" || d.members[member] != nil) {
 		out[member] = d.text.String()
 	}
-	return provider.Encode(out)
+	return exchange.Encode(out)
 }
 
 func (ds *details) raw() json.RawMessage {
-	data, err := provider.Encode(ds.list)
+	data, err := exchange.Encode(ds.list)
 	if err != nil {
 		return json.RawMessage("[]") // members are JSON that was checked: this cannot be
 	}
@@ -85,7 +86,7 @@ func (ds *details) add(piece gjson.Result, cumulative bool) (d *detail, text str
 	ds.came = true
 	d = ds.find(piece)
 	if d == nil {
-		d = &detail{members: map[string]json.RawMessage{}, text: new(provider.Growth)}
+		d = &detail{members: map[string]json.RawMessage{}, text: new(exchange.Growth)}
 		ds.list = append(ds.list, d)
 		fresh = true
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
 
@@ -79,7 +80,7 @@ func FuzzListings(f *testing.F) {
 				t.Fatal(err)
 			}
 			list, err := chat.New(chat.Config{Provider: "p", Dialect: d, BaseURL: "http://host/v1", Key: provider.NewSecret("sk"),
-				Client: provider.NewClient(constant{"application/json", text})}).Models(t.Context())
+				Client: exchange.NewClient(constant{"application/json", text})}).Models(t.Context())
 			if err != nil && list != nil {
 				t.Errorf("%s: rows and the error %v", dialect, err)
 			}

@@ -13,6 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
@@ -33,13 +35,13 @@ type history struct {
 	images  bool
 	row     provider.Model
 	unseen  int // media that were left out
-	calls   provider.CallIDs
+	calls   replay.CallIDs
 	who     string // made the request, in the words of Copilot
 }
 
 func newHistory(d *Dialect, req *provider.Request) *history {
 	h := &history{
-		dialect: d, model: req.Model.ID, row: req.Row(wireAPI), lastUser: -1, details: map[string]bool{},
+		dialect: d, model: req.Model.ID, row: exchange.Row(req, wireAPI), lastUser: -1, details: map[string]bool{},
 		placeholder: slices.Contains(req.Repairs, PlaceholderReasoning),
 		strip:       slices.Contains(req.Repairs, StripOpaque),
 		calls:       d.callIDs(), who: req.Initiator(),
@@ -61,14 +63,14 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }
 
 func (h *history) messages(req *provider.Request) ([]tree, error) {
-	kinds := slices.Clone(provider.Images)
+	kinds := slices.Clone(replay.Images)
 	if h.dialect.Message.Files {
 		kinds = append(kinds, "pdf")
 	}
 	var list []provider.Message
-	list, h.unseen = provider.Show(provider.Made(req.Messages, wireAPI), h.row, kinds...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(req.Messages, wireAPI), h.row, kinds...)
 	out := []tree{}
-	if !provider.Blank(req.System) {
+	if !replay.Blank(req.System) {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})
 	}
 	var calls []string // of the message before, in their order
@@ -79,7 +81,7 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 			h.calls.Answered()
 			more, calls, err = h.assistant(i, m)
 		} else {
-			more, err = h.user(provider.Prompt(m.Blocks), calls)
+			more, err = h.user(replay.Prompt(m.Blocks), calls)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
@@ -136,7 +138,7 @@ func (h *history) user(blocks provider.Blocks, calls []string) ([]tree, error) {
 func textOf(r provider.ToolResult) (string, provider.Blocks) {
 	var texts []string
 	var media provider.Blocks
-	for _, b := range provider.Told(r) {
+	for _, b := range replay.Result(r) {
 		switch b := b.(type) {
 		case provider.Text:
 			texts = append(texts, b.Text)
@@ -146,11 +148,11 @@ func textOf(r provider.ToolResult) (string, provider.Blocks) {
 	}
 	text := strings.Join(texts, "\n")
 	switch {
-	case !provider.Blank(text):
+	case !replay.Blank(text):
 	case len(media) > 0:
 		text = "see what the user shows next"
 	default:
-		text = provider.NoOutput
+		text = replay.NoOutput
 	}
 	return text, media
 }
@@ -228,8 +230,8 @@ func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error)
 	if h.foreign(m) {
 		separator = "\n\n"
 	}
-	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" || separator != "" && provider.Blank(s) }), separator)
-	if provider.Blank(text) {
+	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" || separator != "" && replay.Blank(s) }), separator)
+	if replay.Blank(text) {
 		text = ""
 	}
 	if text == "" && len(calls) == 0 { // hosts refuse an answer that says nothing, with thinking or without
@@ -280,7 +282,7 @@ func (h *history) call(i int, b provider.ToolCall) (tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	function := tree{"name": provider.ToolName(b.Name), "arguments": text}
+	function := tree{"name": replay.ToolName(b.Name), "arguments": text}
 	out := tree{"id": h.calls.New(b.ID), "type": "function", "function": function}
 	if !h.own(b.State) {
 		return out, nil
@@ -320,7 +322,7 @@ func arguments(b provider.ToolCall) (string, error) {
 		}
 		wrong = string(b.Input)
 	}
-	text, err := provider.Encode(map[string]string{InvalidArguments: wrong})
+	text, err := exchange.Encode(map[string]string{InvalidArguments: wrong})
 	return string(text), err
 }
 
@@ -330,11 +332,11 @@ const longestID = 40
 var nineAlphanumerics = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
 
 // callIDs names calls in the form that the host takes.
-func (d *Dialect) callIDs() provider.CallIDs {
+func (d *Dialect) callIDs() replay.CallIDs {
 	if d.Message.ToolID == "alnum9" {
-		return provider.CallIDs{Fits: nineAlphanumerics.MatchString, Make: shortID}
+		return replay.CallIDs{Fits: nineAlphanumerics.MatchString, Make: shortID}
 	}
-	return provider.CallIDs{Fits: func(id string) bool { return len(id) <= longestID }}
+	return replay.CallIDs{Fits: func(id string) bool { return len(id) <= longestID }}
 }
 
 const alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

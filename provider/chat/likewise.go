@@ -5,7 +5,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // like is what a chunk did, if that was all: it brought a piece of text, or of thinking.
@@ -34,8 +34,8 @@ func (r *reply) again(piece gjson.Result) error {
 // likewise notes a chunk that brought one piece of text and did nothing else that would not be the same if it were
 // done once more: so one like it does the same, whatever its time, its padding, and its id, which counts once.
 func (r *reply) likewise(data []byte, root gjson.Result) {
-	choices := provider.Once(root, "choices")
-	delta := provider.Once(choices.Get("0"), "delta")
+	choices := exchange.Once(root, "choices")
+	delta := exchange.Once(choices.Get("0"), "delta")
 	if !delta.IsObject() || choices.Get("1").Exists() {
 		return
 	}
@@ -96,6 +96,6 @@ func (r *reply) beside(came gjson.Result) (text gjson.Result, ok bool) {
 	if member == "" || came.Get("1").Exists() || r.form.DetailsMerge == mergeCumulative || r.form.Repeats || len(r.details.list) == 0 {
 		return text, false
 	}
-	text = provider.Once(d, member)
+	text = exchange.Once(d, member)
 	return text, text.Exists()
 }

@@ -102,10 +102,10 @@ func (a *API) listOpenRouter(ctx context.Context) ([]provider.Model, error) {
 			continue
 		}
 		row := a.listed(id, m.Get("name").Str)
-		if row.Window = provider.Count(m.Get("top_provider.context_length")); row.Window == 0 {
-			row.Window = provider.Count(m.Get("context_length"))
+		if row.Window = provider.Tokens(m.Get("top_provider.context_length").Int()); row.Window == 0 {
+			row.Window = provider.Tokens(m.Get("context_length").Int())
 		}
-		row.MaxOutput = provider.Count(m.Get("top_provider.max_completion_tokens"))
+		row.MaxOutput = provider.Tokens(m.Get("top_provider.max_completion_tokens").Int())
 		row.Input = inputs(m.Get("architecture.input_modalities"))
 		params := m.Get("supported_parameters")
 		row.Tools = !params.IsArray() || has(params, "tools")
@@ -188,7 +188,7 @@ func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
 			continue
 		}
 		row := a.listed(id, m.Get("display_name").Str)
-		row.Window = provider.Count(m.Get("context_length"))
+		row.Window = provider.Tokens(m.Get("context_length").Int())
 		if thinks := m.Get("supports_reasoning"); thinks.Exists() && !thinks.Bool() {
 			row.Thinking.Control = provider.ControlNone
 		}
@@ -221,10 +221,10 @@ func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
 			continue
 		}
 		row := a.listed(id, m.Get("name").Str)
-		if row.Window = provider.Count(can.Get("limits.max_prompt_tokens")); row.Window == 0 {
-			row.Window = provider.Count(can.Get("limits.max_context_window_tokens"))
+		if row.Window = provider.Tokens(can.Get("limits.max_prompt_tokens").Int()); row.Window == 0 {
+			row.Window = provider.Tokens(can.Get("limits.max_context_window_tokens").Int())
 		}
-		row.MaxOutput = provider.Count(can.Get("limits.max_output_tokens"))
+		row.MaxOutput = provider.Tokens(can.Get("limits.max_output_tokens").Int())
 		supports := can.Get("supports")
 		row.Tools = supports.Get("tool_calls").Bool()
 		row.Input = []string{"text"}
@@ -270,14 +270,14 @@ func copilotAPI(id string, ends gjson.Result) string {
 func supported(s gjson.Result) provider.Capability {
 	var c provider.Capability
 	levels, none := words(s.Get("reasoning_effort").Array())
-	switch most := provider.Count(s.Get("max_thinking_budget")); {
+	switch most := provider.Tokens(s.Get("max_thinking_budget").Int()); {
 	case len(levels) > 0: // with adaptive_thinking or without: the words are the control
 		c.Control, c.Levels, c.Off = provider.ControlEffort, levels, provider.OffUntold
 		if none {
 			c.Off = provider.OffFull
 		}
 	case most > 0:
-		c.Control, c.Off, c.BudgetMin = provider.ControlBudget, provider.OffUntold, provider.Count(s.Get("min_thinking_budget"))
+		c.Control, c.Off, c.BudgetMin = provider.ControlBudget, provider.OffUntold, provider.Tokens(s.Get("min_thinking_budget").Int())
 		c.BudgetMax = most
 	}
 	return c // where nothing is published, nothing is said

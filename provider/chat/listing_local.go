@@ -31,9 +31,9 @@ func (a *API) listLMStudio(ctx context.Context) ([]provider.Model, error) {
 			continue
 		}
 		row := a.listed(id, m.Get("display_name").Str)
-		row.Window = provider.Count(m.Get("max_context_length"))
+		row.Window = provider.Tokens(m.Get("max_context_length").Int())
 		for _, loaded := range []string{"loaded_context_length", "loaded_instances.0.config.context_length"} {
-			if n := provider.Count(m.Get(loaded)); n > 0 {
+			if n := provider.Tokens(m.Get(loaded).Int()); n > 0 {
 				row.Window = n
 			}
 		}
@@ -95,8 +95,8 @@ func (a *API) listLlamaCPP(ctx context.Context) ([]provider.Model, error) {
 			continue
 		}
 		row := a.listed(id, id[strings.LastIndexByte(id, '/')+1:])
-		if row.Window = provider.Count(props.Get("default_generation_settings.n_ctx")); row.Window == 0 {
-			row.Window = provider.Count(m.Get("meta.n_ctx_train"))
+		if row.Window = provider.Tokens(props.Get("default_generation_settings.n_ctx").Int()); row.Window == 0 {
+			row.Window = provider.Tokens(m.Get("meta.n_ctx_train").Int())
 		}
 		row.Input = []string{"text"}
 		if props.Get("modalities.vision").Bool() || has(m.Get("architecture.input_modalities"), "image") {
@@ -152,7 +152,7 @@ func (a *API) listServed(ctx context.Context) ([]provider.Model, error) {
 	for _, m := range list {
 		if id := m.Get("id").Str; id != "" {
 			row := a.listed(id, id)
-			row.Window = provider.Count(m.Get("max_model_len"))
+			row.Window = provider.Tokens(m.Get("max_model_len").Int())
 			rows = append(rows, row)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
@@ -109,7 +111,7 @@ func (t tree) without(members []string) {
 func (d *Dialect) control(req *provider.Request) (tree, error) {
 	t, err := d.decided(req)
 	if err == nil {
-		t.without(req.Withheld(wireAPI))
+		t.without(exchange.Withheld(req, wireAPI))
 	}
 	return t, err
 }
@@ -220,10 +222,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)})
 	}
-	body.without(req.Withheld(wireAPI))
-	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
+	body.without(exchange.Withheld(req, wireAPI))
+	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = provider.Encode(body); err != nil {
+	if out.body, err = exchange.Encode(body); err != nil {
 		return nil, err
 	}
 	out.header = a.header(h)
@@ -267,9 +269,9 @@ func (d *Dialect) limit(req *provider.Request) (field string, tokens int) {
 	case row == 0:
 		return field, 0
 	case want.Mode == provider.ModeBudget:
-		return field, min(want.Budget+provider.OutputLimit, row)
+		return field, min(want.Budget+exchange.OutputLimit, row)
 	}
-	return field, min(row, provider.OutputLimit)
+	return field, min(row, exchange.OutputLimit)
 }
 
 // sampling puts in the parameters that the model takes and names those that were left out.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
 
@@ -279,7 +280,7 @@ func TestNotStreamedWithTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := &answering{answers: []answer{{200, `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"ok"}}]}`}}}
-	api := chat.New(chat.Config{Provider: "example", Dialect: dialect, BaseURL: "http://localhost/v1", Client: provider.NewClient(host)})
+	api := chat.New(chat.Config{Provider: "example", Dialect: dialect, BaseURL: "http://localhost/v1", Client: exchange.NewClient(host)})
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}, Tools: readTool}))
 	if reply.Err != nil || len(reply.Notices) != 1 || reply.Notices[0].Kind != provider.NoticeNonStreaming {
 		t.Errorf("error %v, notices %+v", reply.Err, reply.Notices)

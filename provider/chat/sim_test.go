@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
 )
@@ -93,7 +94,7 @@ func simulator(t *testing.T) (*sim.Server, func(dialect string) *chat.API) {
 	transport := listener.Transport()
 	return server, func(dialect string) *chat.API {
 		return chat.New(chat.Config{Provider: "sim", Dialect: named(t, dialect), BaseURL: "http://simulator/" + dialect,
-			Key: provider.NewSecret("sk-sim"), Client: provider.NewClient(transport)})
+			Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(transport)})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // Hosts name sources before, in and after the text that they belong to (docs: openrouter.ai, web-search; docs.perplexity.ai).
@@ -56,7 +57,7 @@ func (r *reply) annotated(a gjson.Result) {
 // cite adds to the sources of a text that has ended.
 func (s *said) cite(c provider.Citation) {
 	before := len(s.cited)
-	s.cited = provider.Cite(s.cited, c)
+	s.cited = exchange.Cite(s.cited, c)
 	s.late = s.late || len(s.cited) > before
 }
 
@@ -85,7 +86,7 @@ func (r *reply) searched(root gjson.Result) {
 // page notes a source without a place.
 func (r *reply) page(c provider.Citation) {
 	if r.opensText() || len(r.said) == 0 {
-		r.pages = provider.Cite(r.pages, c)
+		r.pages = exchange.Cite(r.pages, c)
 		return
 	}
 	for i := range r.said {
@@ -116,10 +117,10 @@ func (r *reply) sources(number int, text string) []provider.Citation {
 		s.from = r.said[n-1].to()
 	}
 	for _, a := range r.annotations {
-		s.cited = provider.Cite(s.cited, citation(a, text, s.from))
+		s.cited = exchange.Cite(s.cited, citation(a, text, s.from))
 	}
 	for _, page := range r.pages {
-		s.cited = provider.Cite(s.cited, page)
+		s.cited = exchange.Cite(s.cited, page)
 	}
 	r.annotations, r.pages = nil, nil
 	r.said = append(r.said, s)
@@ -150,14 +151,14 @@ func (r *reply) images(m gjson.Result) error {
 // answer has no text, it becomes one.
 func (r *reply) image(image gjson.Result) error {
 	address := image.Get("image_url.url").Str
-	media, ok := provider.DataURL(address)
+	media, ok := exchange.DataURL(address)
 	switch {
 	case ok:
 		return r.media(media)
-	case len(address) > provider.MaxAddress || address == "":
+	case len(address) > exchange.MaxAddress || address == "":
 		return r.oddity("an image that is neither base64 text nor an address")
 	}
-	c := provider.LinkedImage(address)
+	c := exchange.LinkedImage(address)
 	r.linked = append(r.linked, c)
 	r.page(c)
 	return nil
@@ -171,7 +172,7 @@ func (r *reply) linkedImages() error {
 	if _, err := r.begin(provider.KindText); err != nil {
 		return err
 	}
-	return r.say(provider.LinkedImages(r.linked))
+	return r.say(exchange.LinkedImages(r.linked))
 }
 
 func (r *reply) media(b provider.Media) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sse"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
@@ -24,7 +25,7 @@ var errDone = errors.New("done")
 
 // reply is the state of one answer.
 type reply struct {
-	*provider.Teller
+	*exchange.Teller
 
 	api    *API
 	form   *ResponseForm
@@ -46,11 +47,11 @@ type reply struct {
 	filler   string
 	split    *thinktag.Splitter // nil: no text came, or none is parted
 	learned  bool               // an earlier answer showed that the prompt opens the thinking
-	content  provider.Growth    // all text that goes through split
+	content  exchange.Growth    // all text that goes through split
 	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
 	repeated int                // how much of it came between tags as well
 
-	stencil provider.Stencil // of the chunk before, which did nothing but what like says
+	stencil exchange.Stencil // of the chunk before, which did nothing but what like says
 	like    like
 
 	said        []said              // texts that have ended
@@ -66,7 +67,7 @@ type reply struct {
 	odd      int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
 	var bills []string
 	for _, path := range a.dialect.Response.UsagePaths {
 		name := `"` + path[strings.LastIndexByte(path, '.')+1:] + `"`
@@ -323,7 +324,7 @@ func (r *reply) finish() error {
 		r.late[r.form.DetailsField] = r.details.raw()
 	}
 	if len(r.late) > 0 {
-		data, err := provider.Encode(r.late)
+		data, err := exchange.Encode(r.late)
 		if err != nil {
 			return r.api.caller.NoAnswer(r.resp, err.Error())
 		}

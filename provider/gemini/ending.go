@@ -10,6 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // continues is the finish reason at the limit of one request (docs: get-started-with-gemini-4).
@@ -136,10 +138,10 @@ func repairable(err error, req *provider.Request) error {
 	text := strings.ToLower(e.Message)
 	says := func(fragment string) bool { return strings.Contains(text, fragment) }
 	switch {
-	case e.Subject == provider.SubjectParameter && e.Param == "thinking" && says("thinking") && !req.Withholds(wireAPI, "thinkingConfig") && thinks(req):
-		e.Repair = provider.Without(wireAPI, "thinkingConfig", req.Model.ID)
-	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
-		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
+	case e.Subject == provider.SubjectParameter && e.Param == "thinking" && says("thinking") && !exchange.Withholds(req, wireAPI, "thinkingConfig") && thinks(req):
+		e.Repair = exchange.Without(wireAPI, "thinkingConfig", req.Model.ID)
+	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case says("api key not valid"), says("api_key_invalid"):
 		e.Kind = provider.KindAuth // the vendor answers 400 to a wrong key
 	case (says("thought_signature") || says("thoughtsignature") || says("thought signature")) &&

@@ -25,6 +25,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // wireAPI is the name in [provider.Origin] and [provider.Error].
@@ -51,7 +52,7 @@ type Config struct {
 type API struct {
 	vendor string
 	cloud  bool
-	caller provider.Caller
+	caller exchange.Caller
 }
 
 var (
@@ -65,7 +66,7 @@ func New(cfg Config) *API {
 	a := &API{
 		vendor: cfg.Vendor,
 		cloud:  cfg.Cloud,
-		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
 	}
 	return a
@@ -80,7 +81,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if t == nil {
 		return json.RawMessage("{}"), nil
 	}
-	return provider.Encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
+	return exchange.Encode(map[string]any{"generationConfig": map[string]any{"thinkingConfig": t}})
 }
 
 // Convert is what becomes of earlier thinking.
@@ -93,10 +94,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
 	if err := a.caller.NoKey(); err != nil {
 		return err
 	}

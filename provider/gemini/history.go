@@ -10,6 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // Bypass stands where a thought signature is wanted and there is none. It goes out as this text, not as base64 (docs:
@@ -69,7 +71,7 @@ type history struct {
 func newHistory(req *provider.Request) *history {
 	return &history{
 		generation: generationFor(req.Model), leveled: leveled(req.Model),
-		bypass: slices.Contains(req.Repairs, BypassSignature), row: req.Row(wireAPI),
+		bypass: slices.Contains(req.Repairs, BypassSignature), row: exchange.Row(req, wireAPI),
 	}
 }
 
@@ -79,7 +81,7 @@ type pending struct{ id, wireID, name string }
 // contents writes messages in the vendor's order: all calls of a step in one content of the model's, then all their
 // results, in the order of the calls, in one of the user's (docs: function-calling).
 func (h *history) contents(list []provider.Message) ([]content, error) {
-	list, h.unseen = provider.Show(provider.Made(list, wireAPI), h.row, append([]string{"pdf", "audio", "video"}, provider.GeminiImages...)...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf", "audio", "video"}, replay.GeminiImages...)...)
 	out := []content{}
 	var open []pending
 	results := map[string]provider.ToolResult{}
@@ -121,7 +123,7 @@ func (h *history) contents(list []provider.Message) ([]content, error) {
 			}
 			continue
 		}
-		parts, err := h.user(provider.Prompt(m.Blocks))
+		parts, err := h.user(replay.Prompt(m.Blocks))
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
@@ -220,7 +222,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 					}
 					h.bypassed++
 				}
-				calls = append(calls, pending{c.ID, wireID, provider.ToolName(c.Name)})
+				calls = append(calls, pending{c.ID, wireID, replay.ToolName(c.Name)})
 			}
 			for _, p := range own {
 				if media, ok := b.(provider.Media); ok {
@@ -240,11 +242,11 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			h.count.DropForeign(b.State)
 		case provider.Opaque: // another vendor's
 		case provider.Text:
-			if !provider.Blank(b.Text) {
+			if !replay.Blank(b.Text) {
 				parts = append(parts, part{Text: &b.Text})
 			}
 		case provider.ToolCall:
-			p := part{Call: &callPart{Name: provider.ToolName(b.Name)}}
+			p := part{Call: &callPart{Name: replay.ToolName(b.Name)}}
 			if p.Call.Args, err = arguments(b); err != nil {
 				return nil, nil, fmt.Errorf("block %d: %w", i, err)
 			}
@@ -276,9 +278,9 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 	var out []json.RawMessage
 	for _, p := range parts {
 		signed, invented := hasSignature(p), false
-		if name := gjson.GetBytes(p, "functionCall.name"); name.Exists() && provider.ToolName(name.Str) != name.Str {
+		if name := gjson.GetBytes(p, "functionCall.name"); name.Exists() && replay.ToolName(name.Str) != name.Str {
 			var err error
-			if p, err = renamed(p, provider.ToolName(name.Str)); err != nil {
+			if p, err = renamed(p, replay.ToolName(name.Str)); err != nil {
 				return nil, err
 			}
 			invented = true
@@ -342,28 +344,28 @@ func withSignature(part json.RawMessage, signature string) (json.RawMessage, err
 		}
 		members["thoughtSignature"] = text
 	}
-	return provider.Encode(members)
+	return exchange.Encode(members)
 }
 
 // renamed is a call's part with a name that the vendor takes in a history. Its signature is bound to the name that the
 // model invented.
 func renamed(part json.RawMessage, name string) (json.RawMessage, error) {
-	call, err := provider.WithMembers(json.RawMessage(gjson.GetBytes(part, "functionCall").Raw), map[string]any{"name": name})
+	call, err := exchange.WithMembers(json.RawMessage(gjson.GetBytes(part, "functionCall").Raw), map[string]any{"name": name})
 	if err != nil {
 		return nil, err
 	}
-	return provider.WithMembers(part, map[string]any{"functionCall": call})
+	return exchange.WithMembers(part, map[string]any{"functionCall": call})
 }
 
 func arguments(b provider.ToolCall) (json.RawMessage, error) {
 	text := bytes.TrimSpace(b.Input)
 	switch {
 	case b.Invalid != "":
-		return provider.Encode(map[string]string{InvalidArguments: b.Invalid})
+		return exchange.Encode(map[string]string{InvalidArguments: b.Invalid})
 	case len(text) == 0:
 		return json.RawMessage("{}"), nil
 	case !gjson.ValidBytes(text) || text[0] != '{':
-		return provider.Encode(map[string]string{InvalidArguments: string(b.Input)})
+		return exchange.Encode(map[string]string{InvalidArguments: string(b.Input)})
 	}
 	return b.Input, nil
 }

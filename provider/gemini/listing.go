@@ -43,7 +43,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 			}
 			row := provider.Model{
 				Provider: a.caller.Provider, ID: id, Name: m.Get("displayName").Str, Tools: true,
-				Window: provider.Count(m.Get("inputTokenLimit")), MaxOutput: provider.Count(m.Get("outputTokenLimit")),
+				Window: provider.Tokens(m.Get("inputTokenLimit").Int()), MaxOutput: provider.Tokens(m.Get("outputTokenLimit").Int()),
 				Source: provider.FromRefreshed, AsOf: provider.Today(),
 			}
 			if !m.Get("thinking").Bool() { // left out where there is none

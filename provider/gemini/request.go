@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
@@ -91,7 +93,7 @@ func leveled(row provider.Model) bool { return generationFor(row) >= 3 }
 // control turns the decision into the form that the model takes. clamped is a level that the vendor has no word for.
 func control(req *provider.Request) (t *thinking, clamped provider.Level, err error) {
 	want := req.Decision.Control
-	if req.Withholds(wireAPI, "thinkingConfig") {
+	if exchange.Withholds(req, wireAPI, "thinkingConfig") {
 		return nil, "", nil
 	}
 	on := &thinking{Include: want.Display != provider.Omitted}
@@ -152,13 +154,13 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if clamped != "" {
 		out.override(fmt.Sprintf("thinking level %s sent as HIGH, the vendor's highest", clamped))
 	}
-	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
+	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
 	out.converted(h)
 	out.body = body{Contents: contents}
 	if *g != (generation{}) {
 		out.body.Generation = g
 	}
-	if !provider.Blank(req.System) {
+	if !replay.Blank(req.System) {
 		out.body.System = &content{Parts: []any{part{Text: &req.System}}}
 	}
 	if len(req.Tools) > 0 {
@@ -201,11 +203,11 @@ func maxTokens(req *provider.Request) int {
 	case req.MaxTokens > 0:
 		return req.MaxTokens
 	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+provider.OutputLimit, row)
+		return min(want.Budget+exchange.OutputLimit, row)
 	case want.Mode == provider.ModeBudget:
 		return want.Budget + answerRoom
 	}
-	return min(row, provider.OutputLimit)
+	return min(row, exchange.OutputLimit)
 }
 
 // stripSampling takes out what the row says is not taken, and names it. A model of the newer generations without a row

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // run is a row of text parts of one kind while it comes: what becomes one block. Parts that say nothing beside their
@@ -124,7 +125,7 @@ func (u *run) close() error {
 	if u.kind == provider.KindThinking {
 		p["thought"] = true
 	}
-	raw, err := provider.Encode(p)
+	raw, err := exchange.Encode(p)
 	u.parts = append(u.parts, raw)
 	u.plain.Reset()
 	return err
@@ -221,7 +222,7 @@ func (r *reply) toolCall(p, call gjson.Result) error {
 	case args.IsObject():
 		text = args.Raw
 		b.Input = json.RawMessage(text)
-	case !args.Exists(), args.Type == gjson.Null, args.Type == gjson.String && provider.NoArguments(args.Str):
+	case !args.Exists(), args.Type == gjson.Null, args.Type == gjson.String && exchange.NoArguments(args.Str):
 		b.Input = json.RawMessage("{}")
 	default:
 		text = args.Raw
@@ -250,6 +251,6 @@ func (r *reply) mint() string {
 
 // state is the block's parts as the vendor sent them.
 func (r *reply) state(parts []json.RawMessage) (provider.State, error) {
-	data, err := provider.Encode(parts)
+	data, err := exchange.Encode(parts)
 	return provider.State{Origin: r.origin, Data: data}, err
 }

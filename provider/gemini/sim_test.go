@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -30,7 +31,7 @@ func simulated(t *testing.T) (*gemini.API, *sim.Server) {
 		}
 	})
 	return gemini.New(gemini.Config{Provider: "sim", Vendor: "google", BaseURL: "http://simulator",
-		Key: provider.NewSecret("sk-sim"), Client: provider.NewClient(listener.Transport())}), server
+		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}), server
 }
 
 // leveled and budgeted are rows of the two generations.
@@ -434,7 +435,7 @@ func TestRedirectedName(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	api := gemini.New(gemini.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: provider.NewClient(listener.Transport())})
+	api := gemini.New(gemini.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: exchange.NewClient(listener.Transport())})
 	catalog := registry.Default().At(clock)
 	for _, name := range []string{"gemini-2.5-pro", "gemini-2.5-flash"} {
 		now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // said is a text that has ended, with its sources.
@@ -66,7 +67,7 @@ func (s *said) ground(grounding gjson.Result) (placed map[int64]bool) {
 		for _, i := range support.Get("groundingChunkIndices").Array() {
 			c := page(grounding, i.Int())
 			c.Start, c.End = start, end
-			s.cited, placed[i.Int()] = provider.Cite(s.cited, c), true
+			s.cited, placed[i.Int()] = exchange.Cite(s.cited, c), true
 		}
 		return len(s.cited) < provider.MaxCitations
 	})
@@ -77,7 +78,7 @@ func (s *said) ground(grounding gjson.Result) (placed map[int64]bool) {
 func (s *said) rest(grounding gjson.Result, placed map[int64]bool) {
 	for i := range grounding.Get("groundingChunks").Array() {
 		if !placed[int64(i)] {
-			s.cited = provider.Cite(s.cited, page(grounding, int64(i)))
+			s.cited = exchange.Cite(s.cited, page(grounding, int64(i)))
 		}
 	}
 }
@@ -103,13 +104,13 @@ func (r *reply) linkedImages() error {
 	case len(r.linked) == 0:
 		return nil
 	case len(r.texts) == 0:
-		text := provider.LinkedImages(r.linked)
+		text := exchange.LinkedImages(r.linked)
 		r.said = true
 		return r.block(provider.Text{}, provider.Text{Text: text, Sources: r.linked}, text)
 	}
 	last := &r.texts[len(r.texts)-1]
 	for _, c := range r.linked {
-		last.cited, last.late = provider.Cite(last.cited, c), true
+		last.cited, last.late = exchange.Cite(last.cited, c), true
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func (r *reply) media(p gjson.Result, b provider.Media) error {
 		}
 		return true
 	})
-	raw, err := provider.Encode(members)
+	raw, err := exchange.Encode(members)
 	if err != nil {
 		return err
 	}
@@ -149,5 +150,5 @@ func withData(p json.RawMessage, b provider.Media) (json.RawMessage, error) {
 		return nil, err
 	}
 	members["inlineData"] = inline{b.Type, b.Data}
-	return provider.Encode(members)
+	return exchange.Encode(members)
 }

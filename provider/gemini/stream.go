@@ -15,12 +15,13 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sse"
 )
 
 // reply is the state of one answer, over all requests that it takes.
 type reply struct {
-	*provider.Teller
+	*exchange.Teller
 
 	api    *API
 	call   *call
@@ -36,7 +37,7 @@ type reply struct {
 	texts     []said              // those that have ended
 	linked    []provider.Citation // images that are only addresses
 
-	stencil provider.Stencil // of the chunk before, which was nothing but text of this kind:
+	stencil exchange.Stencil // of the chunk before, which was nothing but text of this kind:
 	kind    provider.BlockKind
 	latest  []byte // the last chunk that the stencil knew: its usage is not yet reported
 
@@ -47,7 +48,7 @@ type reply struct {
 	odd   int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(call *call, t *provider.Teller) *reply {
+func (a *API) newReply(call *call, t *exchange.Teller) *reply {
 	return &reply{
 		api: a, call: call, Teller: t,
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
@@ -57,7 +58,7 @@ func (a *API) newReply(call *call, t *provider.Teller) *reply {
 
 // hop makes one request and reads its answer to the end.
 func (r *reply) hop(ctx context.Context) error {
-	body, err := provider.Encode(r.call.body)
+	body, err := exchange.Encode(r.call.body)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (r *reply) hop(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case form == provider.Whole:
+	case form == exchange.Whole:
 		err = r.whole(ctx, in)
 	default:
 		err = r.events(ctx, in)
@@ -179,7 +180,7 @@ func (r *reply) chunk(data []byte) error {
 
 // likewise notes a chunk that is one piece of text: so one like it does the same, whatever its counts.
 func (r *reply) likewise(data []byte, root, candidate gjson.Result) {
-	parts, used := provider.Once(candidate, "content").Get("parts"), provider.Once(root, "usageMetadata")
+	parts, used := exchange.Once(candidate, "content").Get("parts"), exchange.Once(root, "usageMetadata")
 	p := parts.Get("0")
 	kind, ok := plain(p)
 	if ok && !parts.Get("1").Exists() && !candidate.Get("continuationToken").Exists() && used.Exists() == root.Get("usageMetadata").Exists() {
@@ -277,11 +278,11 @@ func (r *reply) part(p gjson.Result) error {
 	case text.Type == gjson.String:
 		return r.signed(provider.KindText, p, valid(text.Str))
 	}
-	if media, ok := provider.Decoded(p.Get("inlineData.mimeType").Str, p.Get("inlineData.data").Str); ok {
+	if media, ok := exchange.Decoded(p.Get("inlineData.mimeType").Str, p.Get("inlineData.data").Str); ok {
 		return r.media(p, media)
 	}
-	if address := p.Get("fileData.fileUri").Str; strings.HasPrefix(address, "http") && len(address) <= provider.MaxAddress {
-		r.linked = append(r.linked, provider.LinkedImage(address))
+	if address := p.Get("fileData.fileUri").Str; strings.HasPrefix(address, "http") && len(address) <= exchange.MaxAddress {
+		r.linked = append(r.linked, exchange.LinkedImage(address))
 	}
 	if !hasData(p) {
 		return r.Alive() // it tells of processing or of speech alone, and the vendor refuses a part without data

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // Copilot is the login to GitHub, by a code that a person types in at the vendor's page (RFC 8628), and what makes
@@ -110,7 +112,7 @@ func (c *Copilot) Direct(g Grant) (Credential, bool) { return Credential{Key: g.
 
 // Exchange gets a token for Copilot.
 func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, error) {
-	caller := provider.Caller{API: "login", Provider: c.Provider, Client: c.Client, Key: g.Token}
+	caller := exchange.Caller{API: "login", Provider: c.Provider, Client: c.Client, Key: g.Token}
 	header := http.Header{}
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + g.Token.Reveal(), "Accept": "application/json", "User-Agent": "thinkd",
@@ -144,7 +146,7 @@ func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, err
 	if cred.BaseURL != "" && !webAddress(cred.BaseURL) {
 		return Credential{}, g, caller.NoAnswer(resp, "the exchange gave no address for its token")
 	}
-	expires := seconds(said.ExpiresAt - float64(provider.VendorTime(resp.Header).Unix()))
+	expires := seconds(said.ExpiresAt - float64(refusal.VendorTime(resp.Header).Unix()))
 	renew := expires - copilotRenewBefore
 	if in := seconds(said.RefreshIn); in > 0 {
 		renew = min(renew, in)
@@ -174,7 +176,7 @@ func seconds(n float64) time.Duration {
 // webAddress reports whether an address that a server told can be called or shown: encrypted, or on this machine.
 func webAddress(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && provider.Local(text))
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && exchange.Local(text))
 }
 
 var errNoSense = errors.New("no sense")

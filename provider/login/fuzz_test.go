@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
 )
 
@@ -35,7 +36,7 @@ func FuzzAnswers(f *testing.F) {
 				t.Errorf("%T: the grant is another one after %v", flow, err)
 			case err == nil && (c.Key.IsZero() || next.IsZero()):
 				t.Errorf("%T: a credential without a key, or no grant after it", flow)
-			case err == nil && c.BaseURL != "" && !strings.HasPrefix(c.BaseURL, "https://") && !provider.Local(c.BaseURL):
+			case err == nil && c.BaseURL != "" && !strings.HasPrefix(c.BaseURL, "https://") && !exchange.Local(c.BaseURL):
 				t.Errorf("%T: %s", flow, c.BaseURL)
 			}
 		}

@@ -201,7 +201,7 @@ func (s *Source) Credential(ctx context.Context) (Credential, error) {
 	case <-ctx.Done():
 		return Credential{}, context.Cause(ctx)
 	}
-	if t.err != nil && !have.Key.IsZero() && now.Before(have.expires) && !refusal(t.err) {
+	if t.err != nil && !have.Key.IsZero() && now.Before(have.expires) && !isRefusal(t.err) {
 		s.config.Log.Warn("a token was not renewed; the one before is still good", "provider", s.config.Provider, "err", t.err)
 		return have, nil
 	}
@@ -240,7 +240,7 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 				s.config.Log.Error("a login's new token was not kept; after a restart this login is over", "provider", s.config.Provider, "err", e)
 			}
 		}
-		if refusal(err) {
+		if isRefusal(err) {
 			err = s.refuse(err)
 		}
 		t.got, t.err = got, err
@@ -249,7 +249,7 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		if s.trip != t {
 			return // another grant is in force
 		}
-		s.trip, s.refused = nil, refusal(err)
+		s.trip, s.refused = nil, isRefusal(err)
 		switch {
 		case err == nil:
 			s.of, s.have = next.Token, got
@@ -278,7 +278,7 @@ func (s *Source) refuse(err error) error {
 	return &said
 }
 
-func refusal(err error) bool {
+func isRefusal(err error) bool {
 	e, ok := errors.AsType[*provider.Error](err)
 	return ok && e.Kind == provider.KindAuth
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // part is a block of the answer while it comes.
@@ -20,8 +21,8 @@ type part struct {
 	number   int
 	ended    bool
 	since    time.Time       // of its start; zero: the answer came whole
-	text     provider.Growth // of text, thinking, and the JSON of a tool's input
-	grown    map[string]*provider.Growth
+	text     exchange.Growth // of text, thinking, and the JSON of a tool's input
+	grown    map[string]*exchange.Growth
 	cited    []json.RawMessage
 	sig      string
 	estimate int  // tokens
@@ -234,15 +235,15 @@ func (r *reply) absorb(p *part, d gjson.Result) error {
 func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // member is a string of the block that grows; it begins with what the start said.
-func (p *part) member(name string) *provider.Growth {
+func (p *part) member(name string) *exchange.Growth {
 	g := p.grown[name]
 	if g == nil {
-		g = new(provider.Growth)
+		g = new(exchange.Growth)
 		if had := gjson.ParseBytes(p.members[name]); had.Type == gjson.String {
 			g.Add(had)
 		}
 		if p.grown == nil {
-			p.grown = map[string]*provider.Growth{}
+			p.grown = map[string]*exchange.Growth{}
 		}
 		p.grown[name] = g
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -29,7 +30,7 @@ func TestCacheTime(t *testing.T) {
 	} {
 		for _, system := range []string{"", "Be brief."} {
 			a := &answerer{status: 200, body: done}
-			api := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.config, Client: provider.NewClient(a)})
+			api := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.config, Client: exchange.NewClient(a)})
 			req := &provider.Request{Model: provider.Model{ID: "m"}, System: system, Messages: said(), CacheTime: test.session,
 				Tools: []provider.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "b", Schema: json.RawMessage(`{"type":"object"}`)}}}
 			if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil {

@@ -10,6 +10,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
@@ -38,7 +40,7 @@ type block struct {
 	Content []any  `json:"content,omitempty"`
 	IsError bool   `json:"is_error,omitempty"`
 
-	Cache *provider.CacheMark `json:"cache_control,omitempty"`
+	Cache *replay.CacheMark `json:"cache_control,omitempty"`
 }
 
 type source struct {
@@ -50,11 +52,11 @@ type source struct {
 // mark marks the end of a prefix to cache; nil: nothing is marked. Moving the mark is no edit of what stands before (docs:
 // prompt-caching, preserved-thinking); a prefix that is too short to cache costs nothing. All marks of a request are of
 // one time: the longer one must not come after the shorter one.
-func (a *API) mark(req *provider.Request) *provider.CacheMark {
-	if req.Withholds(wireAPI, "cache_control") {
+func (a *API) mark(req *provider.Request) *replay.CacheMark {
+	if exchange.Withholds(req, wireAPI, "cache_control") {
 		return nil
 	}
-	return a.cache.Mark(req.CacheTime)
+	return replay.Mark(a.cache, req.CacheTime)
 }
 
 // callID is what the API takes as the id of a call, each once in a conversation.
@@ -69,13 +71,13 @@ type history struct {
 	host      Host
 	strip     bool
 	plain     bool // PlainBlocks is in force
-	mark      *provider.CacheMark
+	mark      *replay.CacheMark
 	manual    bool     // thinking has a budget
 	inPlace   bool     // changes of effort go where they were made
 	changes   int      // so many did
 	closed    bool     // interrupted was put in
 	compacted []string // betas of the server's compactions that go back
-	calls     provider.CallIDs
+	calls     replay.CallIDs
 	row       provider.Model
 	unseen    int // media that were left out
 	count     provider.Conversion
@@ -83,15 +85,15 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	return &history{vendor: a.vendor, host: a.kind, strip: slices.Contains(req.Repairs, StripThinking),
-		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: req.Row(wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), mark: a.mark(req), calls: provider.CallIDs{Fits: callID.MatchString}}
+		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: exchange.Row(req, wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), mark: a.mark(req), calls: replay.CallIDs{Fits: callID.MatchString}}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
-	list, h.unseen = provider.Show(provider.Made(list, wireAPI), h.row, append([]string{"pdf"}, provider.Images...)...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, append([]string{"pdf"}, replay.Images...)...)
 	out := []message{}
 	for i, m := range list {
 		if m.Role == provider.User {
-			m.Blocks = provider.Prompt(m.Blocks)
+			m.Blocks = replay.Prompt(m.Blocks)
 		} else {
 			h.calls.Answered()
 		}
@@ -186,7 +188,7 @@ const marked = 2
 
 // markLast puts the cache mark on the last block of the user's last messages. Blocks of the model's are the vendor's
 // own JSON, and thinking could not carry it.
-func markLast(out []message, mark *provider.CacheMark) {
+func markLast(out []message, mark *replay.CacheMark) {
 	left := marked
 	for i := len(out) - 1; i >= 0 && left > 0; i-- {
 		if out[i].Role != provider.User {
@@ -231,7 +233,7 @@ func (h *history) blocks(list provider.Blocks) ([]any, error) {
 // content, and one with anything but text.
 func failed(r provider.ToolResult) (provider.ToolResult, provider.Blocks) {
 	var media provider.Blocks
-	said := slices.DeleteFunc(slices.Clone(provider.WithoutBlanks(r.Blocks)), func(b provider.Block) bool {
+	said := slices.DeleteFunc(slices.Clone(replay.WithoutBlanks(r.Blocks)), func(b provider.Block) bool {
 		if _, ok := b.(provider.Text); !ok {
 			media = append(media, b)
 			return true
@@ -239,7 +241,7 @@ func failed(r provider.ToolResult) (provider.ToolResult, provider.Blocks) {
 		return false
 	})
 	if len(said) == 0 {
-		said = provider.Blocks{provider.Text{Text: provider.NoOutput}}
+		said = provider.Blocks{provider.Text{Text: replay.NoOutput}}
 	}
 	r.Blocks = said
 	return r, media
@@ -270,7 +272,7 @@ func (h *history) block(b provider.Block) (any, error) {
 		return b.State.Data, nil
 	case provider.Text:
 		switch {
-		case provider.Blank(b.Text):
+		case replay.Blank(b.Text):
 			return nil, nil
 		case own && !h.plain:
 			return b.State.Data, nil
@@ -281,7 +283,7 @@ func (h *history) block(b provider.Block) (any, error) {
 			return h.ownCall(b)
 		}
 		input, err := arguments(b)
-		return &block{Type: "tool_use", ID: h.calls.New(b.ID), Name: provider.ToolName(b.Name), Input: input}, err
+		return &block{Type: "tool_use", ID: h.calls.New(b.ID), Name: replay.ToolName(b.Name), Input: input}, err
 	case provider.ToolResult:
 		content, err := h.blocks(b.Blocks)
 		return &block{Type: "tool_result", CallID: h.calls.Of(b.CallID), Content: content, IsError: b.Failed}, err
@@ -296,11 +298,11 @@ func (h *history) block(b provider.Block) (any, error) {
 func (h *history) ownCall(b provider.ToolCall) (any, error) {
 	said := gjson.ParseBytes(b.State.Data)
 	id, name := said.Get("id").Str, said.Get("name").Str
-	if callID.MatchString(id) && !h.calls.Taken(id) && provider.ToolName(name) == name {
+	if callID.MatchString(id) && !h.calls.Taken(id) && replay.ToolName(name) == name {
 		h.calls.Own(b.ID, id)
 		return b.State.Data, nil
 	}
-	return provider.WithMembers(b.State.Data, map[string]any{"id": h.calls.New(b.ID), "name": provider.ToolName(name)})
+	return exchange.WithMembers(b.State.Data, map[string]any{"id": h.calls.New(b.ID), "name": replay.ToolName(name)})
 }
 
 // own reports whether a state is of this API and vendor. Host, account and model may differ: signatures are taken

@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -22,7 +23,7 @@ import (
 func newHost(dialect string, rt http.RoundTripper) *messages.API {
 	return messages.New(messages.Config{
 		Provider: dialect, Vendor: dialect, BaseURL: "https://api.example.com/anthropic", Host: messages.HostNamed(dialect),
-		Key: provider.NewSecret("sk-fixture"), Client: provider.NewClient(rt),
+		Key: provider.NewSecret("sk-fixture"), Client: exchange.NewClient(rt),
 	})
 }
 
@@ -131,7 +132,7 @@ func TestClaudeAtCopilot(t *testing.T) {
 		}
 	})
 	api := messages.New(messages.Config{Provider: "copilot", Vendor: "copilot", BaseURL: "http://simulator/copilot", Host: messages.HostNamed("copilot"),
-		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: provider.NewClient(listener.Transport())})
+		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: exchange.NewClient(listener.Transport())})
 	catalog := registry.Default()
 	tools := []provider.Tool{{Name: "read"}}
 	var history []provider.Message

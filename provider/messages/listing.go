@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // mostPages bounds a list whose pages do not end.
@@ -51,8 +52,8 @@ func (a *API) listed(id string, m gjson.Result) provider.Model {
 	can := m.Get("capabilities")
 	row := provider.Model{
 		Provider: a.caller.Provider, ID: id, Name: m.Get("display_name").Str, Tools: true,
-		Window: provider.Count(m.Get("max_input_tokens")), MaxOutput: provider.Count(m.Get("max_tokens")),
-		Thinking: capability(can), Source: provider.FromRefreshed, AsOf: provider.Today(), Lifecycle: provider.ListedLifecycle(m),
+		Window: provider.Tokens(m.Get("max_input_tokens").Int()), MaxOutput: provider.Tokens(m.Get("max_tokens").Int()),
+		Thinking: capability(can), Source: provider.FromRefreshed, AsOf: provider.Today(), Lifecycle: exchange.ListedLifecycle(m),
 	}
 	if image := can.Get("image_input.supported"); image.Exists() {
 		row.Input = []string{"text"}

@@ -26,6 +26,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // wireAPI is the name in [provider.Origin] and [provider.Error].
@@ -65,7 +67,7 @@ type Config struct {
 type API struct {
 	vendor string
 	kind   Host
-	caller provider.Caller
+	caller exchange.Caller
 	betas  []string // of the configured headers
 	manage json.RawMessage
 	cache  provider.CacheTime
@@ -82,7 +84,7 @@ func New(cfg Config) *API {
 	a := &API{
 		vendor: cfg.Vendor,
 		kind:   cfg.Host,
-		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: map[string]string{}, Log: cfg.Log}),
 		manage: cfg.Context, cache: cfg.Cache,
 	}
@@ -107,7 +109,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if now := req.Decision.Control.Effort; inPlace(req) && req.Changed {
 		w.Messages = []message{effortChange(now)}
 	}
-	return provider.Encode(w)
+	return exchange.Encode(w)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -120,10 +122,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
 	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
@@ -149,7 +151,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	if err != nil {
 		return err
 	}
-	if form == provider.Whole {
+	if form == exchange.Whole {
 		return r.whole(ctx, body)
 	}
 	return r.events(ctx, body)
@@ -202,14 +204,14 @@ func repairable(err error, call *call, req *provider.Request) error {
 		e.Repair = NoLongContext
 	case says(`"thinking.type.enabled" is not supported`) && call.budget:
 		e.Repair = adaptive(req.Model)
-	case says("cache_control") && !req.Withholds(wireAPI, "cache_control") && strings.Contains(string(call.body), `"cache_control"`):
-		e.Repair = provider.Without(wireAPI, "cache_control", req.Model.ID)
+	case says("cache_control") && !exchange.Withholds(req, wireAPI, "cache_control") && strings.Contains(string(call.body), `"cache_control"`):
+		e.Repair = exchange.Without(wireAPI, "cache_control", req.Model.ID)
 	case (e.Subject == provider.SubjectParameter) && call.leaves(e.Param) != "":
-		e.Repair = provider.Without(wireAPI, call.leaves(e.Param), req.Model.ID)
+		e.Repair = exchange.Without(wireAPI, call.leaves(e.Param), req.Model.ID)
 	case extraMember.MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):
 		e.Repair = PlainBlocks
-	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
-		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
+	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case slices.Contains(req.Repairs, StripThinking):
 	case bound && call.adaptive && call.binding && !slices.Contains(req.Repairs, DropBlock):
 		e.Repair = DropBlock

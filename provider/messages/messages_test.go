@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -16,7 +17,7 @@ var update = flag.Bool("update", false, "write the want sections of the fixtures
 func newAPI(rt http.RoundTripper) *messages.API {
 	return messages.New(messages.Config{
 		Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://api.example.com/", KeyVar: "ANTHROPIC_API_KEY",
-		Key: provider.NewSecret("sk-fixture"), Client: provider.NewClient(rt),
+		Key: provider.NewSecret("sk-fixture"), Client: exchange.NewClient(rt),
 	})
 }
 

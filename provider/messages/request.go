@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
@@ -82,16 +84,16 @@ type tool struct {
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
 
-	Cache *provider.CacheMark `json:"cache_control,omitempty"`
+	Cache *replay.CacheMark `json:"cache_control,omitempty"`
 }
 
 // control turns the decision into the form that the model takes (docs: thinking, effort), less what the host has refused.
 func (a *API) control(req *provider.Request) (control, error) {
 	c, err := a.decided(req)
-	if req.Withholds(wireAPI, "thinking") {
+	if exchange.Withholds(req, wireAPI, "thinking") {
 		c.Thinking = nil
 	}
-	if req.Withholds(wireAPI, "output_config") {
+	if exchange.Withholds(req, wireAPI, "output_config") {
 		c.Output = nil
 	}
 	return c, err
@@ -160,7 +162,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		Messages: msgs, Context: a.managed(req), control: c,
 	}
 	shrunk := b.shrink(len(req.Tools) > 0 && a.kind.takes(betaInterleaved))
-	for _, member := range req.Withheld(wireAPI) {
+	for _, member := range exchange.Withheld(req, wireAPI) {
 		switch member {
 		case "temperature":
 			b.Temperature = nil
@@ -172,7 +174,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 			b.Context = nil
 		}
 	}
-	if !provider.Blank(req.System) {
+	if !replay.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: h.mark}}
 	}
 	offered, reduced := schema.Tools(req.Tools, schema.Anthropic(), req.Model.ID)
@@ -199,9 +201,9 @@ func (a *API) build(req *provider.Request) (*call, error) {
 			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
 	}
 	out.notices = append(out.notices, reduced...)
-	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
+	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = provider.Encode(b); err != nil {
+	if out.body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
 	betas := a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0)
@@ -222,7 +224,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	out.header = a.header(betas)
 	if a.kind.Initiator {
 		out.header.Set("X-Initiator", req.Initiator())
-		if provider.Pictured(req.Messages) {
+		if replay.Pictured(req.Messages) {
 			out.header.Set("Copilot-Vision-Request", "true")
 		}
 	}
@@ -236,11 +238,11 @@ func maxTokens(req *provider.Request) int {
 	case req.MaxTokens > 0:
 		return req.MaxTokens
 	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+provider.OutputLimit, row)
+		return min(want.Budget+exchange.OutputLimit, row)
 	case want.Mode == provider.ModeBudget:
 		return want.Budget + answerRoom
 	case row > 0:
-		return min(row, provider.OutputLimit)
+		return min(row, exchange.OutputLimit)
 	}
 	return unknownOutput
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // seal makes a block of ours of what came, and ends it. Text and thinking that are empty and hold nothing to send back
@@ -43,7 +44,7 @@ func (r *reply) seal(p *part) error {
 	default:
 		b, err = r.sealOpaque(p)
 	}
-	if err == provider.ErrLeft {
+	if err == exchange.ErrLeft {
 		return err
 	}
 	if err != nil {
@@ -79,7 +80,7 @@ func (r *reply) sealText(p *part) (provider.Block, error) {
 		if b.Text == "" || !strings.Contains(address, "://") {
 			continue // documents of the conversation have no address
 		}
-		b.Sources = provider.Cite(b.Sources, provider.Citation{URL: address, Title: cited.Get("title").Str, Quote: cited.Get("cited_text").Str, End: len(b.Text)})
+		b.Sources = exchange.Cite(b.Sources, provider.Citation{URL: address, Title: cited.Get("title").Str, Quote: cited.Get("cited_text").Str, End: len(b.Text)})
 	}
 	var err error
 	b.State, err = r.state(p, map[string]any{"text": b.Text})
@@ -114,7 +115,7 @@ func (r *reply) sealCall(p *part) (provider.Block, error) {
 	text := p.text.String()
 	shown := p.shown
 	p.shown = true // what comes is complete
-	if provider.NoArguments(text) {
+	if exchange.NoArguments(text) {
 		text = "{}"
 		if given := gjson.ParseBytes(p.members["input"]); given.IsObject() && len(given.Map()) > 0 {
 			text = given.Raw
@@ -123,7 +124,7 @@ func (r *reply) sealCall(p *part) (provider.Block, error) {
 			}
 		}
 	}
-	if !shown && !provider.NoArguments(p.text.String()) {
+	if !shown && !exchange.NoArguments(p.text.String()) {
 		if err := r.show(p, text); err != nil {
 			return nil, err
 		}
@@ -196,6 +197,6 @@ func (r *reply) state(p *part, set map[string]any) (provider.State, error) {
 		}
 		object["citations"] = append(cited, p.cited...)
 	}
-	data, err := provider.Encode(object)
+	data, err := exchange.Encode(object)
 	return provider.State{Origin: r.origin, Data: data}, err
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -23,7 +24,7 @@ func simulated(t *testing.T) (*messages.API, *sim.Server) {
 		}
 	})
 	return messages.New(messages.Config{Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator",
-		Key: provider.NewSecret("sk-sim"), Client: provider.NewClient(listener.Transport())}), server
+		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}), server
 }
 
 func model(id string, shape provider.Model) provider.Model {

@@ -12,12 +12,13 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sse"
 )
 
 // reply is the state of one answer.
 type reply struct {
-	*provider.Teller
+	*exchange.Teller
 
 	api     *API
 	resp    *http.Response
@@ -25,7 +26,7 @@ type reply struct {
 	next    int              // our number of the next block
 	parts   []*part          // all blocks, in order of their start
 	blocks  map[int64]*part  // the latest at each of the vendor's indexes
-	stencil provider.Stencil // of the delta before, which grew this part:
+	stencil exchange.Stencil // of the delta before, which grew this part:
 	grown   *part
 	begun   bool // message_start came
 	wholly  bool // the answer came whole: times mean nothing
@@ -34,7 +35,7 @@ type reply struct {
 	odd     int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
 	account := resp.Header.Get("anthropic-organization-id")
 	if account == "" {
 		account = a.caller.Key.Account()

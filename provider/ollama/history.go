@@ -9,6 +9,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
@@ -45,14 +47,14 @@ type history struct {
 }
 
 func newHistory(req *provider.Request) *history {
-	return &history{row: req.Row(wireAPI)}
+	return &history{row: exchange.Row(req, wireAPI)}
 }
 
 func (h *history) messages(system string, list []provider.Message) ([]message, error) {
-	list, h.unseen = provider.Show(provider.Made(list, wireAPI), h.row, provider.OllamaImages...)
+	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, replay.OllamaImages...)
 	h.names = map[string]string{}
 	out := []message{}
-	if !provider.Blank(system) {
+	if !replay.Blank(system) {
 		out = append(out, message{Role: "system", Content: system})
 	}
 	for i, m := range list {
@@ -61,7 +63,7 @@ func (h *history) messages(system string, list []provider.Message) ([]message, e
 		if m.Role == provider.Assistant {
 			more, err = h.assistant(m.Blocks)
 		} else {
-			more, err = h.user(provider.Prompt(m.Blocks))
+			more, err = h.user(replay.Prompt(m.Blocks))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
@@ -96,7 +98,7 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 			if err != nil {
 				return nil, fmt.Errorf("block %d: %w", i, err)
 			}
-			name := provider.ToolName(b.Name)
+			name := replay.ToolName(b.Name)
 			h.names[b.ID] = name
 			m.Calls = append(m.Calls, toolCall{b.ID, callFunction{len(m.Calls), name, args}})
 		case provider.Opaque: // another vendor's
@@ -104,7 +106,7 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 			return nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
 		}
 	}
-	if m.Content = strings.Join(said, ""); provider.Blank(m.Content) {
+	if m.Content = strings.Join(said, ""); replay.Blank(m.Content) {
 		m.Content = ""
 	}
 	if m.Content == "" && len(m.Calls) == 0 { // a template makes an empty answer of it
@@ -140,7 +142,7 @@ func (h *history) user(list provider.Blocks) ([]message, error) {
 			continue
 		}
 		m := message{Role: "tool", CallID: result.CallID, ToolName: h.names[result.CallID]}
-		if err := h.fill(&m, provider.Told(result)); err != nil {
+		if err := h.fill(&m, replay.Result(result)); err != nil {
 			return nil, fmt.Errorf("block %d: %w", i, err)
 		}
 		out = append(out, m)
@@ -182,11 +184,11 @@ func arguments(b provider.ToolCall) (json.RawMessage, error) {
 	text := bytes.TrimSpace(b.Input)
 	switch {
 	case b.Invalid != "":
-		return provider.Encode(map[string]string{InvalidArguments: b.Invalid})
+		return exchange.Encode(map[string]string{InvalidArguments: b.Invalid})
 	case len(text) == 0:
 		return json.RawMessage("{}"), nil
 	case !gjson.ValidBytes(text) || text[0] != '{':
-		return provider.Encode(map[string]string{InvalidArguments: string(b.Input)})
+		return exchange.Encode(map[string]string{InvalidArguments: string(b.Input)})
 	}
 	return b.Input, nil
 }

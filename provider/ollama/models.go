@@ -70,7 +70,7 @@ func (a *API) describe(ctx context.Context, name string) (provider.Model, error)
 	}
 	info := show.Get("model_info")
 	length := strings.ReplaceAll(info.Get(`general\.architecture`).Str, ".", `\.`) + `\.context_length`
-	row.Window = provider.Count(info.Get(length)) // what it was trained for
+	row.Window = provider.Tokens(info.Get(length).Int()) // what it was trained for
 	return row, nil
 }
 

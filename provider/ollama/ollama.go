@@ -26,6 +26,8 @@ import (
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // wireAPI is the name in [provider.Origin] and [provider.Error].
@@ -48,7 +50,7 @@ type Config struct {
 type API struct {
 	vendor  string
 	context int
-	caller  provider.Caller
+	caller  exchange.Caller
 
 	leakyMu sync.Mutex
 	leaky   map[string]bool // models that begin with thinking though it is off
@@ -65,7 +67,7 @@ func New(cfg Config) *API {
 	return &API{
 		vendor:  cfg.Vendor,
 		context: cfg.Context,
-		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: withPort(cfg.BaseURL), Client: cfg.Client,
+		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: withPort(cfg.BaseURL), Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
 		leaky: map[string]bool{},
 	}
@@ -93,7 +95,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if t == nil {
 		return json.RawMessage("{}"), nil
 	}
-	return provider.Encode(map[string]any{"think": t})
+	return exchange.Encode(map[string]any{"think": t})
 }
 
 // Convert is what becomes of earlier thinking.
@@ -106,10 +108,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
 	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	if err != nil {
 		return err
 	}
-	r.wholly = form == provider.Whole
+	r.wholly = form == exchange.Whole
 	return understood(r.read(ctx, body), req)
 }
 
@@ -141,10 +143,10 @@ func understood(err error, req *provider.Request) error {
 	text := strings.ToLower(e.Message)
 	switch {
 	case e.Status < 400:
-	case e.Param == "thinking" && len(req.Decision.Control.Mode) > 0 && !req.Withholds(wireAPI, "think"):
-		e.Repair = provider.Without(wireAPI, "think", req.Model.ID)
-	case e.Blind() && !slices.Contains(req.Repairs, provider.NoMedia(wireAPI, req.Model.ID)):
-		e.Repair = provider.NoMedia(wireAPI, req.Model.ID)
+	case e.Param == "thinking" && len(req.Decision.Control.Mode) > 0 && !exchange.Withholds(req, wireAPI, "think"):
+		e.Repair = exchange.Without(wireAPI, "think", req.Model.ID)
+	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case strings.Contains(text, "server busy"):
 		e.Kind = provider.KindOverloaded
 	case strings.Contains(text, "system memory"):

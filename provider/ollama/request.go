@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
@@ -54,7 +56,7 @@ type function struct {
 // vendor has no word for (docs: thinking).
 func think(req *provider.Request) (value any, clamped string, err error) {
 	want := req.Decision.Control
-	if req.Withholds(wireAPI, "think") {
+	if exchange.Withholds(req, wireAPI, "think") {
 		return nil, "", nil
 	}
 	switch want.Mode {
@@ -111,9 +113,9 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if clamped != "" {
 		out.override(clamped)
 	}
-	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
+	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	out.body, err = provider.Encode(b)
+	out.body, err = exchange.Encode(b)
 	return out, err
 }
 

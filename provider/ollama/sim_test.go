@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -29,7 +30,7 @@ func simulated(t *testing.T) (*ollama.API, *sim.Server) {
 		}
 	})
 	return ollama.New(ollama.Config{Provider: "sim", Vendor: "ollama", BaseURL: "http://simulator",
-		Client: provider.NewClient(listener.Transport())}), server
+		Client: exchange.NewClient(listener.Transport())}), server
 }
 
 func user(text string) provider.Message {

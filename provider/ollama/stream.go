@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sse"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
@@ -28,7 +29,7 @@ var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}
 
 // reply is the state of one answer.
 type reply struct {
-	*provider.Teller
+	*exchange.Teller
 
 	api      *API
 	call     *call
@@ -39,7 +40,7 @@ type reply struct {
 	calls    int
 	named    bool               // thinking came by its own name: no tags are looked for
 	splitter *thinktag.Splitter // of the text; nil: not looked for
-	stencil  provider.Stencil   // of the object before, which had nothing but text of this kind:
+	stencil  exchange.Stencil   // of the object before, which had nothing but text of this kind:
 	kind     provider.BlockKind
 	like     bool // the object that comes next is like it, and this is its text:
 	piece    gjson.Result
@@ -59,7 +60,7 @@ type block struct {
 	text   strings.Builder
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
 	looked := tags.For(call.model)
 	learned := call.off && a.knownLeaky(call.model)
 	if learned {
@@ -314,7 +315,7 @@ func (r *reply) seal(mark string) error {
 		b.Duration = time.Since(open.since)
 	}
 	if mark != "mistaken" {
-		data, err := provider.Encode(map[string]string{"thinking": text})
+		data, err := exchange.Encode(map[string]string{"thinking": text})
 		if err != nil {
 			return err
 		}
@@ -347,7 +348,7 @@ func (r *reply) toolCall(c gjson.Result) error {
 	switch args := f.Get("arguments"); {
 	case args.IsObject():
 		text, b.Input = args.Raw, json.RawMessage(args.Raw)
-	case !args.Exists(), args.Type == gjson.Null, args.Type == gjson.String && provider.NoArguments(args.Str):
+	case !args.Exists(), args.Type == gjson.Null, args.Type == gjson.String && exchange.NoArguments(args.Str):
 		b.Input = json.RawMessage("{}")
 	case args.Type == gjson.String && gjson.Valid(args.Str) && gjson.Parse(args.Str).IsObject(): // of proxies
 		text, b.Input = args.Str, json.RawMessage(args.Str)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/ollama"
@@ -106,7 +107,7 @@ func TestConversion(t *testing.T) {
 				said(provider.User, words("Five")),
 			}}
 			wire := &silent{}
-			p := tt.open(provider.NewClient(wire))
+			p := tt.open(exchange.NewClient(wire))
 			got, err := p.(provider.Converter).Convert(req)
 			if err != nil {
 				t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // Repairs of what the vendor refuses.
@@ -109,7 +110,7 @@ func refine(err error, call *call) error {
 	case call.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):
 		e.Repair = NoSummary
 	case e.Subject == provider.SubjectParameter && call.holds(e.Param):
-		e.Repair = provider.Without(wireAPI, e.Param, call.model)
+		e.Repair = exchange.Without(wireAPI, e.Param, call.model)
 	}
 	return e
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // history writes earlier messages as items and counts what becomes of their thinking.
@@ -23,7 +25,7 @@ type history struct {
 	changes    int                         // so many did
 	bare       int                         // items up to the so-manieth go without reasoning and ids: a repair is in force
 	seen       int                         // items so far
-	calls      provider.CallIDs
+	calls      replay.CallIDs
 	custom     map[string]bool // names on the wire of calls whose result is of the custom kind
 	count      provider.Conversion
 	list       []provider.Message // as the model is shown them
@@ -37,10 +39,10 @@ func (a *API) newHistory(req *provider.Request) *history {
 		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.account, Model: req.Model.ID},
 		modelBound: a.quirks.ModelBound,
 		inPlace:    a.inPlace(req), effort: func(l provider.Level) string { return nearest(string(l), req) },
-		calls: provider.CallIDs{Fits: fits}, custom: map[string]bool{},
+		calls: replay.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},
 	}
-	h.list, h.unseen = provider.Show(provider.Made(req.Messages, wireAPI), req.Row(wireAPI), append([]string{"pdf"}, provider.Images...)...)
+	h.list, h.unseen = replay.Visible(replay.OwnMedia(req.Messages, wireAPI), exchange.Row(req, wireAPI), append([]string{"pdf"}, replay.Images...)...)
 	n := 0
 	for _, m := range req.Messages {
 		for _, b := range m.Blocks {
@@ -256,7 +258,7 @@ func (h *history) write(e entry) error {
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
 		case e.item.Exists():
 			return h.stripped(e.item)
-		case !provider.Blank(b.Text):
+		case !replay.Blank(b.Text):
 			h.input = append(h.input, message{"message", "assistant", []part{{Type: "output_text", Text: b.Text}}})
 		}
 	case provider.ToolCall:
@@ -278,7 +280,7 @@ func (h *history) stripped(item gjson.Result) error {
 		}
 		return true
 	})
-	data, err := provider.Encode(members)
+	data, err := exchange.Encode(members)
 	h.input = append(h.input, data)
 	return err
 }
@@ -298,7 +300,7 @@ func (h *history) call(b provider.ToolCall, e entry, raw bool) error {
 		}
 		arguments = compact.String()
 	}
-	h.input = append(h.input, functionCall{"function_call", h.calls.New(b.ID), provider.ToolName(b.Name), arguments})
+	h.input = append(h.input, functionCall{"function_call", h.calls.New(b.ID), replay.ToolName(b.Name), arguments})
 	return nil
 }
 
@@ -313,8 +315,8 @@ func (h *history) ownCall(b provider.ToolCall, e entry, raw bool) error {
 	}
 	h.custom[id] = e.kind == "custom_tool_call"
 	item := e.item
-	if fit := provider.ToolName(name); fit != name || id != item.Get("call_id").Str {
-		anew, err := provider.WithMembers(json.RawMessage(item.Raw), map[string]any{"call_id": id, "name": fit})
+	if fit := replay.ToolName(name); fit != name || id != item.Get("call_id").Str {
+		anew, err := exchange.WithMembers(json.RawMessage(item.Raw), map[string]any{"call_id": id, "name": fit})
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // item is an item of the answer while it comes.
@@ -31,7 +32,7 @@ type shown struct {
 	begun  bool   // Begin was told, and number is set
 	number int
 	since  time.Time
-	text   provider.Growth
+	text   exchange.Growth
 	cited  []gjson.Result // annotations of a text
 	ended  bool
 	late   bool // annotations came after its end
@@ -200,7 +201,7 @@ func (r *reply) openPart(it *item, kind string, index int64) (*shown, error) {
 		if last.kind == "refusal" {
 			member = "refusal"
 		}
-		data, err := provider.Encode(map[string]string{"type": last.kind, member: last.text.String()})
+		data, err := exchange.Encode(map[string]string{"type": last.kind, member: last.text.String()})
 		if err != nil {
 			return nil, err
 		}

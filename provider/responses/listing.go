@@ -33,7 +33,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 		}
 		row := provider.Model{
 			Provider: a.caller.Provider, ID: id, Name: m.Get("display_name").Str, Tools: true,
-			Window: provider.Count(m.Get("context_window")), Thinking: leveled(m),
+			Window: provider.Tokens(m.Get("context_window").Int()), Thinking: leveled(m),
 			Source: provider.FromRefreshed, AsOf: provider.Today(),
 		}
 		for _, kind := range m.Get("input_modalities").Array() {

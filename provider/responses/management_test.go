@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -21,7 +22,7 @@ func TestManagedConversation(t *testing.T) {
 	listener := server.Listen()
 	defer listener.Close()
 	api := responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://simulator/v1", Host: responses.HostNamed("openai"),
-		Context: json.RawMessage(`[{"type":"compaction","compact_threshold":700}]`), Key: provider.NewSecret("sk-1"), Client: provider.NewClient(listener.Transport())})
+		Context: json.RawMessage(`[{"type":"compaction","compact_threshold":700}]`), Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())})
 	astra := model("gpt-6-astra", provider.ControlEffort, true)
 	var history []provider.Message
 	request := func(effort provider.Level) *provider.Request {
@@ -95,7 +96,7 @@ func TestNewItems(t *testing.T) {
 		for kind, body := range map[string]string{"": streamed, "application/json": whole} {
 			sent := &answerer{status: 200, body: body, kind: kind}
 			api := responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://api.example.com/v1", Host: responses.HostNamed("openai"),
-				Key: provider.NewSecret("k"), Client: provider.NewClient(sent)})
+				Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)})
 			sol := model("gpt-6.1-sol", provider.ControlEffort, true)
 			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{user("go")}}))
 			if reply.Err != nil || len(reply.Blocks) != 2 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
@@ -70,7 +72,7 @@ type tool struct {
 // to be asked for, or thinking is not shown at all.
 func (a *API) control(req *provider.Request) (control, error) {
 	c, err := a.decided(req)
-	c.withhold(req.Withheld(wireAPI))
+	c.withhold(exchange.Withheld(req, wireAPI))
 	return c, err
 }
 
@@ -154,12 +156,12 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
 			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
 	}
-	b.withhold(req.Withheld(wireAPI))
+	b.withhold(exchange.Withheld(req, wireAPI))
 	out.limit = b.MaxOutput
 	out.notices = append(out.notices, reduced...)
-	out.notices = append(out.notices, provider.Unseen(req.Model, h.unseen)...)
+	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
 	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = provider.Encode(b); err != nil {
+	if out.body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
 	out.header = a.header(h.list, session, req.Initiator())
@@ -169,7 +171,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 // system puts the system prompt where the host wants it.
 func (a *API) system(req *provider.Request, b *body, out *call) {
 	text := req.System
-	if provider.Blank(text) {
+	if replay.Blank(text) {
 		text = ""
 	}
 	if text == "" && a.quirks.Instructions != "" {
@@ -247,7 +249,7 @@ func (a *API) header(list []provider.Message, session, who string) http.Header {
 	}
 	if a.quirks.Initiator {
 		h.Set("X-Initiator", who)
-		if provider.Pictured(list) {
+		if replay.Pictured(list) {
 			h.Set("Copilot-Vision-Request", "true")
 		}
 	}

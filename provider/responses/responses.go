@@ -26,6 +26,7 @@ import (
 	"net/url"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // wireAPI is the name in [provider.Origin] and [provider.Error].
@@ -53,7 +54,7 @@ type API struct {
 	quirks  Host
 	account string // of the origin: what encrypted content is bound to
 	plan    string // Config.Account
-	caller  provider.Caller
+	caller  exchange.Caller
 	manage  json.RawMessage
 }
 
@@ -70,7 +71,7 @@ func New(cfg Config) *API {
 		quirks:  cfg.Host,
 		account: cfg.Account,
 		plan:    cfg.Account,
-		caller: provider.NewCaller(provider.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
+		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
 			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
 		manage: cfg.Context,
 	}
@@ -106,7 +107,7 @@ func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
 	if now := req.Decision.Control.Effort; a.inPlace(req) && req.Changed {
 		w.Input = []configurationUpdate{effortChange(nearest(string(now), req))}
 	}
-	return provider.Encode(w)
+	return exchange.Encode(w)
 }
 
 // Convert is what becomes of earlier thinking.
@@ -119,10 +120,10 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return provider.Exchange(ctx, req, func(ctx context.Context, t *provider.Teller) error { return a.stream(ctx, req, t) })
+	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Teller) error {
+func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
 	if err := a.caller.NoKey(); err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (a *API) stream(ctx context.Context, req *provider.Request, t *provider.Tel
 	if err != nil {
 		return err
 	}
-	if form == provider.Whole {
+	if form == exchange.Whole {
 		return r.whole(ctx, body)
 	}
 	return r.events(ctx, body)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 )
@@ -15,7 +16,7 @@ var update = flag.Bool("update", false, "write the want sections of the fixtures
 func newAPI(dialect string, rt http.RoundTripper) *responses.API {
 	return responses.New(responses.Config{
 		Provider: dialect, Vendor: "openai", BaseURL: "https://api.example.com/v1/", KeyVar: "OPENAI_API_KEY", Host: responses.HostNamed(dialect),
-		Key: provider.NewSecret("sk-fixture"), Account: "acct_1", Client: provider.NewClient(rt),
+		Key: provider.NewSecret("sk-fixture"), Account: "acct_1", Client: exchange.NewClient(rt),
 	})
 }
 

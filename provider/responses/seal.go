@@ -8,6 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // end ends a part of a message or of reasoning. signed says that the state is what the vendor wants back.
@@ -36,7 +37,7 @@ func sources(text string, cited []gjson.Result) (list []provider.Citation) {
 		}
 		c := provider.Citation{URL: a.Get("url").Str, Title: a.Get("title").Str}
 		c.Place(text, a.Get("start_index").Int(), a.Get("end_index").Int())
-		list = provider.Cite(list, c)
+		list = exchange.Cite(list, c)
 	}
 	return list
 }
@@ -208,8 +209,8 @@ func (r *reply) sealCall(it *item, object gjson.Result, state provider.State) er
 	}
 	text := final.String() // an object, from hosts that send no string, is its own text
 	if !p.begun || p.secret {
-		if whole := p.text.String(); !final.Exists() && provider.NoArguments(whole) || final.Exists() && provider.NoArguments(text) {
-			p.text = provider.Growth{}
+		if whole := p.text.String(); !final.Exists() && exchange.NoArguments(whole) || final.Exists() && exchange.NoArguments(text) {
+			p.text = exchange.Growth{}
 			text, final = "", gjson.Result{}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -30,7 +31,7 @@ func simulated(t *testing.T) (*sim.Server, func(dialect, key string) *responses.
 	})
 	return server, func(dialect, key string) *responses.API {
 		cfg := responses.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect], Host: responses.HostNamed(dialect),
-			Key: provider.NewSecret(key), Client: provider.NewClient(listener.Transport())}
+			Key: provider.NewSecret(key), Client: exchange.NewClient(listener.Transport())}
 		if dialect == "chatgpt" {
 			cfg.Account = "plan_1"
 		}
@@ -307,7 +308,7 @@ func TestHostsAreNeeded(t *testing.T) {
 	}()
 	for _, dialect := range []string{"chatgpt", "copilot", "azure"} {
 		api := responses.New(responses.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
-			Key: provider.NewSecret("sk-1"), Client: provider.NewClient(listener.Transport())})
+			Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())})
 		req := provider.Request{Model: model("gpt-5.5", provider.ControlEffort, false), Messages: []provider.Message{user("Hi")}}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
 		e, ok := errors.AsType[*provider.Error](reply.Err)
@@ -333,7 +334,7 @@ func TestPlanCache(t *testing.T) {
 		}
 	})
 	api := responses.New(responses.Config{Provider: "chatgpt", Vendor: "openai", BaseURL: "http://simulator/backend-api/codex", Host: responses.HostNamed("chatgpt"),
-		Account: "acct_1", Key: provider.NewSecret("t"), Client: provider.NewClient(listener.Transport())})
+		Account: "acct_1", Key: provider.NewSecret("t"), Client: exchange.NewClient(listener.Transport())})
 	row := registry.Default().Model("chatgpt", "gpt-6.1-sol")
 	history := []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: strings.Repeat("A long prompt. ", 1000)}}}}
 	for i := range 2 {

@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sse"
 )
 
@@ -23,7 +24,7 @@ var errStopped = errors.New("a terminal event came")
 
 // reply is the state of one answer.
 type reply struct {
-	*provider.Teller
+	*exchange.Teller
 
 	api     *API
 	call    *call
@@ -33,7 +34,7 @@ type reply struct {
 	items   []*item          // all of them, in order of their start
 	at      map[int64]*item  // the latest at each output_index
 	settled int              // so many items were ended
-	stencil provider.Stencil // of the delta before, which grew this part of this item:
+	stencil exchange.Stencil // of the delta before, which grew this part of this item:
 	growing *item
 	grown   *shown
 	wholly  bool // the answer came whole: times mean nothing
@@ -43,7 +44,7 @@ type reply struct {
 	odd     int // things that the API does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *provider.Teller) *reply {
+func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
 	return &reply{
 		api: a, call: call, resp: resp, Teller: t, at: map[int64]*item{},
 		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.account, Model: call.model},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // Items that we write ourselves. Those of the vendor's own making go as json.RawMessage.
@@ -38,7 +39,7 @@ type (
 // user writes tool results first, then what the user says.
 func (h *history) user(blocks provider.Blocks) error {
 	var said []part
-	for i, b := range provider.Prompt(blocks) {
+	for i, b := range replay.Prompt(blocks) {
 		result, ok := b.(provider.ToolResult)
 		if !ok {
 			p, err := userPart(b)
@@ -66,7 +67,7 @@ func (h *history) result(b provider.ToolResult) error {
 	}
 	var parts []part
 	var texts []string
-	for i, inner := range provider.Told(b) {
+	for i, inner := range replay.Result(b) {
 		p, err := userPart(inner)
 		if err != nil {
 			return fmt.Errorf("result %d: %w", i, err)

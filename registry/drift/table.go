@@ -83,7 +83,7 @@ func add(rows []row, vendor, id string, r row) []row {
 }
 
 func modelsDev(m gjson.Result) row {
-	r := row{window: provider.Count(m.Get("limit.context")), output: provider.Count(m.Get("limit.output")), input: kinds(m.Get("modalities.input")), thinks: truth(m.Get("reasoning"))}
+	r := row{window: provider.Tokens(m.Get("limit.context").Int()), output: provider.Tokens(m.Get("limit.output").Int()), input: kinds(m.Get("modalities.input")), thinks: truth(m.Get("reasoning"))}
 	r.price = registry.DevPrice(m.Get("cost"))
 	if c := registry.DevThinking(m); c.Control == provider.ControlEffort {
 		r.levels = make(map[provider.Level]bool)
@@ -101,11 +101,11 @@ func modelsDev(m gjson.Result) row {
 var efforts = []provider.Level{provider.Minimal, provider.Low, provider.Medium, provider.High, provider.XHigh, provider.Max}
 
 func piAI(m gjson.Result) row {
-	r := row{window: provider.Count(m.Get("contextWindow")), output: provider.Count(m.Get("maxTokens")), input: kinds(m.Get("input")), thinks: truth(m.Get("reasoning"))}
+	r := row{window: provider.Tokens(m.Get("contextWindow").Int()), output: provider.Tokens(m.Get("maxTokens").Int()), input: kinds(m.Get("input")), thinks: truth(m.Get("reasoning"))}
 	if cost := m.Get("cost"); cost.IsObject() {
 		r.price = &provider.Price{Rates: piRates(cost)}
 		for _, tier := range cost.Get("tiers").Array() {
-			r.price.Tiers = append(r.price.Tiers, provider.PriceTier{Above: provider.Count(tier.Get("inputTokensAbove")), Rates: piRates(tier)})
+			r.price.Tiers = append(r.price.Tiers, provider.PriceTier{Above: provider.Tokens(tier.Get("inputTokensAbove").Int()), Rates: piRates(tier)})
 		}
 	}
 	// A word is what goes on the wire for a level: two levels can have the same one.
@@ -128,7 +128,7 @@ func piRates(cost gjson.Result) provider.Rates {
 }
 
 func litellm(m gjson.Result) row {
-	r := row{window: provider.Count(m.Get("max_input_tokens")), promptOnly: true, output: provider.Count(m.Get("max_output_tokens")), thinks: truth(m.Get("supports_reasoning"))}
+	r := row{window: provider.Tokens(m.Get("max_input_tokens").Int()), promptOnly: true, output: provider.Tokens(m.Get("max_output_tokens").Int()), thinks: truth(m.Get("supports_reasoning"))}
 	if m.Get("supports_vision").Bool() {
 		r.input = []string{"image", "text"}
 	}

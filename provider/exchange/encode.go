@@ -1,0 +1,67 @@
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
+func Encode(v any) (json.RawMessage, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("request: %w", err)
+	}
+	return json.RawMessage(wholeCharacters(strings.TrimSuffix(b.String(), "\n"))), nil
+}
+
+// wholeCharacters puts \ufffd in the place of each escape of half a character. Models write them, and cut texts end in
+// them; encoding/json passes them on inside of a RawMessage, and most vendors refuse the whole body for one.
+func wholeCharacters(body string) string {
+	if !strings.Contains(body, `\ud`) && !strings.Contains(body, `\uD`) {
+		return body
+	}
+	var b strings.Builder
+	kept := 0
+	for i := 0; i < len(body); i++ {
+		if body[i] != '\\' {
+			continue
+		}
+		high, low := surrogate(body[i:], "89abAB"), surrogate(body[i:], "cdefCDEF")
+		switch {
+		case high && surrogate(body[min(i+6, len(body)):], "cdefCDEF"):
+			i += 11
+		case high || low:
+			b.WriteString(body[kept:i] + `\ufffd`)
+			i += 5
+			kept = i + 1
+		default:
+			i++ // what is escaped
+		}
+	}
+	b.WriteString(body[kept:])
+	return b.String()
+}
+
+// surrogate reports whether a text begins with the escape of one whose third digit is among these.
+func surrogate(text, digits string) bool {
+	return len(text) >= 6 && text[0] == '\\' && text[1] == 'u' && (text[2] == 'd' || text[2] == 'D') && strings.IndexByte(digits, text[3]) >= 0
+}
+
+// WithMembers is an object with some members written anew, the others as they are.
+func WithMembers(object json.RawMessage, anew map[string]any) (json.RawMessage, error) {
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(object, &members); err != nil {
+		return nil, fmt.Errorf("state: %w", err)
+	}
+	for name, v := range anew {
+		text, err := Encode(v)
+		if err != nil {
+			return nil, err
+		}
+		members[name] = text
+	}
+	return Encode(members)
+}

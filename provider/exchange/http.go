@@ -1,0 +1,170 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// NewClient makes the HTTP client of model APIs on rt; nil is a transport of its own. There is no limit on how long an
+// answer takes: who reads it knows what is too long.
+func NewClient(rt http.RoundTripper) *http.Client {
+	if rt == nil {
+		rt = &http.Transport{
+			Proxy:                  http.ProxyFromEnvironment,
+			DialContext:            (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+			TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+			TLSHandshakeTimeout:    15 * time.Second,
+			ForceAttemptHTTP2:      true,
+			DisableCompression:     true, // so that what comes compressed is seen and refused, never inflated
+			MaxIdleConnsPerHost:    16,
+			IdleConnTimeout:        90 * time.Second,
+			MaxResponseHeaderBytes: 1 << 20,
+			ReadBufferSize:         32 << 10, // a vendor that is fast costs a sixth less than with 4 KiB
+		}
+	}
+	return &http.Client{Transport: rt}
+}
+
+// Caller makes the calls of one adapter to one address. Every failure is an [*provider.Error] that names the provider and the
+// request id and holds neither the key nor any value of Headers, or the context's cause.
+type Caller struct {
+	API      string
+	Provider string       // the configured provider's id
+	Base     string       // where the API is, without a slash at its end
+	Host     string       // that of Base, as an [provider.Origin] names it
+	Client   *http.Client // nil for [NewCaller]: a new one
+	Key      provider.Secret
+	KeyVar   string            // the environment variable that a missing key would be in, for the error
+	Headers  map[string]string // of the configuration: sent with each call, over the adapter's own
+	Log      *slog.Logger      // nil for [NewCaller]: nothing is logged
+
+	limits *limits // of NewCaller
+}
+
+// NewCaller fills in what follows from the rest. A Base that cannot be read has no Host; calls to it fail.
+func NewCaller(c Caller) Caller {
+	c.Base = strings.TrimRight(c.Base, "/")
+	if u, err := url.Parse(c.Base); err == nil {
+		c.Host = u.Host
+	}
+	if c.Client == nil {
+		c.Client = NewClient(nil)
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.limits = &limits{}
+	return c
+}
+
+// Post sends body and returns an answer with a status of 2xx, whose body the caller closes. Redirects are not followed,
+// whatever the client says: net/http would take a key in a header of its own name to any host.
+func (c *Caller) Post(ctx context.Context, address string, header http.Header, body []byte) (*http.Response, error) {
+	return c.send(ctx, http.MethodPost, address, header, bytes.NewReader(body))
+}
+
+// Get asks for what an address has, by the rules of Post.
+func (c *Caller) Get(ctx context.Context, address string, header http.Header) (*http.Response, error) {
+	return c.send(ctx, http.MethodGet, address, header, nil)
+}
+
+func (c *Caller) send(ctx context.Context, method, address string, header http.Header, body io.Reader) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, body)
+	if err != nil {
+		return nil, c.fault(provider.KindBadRequest, "", err)
+	}
+	req.Header = header
+	req.Header.Set("Accept-Encoding", "identity") // also keeps a foreign transport from inflating by itself
+	for name, value := range c.Headers {
+		req.Header.Set(name, value)
+	}
+	client := *c.Client
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, c.Broken(ctx, nil, err)
+	}
+	if resp.StatusCode/100 == 2 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	if err != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if encoded(resp) != "" {
+		data = nil
+	}
+	return nil, c.Refusal(resp.StatusCode, resp.Header, data)
+}
+
+// NoAnswer is the error for a 2xx answer that is none.
+func (c *Caller) NoAnswer(resp *http.Response, text string) *provider.Error {
+	return &provider.Error{API: c.API, Provider: c.Provider, Kind: provider.KindBadRequest, Status: resp.StatusCode,
+		RequestID: c.RequestID(resp.Header), Message: c.scrub(text)}
+}
+
+// Broken is the error for an exchange that broke: the context's cause if that ended it. resp is nil if no answer came.
+func (c *Caller) Broken(ctx context.Context, resp *http.Response, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // the address is the operator's own, and may hold what nobody else should see
+	}
+	e := c.fault(provider.KindTransport, "", err)
+	if resp != nil {
+		e.Status, e.RequestID = resp.StatusCode, c.RequestID(resp.Header)
+	}
+	return e
+}
+
+// fault is an error without an answer. An error that would print a secret is replaced by its scrubbed text.
+func (c *Caller) fault(kind provider.Kind, text string, err error) *provider.Error {
+	if err != nil && c.scrub(err.Error()) != err.Error() {
+		err = errors.New(c.scrub(err.Error()))
+	}
+	return &provider.Error{API: c.API, Provider: c.Provider, Kind: kind, Message: text, Err: err}
+}
+
+// NoKey is the error for a call that has no key to make it with, and nil where none is needed: at an address on this
+// machine or its network, or where the configured headers do the work.
+func (c *Caller) NoKey() error {
+	if !c.Key.IsZero() || Local(c.Base) {
+		return nil
+	}
+	for name := range c.Headers {
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key":
+			return nil
+		}
+	}
+	text := "no API key"
+	if c.KeyVar != "" {
+		text += ": set " + c.KeyVar
+	}
+	return c.fault(provider.KindAuth, text, nil)
+}
+
+// Unforeseen logs, for people who look for a fault, what an answer had that its API does not foresee.
+func (c *Caller) Unforeseen(what string) {
+	c.Log.Debug("not foreseen", "provider", c.Provider, "what", c.Text(what))
+}
+
+// Oddities logs how much of that there was in an answer, if there was any.
+func (c *Caller) Oddities(count int, requestID string) {
+	if count > 0 {
+		c.Log.Debug("an answer with oddities", "provider", c.Provider, "odd", count, "request_id", requestID)
+	}
+}
