@@ -210,7 +210,7 @@ export class Client {
 	}
 
 	private wait(reason: string): void {
-		// Any time between bounds that double: all clients of a daemon lose their lines at once (protocol.md, "Coming back").
+		// Any time between bounds that double: all clients of a daemon lose their connections at once (protocol.md, "Reconnect").
 		const longest = Math.min(this.settings.longestPause ?? 15_000, this.pauses.max_ms * 2 ** this.tries);
 		const shortest = Math.min(longest / 2, this.pauses.min_ms * 2 ** this.tries);
 		this.tries++;
