@@ -247,9 +247,9 @@ func methods(sub *feed.Subscription) []string {
 		case feed.TextEnd:
 			word += " " + e.Text
 		case feed.MessageEnd:
-			word += " " + e.StopReason
+			word += " " + string(e.StopReason)
 		case feed.TurnEnd:
-			word += " " + e.StopReason
+			word += " " + string(e.StopReason)
 			if e.Limit != "" {
 				word += " " + e.Limit
 			}
@@ -286,7 +286,7 @@ func TestTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := b.turn(id, "Which date is later?")
-		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "end", string(e.End.StopReason), "end_turn")
 		check(t, "updates", methods(sub), []string{"prompt started", "turn_start", "message_start", "thinking_start",
 			"thinking_delta Think.", "thinking_end Think. signed=true", "message_delta Say.", "text_end Say.",
 			"message_end end_turn", "usage", "session_update", "turn_end end_turn"})
@@ -368,12 +368,12 @@ func TestQueueGoesOnInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "third", e.End.StopReason, "end_turn")
+		check(t, "third", string(e.End.StopReason), "end_turn")
 		e, _ = a.Wait(t.Context(), first.Turn)
-		check(t, "first", e.End.StopReason, "cancelled")
+		check(t, "first", string(e.End.StopReason), "cancelled")
 		check(t, "first's message", e.Message.End.Incomplete, session.Cancelled)
 		e, _ = a.Wait(t.Context(), second.Turn)
-		check(t, "second", e.End.StopReason, "cancelled")
+		check(t, "second", string(e.End.StopReason), "cancelled")
 		if ok, err := a.Cancel(t.Context(), third.Turn); ok || err != nil {
 			t.Errorf("cancel of an ended turn: %v, %v", ok, err)
 		}
@@ -499,7 +499,7 @@ func TestRetrySchedule(t *testing.T) {
 				e := b.turn(b.session("sim/claude", ""), "go")
 				took := time.Since(begun)
 				check(t, "calls", len(b.fake.requests), test.calls)
-				check(t, "stop", e.End.StopReason, test.stop)
+				check(t, "stop", string(e.End.StopReason), test.stop)
 				if took < test.atLeast || took > test.atMost {
 					t.Errorf("took %s, want %s to %s", took, test.atLeast, test.atMost)
 				}
@@ -579,7 +579,7 @@ func TestRetryBudgetIsOfEachCall(t *testing.T) {
 				b.start()
 				defer b.close()
 				e := b.turn(b.session("sim/claude", ""), "go")
-				check(t, "stop", e.End.StopReason, test.stop)
+				check(t, "stop", string(e.End.StopReason), test.stop)
 				check(t, "retries", again, test.again)
 			})
 		})
@@ -594,7 +594,7 @@ func TestRepairOnce(t *testing.T) {
 		id := b.session("sim/claude", "")
 		b.turn(id, "one")
 		e := b.turn(id, "two")
-		check(t, "second refusal ends the turn", e.End.StopReason, "error")
+		check(t, "second refusal ends the turn", string(e.End.StopReason), "error")
 		check(t, "calls: with the repair, and without what may be the reason", len(b.fake.requests), 4)
 		b.turn(id, "three")
 		check(t, "the repair is kept", b.fake.requests[4].Repairs, []provider.Repair{"strip"})
@@ -680,7 +680,7 @@ func TestRunawayTurnsEnd(t *testing.T) {
 				b.start()
 				defer b.close()
 				e := b.turn(b.session("sim/claude", ""), "go")
-				check(t, "end", []string{e.End.StopReason, e.End.Limit}, []string{test.stop, test.limit})
+				check(t, "end", []string{string(e.End.StopReason), e.End.Limit}, []string{test.stop, test.limit})
 			})
 		})
 	}
@@ -694,7 +694,7 @@ func TestToolCallWithoutTools(t *testing.T) {
 		defer b.close()
 		id := b.session("sim/claude", "")
 		e := b.turn(id, "go")
-		check(t, "end", []string{e.End.StopReason, e.End.Error.Kind}, []string{"error", "bad_request"})
+		check(t, "end", []string{string(e.End.StopReason), e.End.Error.Kind}, []string{"error", "bad_request"})
 		b.turn(id, "on")
 		check(t, "next request", b.fake.requests[1].Messages[2], provider.Message{Role: provider.User, Blocks: provider.Blocks{
 			provider.ToolResult{CallID: "t1", Failed: true, Blocks: provider.Blocks{provider.Text{Text: "interrupted: this call was not run"}}}}})
@@ -707,7 +707,7 @@ func TestRefusedTurnIsNotSentAgain(t *testing.T) {
 		defer b.close()
 		id := b.session("sim/claude", "")
 		e := b.turn(id, "bad")
-		check(t, "stop", e.End.StopReason, "refusal")
+		check(t, "stop", string(e.End.StopReason), "refusal")
 		b.turn(id, "good")
 		check(t, "sent", len(b.fake.requests[1].Messages), 1)
 	})
@@ -720,7 +720,7 @@ func TestPanicInProviderEndsTheTurn(t *testing.T) {
 		id := b.session("sim/claude", "")
 		e := b.turn(id, "go")
 		check(t, "kind", e.End.Error.Kind, "internal")
-		check(t, "the session goes on", b.turn(id, "again").End.StopReason, "end_turn")
+		check(t, "the session goes on", string(b.turn(id, "again").End.StopReason), "end_turn")
 	})
 }
 
@@ -741,7 +741,7 @@ func TestSlowSubscriberHoldsUpNobody(t *testing.T) {
 		id := b.session("sim/claude", "")
 		a := b.agent(id)
 		slow, _ := a.Subscribe(t.Context())
-		check(t, "end", b.turn(id, "go").End.StopReason, "end_turn")
+		check(t, "end", string(b.turn(id, "go").End.StopReason), "end_turn")
 		_, err := slow.Next(t.Context())
 		stale, ok := errors.AsType[*feed.Stale](err)
 		if !ok {
@@ -788,7 +788,7 @@ func TestIdleSessionIsLetGoAndComesBack(t *testing.T) {
 		default:
 			t.Fatal("the agent is still there")
 		}
-		check(t, "it comes back", b.turn(id, "two").End.StopReason, "end_turn")
+		check(t, "it comes back", string(b.turn(id, "two").End.StopReason), "end_turn")
 		check(t, "with its history", len(b.fake.requests[1].Messages), 3)
 	})
 }
@@ -809,7 +809,7 @@ func TestCloseInterruptsAndTheQueueIsHeld(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "first", []any{e.End.StopReason, e.Message.End.Incomplete}, []any{"interrupted", session.Interrupted})
+		check(t, "first", []any{string(e.End.StopReason), e.Message.End.Incomplete}, []any{"interrupted", session.Interrupted})
 		st, _ := a.State(t.Context())
 		check(t, "status", st.Session.Status, session.Held)
 		third, err := a.Prompt(t.Context(), text("three"))
@@ -818,7 +818,7 @@ func TestCloseInterruptsAndTheQueueIsHeld(t *testing.T) {
 		}
 		check(t, "it goes behind the queue", third.Disposition, feed.Enqueued)
 		e, _ = a.Wait(t.Context(), third.Turn)
-		check(t, "third", e.End.StopReason, "end_turn")
+		check(t, "third", string(e.End.StopReason), "end_turn")
 		last := b.fake.requests[len(b.fake.requests)-1].Messages
 		check(t, "in order", []provider.Blocks{last[len(last)-3].Blocks, last[len(last)-1].Blocks},
 			[]provider.Blocks{text("two").Content, text("three").Content})

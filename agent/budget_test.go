@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
 )
 
 // endless thinks a hundred tokens a second until it is stopped.
@@ -85,8 +86,8 @@ func TestBudgets(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					ends = append(ends, strings.TrimSpace(e.End.StopReason+" "+e.End.Limit))
-					if b := test.limits.TurnBudget; b.Tokens > 0 && e.End.StopReason == stopLimit && e.End.Usage.Input+e.End.Usage.Output > b.Tokens+100 {
+					ends = append(ends, strings.TrimSpace(string(e.End.StopReason)+" "+e.End.Limit))
+					if b := test.limits.TurnBudget; b.Tokens > 0 && e.End.StopReason == session.StopLimit && e.End.Usage.Input+e.End.Usage.Output > b.Tokens+100 {
 						t.Errorf("a turn with %d tokens used %s", b.Tokens, show(e.End.Usage))
 					}
 				}
@@ -125,7 +126,7 @@ func TestQueuedTurnsEndWithTheBudget(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "second", []string{e.End.StopReason, e.End.Limit}, []string{"limit", "tokens"})
+		check(t, "second", []string{string(e.End.StopReason), e.End.Limit}, []string{"limit", "tokens"})
 	})
 }
 
@@ -144,7 +145,7 @@ func TestEstimateKnowsTheCache(t *testing.T) {
 		b.group.Close()
 		b.cfg.Limits.TurnBudget.Cost = provider.MoneyOf(0.05)
 		b.start()
-		check(t, "second", b.turn(id, "on").End.StopReason, "end_turn")
+		check(t, "second", string(b.turn(id, "on").End.StopReason), "end_turn")
 	})
 }
 

@@ -182,9 +182,9 @@ func (s *state) stopped(stop provider.Stop) {
 	}
 	facts, cited := s.closeBlocks(true), m.late(stop.Cited)
 	facts = append(facts,
-		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Raw: stop.Raw, Model: stop.Model,
+		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Raw: stop.Raw, Model: stop.Model,
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited},
-			feed.MessageEnd{Message: m.id, StopReason: string(stop.Reason), Usage: usage, Cited: cited}})
+			feed.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Usage: usage, Cited: cited}})
 	m.paused = stop.Reason == provider.StopPause
 	facts = append(facts, s.checked(*m, usage)...)
 	said := *m
@@ -196,28 +196,28 @@ func (s *state) stopped(stop provider.Stop) {
 	case calls && whole && incomplete == "" && len(s.view.Session.Tools) > 0:
 		s.runTools(said.id, said.twice, facts)
 	case calls && whole && incomplete != "":
-		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindTransport),
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: &session.Failure{Kind: string(provider.KindTransport),
 			Message: "the reply has calls of tools and a block without its end, so none was run"}}, "", facts...)
 	case calls && whole, stop.Reason == provider.StopToolUse && len(s.view.Session.Tools) == 0:
-		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindBadRequest),
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: &session.Failure{Kind: string(provider.KindBadRequest),
 			Message: "the model called a tool, and this session has none"}}, "", facts...)
 	case stop.Reason == provider.StopToolUse:
-		s.endTurn(session.TurnEnd{StopReason: stopError, Error: &session.Failure{Kind: string(provider.KindTransport),
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: &session.Failure{Kind: string(provider.KindTransport),
 			Message: "the model was to call a tool, and nothing of the call came"}}, "", facts...)
 	case empty && s.heard():
 		told := inform(noticeEmpty, "the model ended its turn without a word after the results of its tools")
-		s.endTurn(session.TurnEnd{StopReason: string(stop.Reason)}, "", append(facts, fact{r.ID, nil, told})...)
+		s.endTurn(session.TurnEnd{StopReason: session.StopReason(stop.Reason)}, "", append(facts, fact{r.ID, nil, told})...)
 	case empty:
-		s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(emptyAnswer(r.model.Provider, stop))}, "", facts...)
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(emptyAnswer(r.model.Provider, stop))}, "", facts...)
 	case stop.Reason != provider.StopPause:
-		end := session.TurnEnd{StopReason: string(stop.Reason)}
+		end := session.TurnEnd{StopReason: session.StopReason(stop.Reason)}
 		if stop.Reason == provider.StopRefusal {
 			end.Error = &session.Failure{Kind: string(provider.KindRefused), RequestID: stop.RequestID,
 				Message: strings.TrimSpace("the model refused to answer " + stop.Detail)}
 		}
 		s.endTurn(end, "", facts...)
 	case r.calls >= s.cfg.Limits.ModelCalls:
-		s.endTurn(session.TurnEnd{StopReason: stopModelCalls}, "", facts...)
+		s.endTurn(session.TurnEnd{StopReason: session.StopModelCalls}, "", facts...)
 	default:
 		if s.record(facts...) == nil {
 			s.callModel()
@@ -267,7 +267,7 @@ func emptyAnswer(providerID string, stop provider.Stop) *provider.Error {
 
 // overLimit ends the turn since it ran away.
 func (s *state) overLimit(which string) {
-	s.endTurn(session.TurnEnd{StopReason: stopLimit, Limit: which}, session.Cancelled)
+	s.endTurn(session.TurnEnd{StopReason: session.StopLimit, Limit: which}, session.Cancelled)
 }
 
 // errStalled is the cause by which a silent call is stopped.

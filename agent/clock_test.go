@@ -39,7 +39,7 @@ func TestClockJumps(t *testing.T) {
 				b.turn(id, "first")
 
 				b.over(off{b.store, by})
-				check(t, "a slow turn", b.turn(id, "second").End.StopReason, "end_turn")
+				check(t, "a slow turn", string(b.turn(id, "second").End.StopReason), "end_turn")
 				store := &wounded{Store: off{b.store, by}}
 				b.over(store)
 				if _, err := b.agent(id).Prompt(t.Context(), text("third")); err != nil {
@@ -49,7 +49,7 @@ func TestClockJumps(t *testing.T) {
 				store.kill()
 
 				b.over(b.store)
-				check(t, "a slow turn", b.turn(id, "fourth").End.StopReason, "end_turn")
+				check(t, "a slow turn", string(b.turn(id, "fourth").End.StopReason), "end_turn")
 				view, err := session.Load(t.Context(), b.store, id)
 				if err != nil {
 					t.Fatal(err)
@@ -57,7 +57,7 @@ func TestClockJumps(t *testing.T) {
 				var said, ends []string
 				for _, turn := range view.Turns {
 					prompt := turn.Prompt.Content[0].(provider.Text).Text
-					said, ends = append(said, prompt), append(ends, turn.End.StopReason)
+					said, ends = append(said, prompt), append(ends, string(turn.End.StopReason))
 					if turn.End.DurationMS < 0 || turn.End.DurationMS > 100_000 {
 						t.Errorf("%s took %d ms", prompt, turn.End.DurationMS)
 					}

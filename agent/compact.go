@@ -350,7 +350,7 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 		if s.tryWithout(pe) {
 			return
 		}
-		end := session.TurnEnd{StopReason: stopError, Error: s.failure(pe)}
+		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(pe)}
 		end.Error.Message += "; and the earlier messages could not be summarised: " + s.failure(err).Message
 		s.endTurn(end, session.Failed, s.unsend(pe)...)
 	})

@@ -272,7 +272,7 @@ func TestCompactOfRefusedTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := compactBench(t, 0, 1000, events(concat(say("no"), []any{provider.Stop{Reason: provider.StopRefusal}})...))
 		defer b.close()
-		check(t, "stop", b.turn(id, "bad").End.StopReason, "refusal")
+		check(t, "stop", string(b.turn(id, "bad").End.StopReason), "refusal")
 		if over, err := b.agent(id).Compact(t.Context()); over != nil || err != nil {
 			t.Errorf("of a refused turn: %v, %v", over, err)
 		}
@@ -311,15 +311,15 @@ func TestTurnEndsInCompaction(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		end  func(*bench, session.ID)
-		stop string
+		stop session.StopReason
 	}{
 		{"cancelled", func(b *bench, id session.ID) {
 			if ok, err := b.agent(id).Cancel(b.Context(), ""); !ok || err != nil {
 				b.Error(ok, err)
 			}
-		}, stopCancelled},
-		{"out of time", func(*bench, session.ID) { time.Sleep(61 * time.Minute) }, stopLimit},
-		{"interrupted", func(b *bench, id session.ID) { b.group.Close(); b.start() }, stopInterrupted},
+		}, session.StopCancelled},
+		{"out of time", func(*bench, session.ID) { time.Sleep(61 * time.Minute) }, session.StopLimit},
+		{"interrupted", func(b *bench, id session.ID) { b.group.Close(); b.start() }, session.StopInterrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -387,7 +387,7 @@ func TestCompactOnOverflow(t *testing.T) {
 				}
 				b.fake.scripts = c.scripts
 				e := b.turn(id, "three")
-				check(t, "stop", e.End.StopReason, c.stop)
+				check(t, "stop", string(e.End.StopReason), c.stop)
 				check(t, "notices", notices(sub), c.notices)
 				if from := shape(b.fake.requests[3])[0]; len(from) > 51_000 || len(from) < 49_000 {
 					t.Errorf("the summary is made from %d bytes", len(from))
@@ -438,7 +438,7 @@ func TestCompactInALoop(t *testing.T) {
 			server.Script(sim.Answer{Parts: p.twoCalls()}, summary, sim.Answer{Parts: p.twoCalls()}, summary,
 				sim.Answer{Parts: []sim.Part{{Kind: sim.Text, Text: "Both are of package a."}}})
 			e := b.turn(s.ID, "Read the two files and say of which package they are.")
-			check(t, "stop", e.End.StopReason, "end_turn")
+			check(t, "stop", string(e.End.StopReason), "end_turn")
 			told := slices.DeleteFunc(notices(sub), func(kind string) bool { return !strings.HasPrefix(kind, "compact") })
 			check(t, "told", told, []string{"compacting", "compacted", "compacting", "compacted"})
 			check(t, "calls that ran", h.runs.Load(), int64(4))
@@ -462,7 +462,7 @@ func TestCompactInAReply(t *testing.T) {
 		b, id := toolBench(t, h, calls("first", `{}`), events(append(think("void"), &provider.Error{Kind: provider.KindOverloaded})...),
 			events(&provider.Error{Kind: provider.KindTooLong}), answer("", "Numbers."), calls("second", `{}`))
 		defer b.close()
-		check(t, "stop", b.turn(id, "count").End.StopReason, "end_turn")
+		check(t, "stop", string(b.turn(id, "count").End.StopReason), "end_turn")
 		sent := b.fake.requests[len(b.fake.requests)-1]
 		check(t, "sent at last", shape(sent)[1:], []string{"assistant (thinks) calls", "user result"})
 		check(t, "results", b.results(), []string{"second0 done"})
@@ -624,7 +624,7 @@ func TestSummaryWithoutEnd(t *testing.T) {
 		if said > maxSummary+2000 {
 			t.Errorf("it was heard for %d bytes", said)
 		}
-		check(t, "the session goes on", b.turn(id, "three").End.StopReason, "end_turn")
+		check(t, "the session goes on", string(b.turn(id, "three").End.StopReason), "end_turn")
 		check(t, "with all that was said", len(b.fake.requests[3].Messages), 5)
 	})
 }
@@ -663,7 +663,7 @@ func TestSummaryIsInTheBudget(t *testing.T) {
 				}
 				calls := len(b.fake.requests)
 				e := b.turn(id, long)
-				check(t, "ends", strings.TrimSpace(e.End.StopReason+" "+e.End.Limit), test.ends)
+				check(t, "ends", strings.TrimSpace(string(e.End.StopReason)+" "+e.End.Limit), test.ends)
 				if told := notices(sub); !slices.Contains(told, test.told) {
 					t.Errorf("told %q", told)
 				}

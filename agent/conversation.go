@@ -71,7 +71,7 @@ func conversation(v *session.View, way course, parts share) []provider.Message {
 
 // spoken reports whether a turn is a part of the conversation.
 func spoken(t *session.Turn) bool {
-	return t.Start != nil && (t.End == nil || t.End.StopReason != string(provider.StopRefusal))
+	return t.Start != nil && (t.End == nil || t.End.StopReason != session.StopRefusal)
 }
 
 // withoutThinking is what is left of blocks without thinking, and without what vendors sign.

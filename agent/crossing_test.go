@@ -90,7 +90,7 @@ func (r *ride) call(ctx context.Context, p placed, t *session.Turn, parts ...sim
 		return nil, fmt.Errorf("conversion (-foretold +told):\n%s", diff)
 	}
 	m := r.message(provider.Assistant)
-	m.End = &session.MessageEnd{StopReason: string(reply.Stop.Reason), Model: reply.Stop.Model, State: reply.Stop.State}
+	m.End = &session.MessageEnd{StopReason: session.StopReason(reply.Stop.Reason), Model: reply.Stop.Model, State: reply.Stop.State}
 	for i, b := range reply.Blocks {
 		if b, err = logged(b); err != nil {
 			return nil, err
@@ -164,8 +164,8 @@ func (r *ride) loop(ctx context.Context, p placed) error {
 // cut is three turns that were interrupted: in the text, after the thinking, and among the results of the calls.
 func (r *ride) cut(ctx context.Context, p placed) error {
 	end := func(t *session.Turn, m *session.Message) {
-		m.End = &session.MessageEnd{StopReason: stopCancelled, Incomplete: session.Cancelled}
-		t.End = &session.TurnEnd{StopReason: stopCancelled}
+		m.End = &session.MessageEnd{StopReason: session.StopCancelled, Incomplete: session.Cancelled}
+		t.End = &session.TurnEnd{StopReason: session.StopCancelled}
 	}
 	t := r.prompt(p, provider.Text{Text: "And then?"})
 	m, err := r.call(ctx, p, t, answered)
@@ -199,7 +199,7 @@ func (r *ride) cut(ctx context.Context, p placed) error {
 		return err
 	}
 	r.results(p, t, m, 1)
-	t.End = &session.TurnEnd{StopReason: stopCancelled}
+	t.End = &session.TurnEnd{StopReason: session.StopCancelled}
 	return nil
 }
 

@@ -58,7 +58,7 @@ func TestHostileNobodyToAsk(t *testing.T) {
 		}
 		begun := time.Now()
 		e := b.turn(id, "Look around.")
-		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "end", string(e.End.StopReason), "end_turn")
 		check(t, "time", time.Since(begun), time.Duration(0))
 		got := b.results()
 		if len(got) != 3 || !strings.Contains(got[0], "no client that could ask one is connected") || !strings.Contains(got[1], "no tool may touch it") || got[2] != "a2 done" {

@@ -154,7 +154,7 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, "the fork of a running turn", listed(asked.ID), running[:5])
-		if e, err := b.agent(asked.ID).Wait(t.Context(), p.Turn); err != nil || e.End.StopReason != stopCancelled {
+		if e, err := b.agent(asked.ID).Wait(t.Context(), p.Turn); err != nil || e.End.StopReason != session.StopCancelled {
 			t.Errorf("the turn that was cut: %+v, %v", e.End, err)
 		}
 	})

@@ -217,7 +217,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 		_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 			s.held = true // nothing queued starts any more
 			if s.run != nil {
-				s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
+				s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
 			}
 			if s.ended != nil {
 				return struct{}{}, s.ended

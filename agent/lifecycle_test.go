@@ -57,7 +57,7 @@ func TestRetirementIsToldOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, prompt := range []string{"one", "two"} {
-			check(t, "end", b.turn(id, prompt).End.StopReason, "end_turn")
+			check(t, "end", string(b.turn(id, prompt).End.StopReason), "end_turn")
 		}
 		check(t, "warnings", notices(sub), []string{noticeRetires})
 		sub.Close()
@@ -89,12 +89,12 @@ func TestRetiredModels(t *testing.T) {
 		passed := provider.Lifecycle{State: provider.LifecycleDeprecated, Retires: "1999-12-31", ReplacedBy: "new"} // a bubble begins in the year 2000
 		use(registry.Provider{Noted: []provider.Model{row(passed)}, Refreshed: []provider.Model{row(passed)}})
 		id := b.session("shop/old", "")
-		check(t, "end after a refusal", b.turn(id, "one").End.StopReason, "error")
+		check(t, "end after a refusal", string(b.turn(id, "one").End.StopReason), "error")
 		check(t, "learned", learned, []provider.Learned{{Retired: true}})
 
 		use(registry.Provider{Refreshed: []provider.Model{row(passed)}, Lessons: []registry.Lesson{{Model: "old", AsOf: "2000-01-01", Learned: learned[0]}}})
 		end := b.turn(id, "two").End
-		check(t, "end without a call", end.StopReason, "error")
+		check(t, "end without a call", string(end.StopReason), "error")
 		check(t, "why", end.Error.Message, "shop: old is retired: so says the refusal of shop on 2000-01-01. Its successor is new.")
 	})
 }
@@ -137,7 +137,7 @@ func TestSessionOverARedirect(t *testing.T) {
 			if prompt == "over the day" {
 				time.Sleep(time.Until(time.Date(2000, 1, 1, 23, 59, 30, 0, time.UTC)))
 			}
-			check(t, prompt, b.turn(s.ID, prompt).End.StopReason, "end_turn")
+			check(t, prompt, string(b.turn(s.ID, prompt).End.StopReason), "end_turn")
 		}
 		var sent []string
 		for _, req := range b.fake.requests {

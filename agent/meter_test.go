@@ -107,7 +107,7 @@ func TestEstimates(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check(t, "stop", e.End.StopReason, test.stop)
+				check(t, "stop", string(e.End.StopReason), test.stop)
 				if test.want.Estimated {
 					test.want.Cost = usd(float64(test.want.Input + 10*test.want.Output))
 					test.want.Context = &provider.Context{Used: test.want.Input + test.want.Output, Window: 8000}
@@ -247,7 +247,7 @@ func TestPremiumRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := b.turn(s.ID, "Look.")
-		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "end", string(e.End.StopReason), "end_turn")
 		check(t, "calls", len(b.fake.requests), 3)
 		check(t, "premium requests", e.End.Usage.Premium, provider.MoneyOf(0.33))
 		text, err := json.Marshal(e.End.Usage)

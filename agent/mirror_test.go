@@ -140,7 +140,7 @@ func (m *mirror) fold(u *feed.Update) error {
 			return fmt.Errorf("the call was told: %v, and had %d results", known, results)
 		}
 		m.calls[e.CallID]++
-		m.blocks[blockKey{e.Message, e.Block}] = &shownBlock{kind: provider.KindToolResult}
+		m.blocks[blockKey{e.Message, e.Number}] = &shownBlock{kind: provider.KindToolResult}
 	case feed.ToolOutput:
 		if results, known := m.calls[e.CallID]; !known || results > 0 {
 			return fmt.Errorf("the call does not run")

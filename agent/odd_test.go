@@ -58,7 +58,7 @@ func TestOddEvents(t *testing.T) {
 					t.Fatal(err)
 				}
 				e := b.turn(id, "go")
-				check(t, "stop", e.End.StopReason, "end_turn")
+				check(t, "stop", string(e.End.StopReason), "end_turn")
 				check(t, "incomplete", e.Message.End.Incomplete, session.Incomplete(""))
 				got := methods(sub)
 				check(t, "told", got[3:len(got)-4], test.told)
@@ -156,7 +156,7 @@ func TestRepairsAreBounded(t *testing.T) {
 		b := newBench(t, scripts...)
 		defer b.close()
 		e := b.turn(b.session("sim/claude", ""), "go")
-		check(t, "stop", e.End.StopReason, "error")
+		check(t, "stop", string(e.End.StopReason), "error")
 		check(t, "calls", len(b.fake.requests), maxTries)
 	})
 }
@@ -167,7 +167,7 @@ func TestPausesLeaveTheBudgetOfRetriesAlone(t *testing.T) {
 		overloaded := events(&provider.Error{Kind: provider.KindOverloaded, Status: 529})
 		b := newBench(t, pause, pause, pause, pause, pause, pause, overloaded, answer("a", "b"))
 		defer b.close()
-		check(t, "stop", b.turn(b.session("sim/claude", ""), "go").End.StopReason, "end_turn")
+		check(t, "stop", string(b.turn(b.session("sim/claude", ""), "go").End.StopReason), "end_turn")
 	})
 }
 
@@ -239,14 +239,14 @@ func TestEmptyAnswers(t *testing.T) {
 				defer b.close()
 				id := b.session("sim/claude", "")
 				e := b.turn(id, "go")
-				ends := e.End.StopReason
+				ends := string(e.End.StopReason)
 				if e.End.Error != nil {
 					ends += " " + e.End.Error.Kind
 				}
 				check(t, "ends", ends, test.ends)
 				check(t, "calls", len(b.fake.requests), test.calls)
 				check(t, "what is void is paid for", e.End.Usage.Input, test.input)
-				check(t, "the next turn", b.turn(id, "on").End.StopReason, "end_turn")
+				check(t, "the next turn", string(b.turn(id, "on").End.StopReason), "end_turn")
 			})
 		})
 	}
@@ -257,7 +257,7 @@ func TestEmptyAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "after a result", b.turn(id, "go").End.StopReason, "end_turn")
+		check(t, "after a result", string(b.turn(id, "go").End.StopReason), "end_turn")
 		check(t, "calls", len(b.fake.requests), 2)
 		if told := methods(sub); !slices.Contains(told, "notice empty_answer") {
 			t.Errorf("told: %q", told)

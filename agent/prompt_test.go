@@ -125,7 +125,7 @@ func TestPromptOnceOverCrashes(t *testing.T) {
 					t.Fatal(err)
 				}
 				want := map[bool][]any{true: {1, 0, "interrupted"}, false: {1, 1, "end_turn"}}[written]
-				check(t, "turns, calls, end", []any{len(view.Turns), len(b.fake.requests), view.Turns[0].End.StopReason}, want)
+				check(t, "turns, calls, end", []any{len(view.Turns), len(b.fake.requests), string(view.Turns[0].End.StopReason)}, want)
 				check(t, "turn", view.Turns[0].ID, receipts[0].Turn)
 			})
 		})

@@ -287,7 +287,7 @@ func (s *state) closeBlocks(keep bool) []fact {
 }
 
 // closeMessage ends a reply that is still open as incomplete.
-func (s *state) closeMessage(reason string, incomplete session.Incomplete) []fact {
+func (s *state) closeMessage(reason session.StopReason, incomplete session.Incomplete) []fact {
 	m := &s.run.reply
 	if m.id == "" {
 		return nil

@@ -111,13 +111,13 @@ func (s *state) ran(c *toolCall, fault string) {
 // faultOf is an error in one word. What ends with the agent ends by it, whatever it says.
 func (s *state) faultOf(err error) string {
 	if s.ctx.Err() != nil {
-		return stopInterrupted
+		return string(session.StopInterrupted)
 	}
 	if pe, ok := errors.AsType[*provider.Error](err); ok {
 		return string(pe.Kind)
 	}
 	if errors.Is(err, errNoSummary) {
-		return stopCancelled
+		return string(session.StopCancelled)
 	}
 	return "internal"
 }

@@ -45,7 +45,7 @@ func (s *state) failed(err error) {
 		}
 		facts = s.unsend(pe)
 	}
-	s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(err)}, session.Failed, facts...)
+	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
 }
 
 // repair sends the history in another form from now on, if the error names one that is not in force yet.

@@ -143,7 +143,7 @@ func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
 			}
 		}
 		if s.run != nil && slices.Contains(turns, s.run.ID) {
-			s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
+			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
 		}
 		return struct{}{}, s.ended
 	})

@@ -321,7 +321,7 @@ func (s *state) end(err error) {
 func (s *state) hangUp() {
 	s.setQueued(0)
 	s.size.Store(0)
-	s.stopCall(feed.ErrClosed, callEnd{fault: stopInterrupted})
+	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
 	s.dropRound(feed.ErrClosed)
 	s.dropCompaction(feed.ErrClosed)
 	s.feed.Close(feed.ErrClosed)

@@ -78,16 +78,16 @@ func TestRefusedPromptIsLeftOut(t *testing.T) {
 		defer b.close()
 		b.refusing("POISON", badRequest("Invalid request."))
 		id := b.session("sim/claude", "")
-		check(t, "first", b.turn(id, "one").End.StopReason, "end_turn")
+		check(t, "first", string(b.turn(id, "one").End.StopReason), "end_turn")
 		sub, _ := b.agent(id).Subscribe(t.Context())
 		e := b.turn(id, "POISON")
-		check(t, "refused", []any{e.End.StopReason, e.End.Error.Message}, []any{"error", "sim: status 400: Invalid request."})
+		check(t, "refused", []any{string(e.End.StopReason), e.End.Error.Message}, []any{"error", "sim: status 400: Invalid request."})
 		if told := methods(sub); !slices.Contains(told, "notice suspect_left_out") {
 			t.Errorf("told: %q", told)
 		}
 		check(t, "calls: as it is, and without the answer before", len(b.fake.requests), 3)
 
-		check(t, "next", b.turn(id, "two").End.StopReason, "end_turn")
+		check(t, "next", string(b.turn(id, "two").End.StopReason), "end_turn")
 		check(t, "calls", len(b.fake.requests), 4)
 		check(t, "sent", wordsOf(b.last()), "one\nSay.\ntwo\n")
 		page, _, err := b.agent(id).History(t.Context(), Page{Limit: 10})
@@ -98,7 +98,7 @@ func TestRefusedPromptIsLeftOut(t *testing.T) {
 
 		b.over(b.store)
 		b.refusing("POISON", badRequest("Invalid request."))
-		check(t, "after a restart", b.turn(id, "three").End.StopReason, "end_turn")
+		check(t, "after a restart", string(b.turn(id, "three").End.StopReason), "end_turn")
 		check(t, "sent after a restart", wordsOf(b.last()), "one\nSay.\ntwo\nSay.\nthree\n")
 		explained, err := b.agent(id).Explain(t.Context(), session.Override{})
 		if err != nil || len(explained.LeftOut) != 1 || explained.LeftOut[0].Message != page[2].ID || explained.LeftOut[0].Share != session.NotSent {
@@ -112,7 +112,7 @@ func TestRefusedPromptIsLeftOut(t *testing.T) {
 		if _, err := b.agent(id).Set(t.Context(), Change{Model: &other}); err != nil {
 			t.Fatal(err)
 		}
-		check(t, "on another model", b.turn(id, "four").End.StopReason, "end_turn")
+		check(t, "on another model", string(b.turn(id, "four").End.StopReason), "end_turn")
 		check(t, "sent to another model", wordsOf(b.last()), "one\nSay.\nPOISON\ntwo\nSay.\nthree\nSay.\nfour\n")
 	})
 }
@@ -131,7 +131,7 @@ func TestRefusedMediaAndResults(t *testing.T) {
 			t.Fatal(err)
 		}
 		e, err := a.Wait(t.Context(), r.Turn)
-		check(t, "the turn", []any{e.End.StopReason, err}, []any{"end_turn", nil})
+		check(t, "the turn", []any{string(e.End.StopReason), err}, []any{"end_turn", nil})
 		check(t, "calls", len(b.fake.requests), 3)
 		want := "one\nSay.\nlook\n[image/png was left out: the provider refused it]\n"
 		check(t, "sent", wordsOf(b.last()), want)
@@ -148,7 +148,7 @@ func TestRefusedMediaAndResults(t *testing.T) {
 		b, id := toolBench(t, &host{run: poison}, calls("t", `{}`))
 		defer b.close()
 		b.refusing("POISON", badRequest("Content Exists Risk"))
-		check(t, "the turn", b.turn(id, "one").End.StopReason, "end_turn")
+		check(t, "the turn", string(b.turn(id, "one").End.StopReason), "end_turn")
 		check(t, "runs", ran, 1)
 		check(t, "sent", wordsOf(b.last()), "one\n[the result was left out: the provider refused it]\n")
 		b.turn(id, "two")
@@ -166,7 +166,7 @@ func TestRefusalThatIsNotOfTheHistory(t *testing.T) {
 			id := b.session("sim/claude", "")
 			b.turn(id, "one")
 			b.refusing("", badRequest(text))
-			check(t, text, b.turn(id, "two").End.StopReason, "error")
+			check(t, text, string(b.turn(id, "two").End.StopReason), "error")
 			check(t, "calls", len(b.fake.requests), 2)
 			b.turn(id, "three")
 			b.fake.judge = nil
@@ -193,11 +193,11 @@ func TestSecondRefusalIsTriedWithoutTheFirst(t *testing.T) {
 				defer b.close()
 				b.refusing("POISON", with)
 				id := b.session("sim/claude", "")
-				check(t, "refused", b.turn(id, "POISON").End.StopReason, "error")
+				check(t, "refused", string(b.turn(id, "POISON").End.StopReason), "error")
 				check(t, "left out at first", len(b.leftOut(id)), 0)
-				check(t, "next", b.turn(id, "two").End.StopReason, "end_turn")
+				check(t, "next", string(b.turn(id, "two").End.StopReason), "end_turn")
 				check(t, "left out", len(b.leftOut(id)), 1)
-				check(t, "and next", b.turn(id, "three").End.StopReason, "end_turn")
+				check(t, "and next", string(b.turn(id, "three").End.StopReason), "end_turn")
 				check(t, "sent", wordsOf(b.last()), "two\nSay.\nthree\n")
 			})
 		})
@@ -226,10 +226,10 @@ func TestProviderThatServesNobody(t *testing.T) {
 					}
 					b.refusing("one", with)
 					for _, s := range []string{"one", "two", "three"} {
-						check(t, s, b.turn(id, s).End.StopReason, "error")
+						check(t, s, string(b.turn(id, s).End.StopReason), "error")
 					}
 					b.fake.judge = nil
-					check(t, "four", b.turn(id, "four").End.StopReason, "end_turn")
+					check(t, "four", string(b.turn(id, "four").End.StopReason), "end_turn")
 					check(t, "left out", len(b.leftOut(id)), 0)
 					if sent := wordsOf(b.last()); !strings.Contains(sent, "one\ntwo\nthree\nfour\n") {
 						t.Errorf("sent: %s", sent)
@@ -248,7 +248,7 @@ func TestRefusedRepliesAndSteering(t *testing.T) {
 		b.refusing("POISON", badRequest("Invalid request."))
 		id := b.session("sim/claude", "")
 		b.turn(id, "one")
-		check(t, "the turn after", b.turn(id, "two").End.StopReason, "end_turn")
+		check(t, "the turn after", string(b.turn(id, "two").End.StopReason), "end_turn")
 		check(t, "sent", wordsOf(b.last()), "one\ntwo\n")
 	})
 	synctest.Test(t, func(t *testing.T) {
@@ -273,8 +273,8 @@ func TestRefusedRepliesAndSteering(t *testing.T) {
 		}
 		close(hold)
 		e, err := a.Wait(t.Context(), r.Turn)
-		check(t, "the turn", []any{e.End.StopReason, err}, []any{"error", nil})
-		check(t, "next", b.turn(id, "two").End.StopReason, "end_turn")
+		check(t, "the turn", []any{string(e.End.StopReason), err}, []any{"error", nil})
+		check(t, "next", string(b.turn(id, "two").End.StopReason), "end_turn")
 		check(t, "sent", wordsOf(b.last()), "one\ntwo\n")
 	})
 }
@@ -291,9 +291,9 @@ func TestRefusalAfterAChangeOfLevel(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.refusing("two", badRequest("Invalid request."))
-		check(t, "refused", b.turn(id, "two").End.StopReason, "error")
+		check(t, "refused", string(b.turn(id, "two").End.StopReason), "error")
 		check(t, "left out", len(b.leftOut(id)), 0)
-		check(t, "next", b.turn(id, "three").End.StopReason, "end_turn")
+		check(t, "next", string(b.turn(id, "three").End.StopReason), "end_turn")
 		check(t, "sent", wordsOf(b.last()), "one\nSay.\nthree\n")
 	})
 }
@@ -316,13 +316,13 @@ func TestRefusalAfterAChangeOfAddress(t *testing.T) {
 			}
 			b.start()
 			b.refusing("two", badRequest("Invalid request."))
-			check(t, "refused", b.turn(id, "two").End.StopReason, "error")
+			check(t, "refused", string(b.turn(id, "two").End.StopReason), "error")
 			want := 1
 			if moved {
 				want = 0
 			}
 			check(t, "left out", len(b.leftOut(id)), want)
-			check(t, "next", b.turn(id, "three").End.StopReason, "end_turn")
+			check(t, "next", string(b.turn(id, "three").End.StopReason), "end_turn")
 			check(t, "sent", wordsOf(b.last()), "one\nSay.\nthree\n")
 		})
 	}
@@ -338,7 +338,7 @@ func TestRefusedSummary(t *testing.T) {
 		b.refusing("POISON", badRequest("Invalid request."))
 		b.turn(id, "POISON")
 		for _, s := range []string{"two", "three", "four"} {
-			check(t, s, b.turn(id, s).End.StopReason, "end_turn")
+			check(t, s, string(b.turn(id, s).End.StopReason), "end_turn")
 		}
 		over, err := b.agent(id).Compact(t.Context())
 		if err != nil {
@@ -348,7 +348,7 @@ func TestRefusedSummary(t *testing.T) {
 		if from := wordsOf(b.last()); strings.Contains(from, "POISON") || !strings.Contains(from, "two") {
 			t.Errorf("summarised: %s", from)
 		}
-		check(t, "next", b.turn(id, "five").End.StopReason, "end_turn")
+		check(t, "next", string(b.turn(id, "five").End.StopReason), "end_turn")
 		b.refusing("[summary of", badRequest("Invalid request."))
 		for _, s := range []string{"six", "seven", "eight"} {
 			b.turn(id, s)
@@ -359,6 +359,6 @@ func TestRefusedSummary(t *testing.T) {
 		if err := <-over; err == nil || !strings.Contains(err.Error(), "Invalid request.") {
 			t.Errorf("the refused summary: %v", err)
 		}
-		check(t, "after a refused summary", b.turn(id, "nine").End.StopReason, "end_turn")
+		check(t, "after a refused summary", string(b.turn(id, "nine").End.StopReason), "end_turn")
 	})
 }

@@ -388,7 +388,7 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 	if !c.begun.IsZero() {
 		end.DurationMS = time.Since(c.begun).Milliseconds()
 	}
-	return append(facts, fact{s.run.ID, end, toolEnd(end)})
+	return append(facts, fact{s.run.ID, end, feed.ToolEnd{ToolEnd: end}})
 }
 
 // goOn calls the model again when all calls have their results, unless the turn has had enough.
@@ -406,7 +406,7 @@ func (s *state) goOn() {
 	case r.bad >= maxBadRounds:
 		s.overLimit("invalid_calls")
 	case r.calls >= s.cfg.Limits.ModelCalls:
-		s.endTurn(session.TurnEnd{StopReason: stopModelCalls}, "")
+		s.endTurn(session.TurnEnd{StopReason: session.StopModelCalls}, "")
 	default:
 		s.tellWaiting()
 		if s.takeSteering() == nil {
@@ -456,7 +456,7 @@ func (s *state) leftOver() (facts []fact) {
 			}
 			facts = append(facts, fact{r.ID, nil, toolStart(end.Reply, made[end.Reply][end.Number], "", "")})
 		}
-		facts = append(facts, fact{r.ID, end, toolEnd(end)})
+		facts = append(facts, fact{r.ID, end, feed.ToolEnd{ToolEnd: end}})
 	}
 	return facts
 }
@@ -554,8 +554,4 @@ func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title st
 		e.Arguments = json.RawMessage("{}")
 	}
 	return e
-}
-
-func toolEnd(e session.ToolEnd) feed.ToolEnd {
-	return feed.ToolEnd{Message: e.Message, Block: e.Number, CallID: e.CallID, Content: e.Content, Failed: e.Failed, DurationMS: e.DurationMS}
 }

@@ -115,7 +115,7 @@ func TestToolsSideBySide(t *testing.T) {
 			t.Fatal(err)
 		}
 		e := b.turn(id, "Look around.")
-		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "end", string(e.End.StopReason), "end_turn")
 		check(t, "time", time.Since(begun), 3*time.Second)
 		check(t, "runs", h.runs.Load(), int64(4))
 		got := b.results()
@@ -190,14 +190,14 @@ func TestToolsRunAway(t *testing.T) {
 				defer b.close()
 				begun := time.Now()
 				e := b.turn(id, "Look.")
-				check(t, "end", []string{e.End.StopReason, e.End.Limit}, []string{tt.stop, tt.limit})
+				check(t, "end", []string{string(e.End.StopReason), e.End.Limit}, []string{tt.stop, tt.limit})
 				check(t, "runs", h.runs.Load(), tt.runs)
 				if took := time.Since(begun); took > tt.time {
 					t.Errorf("it took %s", took)
 				}
 				b.fake.scripts = nil
 				e = b.turn(id, "Go on.")
-				check(t, "next end", e.End.StopReason, "end_turn")
+				check(t, "next end", string(e.End.StopReason), "end_turn")
 				got := b.results()
 				last := got[len(got)-1]
 				if !strings.Contains(last, tt.result) || len(last) > 300<<10 {
@@ -287,7 +287,7 @@ func TestToolsAfterACrash(t *testing.T) {
 		b.store, b.cfg.Store = crashed, crashed
 		b.start()
 		e := b.turn(id, "Go on.")
-		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "end", string(e.End.StopReason), "end_turn")
 		check(t, "runs", h.runs.Load(), int64(2))
 		check(t, "results", b.results(), []string{"a0 done",
 			"a1 interrupted: this call was begun, and its result is not known; it may have done part of its work or all of it (failed)"})
@@ -436,7 +436,7 @@ func TestHostileManyCalls(t *testing.T) {
 		runtime.ReadMemStats(&before)
 		e := b.turn(id, "Look around.")
 		runtime.ReadMemStats(&after)
-		check(t, "end", e.End.StopReason, "end_turn")
+		check(t, "end", string(e.End.StopReason), "end_turn")
 		check(t, "runs", h.runs.Load(), int64(maxCalls))
 		got := b.results()
 		if len(got) != n || got[maxCalls-1] != fmt.Sprintf("a%d ok", maxCalls-1) {

@@ -79,7 +79,7 @@ func TestPanicInARequestIsNotRunAgain(t *testing.T) {
 		}
 		page := b.history(id)
 		check(t, "prompts", len(page), 1)
-		check(t, "its turn", page[0].Stop.StopReason, "interrupted")
+		check(t, "its turn", string(page[0].Stop.StopReason), "interrupted")
 	})
 }
 
@@ -226,7 +226,7 @@ func TestReadOnlyStoreAtLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check(t, "the turn can be read", []any{e.End.StopReason, e.Message.End.Incomplete}, []any{"interrupted", session.Interrupted})
+		check(t, "the turn can be read", []any{string(e.End.StopReason), e.Message.End.Incomplete}, []any{"interrupted", session.Interrupted})
 		_, err = a.Prompt(t.Context(), text("two"))
 		if !errors.Is(err, session.ErrReadOnly) {
 			t.Errorf("prompt: %v", err)
@@ -240,7 +240,7 @@ func TestReadOnlyStoreAtLoad(t *testing.T) {
 		synctest.Wait()
 		open, err := b.store.Open(t.Context())
 		check(t, "open in the store", []any{len(open), err}, []any{0, nil})
-		check(t, "the session goes on", b.turn(id, "three").End.StopReason, "end_turn")
+		check(t, "the session goes on", string(b.turn(id, "three").End.StopReason), "end_turn")
 		entries, err := b.store.Entries(t.Context(), id, 0, 100)
 		if err != nil {
 			t.Fatal(err)
@@ -300,7 +300,7 @@ func TestStoreFailure(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check(t, "it goes on", b.turn(id, "two").End.StopReason, "end_turn")
+				check(t, "it goes on", string(b.turn(id, "two").End.StopReason), "end_turn")
 				if next, err := sub.Next(t.Context()); err != nil || next.Seq <= u.Seq {
 					t.Errorf("%d after %d, %v", next.Seq, u.Seq, err)
 				}
@@ -339,7 +339,7 @@ func TestCloseIsNoFailureOfTheCall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			check(t, "stop", e.End.StopReason, "interrupted")
+			check(t, "stop", string(e.End.StopReason), "interrupted")
 		})
 	}
 }

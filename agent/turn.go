@@ -80,7 +80,7 @@ func (s *state) startNext() {
 	next := s.view.Turn(s.queue[0].Turn)
 	c, err := s.decide(s.view.Session.Settings, next.Prompt.Override)
 	if err != nil {
-		end := session.TurnEnd{StopReason: stopError, Error: s.failure(err)}
+		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}
 		if s.record(endFact(next.ID, end)) == nil {
 			s.wakeWaiters(next.ID)
 			s.tellQueue()
@@ -104,7 +104,7 @@ func (s *state) runTurn(id session.TurnID, c choice) {
 		return
 	}
 	if err := gone(c.model); err != nil {
-		s.endTurn(session.TurnEnd{StopReason: stopError, Error: s.failure(err)}, session.Failed)
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed)
 		return
 	}
 	s.callModel()
@@ -123,20 +123,11 @@ func (s *state) callModel() {
 	}
 }
 
-// Stop reasons of turns beyond those that a model gives.
-const (
-	stopCancelled   = "cancelled"
-	stopInterrupted = "interrupted"
-	stopError       = "error"
-	stopLimit       = "limit"
-	stopModelCalls  = "max_model_calls"
-)
-
 // endTurn ends the running turn: what is open is closed as incomplete, and all ends are one commit. before are facts
 // that belong there too.
 func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
 	r := s.run
-	s.stopCall(nil, callEnd{fault: end.StopReason})
+	s.stopCall(nil, callEnd{fault: string(end.StopReason)})
 	before = append(before, s.dropCompaction(nil)...)
 	if r.retry != nil {
 		r.retry.Stop()
@@ -164,7 +155,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {
-	return fact{id, end, feed.TurnEnd{StopReason: end.StopReason, Limit: end.Limit, Usage: end.Usage, DurationMS: end.DurationMS, Error: end.Error}}
+	return fact{id, end, feed.TurnEnd{TurnEnd: end}}
 }
 
 func (s *state) wakeWaiters(id session.TurnID) {
@@ -195,7 +186,7 @@ func (s *state) pruneWaiters() {
 func (s *state) interrupt() {
 	if s.run != nil {
 		s.held = true // the queue waits for the next start
-		s.endTurn(session.TurnEnd{StopReason: stopInterrupted}, session.Interrupted)
+		s.endTurn(session.TurnEnd{StopReason: session.StopInterrupted}, session.Interrupted)
 	}
 }
 
@@ -209,7 +200,7 @@ func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 				compacts := s.compacting != nil
 				return compacts, s.stopCompaction()
 			}
-			s.endTurn(session.TurnEnd{StopReason: stopCancelled}, session.Cancelled)
+			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
 			return s.ended == nil, s.ended
 		}
 		return s.dequeue(id)
@@ -233,7 +224,7 @@ func (s *state) dequeue(id session.TurnID) (bool, error) {
 	if err := s.writable(); err != nil {
 		return false, err
 	}
-	if err := s.record(endFact(id, session.TurnEnd{StopReason: stopCancelled})); err != nil {
+	if err := s.record(endFact(id, session.TurnEnd{StopReason: session.StopCancelled})); err != nil {
 		return false, err
 	}
 	s.wakeWaiters(id)

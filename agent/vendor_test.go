@@ -29,7 +29,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if t.Into != "" {
 			steered[prompts[t.ID]] = true
 		}
-		if t.End.StopReason == string(provider.StopRefusal) {
+		if t.End.StopReason == session.StopRefusal {
 			refused[prompts[t.ID]] = -1
 		}
 	}

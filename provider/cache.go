@@ -2,7 +2,7 @@ package provider
 
 import (
 	"fmt"
-	"slices"
+	"strings"
 )
 
 // CacheTime is how long a vendor keeps what a request marks for its prompt cache, where marks are wanted.
@@ -14,12 +14,15 @@ const (
 	CacheOff   CacheTime = "off"
 )
 
+// Words lists all times.
+func (CacheTime) Words() []string { return Words(CacheShort, CacheLong, CacheOff) }
+
 // ParseCacheTime reads a word of a client or a configuration; the empty word stays empty, which means nobody asked.
 func ParseCacheTime(word string) (CacheTime, error) {
-	if t := CacheTime(word); word == "" || slices.Contains([]CacheTime{CacheShort, CacheLong, CacheOff}, t) {
+	if t := CacheTime(word); word == "" || IsWord(t) {
 		return t, nil
 	}
-	return "", fmt.Errorf("unknown cache %q; known: 5m, 1h, off", word)
+	return "", fmt.Errorf("unknown cache %q; known: %s", word, strings.Join(CacheTime("").Words(), ", "))
 }
 
 // CacheState says whether what a vendor has cached of a conversation is of use to its next call, as far as that depends
@@ -31,6 +34,9 @@ const (
 	CacheLost    CacheState = "lost"
 	CacheUnknown CacheState = "unknown" // the vendor does not say
 )
+
+// Words lists all states.
+func (CacheState) Words() []string { return Words(CacheKept, CacheLost, CacheUnknown) }
 
 // CacheUntold is why nobody knows what becomes of a prompt cache.
 const CacheUntold = "the vendor does not say what its prompt cache depends on"

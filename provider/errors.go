@@ -22,6 +22,12 @@ const (
 	KindEmpty      Kind = "empty_answer"     // the answer has neither text nor a tool call
 )
 
+// Words lists all kinds.
+func (Kind) Words() []string {
+	return Words(KindAuth, KindRateLimit, KindQuota, KindOverloaded, KindTooLong, KindRefused, KindBadRequest, KindTransport,
+		KindStalled, KindEmpty)
+}
+
 // Hint is the vendor's own word on trying again.
 type Hint string
 

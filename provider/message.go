@@ -14,6 +14,9 @@ const (
 	Assistant Role = "assistant"
 )
 
+// Words lists both roles.
+func (Role) Words() []string { return Words(User, Assistant) }
+
 // Message is one turn of speech.
 type Message struct {
 	Role   Role   `json:"role"`
@@ -68,6 +71,11 @@ const (
 	ThinkingRedacted ThinkingKind = "redacted" // withheld by the vendor: no text, only State
 	ThinkingOmitted  ThinkingKind = "omitted"  // not asked for: no text, only State
 )
+
+// Words lists all kinds.
+func (ThinkingKind) Words() []string {
+	return Words(ThinkingFull, ThinkingSummary, ThinkingRedacted, ThinkingOmitted)
+}
 
 // Thinking is what a model thought, as far as its vendor tells. A block that was cut off before it was sealed has no
 // State, is not Signed, and is shown but never sent back.

@@ -30,6 +30,9 @@ var levels = []Level{Off, Auto, On, Minimal, Low, Medium, High, XHigh, Max}
 // AllLevels lists the vocabulary.
 func AllLevels() []Level { return slices.Clone(levels) }
 
+// Words lists all levels.
+func (Level) Words() []string { return Words(levels...) }
+
 // ParseLevel reads a client's word; "none" is another spelling of off. The error lists what there is.
 func ParseLevel(word string) (Level, error) {
 	if word == "none" {
@@ -77,17 +80,18 @@ const (
 	Refuse          Policy = "error"            // a LevelError
 )
 
-var policies = []Policy{Downgrade, FallOff, ProviderDefault, Refuse}
+// Words lists all policies.
+func (Policy) Words() []string { return Words(Downgrade, FallOff, ProviderDefault, Refuse) }
 
 // ParsePolicy reads a client's word; the empty word is Downgrade.
 func ParsePolicy(word string) (Policy, error) {
 	if word == "" {
 		return Downgrade, nil
 	}
-	if slices.Contains(policies, Policy(word)) {
-		return Policy(word), nil
+	if p := Policy(word); IsWord(p) {
+		return p, nil
 	}
-	return "", fmt.Errorf("unknown fallback %q; known: downgrade, off, provider_default, error", word)
+	return "", fmt.Errorf("unknown fallback %q; known: %s", word, strings.Join(Policy("").Words(), ", "))
 }
 
 // Display says how a vendor shows thinking.
@@ -99,14 +103,15 @@ const (
 	Updates    Display = "updates"    // short notes on progress
 )
 
-var displays = []Display{Summarized, Omitted, Updates}
+// Words lists all displays.
+func (Display) Words() []string { return Words(Summarized, Omitted, Updates) }
 
 // ParseDisplay reads a client's word; the empty word stays empty, which means nobody asked.
 func ParseDisplay(word string) (Display, error) {
-	if word == "" || slices.Contains(displays, Display(word)) {
-		return Display(word), nil
+	if d := Display(word); word == "" || IsWord(d) {
+		return d, nil
 	}
-	return "", fmt.Errorf("unknown display %q; known: summarized, omitted, updates", word)
+	return "", fmt.Errorf("unknown display %q; known: %s", word, strings.Join(Display("").Words(), ", "))
 }
 
 // ControlKind is how a model's thinking is controlled.
@@ -119,6 +124,11 @@ const (
 	ControlAlways ControlKind = "always" // thinks, and nothing can be said about it
 	ControlNone   ControlKind = "none"   // does not think
 )
+
+// Words lists all kinds of control.
+func (ControlKind) Words() []string {
+	return Words(ControlEffort, ControlBudget, ControlToggle, ControlAlways, ControlNone)
+}
 
 // OffForm is what switches thinking off on a model.
 type OffForm string
@@ -216,6 +226,9 @@ const (
 	FactLearned   FactState = "learned"   // a refusal said so
 )
 
+// Words lists all states.
+func (FactState) Words() []string { return Words(FactConfirmed, FactTable, FactFamily, FactLearned) }
+
 // Each calls f with the name of each group and its Fact.
 func (f *Facts) Each(visit func(name string, fact *Fact)) {
 	visit("levels", &f.Levels)
@@ -253,6 +266,11 @@ const (
 	LifecycleRetired    LifecycleState = "retired"    // no longer served
 )
 
+// Words lists all states.
+func (LifecycleState) Words() []string {
+	return Words(LifecyclePreview, LifecycleCurrent, LifecycleDeprecated, LifecycleRetired)
+}
+
 // Succession names the model that takes the place of one that retires, or says to choose one.
 func (l Lifecycle) Succession() string {
 	if l.ReplacedBy == "" {
@@ -279,6 +297,11 @@ const (
 	FromNobody    RowSource = "unknown"
 )
 
+// Words lists all sources.
+func (RowSource) Words() []string {
+	return Words(FromConfig, FromLive, FromRefreshed, FromCatalog, FromFamily, FromNobody)
+}
+
 // Source says who asked for a level.
 type Source string
 
@@ -292,6 +315,11 @@ const (
 	SourceUnset    Source = "unset" // nobody, and there is no row
 )
 
+// Words lists all sources.
+func (Source) Words() []string {
+	return Words(SourceTurn, SourceSession, SourceAgent, SourceConfig, SourceProvider, SourceModel, SourceUnset)
+}
+
 // Reason says why the effective level is what it is.
 type Reason string
 
@@ -304,6 +332,11 @@ const (
 	UnknownModel      Reason = "unknown_model"
 	ModelDefault      Reason = "model_default"
 )
+
+// Words lists all reasons.
+func (Reason) Words() []string {
+	return Words(AsRequested, LevelNotSupported, OffNotSupported, OffUpFrontOnly, NoThinking, UnknownModel, ModelDefault)
+}
 
 // Decision is what was decided about thinking before a call, and why: `reasoning` in the protocol.
 type Decision struct {

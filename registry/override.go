@@ -14,6 +14,9 @@ const (
 	Custom  OverrideMode = "custom"
 )
 
+// Words lists both modes.
+func (OverrideMode) Words() []string { return provider.Words(Inherit, Custom) }
+
 // Override is what an agent says about thinking. The zero value says nothing, as Inherit does.
 type Override struct {
 	Mode   OverrideMode

@@ -41,7 +41,7 @@ type acpPromptResult struct {
 	Meta meta   `json:"_meta,omitempty"`
 }
 
-// stopCancelled is both protocols' word.
+// stopCancelled is ACP's word.
 const stopCancelled = "cancelled"
 
 // acpPrompt says something. The answer comes behind the last update of its turn; one that comes while a turn runs waits

@@ -97,8 +97,7 @@ func (th *thread) answerEnded(turn session.TurnID) {
 		th.answer(turn, nil, err)
 		return
 	}
-	end := ended.End
-	th.answer(turn, &feed.TurnEnd{StopReason: end.StopReason, Limit: end.Limit, Usage: end.Usage, Error: end.Error}, nil)
+	th.answer(turn, &feed.TurnEnd{TurnEnd: ended.End}, nil)
 }
 
 // run tells what happens until the session's end, or the client's. It answers the prompts of the turns that end.
@@ -381,9 +380,9 @@ func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpd
 }
 
 // acpStops are ACP's words for how a turn ended. The list is closed.
-var acpStops = map[string]string{
-	"end_turn": "end_turn", "max_tokens": "max_tokens", "refusal": "refusal", stopCancelled: stopCancelled,
-	"max_model_calls": "max_turn_requests", "limit": "max_turn_requests",
+var acpStops = map[session.StopReason]string{
+	session.StopEndTurn: "end_turn", session.StopMaxTokens: "max_tokens", session.StopRefusal: "refusal",
+	session.StopCancelled: stopCancelled, session.StopModelCalls: "max_turn_requests", session.StopLimit: "max_turn_requests",
 }
 
 // answer answers the prompt of a turn, if it is one of this client's: with its end, or with an error.

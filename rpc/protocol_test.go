@@ -159,7 +159,7 @@ func TestProtocolWords(t *testing.T) {
 		{"Notifications/confirm", "../session", "Action", nil},
 		{"Notifications/confirm_resolved", "../agent/feed", "By", nil},
 		{"Notifications/notice", "../agent/feed", "Severity", nil},
-		{"Notifications/turn_end", "../agent", "stop*", nil},
+		{"Notifications/turn_end", "../session", "StopReason", nil},
 		{"Notifications/turn_end", "../provider", "StopReason", []string{"tool_use", "pause"}}, // message_end has these
 		{"Notifications/message_end", "../provider", "StopReason", []string{"end_turn", "max_tokens", "refusal"}},
 	} {

@@ -132,7 +132,7 @@ type waitParams struct {
 
 type waitResult struct {
 	Turn       session.TurnID     `json:"turn_id"`
-	StopReason string             `json:"stop_reason"`
+	StopReason session.StopReason `json:"stop_reason"`
 	Limit      string             `json:"limit,omitempty"`
 	Message    *wireMessage       `json:"message,omitempty"`
 	Usage      provider.Usage     `json:"usage"`

@@ -62,7 +62,7 @@ type wireMessage struct {
 	Content    []wireBlock        `json:"content"`
 	Model      *feed.Model        `json:"model,omitempty"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
-	StopReason string             `json:"stop_reason,omitempty"`
+	StopReason session.StopReason `json:"stop_reason,omitempty"`
 	Usage      *provider.Usage    `json:"usage,omitempty"`
 	Incomplete session.Incomplete `json:"incomplete,omitempty"`
 	Open       bool               `json:"open,omitempty"`   // it is being written

@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -112,13 +111,13 @@ func shownEvent(e feed.Event, room int) (any, error) {
 		return newWireToolStart(e, room), nil
 	case feed.ToolEnd:
 		content, err := newWireBlocks(e.Content, room)
-		return wireToolEnd{e.Message, e.Block, e.CallID, content, e.Failed, e.DurationMS}, err
+		return wireToolEnd{e.Message, e.Number, e.CallID, content, e.Failed, e.DurationMS}, err
 	case feed.Confirm:
 		return newWireConfirm(e, room), nil
 	case feed.QueueUpdate:
 		return newWireQueue(e), nil
 	case feed.TurnEnd:
-		return wireTurnEnd{e.StopReason, e.Limit, e.Usage, e.DurationMS, failure(e.Error)}, nil
+		return wireTurnEnd{e.TurnEnd, failure(e.Error)}, nil
 	}
 	return e, nil
 }
@@ -140,12 +139,10 @@ type wirePrompt struct {
 	Into        session.TurnID    `json:"into,omitempty"`
 }
 
+// wireTurnEnd is a TurnEnd with its failure as an error of the protocol.
 type wireTurnEnd struct {
-	StopReason string         `json:"stop_reason"`
-	Limit      string         `json:"limit,omitempty"`
-	Usage      provider.Usage `json:"usage"`
-	DurationMS int64          `json:"duration_ms"`
-	Error      *Error         `json:"error,omitempty"`
+	session.TurnEnd
+	Error *Error `json:"error,omitempty"` // in place of the log's
 }
 
 // encodeStale tells a connection that it missed updates of a session.

@@ -46,7 +46,7 @@ type Sealed struct {
 // MessageEnd closes a message of the model.
 type MessageEnd struct {
 	Message    MessageID       `json:"message_id"`
-	StopReason string          `json:"stop_reason"`
+	StopReason StopReason      `json:"stop_reason"`
 	Raw        string          `json:"raw,omitempty"`   // the vendor's word
 	Model      string          `json:"model,omitempty"` // as the answer named it
 	RequestID  string          `json:"request_id,omitempty"`
@@ -55,6 +55,33 @@ type MessageEnd struct {
 	State      provider.State  `json:"state,omitzero"`
 	Incomplete Incomplete      `json:"incomplete,omitempty"` // empty: the message is whole
 	Cited      []Cited         `json:"cited,omitempty"`
+}
+
+// StopReason says why a message of the model or a turn ended: as the model says, or why it was ended.
+type StopReason string
+
+// The words of models. A message may end with each of them, a turn only with StopEndTurn, StopMaxTokens and StopRefusal.
+const (
+	StopEndTurn   = StopReason(provider.StopEndTurn)
+	StopMaxTokens = StopReason(provider.StopMaxTokens)
+	StopToolUse   = StopReason(provider.StopToolUse)
+	StopRefusal   = StopReason(provider.StopRefusal)
+	StopPause     = StopReason(provider.StopPause)
+)
+
+// The words for what was ended before the model did.
+const (
+	StopCancelled   StopReason = "cancelled"
+	StopInterrupted StopReason = "interrupted" // the daemon ended
+	StopError       StopReason = "error"
+	StopLimit       StopReason = "limit"           // a limit or a budget of the operator was reached; TurnEnd.Limit names it
+	StopModelCalls  StopReason = "max_model_calls" // the turn made as many model calls as it may
+)
+
+// Words lists all reasons.
+func (StopReason) Words() []string {
+	return provider.Words(StopEndTurn, StopMaxTokens, StopToolUse, StopRefusal, StopPause, StopCancelled, StopInterrupted,
+		StopError, StopLimit, StopModelCalls)
 }
 
 // Cited has all sources of a text, if the vendor named some of them after its end.
@@ -74,6 +101,11 @@ const (
 	Refused     Incomplete = "refusal" // the model declined to answer
 	Unsent      Incomplete = "refused" // the provider refused requests that had it; see LeftOut
 )
+
+// Words lists all reasons.
+func (Incomplete) Words() []string {
+	return provider.Words(Cancelled, Interrupted, Failed, CutOff, Refused, Unsent)
+}
 
 // Retry discards sealed blocks of the open message: the call that made them failed and is made again.
 type Retry struct {
@@ -103,7 +135,7 @@ type Repair struct {
 
 // TurnEnd closes a turn, started or queued.
 type TurnEnd struct {
-	StopReason string         `json:"stop_reason"`
+	StopReason StopReason     `json:"stop_reason"`
 	Limit      string         `json:"limit,omitempty"`
 	Usage      provider.Usage `json:"usage"`
 	DurationMS int64          `json:"duration_ms"`
@@ -155,6 +187,9 @@ const (
 	AllowSession Action = "allow_session" // this call and all later calls of the same tool in the session run
 	Deny         Action = "deny"
 )
+
+// Words lists all actions.
+func (Action) Words() []string { return provider.Words(AllowOnce, AllowSession, Deny) }
 
 // ToolStart says that a call is about to run. A call with a ToolStart is never started again.
 type ToolStart struct {

@@ -97,16 +97,13 @@ func interrupted(turn *Turn, grown []Growth, duration int64) []Entry {
 		}
 	}
 	for _, id := range open {
-		ends = append(ends, Entry{Body: MessageEnd{Message: id, StopReason: stopInterrupted, Incomplete: Interrupted}})
+		ends = append(ends, Entry{Body: MessageEnd{Message: id, StopReason: StopInterrupted, Incomplete: Interrupted}})
 	}
 	for _, end := range turn.Unanswered() {
 		ends = append(ends, Entry{Body: end})
 	}
-	return append(ends, Entry{Body: TurnEnd{StopReason: stopInterrupted, Usage: turn.Usage, DurationMS: duration}})
+	return append(ends, Entry{Body: TurnEnd{StopReason: StopInterrupted, Usage: turn.Usage, DurationMS: duration}})
 }
-
-// stopInterrupted is the protocol's stop_reason.
-const stopInterrupted = "interrupted"
 
 // cutOff is what is kept of a block that was never sealed, nil for nothing.
 func cutOff(g Growth) provider.Block {

@@ -65,6 +65,9 @@ const (
 	Damaged Status = "damaged" // it cannot be read; only in listings
 )
 
+// Words lists all statuses.
+func (Status) Words() []string { return provider.Words(Idle, Running, Waiting, Held, Damaged) }
+
 // Settings is what the user has chosen for a session. Only the user changes it: a fallback to another level never does.
 type Settings struct {
 	Model    ModelRef           `json:"model"`

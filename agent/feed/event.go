@@ -31,10 +31,10 @@ type (
 		Role    provider.Role     `json:"role"`
 	}
 	MessageEnd struct {
-		Message    session.MessageID `json:"message_id"`
-		StopReason string            `json:"stop_reason"`
-		Usage      provider.Usage    `json:"usage"`
-		Cited      []session.Cited   `json:"cited,omitempty"` // sources of texts that had ended
+		Message    session.MessageID  `json:"message_id"`
+		StopReason session.StopReason `json:"stop_reason"`
+		Usage      provider.Usage     `json:"usage"`
+		Cited      []session.Cited    `json:"cited,omitempty"` // sources of texts that had ended
 	}
 	ThinkingStart struct {
 		Message session.MessageID `json:"message_id"`
@@ -108,13 +108,7 @@ type (
 		Queue []Queued `json:"queue"`
 		Held  bool     `json:"held"`
 	}
-	TurnEnd struct {
-		StopReason string           `json:"stop_reason"`
-		Limit      string           `json:"limit,omitempty"`
-		Usage      provider.Usage   `json:"usage"`
-		DurationMS int64            `json:"duration_ms"`
-		Error      *session.Failure `json:"error,omitempty"`
-	}
+	TurnEnd struct{ session.TurnEnd }
 )
 
 func (PromptStored) Method() string      { return "prompt" }
@@ -158,6 +152,9 @@ const (
 	Steered  Disposition = "steered" // taken in before the next model call of the turn that runs, if there is one
 )
 
+// Words lists all dispositions.
+func (Disposition) Words() []string { return provider.Words(Started, Enqueued, Steered) }
+
 // Queued is a prompt that waits.
 type Queued struct {
 	Turn session.TurnID `json:"turn_id"`
@@ -171,6 +168,9 @@ const (
 	Info    Severity = "info"
 	Warning Severity = "warning"
 )
+
+// Words lists both severities.
+func (Severity) Words() []string { return provider.Words(Info, Warning) }
 
 // Cache says whether a call can use the vendor's prompt cache, as far as that depends on what is sent. The zero value is for a
 // conversation of which no vendor has anything yet.

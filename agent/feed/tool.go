@@ -26,14 +26,7 @@ type (
 		CallID string `json:"call_id"`
 		Chunk  string `json:"chunk"`
 	}
-	ToolEnd struct {
-		Message    session.MessageID `json:"message_id"` // of the results
-		Block      int               `json:"block"`
-		CallID     string            `json:"call_id"`
-		Content    provider.Blocks   `json:"content"`
-		Failed     bool              `json:"is_error"`
-		DurationMS int64             `json:"duration_ms"`
-	}
+	ToolEnd struct{ session.ToolEnd }
 
 	// Confirm asks whether a call may run.
 	Confirm struct {
@@ -86,3 +79,6 @@ const (
 	ByTurnEnd By = "turn_end"  // the turn ended before
 	ByMode    By = "tool_mode" // the session's mode refuses the call since then
 )
+
+// Words lists all who do.
+func (By) Words() []string { return provider.Words(ByClient, ByTimeout, ByTurnEnd, ByMode) }

@@ -35,6 +35,11 @@ const (
 	ValuePart   PartKind = "value"   // the argument of that name
 )
 
+// Words lists all kinds.
+func (PartKind) Words() []string {
+	return provider.Words(CommandPart, DiffPart, ContentPart, ValuePart)
+}
+
 // Part is a piece of what a person approves. Its text is as the call has it: whoever shows it makes characters visible that
 // are not.
 type Part struct {

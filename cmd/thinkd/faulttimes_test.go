@@ -146,7 +146,7 @@ func howEnded(e agent.Ended) string {
 	if e.End.Error != nil {
 		return e.End.Error.Kind
 	}
-	return e.End.StopReason
+	return string(e.End.StopReason)
 }
 
 // retried is a row of the table of TestRetryTimes.

@@ -1,6 +1,10 @@
 package tool
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/thinkd/thinkd/provider"
+)
 
 // Scope says how far a grant goes.
 type Scope string
@@ -10,6 +14,9 @@ const (
 	PrefixScope Scope = "prefix" // commands that begin with some words
 	FolderScope Scope = "folder" // edits below a folder
 )
+
+// Words lists all scopes.
+func (Scope) Words() []string { return provider.Words(ToolScope, PrefixScope, FolderScope) }
 
 // Grant is a person's standing approval of later calls, until the session ends or it is revoked.
 type Grant struct {

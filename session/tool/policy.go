@@ -1,6 +1,6 @@
 package tool
 
-import "fmt"
+import "github.com/thinkd/thinkd/provider"
 
 // Rule says what becomes of a call.
 type Rule string
@@ -11,14 +11,13 @@ const (
 	Deny  Rule = "deny"  // it never runs, and the model is told so
 )
 
+// Words lists all rules.
+func (Rule) Words() []string { return provider.Words(Allow, Ask, Deny) }
+
 // UnmarshalText reads a rule as configs and clients write it.
-func (r *Rule) UnmarshalText(text []byte) error {
-	switch word := Rule(text); word {
-	case Allow, Ask, Deny:
-		*r = word
-		return nil
-	}
-	return fmt.Errorf("%q is not one of allow, ask, deny", text)
+func (r *Rule) UnmarshalText(text []byte) (err error) {
+	*r, err = readWord[Rule](text)
+	return err
 }
 
 // Policy is a set of rules. The zero Policy says nothing.
@@ -48,12 +47,11 @@ const (
 	ModeRead Mode = "read" // what does not only read is refused
 )
 
+// Words lists all modes.
+func (Mode) Words() []string { return provider.Words(ModeAsk, ModeEdit, ModeRead) }
+
 // UnmarshalText reads a mode as clients write it.
-func (m *Mode) UnmarshalText(text []byte) error {
-	switch word := Mode(text); word {
-	case ModeAsk, ModeEdit, ModeRead:
-		*m = word
-		return nil
-	}
-	return fmt.Errorf("%q is not one of ask, edit, read", text)
+func (m *Mode) UnmarshalText(text []byte) (err error) {
+	*m, err = readWord[Mode](text)
+	return err
 }

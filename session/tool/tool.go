@@ -25,6 +25,9 @@ const (
 	Builtin Kind = "builtin" // the daemon
 )
 
+// Words lists all kinds.
+func (Kind) Words() []string { return provider.Words(Client, MCP, Builtin) }
+
 // Effect is what a tool does to the world, as far as its host says.
 type Effect string
 
@@ -35,14 +38,13 @@ const (
 	Other Effect = "other" // anything, or not known
 )
 
+// Words lists all effects.
+func (Effect) Words() []string { return provider.Words(Read, Edit, Run, Other) }
+
 // UnmarshalText reads an effect as configs and clients write it.
-func (e *Effect) UnmarshalText(text []byte) error {
-	switch word := Effect(text); word {
-	case Read, Edit, Run, Other:
-		*e = word
-		return nil
-	}
-	return fmt.Errorf("%q is not one of read, edit, run, other", text)
+func (e *Effect) UnmarshalText(text []byte) (err error) {
+	*e, err = readWord[Effect](text)
+	return err
 }
 
 // Tool is a tool as a session has it: frozen in its record when the session is made, since vendors bind signed thinking

@@ -71,7 +71,7 @@ func (m *counts) ended(r agent.Report) {
 	if r.End.Error != nil {
 		kind = r.End.Error.Kind
 	}
-	m.turns.Add(1, string(r.Reasoning.Effective), kind, id, r.End.StopReason)
+	m.turns.Add(1, string(r.Reasoning.Effective), kind, id, string(r.End.StopReason))
 	m.calls.Add(float64(r.Calls), id)
 	m.again.Add(float64(r.Again), id)
 	m.seconds.Observe(float64(r.End.DurationMS)/1000, id)

@@ -94,13 +94,13 @@ func (t *spans) turn(r agent.Report) {
 	switch {
 	case r.End.Error != nil:
 		fault = r.End.Error.Kind
-	case r.End.StopReason != string(provider.StopEndTurn):
-		fault = r.End.StopReason
+	case r.End.StopReason != session.StopEndTurn:
+		fault = string(r.End.StopReason)
 	}
 	facts := t.facts(opTurn, r.Session, r.Turn, r.Model, fault)
 	facts = append(facts, decided(r.Reasoning)...)
 	facts = append(facts, used(r.End.Usage)...)
-	facts = append(facts, otlp.Attribute{Key: "thinkd.turn.stop_reason", Value: otlp.Text(r.End.StopReason)},
+	facts = append(facts, otlp.Attribute{Key: "thinkd.turn.stop_reason", Value: otlp.Text(string(r.End.StopReason))},
 		otlp.Attribute{Key: "thinkd.turn.model_calls", Value: otlp.Whole(r.Calls)},
 		otlp.Attribute{Key: "thinkd.turn.model_calls_again", Value: otlp.Whole(r.Again)})
 	t.span(r.Turn, otlp.Span{Name: opTurn, Kind: otlp.Internal, Begun: r.Begun, Ended: r.Ended, Failed: fault != "", Attributes: facts})
