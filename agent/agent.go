@@ -128,6 +128,9 @@ type Limits struct {
 	QuietContent time.Duration // without content, whatever else comes: the call is stalled, default 10 min
 }
 
+// DefaultLimits are the limits of a [Config] that states none.
+func DefaultLimits() Limits { return Limits{}.withDefaults() }
+
 func (l Limits) withDefaults() Limits {
 	set := func(d *time.Duration, value time.Duration) {
 		if *d == 0 {

@@ -26,9 +26,9 @@ type Override struct {
 
 // Stated is an override as it is written in a file or sent by a client; empty words state nothing.
 type Stated struct {
-	Mode     string `json:"override_mode,omitempty"`
-	Effort   string `json:"effort,omitempty"`
-	Fallback string `json:"fallback,omitempty"`
+	Mode     string `json:"override_mode,omitempty" toml:"override_mode"`
+	Effort   string `json:"effort,omitempty" toml:"effort"`
+	Fallback string `json:"fallback,omitempty" toml:"fallback"`
 }
 
 // OverrideError is a word that an override cannot have. A level's is a *[provider.LevelError] inside.

@@ -165,32 +165,42 @@ func (s *Settings) change(change func(given) error) error {
 // The form in which settings are kept, which is that of the protocol.
 type (
 	keptSettings struct {
-		Agents    map[string]keptAgent    `json:"agents,omitempty"`
+		Agents    map[string]AgentText    `json:"agents,omitempty"`
 		Providers map[string]keptProvider `json:"providers,omitempty"`
 	}
-	keptAgent struct {
-		Model     string  `json:"model_id,omitempty"`
-		System    string  `json:"system_prompt,omitempty"`
-		Reasoning *Stated `json:"reasoning,omitempty"`
-		Level     string  `json:"thinking_level,omitempty"`
-	}
 	keptProvider struct {
-		Defaults keptDefaults `json:"reasoning_defaults"`
-	}
-	keptDefaults struct {
-		Effort   string `json:"effort,omitempty"`
-		Fallback string `json:"fallback,omitempty"`
+		Defaults DefaultsText `json:"reasoning_defaults"`
 	}
 )
 
+// AgentText is an agent as it is written, in the file of settings (json) or in the config (toml).
+type AgentText struct {
+	Model     string  `json:"model_id,omitempty" toml:"model"`
+	System    string  `json:"system_prompt,omitempty" toml:"system_prompt"`
+	Level     string  `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
+	Reasoning *Stated `json:"reasoning,omitempty" toml:"reasoning"`
+}
+
+// Agent reads the text. Its errors are *[OverrideError].
+func (t AgentText) Agent(name string) (Agent, error) {
+	override, err := ReadOverride(t.Reasoning, t.Level)
+	return Agent{name, t.Model, t.System, override}, err
+}
+
+// DefaultsText are a provider's defaults as they are written. The empty text states nothing.
+type DefaultsText struct {
+	Effort   string `json:"effort,omitempty" toml:"effort"`
+	Fallback string `json:"fallback,omitempty" toml:"fallback"`
+}
+
 func (s given) text() ([]byte, error) {
-	kept := keptSettings{map[string]keptAgent{}, map[string]keptProvider{}}
+	kept := keptSettings{map[string]AgentText{}, map[string]keptProvider{}}
 	for name, a := range s.agents {
 		reasoning, level := a.Reasoning.State()
-		kept.Agents[name] = keptAgent{a.Model, a.System, &reasoning, string(level)}
+		kept.Agents[name] = AgentText{a.Model, a.System, string(level), &reasoning}
 	}
 	for id, d := range s.providers {
-		kept.Providers[id] = keptProvider{keptDefaults{string(d.Level), string(d.Policy)}}
+		kept.Providers[id] = keptProvider{DefaultsText{string(d.Level), string(d.Policy)}}
 	}
 	text, err := json.MarshalIndent(kept, "", "  ")
 	return append(text, '\n'), err
@@ -209,15 +219,14 @@ func readSettings(text []byte) (given, error) {
 	}
 	s := given{map[string]Agent{}, map[string]Defaults{}}
 	for _, name := range slices.Sorted(maps.Keys(kept.Agents)) {
-		a := kept.Agents[name]
 		if err := CheckAgentName(name); err != nil {
 			return given{}, fmt.Errorf("agents: %q: %w", name, err)
 		}
-		override, err := ReadOverride(a.Reasoning, a.Level)
+		a, err := kept.Agents[name].Agent(name)
 		if err != nil {
 			return given{}, fmt.Errorf("agents.%s.%w", name, err)
 		}
-		s.agents[name] = Agent{name, a.Model, a.System, override}
+		s.agents[name] = a
 	}
 	for _, id := range slices.Sorted(maps.Keys(kept.Providers)) {
 		d, err := ReadDefaults(kept.Providers[id].Defaults.Effort, kept.Providers[id].Defaults.Fallback)

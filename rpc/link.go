@@ -78,11 +78,10 @@ func (l *Link) tell(method string, params any) bool {
 	return err == nil || refused
 }
 
-// Config is the fingerprint of the daemon's config.
-func (l *Link) Config() (fingerprint string, err error) {
-	var r configResult
-	err = l.bounded(func() error { return l.Call(methodConfig, nothing{}, &r) })
-	return r.Fingerprint, err
+// Config describes the config of the daemon.
+func (l *Link) Config() (c DaemonConfig, err error) {
+	err = l.bounded(func() error { return l.Call(methodConfig, nothing{}, &c) })
+	return c, err
 }
 
 // Leave asks the daemon to end. It refuses while a turn runs.

@@ -12,9 +12,8 @@ type Local struct {
 	// Status is what the daemon is at the moment.
 	Status func(ctx context.Context) (Status, error)
 
-	// Config is a fingerprint: equal ones are equal configs, keys and header values aside. It is made when it is asked for,
-	// which is where Inputs differ.
-	Config func(ctx context.Context) (string, error)
+	// Config describes the config in effect. Commands ask for it where Inputs differ.
+	Config func(ctx context.Context) (DaemonConfig, error)
 
 	// Leave begins the daemon's end. It is refused with an [*Error] while a turn runs.
 	Leave func(ctx context.Context) error
@@ -40,6 +39,12 @@ type Status struct {
 	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere
 	MessageBytes int    `json:"message_bytes"` // the largest message
 	SpreadMS     int64  `json:"spread_ms"`     // over which the doors of a daemon that went look for the next one
+}
+
+// DaemonConfig describes the config of a daemon.
+type DaemonConfig struct {
+	Path  string            `json:"path"`  // the file; empty: there is none
+	Facts map[string]string `json:"facts"` // a digest of each value, for comparisons
 }
 
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
@@ -78,13 +83,8 @@ func daemonStatus(ctx context.Context, c *client, _ nothing) (Status, error) {
 	return s, err
 }
 
-type configResult struct {
-	Fingerprint string `json:"fingerprint"`
-}
-
-func daemonConfig(ctx context.Context, c *client, _ nothing) (configResult, error) {
-	print, err := c.local.Config(ctx)
-	return configResult{print}, err
+func daemonConfig(ctx context.Context, c *client, _ nothing) (DaemonConfig, error) {
+	return c.local.Config(ctx)
 }
 
 func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {

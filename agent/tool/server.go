@@ -12,17 +12,18 @@ import (
 	"sync"
 )
 
-// Server is where a server of the Model Context Protocol is: a program that is started, or an address.
+// Server is where a server of the Model Context Protocol is: a program that is started, or an address. The tags are the keys of
+// the config file.
 type Server struct {
-	Name    string            // the first part of its tools' names
-	Command []string          // the program and its arguments: no shell reads them
-	Env     map[string]string // of the program, over what [Environ] gives
-	CWD     string            // of the program, absolute; empty: the daemon's
-	URL     string            // of a server that speaks streamable HTTP
-	Headers map[string]string // of requests to it
-	Tools   []string          // those that are taken, by the server's names; empty: all
+	Name    string            `toml:"-"`       // the first part of its tools' names
+	Command []string          `toml:"command"` // the program and its arguments: no shell reads them
+	Env     map[string]string `toml:"env"`     // of the program, over what [Environ] gives
+	CWD     string            `toml:"cwd"`     // of the program, absolute; empty: the daemon's
+	URL     string            `toml:"url"`     // of a server that speaks streamable HTTP
+	Headers map[string]string `toml:"headers"` // of requests to it
+	Tools   []string          `toml:"tools"`   // those that are taken, by the server's names; empty: all
 
-	TrustHints bool // what the server says of its tools' effects counts; only the operator can say so
+	TrustHints bool `toml:"trust_hints"` // what the server says of its tools' effects counts; only the operator can say so
 }
 
 // serverName leaves room for a tool's name behind it.

@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -36,11 +37,11 @@ thinking = { control = "effort", levels = ["low"], default = "low" }
 id = "large"
 dialect = "mistral"
 thinking = { control = "effort", levels = ["low"], default = "low" }
-`), environment("KEY=sk"))
+`), proof.Environment("KEY=sk"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := c.catalog(nil)
+	catalog, err := vendors.Catalog(c.Providers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ data: [DONE]
 
 `)
 	}))
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(proof.NobodyHere, "ACME_KEY=sk-mine")...), logLevel: "warn", logFormat: "text",
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: proof.Environment(append(proof.NobodyHere, "ACME_KEY=sk-mine")...), logLevel: "warn", logFormat: "text",
 		configPath: proof.WriteConfig(t, `
 model = "acme/muse-1"
 [providers.acme]

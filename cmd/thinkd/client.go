@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/rpc"
 )
 
@@ -129,7 +130,7 @@ func makesWay(link *rpc.Link) bool {
 	return false
 }
 
-// tellDifference says in one line what a user may wonder about: the daemon's version and config are in force.
+// tellDifference prints one line if the daemon has another version or another config than this command: the daemon's apply.
 func (p *program) tellDifference(link *rpc.Link) {
 	s := link.Status
 	var what []string
@@ -145,20 +146,41 @@ func (p *program) tellDifference(link *rpc.Link) {
 	}
 }
 
-// otherConfig is what a user is told of a daemon with another config, empty if it has this one. Most have: only where the
-// config is made of something else is it looked into, and the daemon asked for the fingerprint of its own.
-func (p *program) otherConfig(s rpc.Status, theirs func() (string, error)) string {
-	doc, _, err := readConfig(p.configPath)
-	if err == nil && sumOf(doc, strings.Fields(s.Variables), p.getenv) == s.Inputs {
+// otherConfig describes how the config of a daemon differs from that of this command; empty: it does not. Most do not. The
+// configs are compared, and the daemon is asked for its own, only if they are made of different things. A key or a header
+// with another value is not reported here: shells and editors of one user often have different ones.
+func (p *program) otherConfig(s rpc.Status, theirs func() (rpc.DaemonConfig, error)) string {
+	doc, path, err := readConfig(p.configPath)
+	if err == nil && config.Sum(doc, strings.Fields(s.Variables), p.getenv) == s.Inputs {
 		return ""
 	}
-	c, err := loadConfig(p.configPath, p.getenv)
+	var mine config.Config
+	if err == nil {
+		mine, err = config.Parse(path, doc, p.getenv)
+	}
 	if err != nil {
 		return "a config that was in order: " + strings.ReplaceAll(err.Error(), "\n", "; ")
 	}
-	mine, err := c.fingerprint()
-	if other, otherErr := theirs(); err != nil || otherErr != nil || mine != other {
-		return "another config or other keys"
+	other, err := theirs()
+	if err != nil || other.Facts == nil { // an older version says something else
+		return "another config"
 	}
-	return ""
+	var names []string
+	for _, d := range config.Compare(other.Facts, mine.Inputs.Facts) {
+		if !d.Secret {
+			names = append(names, d.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "another config (" + enumerate(names, 5) + ")"
+}
+
+// enumerate lists words, at most so many.
+func enumerate(words []string, most int) string {
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
 }

@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -37,10 +39,10 @@ type daemon struct {
 	agents    *agent.Group
 	server    *rpc.Server
 
-	serve       serveConfig
-	url         atomic.Value           // string: where browsers are served; empty: nowhere
-	fingerprint func() (string, error) // of the config
-	inputs      inputs                 // of the config
+	serve       config.Serve
+	url         atomic.Value // string: where browsers are served; empty: nowhere
+	inputs      config.Inputs
+	configPath  string // empty: there is no file
 	telemetry   *telemetry.Telemetry
 	readOnly    atomic.Bool   // the store takes nothing at the moment
 	refuses     chan struct{} // has a token when it has just become so
@@ -66,7 +68,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 	if err != nil {
 		return nil, errors.Join(err, kept.close())
 	}
-	d.serve, d.inputs, d.fingerprint = c.Serve, c.Inputs, c.fingerprint
+	d.serve, d.inputs, d.configPath = c.Serve, c.Inputs, c.Path
 	store, dir := kept.store, kept.dir
 	d.store, d.blobs = store, kept.blobs
 	settings, err := openSettings(c, dir, log)
@@ -74,7 +76,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, errors.Join(err, store.Close())
 	}
 	listed := readListings(dir, log)
-	catalog, err := c.catalogOf(nil, listed)
+	catalog, err := catalogOf(c.Providers, nil, listed)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
@@ -92,13 +94,10 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Address:   d.providers.address,
-		Simulator: simID, Log: log,
+		Simulator: vendors.Simulator, Log: log,
 		CompactAt: c.Limits.CompactAt,
-		Limits: agent.Limits{ModelCalls: c.Limits.MaxModelCalls, TurnBytes: int(c.Limits.MaxTurnBytes), TurnTime: c.Limits.MaxTurnTime,
-			ToolTime: c.Limits.MaxToolTime, ToolOutput: int(c.Limits.MaxToolOutput), ConfirmTime: c.Tools.ConfirmTime, ConfirmBytes: min(1<<20, int(c.Limits.MaxMessageBytes)/4),
-			SessionQueue: c.Limits.SessionQueue, Queues: c.Limits.Queues, Loaded: c.Limits.Loaded,
-			TurnBudget: c.Limits.Turn, SessionBudget: c.Limits.Session},
-		Rules: c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
+		Limits:    c.Limits.Limits,
+		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
 		Ended: d.telemetry.Turn, Learned: d.lists.Learn,
 	}
 	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
@@ -111,7 +110,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 		return nil, errors.Join(err, d.close())
 	}
 	d.server = rpc.NewServer(rpc.Config{
-		Log: log, Version: version, MessageBytes: int(c.Limits.MaxMessageBytes),
+		Log: log, Version: version, MessageBytes: c.Limits.MessageBytes,
 		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
 		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
 		Refresh:      d.lists.Refresh,
@@ -127,7 +126,7 @@ func (p *program) open(ctx context.Context, store session.Store) (*daemon, error
 
 // configure reads the config, and opens what is kept: both at a time, since neither needs the other and who started the
 // daemon waits, but only where something is kept already. Nothing is made for a config that is wrong; its error goes first.
-func (p *program) configure(open func() error, already bool) (c config, err error) {
+func (p *program) configure(open func() error, already bool) (c config.Config, err error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { c, err = loadConfig(p.configPath, p.getenv) }) // awaited here
 	if already {
@@ -282,7 +281,7 @@ func (d *daemon) close() error {
 
 // providers are the configured model APIs.
 type providers struct {
-	list     []providerConfig
+	list     []vendors.Config
 	adapters map[string]func() provider.Provider // by provider; made at the first call
 	sources  map[string]*login.Source            // of keys, by provider
 	log      *slog.Logger
@@ -302,7 +301,7 @@ func (p *providers) find(id string) provider.Provider {
 
 // vendor is that of a configured provider.
 func (p *providers) vendor(id string) (vendor string, ok bool) {
-	i := slices.IndexFunc(p.list, func(c providerConfig) bool { return c.ID == id })
+	i := slices.IndexFunc(p.list, func(c vendors.Config) bool { return c.ID == id })
 	if i < 0 {
 		return "", false
 	}
@@ -312,7 +311,7 @@ func (p *providers) vendor(id string) (vendor string, ok bool) {
 func (p *providers) patience(id string) time.Duration {
 	for _, c := range p.list {
 		if c.ID == id {
-			return c.patience()
+			return c.Patience()
 		}
 	}
 	return 0

@@ -312,7 +312,7 @@ func TestDecisionIsLogged(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	t.Run("turn", func(t *testing.T) { // it ends with the daemon, so that nobody writes any more
-		p := &program{out: io.Discard, errOut: &log, getenv: environment("OLLAMA_HOST=" + proof.Nobody), logLevel: "debug", logFormat: "json",
+		p := &program{out: io.Discard, errOut: &log, getenv: proof.Environment("OLLAMA_HOST=" + proof.Nobody), logLevel: "debug", logFormat: "json",
 			configPath: proof.WriteConfig(t, "thinking_level = \"max\"")}
 		d, err := p.open(t.Context(), mem.New())
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session/bolt"
@@ -74,7 +75,7 @@ func (p *program) checkConfig() bool {
 			if pc.KeyEnvNow != "" {
 				state += "; that name is deprecated, set " + pc.KeyEnvNow
 			}
-		case !pc.needsKey():
+		case !pc.NeedsKey():
 		case keys != nil && !keys.Grant(pc.ID).IsZero():
 			state = "key or login in " + keysName
 		case pc.KeyEnv != "":
@@ -88,7 +89,7 @@ func (p *program) checkConfig() bool {
 }
 
 // checkServers looks for the programs of MCP servers where the daemon will look for them.
-func (p *program) checkServers(c config) bool {
+func (p *program) checkServers(c config.Config) bool {
 	well := true
 	for _, s := range c.Servers {
 		if len(s.Command) > 0 {
@@ -122,7 +123,7 @@ func (p *program) checkSettings() bool {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return true
 	}
-	_, err = openSettings(config{}, dir, slog.New(slog.DiscardHandler))
+	_, err = openSettings(config.Config{}, dir, slog.New(slog.DiscardHandler))
 	return p.finding("settings", err, path)
 }
 

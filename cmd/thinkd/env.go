@@ -2,8 +2,12 @@ package main
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 )
 
 // defaultConfigPath is where the configuration is looked for unasked; empty where the user has no such directory.
@@ -37,4 +41,31 @@ func defaultDataDir(goos string, getenv func(string) string) (string, error) {
 		}
 	}
 	return "", errors.New("no data directory: HOME is not set; name one with --data")
+}
+
+// readConfig reads the file at path; with no path the default one, which may be missing: read is empty then.
+func readConfig(path string) (doc []byte, read string, err error) {
+	given := path != ""
+	if !given {
+		if path = defaultConfigPath(); path == "" {
+			return nil, "", nil
+		}
+	}
+	doc, err = os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !given:
+		return nil, "", nil
+	case err != nil:
+		return nil, "", fmt.Errorf("config: %w", err)
+	}
+	return doc, path, nil
+}
+
+// loadConfig reads the config at path; with no path the default one, which may be missing.
+func loadConfig(path string, getenv func(string) string) (config.Config, error) {
+	doc, path, err := readConfig(path)
+	if err != nil {
+		return config.Config{}, err
+	}
+	return config.Parse(path, doc, getenv)
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 )
 
 // guard is what tools may not touch: the files of this daemon, and what the built-in lists and the config have. dir is the
 // data directory, empty if nothing is stored.
-func (p *program) guard(c config, dir string) *guard.Guard {
+func (p *program) guard(c config.Config, dir string) *guard.Guard {
 	files := c.Tools.Files
 	g := guard.Config{Data: dir, Protected: append([]string{}, files.Protected...), Secret: files.Secret, Program: files.Program, Open: files.Open}
 	if home, err := os.UserHomeDir(); err == nil {
@@ -91,7 +92,7 @@ func (p *program) tellProtection() {
 }
 
 // sandbox is that of commands.
-func (p *program) sandbox(c config) sandbox.Sandbox {
+func (p *program) sandbox(c config.Config) sandbox.Sandbox {
 	box := c.Tools.Sandbox
 	box.Confine = p.confine
 	return box

@@ -175,7 +175,9 @@ func (h *host) accept() {
 // local is what commands of the same user may ask.
 func (h *host) local() *rpc.Local {
 	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen,
-		Config: func(context.Context) (string, error) { return h.daemon.fingerprint() }}
+		Config: func(context.Context) (rpc.DaemonConfig, error) {
+			return rpc.DaemonConfig{Path: h.daemon.configPath, Facts: h.daemon.inputs.Facts}, nil
+		}}
 	if store, ok := h.daemon.store.(*bolt.Store); ok {
 		local.Backup = func(ctx context.Context, path string) (rpc.StoreReport, error) { return h.backup(ctx, store, path) }
 		local.Check = func(ctx context.Context) (rpc.StoreReport, error) {

@@ -14,9 +14,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session/mem"
 )
@@ -221,7 +223,11 @@ func TestLevelsOnTheWire(t *testing.T) {
 			})
 		}
 	}
-	catalog, err := builtIn().catalog(nil)
+	c, err := config.Parse("", nil, proof.Environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := vendors.Catalog(c.Providers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -522,7 +528,7 @@ func TestDisplayOnTheWire(t *testing.T) {
 // inProcess is a client of a daemon inside the test, with a store in memory.
 func inProcess(t *testing.T, env []string) *rpc.Link {
 	t.Helper()
-	p := &program{out: io.Discard, errOut: io.Discard, getenv: environment(append(env, proof.NobodyHere...)...), configPath: proof.WriteConfig(t, ""),
+	p := &program{out: io.Discard, errOut: io.Discard, getenv: proof.Environment(append(env, proof.NobodyHere...)...), configPath: proof.WriteConfig(t, ""),
 		logLevel: "warn", logFormat: "text"}
 	d, err := p.open(t.Context(), mem.New())
 	if err != nil {

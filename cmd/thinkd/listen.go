@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/web"
@@ -36,7 +37,7 @@ type lookout struct {
 }
 
 // openListener listens on addr. An address beyond loopback needs TLS, or the word that a proxy has it.
-func openListener(c serveConfig, dir, addr string, server *rpc.Server, look lookout, log *slog.Logger) (*listener, error) {
+func openListener(c config.Serve, dir, addr string, server *rpc.Server, look lookout, log *slog.Logger) (*listener, error) {
 	// Resolved once: the address that is checked is the one that is used.
 	at, err := net.ResolveTCPAddr("tcp", addr)
 	if err != nil {
@@ -88,6 +89,9 @@ func openListener(c serveConfig, dir, addr string, server *rpc.Server, look look
 	return ours, nil
 }
 
+var errNeedsTLS = errors.New("an address that others can reach needs TLS: set tls_cert and tls_key under [serve] in the config," +
+	" or behind_proxy = true if a proxy that speaks TLS stands in front of it")
+
 // newHTTPServer is patient with nobody: whoever wants to stay becomes a WebSocket, which is not the server's any more.
 func newHTTPServer(handler http.Handler, guests *lobby, tlsConfig *tls.Config, log *slog.Logger) *http.Server {
 	s := &http.Server{
@@ -114,7 +118,7 @@ func ownNames(bound *net.TCPAddr) []string {
 
 // baseURL is where a browser finds the page: under the operator's first name for it, where there is one that others
 // use, else at the address.
-func baseURL(c serveConfig, bound *net.TCPAddr) string {
+func baseURL(c config.Serve, bound *net.TCPAddr) string {
 	scheme, host := "http", bound.String()
 	if bound.IP.IsUnspecified() {
 		host = net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.Port))

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
@@ -78,7 +79,7 @@ func selfSigned(t *testing.T) (cert, key string, trust *x509.CertPool) {
 // What may listen where: an address, TLS, and the token in the data directory.
 func TestOpenListener(t *testing.T) {
 	cert, key, _ := selfSigned(t)
-	plain, withTLS, proxied := serveConfig{}, serveConfig{TLSCert: cert, TLSKey: key}, serveConfig{BehindProxy: true, Hosts: []string{"thinkd.test"}}
+	plain, withTLS, proxied := config.Serve{}, config.Serve{TLSCert: cert, TLSKey: key}, config.Serve{BehindProxy: true, Hosts: []string{"thinkd.test"}}
 	tokens := map[string]struct {
 		make func(path string) error
 		why  string // empty: it is taken
@@ -94,7 +95,7 @@ func TestOpenListener(t *testing.T) {
 	server := emptyServer(t)
 	for _, tt := range []struct {
 		addr   string
-		config serveConfig
+		config config.Serve
 		url    string // its beginning; empty: refused
 		why    string
 	}{
@@ -107,10 +108,10 @@ func TestOpenListener(t *testing.T) {
 		{"[::]:0", plain, "", "needs TLS: set tls_cert and tls_key"},
 		{"192.0.2.1:0", plain, "", "needs TLS: set tls_cert and tls_key"},
 		{"0.0.0.0:0", withTLS, "https://127.0.0.1:", ""},
-		{"0.0.0.0:0", serveConfig{TLSCert: cert, TLSKey: key, Hosts: []string{"thinkd.test"}}, "https://thinkd.test:", ""},
+		{"0.0.0.0:0", config.Serve{TLSCert: cert, TLSKey: key, Hosts: []string{"thinkd.test"}}, "https://thinkd.test:", ""},
 		{"0.0.0.0:0", proxied, "https://thinkd.test/#token=", ""},
-		{"127.0.0.1:0", serveConfig{TLSCert: cert, TLSKey: cert}, "", "tls_cert and tls_key: "},
-		{"127.0.0.1:0", serveConfig{TLSCert: cert + "x", TLSKey: key}, "", "tls_cert and tls_key: "},
+		{"127.0.0.1:0", config.Serve{TLSCert: cert, TLSKey: cert}, "", "tls_cert and tls_key: "},
+		{"127.0.0.1:0", config.Serve{TLSCert: cert + "x", TLSKey: key}, "", "tls_cert and tls_key: "},
 		{"127.0.0.1", plain, "", "--listen"},
 		{"127.0.0.1:http2000", plain, "", "--listen"},
 		{"", plain, "", "needs TLS"},
@@ -143,7 +144,7 @@ func TestOpenListener(t *testing.T) {
 
 func TestListenerTLS(t *testing.T) {
 	cert, key, trust := selfSigned(t)
-	l, err := openListener(serveConfig{TLSCert: cert, TLSKey: key}, t.TempDir(), "127.0.0.1:0", emptyServer(t), lookout{}, discard)
+	l, err := openListener(config.Serve{TLSCert: cert, TLSKey: key}, t.TempDir(), "127.0.0.1:0", emptyServer(t), lookout{}, discard)
 	if err != nil {
 		t.Fatal(err)
 	}

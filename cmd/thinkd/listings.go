@@ -17,9 +17,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -36,13 +38,11 @@ const (
 // modelsDev is the name of the database of others in what clients are told.
 const modelsDev = "models.dev"
 
-// modelsDevAddress is where a refresh asks for that database, unless the configuration says otherwise.
-const modelsDevAddress = "https://models.dev/api.json"
-
 // listings keep what hosts have told of their models, and the catalog that is made of it. They are asked when somebody
 // wants it; start and turns go by what is there.
 type listings struct {
-	config    config
+	configs   []vendors.Config
+	modelsDev string // where models.dev is asked; empty: it is not
 	providers *providers
 	dir       string // where they are kept; empty: nowhere
 	log       *slog.Logger
@@ -105,9 +105,9 @@ func readListings(dir string, log *slog.Logger) keptListings {
 }
 
 // newListings makes the catalog of what is known. Rows of kept lists that contradict themselves are told and left out.
-func newListings(c config, kept keptListings, providers *providers, dir string, log *slog.Logger) (*listings, error) {
-	l := &listings{config: c, providers: providers, dir: dir, log: log, client: exchange.NewClient(nil), kept: kept, turn: make(chan struct{}, 1)}
-	catalog, err := c.catalogOf(providers.has, kept)
+func newListings(c config.Config, kept keptListings, providers *providers, dir string, log *slog.Logger) (*listings, error) {
+	l := &listings{configs: c.Providers, modelsDev: c.ModelsDev, providers: providers, dir: dir, log: log, client: exchange.NewClient(nil), kept: kept, turn: make(chan struct{}, 1)}
+	catalog, err := catalogOf(c.Providers, providers.has, kept)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +118,19 @@ func newListings(c config, kept keptListings, providers *providers, dir string, 
 	return l, nil
 }
 
+// catalogOf is the catalog of these providers with what is kept, and with what the local servers among them list: has
+// returns that by the provider's id; nil: nobody asks.
+func catalogOf(list []vendors.Config, has func(id string) []provider.Model, kept keptListings) (*registry.Catalog, error) {
+	return vendors.Catalog(list, func(c vendors.Config, p *registry.Provider) {
+		if has != nil && c.Lists() {
+			p.Live = func() []provider.Model { return has(c.ID) }
+		}
+		kept.over(c, p)
+	})
+}
+
 // over puts the kept lists of a provider under its configuration.
-func (k keptListings) over(p providerConfig, r registry.Provider) registry.Provider {
+func (k keptListings) over(p vendors.Config, r *registry.Provider) {
 	if list := k.Providers[p.ID]; list.At == p.BaseURL {
 		r.Refreshed = list.Models
 	}
@@ -132,7 +143,6 @@ func (k keptListings) over(p providerConfig, r registry.Provider) registry.Provi
 			}
 		}
 	}
-	return r
 }
 
 // Refresh asks the hosts of all providers that can be called, or of one, in parallel. It replaces the catalog by one with their
@@ -182,7 +192,7 @@ func (l *listings) Refresh(ctx context.Context, providerID string) (rpc.Refresh,
 
 // replaceLocked puts the catalog of what is kept in force; notKept is why it is not on disk.
 func (l *listings) replaceLocked(next keptListings) (catalog *registry.Catalog, notKept, err error) {
-	if catalog, err = l.config.catalogOf(l.providers.has, next); err != nil {
+	if catalog, err = catalogOf(l.configs, l.providers.has, next); err != nil {
 		return nil, nil, err
 	}
 	l.kept = next
@@ -192,8 +202,8 @@ func (l *listings) replaceLocked(next keptListings) (catalog *registry.Catalog, 
 
 // Learn takes in what a refusal said of a model. It is called on sessions' goroutines: it writes a small file, seldom.
 func (l *listings) Learn(model session.ModelRef, said provider.Learned) {
-	at := slices.IndexFunc(l.config.Providers, func(pc providerConfig) bool { return pc.ID == model.Provider })
-	if at < 0 || model.Provider == simID {
+	at := slices.IndexFunc(l.configs, func(pc vendors.Config) bool { return pc.ID == model.Provider })
+	if at < 0 || model.Provider == vendors.Simulator {
 		return
 	}
 	l.mu.Lock()
@@ -203,7 +213,7 @@ func (l *listings) Learn(model session.ModelRef, said provider.Learned) {
 	if next.Learned == nil {
 		next.Learned = make(map[string]keptLessons)
 	}
-	list := keptLessons{At: l.config.Providers[at].BaseURL}
+	list := keptLessons{At: l.configs[at].BaseURL}
 	lesson := registry.Lesson{Model: model.ID, AsOf: provider.Today(), Learned: said}
 	if old := next.Learned[model.Provider]; old.At == list.At {
 		for _, was := range old.Models {
@@ -255,9 +265,9 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 	ctx, cancel := context.WithTimeoutCause(ctx, refreshTime, fmt.Errorf("no list within %s", refreshTime))
 	defer cancel()
 	var asking sync.WaitGroup
-	answers := make([]answer, len(l.config.Providers)+1)
-	for i, pc := range l.config.Providers {
-		if providerID != "" && providerID != pc.ID || pc.ID == simID {
+	answers := make([]answer, len(l.configs)+1)
+	for i, pc := range l.configs {
+		if providerID != "" && providerID != pc.ID || pc.ID == vendors.Simulator {
 			continue
 		}
 		lister, _ := l.providers.find(pc.ID).(provider.Lister)
@@ -275,7 +285,7 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 			answers[i] = answer{name: pc.ID, err: errors.New(cmp.Or(why, provider.ErrTellsNothing.Error()))}
 		}
 	}
-	if address := l.config.ModelsDev; address != "" && providerID == "" {
+	if address := l.modelsDev; address != "" && providerID == "" {
 		asking.Go(func() { // as above
 			rows, err := l.askModelsDev(ctx, address)
 			a := answer{name: modelsDev, list: keptListing{At: address, AsOf: provider.Today()}, vendor: rows, err: err}

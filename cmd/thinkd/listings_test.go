@@ -18,11 +18,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -39,7 +41,7 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 	var text strings.Builder
 	log := slog.New(slog.NewTextHandler(&text, nil))
 	kept := readListings(dir, log)
-	catalog, err := c.catalogOf(nil, kept)
+	catalog, err := catalogOf(c.Providers, nil, kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +155,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 		if slices.Contains([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MOONSHOT_API_KEY", "OPENROUTER_API_KEY", "AZURE_OPENAI_API_KEY"}, name) {
 			return "sk-canary"
 		}
-		return environment(proof.NobodyHere...)(name)
+		return proof.Environment(proof.NobodyHere...)(name)
 	}
 	dir := t.TempDir()
 	html := servedAs(t, "text/html", "<!DOCTYPE html><title>sign in</title>")
@@ -233,7 +235,7 @@ func TestModelsDev(t *testing.T) {
 		"claude-painter":{"modalities":{"output":["image"]}}}},
 		"google":{"models":{"gemini-9":{"reasoning":true}}},
 		"elsewhere":{"models":{"x":{}}}}`
-	l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", doc)+`"`, t.TempDir(), environment(proof.NobodyHere...))
+	l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", doc)+`"`, t.TempDir(), proof.Environment(proof.NobodyHere...))
 	done, err := refreshed(t, l, "")
 	if err != nil || len(done) != 1 || done[0].Provider != modelsDev || done[0].Models != 6 || done[0].Error != "" {
 		t.Fatalf("%+v, %v", done, err)
@@ -259,7 +261,7 @@ func TestModelsDev(t *testing.T) {
 		t.Errorf("a model that thinks nobody knows how: %+v", m)
 	}
 	for kind, text := range map[string]string{"no database": `{"data":[]}`, "no JSON": `{`} {
-		l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", text)+`"`, "", environment(proof.NobodyHere...))
+		l, _ := listingsAt(t, `models_dev = "`+servedAs(t, "application/json", text)+`"`, "", proof.Environment(proof.NobodyHere...))
 		if done, err := refreshed(t, l, ""); err != nil || len(done) != 1 || !strings.HasPrefix(done[0].Error, "models.dev: ") {
 			t.Errorf("%s: %+v, %v", kind, done, err)
 		}
@@ -284,10 +286,10 @@ func (s slow) Models(ctx context.Context) ([]provider.Model, error) {
 // Hosts are asked side by side, and each has the same time.
 func TestRefreshTakesItsTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		at := func(id string) providerConfig {
-			return providerConfig{ID: id, Vendor: "anthropic", BaseURL: "https://llm.example.com"}
+		at := func(id string) vendors.Config {
+			return vendors.Config{ID: id, Vendor: "anthropic", BaseURL: "https://llm.example.com"}
 		}
-		c := config{Providers: []providerConfig{at("a"), at("b"), at("c")}}
+		c := config.Config{Providers: []vendors.Config{at("a"), at("b"), at("c")}}
 		after := func(d time.Duration) func() provider.Provider {
 			return func() provider.Provider { return slow{after: d} }
 		}
@@ -319,7 +321,7 @@ func TestDeadListing(t *testing.T) {
 		gone <- struct{}{}
 	}))
 	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text",
-		getenv:     environment(append(proof.NobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
+		getenv:     proof.Environment(append(proof.NobodyHere, "ANTHROPIC_API_KEY=sk", "ANTHROPIC_BASE_URL="+dead)...),
 		configPath: proof.WriteConfig(t, "model = \"sim/claude\"\nmodels_dev = \"\"")}
 	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
@@ -360,7 +362,7 @@ func askModels(t testing.TB) (ask func()) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: environment(proof.NobodyHere...), configPath: path}
+	p := &program{out: io.Discard, errOut: io.Discard, logLevel: "error", logFormat: "text", getenv: proof.Environment(proof.NobodyHere...), configPath: path}
 	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)
@@ -440,11 +442,11 @@ thinking = { budget_tokens = 6000 }
 [[providers.mine.models]]
 id = "plain"
 reasoning = false
-`), environment())
+`), proof.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := c.catalog(nil)
+	catalog, err := vendors.Catalog(c.Providers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -471,18 +473,18 @@ func TestCatalogIsLarge(t *testing.T) {
 	rows := map[string]int{}
 	total := 0
 	for _, m := range registry.Default().Models() {
-		if m.Provider != simID {
+		if m.Provider != vendors.Simulator {
 			rows[m.Provider]++
 			total++
 		}
 	}
 	for _, m := range registry.Default().Models() {
-		if problem := checkDialect(m.API, m.Dialect, nil); checkAPI(m.API) != "" || problem != "" || m.Dialect == "" {
+		if problem := vendors.CheckDialect(m.API, m.Dialect, nil); vendors.CheckAPI(m.API) != "" || problem != "" || m.Dialect == "" {
 			t.Errorf("%s is spoken to in %s, dialect %q: %s", m.Ref(), m.API, m.Dialect, problem)
 		}
 	}
 	for _, v := range registry.Vendors() {
-		if rows[v.ID] == 0 && !v.Live && v.ID != simID && v.ID != "azure" {
+		if rows[v.ID] == 0 && !v.Live && v.ID != vendors.Simulator && v.ID != "azure" {
 			t.Errorf("no row of %s", v.ID)
 		}
 	}
@@ -499,7 +501,7 @@ func TestLearned(t *testing.T) {
 	at := func(address string) string {
 		return "models_dev = \"\"\n[providers.openai]\nbase_url = \"" + address + "\""
 	}
-	env := environment(proof.NobodyHere...)
+	env := proof.Environment(proof.NobodyHere...)
 	l, _ := listingsAt(t, at("https://one.example.com/v1"), dir, env)
 	ref := session.ModelRef{Provider: "openai", ID: "gpt-6.1-sol"}
 	l.Learn(ref, provider.Learned{Window: 100_000})

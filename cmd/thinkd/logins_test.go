@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // TestAzure: each customer's place has its own name, and before it is told a call says how to.
@@ -25,11 +28,11 @@ func TestAzure(t *testing.T) {
 		{"", host + "/openai/v1/", "no such deployment"},
 		{"[providers.azure]\nbase_url = \"" + host + "/openai/v1\"", "https://elsewhere.invalid", "no such deployment"},
 	} {
-		c, err := loadConfig(proof.WriteConfig(t, tt.config), environment("AZURE_OPENAI_API_KEY=sk", "AZURE_OPENAI_ENDPOINT="+tt.endpoint))
+		c, err := loadConfig(proof.WriteConfig(t, tt.config), proof.Environment("AZURE_OPENAI_API_KEY=sk", "AZURE_OPENAI_ENDPOINT="+tt.endpoint))
 		if err != nil {
 			t.Fatal(err)
 		}
-		catalog, err := c.catalog(nil)
+		catalog, err := vendors.Catalog(c.Providers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,6 +62,43 @@ func TestAzure(t *testing.T) {
 		}
 		if err := p.close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestPlanToken prefers the official variable of the ChatGPT plan's token. The older one still counts, with a warning.
+func TestPlanToken(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		set           map[string]string
+		file          string
+		key, env, now string
+	}{
+		{"neither", nil, "", "", "CODEX_ACCESS_TOKEN", ""},
+		{"the official one", map[string]string{"CODEX_ACCESS_TOKEN": "a"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
+		{"both", map[string]string{"CODEX_ACCESS_TOKEN": "a", "CHATGPT_ACCESS_TOKEN": "b"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
+		{"the older one", map[string]string{"CHATGPT_ACCESS_TOKEN": "b"}, "", "b", "CHATGPT_ACCESS_TOKEN", "CODEX_ACCESS_TOKEN"},
+		{"one of the operator's", map[string]string{"CHATGPT_ACCESS_TOKEN": "b", "MINE": "c"}, "[providers.chatgpt]\napi_key_env = \"MINE\"\n", "c", "MINE", ""},
+	} {
+		c, err := loadConfig(proof.WriteConfig(t, test.file), func(name string) string { return test.set[name] })
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		p := configured(t, c, "chatgpt")
+		if p.Key.Reveal() != test.key || p.KeyEnv != test.env || p.KeyEnvNow != test.now {
+			t.Errorf("%s: the key %q of %s, now %q", test.name, p.Key.Reveal(), p.KeyEnv, p.KeyEnvNow)
+		}
+		var log bytes.Buffer
+		catalog, err := vendors.Catalog(c.Providers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := openProviders(c, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := opened.close(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
+			t.Errorf("%s: the log says %q", test.name, log.String())
 		}
 	}
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/registry"
 )
 
 const (
@@ -153,34 +151,4 @@ func (p *presence) close() {
 	p.stop() // so that nobody asks any more
 	p.mu.Unlock()
 	p.asking.Wait()
-}
-
-// local reports whether the provider is a server that runs where one likes, and so may not run at all: one on this
-// machine or its network that needs no key.
-func (c providerConfig) local() bool {
-	return !c.needsKey() && c.BaseURL != "" && exchange.Local(c.BaseURL)
-}
-
-// tells reports whether the server tells what models it has.
-func (c providerConfig) tells() bool {
-	v, _ := registry.VendorNamed(c.Vendor)
-	return v.Live && c.local()
-}
-
-// assumed reports whether the address is only where such a server usually is, a port that any other may have.
-func (c providerConfig) assumed() bool {
-	v, _ := registry.VendorNamed(c.Vendor)
-	return v.API == "chat" && c.BaseURL == v.BaseURL
-}
-
-// localPatience is for servers of one's own that no vendor's row speaks for: they load models as well.
-const localPatience = 10 * time.Minute
-
-// patience is for how long the provider may be silent; 0: no longer than others.
-func (c providerConfig) patience() time.Duration {
-	v, _ := registry.VendorNamed(c.Vendor)
-	if v.Patience == 0 && c.local() {
-		return localPatience
-	}
-	return time.Duration(v.Patience) * time.Second
 }

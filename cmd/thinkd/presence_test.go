@@ -8,12 +8,15 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // catalogued is a server that tells its models.
@@ -124,7 +127,7 @@ func TestLocal(t *testing.T) {
 		{"https://api.example.com", "", false},
 		{"", "", false},
 	} {
-		if got := (providerConfig{BaseURL: tt.address, KeyEnv: tt.key}).local(); got != tt.want {
+		if got := (vendors.Config{BaseURL: tt.address, KeyEnv: tt.key}).Local(); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
 	}
@@ -152,6 +155,16 @@ func TestPresenceOfStrangers(t *testing.T) {
 }
 
 // A server that loads a model first is waited for: a vendor's row says so, and the place of any other.
+// configured is a provider of a config.
+func configured(t *testing.T, c config.Config, id string) vendors.Config {
+	t.Helper()
+	i := slices.IndexFunc(c.Providers, func(p vendors.Config) bool { return p.ID == id })
+	if i < 0 {
+		t.Fatalf("no provider %s", id)
+	}
+	return c.Providers[i]
+}
+
 func TestPatience(t *testing.T) {
 	for _, tt := range []struct {
 		config, id string
@@ -165,11 +178,11 @@ func TestPatience(t *testing.T) {
 		{"[providers.box]\napi = \"chat\"\nbase_url = \"http://192.168.1.7:9000\"", "box", 10 * time.Minute},
 		{"[providers.box]\napi = \"chat\"\nbase_url = \"https://llm.example.com\"", "box", 0},
 	} {
-		c, err := loadConfig(proof.WriteConfig(t, tt.config), environment())
+		c, err := loadConfig(proof.WriteConfig(t, tt.config), proof.Environment())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := c.at(t, tt.id).patience(); got != tt.want {
+		if got := configured(t, c, tt.id).Patience(); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.id, got, tt.want)
 		}
 	}
@@ -192,7 +205,7 @@ func TestOllamaAddress(t *testing.T) {
 		"http://127.0.0.1:11434/": "http://127.0.0.1:11434",
 		"http://0.0.0.0:11434":    "http://127.0.0.1:11434",
 	} {
-		if got := ollamaAddress(host); got != want {
+		if got := vendors.OllamaAddress(host); got != want {
 			t.Errorf("%q: %q, want %q", host, got, want)
 		}
 	}
@@ -214,11 +227,11 @@ func TestOllamaContext(t *testing.T) {
 		if err := os.WriteFile(path, []byte(test.file), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		c, err := loadConfig(path, environment(test.env))
+		c, err := loadConfig(path, proof.Environment(test.env))
 		if err != nil {
 			t.Fatal(err)
 		}
-		catalog, err := c.catalog(nil)
+		catalog, err := vendors.Catalog(c.Providers, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

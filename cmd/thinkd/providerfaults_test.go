@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // answering is a host of which each answer is made by answer, once the request was read.
@@ -54,7 +55,7 @@ func (e ending) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 // caller is an adapter of a wire API with a host, and a request for it.
 func caller(api wireAPI, to http.RoundTripper) (provider.Provider, *provider.Request, error) {
 	dialect := ""
-	p, err := api.open(endpoint{providerConfig: providerConfig{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
+	p, err := api.open(endpoint{Config: vendors.Config{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
 		client: exchange.NewClient(to), log: discard}, dialect)
 	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: proof.SimulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
 		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}, err

@@ -15,10 +15,12 @@ import (
 	"sync"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
@@ -30,17 +32,17 @@ const demoPace = 40
 
 // openProviders knows the configured providers. Their adapters are made when they are first called, with or without a key:
 // a call without one says so. The simulator is served in memory, through the same HTTP as the others.
-func openProviders(c config, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *providers {
+func openProviders(c config.Config, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *providers {
 	p := &providers{list: c.Providers, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), log: log}
 	for _, pc := range c.Providers {
-		e := endpoint{providerConfig: pc, own: c.Dialects, client: exchange.NewClient(nil), log: log}
-		e.simulated = pc.BaseURL == "" && pc.ID == simID
+		e := endpoint{Config: pc, own: c.Dialects, client: exchange.NewClient(nil), log: log}
+		e.simulated = pc.BaseURL == "" && pc.ID == vendors.Simulator
 		if pc.KeyEnvNow != "" {
 			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
 		}
 		var source *login.Source
-		if !e.simulated && pc.needsKey() {
-			source = pc.source(keys, e.client, log)
+		if !e.simulated && pc.NeedsKey() {
+			source = keySource(pc, keys, e.client, log)
 			p.sources[pc.ID] = source
 		}
 		p.adapters[pc.ID] = sync.OnceValue(func() provider.Provider {
@@ -79,8 +81,8 @@ func (p *providers) simulator() http.RoundTripper {
 
 // presence is that of a server that may not run; nil: it is none of these. The first to ask has all of them asked, so that
 // whoever waits for several waits once.
-func (p *providers) presence(c providerConfig) *presence {
-	if !c.local() {
+func (p *providers) presence(c vendors.Config) *presence {
+	if !c.Local() {
 		return nil
 	}
 	p.mu.Lock()
@@ -88,14 +90,14 @@ func (p *providers) presence(c providerConfig) *presence {
 	if p.here == nil {
 		p.here = make(map[string]*presence)
 		for _, pc := range p.list {
-			if !pc.local() {
+			if !pc.Local() {
 				continue
 			}
 			var lister provider.Lister
-			if pc.tells() {
+			if pc.Lists() {
 				lister, _ = p.find(pc.ID).(provider.Lister) // not the simulator, which would want the lock
 			}
-			p.here[pc.ID] = seek(pc.BaseURL, lister, pc.assumed(), p.log)
+			p.here[pc.ID] = seek(pc.BaseURL, lister, pc.Assumed(), p.log)
 		}
 	}
 	return p.here[c.ID]
@@ -120,8 +122,8 @@ func (p *providers) close() error {
 
 // endpoint is a provider's address, as an adapter needs to know it.
 type endpoint struct {
-	providerConfig
-	own       ownDialects
+	vendors.Config
+	own       vendors.Dialects
 	account   string // of the key, where the vendor tells
 	simulated bool   // the simulator's: the address follows from API and dialect
 	client    *http.Client
@@ -156,7 +158,7 @@ func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
 		}
 	}
 	if e.BaseURL == "" && !e.simulated {
-		return unusable{all, e.ID, noAddress(e.providerConfig)}, nil
+		return unusable{all, e.ID, noAddress(e.Config)}, nil
 	}
 	if len(all) == 1 {
 		return all[way{e.API, e.Dialect}], nil
@@ -177,7 +179,7 @@ func (u unusable) Stream(context.Context, *provider.Request) iter.Seq2[provider.
 	}
 }
 
-func noAddress(c providerConfig) string {
+func noAddress(c vendors.Config) string {
 	advice := "no address: set base_url under [providers." + c.ID + "] in the config"
 	if v, _ := registry.VendorNamed(c.ID); v.BaseURLEnv != "" {
 		advice += ", or " + v.BaseURLEnv
@@ -261,7 +263,7 @@ func (r router) of(m provider.Model) (provider.Provider, error) {
 
 // defaultModel is what a new session gets if its client names none: the config's, which [loadConfig] has found, else
 // that of the first provider that is there: the catalog's, or the first that its server lists. The simulator always is.
-func (p *providers) defaultModel(c config, catalog agent.Catalog) session.ModelRef {
+func (p *providers) defaultModel(c config.Config, catalog agent.Catalog) session.ModelRef {
 	if c.Model != "" {
 		if m, err := catalog.Find(c.Model); err == nil {
 			return session.ModelRef{Provider: m.Provider, ID: m.ID}
@@ -294,8 +296,8 @@ func (p *providers) has(id string) []provider.Model {
 }
 
 // available says whether a provider can be called, and if not, why.
-func (p *providers) available(c providerConfig) (bool, string) {
-	if c.BaseURL == "" && c.ID != simID {
+func (p *providers) available(c vendors.Config) (bool, string) {
+	if c.BaseURL == "" && c.ID != vendors.Simulator {
 		return false, noAddress(c)
 	}
 	if source := p.sources[c.ID]; source != nil {

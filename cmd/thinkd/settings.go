@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -16,7 +17,7 @@ const settingsName = "settings.json"
 
 // openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is
 // kept in the data directory. Without a directory it is kept nowhere. An error names the file.
-func openSettings(c config, dir string, log *slog.Logger) (*registry.Settings, error) {
+func openSettings(c config.Config, dir string, log *slog.Logger) (*registry.Settings, error) {
 	defaults := make(map[string]registry.Defaults)
 	for _, p := range c.Providers {
 		defaults[p.ID] = p.Defaults

@@ -8,9 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
-	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
@@ -19,59 +17,13 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Agents of the config, in each form that was ever written.
-func TestConfigAgents(t *testing.T) {
-	doc := `
-[agents.full]
-model = "anthropic/claude-opus-5"
-system_prompt = "Review."
-reasoning = { override_mode = "custom", effort = "none", fallback = "off" }
-
-[agents.level]
-thinking_level = "medium"
-
-[agents.bare]
-reasoning = { effort = "max" }
-
-[agents.both]
-thinking_level = "low"
-reasoning = { fallback = "error" }
-
-[agents.inherits]
-thinking_level = "low"
-[agents.inherits.reasoning]
-override_mode = "inherit"
-effort = "max"
-
-[agents.silent]
-`
-	c, err := loadConfig(proof.WriteConfig(t, doc), environment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	custom := func(level provider.Level, policy provider.Policy) registry.Override {
-		return registry.Override{Mode: registry.Custom, Level: level, Policy: policy}
-	}
-	want := []registry.Agent{
-		{Name: "bare", Reasoning: custom(provider.Max, provider.Downgrade)},
-		{Name: "both", Reasoning: custom(provider.Low, provider.Refuse)},
-		{Name: "full", Model: "anthropic/claude-opus-5", System: "Review.", Reasoning: custom(provider.Off, provider.FallOff)},
-		{Name: "inherits", Reasoning: registry.Override{Mode: registry.Inherit}},
-		{Name: "level", Reasoning: custom(provider.Medium, provider.Downgrade)},
-		{Name: "silent", Reasoning: registry.Override{Mode: registry.Inherit}},
-	}
-	if diff := cmp.Diff(want, c.Agents); diff != "" {
-		t.Errorf("agents (-want +got):\n%s", diff)
-	}
-}
-
 // Settings are written whole and for this user alone; where they cannot be, nothing has changed.
 func TestSettingsFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openSettings(config{}, dir, discard)
+	s, err := openSettings(config.Config{}, dir, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +47,7 @@ func TestSettingsFile(t *testing.T) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
 		t.Errorf("the directory has %v (%v), want the file alone", list, err)
 	}
-	if again, err := openSettings(config{}, dir, discard); err != nil || again.Agents()[0].System != strings.Repeat("Be brief.", 3) {
+	if again, err := openSettings(config.Config{}, dir, discard); err != nil || again.Agents()[0].System != strings.Repeat("Be brief.", 3) {
 		t.Errorf("read again: %v", err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -113,7 +65,7 @@ func TestSettingsFile(t *testing.T) {
 func TestSettingsFollowNoLink(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere.json")
-	s, err := openSettings(config{}, dir, discard)
+	s, err := openSettings(config.Config{}, dir, discard)
 	if err == nil {
 		err = s.SetAgent("a", func(a *registry.Agent) error { a.System = "Be evil."; return nil })
 	}
@@ -126,7 +78,7 @@ func TestSettingsFollowNoLink(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, settingsName)); err != nil {
 		t.Skipf("needs: symbolic links: %v", err)
 	}
-	if s, err := openSettings(config{}, dir, discard); err == nil || !strings.Contains(err.Error(), "links are not followed") {
+	if s, err := openSettings(config.Config{}, dir, discard); err == nil || !strings.Contains(err.Error(), "links are not followed") {
 		t.Errorf("read through a link: %v, %v", s, err)
 	}
 }

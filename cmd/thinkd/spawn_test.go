@@ -31,58 +31,15 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// The fingerprint tells configs apart, and nothing of their secrets.
-func TestFingerprint(t *testing.T) {
-	load := func(doc string, env ...string) string {
-		t.Helper()
-		c, err := loadConfig(proof.WriteConfig(t, doc), environment(env...))
-		if err != nil {
-			t.Fatal(err)
-		}
-		print, err := c.fingerprint()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.Providers[0].Key.IsZero() != (len(env) == 0) || c.Providers[0].KeyEnv != "ANTHROPIC_API_KEY" {
-			t.Error("the config itself has changed")
-		}
-		return print
-	}
-	same := [][2]string{
-		{load(""), load("# nothing")},
-		{load("", "ANTHROPIC_API_KEY=sk-a"), load("", "ANTHROPIC_API_KEY=sk-b")},
-		{load("[providers.anthropic]\nheaders = { \"x-team\" = \"a\" }"), load("[providers.anthropic]\nheaders = { \"x-team\" = \"b\" }")},
-	}
-	seen := map[string]int{}
-	for i, pair := range same {
-		if pair[0] != pair[1] {
-			t.Errorf("pair %d: %s and %s", i, pair[0], pair[1])
-		}
-		seen[pair[0]]++
-	}
-	for _, doc := range []string{`model = "sim/claude"`, `thinking_level = "low"`, "[limits]\nmax_model_calls = 3",
-		"[providers.anthropic]\nbase_url = \"http://127.0.0.1:1\"", "[[providers.anthropic.models]]\nid = \"claude-opus-5-5\"\nmax_output_tokens = 5"} {
-		seen[load(doc)]++
-	}
-	if len(seen) != len(same)+5 {
-		t.Errorf("different configs have equal fingerprints: %v", seen)
-	}
-}
-
-// What a config is made of is told apart by the file's bytes and the variables that were looked at, and no others.
+// Most daemons have the config of the command: then nothing is said, and the daemon is not asked.
 func TestOtherConfig(t *testing.T) {
 	const doc = "thinking_level = \"low\"\n"
 	env := []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=1"}
-	c, err := loadConfig(proof.WriteConfig(t, doc), environment(env...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	print, err := c.fingerprint()
+	c, err := loadConfig(proof.WriteConfig(t, doc), proof.Environment(env...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	daemon := rpc.Status{Inputs: c.Inputs.Sum, Variables: strings.Join(c.Inputs.Variables, " ")}
-	const other = "another config or other keys"
 	for _, tt := range []struct {
 		name, doc string
 		env       []string
@@ -93,22 +50,19 @@ func TestOtherConfig(t *testing.T) {
 		{"another variable", doc, []string{"ANTHROPIC_API_KEY=sk-a", "OTHER=2"}, true, ""},
 		{"a comment", doc + "# nothing", env, false, ""},
 		{"another key", doc, []string{"ANTHROPIC_API_KEY=sk-b"}, false, ""},
-		{"no key", doc, nil, false, other},
-		{"another address", doc, append(env, "ANTHROPIC_BASE_URL=http://127.0.0.1:1"), false, other},
-		{"another level", "thinking_level = \"high\"\n", env, false, other},
+		{"no key", doc, nil, false, "another config (ANTHROPIC_API_KEY)"},
+		{"another address", doc, append(env, "ANTHROPIC_BASE_URL=http://127.0.0.1:1"), false, "another config (ANTHROPIC_BASE_URL)"},
+		{"another level", "thinking_level = \"high\"\n", env, false, "another config (thinking_level)"},
 		{"a wrong one", "thinking_level = \"lots\"\n", env, false, "a config that was in order: "},
 	} {
-		p := &program{configPath: proof.WriteConfig(t, tt.doc), getenv: environment(tt.env...)}
-		if sum := sumOf([]byte(tt.doc), c.Inputs.Variables, p.getenv); (sum == c.Inputs.Sum) != tt.same {
-			t.Errorf("%s: its sum is %s, and was %s", tt.name, sum, c.Inputs.Sum)
-		}
+		p := &program{configPath: proof.WriteConfig(t, tt.doc), getenv: proof.Environment(tt.env...)}
 		asked := false
-		theirs := func() (string, error) { asked = true; return print, nil }
+		theirs := func() (rpc.DaemonConfig, error) { asked = true; return rpc.DaemonConfig{Facts: c.Inputs.Facts}, nil }
 		if got := p.otherConfig(daemon, theirs); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 		if asked && tt.same {
-			t.Errorf("%s: the daemon was asked for its fingerprint", tt.name)
+			t.Errorf("%s: the daemon was asked for its config", tt.name)
 		}
 	}
 }
@@ -228,7 +182,7 @@ func TestSocketPlace(t *testing.T) {
 // A directory for sockets that is another user's, or a link, is not used.
 func TestPrivateDir(t *testing.T) {
 	base := t.TempDir()
-	env := environment("XDG_RUNTIME_DIR=" + base)
+	env := proof.Environment("XDG_RUNTIME_DIR=" + base)
 	dir, err := privateDir(env)
 	if err != nil || dir != filepath.Join(base, "thinkd") {
 		t.Fatalf("%s, %v", dir, err)

@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -30,7 +31,7 @@ type toolHosts struct {
 	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
 }
 
-func openToolHosts(c config, supervisor tool.Supervisor, box sandbox.Sandbox, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
+func openToolHosts(c config.Config, supervisor tool.Supervisor, box sandbox.Sandbox, files *guard.Guard, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
 	t := &toolHosts{log: log, supervisor: supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: files, Sandbox: box, Supervisor: supervisor}), offered: make(map[session.ID][]tool.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
@@ -61,7 +62,7 @@ func (t *toolHosts) of(s session.Session) []tool.Host {
 }
 
 // tools is what the server of clients gets of it.
-func (t *toolHosts) tools(c config) rpc.Tools {
+func (t *toolHosts) tools(c config.Config) rpc.Tools {
 	return rpc.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
 		Offer: func(s tool.Server) tool.Host { return t.server("offered:", s) }, Adopt: t.adopt}
 }

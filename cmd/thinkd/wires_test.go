@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 )
 
@@ -330,7 +331,7 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := c.catalog(nil)
+	catalog, err := vendors.Catalog(c.Providers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -352,7 +353,7 @@ func standInConfig(address string) string {
 	b.WriteString("models_dev = \"\"\n")
 	for _, v := range registry.Vendors() {
 		path := map[string]string{"responses": "/v1", "chat": "/" + v.Dialect}[v.API]
-		if v.ID == simID {
+		if v.ID == vendors.Simulator {
 			continue
 		}
 		if own, ok := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex"}[v.ID]; ok {

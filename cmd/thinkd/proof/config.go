@@ -3,6 +3,7 @@ package proof
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -14,4 +15,16 @@ func WriteConfig(t *testing.T, doc string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Environment looks variables up in pairs such as "HOME=/home/a". It knows no others.
+func Environment(pairs ...string) func(string) string {
+	return func(name string) string {
+		for _, pair := range pairs {
+			if value, ok := strings.CutPrefix(pair, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
 }

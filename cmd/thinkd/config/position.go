@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"bytes"
@@ -75,10 +75,8 @@ func (src *source) errorf(key, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s: %w", src.path, src.line(key), key, fmt.Errorf(format, args...))
 }
 
-// rowError is about a member of a model's row.
-func (src *source) rowError(e *registry.RowError, c config) error {
-	i := slices.IndexFunc(c.Providers, func(p providerConfig) bool { return p.ID == e.Provider })
-	rows := c.Providers[i].Rows
+// rowError is about a member of a row of a provider, which has these rows.
+func (src *source) rowError(e *registry.RowError, rows []registry.Row) error {
 	row := len(rows) - 1
 	for row > 0 && rows[row].ID != e.Model { // the last one: of two for the same model that is the wrong one
 		row--
@@ -230,11 +228,11 @@ func typeAt(key toml.Key) reflect.Type {
 		case reflect.Map:
 			t = t.Elem()
 		case reflect.Struct:
-			i := slices.Index(tags(t), strings.ToLower(part))
-			if i < 0 {
+			f, ok := fieldTagged(t, strings.ToLower(part))
+			if !ok {
 				return nil
 			}
-			t = t.Field(i).Type
+			t = f.Type
 		default:
 			return nil
 		}
@@ -245,10 +243,21 @@ func typeAt(key toml.Key) reflect.Type {
 	return t
 }
 
+func fieldTagged(t reflect.Type, tag string) (f reflect.StructField, ok bool) {
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Tag.Get("toml") == tag {
+			return f, true
+		}
+	}
+	return f, false
+}
+
 func tags(t reflect.Type) []string {
 	var list []string
 	for i := range t.NumField() {
-		list = append(list, t.Field(i).Tag.Get("toml"))
+		if tag := t.Field(i).Tag.Get("toml"); tag != "-" {
+			list = append(list, tag)
+		}
 	}
 	return list
 }

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -40,12 +40,4 @@ func (src *source) managed(key string, said any, api string) (json.RawMessage, e
 		return nil, src.errorf(key, "%w", fmt.Errorf("has no form in JSON: %w", err))
 	}
 	return text, nil
-}
-
-// contextFor is what goes to models that are spoken to in an API: of a provider with several, its usual one's alone.
-func (e endpoint) contextFor(api string) json.RawMessage {
-	if e.API != api {
-		return nil
-	}
-	return e.Context
 }

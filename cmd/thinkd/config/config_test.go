@@ -1,9 +1,7 @@
-package main
+package config
 
 import (
-	"bytes"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,26 +15,27 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 )
 
-func environment(pairs ...string) func(string) string {
-	return func(name string) string {
-		for _, pair := range pairs {
-			if value, ok := strings.CutPrefix(pair, name+"="); ok {
-				return value
-			}
-		}
-		return ""
+// load parses a file.
+func load(path string, getenv func(string) string) (Config, error) {
+	doc, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, err
 	}
+	return Parse(path, doc, getenv)
 }
 
 // secrets are compared by what is in them.
 var byValue = cmp.Comparer(func(a, b provider.Secret) bool { return a.Reveal() == b.Reveal() })
 
-func builtIn() config {
-	c := config{ModelsDev: modelsDevAddress, Limits: limits{MaxModelCalls: 50, MaxTurnBytes: 67_108_864, MaxTurnTime: 60 * time.Minute,
-		MaxToolTime: 10 * time.Minute, MaxToolOutput: 262_144, MaxMessageBytes: 8_388_608, SessionQueue: 16_777_216, Queues: 67_108_864, Loaded: 536_870_912, CompactAt: 0.8}, Tools: toolsConfig{ConfirmTime: 5 * time.Minute}}
+func builtIn() Config {
+	c := Config{ModelsDev: modelsDevAddress, Limits: Limits{Limits: agent.DefaultLimits(), MessageBytes: 8_388_608, CompactAt: 0.8}}
+	l := &c.Limits
+	l.ModelCalls, l.TurnBytes, l.TurnTime, l.ToolTime, l.ToolOutput = 50, 67_108_864, 60*time.Minute, 10*time.Minute, 262_144
+	l.SessionQueue, l.Queues, l.Loaded, l.ConfirmTime, l.ConfirmBytes = 16_777_216, 67_108_864, 536_870_912, 5*time.Minute, 1_048_576
 	for _, v := range [][6]string{
 		{"anthropic", "messages", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-opus-5-5"},
 		{"openai", "responses", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6.1-sol"},
@@ -60,18 +59,18 @@ func builtIn() config {
 		{"sglang", "chat", "sglang", "http://localhost:30000/v1", "", ""},
 		{"sim", "messages", "anthropic", "", "", "claude"},
 	} {
-		c.Providers = append(c.Providers, providerConfig{ID: v[0], Vendor: v[0], API: v[1], Dialect: v[2], BaseURL: v[3], KeyEnv: v[4], DefaultModel: v[5]})
+		c.Providers = append(c.Providers, vendors.Config{ID: v[0], Vendor: v[0], API: v[1], Dialect: v[2], BaseURL: v[3], KeyEnv: v[4], DefaultModel: v[5]})
 		if v[0] == "copilot" || v[0] == "chatgpt" {
-			c.Providers[len(c.Providers)-1].Login = &loginConfig{Kind: v[0]}
+			c.Providers[len(c.Providers)-1].Login = &vendors.Login{Kind: v[0]}
 		}
 	}
 	return c
 }
 
 // at is a provider of a configuration.
-func (c *config) at(t *testing.T, id string) *providerConfig {
+func (c *Config) at(t *testing.T, id string) *vendors.Config {
 	t.Helper()
-	i := slices.IndexFunc(c.Providers, func(p providerConfig) bool { return p.ID == id })
+	i := slices.IndexFunc(c.Providers, func(p vendors.Config) bool { return p.ID == id })
 	if i < 0 {
 		t.Fatalf("no provider %s", id)
 	}
@@ -79,12 +78,7 @@ func (c *config) at(t *testing.T, id string) *providerConfig {
 }
 
 func TestConfigWithoutFile(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-	t.Setenv("AppData", home)
-
-	got, err := loadConfig("", environment("ANTHROPIC_API_KEY= sk-canary\n", "ANTHROPIC_BASE_URL=http://127.0.0.1:9000/"))
+	got, err := Parse("", nil, proof.Environment("ANTHROPIC_API_KEY= sk-canary\n", "ANTHROPIC_BASE_URL=http://127.0.0.1:9000/"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +92,7 @@ func TestConfigWithoutFile(t *testing.T) {
 	if shown := fmt.Sprintf("%v %+v %#v", got, got, got); strings.Contains(shown, "canary") {
 		t.Errorf("a config prints its keys: %s", shown)
 	}
-	catalog, err := got.catalog(nil)
+	catalog, err := vendors.Catalog(got.Providers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,53 +101,18 @@ func TestConfigWithoutFile(t *testing.T) {
 	}
 }
 
-func TestConfigDefaultFile(t *testing.T) {
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	t.Setenv("XDG_CONFIG_HOME", home)
-	t.Setenv("AppData", home)
-	path := defaultConfigPath()
-	if filepath.Base(path) != "config.toml" || filepath.Base(filepath.Dir(path)) != "thinkd" {
-		t.Fatalf("default file %s", path)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(`model = "sim/claude"`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got, err := loadConfig("", environment())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.Path != path || got.Model != "sim/claude" {
-		t.Errorf("got %+v", got)
-	}
-}
-
-func TestConfigMissing(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "none.toml")
-	_, err := loadConfig(path, environment())
-	if err == nil || !strings.Contains(err.Error(), path) || !strings.HasPrefix(err.Error(), "config: ") {
-		t.Errorf("a file that was asked for and is not there: %v", err)
-	}
-	if _, err := loadConfig(t.TempDir(), environment()); err == nil {
-		t.Error("a directory was taken for a file")
-	}
-}
-
 func TestConfigGood(t *testing.T) {
 	yes, no, free := true, false, provider.SamplingFree
 	for _, tt := range []struct {
 		name, doc string
-		want      func(c *config)
+		want      func(c *Config)
 	}{
-		{"empty", "", func(*config) {}},
-		{"comments", "# nothing\n\n", func(*config) {}},
-		{"top level", "model = \"claude-opus-5\"\nthinking_level = \"none\"\n", func(c *config) {
+		{"empty", "", func(*Config) {}},
+		{"comments", "# nothing\n\n", func(*Config) {}},
+		{"top level", "model = \"claude-opus-5\"\nthinking_level = \"none\"\n", func(c *Config) {
 			c.Model, c.ThinkingLevel = "claude-opus-5", provider.Off
 		}},
-		{"a model without a row", `model = "anthropic/claude-next"`, func(c *config) { c.Model = "anthropic/claude-next" }},
+		{"a model without a row", `model = "anthropic/claude-next"`, func(c *Config) { c.Model = "anthropic/claude-next" }},
 		{"all of a known provider", `
 [providers.anthropic]
 api = "messages"
@@ -162,7 +121,7 @@ base_url = "http://127.0.0.1:9000//"
 api_key_env = "MY_KEY"
 headers = { "x-team" = "a" }
 reasoning_defaults = { effort = "high", fallback = "provider_default" }
-`, func(c *config) {
+`, func(c *Config) {
 			p := c.at(t, "anthropic")
 			p.BaseURL, p.KeyEnv, p.Key = "http://127.0.0.1:9000", "MY_KEY", provider.NewSecret("mine")
 			p.Headers = map[string]string{"x-team": "a"}
@@ -193,7 +152,7 @@ id = "claude-budget"
 thinking.budget_min = 2000
 thinking.budget_max = 30_000
 thinking.budgets.low = 3000
-`, func(c *config) {
+`, func(c *Config) {
 			c.at(t, "anthropic").Rows = []registry.Row{
 				{ID: "claude-next", Control: "effort", Levels: []provider.Level{"low", "high"}, Default: "high", CanDisable: &no, Window: 400_000, MaxOutput: 64_000},
 				{ID: "claude-opus-5", Name: "Ours", Input: []string{"text"}, Tools: &no, Sampling: &free, Price: &provider.Price{Rates: provider.Rates{Input: 1, Output: 2.5}},
@@ -212,10 +171,10 @@ api = "messages"
 dialect = "anthropic"
 base_url = "http://localhost:1"
 api_key_env = "NOT_SET"
-`, func(c *config) {
+`, func(c *Config) {
 			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
-				providerConfig{ID: "b.c", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "http://localhost:1", KeyEnv: "NOT_SET"},
-				providerConfig{ID: "zoo", Vendor: "zoo", API: "messages", BaseURL: "https://zoo.example.com/anthropic"})
+				vendors.Config{ID: "b.c", Vendor: "anthropic", API: "messages", Dialect: "anthropic", BaseURL: "http://localhost:1", KeyEnv: "NOT_SET"},
+				vendors.Config{ID: "zoo", Vendor: "zoo", API: "messages", BaseURL: "https://zoo.example.com/anthropic"})
 		}},
 		{"APIs and dialects", `
 [providers.openai]
@@ -247,19 +206,19 @@ id = "sol"
 api = "responses"
 dialect = "copilot"
 thinking = { control = "none" }
-`, func(c *config) {
+`, func(c *Config) {
 			azure := c.at(t, "openai")
 			azure.Dialect, azure.BaseURL = "azure", "https://me.openai.azure.com/openai/v1"
 			c.at(t, "xai").API = "chat" // its dialect is one of that API as well
 			messages := c.at(t, "deepseek")
 			messages.API, messages.BaseURL = "messages", "https://api.deepseek.com/anthropic"
 			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1,
-				providerConfig{ID: "both", Vendor: "copilot", API: "chat", Dialect: "copilot", BaseURL: "https://llm.example.com",
+				vendors.Config{ID: "both", Vendor: "copilot", API: "chat", Dialect: "copilot", BaseURL: "https://llm.example.com",
 					Rows: []registry.Row{{ID: "sol", API: "responses", Dialect: "copilot", Control: "none"}}},
-				providerConfig{ID: "cloud", Vendor: "gemini", API: "gemini", Dialect: "cloud", KeyEnv: "GOOGLE_TOKEN",
+				vendors.Config{ID: "cloud", Vendor: "gemini", API: "gemini", Dialect: "cloud", KeyEnv: "GOOGLE_TOKEN",
 					BaseURL: "https://aiplatform.googleapis.com/v1/projects/p/locations/global"},
-				providerConfig{ID: "here", Vendor: "here", API: "chat", BaseURL: "http://localhost:8000/v1"},
-				providerConfig{ID: "router", Vendor: "openrouter", API: "chat", Dialect: "openrouter", BaseURL: "https://router.example.com/v1"})
+				vendors.Config{ID: "here", Vendor: "here", API: "chat", BaseURL: "http://localhost:8000/v1"},
+				vendors.Config{ID: "router", Vendor: "openrouter", API: "chat", Dialect: "openrouter", BaseURL: "https://router.example.com/v1"})
 		}},
 		{"logins", `
 [providers.copilot.login]
@@ -275,11 +234,11 @@ api = "chat"
 dialect = "copilot"
 base_url = "https://copilot-api.example.com"
 login = { client_id = "Ov23" }
-`, func(c *config) {
-			c.at(t, "copilot").Login = &loginConfig{"copilot", "Iv1.0123", true, "https://github.example.com/", "http://127.0.0.1:9000", 0}
-			c.at(t, "chatgpt").Login = &loginConfig{Kind: "chatgpt", ClientID: "app_1", Port: 1457}
-			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1, providerConfig{ID: "work", Vendor: "copilot", API: "chat", Dialect: "copilot",
-				BaseURL: "https://copilot-api.example.com", Login: &loginConfig{Kind: "copilot", ClientID: "Ov23"}})
+`, func(c *Config) {
+			c.at(t, "copilot").Login = &vendors.Login{Kind: "copilot", ClientID: "Iv1.0123", Editor: true, Address: "https://github.example.com/", API: "http://127.0.0.1:9000"}
+			c.at(t, "chatgpt").Login = &vendors.Login{Kind: "chatgpt", ClientID: "app_1", Port: 1457}
+			c.Providers = slices.Insert(c.Providers, len(c.Providers)-1, vendors.Config{ID: "work", Vendor: "copilot", API: "chat", Dialect: "copilot",
+				BaseURL: "https://copilot-api.example.com", Login: &vendors.Login{Kind: "copilot", ClientID: "Ov23"}})
 		}},
 		{"limits", `
 [limits]
@@ -297,9 +256,13 @@ max_turn_cost = 0.5
 max_session_tokens = 2000
 max_session_cost = 3
 compact_at = 0.5
-`, func(c *config) {
-			c.Limits = limits{3, 524_288, 90 * time.Minute, 30 * time.Second, 65_536, 1_073_741_824, 2_097_152, 4_194_304, 8_388_608,
-				agent.Budget{Tokens: 1000, Cost: 500_000_000}, agent.Budget{Tokens: 2000, Cost: 3_000_000_000}, 0.5}
+`, func(c *Config) {
+			l := &c.Limits
+			l.ModelCalls, l.TurnBytes, l.TurnTime, l.ToolTime, l.ToolOutput = 3, 524_288, 90*time.Minute, 30*time.Second, 65_536
+			l.MessageBytes, l.SessionQueue, l.Queues, l.Loaded = 1_073_741_824, 2_097_152, 4_194_304, 8_388_608
+			l.TurnBudget = agent.Budget{Tokens: 1000, Cost: 500_000_000}
+			l.SessionBudget = agent.Budget{Tokens: 2000, Cost: 3_000_000_000}
+			l.CompactAt = 0.5
 		}},
 		{"tools", `
 [tools]
@@ -311,8 +274,9 @@ bash = "ask"
 
 [tools.effects]
 run = "deny"
-`, func(c *config) {
-			c.Tools = toolsConfig{ConfirmTime: 90 * time.Second, Rules: tool.Policy{
+`, func(c *Config) {
+			c.Limits.ConfirmTime = 90 * time.Second
+			c.Tools = Tools{Rules: tool.Policy{
 				Names:   map[string]tool.Rule{"read_file": tool.Allow, "bash": tool.Ask},
 				Effects: map[tool.Effect]tool.Rule{tool.Run: tool.Deny}}}
 		}},
@@ -346,10 +310,10 @@ command = ["../up"]
 
 [mcp_servers.full]
 command = ["/opt/full"]
-`, func(c *config) {
+`, func(c *Config) {
 			dir := filepath.Dir(c.Path)
-			c.Tools = toolsConfig{ConfirmTime: 5 * time.Minute, Builtin: true, PassEnv: []string{"GOFLAGS"}}
-			c.Serve = serveConfig{MCPFromClients: true}
+			c.Tools = Tools{Builtin: true, PassEnv: []string{"GOFLAGS"}}
+			c.Serve = Serve{MCPFromClients: true}
 			c.Servers = []tool.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
 				{Name: "deep", Command: []string{filepath.Join(dir, "tools", "deep")}}, // a path is relative to the file, a name is looked up
 				{Name: "files", Command: []string{"server", "--all"}, Env: map[string]string{"LOG": "quiet"},
@@ -364,18 +328,18 @@ origins = ["https://app.example.com", "http://localhost:3000"]
 tls_cert = "tls/cert.pem"
 tls_key = "/etc/thinkd/key.pem"
 behind_proxy = true
-`, func(c *config) {
-			c.Serve = serveConfig{Hosts: []string{"thinkd.example.com", "box.lan:7717", "[fd00::1]:80"},
+`, func(c *Config) {
+			c.Serve = Serve{Hosts: []string{"thinkd.example.com", "box.lan:7717", "[fd00::1]:80"},
 				Origins: []string{"https://app.example.com", "http://localhost:3000"}, BehindProxy: true,
 				TLSCert: filepath.Join(filepath.Dir(c.Path), "tls", "cert.pem"), TLSKey: "/etc/thinkd/key.pem"}
 		}},
-		{"no public table", "models_dev = \"\"\n", func(c *config) { c.ModelsDev = "" }},
-		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *config) {
-			c.Limits.MaxTurnBytes, c.Limits.MaxMessageBytes = 70_000, 5000
+		{"no public table", "models_dev = \"\"\n", func(c *Config) { c.ModelsDev = "" }},
+		{"bare sizes are bytes", "[limits]\nmax_turn_bytes = 70000\nmax_message_bytes = \"5000B\"\n", func(c *Config) {
+			c.Limits.TurnBytes, c.Limits.MessageBytes, c.Limits.ConfirmBytes = 70_000, 5000, 1250
 		}},
 	} {
 		path := proof.WriteConfig(t, tt.doc)
-		got, err := loadConfig(path, environment("MY_KEY=mine", "ANTHROPIC_BASE_URL="))
+		got, err := load(path, proof.Environment("MY_KEY=mine", "ANTHROPIC_BASE_URL="))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -391,7 +355,7 @@ behind_proxy = true
 
 func TestConfigBeatsEnvironment(t *testing.T) {
 	path := proof.WriteConfig(t, "[providers.anthropic]\nbase_url = \"https://a.example.com\"")
-	got, err := loadConfig(path, environment("ANTHROPIC_BASE_URL=https://b.example.com"))
+	got, err := load(path, proof.Environment("ANTHROPIC_BASE_URL=https://b.example.com"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -401,7 +365,7 @@ func TestConfigBeatsEnvironment(t *testing.T) {
 }
 
 func TestConfigCatalog(t *testing.T) {
-	c, err := loadConfig(proof.WriteConfig(t, `
+	c, err := load(proof.WriteConfig(t, `
 [providers.gateway]
 api = "messages"
 dialect = "anthropic"
@@ -412,11 +376,11 @@ context_window = 9
 [providers.local]
 api = "messages"
 base_url = "http://localhost:1"
-`), environment())
+`), proof.Environment())
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := c.catalog(nil)
+	catalog, err := vendors.Catalog(c.Providers, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -577,7 +541,7 @@ func TestConfigBroken(t *testing.T) {
 		{"row's sampling", "[[providers.sim.models]]\nid = \"claude\"\nsampling = \"often\"", `FILE:3: providers.sim.models.sampling: model "claude": "often" is not one of free, never, not_in_thinking`},
 	} {
 		path := proof.WriteConfig(t, tt.doc)
-		c, err := loadConfig(path, environment())
+		c, err := load(path, proof.Environment())
 		if err == nil {
 			t.Errorf("%s: got %+v, want an error", tt.name, c)
 			continue
@@ -614,7 +578,7 @@ func TestConfigBaseURL(t *testing.T) {
 		"https://canary:x@api.example.com:z": `wants an address such as "https://llm.example.com"`,
 	} {
 		path := proof.WriteConfig(t, "\n[providers.anthropic]\nbase_url = \""+url+"\"")
-		_, err := loadConfig(path, environment())
+		_, err := load(path, proof.Environment())
 		got := ""
 		if err != nil {
 			got = strings.TrimPrefix(err.Error(), path+":3: providers.anthropic.base_url: ")
@@ -626,7 +590,7 @@ func TestConfigBaseURL(t *testing.T) {
 		if strings.Contains(url, `\u0000`) {
 			continue // an environment cannot hold this
 		}
-		_, err = loadConfig(proof.WriteConfig(t, ""), environment("ANTHROPIC_BASE_URL="+url))
+		_, err = load(proof.WriteConfig(t, ""), proof.Environment("ANTHROPIC_BASE_URL="+url))
 		got = ""
 		if err != nil {
 			got = strings.TrimPrefix(err.Error(), "environment: ANTHROPIC_BASE_URL: ")
@@ -661,65 +625,48 @@ func TestConfigKnownKeys(t *testing.T) {
 	}
 }
 
-func TestDefaultDataDir(t *testing.T) {
-	for _, tt := range []struct {
-		goos string
-		env  []string
-		want string
-	}{
-		{"linux", []string{"HOME=/home/u"}, "/home/u/.local/share/thinkd"},
-		{"linux", []string{"HOME=/home/u", "XDG_DATA_HOME=/data"}, "/data/thinkd"},
-		{"linux", []string{"HOME=/home/u", "XDG_DATA_HOME=data"}, "/home/u/.local/share/thinkd"},
-		{"freebsd", []string{"XDG_DATA_HOME=/data"}, "/data/thinkd"},
-		{"linux", nil, "no data directory: HOME is not set; name one with --data"},
-		{"darwin", []string{"HOME=/Users/u", "XDG_DATA_HOME=/data"}, "/Users/u/Library/Application Support/thinkd"},
-		{"darwin", nil, "no data directory: HOME is not set; name one with --data"},
-		{"windows", []string{"LocalAppData=/appdata"}, "/appdata/thinkd"},
-		{"windows", nil, "no data directory: %LocalAppData% is not set; name one with --data"},
-	} {
-		got, err := defaultDataDir(tt.goos, environment(tt.env...))
-		if err != nil {
-			got = err.Error()
-		}
-		if filepath.ToSlash(got) != tt.want {
-			t.Errorf("%s %v: got %s, want %s", tt.goos, tt.env, got, tt.want)
-		}
-	}
-}
+// Agents of the config, in each form that was ever written.
+func TestConfigAgents(t *testing.T) {
+	doc := `
+[agents.full]
+model = "anthropic/claude-opus-5"
+system_prompt = "Review."
+reasoning = { override_mode = "custom", effort = "none", fallback = "off" }
 
-// TestPlanToken prefers the official variable of the ChatGPT plan's token. The older one still counts, with a warning.
-func TestPlanToken(t *testing.T) {
-	for _, test := range []struct {
-		name          string
-		set           map[string]string
-		file          string
-		key, env, now string
-	}{
-		{"neither", nil, "", "", "CODEX_ACCESS_TOKEN", ""},
-		{"the official one", map[string]string{"CODEX_ACCESS_TOKEN": "a"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
-		{"both", map[string]string{"CODEX_ACCESS_TOKEN": "a", "CHATGPT_ACCESS_TOKEN": "b"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
-		{"the older one", map[string]string{"CHATGPT_ACCESS_TOKEN": "b"}, "", "b", "CHATGPT_ACCESS_TOKEN", "CODEX_ACCESS_TOKEN"},
-		{"one of the operator's", map[string]string{"CHATGPT_ACCESS_TOKEN": "b", "MINE": "c"}, "[providers.chatgpt]\napi_key_env = \"MINE\"\n", "c", "MINE", ""},
-	} {
-		c, err := loadConfig(proof.WriteConfig(t, test.file), func(name string) string { return test.set[name] })
-		if err != nil {
-			t.Fatalf("%s: %v", test.name, err)
-		}
-		p := c.at(t, "chatgpt")
-		if p.Key.Reveal() != test.key || p.KeyEnv != test.env || p.KeyEnvNow != test.now {
-			t.Errorf("%s: the key %q of %s, now %q", test.name, p.Key.Reveal(), p.KeyEnv, p.KeyEnvNow)
-		}
-		var log bytes.Buffer
-		catalog, err := c.catalog(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		opened := openProviders(c, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
-		if err := opened.close(); err != nil {
-			t.Error(err)
-		}
-		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
-			t.Errorf("%s: the log says %q", test.name, log.String())
-		}
+[agents.level]
+thinking_level = "medium"
+
+[agents.bare]
+reasoning = { effort = "max" }
+
+[agents.both]
+thinking_level = "low"
+reasoning = { fallback = "error" }
+
+[agents.inherits]
+thinking_level = "low"
+[agents.inherits.reasoning]
+override_mode = "inherit"
+effort = "max"
+
+[agents.silent]
+`
+	c, err := load(proof.WriteConfig(t, doc), proof.Environment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	custom := func(level provider.Level, policy provider.Policy) registry.Override {
+		return registry.Override{Mode: registry.Custom, Level: level, Policy: policy}
+	}
+	want := []registry.Agent{
+		{Name: "bare", Reasoning: custom(provider.Max, provider.Downgrade)},
+		{Name: "both", Reasoning: custom(provider.Low, provider.Refuse)},
+		{Name: "full", Model: "anthropic/claude-opus-5", System: "Review.", Reasoning: custom(provider.Off, provider.FallOff)},
+		{Name: "inherits", Reasoning: registry.Override{Mode: registry.Inherit}},
+		{Name: "level", Reasoning: custom(provider.Medium, provider.Downgrade)},
+		{Name: "silent", Reasoning: registry.Override{Mode: registry.Inherit}},
+	}
+	if diff := cmp.Diff(want, c.Agents); diff != "" {
+		t.Errorf("agents (-want +got):\n%s", diff)
 	}
 }

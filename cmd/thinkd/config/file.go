@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"errors"
@@ -9,63 +9,39 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 )
 
 // file is the configuration as written.
 type file struct {
-	Model         string                  `toml:"model"`
-	ThinkingLevel string                  `toml:"thinking_level"`
-	Providers     map[string]fileProvider `toml:"providers"`
-	Dialects      map[string]any          `toml:"dialects"` // see dialects
-	ModelsDev     *string                 `toml:"models_dev"`
-	Agents        map[string]fileAgent    `toml:"agents"`
-	Serve         fileServe               `toml:"serve"`
-	Limits        fileLimits              `toml:"limits"`
-	Tools         fileTools               `toml:"tools"`
-	Servers       map[string]fileServer   `toml:"mcp_servers"`
-	Telemetry     fileTelemetry           `toml:"telemetry"`
+	Model         string                        `toml:"model"`
+	ThinkingLevel string                        `toml:"thinking_level"`
+	Providers     map[string]fileProvider       `toml:"providers"`
+	Dialects      map[string]any                `toml:"dialects"` // see dialects
+	ModelsDev     *string                       `toml:"models_dev"`
+	Agents        map[string]registry.AgentText `toml:"agents"`
+	Serve         fileServe                     `toml:"serve"`
+	Limits        fileLimits                    `toml:"limits"`
+	Tools         fileTools                     `toml:"tools"`
+	Servers       map[string]tool.Server        `toml:"mcp_servers"`
+	Telemetry     fileTelemetry                 `toml:"telemetry"`
 }
 
 type fileProvider struct {
-	API      string            `toml:"api"`
-	Dialect  string            `toml:"dialect"`
-	BaseURL  string            `toml:"base_url"`
-	KeyEnv   string            `toml:"api_key_env"`
-	Headers  map[string]string `toml:"headers"`
-	Login    *fileLogin        `toml:"login"`
-	Defaults fileDefaults      `toml:"reasoning_defaults"`
-	NumCtx   int               `toml:"num_ctx"`
-	Cache    string            `toml:"cache"`
-	Context  any               `toml:"context_management"` // see managed
-	Models   []fileModel       `toml:"models"`
-}
-
-type fileLogin struct {
-	ClientID string `toml:"client_id"`
-	Editor   bool   `toml:"editor"`
-	Address  string `toml:"address"`
-	API      string `toml:"api_address"`
-	Port     int    `toml:"port"`
-}
-
-type fileDefaults struct {
-	Effort   string `toml:"effort"`
-	Fallback string `toml:"fallback"`
-}
-
-type fileAgent struct {
-	Model     string         `toml:"model"`
-	System    string         `toml:"system_prompt"`
-	Level     string         `toml:"thinking_level"` // the old form: off, low, medium, high
-	Reasoning *fileReasoning `toml:"reasoning"`
-}
-
-type fileReasoning struct {
-	Mode     string `toml:"override_mode"`
-	Effort   string `toml:"effort"`
-	Fallback string `toml:"fallback"`
+	API      string                `toml:"api"`
+	Dialect  string                `toml:"dialect"`
+	BaseURL  string                `toml:"base_url"`
+	KeyEnv   string                `toml:"api_key_env"`
+	Headers  map[string]string     `toml:"headers"`
+	Login    *vendors.Login        `toml:"login"`
+	Defaults registry.DefaultsText `toml:"reasoning_defaults"`
+	NumCtx   int                   `toml:"num_ctx"`
+	Cache    string                `toml:"cache"`
+	Context  any                   `toml:"context_management"` // see managed
+	Models   []fileModel           `toml:"models"`
 }
 
 type fileModel struct {
@@ -178,6 +154,26 @@ type fileServe struct {
 
 type fileTelemetry struct {
 	Endpoint string `toml:"endpoint"`
+}
+
+// Files are the operator's additions to the built-in lists of package guard.
+type Files struct {
+	Protected []string `toml:"protected"`
+	Secret    []string `toml:"secret"`
+	Program   []string `toml:"program"`
+	Open      []string `toml:"open"`
+}
+
+// fileTools is [tools] as written.
+type fileTools struct {
+	Builtin     bool              `toml:"builtin"`
+	PassEnv     []string          `toml:"pass_env"`
+	ConfirmTime any               `toml:"confirm_time"` // see parseTime
+	Names       map[string]string `toml:"names"`
+	Effects     map[string]string `toml:"effects"`
+	Files       Files             `toml:"files"`
+	Sandbox     string            `toml:"sandbox"`
+	Network     bool              `toml:"sandbox_network"`
 }
 
 type fileLimits struct {

@@ -1,7 +1,6 @@
-package main
+package config
 
 import (
-	"errors"
 	"net"
 	"net/url"
 	"path/filepath"
@@ -11,9 +10,9 @@ import (
 	"sync"
 )
 
-// serveConfig says how the network comes in. Paths are absolute, or as the working directory has them where there is no
+// Serve says how the network comes in. Paths are absolute, or as the working directory has them where there is no
 // file.
-type serveConfig struct {
+type Serve struct {
 	Hosts       []string // names, with a port or without
 	Origins     []string // scheme://host[:port]
 	TLSCert     string   // with TLSKey, or neither
@@ -23,15 +22,15 @@ type serveConfig struct {
 	MCPFromClients bool // servers of tools are taken from clients who come over the network
 }
 
-func (src *source) serve(f fileServe) (serveConfig, error) {
+func (src *source) serve(f fileServe) (Serve, error) {
 	for _, h := range f.Hosts {
 		if !isHost(h) {
-			return serveConfig{}, src.errorf("serve.hosts", `%q: wants names such as "thinkd.example.com" or "box.lan:7717"`, h)
+			return Serve{}, src.errorf("serve.hosts", `%q: wants names such as "thinkd.example.com" or "box.lan:7717"`, h)
 		}
 	}
 	for _, o := range f.Origins {
 		if !isOrigin(o) {
-			return serveConfig{}, src.errorf("serve.origins", `%q: wants origins such as "https://app.example.com", without a path`, o)
+			return Serve{}, src.errorf("serve.origins", `%q: wants origins such as "https://app.example.com", without a path`, o)
 		}
 	}
 	if (f.TLSCert == "") != (f.TLSKey == "") {
@@ -39,9 +38,9 @@ func (src *source) serve(f fileServe) (serveConfig, error) {
 		if f.TLSKey != "" {
 			key = "tls_key"
 		}
-		return serveConfig{}, src.errorf("serve."+key, "tls_cert and tls_key go together")
+		return Serve{}, src.errorf("serve."+key, "tls_cert and tls_key go together")
 	}
-	return serveConfig{Hosts: f.Hosts, Origins: f.Origins, TLSCert: src.beside(f.TLSCert), TLSKey: src.beside(f.TLSKey),
+	return Serve{Hosts: f.Hosts, Origins: f.Origins, TLSCert: src.beside(f.TLSCert), TLSKey: src.beside(f.TLSKey),
 		BehindProxy: f.BehindProxy, MCPFromClients: f.MCPFromClients}, nil
 }
 
@@ -77,6 +76,3 @@ func isOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && isHost(u.Host) && text == u.Scheme+"://"+u.Host
 }
-
-var errNeedsTLS = errors.New("an address that others can reach needs TLS: set tls_cert and tls_key under [serve] in the config," +
-	" or behind_proxy = true if a proxy that speaks TLS stands in front of it")

@@ -1,4 +1,4 @@
-package main
+package config
 
 import (
 	"encoding/json"
@@ -6,10 +6,11 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // dialects reads the operator's own: each is a record as those of thinkd's own table, with its name for an id.
-func (src *source) dialects(f map[string]any) (ownDialects, error) {
+func (src *source) dialects(f map[string]any) (vendors.Dialects, error) {
 	if len(f) == 0 {
 		return nil, nil
 	}
@@ -17,7 +18,7 @@ func (src *source) dialects(f map[string]any) (ownDialects, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := ownDialects{}
+	own := vendors.Dialects{}
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		key := "dialects." + name
 		record, ok := f[name].(map[string]any)

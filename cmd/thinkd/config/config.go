@@ -1,0 +1,125 @@
+package config
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// Config is what the operator wants: the file, then the environment, then the catalog. It is checked as a whole.
+type Config struct {
+	Path          string // the file that was read; empty: there is none
+	Inputs        Inputs
+	Model         string           // for new sessions; empty: the default model of the first provider that is available
+	ThinkingLevel provider.Level   // empty: not set
+	Providers     []vendors.Config // in catalog order: the catalog's vendors, the operator's own by name, the simulator
+	Agents        []registry.Agent // by name
+	Serve         Serve
+	Dialects      vendors.Dialects // the operator's own
+	ModelsDev     string           // where a refresh asks for models.dev's database; empty: nowhere
+	Limits        Limits
+	Tools         Tools
+	Servers       []tool.Server // of the Model Context Protocol, by name
+	Telemetry     string        // the collector of OpenTelemetry; empty: as the environment says
+}
+
+// modelsDevAddress is where a refresh asks for that database, unless the configuration says otherwise.
+const modelsDevAddress = "https://models.dev/api.json"
+
+// Parse makes a config of a document and the environment. path is the document's file, for errors and relative paths; empty:
+// there is none.
+func Parse(path string, doc []byte, getenv func(string) string) (Config, error) {
+	src := &source{path: path, doc: doc}
+	f, err := src.decode()
+	if err != nil {
+		return Config{}, err
+	}
+	env := &recorder{getenv: getenv}
+	c, err := src.config(f, env.get)
+	c.Inputs = env.inputs(doc, c.keyVariables())
+	return c, err
+}
+
+// keyVariables are the variables that hold keys.
+func (c Config) keyVariables() (names []string) {
+	for _, p := range c.Providers {
+		vendor, _ := registry.VendorNamed(p.ID)
+		names = append(names, p.KeyEnv, p.KeyEnvNow, vendor.KeyEnv, vendor.KeyEnvBefore)
+	}
+	return names
+}
+
+// config settles what the file says, together with the environment.
+func (src *source) config(f file, getenv func(string) string) (Config, error) {
+	c := Config{Path: src.path, Model: f.Model}
+	var err error
+	if c.ThinkingLevel, err = parseLevel(f.ThinkingLevel); err != nil {
+		return Config{}, src.errorf("thinking_level", "%w", err)
+	}
+	if c.Limits, err = src.limits(f.Limits); err != nil {
+		return Config{}, err
+	}
+	if c.Tools, err = src.tools(f.Tools); err != nil {
+		return Config{}, err
+	}
+	if err := src.duration("tools.confirm_time", f.Tools.ConfirmTime, &c.Limits.ConfirmTime); err != nil {
+		return Config{}, err
+	}
+	if c.Servers, err = src.servers(f.Servers); err != nil {
+		return Config{}, err
+	}
+	if c.Serve, err = src.serve(f.Serve); err != nil {
+		return Config{}, err
+	}
+	if c.Telemetry = f.Telemetry.Endpoint; c.Telemetry != "" {
+		if _, err := telemetry.ParseEndpoint(c.Telemetry); err != nil {
+			return Config{}, src.errorf("telemetry.endpoint", "%w", err)
+		}
+	}
+	if c.Dialects, err = src.dialects(f.Dialects); err != nil {
+		return Config{}, err
+	}
+	if c.ModelsDev = modelsDevAddress; f.ModelsDev != nil {
+		c.ModelsDev = *f.ModelsDev
+	}
+	if c.ModelsDev != "" {
+		if problem := checkBaseURL(c.ModelsDev, ""); problem != "" {
+			return Config{}, src.errorf("models_dev", "%s", problem)
+		}
+	}
+	for _, id := range providerIDs(f) {
+		p, err := src.provider(id, f.Providers[id], c.Dialects, getenv)
+		if err != nil {
+			return Config{}, err
+		}
+		c.Providers = append(c.Providers, p)
+	}
+	catalog, err := vendors.Catalog(c.Providers, nil)
+	if row, ok := errors.AsType[*registry.RowError](err); ok {
+		i := slices.IndexFunc(c.Providers, func(p vendors.Config) bool { return p.ID == row.Provider })
+		return Config{}, src.rowError(row, c.Providers[i].Rows)
+	}
+	if err != nil {
+		return Config{}, err
+	}
+	if c.Model != "" {
+		if _, err := catalog.Find(c.Model); err != nil {
+			return Config{}, src.errorf("model", "%w", err)
+		}
+	}
+	c.Agents, err = src.agents(f.Agents, catalog)
+	return c, err
+}
+
+// parseLevel takes the empty word, which says nothing.
+func parseLevel(word string) (provider.Level, error) {
+	if word == "" {
+		return "", nil
+	}
+	return provider.ParseLevel(word)
+}
