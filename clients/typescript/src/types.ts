@@ -192,6 +192,15 @@ export type Facts = {
 	lifecycle?: Fact;
 };
 
+export type Failure = {
+	kind: string;
+	message: string;
+	status?: number;
+	retry_after_ms?: number;
+	request_id?: string;
+	ref?: string;
+};
+
 export type Grant = {
 	id: string;
 	text: string;
