@@ -165,3 +165,46 @@ func alternatives(kind, pattern string) []alternative {
 	}
 	return all
 }
+
+// generated are the tables that a command writes, by the page and the line before the first row.
+var generated = map[string]string{
+	"docs/models.md": "", // go generate ./registry/drift writes the whole page
+}
+
+// A cell of a table has at most 15 words: what needs more is a paragraph under a heading. A command in backquotes counts as one word.
+func TestDocsTableCells(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, filepath.Join(top, "README.md"), filepath.Join(top, "protocol.md"))
+	code, bar := regexp.MustCompile("`[^`]*`"), regexp.MustCompile(`[^\\]\|`)
+	tables := 0
+	for _, page := range pages {
+		name, err := filepath.Rel(top, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := generated[filepath.ToSlash(name)]; ok {
+			continue
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				continue
+			}
+			tables++
+			for _, cell := range bar.Split(code.ReplaceAllString(line, "code"), -1) {
+				if words := strings.Fields(strings.Trim(cell, "| ")); len(words) > 15 {
+					t.Errorf("%s:%d: a cell of %d words: %s", name, i+1, len(words), strings.Join(words, " "))
+				}
+			}
+		}
+	}
+	if tables < 100 {
+		t.Errorf("the pages have %d rows", tables)
+	}
+}
