@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
@@ -110,8 +111,8 @@ type Limits struct {
 	TurnTime      time.Duration // default 60 min
 	ToolTime      time.Duration // of a call of a tool, default 10 min
 	ToolOutput    int           // bytes of text that a model gets of a call's result, default 256 KiB
-	TurnBudget    Budget        // of a turn
-	SessionBudget Budget        // of a session; its turns end at once when it is used up
+	TurnBudget    budget.Limit  // of a turn
+	SessionBudget budget.Limit  // of a session; its turns end at once when it is used up
 
 	SessionQueue int64 // bytes of the prompts that wait in a session, default 16 MiB
 	Queues       int64 // and in all sessions, default 64 MiB

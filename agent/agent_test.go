@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
@@ -81,7 +82,7 @@ func (p telling) Stream(ctx context.Context, req *provider.Request) iter.Seq2[pr
 
 // distinct is what was said to req, with a number in front of a summary.
 func (f *fake) distinct(req *provider.Request, said iter.Seq2[provider.Event, error]) iter.Seq2[provider.Event, error] {
-	if req.System != askSummary {
+	if req.System != transcript.AskSummary {
 		return said
 	}
 	return func(yield func(provider.Event, error) bool) {

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -38,28 +39,28 @@ func TestBudgets(t *testing.T) {
 		calls   int
 		notices []string
 	}{
-		{"a runaway ends in the middle of its thinking, by its tokens", Limits{TurnBudget: Budget{Tokens: 1000}}, "dear",
+		{"a runaway ends in the middle of its thinking, by its tokens", Limits{TurnBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{events(endless()...)}, []string{"go"}, []string{"limit tokens"}, 1, []string{"budget_near", "budget_reached"}},
-		{"by what it costs", Limits{TurnBudget: Budget{Cost: dollars(0.1)}}, "dear", // 50 USD a million: 2,000 tokens
+		{"by what it costs", Limits{TurnBudget: budget.Limit{Cost: dollars(0.1)}}, "dear", // 50 USD a million: 2,000 tokens
 			[]script{events(endless()...)}, []string{"go"}, []string{"limit cost"}, 1, []string{"budget_near", "budget_reached"}},
-		{"by what the session may use", Limits{SessionBudget: Budget{Tokens: 1000}}, "dear",
+		{"by what the session may use", Limits{SessionBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{events(endless()...)}, []string{"go", "on"}, []string{"limit tokens", "limit tokens"}, 1,
 			[]string{"budget_near", "budget_reached", "budget_reached"}},
-		{"a turn's budget begins anew with each", Limits{TurnBudget: Budget{Tokens: 1000}}, "dear",
+		{"a turn's budget begins anew with each", Limits{TurnBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{answered(800, 100), answered(800, 100)}, []string{"one", "two"}, []string{"end_turn", "end_turn"}, 2,
 			[]string{"budget_near", "budget_near"}},
-		{"a session's does not", Limits{SessionBudget: Budget{Tokens: 1000}}, "dear",
+		{"a session's does not", Limits{SessionBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{answered(800, 100), answered(800, 100), answered(1, 1)}, []string{"one", "two", "three"},
 			[]string{"end_turn", "end_turn", "limit tokens"}, 2, []string{"budget_near", "budget_reached"}},
-		{"nor that of money", Limits{SessionBudget: Budget{Cost: dollars(0.01)}}, "dear",
+		{"nor that of money", Limits{SessionBudget: budget.Limit{Cost: dollars(0.01)}}, "dear",
 			[]script{answered(0, 200), answered(1, 1)}, []string{"one", "two"},
 			[]string{"end_turn", "limit cost"}, 1, []string{"budget_near", "budget_reached"}},
-		{"no further call in a turn", Limits{TurnBudget: Budget{Tokens: 1000}}, "dear",
+		{"no further call in a turn", Limits{TurnBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{events(append(say("a"), pause)...)}, []string{"go"}, []string{"limit tokens"}, 1,
 			[]string{"budget_near", "budget_reached"}},
-		{"a prompt that is too large is not sent", Limits{TurnBudget: Budget{Tokens: 1000}}, "dear",
+		{"a prompt that is too large is not sent", Limits{TurnBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{answered(1, 1)}, []string{strings.Repeat("word", 1000)}, []string{"limit tokens"}, 0, []string{"budget_reached"}},
-		{"money is not seen without a price, and that is told once", Limits{TurnBudget: Budget{Cost: 1}}, "unpriced",
+		{"money is not seen without a price, and that is told once", Limits{TurnBudget: budget.Limit{Cost: 1}}, "unpriced",
 			[]script{answered(800, 100), answered(800, 100)}, []string{"one", "two"}, []string{"end_turn", "end_turn"}, 2,
 			[]string{"price_unknown"}},
 		{"no budget, no word", Limits{}, "unpriced", []script{answered(1e6, 1e6)}, []string{"one"}, []string{"end_turn"}, 1, nil},
@@ -112,7 +113,7 @@ func TestQueuedTurnsEndWithTheBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, events(endless()...))
 		defer b.close()
-		b.cfg.Limits.SessionBudget = Budget{Tokens: 1000}
+		b.cfg.Limits.SessionBudget = budget.Limit{Tokens: 1000}
 		b.priced(nil)
 		a := b.agent(b.session("shop/dear", ""))
 		if _, err := a.Prompt(t.Context(), text("one")); err != nil {

@@ -11,14 +11,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
 // call is one exchange with a model: a goroutine that sends what arrives.
 type call struct {
-	steps *steps // closed by the goroutine, after a Stop or an error or when it was stopped
+	steps *relay.Steps // closed by the goroutine, after a Stop or an error or when it was stopped
 	stop  context.CancelCauseFunc
 
 	begun   time.Time
@@ -28,16 +30,14 @@ type call struct {
 	told    bool      // people know that it is quiet
 	odd     int       // events that fit nothing
 
-	text []byte // of growth that is taken in at once
-	ends []int  // of its pieces
 }
 
 // stepped has a token when the running call sent something, nil between calls.
-func (s *state) stepped() chan struct{} {
+func (s *state) stepped() <-chan struct{} {
 	if s.run == nil || s.run.call == nil {
 		return nil
 	}
-	return s.run.call.steps.ready
+	return s.run.call.steps.Ready()
 }
 
 // startCall begins an exchange, if that can be paid; stopCall ends it, and Close waits for it.
@@ -53,26 +53,26 @@ func (s *state) startCall() {
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := time.Now()
 	r.toolBefore, r.sameBefore, r.answered = r.lastTool, r.same, false
-	c := &call{steps: newSteps(), stop: stop, begun: now, content: now}
+	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	api, cfg := r.provider, s.cfg
 	r.log.Debug("model call", "model", r.model.Ref(), "call", r.calls, "again", r.again, "reasoning", r.decision)
 	s.calls.Go(func() {
-		defer c.steps.close()
+		defer c.steps.Close()
 		defer func() {
 			if p := recover(); p != nil {
 				ref := rand.Text()[:12]
 				r.log.Error("panic in provider", "ref", ref, "panic", p, "stack", string(debug.Stack()))
-				c.steps.put(ctx, step{err: &internalError{ref}})
+				c.steps.Put(ctx, relay.Step{Err: &internalError{ref}})
 			}
 		}()
 		for _, missing := range cfg.load(req) {
-			if !c.steps.put(ctx, step{event: missing}) {
+			if !c.steps.Put(ctx, relay.Step{Event: missing}) {
 				return
 			}
 		}
 		for event, err := range api.Stream(ctx, req) {
-			if !c.steps.put(ctx, step{event, err}) || err != nil {
+			if !c.steps.Put(ctx, relay.Step{Event: event, Err: err}) || err != nil {
 				return
 			}
 		}
@@ -99,7 +99,7 @@ func (s *state) request() *provider.Request { return s.requestFor(s.run.choice) 
 // requestFor is the request that a choice would make of what was said so far.
 func (s *state) requestFor(c choice) *provider.Request {
 	req := s.asked(c)
-	req.System, req.Tools, req.Messages = s.view.Session.System, s.offered(c.model), conversation(s.view, newCourse(c), s.share(c.ref()))
+	req.System, req.Tools, req.Messages = s.view.Session.System, s.offered(c.model), s.share(c.ref()).Messages(c.model, c.decision)
 	return req
 }
 
@@ -109,7 +109,7 @@ func (s *state) step() {
 		return // the agent ends, and its calls with it: the loop comes to that next
 	}
 	c := s.run.call
-	list, ok := c.steps.next(s.stride())
+	list, ok := c.steps.Next(s.stride())
 	switch {
 	case !ok:
 		s.failed(&provider.Error{Provider: s.run.model.Provider, Kind: provider.KindTransport,
@@ -117,21 +117,21 @@ func (s *state) step() {
 		return
 	case len(list) == 0:
 		return
-	case list[0].err != nil:
-		s.failed(list[0].err)
+	case list[0].Err != nil:
+		s.failed(list[0].Err)
 		return
 	}
 	c.byteAt, c.told = time.Now(), false
-	if _, alive := list[0].event.(provider.Alive); alive {
+	if _, alive := list[0].Event.(provider.Alive); alive {
 		return
 	}
 	if c.heard.IsZero() {
 		c.heard = c.byteAt
 	}
-	if _, said := list[0].event.(provider.Notice); !said && !s.accepted() {
+	if _, said := list[0].Event.(provider.Notice); !said && !s.accepted() {
 		return
 	}
-	switch ev := list[0].event.(type) {
+	switch ev := list[0].Event.(type) {
 	case provider.Begin:
 		s.begin(ev)
 	case provider.Delta:
@@ -152,9 +152,9 @@ func (s *state) step() {
 // stride is how many bytes of growth are taken in at once. Limits are looked at after each, so it is short where money is
 // counted, and ends where the turn may not say more.
 func (s *state) stride() int {
-	most := maxStride
+	most := relay.MaxStride
 	if s.cfg.Limits.budgeted() {
-		most = 64 * perToken
+		most = 64 * budget.PerToken
 	}
 	return min(most, s.cfg.Limits.TurnBytes-s.run.bytes)
 }

@@ -13,7 +13,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -25,8 +27,9 @@ var errNoSummary = errors.New("the compaction was cancelled")
 // thinking as the model can do with. It is sent what was said as a text: so no vendor's rules for tools and
 // thinking stand in the way, and what is too long for the model can be made to fit.
 type compacting struct {
-	passage
+	transcript.Passage
 	choice
+	turn  session.TurnID // that waits for it; empty: none
 	begun time.Time
 	sent  int          // characters that went out
 	heard atomic.Int64 // characters that came, and one more from the first sign of an answer on
@@ -42,17 +45,8 @@ type summary struct {
 	err   error
 }
 
-// passage is what a compaction is of.
-type passage struct {
-	turn     session.TurnID // that waits for it; empty: none
-	upto     session.MessageID
-	messages int    // that it stands for
-	text     string // what was said in them
-	verbatim string // what follows the summary as it is
-}
-
 // compact begins a compaction; dropCompaction ends it, and Close waits for it.
-func (s *state) compact(p passage, over func(error)) {
+func (s *state) compact(p transcript.Passage, over func(error)) {
 	set := s.view.Session.Settings
 	set.Fallback = provider.Downgrade
 	if s.run != nil {
@@ -69,17 +63,21 @@ func (s *state) compact(p passage, over func(error)) {
 		over(err)
 		return
 	}
-	s.tell(p.turn, inform(noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.messages, c.model.Ref())))
+	var turn session.TurnID
+	if s.run != nil {
+		turn = s.run.ID
+	}
+	s.tell(turn, inform(noticeCompacting, fmt.Sprintf("%d earlier messages are being summarised by %s", p.Messages, c.model.Ref())))
 	if s.ended != nil { // the store failed; never in a turn, of which the log knows
 		over(s.ended)
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{passage: p, choice: c, begun: time.Now(), sent: sentFor(p), said: make(chan summary, 1), stop: stop, over: over}
+	now := &compacting{Passage: p, choice: c, turn: turn, begun: time.Now(), sent: sentFor(p), said: make(chan summary, 1), stop: stop, over: over}
 	s.compacting = now
 	s.busy.Store(true)
-	req := &provider.Request{Model: c.model, System: askSummary, Decision: c.decision, Whole: true, Messages: []provider.Message{
-		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: p.text}}}}}
+	req := &provider.Request{Model: c.model, System: transcript.AskSummary, Decision: c.decision, Whole: true, Messages: []provider.Message{
+		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: p.Text}}}}}
 	limits := s.cfg.patient(c.model.Provider)
 	log := s.log
 	s.calls.Go(func() { // ends with ctx at the latest
@@ -104,7 +102,7 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 	defer quiet.Stop()
 	whole := time.AfterFunc(limits.TurnTime, stalled)
 	defer whole.Stop()
-	guess := estimate{sent: len([]rune(req.System)) + characters(req.Messages[0].Blocks)}
+	guess := budget.Estimate{Sent: len([]rune(req.System)) + transcript.Characters(req.Messages[0].Blocks)}
 	var text strings.Builder
 	var last *provider.Stop
 	var err error
@@ -116,11 +114,11 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 		}
 		switch ev := event.(type) {
 		case provider.Delta:
-			guess.hear(provider.KindText, ev.Text)
-			heard.Store(int64(1 + guess.said))
-			if said += len(ev.Text); said > maxSummary {
+			guess.Hear(provider.KindText, ev.Text)
+			heard.Store(int64(1 + guess.Said))
+			if said += len(ev.Text); said > transcript.MaxSummary {
 				failed = &provider.Error{Provider: c.model.Provider, Kind: provider.KindBadRequest,
-					Message: fmt.Sprintf("the summary and its thinking are longer than %d bytes", maxSummary)}
+					Message: fmt.Sprintf("the summary and its thinking are longer than %d bytes", transcript.MaxSummary)}
 			}
 		case provider.End:
 			if said, ok := ev.Block.(provider.Text); ok {
@@ -145,7 +143,7 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 		sum.usage = last.Usage
 	}
 	if heard.Load() > 0 && sum.usage.Input+sum.usage.Output == 0 {
-		sum.usage = guess.usage()
+		sum.usage = guess.Usage()
 	}
 	sum.usage = c.priced(sum.usage)
 	switch {
@@ -168,13 +166,22 @@ func (c choice) priced(u provider.Usage) provider.Usage {
 }
 
 // sentFor is how many characters are sent for a summary.
-func sentFor(p passage) int {
-	return utf8.RuneCountInString(askSummary) + utf8.RuneCountInString(p.text)
+func sentFor(p transcript.Passage) int {
+	return utf8.RuneCountInString(transcript.AskSummary) + utf8.RuneCountInString(p.Text)
 }
 
 // summaryCost is what the request for a summary will use at least.
-func (c choice) summaryCost(p passage) spent {
-	return spentOf(c.priced(estimate{sent: sentFor(p)}.usage()))
+func (c choice) summaryCost(p transcript.Passage) budget.Used {
+	return budget.Of(c.priced(budget.Estimate{Sent: sentFor(p)}.Usage()))
+}
+
+// planned chooses what is summarised; ok is false if there is nothing.
+func (s *state) planned(kept int) (p transcript.Passage, ok bool) {
+	model, running := s.view.Session.Model, (*session.Turn)(nil)
+	if s.run != nil {
+		model, running = s.run.ref(), s.run.Turn
+	}
+	return s.share(model).Plan(running, kept, s.cfg.Catalog.Model(model.Provider, model.ID).Window)
 }
 
 // summed is where the summary comes, nil while none is on its way.
@@ -197,9 +204,9 @@ func (s *state) compacted(sum summary) {
 	}
 	switch {
 	case sum.err == nil:
-		entry.Upto, entry.Summary = c.upto, sum.text+c.verbatim
+		entry.Upto, entry.Summary = c.Upto, sum.text+c.Verbatim
 		told := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is not sent any more, and the prompt cache begins anew",
-			len([]rune(entry.Summary)), c.messages))
+			len([]rune(entry.Summary)), c.Messages))
 		if s.record(fact{c.turn, entry, told}, usage) != nil {
 			return
 		}
@@ -230,7 +237,7 @@ func (s *state) dropCompaction(cause error) (facts []fact) {
 	s.compacting = nil
 	var sum summary
 	if heard := int(c.heard.Load()); heard > 0 {
-		sum.usage = c.priced(estimate{sent: c.sent, said: heard - 1}.usage())
+		sum.usage = c.priced(budget.Estimate{Sent: c.sent, Said: heard - 1}.Usage())
 		facts = []fact{{c.turn, s.countSummary(c, sum.usage), nil}}
 	}
 	s.summarised(c, sum, cmp.Or(cause, errNoSummary))
@@ -259,13 +266,13 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 		if s.run != nil || s.compacting != nil || s.mayStart() {
 			return nil, ErrBusy
 		}
-		p, ok := s.planned(keptAsked)
+		p, ok := s.planned(transcript.KeptAsked)
 		if !ok {
 			return nil, nil
 		}
 		if c, err := s.decide(s.view.Session.Settings, session.Override{}); err == nil {
-			if b := tooMuch(s.cfg.Limits.SessionBudget.bounds("session", spentOf(s.usage()), &s.told.near), c.summaryCost(p)); b != nil {
-				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.words())}
+			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", budget.Of(s.usage()), &s.told.near), c.summaryCost(p)); b != nil {
+				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
 			}
 		}
 		over := make(chan error, 1) // for one word, also when nobody waits for it any more
@@ -293,18 +300,18 @@ func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }
 func (s *state) compactBefore() bool {
 	r := s.run
 	if s.cfg.CompactAt <= 0 || r.model.Window <= 0 || r.provider == nil || r.unsummed ||
-		slices.ContainsFunc(s.bounds(), func(b bound) bool { return b.used >= b.most }) || // the call will not be made
+		slices.ContainsFunc(s.bounds(), func(b budget.Bound) bool { return b.Used >= b.Most }) || // the call will not be made
 		float64(s.contextUsed()) < s.cfg.CompactAt*float64(r.model.Window) {
 		return false
 	}
-	p, ok := s.planned(keptDue)
+	p, ok := s.planned(transcript.KeptDue)
 	if !ok {
 		return false
 	}
-	if b := tooMuch(s.bounds(), r.summaryCost(p)); b != nil {
+	if b := budget.Exceeded(s.bounds(), r.summaryCost(p)); b != nil {
 		r.unsummed = true
 		s.tell(r.ID, warn(noticeNotCompacted,
-			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.whose, b.words())))
+			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.Whose, b.Words())))
 		return false
 	}
 	s.compact(p, func(err error) {
@@ -323,13 +330,13 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 	if pe.Kind != provider.KindTooLong || r.overflowed {
 		return false
 	}
-	p, ok := s.planned(keptAsked)
+	p, ok := s.planned(transcript.KeptAsked)
 	if !ok {
 		return false
 	}
 	r.overflowed = true
 	// The window may be smaller than the row says, or not be known: half of what was too long fits rather.
-	p.text = abridged(p.text, max(s.estimateOf(s.request()).sent/2, maxResultSummed), tooLongToSum)
+	p.Shorten(s.estimateOf(s.request()).Sent / 2)
 	facts, void := s.discard()
 	if len(void) > 0 {
 		facts = append(facts, r.retryFact(0, pe, void))
@@ -337,9 +344,9 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 	if s.record(facts...) != nil {
 		return true
 	}
-	if b := tooMuch(s.bounds(), r.summaryCost(p)); b != nil {
-		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.whose, b.words())))
-		s.overLimit(b.limit)
+	if b := budget.Exceeded(s.bounds(), r.summaryCost(p)); b != nil {
+		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.Whose, b.Words())))
+		s.overLimit(b.Limit)
 		return true
 	}
 	s.compact(p, func(err error) {

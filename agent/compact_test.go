@@ -13,8 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
@@ -586,7 +588,7 @@ func TestOverflowOfEachAPI(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			half := strings.Repeat("word ", p.row.Window*perToken*6/10/len("word "))
+			half := strings.Repeat("word ", p.row.Window*budget.PerToken*6/10/len("word "))
 			for i := range 2 {
 				brief := 20
 				server.Script(sim.Answer{Text: &brief})
@@ -621,7 +623,7 @@ func TestSummaryWithoutEnd(t *testing.T) {
 		if e, ok := errors.AsType[*provider.Error](<-over); !ok || e.Kind != provider.KindBadRequest {
 			t.Errorf("it ends with %v", e)
 		}
-		if said > maxSummary+2000 {
+		if said > transcript.MaxSummary+2000 {
 			t.Errorf("it was heard for %d bytes", said)
 		}
 		check(t, "the session goes on", string(b.turn(id, "three").End.StopReason), "end_turn")
@@ -645,8 +647,8 @@ func TestSummaryIsInTheBudget(t *testing.T) {
 		ends   string
 		told   string // kind of notice
 	}{
-		{"no room before a call", Limits{TurnBudget: Budget{Tokens: 1000}}, answer("", "never asked"), "limit tokens", "compaction_failed"},
-		{"room", Limits{TurnBudget: Budget{Tokens: 100_000}}, answer("", "All of it."), "end_turn", "compacted"},
+		{"no room before a call", Limits{TurnBudget: budget.Limit{Tokens: 1000}}, answer("", "never asked"), "limit tokens", "compaction_failed"},
+		{"room", Limits{TurnBudget: budget.Limit{Tokens: 100_000}}, answer("", "All of it."), "end_turn", "compacted"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -727,7 +729,7 @@ func TestSummaryIsInTheBudget(t *testing.T) {
 		defer b.close()
 		fill(b, id)
 		b.group.Close()
-		b.cfg.Limits = Limits{SessionBudget: Budget{Tokens: 1000}}
+		b.cfg.Limits = Limits{SessionBudget: budget.Limit{Tokens: 1000}}
 		b.start()
 		_, err := b.agent(id).Compact(t.Context())
 		if pe, ok := errors.AsType[*provider.Error](err); !ok || pe.Kind != provider.KindQuota {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -58,7 +59,7 @@ func (r *ride) message(role provider.Role, blocks ...provider.Block) *session.Me
 }
 
 func (r *ride) request(p placed) *provider.Request {
-	req := &provider.Request{Model: p.row, System: "Be brief.", Messages: conversation(&r.view, course{}, share{}), Decision: p.decision}
+	req := &provider.Request{Model: p.row, System: "Be brief.", Messages: transcript.Recipient{View: &r.view}.Messages(provider.Model{}, provider.Decision{}), Decision: p.decision}
 	if p.row.Tools {
 		req.Tools = []provider.Tool{{Name: "read", Description: "read a file",
 			Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)}}

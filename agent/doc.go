@@ -1,29 +1,32 @@
-// Package agent runs sessions: one goroutine, its turns, its subscribers.
+// Package agent runs sessions: their turns, model calls and tools.
 //
-// An [Agent] is a goroutine with a mailbox. All that a session is at the moment stands in one struct that only this
-// goroutine sees. Methods of Agent send it a closure and wait for the answer; a closure does arithmetic and at most
-// one write to the store, never a call over the network. A model call is a second goroutine that sends what arrives
-// as steps, and so is each call of a tool that a host runs.
+// An [Agent] is a goroutine with a mailbox. The whole state of a session is in one struct that only this goroutine uses. A method
+// of Agent sends it a closure and waits for the answer. A closure computes, and writes to the store at most once; it never calls
+// the network. A model call has a goroutine of its own, and so does each call of a tool that a host runs. They send what arrives
+// through package relay.
 //
-// A [Group] holds the agents of a daemon: it loads a session when somebody asks for it, lets an idle one go, and
-// closes what a crash left open.
+// A [Group] holds the agents of a daemon. It loads a session when somebody asks for it, unloads an idle one, and closes what a
+// crash left open.
 //
-// What happens is told as [Update]s through a [Subscription] with a bounded queue.
+//	clients ──closures──► Agent ──Append──► Store
+//	   ▲                   │  ▲
+//	   └─────── feed ◄─────┘  └──relay── model calls, tools
+//
+// Other packages hold the parts that need no state of a session: feed sends updates to clients, transcript makes what a model is
+// sent of the log, budget counts, relay carries, and tool decides on calls and runs them.
 //
 // Guarantees:
 //
-//   - store first, publish second: an update that tells of a prompt, a sealed block, an end or a setting is sent only
-//     when that is on disk, and so is the answer to whoever caused it;
-//   - a session's updates are numbered without a gap, and no number is used twice, over restarts too (but that of the
-//     notice that nothing can be stored, which nothing can store);
-//   - every start of a turn, message or block is followed by exactly one end; where the daemon or its store goes down in
-//     between, the log has the end by the time that the session is read again;
-//   - a client that comes back while the turn runs is told just what it missed, as long as that is within bounds
-//     ([Agent.AttachAfter]); else it begins anew;
-//   - a call of a tool runs at most once, over crashes too, and has just one result, which goes back to the model right
-//     behind the message that called;
-//   - a call about which a person is to be asked runs after the first yes that comes in time, and never else;
-//   - a prompt with a stamp ([session.Stamp]) runs once, however often it is said;
-//   - no subscriber's slowness is felt by the agent or by another subscriber;
-//   - a turn runs with the model and the level that it began with.
+//   - Store first, publish second: an update about a prompt, a sealed block, an end or a setting is sent when that is on disk, and
+//     so is the answer to the request that caused it.
+//   - The updates of a session are numbered without a gap, and no number is used twice, not even after a restart.
+//   - Every start of a turn, message or block is followed by exactly one end. If the daemon or its store stops in between, the log
+//     has the end by the time the session is read again.
+//   - A client that comes back while a turn runs gets exactly what it missed, within bounds ([Agent.AttachAfter]). Beyond the bounds
+//     it gets the whole state.
+//   - A tool call runs at most once, even if the daemon crashes. It has exactly one result, which follows the message that called.
+//   - A call that needs confirmation runs only after the first "yes" that arrives in time.
+//   - A prompt with a stamp ([session.Stamp]) runs once, however often it is sent.
+//   - No subscriber slows the agent or another subscriber down.
+//   - A turn keeps the model and the level that it began with.
 package agent

@@ -321,3 +321,82 @@ func (g *Group) Close() error {
 	g.loads.Wait()
 	return nil
 }
+
+// Fork makes a session that goes on from a message of another one, or, without a message, from the turns that have ended. It
+// shares what was said up to there, so models are sent the same bytes, and thinking that is bound to them stays valid. What a
+// person allowed for the whole session, the fork asks again. The other session does not change, and may be deleted.
+// Errors: ErrNoMessage, session.ErrUnfinished, and those of the store.
+func (g *Group) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
+	s, err := g.forked(ctx, id, message)
+	if err != nil {
+		return s, err
+	}
+	return g.Create(ctx, s)
+}
+
+// ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
+func (g *Group) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+	s, err := g.forked(ctx, id, message)
+	if err != nil {
+		return session.Made{}, err
+	}
+	return g.CreateOnce(ctx, s, stamp, answer)
+}
+
+// forked is the record of a fork, without an id.
+func (g *Group) forked(ctx context.Context, id session.ID, message session.MessageID) (fork session.Session, err error) {
+	err = g.Do(ctx, id, func(a *Agent) error {
+		fork, err = ask(ctx, a, func(s *state) (session.Session, error) {
+			if err := s.writable(); err != nil { // what closes a crash's turn is to be in the log
+				return session.Session{}, err
+			}
+			fork, ok, err := s.view.Fork(message)
+			if !ok {
+				return fork, ErrNoMessage
+			}
+			return fork, err
+		})
+		return err
+	})
+	return fork, err
+}
+
+// DefaultsChanged tells the clients of a provider's open sessions what is in force now, since the provider's defaults
+// have changed. It returns at once.
+func (g *Group) DefaultsChanged(providerID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	for _, l := range g.agents {
+		g.loads.Go(func() { // ends with the group's context at the latest; Close waits
+			select {
+			case <-l.ready:
+			case <-g.ctx.Done():
+				return
+			}
+			if l.err != nil {
+				return
+			}
+			_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has nobody to tell
+				s.retell(providerID)
+				return struct{}{}, nil
+			})
+		})
+	}
+}
+
+// retell says what the next turn would get. Where that would be refused, the turn says so.
+func (s *state) retell(providerID string) {
+	set := s.view.Session.Settings
+	if set.Model.Provider != providerID || !s.feed.Subscribed() {
+		return
+	}
+	next, err := s.decide(set, session.Override{})
+	if err != nil {
+		return
+	}
+	model := next.shown()
+	s.tell("", feed.SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level})
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
@@ -188,3 +189,45 @@ const (
 	noticeStoreReadOnly = "store_readonly"
 	noticeToolsMissing  = "tools_missing"
 )
+
+// retiresSoon is how long before a model's end its sessions are warned.
+const retiresSoon = 60 * 24 * time.Hour
+
+// warnRetirement warns once of each model that is retired, or will be within retiresSoon. The vendor decides what it
+// serves: the call is made.
+func (s *state) warnRetirement() {
+	r := s.run
+	if s.told.retires == r.ref() && s.told.answers == r.model.As {
+		return
+	}
+	if text := retirement(r.model, time.Now()); text != "" {
+		s.told.retires, s.told.answers = r.ref(), r.model.As
+		s.tell(r.ID, warn(noticeRetires, text))
+	}
+}
+
+// retirement says when a model retires and what to do, or nothing if that is far away or not known.
+func retirement(m provider.Model, now time.Time) string {
+	l := m.Lifecycle
+	if l == nil {
+		return ""
+	}
+	day, err := time.Parse(time.DateOnly, l.Retires)
+	if err != nil && l.State != provider.LifecycleRetired || err == nil && now.Before(day.Add(-retiresSoon)) {
+		return ""
+	}
+	text := fmt.Sprintf("%s retires on %s.", m.Ref(), l.Retires)
+	switch {
+	case err != nil:
+		text = fmt.Sprintf("%s is retired.", m.Ref())
+	case !now.Before(day):
+		text = fmt.Sprintf("%s was retired on %s.", m.Ref(), l.Retires)
+	}
+	switch {
+	case l.Gone:
+		return "" // the turn ends with it
+	case l.Redirects && l.ReplacedBy != "":
+		return text + fmt.Sprintf(" From that day %s answers under its name, by its own rules: choose a model.", l.ReplacedBy)
+	}
+	return text + " " + l.Succession()
+}

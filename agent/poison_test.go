@@ -10,6 +10,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
@@ -212,7 +213,7 @@ func TestThinkingAfterLeavingOut(t *testing.T) {
 		LeftOut: []session.LeftOut{{Model: a, Emptied: []session.MessageID{"3"}}}}
 	for model, want := range map[session.ModelRef]string{a: "true true false", b: "true false true"} {
 		var got []string
-		for _, m := range conversation(v, course{}, share{view: v, model: model}) {
+		for _, m := range (transcript.Recipient{View: v, Model: model}).Messages(provider.Model{}, provider.Decision{}) {
 			if m.Role == provider.Assistant {
 				got = append(got, fmt.Sprint(provider.KindOf(m.Blocks[0]) == provider.KindThinking))
 			}

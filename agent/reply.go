@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -128,14 +129,15 @@ func (s *state) announce(b *block) {
 }
 
 // grow takes in growth of one block.
-func (s *state) grow(index int, list []step) {
+func (s *state) grow(index int, list []relay.Step) {
 	m := &s.run.reply
 	b := m.open[index]
 	if b == nil {
 		s.run.call.odd += len(list)
 		return
 	}
-	text, ends := s.run.call.joined(list)
+	text, ends, empty := s.run.call.steps.Join(list)
+	s.run.call.odd += empty
 	if text == "" {
 		return
 	}
@@ -158,7 +160,7 @@ func (s *state) grow(index int, list []step) {
 
 // count ends the turn when it has said more than it may.
 func (s *state) count(kind provider.BlockKind, text string) {
-	s.run.estimate.hear(kind, text)
+	s.run.estimate.Hear(kind, text)
 	if s.run.bytes += len(text); s.run.bytes > s.cfg.Limits.TurnBytes {
 		s.overLimit("bytes")
 		return
@@ -298,4 +300,20 @@ func (s *state) closeMessage(reason session.StopReason, incomplete session.Incom
 		feed.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Cited: nil}})
 	*m = reply{}
 	return facts
+}
+
+// maxSame is how often a turn may make the same tool call in a row: a model that gets the same answer once more goes
+// on asking.
+const maxSame = 3
+
+// limitRepetition is how turn_end names it.
+const limitRepetition = "repetition"
+
+// repeated takes note of a tool call.
+func (r *turn) repeated(call provider.ToolCall) {
+	as := call.Name + "\x00" + string(call.Input) + call.Invalid
+	if as != r.lastTool {
+		r.lastTool, r.same = as, 0
+	}
+	r.same++
 }

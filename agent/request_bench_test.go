@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -25,7 +26,7 @@ func BenchmarkConversation(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := conversation(v, course{}, share{view: v}); len(got) != messages {
+				if got := (transcript.Recipient{View: v}).Messages(provider.Model{}, provider.Decision{}); len(got) != messages {
 					b.Fatal(len(got))
 				}
 			}

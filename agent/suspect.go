@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/refusal"
 	"github.com/thinkd/thinkd/session"
@@ -151,7 +152,7 @@ func (s *state) sinceAccepted() added {
 	var since added
 	first, from := s.view.Rest()
 	for i, t := range s.view.Turns[first:] {
-		if !parts.spoken(t) {
+		if !parts.Spoken(t) {
 			continue
 		}
 		list := t.Messages
@@ -163,10 +164,10 @@ func (s *state) sinceAccepted() added {
 			if m.Role == provider.Assistant && t.Start.Model.Provider == r.model.Provider && wasAccepted(m) {
 				since = added{known: like, within: t == r.Turn}
 			}
-			if parts.of(m.ID) == session.NotSent || m.Role == provider.Assistant && m.End == nil {
+			if parts.Share(m.ID) == session.NotSent || m.Role == provider.Assistant && m.End == nil {
 				continue
 			}
-			if media, results := rich(m); media || results && since.known && parts.of(m.ID) == session.SentWhole {
+			if media, results := rich(m); media || results && since.known && parts.Share(m.ID) == session.SentWhole {
 				since.rich = append(since.rich, m.ID)
 			}
 			switch {
@@ -202,110 +203,11 @@ func rich(m *session.Message) (media, results bool) {
 	return media, results
 }
 
-// share is how much of the conversation a model is sent.
-type share struct {
-	view  *session.View
-	model session.ModelRef
-	trial *session.LeftOut // left out on trial, by the running call; nil: nothing
-}
-
-func (s *state) share(model session.ModelRef) share {
-	p := share{view: s.view, model: model}
+// share is what a model is sent of the conversation.
+func (s *state) share(model session.ModelRef) transcript.Recipient {
+	p := transcript.Recipient{View: s.view, Model: model}
 	if s.run != nil {
-		p.trial = s.run.trial
+		p.Trial = s.run.trial
 	}
 	return p
-}
-
-// of is how much of a message goes to the model.
-func (p share) of(id session.MessageID) session.Share {
-	part := p.view.Share(p.model, id)
-	if p.trial != nil {
-		part = max(part, p.trial.Share(p.model, id))
-	}
-	return part
-}
-
-// limited reports whether anything is left out at all, which is rare.
-func (p share) limited() bool { return p.trial != nil || p.view != nil && len(p.view.LeftOut) > 0 }
-
-// spoken reports whether something of a turn is a part of the conversation with the model.
-func (p share) spoken(t *session.Turn) bool {
-	if !spoken(t) || !p.limited() {
-		return spoken(t)
-	}
-	return slices.ContainsFunc(t.Messages, func(m *session.Message) bool { return p.of(m.ID) != session.NotSent })
-}
-
-// apart is the models that were sent something else of the messages so far than the model that is asked. Thinking that a
-// provider signed after that is bound to what it was sent, and goes to no model that is sent something else.
-type apart struct {
-	whole  bool                      // models of which nothing is left out
-	models map[session.ModelRef]bool // those of which something is
-	limits map[session.ModelRef]bool // all of these, and the one that is asked
-}
-
-// take notes what of these messages went to whom.
-func (a *apart) take(p share, messages ...*session.Message) {
-	if !p.limited() {
-		return
-	}
-	for _, m := range messages {
-		mine := p.of(m.ID)
-		a.whole = a.whole || mine != session.SentWhole
-		for _, l := range p.view.LeftOut {
-			if l.Model != p.model && p.view.Share(l.Model, m.ID) != mine {
-				if a.models == nil {
-					a.models = make(map[session.ModelRef]bool)
-				}
-				a.models[l.Model] = true
-			}
-		}
-		if a.limits == nil {
-			a.limits = make(map[session.ModelRef]bool)
-			for _, l := range p.view.LeftOut {
-				a.limits[l.Model] = true
-			}
-			a.limits[p.model] = true // what it was sent is what it is sent
-		}
-	}
-}
-
-// from reports whether a model was sent something else.
-func (a *apart) from(model session.ModelRef) bool {
-	return a.models[model] || a.whole && !a.limits[model]
-}
-
-// Sentences in place of what a provider refused.
-const (
-	refusedMedia  = "[%s was left out: the provider refused it]"
-	refusedResult = "[the result was left out: the provider refused it]"
-)
-
-// sent is what of a message's blocks goes to the model. Results of calls that are sent always go, as a sentence at least.
-func (p share) sent(id session.MessageID, blocks provider.Blocks) provider.Blocks {
-	if !p.limited() {
-		return blocks
-	}
-	part := p.of(id)
-	if part == session.SentWhole {
-		return blocks
-	}
-	var list provider.Blocks
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case provider.ToolResult:
-			b.Blocks = provider.Blocks{provider.Text{Text: refusedResult}}
-			list = append(list, b)
-		case provider.Media:
-			if part == session.SentEmptied {
-				list = append(list, provider.Text{Text: fmt.Sprintf(refusedMedia, b.Type)})
-			}
-		default:
-			if part == session.SentEmptied {
-				list = append(list, b)
-			}
-		}
-	}
-	return list
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -53,7 +54,7 @@ type toolCall struct {
 	asked   *question       // nil: no person is asked
 	concern tool.Concern    // what its host found in its arguments
 	would   tool.Inspection // what it would do, if a person may be asked
-	output  *output         // nil: no host runs it
+	output  *relay.Output   // nil: no host runs it
 	stop    context.CancelFunc
 	done    bool
 }
@@ -331,7 +332,7 @@ func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
 func (s *state) runOn(host tool.Host, c *toolCall) {
 	rd, log, call := s.run.round, s.run.log, c.whole()
 	ctx, stop := context.WithCancel(tool.WithDecision(rd.ctx, tool.Decision{Tool: c.tool, Concern: c.concern}))
-	c.stop, c.output = stop, &output{grew: rd.grew}
+	c.stop, c.output = stop, relay.NewOutput(rd.grew)
 	s.calls.Go(func() { // a host returns soon after ctx ends; Close waits
 		defer stop()
 		var result provider.ToolResult
@@ -341,7 +342,7 @@ func (s *state) runOn(host tool.Host, c *toolCall) {
 				log.Error("panic in tool", "ref", ref, "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
 				result = tool.Failed(call.ID, "the tool failed by an internal error "+ref)
 			}
-			c.output.close()
+			c.output.Close()
 			rd.news <- func() {
 				if s.ctx.Err() != nil { // the agent is to end, and that is what ended the call
 					s.interrupt()
@@ -350,7 +351,7 @@ func (s *state) runOn(host tool.Host, c *toolCall) {
 				s.finish(c, result)
 			}
 		}()
-		result = host.Run(ctx, call, c.output.add)
+		result = host.Run(ctx, call, c.output.Add)
 	})
 }
 
@@ -380,7 +381,7 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 		c.told = true
 		facts = append(facts, fact{s.run.ID, nil, toolStart(rd.reply, c.Call, "", c.tool.Title)})
 	}
-	if rest := c.output.take(); rest != "" {
+	if rest := c.output.Take(); rest != "" {
 		facts = append(facts, fact{s.run.ID, nil, feed.ToolOutput{CallID: c.ID, Chunk: rest}})
 	}
 	end := session.ToolEnd{Message: rd.results, Number: c.index, Reply: rd.reply, CallID: c.ID,
@@ -442,7 +443,7 @@ func (s *state) leftOver() (facts []fact) {
 		if r.round != nil && end.Reply == r.round.reply {
 			end.Message = r.round.results
 			known = calls[end.Number].told
-			if rest := calls[end.Number].output.take(); rest != "" {
+			if rest := calls[end.Number].output.Take(); rest != "" {
 				facts = append(facts, fact{r.ID, nil, feed.ToolOutput{CallID: end.CallID, Chunk: rest}})
 			}
 			s.ran(calls[end.Number], ToolNoResult)
@@ -528,7 +529,7 @@ func (s *state) openTools() (open []OpenTool) {
 	}
 	for _, c := range s.run.round.calls {
 		if !c.done && !c.begun.IsZero() {
-			open = append(open, OpenTool{toolStart(s.run.round.reply, c.Call, c.tool.Host, c.tool.Title), c.output.sofar()})
+			open = append(open, OpenTool{toolStart(s.run.round.reply, c.Call, c.tool.Host, c.tool.Title), c.output.Tail()})
 		}
 	}
 	return open
@@ -554,4 +555,21 @@ func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title st
 		e.Arguments = json.RawMessage("{}")
 	}
 	return e
+}
+
+// tellOutput tells what the running calls told.
+func (s *state) tellOutput() {
+	for _, c := range s.run.round.calls {
+		if chunk := c.output.Take(); chunk != "" && !c.done {
+			s.tell(s.run.ID, feed.ToolOutput{CallID: c.ID, Chunk: chunk})
+		}
+	}
+}
+
+// outputGrew has a token when tellOutput has something to tell, nil between rounds.
+func (s *state) outputGrew() chan struct{} {
+	if s.run == nil || s.run.round == nil {
+		return nil
+	}
+	return s.run.round.grew
 }

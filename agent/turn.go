@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -29,13 +30,13 @@ type turn struct {
 	suspects *suspects        // of the running call's refusal; nil: it was not refused so far
 	trial    *session.LeftOut // what the running call leaves out on trial; nil: nothing
 
-	emptied  bool     // the running call was made again since its answer was empty
-	prompted bool     // a person made the running call's request, not a tool or the agent
-	answered bool     // the provider has begun to answer the running call
-	estimate estimate // of the running call
-	near     [2]bool  // people know that the turn's budget is nearly used up: of tokens, of money
-	thought  bool     // thinking was seen or counted in a call that is over
-	unkept   []string // kinds of notice that checkControl had told
+	emptied  bool            // the running call was made again since its answer was empty
+	prompted bool            // a person made the running call's request, not a tool or the agent
+	answered bool            // the provider has begun to answer the running call
+	estimate budget.Estimate // of the running call
+	near     [2]bool         // people know that the turn's budget is nearly used up: of tokens, of money
+	thought  bool            // thinking was seen or counted in a call that is over
+	unkept   []string        // kinds of notice that checkControl had told
 
 	bytes    int    // of thinking and text so far
 	lastTool string // the last tool call, by name and arguments
@@ -263,3 +264,38 @@ func (s *state) waiting() feed.QueueUpdate {
 }
 
 func (s *state) tellQueue() { s.tell("", s.waiting()) }
+
+// takeSteering takes the prompts that were to steer the running turn into it. They stand behind the results of tools: no
+// vendor lets anything stand between a call and its result.
+func (s *state) takeSteering() error {
+	var facts []fact
+	for _, q := range s.queue {
+		if s.view.Turn(q.Turn).Prompt.Steer {
+			facts = append(facts, fact{q.Turn, session.Steered{Into: s.run.ID}, nil})
+		}
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	if err := s.record(facts...); err != nil {
+		return err
+	}
+	s.tellQueue()
+	return nil
+}
+
+// enqueue adds a prompt to the queue: at its end, or, to steer, behind those that steer.
+func (s *state) enqueue(q feed.Queued, steer bool) {
+	at := len(s.queue)
+	if steer {
+		at = slices.IndexFunc(s.queue, func(q feed.Queued) bool { return !s.view.Turn(q.Turn).Prompt.Steer })
+		if at < 0 {
+			at = len(s.queue)
+		}
+	}
+	if at == len(s.queue) {
+		s.queue = append(s.queue, q)
+		return
+	}
+	s.queue = slices.Concat(s.queue[:at], []feed.Queued{q}, s.queue[at:]) // into a new array: updates share the old one
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -42,10 +43,10 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if err := acceptable(req.Messages); err != nil {
 			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
 		}
-		if req.System == askSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), aside) }) {
+		if req.System == transcript.AskSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), aside) }) {
 			continue
 		}
-		if first := asked(req.Messages[0]); strings.HasPrefix(first, aboveSummary) && first != summary {
+		if first := asked(req.Messages[0]); strings.HasPrefix(first, transcript.AboveSummary) && first != summary {
 			before, summary = nil, first
 			clear(efforts)
 		}

@@ -11,7 +11,7 @@ import (
 // use it. A package that has got there is added here.
 var oneWay = []string{
 	"session", "session/blob", "session/bolt", "session/bolt/page", "session/mem", "session/storetest", "session/tool",
-	"agent/feed",
+	"agent/budget", "agent/feed", "agent/relay", "agent/transcript",
 	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider", "provider/durable", "provider/login", "provider/providertest", "provider/refusal", "provider/replay", "provider/thinktag", "registry/drift",
 	"cmd/thinkd/config", "provider/vendors",
 }

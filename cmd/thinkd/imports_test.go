@@ -38,12 +38,15 @@ var allowed = map[string][]string{
 	"session/storetest":     {"provider", "provider/testgo", "session", "session/tool"},
 	"agent/feed":            {"agent/tool", "provider", "session"},
 	"agent/feed/feedtest":   {"agent/feed"},
-	"agent":                 {"agent/feed", "agent/tool", "provider", "provider/refusal", "registry", "session"},
+	"agent/relay":           {"provider"},
+	"agent/budget":          {"provider"},
+	"agent/transcript":      {"agent/tool", "provider", "session"},
+	"agent":                 {"agent/budget", "agent/feed", "agent/relay", "agent/tool", "agent/transcript", "provider", "provider/refusal", "registry", "session"},
 	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "session"},
 
 	"clients/typescript/generate": {"rpc"},
 
-	"cmd/thinkd/config":         {"agent", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
+	"cmd/thinkd/config":         {"agent", "agent/budget", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
 	"cmd/thinkd/telemetry":      {"agent", "cmd/thinkd/telemetry/meter", "cmd/thinkd/telemetry/otlp", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"cmd/thinkd/telemetry/meter", "provider"},
 	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc", "session"},

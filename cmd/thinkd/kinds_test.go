@@ -142,8 +142,8 @@ func TestKindsOfEvents(t *testing.T) {
 
 // leftOut are the kinds of block that a function's switch leaves out on purpose.
 var leftOut = map[string][]string{
-	"agent/compact_passage.go:writeSaid":        {"Opaque", "Thinking"},
-	"agent/meter.go:characters":                 {"Media", "Opaque", "Thinking"},
+	"agent/transcript/passage.go:writeSaid":     {"Opaque", "Thinking"},
+	"agent/transcript/text.go:Characters":       {"Media", "Opaque", "Thinking"},
 	"agent/reply.go:speaks":                     {"Opaque", "Thinking", "ToolResult"},
 	"agent/reply.go:seal":                       {"Media", "Opaque", "ToolResult"},
 	"provider/chat/history.go:assistant":        {"Opaque", "Thinking", "ToolResult"},

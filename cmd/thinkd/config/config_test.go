@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
@@ -260,8 +261,8 @@ compact_at = 0.5
 			l := &c.Limits
 			l.ModelCalls, l.TurnBytes, l.TurnTime, l.ToolTime, l.ToolOutput = 3, 524_288, 90*time.Minute, 30*time.Second, 65_536
 			l.MessageBytes, l.SessionQueue, l.Queues, l.Loaded = 1_073_741_824, 2_097_152, 4_194_304, 8_388_608
-			l.TurnBudget = agent.Budget{Tokens: 1000, Cost: 500_000_000}
-			l.SessionBudget = agent.Budget{Tokens: 2000, Cost: 3_000_000_000}
+			l.TurnBudget = budget.Limit{Tokens: 1000, Cost: 500_000_000}
+			l.SessionBudget = budget.Limit{Tokens: 2000, Cost: 3_000_000_000}
 			l.CompactAt = 0.5
 		}},
 		{"tools", `

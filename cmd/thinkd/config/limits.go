@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -82,7 +83,7 @@ func (src *source) duration(key string, written any, d *time.Duration) (err erro
 }
 
 // budget sets what a budget states. Its keys begin with prefix.
-func (src *source) budget(prefix string, tokens *int, cost *float64, b *agent.Budget) error {
+func (src *source) budget(prefix string, tokens *int, cost *float64, b *budget.Limit) error {
 	if tokens != nil {
 		if b.Tokens = *tokens; *tokens < 1 {
 			return src.errorf(prefix+"tokens", "wants 1 or more; leave it out for no limit")

@@ -1,4 +1,4 @@
-package agent
+package relay
 
 import (
 	"context"
@@ -19,7 +19,7 @@ func TestStepsAllCome(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		const far = 5 * stepsAhead
 		puts := rapid.SliceOfN(rapid.SampledFrom([]int{1, 2, 3, 50, far}), 1, 8).Draw(rt, "puts")
-		most := rapid.SampledFrom([]int{-1, 5, maxStride}).Draw(rt, "most")
+		most := rapid.SampledFrom([]int{-1, 5, MaxStride}).Draw(rt, "most")
 		var err error
 		synctest.Test(t, func(t *testing.T) { err = allCome(t, puts, most) })
 		if err != nil {
@@ -30,17 +30,17 @@ func TestStepsAllCome(t *testing.T) {
 
 func allCome(t *testing.T, puts []int, most int) error {
 	ctx := t.Context()
-	q, c := newSteps(), &call{}
+	q := NewSteps()
 	var want strings.Builder
 	testgo.Go(t, func() { // ends when all was put
-		defer q.close()
+		defer q.Close()
 		for i, n := range puts {
 			for j := range n {
 				text := fmt.Sprint(j, " ")
-				q.put(ctx, step{event: provider.Delta{Index: i, Text: text}})
+				q.Put(ctx, Step{Event: provider.Delta{Index: i, Text: text}})
 				fmt.Fprintf(&want, "%d:%s", i, text)
 			}
-			q.put(ctx, step{event: provider.Begin{Index: i}})
+			q.Put(ctx, Step{Event: provider.Begin{Index: i}})
 			want.WriteString("begin ")
 			if i%2 == 0 {
 				synctest.Wait() // the other side has taken all, and waits
@@ -49,19 +49,19 @@ func allCome(t *testing.T, puts []int, most int) error {
 	})
 	var got strings.Builder
 	for range q.ready { // never closed: a token that is missing is a deadlock of the bubble
-		list, ok := q.next(most)
+		list, ok := q.Next(most)
 		if !ok {
 			break
 		}
 		if len(list) == 0 {
 			continue
 		}
-		d, ok := list[0].event.(provider.Delta)
+		d, ok := list[0].Event.(provider.Delta)
 		if !ok {
 			got.WriteString("begin ")
 			continue
 		}
-		text, ends := c.joined(list)
+		text, ends, _ := q.Join(list)
 		if len(list) > 1 && (len(text) > most || len(ends) != len(list)) {
 			return fmt.Errorf("%d steps of %d bytes with %d ends come together", len(list), len(text), len(ends))
 		}
@@ -84,40 +84,42 @@ func allCome(t *testing.T, puts []int, most int) error {
 func TestStepsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancelCause(t.Context())
-		q, put := newSteps(), make(chan int)
+		q, put := NewSteps(), make(chan int)
 		testgo.Go(t, func() {
 			n := 0
-			for q.put(ctx, step{event: provider.Alive{}}) {
+			for q.Put(ctx, Step{Event: provider.Alive{}}) {
 				n++
 			}
 			put <- n
 		})
 		synctest.Wait()
 		stop(errors.New("enough"))
-		check(t, "put", <-put, stepsAhead)
+		if n := <-put; n != stepsAhead {
+			t.Errorf("%d were put, want %d", n, stepsAhead)
+		}
 	})
 }
 
 // BenchmarkSteps is a delta's way from the call to the agent. The floor is a channel.
 func BenchmarkSteps(b *testing.B) {
-	delta := step{event: provider.Delta{Text: "some twenty characters"}}
+	delta := Step{Event: provider.Delta{Text: "some twenty characters"}}
 	b.Run("steps", func(b *testing.B) {
-		q := newSteps()
+		q := NewSteps()
 		testgo.Go(b, func() { // ends when all was put
-			defer q.close()
+			defer q.Close()
 			for range b.N {
-				q.put(b.Context(), delta)
+				q.Put(b.Context(), delta)
 			}
 		})
 		b.ReportAllocs()
 		for n := 0; n < b.N; {
 			<-q.ready
-			list, _ := q.next(maxStride)
+			list, _ := q.Next(MaxStride)
 			n += len(list)
 		}
 	})
 	b.Run("floor", func(b *testing.B) {
-		c := make(chan step, stepsAhead)
+		c := make(chan Step, stepsAhead)
 		testgo.Go(b, func() {
 			defer close(c)
 			for range b.N {

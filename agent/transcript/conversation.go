@@ -1,4 +1,4 @@
-package agent
+package transcript
 
 import (
 	"github.com/thinkd/thinkd/agent/tool"
@@ -6,30 +6,30 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// unanswered is what a model is told about a call that was never run to its end.
+// unanswered is the result of a call that never ran to its end.
 const unanswered = "interrupted: this call has no result"
 
-// conversation is what goes to a model of what was said. It is a pure function of the log, so the messages of earlier
-// turns are the same each time: some vendors bind signed thinking to everything before it (docs: preserved-thinking).
+// Messages is the conversation as the model gets it in a call with this decision.
 //
-// Where the log has a compaction, its summary stands in the place of all that it is of, and no thinking that was said
-// before it is sent: whatever a vendor wants to have back, it is as if another vendor had said it.
+// The summary of a compaction replaces the messages that it stands for. No thinking from before it is sent: the vendor would
+// want the bytes around it back.
 //
-// Left out are prompts that were never started, refused turns, the message that is being written, and thinking that was
-// cut off before it was sealed, and what the model's provider refused (see suspects). The results of a reply's calls stand directly behind it, in the order of the calls; a call
-// without a result gets one. What else an API does not take, such as thinking at the end of an answer, its adapter leaves
-// out. Changes of effort are said in front of the turns that made them.
-func conversation(v *session.View, way course, parts share) []provider.Message {
+// Prompts that were never started, refused turns, the message that is being written, thinking that was cut off before it was
+// sealed, and what the model's provider refused are left out. The results of a reply's calls follow the reply directly, in the
+// order of the calls; a call without a result gets one. A change of effort precedes the turn that made it. The adapter leaves out
+// what else its API does not take, such as thinking at the end of an answer.
+func (to Recipient) Messages(model provider.Model, d provider.Decision) []provider.Message {
+	v, way := to.View, newCourse(model, d)
 	var messages []provider.Message
 	first, from := v.Rest()
 	if c := v.Compaction(); c != nil {
-		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1], parts),
-			Blocks: provider.Blocks{provider.Text{Text: aboveSummary + c.Summary}}})
+		messages = append(messages, provider.Message{Role: provider.User, Effort: way.skip(v.Turns[:first+1], to),
+			Blocks: provider.Blocks{provider.Text{Text: AboveSummary + c.Summary}}})
 	}
-	var apart apart
+	var others diverged
 	for i, t := range v.Turns[first:] {
-		if !parts.spoken(t) {
-			apart.take(parts, t.Messages...)
+		if !to.Spoken(t) {
+			others.take(to, t.Messages...)
 			continue
 		}
 		effort := way.turn(*t.Start)
@@ -39,12 +39,12 @@ func conversation(v *session.View, way course, parts share) []provider.Message {
 		}
 		for _, m := range list {
 			if m.Answers != "" {
-				apart.take(parts, m)
+				others.take(to, m)
 				continue // with its reply
 			}
-			blocks := parts.sent(m.ID, sendable(m))
-			plain := v.Precompacted(m) || m.Role == provider.Assistant && apart.from(t.Start.Model)
-			apart.take(parts, m)
+			blocks := to.sent(m.ID, sendable(m))
+			plain := v.Precompacted(m) || m.Role == provider.Assistant && others.from(t.Start.Model)
+			others.take(to, m)
 			if plain {
 				blocks = withoutThinking(blocks)
 			}
@@ -60,18 +60,13 @@ func conversation(v *session.View, way course, parts share) []provider.Message {
 			results := t.Results(m.ID)
 			if blocks := answers(m, results, blocks); len(blocks) > 0 {
 				if results != nil {
-					blocks = parts.sent(results.ID, blocks)
+					blocks = to.sent(results.ID, blocks)
 				}
 				messages = append(messages, provider.Message{Role: provider.User, Blocks: blocks})
 			}
 		}
 	}
 	return messages
-}
-
-// spoken reports whether a turn is a part of the conversation.
-func spoken(t *session.Turn) bool {
-	return t.Start != nil && (t.End == nil || t.End.StopReason != session.StopRefusal)
 }
 
 // withoutThinking is what is left of blocks without thinking, and without what vendors sign.

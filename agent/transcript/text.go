@@ -1,0 +1,39 @@
+package transcript
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Characters counts the characters of blocks that every vendor gets as text.
+func Characters(blocks provider.Blocks) (n int) {
+	for _, b := range blocks {
+		switch b := b.(type) {
+		case provider.Text:
+			n += utf8.RuneCountInString(b.Text)
+		case provider.ToolCall:
+			n += utf8.RuneCountInString(b.Name) + utf8.RuneCount(b.Input) + utf8.RuneCountInString(b.Invalid)
+		case provider.ToolResult:
+			n += Characters(b.Blocks)
+		}
+	}
+	return n
+}
+
+// Abridged keeps the beginning and the end of a text that is longer than limit bytes. In between it says how much was left out
+// and why.
+func Abridged(text string, limit int, why string) string {
+	if len(text) <= limit {
+		return text
+	}
+	head, tail := limit*2/3, len(text)-limit/3
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return fmt.Sprintf("%s\n[%d of %d bytes were left out here: %s]\n%s", text[:head], tail-head, len(text), why, text[tail:])
+}
