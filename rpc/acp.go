@@ -14,12 +14,13 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
 // The Agent Client Protocol (ACP), version 1, as published with its schema: editors speak it with agents. Here it is a
 // second face of the same sessions. An [editor] is a client that speaks it, a [thread] one session as that client
-// follows it. The thread's pump writes all that the session has to say in ACP's terms, and the answers that have their
+// follows it. The thread's sender writes all that the session has to say in ACP's terms, and the answers that have their
 // place among it: that to a prompt behind the last update of its turn, that to session/load behind the history.
 //
 // What ACP has no form for rides as the native notification, in _meta of the next update.
@@ -52,7 +53,7 @@ type editor struct {
 // acpResponse is the client's answer to what we asked.
 type acpResponse struct {
 	result json.RawMessage
-	err    *Error
+	err    *conn.Error
 }
 
 // beEditor makes the connection one that speaks ACP. Nothing else may run on it yet.
@@ -60,12 +61,12 @@ func (c *client) beEditor(local bool) {
 	e := &editor{c: c, local: local, prefix: "thinkd-" + rand.Text()[:8] + "-", asked: make(map[string]chan acpResponse),
 		threads: make(map[session.ID]*thread)}
 	c.editor = e
-	c.stream.limit = max(c.stream.limit, acpMessageBytes)
-	if f, ok := c.stream.frames.(*byteFrames); ok {
-		f.limit = c.stream.limit
-	}
-	c.stream.habits = habits{cancel: "$/cancel_request", member: "requestId", single: true, response: e.hear}
+	c.conn.Speak(conn.Protocol{Cancel: "$/cancel_request", CancelID: "requestId", Urgent: "session/cancel", Single: true, Response: e.hear},
+		c.server.EditorMessageBytes())
 }
+
+// EditorMessageBytes is how large a message of an editor may be, in bytes.
+func (s *Server) EditorMessageBytes() int { return max(s.config.MessageBytes, acpMessageBytes) }
 
 // hear takes an answer of the client to whoever waits for it. What nobody waits for is dropped.
 func (e *editor) hear(frame []byte) {
@@ -79,7 +80,7 @@ func (e *editor) hear(frame []byte) {
 	}
 	var r acpResponse
 	if failed := m.Get("error"); failed.Exists() {
-		r.err = &Error{Code: Code(failed.Get("code").Int()), Message: failed.Get("message").String()}
+		r.err = &conn.Error{Code: conn.Code(failed.Get("code").Int()), Message: failed.Get("message").String()}
 	} else {
 		r.result = json.RawMessage(m.Get("result").Raw)
 	}
@@ -102,7 +103,7 @@ func (e *editor) ask(ctx context.Context, method string, params any) (*acpAsked,
 	e.mu.Unlock()
 	message, err := encodeACP(acpMessage{Version: "2.0", Method: method, ID: r.id, Params: params})
 	if err == nil {
-		err = e.c.stream.notify(ctx, message)
+		err = e.c.conn.Notify(ctx, message)
 	}
 	if err != nil {
 		r.forget()
@@ -129,13 +130,13 @@ func (r *acpAsked) takeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.e.c.stream.notify(ctx, message)
+	return r.e.c.conn.Notify(ctx, message)
 }
 
 // errUnasked says that the request was taken back.
 var errUnasked = errors.New("the request was taken back")
 
-// wait is the client's answer; an error of the client is an *[Error]. Where ctx ends first, the client is told that
+// wait is the client's answer; an error of the client is an *[conn.Error]. Where ctx ends first, the client is told that
 // nobody waits any more.
 func (r *acpAsked) wait(ctx context.Context) (json.RawMessage, error) {
 	e := r.e
@@ -145,11 +146,11 @@ func (r *acpAsked) wait(ctx context.Context) (json.RawMessage, error) {
 			return nil, a.err
 		}
 		return a.result, nil
-	case <-e.c.stream.ctx.Done():
+	case <-e.c.conn.Context().Done():
 		r.forget()
-		return nil, errGone
+		return nil, conn.ErrGone
 	case <-ctx.Done():
-		return nil, errors.Join(errUnasked, context.Cause(ctx), r.takeBack(e.c.stream.ctx))
+		return nil, errors.Join(errUnasked, context.Cause(ctx), r.takeBack(e.c.conn.Context()))
 	}
 }
 
@@ -229,14 +230,14 @@ func acpExtensions() []string {
 
 // Codes that ACP has beside those of JSON-RPC.
 const (
-	acpLogIn    Code = -32000
-	acpNotFound Code = -32002
+	acpLogIn    conn.Code = -32000
+	acpNotFound conn.Code = -32002
 )
 
 // acpError is an error as ACP has it: its own codes, and in data what a client can act on. Some show nothing but
 // data.error, so the text is there once more.
-func acpError(e *Error) *Error {
-	out := &Error{Code: e.Code, Kind: e.kind(), Message: e.Message, Data: map[string]any{"error": e.Message}}
+func acpError(e *conn.Error) *conn.Error {
+	out := &conn.Error{Code: e.Code, Kind: e.DataKind(), Message: e.Message, Data: map[string]any{"error": e.Message}}
 	for name, value := range e.Data {
 		switch name {
 		case "retry_after_ms":
@@ -247,14 +248,14 @@ func acpError(e *Error) *Error {
 		out.Data[name] = value
 	}
 	switch {
-	case e.Code == CodeNotFound:
+	case e.Code == conn.CodeNotFound:
 		out.Code = acpNotFound
-	case e.Code == CodeProvider && e.kind() == "auth":
+	case e.Code == conn.CodeProvider && e.DataKind() == "auth":
 		out.Code = acpLogIn
-	case e.Code == CodeNoModel, e.Code == CodeLevel:
-		out.Code = CodeInvalidParams
+	case e.Code == conn.CodeNoModel, e.Code == conn.CodeLevel:
+		out.Code = conn.CodeInvalidParams
 	case e.Code > 0:
-		out.Code = CodeInternal
+		out.Code = conn.CodeInternal
 	}
 	if e.Code > 0 {
 		out.Data["retryable"] = acpRetryable(e)
@@ -267,15 +268,15 @@ func acpError(e *Error) *Error {
 
 // acpRetryable reports whether the same request may go well later. One that may have been done is not to be made again: a
 // prompt would run twice.
-func acpRetryable(e *Error) bool {
-	if e.unknown {
+func acpRetryable(e *conn.Error) bool {
+	if e.Unknown {
 		return false
 	}
 	switch e.Code {
-	case CodeBusy, CodeClosing, CodeOverloaded:
+	case conn.CodeBusy, conn.CodeClosing, conn.CodeOverloaded:
 		return true
-	case CodeProvider:
-		return strings.Contains(" rate_limit overloaded transport stalled ", " "+e.kind()+" ")
+	case conn.CodeProvider:
+		return strings.Contains(" rate_limit overloaded transport stalled ", " "+e.DataKind()+" ")
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // Kinds of notice that tell of a summary on its way.
@@ -16,7 +17,7 @@ const (
 	noticeNotCompacted = "compaction_failed"
 )
 
-// compact has the earlier turns summarised. The pump answers where that is told; a failure is told by nothing else than the
+// compact has the earlier turns summarised. The sender answers where that is told; a failure is told by nothing else than the
 // answer.
 func (th *thread) compact(ctx context.Context, reply reply) error {
 	c := th.e.c
@@ -44,10 +45,10 @@ func (th *thread) compact(ctx context.Context, reply reply) error {
 				th.answerCompact(nil, err)
 			}
 		case <-ctx.Done():
-			if !errors.Is(context.Cause(ctx), errCancelRequest) {
+			if !errors.Is(context.Cause(ctx), conn.ErrCancelled) {
 				return // it was answered, or there is nobody left
 			}
-			late := c.stream.ctx
+			late := c.conn.Context()
 			_, err := onAgent(late, c, th.id, func(a *agent.Agent) (nothing, error) { return nothing{}, a.StopCompaction(late) })
 			th.answerCompact(acpPromptResult{Stop: stopCancelled}, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -111,13 +112,13 @@ func (e *editor) call(ctx context.Context, method string, params any) (json.RawM
 		return nil, errors.New("the editor has gone")
 	}
 	result, err := r.wait(ctx)
-	refused, ok := errors.AsType[*Error](err)
+	refused, ok := errors.AsType[*conn.Error](err)
 	switch {
 	case ok && refused.Code == acpNotFound:
 		return nil, fs.ErrNotExist
 	case ok:
 		return nil, fmt.Errorf("the editor refuses: %s", characters(refused.Message, 300))
-	case errors.Is(err, errGone):
+	case errors.Is(err, conn.ErrGone):
 		return nil, errors.New("the editor has gone")
 	}
 	return result, err

@@ -136,7 +136,7 @@ type acpOptionsResult struct {
 	Options []acpOption `json:"configOptions"`
 }
 
-// acpSetOption acts on the next turn. The answer is the list, so this client's pump does not tell it again.
+// acpSetOption acts on the next turn. The answer is the list, so this client's sender does not tell it again.
 func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOptionsResult, error) {
 	value, ok := p.Value.(string)
 	if !ok {
@@ -166,7 +166,7 @@ func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOpti
 		return acpOptionsResult{}, invalidParams("configId", "there is no option %q", characters(p.Option, 100))
 	}
 	th := c.editor.thread(p.Session.ID)
-	if th != nil { // the pump waits, so that it finds the list told
+	if th != nil { // the sender waits, so that it finds the list told
 		th.mu.Lock()
 		defer th.mu.Unlock()
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -39,8 +40,8 @@ func TestACPCancel(t *testing.T) {
 
 		// A stop is of all that this editor has asked for, the waiting ones too; it comes right behind the prompts.
 		from = len(d.got())
-		third := request(100, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"three"}]}`, id))
-		fourth := request(101, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"four"}]}`, id))
+		third := conntest.Request(100, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"three"}]}`, id))
+		fourth := conntest.Request(101, "session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"four"}]}`, id))
 		d.say(third + "\n" + fourth + "\n" + fmt.Sprintf(`{"jsonrpc":"2.0","method":"session/cancel","params":{"sessionId":%q}}`, id))
 		time.Sleep(time.Second)
 		d.tells(from, "cancelled", "usage_update", "cancelled")

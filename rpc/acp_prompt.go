@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -54,7 +55,7 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply reply) e
 	if text, ok := said.Content[0].(provider.Text); ok && strings.TrimSpace(text.Text) == "/"+commandCompact {
 		return th.compact(ctx, reply)
 	}
-	// The turn may be over before the agent's answer is here: the pump waits for the lock.
+	// The turn may be over before the agent's answer is here: the sender waits for the lock.
 	th.mu.Lock()
 	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	if err == nil {
@@ -66,8 +67,8 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply reply) e
 		return err
 	}
 	context.AfterFunc(ctx, func() { // at the latest with the connection; run waits where it has work
-		if errors.Is(context.Cause(ctx), errCancelRequest) {
-			c.run(func() { th.cancel(c.stream.ctx, r.Turn) })
+		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
+			c.run(func() { th.cancel(c.conn.Context(), r.Turn) })
 		}
 	})
 	return nil
@@ -195,7 +196,7 @@ func acpCancel(ctx context.Context, c *client, p acpSessionParams) (nothing, err
 	return nothing{}, err
 }
 
-// cancel ends one turn, running or queued. The answer to its prompt comes from the pump.
+// cancel ends one turn, running or queued. The answer to its prompt comes from the sender.
 func (th *thread) cancel(ctx context.Context, turn session.TurnID) {
 	c := th.e.c
 	_, err := onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })

@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -50,7 +51,7 @@ type acpCapabilities struct {
 // acpInitialize answers with the one version that there is; a client that cannot live with it goes.
 func acpInitialize(_ context.Context, c *client, p acpInitializeParams) (acpInitializeResult, error) {
 	if c.greeted {
-		return acpInitializeResult{}, refuse("initialize was called before on this connection")
+		return acpInitializeResult{}, conn.InvalidRequest("initialize was called before on this connection")
 	}
 	c.greeted = true
 	c.name = characters(p.Client.Name, maxClientName)
@@ -211,7 +212,7 @@ func (c *client) make(ctx context.Context, p newParams, record session.Session, 
 		return err
 	}
 	c.editor.run(snap, sub, func() { reply(acpNewResult{record.ID, c.opened(snap.State)}, nil) })
-	if err := equipment.tell(c.stream.ctx, c, record.ID); err != nil && c.stream.ctx.Err() == nil {
+	if err := equipment.tell(c.conn.Context(), c, record.ID); err != nil && c.conn.Context().Err() == nil {
 		c.server.config.Log.Warn("nobody is told of tools that are missing", "session", record.ID, keyError, err)
 	}
 	return nil
@@ -288,7 +289,7 @@ func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (sn
 	return snap, sub, err
 }
 
-// run tells the client what happens in a session after a snapshot. The pump calls first before all else: a client that has
+// run tells the client what happens in a session after a snapshot. The sender calls first before all else: a client that has
 // its answer finds the thread.
 func (e *editor) run(snap agent.Snapshot, sub *feed.Subscription, first func()) {
 	id := snap.Session.ID
@@ -312,7 +313,7 @@ func (e *editor) follow(ctx context.Context, id session.ID) (agent.State, error)
 	return snap.State, nil
 }
 
-// replace makes a new thread of a session. The pump of the one before has ended then, and its open prompts are this
+// replace makes a new thread of a session. The sender of the one before has ended then, and its open prompts are this
 // one's.
 func (e *editor) replace(id session.ID) *thread {
 	e.c.unfollow(id)
@@ -349,7 +350,7 @@ func (e *editor) forget(id session.ID) *thread {
 	return th
 }
 
-// lose is forget for a thread whose session is gone: an editor that stays would keep it for as long. The thread's pump calls it.
+// lose is forget for a thread whose session is gone: an editor that stays would keep it for as long. The thread's sender calls it.
 func (e *editor) lose(th *thread) {
 	e.c.server.editors.leave(th.id, e)
 	e.mu.Lock()

@@ -16,6 +16,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // desk is an editor on a stage.
@@ -35,7 +37,7 @@ func (s *stage) sit(capabilities string) *desk {
 	s.Helper()
 	ours, theirs := net.Pipe()
 	d := &desk{stage: s, conn: ours, served: make(chan error, 1), read: make(chan struct{})}
-	c := s.server.newClient(s.Context(), newByteFrames(theirs, 8<<20))
+	c := s.server.newClient(s.Context(), conn.NewByteFrames(theirs, 8<<20))
 	c.beEditor(true)
 	testgo.Go(s, func() { d.served <- c.serve() }) // stand waits
 	testgo.Go(s, func() {                          // ends with the connection; stand waits
@@ -76,7 +78,7 @@ func (d *desk) ask(method, params string) (id string) {
 	d.Helper()
 	d.last++
 	id = fmt.Sprint(d.last)
-	d.say(request(id, method, params))
+	d.say(conntest.Request(id, method, params))
 	synctest.Wait()
 	return id
 }

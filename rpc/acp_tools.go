@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -332,7 +333,7 @@ func (th *thread) question(ctx context.Context, u *feed.Update, q feed.Confirm) 
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithCancel(th.e.c.stream.ctx)
+	asking, cancel := context.WithCancel(th.e.c.conn.Context())
 	th.questions[q.ID] = &acpQuestion{r, cancel}
 	th.e.c.run(func() { // ends with the answer, by cancel, or with the connection; serve waits
 		defer cancel()
@@ -346,7 +347,7 @@ func (th *thread) permit(ctx context.Context, r *acpAsked, q feed.Confirm) {
 	c := th.e.c
 	result, err := r.wait(ctx)
 	if err != nil {
-		if !errors.Is(err, errUnasked) && !errors.Is(err, errGone) {
+		if !errors.Is(err, errUnasked) && !errors.Is(err, conn.ErrGone) {
 			c.server.config.Log.Info("an editor does not answer a question", "session", th.id, keyError, err)
 		}
 		return

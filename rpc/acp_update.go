@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -32,7 +33,7 @@ type thread struct {
 
 	waits atomic.Bool // some prompt is open
 
-	// What follows belongs to the pump; begin fills it before.
+	// What follows belongs to the sender; begin fills it before.
 	tools     map[string]tool.Tool
 	dir       string            // of the session
 	pending   []json.RawMessage // notifications without a form, for the next update
@@ -91,7 +92,7 @@ func (th *thread) begin(snap agent.Snapshot) {
 
 // answerEnded answers a prompt whose turn has ended while nobody was looking.
 func (th *thread) answerEnded(turn session.TurnID) {
-	ctx := th.e.c.stream.ctx
+	ctx := th.e.c.conn.Context()
 	ended, err := onAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, turn) })
 	if err != nil {
 		th.answer(turn, nil, err)
@@ -120,7 +121,7 @@ func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscr
 			return nil
 		}
 		if _, stale := errors.AsType[*feed.Stale](err); stale {
-			return errStalled // ACP has no word for a gap; a client that comes again loads the session
+			return conn.ErrStalled // ACP has no word for a gap; a client that comes again loads the session
 		}
 		if err != nil {
 			return err
@@ -403,11 +404,11 @@ func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 		reply(acpPromptResult{acpStops[end.StopReason], th.ride(nil)}, nil)
 	case end.Error != nil:
 		e := failure(end.Error)
-		if e.Code == CodeProvider && th.provider != "" {
+		if e.Code == conn.CodeProvider && th.provider != "" {
 			e.Data["provider"] = th.provider
 		}
 		reply(nil, e)
 	default: // interrupted
-		reply(nil, &Error{Code: CodeClosing, Message: "the daemon went down in this turn"})
+		reply(nil, &conn.Error{Code: conn.CodeClosing, Message: "the daemon went down in this turn"})
 	}
 }

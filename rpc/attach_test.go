@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 func TestSeqNumber(t *testing.T) {
@@ -84,7 +87,7 @@ func TestPromptTooLargeToTell(t *testing.T) {
 			return list
 		}
 		params := map[string]any{"session_id": id, "content": blocks(700), "client_id": "a"}
-		if e := s.ask("session/prompt", params).Get("error"); e.Get("code").Int() != int64(CodeTooLarge) || e.Get("data.limit").Int() != limit {
+		if e := s.ask("session/prompt", params).Get("error"); e.Get("code").Int() != int64(conn.CodeTooLarge) || e.Get("data.limit").Int() != limit {
 			t.Errorf("%.300s", e.Raw)
 		}
 		if n := s.result("session/history", map[string]any{"session_id": id}).Get("messages.#").Int(); n != 0 {
@@ -93,7 +96,7 @@ func TestPromptTooLargeToTell(t *testing.T) {
 		params["content"] = blocks(300)
 		s.result("session/prompt", params)
 		text := strings.Repeat("<", limit-500) // takes six times as much in a notification, and is cut there
-		s.send(request(1, "session/prompt", fmt.Sprintf(`{"session_id":%q,"text":"%s"}`, id, text)))
+		s.send(conntest.Request(1, "session/prompt", fmt.Sprintf(`{"session_id":%q,"text":"%s"}`, id, text)))
 		if a := s.answer("1"); !a.Get("result").Exists() {
 			t.Errorf("%.300s", a.Raw)
 		}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // authMethods are those on keys and logins. None of them tells a key.
@@ -116,7 +117,7 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 	if !s.Login {
 		return loginResult{}, invalidParams("provider", "there is no login for %s: it takes a key, if any", p.Provider)
 	}
-	ctx, stop := context.WithCancel(c.stream.ctx)
+	ctx, stop := context.WithCancel(c.conn.Context())
 	run := &loginRun{stop, make(chan struct{})}
 	before := c.begin(p.Provider, run)
 	c.run(func() { // ended by the next login to the provider or with the stream's context; serve waits
@@ -148,7 +149,7 @@ func (c *client) logIn(ctx context.Context, id string) {
 		c.server.config.Log.Info("logged in", "provider", id)
 		tell(authUpdate{State: "ready"})
 	case ctx.Err() == nil:
-		tell(authUpdate{State: "failed", Error: c.errorOf(&call{method: "auth/login", ctx: ctx}, err)})
+		tell(authUpdate{State: "failed", Error: c.errorOf(ctx, "auth/login", err)})
 	}
 }
 
@@ -173,12 +174,12 @@ func (c *client) begin(id string, next *loginRun) (before *loginRun) {
 
 // authUpdate tells one connection how its login goes. It belongs to no session and has no number.
 type authUpdate struct {
-	Provider string `json:"provider"`
-	State    string `json:"state"` // waiting, ready, failed
-	URL      string `json:"url,omitempty"`
-	Code     string `json:"code,omitempty"`
-	Expires  int64  `json:"expires_in_ms,omitempty"`
-	Error    *Error `json:"error,omitempty"`
+	Provider string      `json:"provider"`
+	State    string      `json:"state"` // waiting, ready, failed
+	URL      string      `json:"url,omitempty"`
+	Code     string      `json:"code,omitempty"`
+	Expires  int64       `json:"expires_in_ms,omitempty"`
+	Error    *conn.Error `json:"error,omitempty"`
 }
 
 func encodeAuthUpdate(u authUpdate) []byte {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // doorkeeper is what the daemon does about keys and logins.
@@ -20,7 +21,7 @@ type doorkeeper struct {
 	broken error
 	ends   chan error // what a login ends with
 	ended  chan error // what ended one that was not waited for
-	log    logged
+	log    conntest.Log
 }
 
 func (d *doorkeeper) server() *Server {
@@ -61,8 +62,8 @@ func TestSetKey(t *testing.T) {
 	p := connect(t, t.Context(), d.server())
 	ask := func(params, want string) {
 		t.Helper()
-		p.send(request(1, "auth/set_key", params))
-		if got := p.receive(); !strings.Contains(got, want) || strings.Contains(got, "canary") {
+		p.Send(conntest.Request(1, "auth/set_key", params))
+		if got := p.Receive(); !strings.Contains(got, want) || strings.Contains(got, "canary") {
 			t.Errorf("%s: got %s, want %s", params, got, want)
 		}
 	}
@@ -94,7 +95,7 @@ func TestSetKey(t *testing.T) {
 	if d.key != "" {
 		t.Errorf("the key is %q after it was removed", d.key)
 	}
-	if err := p.hangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+	if err := p.HangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		t.Error(err)
 	}
 	if log := d.log.String(); strings.Contains(log, "canary") || !strings.Contains(log, "/etc/passwd is full") {
@@ -114,32 +115,32 @@ func TestLogin(t *testing.T) {
 		)
 		begin := func() {
 			t.Helper()
-			p.send(request(1, "auth/login", `{"provider":"plan"}`))
-			p.expect(started)
-			p.expect(waiting)
+			p.Send(conntest.Request(1, "auth/login", `{"provider":"plan"}`))
+			p.Expect(started)
+			p.Expect(waiting)
 		}
-		p.send(request(1, "auth/login", `{"provider":"a"}`))
-		p.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"provider: there is no login for a: it takes a key, if any","data":{"field":"provider","kind":"invalid_params"}}}`)
+		p.Send(conntest.Request(1, "auth/login", `{"provider":"a"}`))
+		p.Expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"provider: there is no login for a: it takes a key, if any","data":{"field":"provider","kind":"invalid_params"}}}`)
 		begin()
 		d.ends <- nil
-		p.expect(`{"jsonrpc":"2.0","method":"auth_update","params":{"provider":"plan","state":"ready"}}`)
+		p.Expect(`{"jsonrpc":"2.0","method":"auth_update","params":{"provider":"plan","state":"ready"}}`)
 
 		begin()
 		d.ends <- &provider.Error{Provider: "plan", Kind: provider.KindAuth, Message: "the login was declined"}
-		p.expect(`{"jsonrpc":"2.0","method":"auth_update","params":{"provider":"plan","state":"failed","error":{"code":1004,"message":"plan: the login was declined","data":{"kind":"auth"}}}}`)
+		p.Expect(`{"jsonrpc":"2.0","method":"auth_update","params":{"provider":"plan","state":"failed","error":{"code":1004,"message":"plan: the login was declined","data":{"kind":"auth"}}}}`)
 
 		begin()
 		d.ends <- errors.New("canary /etc/shadow")
-		if got := p.receive(); !strings.Contains(got, `"state":"failed","error":{"code":-32603,"message":"internal error"`) || strings.Contains(got, "canary") {
+		if got := p.Receive(); !strings.Contains(got, `"state":"failed","error":{"code":-32603,"message":"internal error"`) || strings.Contains(got, "canary") {
 			t.Errorf("got %s", got)
 		}
 
 		begin()
 		begin() // of the first one nothing more is told
 		<-d.ended
-		p.send(request(2, "ping", `{}`))
-		p.expect(`{"jsonrpc":"2.0","id":2,"result":{}}`)
-		p.hangUp()
+		p.Send(conntest.Request(2, "ping", `{}`))
+		p.Expect(`{"jsonrpc":"2.0","id":2,"result":{}}`)
+		p.HangUp()
 		<-d.ended
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -54,7 +55,7 @@ func backup(_ context.Context, c *client, p backupParams) (func(context.Context)
 	run := c.local.Backup
 	switch {
 	case run == nil:
-		return nil, errMethodNotFound
+		return nil, conn.ErrMethodNotFound
 	case !filepath.IsAbs(p.Path):
 		return nil, invalidParams("path", "%q is not absolute", p.Path)
 	}
@@ -63,7 +64,7 @@ func backup(_ context.Context, c *client, p backupParams) (func(context.Context)
 
 func check(_ context.Context, c *client, _ nothing) (func(context.Context) (StoreReport, error), error) {
 	if c.local.Check == nil {
-		return nil, errMethodNotFound
+		return nil, conn.ErrMethodNotFound
 	}
 	return reporting(c.local.Check), nil
 }
@@ -73,7 +74,7 @@ func reporting(run func(context.Context) (StoreReport, error)) func(context.Cont
 	return func(ctx context.Context) (StoreReport, error) {
 		r, err := run(ctx)
 		if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
-			return StoreReport{}, &Error{Code: CodeInternal, Message: err.Error()}
+			return StoreReport{}, &conn.Error{Code: conn.CodeInternal, Message: err.Error()}
 		}
 		return r, err
 	}

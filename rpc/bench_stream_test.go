@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
 )
@@ -92,7 +93,7 @@ func BenchmarkStream(b *testing.B) {
 	served := make(chan error, 1)
 	testgo.Go(b, func() { served <- server.Serve(b.Context(), d) }) // ends with its input, below
 	ask := func(method, params string) {
-		if _, err := io.WriteString(in, request(1, method, params)+"\n"); err != nil {
+		if _, err := io.WriteString(in, conntest.Request(1, method, params)+"\n"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -138,7 +139,7 @@ func BenchmarkAttach(b *testing.B) {
 			in := bufio.NewReaderSize(conn, 1<<20)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := io.WriteString(conn, request(1, "session/attach", fmt.Sprintf(`{"session_id":%q,"limit":%d}`, id, limit))+"\n"); err != nil {
+				if _, err := io.WriteString(conn, conntest.Request(1, "session/attach", fmt.Sprintf(`{"session_id":%q,"limit":%d}`, id, limit))+"\n"); err != nil {
 					b.Fatal(err)
 				}
 				answer, err := in.ReadSlice('\n')

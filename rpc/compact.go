@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 type compactResult struct {
@@ -29,7 +30,7 @@ func compact(ctx context.Context, c *client, p sessionParams) (func(context.Cont
 			return compactResult{err == nil}, err
 		case <-ctx.Done():
 		}
-		if errors.Is(context.Cause(ctx), errCancelRequest) {
+		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
 			_, err := onAgent(context.WithoutCancel(ctx), c, p.Session.ID, func(a *agent.Agent) (nothing, error) {
 				return nothing{}, a.StopCompaction(context.WithoutCancel(ctx))
 			})

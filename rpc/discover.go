@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // openRPC is an OpenRPC document (spec.open-rpc.org, 1.3).
@@ -186,7 +187,7 @@ type describer interface{ JSONSchema() *jsonschema.Schema }
 func mapType(t reflect.Type) *jsonschema.Schema {
 	block := &jsonschema.Schema{Ref: "#/$defs/Block"}
 	switch t {
-	case reflect.TypeFor[Error]():
+	case reflect.TypeFor[conn.Error]():
 		return &jsonschema.Schema{Ref: "#/$defs/Error"}
 	case reflect.TypeFor[provider.Block](), reflect.TypeFor[wireBlock]():
 		return block

@@ -17,6 +17,8 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 type blocksParams struct {
@@ -28,7 +30,7 @@ func TestDiscover(t *testing.T) {
 	blocks := define(method{name: "blocks", doc: "Takes blocks."}, func(_ context.Context, _ *client, p blocksParams) (blocksParams, error) { return p, nil })
 	methods := append(append(coreMethods(), testMethods()...), blocks)
 	s := newServer(Config{Version: "1.2.3", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, methods)
-	got, err := converse(t, s, strings.NewReader(request(1, "rpc.discover", "{}")))
+	got, err := converse(t, s, strings.NewReader(conntest.Request(1, "rpc.discover", "{}")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +146,7 @@ func TestDiscoverParams(t *testing.T) {
 				}
 				fits := why == ""
 				err := decode(`{"` + name + `":` + value + `}`)
-				wrong, _ := errors.AsType[*Error](err)
+				wrong, _ := errors.AsType[*conn.Error](err)
 				taken := wrong == nil || !strings.HasPrefix(wrong.Data["field"].(string), name)
 				if fits != taken {
 					t.Errorf("%s: %s: %s is described as right: %v; decoding says: %v", m.name, name, value, fits, err)
@@ -211,7 +213,7 @@ func TestBlockSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 		variant := gjson.GetBytes(text, `oneOf.#(properties.type.const=="`+string(provider.KindOf(b))+`")`)
-		for name := range members(encoded) {
+		for name := range conn.Members(encoded) {
 			if !variant.Get("properties." + name).Exists() {
 				t.Errorf("%s: the schema has no %s", provider.KindOf(b), name)
 			}
@@ -235,13 +237,13 @@ func TestInitialize(t *testing.T) {
 		`{"protocol_version":"1"}`:  `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"protocol_version: must be a whole number, not string","data":{"field":"protocol_version","kind":"invalid_params"}}}`,
 		`{"client":{"name":1}}`:     `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"client.name: must be a string, not number","data":{"field":"client.name","kind":"invalid_params"}}}`,
 	} {
-		got, err := converse(t, testServer(t, Config{}), strings.NewReader(request(1, "initialize", params)))
+		got, err := converse(t, testServer(t, Config{}), strings.NewReader(conntest.Request(1, "initialize", params)))
 		if err != nil || got != want+"\n" {
 			t.Errorf("%s: %v\ngot  %swant %s", params, err, got, want)
 		}
 	}
 
-	twice := request(1, "initialize", "{}") + "\n" + request(2, "initialize", "{}") + "\n" + pingWith("3") + "\n"
+	twice := conntest.Request(1, "initialize", "{}") + "\n" + conntest.Request(2, "initialize", "{}") + "\n" + conntest.Ping("3") + "\n"
 	got, err := converse(t, testServer(t, Config{}), strings.NewReader(twice))
 	want := result + "\n" +
 		`{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Invalid Request","data":{"detail":"initialize was called before on this connection","kind":"invalid_request"}}}` + "\n" +

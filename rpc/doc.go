@@ -1,22 +1,17 @@
 // Package rpc speaks JSON-RPC 2.0 with clients.
 //
 // A [Server] serves connections. One connection is one life of a client: [Server.Serve] returns when it has ended and
-// nothing of it is left running. Between the bytes and the JSON-RPC library lies the [Stream]. It reads frames (lines
-// or Content-Length headers, as the client begins, or the messages of a WebSocket), checks each message, splits batches,
-// swaps ids, and writes what waits. The library sees a method and a number of ours for an id, nothing else. What a session
-// tells stays in its subscription until the connection's writer comes for it. Clients on the network come in through [HTTP],
-// which asks for a token.
+// nothing of it is left running. Package conn finds the requests in the bytes, and keeps their order. This package finds
+// the method of a request, decodes its params, runs it, and follows sessions for the client. Clients on the network come
+// in through [HTTP], which asks for a token.
 //
-// Guarantees:
+// Guarantees, besides those of package conn:
 //
-//   - Order: the requests of a connection take effect in the order sent, one after another. Nothing that a request
-//     causes is written before its answer. A late answer holds up nobody.
-//   - Answers: each request with a readable id gets exactly one, its id byte for byte as it was sent. What cannot be
-//     read is answered with id null. A notification gets none. A batch gets one array, or nothing.
-//   - Bounds: a message costs at most its limit while it is read, and one that is larger is skipped as it comes.
-//     What waits to be written is bounded; a client that takes nothing for ten seconds is disconnected.
+//   - A method runs on the connection's reading goroutine and waits for nothing but a store. An answer that takes time
+//     comes from a goroutine of its own.
 //   - Errors: every error that leaves passes through errors.go, which knows the codes. What it does not know is an
-//     internal error with a reference into the log, and tells nothing else.
+//     internal error with a reference into the log (fault.go), and says nothing else.
+//   - A slow client leaves its updates in their subscriptions, which merge them (follow.go).
 //
 // Methods are entries of one typed table (method.go), from which dispatch and rpc.discover come.
 //

@@ -7,6 +7,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // Door joins a client on a pipe to the daemon, whichever process that is. It reads the client's frames, hands the
@@ -44,8 +46,8 @@ func (d Door) Run(ctx context.Context) error {
 	}
 	link.becomeDoor(words.protocol) // one that goes meanwhile is found gone below
 	c := &crossing{
-		door: d, client: newByteFrames(d.Client, limit), owed: newLedger(words),
-		in: newQueue(), out: newQueue(), left: make(chan struct{}),
+		door: d, client: conn.NewByteFrames(d.Client, limit), owed: newLedger(words),
+		in: conn.NewQueue(), out: conn.NewQueue(), left: make(chan struct{}),
 	}
 	ctx, c.end = context.WithCancelCause(ctx)
 	defer c.end(nil)
@@ -58,12 +60,12 @@ func (d Door) Run(ctx context.Context) error {
 	})
 	err = c.follow(ctx, link)
 
-	c.out.close()
-	drain := time.AfterFunc(drainLimit, func() { c.client.Close(errStalled) })
+	c.out.Close()
+	drain := time.AfterFunc(conn.DrainLimit, func() { c.client.Close(conn.ErrStalled) })
 	writing.Wait()
 	drain.Stop()
 	c.client.Close(err)
-	c.in.close()
+	c.in.Close()
 	reading.Wait()
 	switch {
 	case err != nil:
@@ -77,9 +79,9 @@ func (d Door) Run(ctx context.Context) error {
 // crossing is a door in use.
 type crossing struct {
 	door   Door
-	client *byteFrames
-	in     *queue        // from the client; closed when it has left
-	out    *queue        // to the client
+	client *conn.ByteFrames
+	in     *conn.Queue   // from the client; closed when it has left
+	out    *conn.Queue   // to the client
 	left   chan struct{} // closed when the client's input has ended
 	owed   *ledger
 	end    context.CancelCauseFunc
@@ -90,14 +92,14 @@ type crossing struct {
 // read takes what the client says until it leaves.
 func (c *crossing) read(ctx context.Context) error {
 	defer close(c.left)
-	defer c.in.close()
-	for malformed := 0; malformed < maxMalformed; {
+	defer c.in.Close()
+	for malformed := 0; malformed < conn.MaxMalformed; {
 		frame, err := c.client.Read()
-		if refused, ok := errors.AsType[*Error](err); ok {
+		if refused, ok := errors.AsType[*conn.Error](err); ok {
 			malformed++
-			message, err := encodeFailure("", refused)
+			message, err := conn.EncodeFailure("", refused)
 			if err == nil {
-				err = c.out.put(ctx, answer, message)
+				err = c.out.Put(ctx, conn.Answer, message)
 			}
 			if err != nil {
 				return err
@@ -108,23 +110,23 @@ func (c *crossing) read(ctx context.Context) error {
 			return err
 		}
 		malformed = 0
-		if err := c.in.put(ctx, answer, bytes.Clone(frame)); err != nil {
+		if err := c.in.Put(ctx, conn.Answer, bytes.Clone(frame)); err != nil {
 			return err
 		}
 	}
-	return errMalformed
+	return conn.ErrMalformed
 }
 
 func (c *crossing) write() error {
 	for {
-		messages := c.out.take()
+		messages := c.out.Take()
 		if messages == nil {
 			return nil
 		}
 		if err := c.client.Write(messages); err != nil {
 			return err
 		}
-		c.out.written()
+		c.out.Written()
 	}
 }
 
@@ -162,8 +164,8 @@ func (c *crossing) follow(ctx context.Context, link *Link) error {
 			link, err = c.next(ctx, time.Duration(link.Status.SpreadMS)*time.Millisecond)
 		}
 		if err != nil {
-			c.in.close()
-			for _, message := range c.in.take() { // what no daemon was told
+			c.in.Close()
+			for _, message := range c.in.Take() { // what no daemon was told
 				c.owed.asks(message)
 			}
 			answerErr := c.answerOwed(ctx)
@@ -195,7 +197,7 @@ func (c *crossing) join(ctx context.Context, link *Link) (heard, done bool) {
 		}
 		heard = true
 		c.owed.hears(frame)
-		if c.out.put(ctx, update, bytes.Clone(frame)) != nil {
+		if c.out.Put(ctx, conn.Update, bytes.Clone(frame)) != nil {
 			break // ctx has ended
 		}
 	}
@@ -205,11 +207,11 @@ func (c *crossing) join(ctx context.Context, link *Link) (heard, done bool) {
 	return heard, done
 }
 
-// send tells the daemon what the client says. When the client has left, the daemon hears of it, and has drainLimit for
+// send tells the daemon what the client says. When the client has left, the daemon hears of it, and has conn.DrainLimit for
 // what it still has to say: then all is done.
 func (c *crossing) send(link *Link, gone <-chan struct{}) (done bool) {
 	for {
-		messages := c.in.takeUntil(gone)
+		messages := c.in.TakeUntil(gone)
 		if messages == nil {
 			break
 		}
@@ -217,7 +219,7 @@ func (c *crossing) send(link *Link, gone <-chan struct{}) (done bool) {
 			c.owed.asks(m)
 		}
 		err := link.frames.Write(messages)
-		c.in.written()
+		c.in.Written()
 		if err != nil {
 			link.Close() // which ends the reader
 			return false
@@ -232,7 +234,7 @@ func (c *crossing) send(link *Link, gone <-chan struct{}) (done bool) {
 		link.Close()
 		return false
 	}
-	drain := time.NewTimer(drainLimit)
+	drain := time.NewTimer(conn.DrainLimit)
 	defer drain.Stop()
 	select {
 	case <-gone:
@@ -279,7 +281,7 @@ func (c *crossing) next(ctx context.Context, spread time.Duration) (*Link, error
 		return link, nil // join finds it closed, and counts it
 	}
 	for _, message := range c.owed.words.stale(c.owed) {
-		if err := c.out.put(ctx, update, message); err != nil {
+		if err := c.out.Put(ctx, conn.Update, message); err != nil {
 			link.Close()
 			return nil, err
 		}
@@ -292,7 +294,7 @@ func (c *crossing) introduce(ctx context.Context, link *Link) bool {
 	if !link.becomeDoor(c.owed.words.protocol) {
 		return false
 	}
-	link.Notify = func(n Notification) error { return c.out.put(ctx, update, bytes.Clone(n.Raw)) }
+	link.Notify = func(n Notification) error { return c.out.Put(ctx, conn.Update, bytes.Clone(n.Raw)) }
 	defer func() { link.Notify = nil }()
 	for _, said := range c.owed.introduction() {
 		if !link.tell(said.method, said.params) {
@@ -306,7 +308,7 @@ func (c *crossing) introduce(ctx context.Context, link *Link) bool {
 func (c *crossing) answerOwed(ctx context.Context) error {
 	messages, err := c.owed.settle()
 	for _, m := range messages {
-		err = errors.Join(err, c.out.put(ctx, answer, m))
+		err = errors.Join(err, c.out.Put(ctx, conn.Answer, m))
 	}
 	return err
 }

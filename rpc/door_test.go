@@ -2,8 +2,8 @@ package rpc
 
 import (
 	"bufio"
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -95,20 +97,19 @@ func (h *house) kill() {
 
 // visitor is a client on a door, with all that it was told.
 type visitor struct {
-	*peer
+	*conntest.Peer
 	house *house
+	t     *testing.T
 }
 
 func visit(t *testing.T, h *house) *visitor {
-	ours, theirs := net.Pipe()
-	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
-	testgo.Go(t, func() { p.served <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) }) // leave waits
-	return &visitor{p, h}
+	p := conntest.Connect(t, func(pipe net.Conn) error { return Door{Client: pipe, Dial: h.dial}.Run(t.Context()) }) // leave waits
+	return &visitor{p, h, t}
 }
 
 func (v *visitor) leave() {
 	v.t.Helper()
-	if err := v.hangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
+	if err := v.HangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) {
 		v.t.Errorf("Run ended with %v", err)
 	}
 	v.house.serving.Wait()
@@ -121,16 +122,16 @@ func staleOf(session string, after int) string {
 }
 
 func TestDoorPassesOn(t *testing.T) {
-	for _, f := range framings {
-		t.Run(f.name, func(t *testing.T) {
+	for _, f := range conntest.Framings {
+		t.Run(f.Name, func(t *testing.T) {
 			h := newHouse(t)
 			spread := "{\n \"jsonrpc\": \"2.0\", \"id\": 4,\n \"method\": \"ping\"}" // a line break is white space
-			if f.name == "lines" {
+			if f.Name == "lines" {
 				spread = strings.ReplaceAll(spread, "\n", "\t")
 			}
-			send := f.all(pingWith("1"), "["+pingWith("2")+`,1,`+pingWith(`"x"`)+"]", `{"a`, spread,
-				request(5, "echo", `{"text":"`+strings.Repeat("x", 1<<10)+`"}`), pingWith("6"), request(7, methodListen, "{}"))
-			c := &transcript{Reader: strings.NewReader(send)}
+			send := f.All(conntest.Ping("1"), "["+conntest.Ping("2")+`,1,`+conntest.Ping(`"x"`)+"]", `{"a`, spread,
+				conntest.Request(5, "echo", `{"text":"`+strings.Repeat("x", 1<<10)+`"}`), conntest.Ping("6"), conntest.Request(7, methodListen, "{}"))
+			c := conntest.NewTranscript(strings.NewReader(send))
 			if err := (Door{Client: c, Dial: h.dial}).Run(t.Context()); err != nil {
 				t.Errorf("Run ended with %v", err)
 			}
@@ -140,12 +141,12 @@ func TestDoorPassesOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			// What the door answers itself may overtake the daemon's answers; nothing else may change.
-			got, want := sortedMessages(t, c.out.String()), sortedMessages(t, direct)
+			got, want := sortedMessages(t, c.String()), sortedMessages(t, direct)
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("through the door, other than directly:\n%s", diff)
 			}
-			if strings.HasPrefix(c.out.String(), "Content-Length") != (f.name == "headers") {
-				t.Errorf("wrong framing: %.80q", c.out.String())
+			if strings.HasPrefix(c.String(), "Content-Length") != (f.Name == "headers") {
+				t.Errorf("wrong framing: %.80q", c.String())
 			}
 			if len(got) != 7 || h.dials != 1 {
 				t.Errorf("%d messages by %d daemons: %q", len(got), h.dials, got)
@@ -158,7 +159,7 @@ func TestDoorPassesOn(t *testing.T) {
 func TestDoorKeepsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 	l := newLedger(nativeWords)
 	for id := range 3 {
-		l.asks([]byte(request(id, "session/new", `{"client_id":"c"}`)))
+		l.asks([]byte(conntest.Request(id, "session/new", `{"client_id":"c"}`)))
 		l.hears([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"session_id":"A"}}`, id)))
 		if id == 0 {
 			l.hears([]byte(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"A","seq":9}}`))
@@ -172,7 +173,7 @@ func TestDoorKeepsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 // A door that did not follow the session before learns its number from the answer.
 func TestDoorLearnsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 	l := newLedger(nativeWords)
-	l.asks([]byte(request(0, "session/new", `{"client_id":"c"}`)))
+	l.asks([]byte(conntest.Request(0, "session/new", `{"client_id":"c"}`)))
 	l.hears([]byte(`{"jsonrpc":"2.0","id":0,"result":{"session_id":"A","seq":7}}`))
 	if got := l.stale(); len(got) != 1 || string(got[0]) != staleOf("A", 7) {
 		t.Errorf("%s, want after_seq 7", got)
@@ -182,29 +183,29 @@ func TestDoorLearnsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 func TestDoorFindsTheNextDaemon(t *testing.T) {
 	h := newHouse(t)
 	v := visit(t, h)
-	v.send(request(1, "initialize", `{"client":{"name":"a"}}`))
-	if got := v.receive(); !strings.Contains(got, `"server":{"name":"thinkd","version":"1.2.3"}`) {
+	v.Send(conntest.Request(1, "initialize", `{"client":{"name":"a"}}`))
+	if got := v.Receive(); !strings.Contains(got, `"server":{"name":"thinkd","version":"1.2.3"}`) {
 		t.Fatal(got)
 	}
 	for i, id := range []string{"A", "B"} {
-		v.send(request(i+2, "session/new", fmt.Sprintf(`{"title":%q}`, id)))
-		v.expect(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"session_id":%q,"updates":0}}`, i+2, id))
+		v.Send(conntest.Request(i+2, "session/new", fmt.Sprintf(`{"title":%q}`, id)))
+		v.Expect(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"session_id":%q,"updates":0}}`, i+2, id))
 		for n := range 3 {
-			v.expect(fmt.Sprintf(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"%s","seq":%d}}`, id, n+5))
+			v.Expect(fmt.Sprintf(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"%s","seq":%d}}`, id, n+5))
 		}
 	}
 	for round := range 3 {
-		v.send(request(7, "late", "{}"), request(`"l"`, "late", "{}"), pingWith("8"))
-		v.expect(fmt.Sprintf(pong, "8"))
+		v.Send(conntest.Request(7, "late", "{}"), conntest.Request(`"l"`, "late", "{}"), conntest.Ping("8"))
+		v.Expect(fmt.Sprintf(conntest.Pong, "8"))
 		h.kill()
-		v.expect(fmt.Sprintf(lost, `"l"`))
-		v.expect(fmt.Sprintf(lost, "7"))
-		v.expect(staleOf("A", 7))
-		v.expect(staleOf("B", 7))
+		v.Expect(fmt.Sprintf(lost, `"l"`))
+		v.Expect(fmt.Sprintf(lost, "7"))
+		v.Expect(staleOf("A", 7))
+		v.Expect(staleOf("B", 7))
 
 		// The new daemon knows the client: a second initialize is refused.
-		v.send(request(9, "initialize", "{}"))
-		v.expect(fmt.Sprintf(refused, "9", "initialize was called before on this connection"))
+		v.Send(conntest.Request(9, "initialize", "{}"))
+		v.Expect(fmt.Sprintf(conntest.Refused, "9", "initialize was called before on this connection"))
 		if h.dials != round+2 {
 			t.Errorf("%d daemons in round %d", h.dials, round)
 		}
@@ -221,12 +222,12 @@ func TestDoorAnswersBatches(t *testing.T) {
 		return nothing{}, nil
 	})
 	v := visit(t, h)
-	v.send(`[` + request(1, "block", "{}") + `,{"jsonrpc":"2.0","method":"ping"},1,` + pingWith(`"2"`) + `]`)
+	v.Send(`[` + conntest.Request(1, "block", "{}") + `,{"jsonrpc":"2.0","method":"ping"},1,` + conntest.Ping(`"2"`) + `]`)
 	<-block
 	h.kill()
-	v.expect("[" + fmt.Sprintf(lost, "1") + `,{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}},` + fmt.Sprintf(lost, `"2"`) + "]")
-	v.send(pingWith("3"))
-	v.expect(fmt.Sprintf(pong, "3"))
+	v.Expect("[" + fmt.Sprintf(lost, "1") + `,{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request"}},` + fmt.Sprintf(lost, `"2"`) + "]")
+	v.Send(conntest.Ping("3"))
+	v.Expect(fmt.Sprintf(conntest.Pong, "3"))
 	close(release)
 	v.leave()
 }
@@ -235,47 +236,46 @@ func TestDoorAnswersBatches(t *testing.T) {
 func TestDoorKeepsWhatWaits(t *testing.T) {
 	h := newHouse(t)
 	searching, found := make(chan struct{}), make(chan struct{})
-	ours, theirs := net.Pipe()
-	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
-	d := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+	dial := func(ctx context.Context) (*Link, error) {
 		if h.dials == 1 {
 			close(searching)
 			<-found
 		}
 		return h.dial(ctx)
-	}}
-	testgo.Go(t, func() { p.served <- d.Run(t.Context()) }) // hangUp waits
-	p.send(pingWith("1"))
-	p.expect(fmt.Sprintf(pong, "1"))
+	}
+	ours, theirs := net.Pipe()
+	p := conntest.ConnectOver(t, ours, theirs, func(pipe net.Conn) error { return Door{Client: pipe, Dial: dial}.Run(t.Context()) })
+	p.Send(conntest.Ping("1"))
+	p.Expect(fmt.Sprintf(conntest.Pong, "1"))
 	h.kill()
 	<-searching
-	p.send(pingWith("2"), "["+pingWith("3")+"]", request(4, "late", "{}"), cancelOf("4"))
+	p.Send(conntest.Ping("2"), "["+conntest.Ping("3")+"]", conntest.Request(4, "late", "{}"), conntest.CancelRequest("4"))
 	close(found)
-	p.expect(fmt.Sprintf(pong, "2"))
-	p.expect("[" + fmt.Sprintf(pong, "3") + "]")
-	p.expect(fmt.Sprintf(cancelled, "4"))
-	(&visitor{p, h}).leave()
+	p.Expect(fmt.Sprintf(conntest.Pong, "2"))
+	p.Expect("[" + fmt.Sprintf(conntest.Pong, "3") + "]")
+	p.Expect(fmt.Sprintf(conntest.Cancelled, "4"))
+	(&visitor{p, h, t}).leave()
 }
 
 func TestDoorWithoutDaemon(t *testing.T) {
 	why := errors.New("config.toml:3: no")
 	h := newHouse(t)
 	v := visit(t, h)
-	v.send(request(1, "late", "{}"), pingWith("2"))
-	v.expect(fmt.Sprintf(pong, "2"))
+	v.Send(conntest.Request(1, "late", "{}"), conntest.Ping("2"))
+	v.Expect(fmt.Sprintf(conntest.Pong, "2"))
 	h.mu.Lock()
 	h.refuse = why
 	h.mu.Unlock()
 	h.kill()
-	v.expect(fmt.Sprintf(lost, "1"))
-	if _, err := v.conn.Read(make([]byte, 1)); err != io.EOF {
+	v.Expect(fmt.Sprintf(lost, "1"))
+	if _, err := v.Conn.Read(make([]byte, 1)); err != io.EOF {
 		t.Errorf("the client's side ended with %v", err)
 	}
-	if err := <-v.served; !errors.Is(err, why) {
+	if err := <-v.Served; !errors.Is(err, why) {
 		t.Errorf("Run ended with %v", err)
 	}
 	h.serving.Wait()
-	if err := (Door{Client: &transcript{}, Dial: h.dial}).Run(t.Context()); !errors.Is(err, why) {
+	if err := (Door{Client: conntest.NewTranscript(nil), Dial: h.dial}).Run(t.Context()); !errors.Is(err, why) {
 		t.Errorf("Run ended with %v", err)
 	}
 }
@@ -284,26 +284,25 @@ func TestDoorWithoutDaemon(t *testing.T) {
 func TestDoorLeftInSearch(t *testing.T) {
 	h := newHouse(t)
 	searching := make(chan struct{})
-	ours, theirs := newHalves()
-	p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
-	d := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+	dial := func(ctx context.Context) (*Link, error) {
 		if h.dials == 1 {
 			close(searching)
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
 		return h.dial(ctx)
-	}}
-	testgo.Go(t, func() { p.served <- d.Run(t.Context()) }) // hangUp waits
-	p.send(request(1, "late", "{}"), pingWith("2"))
-	p.expect(fmt.Sprintf(pong, "2"))
+	}
+	ours, theirs := newHalves()
+	p := conntest.ConnectOver(t, ours, theirs, func(pipe net.Conn) error { return Door{Client: pipe, Dial: dial}.Run(t.Context()) })
+	p.Send(conntest.Request(1, "late", "{}"), conntest.Ping("2"))
+	p.Expect(fmt.Sprintf(conntest.Pong, "2"))
 	h.kill()
 	<-searching
-	p.expect(fmt.Sprintf(lost, "1"))
-	p.send(pingWith("3"))
+	p.Expect(fmt.Sprintf(lost, "1"))
+	p.Send(conntest.Ping("3"))
 	ours.CloseWrite()
-	p.expect(fmt.Sprintf(lost, "3"))
-	if err := p.hangUp(); err != nil || h.dials != 1 {
+	p.Expect(fmt.Sprintf(lost, "3"))
+	if err := p.HangUp(); err != nil || h.dials != 1 {
 		t.Errorf("%d daemons; Run ended with %v", h.dials, err)
 	}
 	h.serving.Wait()
@@ -340,8 +339,8 @@ func TestDoorEndsWithItsContext(t *testing.T) {
 	ended := make(chan error, 1)
 	testgo.Go(t, func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(ctx) })
 	in := bufio.NewReader(ours)
-	fmt.Fprintln(ours, pingWith("1"))
-	if line, err := in.ReadString('\n'); err != nil || line != fmt.Sprintf(pong, "1")+"\n" {
+	fmt.Fprintln(ours, conntest.Ping("1"))
+	if line, err := in.ReadString('\n'); err != nil || line != fmt.Sprintf(conntest.Pong, "1")+"\n" {
 		t.Fatal(line, err)
 	}
 	why := errors.New("asked to")
@@ -361,9 +360,9 @@ func TestDoorWithAClientThatHangs(t *testing.T) {
 		testgo.Go(t, func() { ended <- Door{Client: theirs, Dial: h.dial}.Run(t.Context()) })
 		began := time.Now()
 		for i := range 100 {
-			fmt.Fprintln(ours, request(i, "echo", `{"text":"x","times":900}`))
+			fmt.Fprintln(ours, conntest.Request(i, "echo", `{"text":"x","times":900}`))
 		}
-		if err := <-ended; !errors.Is(err, errStalled) || time.Since(began) > stallLimit+drainLimit {
+		if err := <-ended; !errors.Is(err, conn.ErrStalled) || time.Since(began) > 10*time.Second+conn.DrainLimit {
 			t.Errorf("Run ended with %v after %v", err, time.Since(began))
 		}
 		h.serving.Wait()
@@ -378,7 +377,7 @@ func TestPrivateMethods(t *testing.T) {
 			return Status{Version: "1.2.3", PID: 7, Listen: "http://a"}, nil
 		},
 		Leave: func(context.Context) error {
-			return &Error{Code: CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}
+			return &conn.Error{Code: conn.CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}
 		},
 		Listen: func(address string) (string, func() error, error) {
 			if address == "" {
@@ -398,8 +397,8 @@ func TestPrivateMethods(t *testing.T) {
 	if want := (Status{Version: "1.2.3", PID: 7, Listen: "http://a", MessageBytes: 77777, SpreadMS: 1}); link.Status != want {
 		t.Errorf("got %+v, want %+v", link.Status, want)
 	}
-	refusal, ok := errors.AsType[*Error](link.Leave())
-	if want := (&Error{Code: CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}); !ok || !cmp.Equal(refusal, want, cmp.AllowUnexported(Error{})) {
+	refusal, ok := errors.AsType[*conn.Error](link.Leave())
+	if want := (&conn.Error{Code: conn.CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}); !ok || !cmp.Equal(refusal, want, cmp.AllowUnexported(conn.Error{})) {
 		t.Errorf("got %+v, want %+v", refusal, want)
 	}
 	if _, err := link.Listen(""); err == nil || !strings.Contains(err.Error(), "address: listen tcp: no address") {
@@ -421,7 +420,7 @@ func TestPrivateMethods(t *testing.T) {
 
 	// Elsewhere they do not exist.
 	for _, m := range localMethods() {
-		got, err := converse(t, s, strings.NewReader(request(1, m.name, "{}")))
+		got, err := converse(t, s, strings.NewReader(conntest.Request(1, m.name, "{}")))
 		if want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}` + "\n"; got != want || err != nil {
 			t.Errorf("%s: %s, %v", m.name, got, err)
 		}
@@ -445,7 +444,7 @@ func BenchmarkDoorDelta(b *testing.B) {
 // sortedMessages are the messages in what was written, without the framing, in an order of their own.
 func sortedMessages(t *testing.T, output string) []string {
 	var list []string
-	for _, message := range messagesOf(t, output) {
+	for _, message := range conntest.Messages(t, output) {
 		var parts []string
 		for _, part := range message {
 			parts = append(parts, part.Raw)
@@ -454,4 +453,37 @@ func sortedMessages(t *testing.T, output string) []string {
 	}
 	slices.Sort(list)
 	return list
+}
+
+// FuzzDoor: whatever a client says, it is told the same through a door as directly, but for the order of what the door
+// answers itself.
+func FuzzDoor(f *testing.F) {
+	for _, tc := range conntest.Shapes() {
+		if len(tc.Send) < 500 {
+			f.Add([]byte(tc.Send + "\n" + conntest.Ping("1")))
+			f.Add([]byte(conntest.Framings[1].All(tc.Send, conntest.Ping("1"))))
+		}
+	}
+	f.Add([]byte("Content-Length: 5\r\n\r\n" + conntest.Ping("1") + conntest.Framings[1].Wrap(conntest.Ping("2"))))
+	f.Add([]byte(strings.Repeat("[", 2000) + "\n" + conntest.Ping("3")))
+	s := testServer(f, Config{MessageBytes: 1 << 10})
+	delete(s.byName, "late") // a late answer comes before the end of input or not at all
+	delete(s.byName, "late_panic")
+	f.Fuzz(func(t *testing.T, input []byte) {
+		direct, directErr := converse(t, s, bytes.NewReader(input))
+		if errors.Is(directErr, conn.ErrMalformed) {
+			return // each side counts what it sees
+		}
+		h := &house{t: t, server: s}
+		c := conntest.NewTranscript(bytes.NewReader(input))
+		err := Door{Client: c, Dial: h.dial}.Run(t.Context())
+		h.serving.Wait()
+		if !errors.Is(err, directErr) || h.dials != 1 {
+			t.Errorf("directly %v, through the door %v, with %d daemons", directErr, err, h.dials)
+		}
+		want, got := sortedMessages(t, conntest.WithoutRefs(direct)), sortedMessages(t, conntest.WithoutRefs(c.String()))
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("through the door, other than directly:\n%s", diff)
+		}
+	})
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io"
 	"strings"
 	"testing"
@@ -17,63 +14,9 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
-
-// The protocol's list of codes, as clients have it. A code that is in errors.go alone, or here alone, fails.
-var codes = map[string]struct {
-	number Code
-	kind   string
-}{
-	"CodeParse":          {-32700, "parse_error"},
-	"CodeInvalidRequest": {-32600, "invalid_request"},
-	"CodeMethodNotFound": {-32601, "method_not_found"},
-	"CodeInvalidParams":  {-32602, "invalid_params"},
-	"CodeInternal":       {-32603, "internal"},
-	"CodeCancelled":      {-32800, "cancelled"},
-	"CodeNotFound":       {1001, "not_found"},
-	"CodeBusy":           {1002, "busy"},
-	"CodeNoModel":        {1003, "no_model"},
-	"CodeProvider":       {1004, "provider"},
-	"CodeStale":          {1005, "stale"},
-	"CodeClosing":        {1006, "closing"},
-	"CodeTooLarge":       {1007, "too_large"},
-	"CodeUnauthorized":   {1008, "unauthorized"},
-	"CodeOverloaded":     {1009, "overloaded"},
-	"CodeLevel":          {1010, "level_not_supported"},
-}
-
-func TestCodes(t *testing.T) {
-	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	declared := map[string]string{}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Names) == 1 && strings.HasPrefix(spec.Names[0].Name, "Code") {
-			switch v := spec.Values[0].(type) {
-			case *ast.BasicLit:
-				declared[spec.Names[0].Name] = v.Value
-			case *ast.UnaryExpr:
-				declared[spec.Names[0].Name] = v.Op.String() + v.X.(*ast.BasicLit).Value
-			}
-		}
-		return true
-	})
-	want := map[string]string{}
-	for name, c := range codes {
-		want[name] = fmt.Sprint(int(c.number))
-		if kinds[c.number] != c.kind {
-			t.Errorf("%s has kind %q, want %q", name, kinds[c.number], c.kind)
-		}
-	}
-	if diff := cmp.Diff(want, declared); diff != "" {
-		t.Errorf("the codes in errors.go differ from the protocol's (-protocol +errors.go)\n%s", diff)
-	}
-	if len(kinds) != len(codes) {
-		t.Errorf("%d codes have a kind, want %d", len(kinds), len(codes))
-	}
-}
 
 func TestKnownErrors(t *testing.T) {
 	secret := errors.New("open /home/user/.secret: canary")
@@ -100,7 +43,7 @@ func TestKnownErrors(t *testing.T) {
 			`{"code":1004,"message":"anthropic: slow down","data":{"kind":"rate_limit","request_id":"req_1","retry_after_ms":1500,"status":429}}`},
 		{"provider without a word", &provider.Error{Provider: "anthropic", Kind: provider.KindTransport, Err: secret},
 			`{"code":1004,"message":"anthropic: the call failed: transport","data":{"kind":"transport"}}`},
-		{"cancelled", errCancelRequest, `{"code":-32800,"message":"the request was cancelled","data":{"kind":"cancelled"}}`},
+		{"cancelled", conn.ErrCancelled, `{"code":-32800,"message":"the request was cancelled","data":{"kind":"cancelled"}}`},
 		{"unknown", secret, ""},
 		{"end of input", io.EOF, ""},
 		{"somebody's context", context.Canceled, ""},
@@ -134,11 +77,11 @@ func TestKnownErrors(t *testing.T) {
 
 // A cancelled context means what ended it: the client, or the connection's end.
 func TestRequestErrors(t *testing.T) {
-	for cause, want := range map[error]Code{
-		errCancelRequest:   CodeCancelled,
-		io.EOF:             CodeClosing,
-		session.ErrClosed:  CodeClosing,
-		errors.New("else"): CodeClosing,
+	for cause, want := range map[error]conn.Code{
+		conn.ErrCancelled:  conn.CodeCancelled,
+		io.EOF:             conn.CodeClosing,
+		session.ErrClosed:  conn.CodeClosing,
+		errors.New("else"): conn.CodeClosing,
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"errors"
 	"net"
 	"net/http"
 	"net/netip"
@@ -14,10 +13,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
-
-// errTokenReplaced ends the connections that came in with a token that is not in force any more.
-var errTokenReplaced = errors.New("the token was replaced")
 
 // gate stands in front of every route. It asks by which name the daemon was called (a page of a name that somebody
 // has bound to our address is not one of ours), which page asks, and for the token.
@@ -111,7 +108,7 @@ func (g *gate) setToken(token provider.Secret) {
 		return
 	}
 	if g.revoke != nil {
-		g.revoke(errTokenReplaced)
+		g.revoke(conn.ErrRevoked)
 	}
 	g.token, g.open = digest, !token.IsZero()
 	g.bearers, g.revoke = context.WithCancelCause(context.Background())

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -15,7 +16,70 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
+
+// testHTTP serves s to whoever has conntest.Token, under the name of a listener that has not been made yet.
+func testHTTP(t testing.TB, s *Server, c HTTPConfig) *HTTP {
+	t.Helper()
+	c.Token = provider.NewSecret(conntest.Token)
+	if c.Port == 0 {
+		c.Hosts = append(c.Hosts, "thinkd.test")
+	}
+	h := s.HTTP(c)
+	t.Cleanup(h.Close)
+	return h
+}
+
+// listenOn puts a handler on a port of loopback.
+func listenOn(t testing.TB, h *HTTP) net.Addr {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.Listener.Addr()
+}
+
+// A new token closes the connections that came with the old one; the same token closes none.
+func TestTokenReplaced(t *testing.T) {
+	h := testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1})
+	c := conntest.Dial(t, listenOn(t, h))
+	h.SetToken(provider.NewSecret(conntest.Token))
+	c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Ping("1")))
+	if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
+		t.Fatal(got, err)
+	}
+	h.SetToken(provider.NewSecret("b3RoZXI"))
+	if _, why := c.ClosedAfter(true); why != "close 4001 the token was replaced" {
+		t.Error(why)
+	}
+	h.running.Wait()
+}
+
+// The end of the daemon closes all connections, after what their sessions still had to say.
+func TestEndOfDaemon(t *testing.T) {
+	s := testServer(t, Config{})
+	h := testHTTP(t, s, HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1})
+	c := conntest.Dial(t, listenOn(t, h))
+	c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "follow", `{"session_id":"a","updates":3}`)))
+	if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
+		t.Fatal(got, err)
+	}
+	closed := make(chan struct{})
+	testgo.Go(t, func() { // as the daemon ends; awaited below
+		defer close(closed)
+		if err := s.Drain(t.Context()); err != nil {
+			t.Error(err)
+		}
+		h.Close()
+	})
+	tick := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"a","n":%d}}`
+	want := []string{fmt.Sprintf(tick, 0), fmt.Sprintf(tick, 1), fmt.Sprintf(tick, 2), "close 1001"}
+	if diff := cmp.Diff(want, c.Rest(-1)); diff != "" {
+		t.Error(diff)
+	}
+	<-closed
+}
 
 func page(text string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, text) })
@@ -43,7 +107,7 @@ func ask(h *HTTP, r *http.Request) int {
 // What a browser is told on every route, refusals too: our script and no other, no frame around it, and no other place to
 // speak to. Each directive counts; one that is missing falls back to what is laxer.
 func TestSecurityHeaders(t *testing.T) {
-	h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(testToken), Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
+	h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(conntest.Token), Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
 	defer h.Close()
 	want := map[string]string{
 		"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'",
@@ -77,23 +141,23 @@ func TestRouteWalk(t *testing.T) {
 	const ours, other = "127.0.0.1:7717", "thinkd.example.com"
 	tokens := map[string][]string{
 		"none":                     nil,
-		"right":                    {"Authorization: Bearer " + testToken},
-		"right, subprotocol":       {"Sec-WebSocket-Protocol: thinkd.v1, thinkd.token." + testToken},
-		"right, second header":     {"Sec-WebSocket-Protocol: thinkd.token." + testToken, "Sec-WebSocket-Protocol: thinkd.v1"},
-		"right, other case":        {"Authorization: bEARER  " + testToken},
-		"wrong":                    {"Authorization: Bearer " + strings.ToLower(testToken)},
-		"wrong, longer":            {"Authorization: Bearer " + testToken + "x"},
-		"wrong, shorter":           {"Authorization: Bearer " + testToken[:len(testToken)-1]},
+		"right":                    {"Authorization: Bearer " + conntest.Token},
+		"right, subprotocol":       {"Sec-WebSocket-Protocol: thinkd.v1, thinkd.token." + conntest.Token},
+		"right, second header":     {"Sec-WebSocket-Protocol: thinkd.token." + conntest.Token, "Sec-WebSocket-Protocol: thinkd.v1"},
+		"right, other case":        {"Authorization: bEARER  " + conntest.Token},
+		"wrong":                    {"Authorization: Bearer " + strings.ToLower(conntest.Token)},
+		"wrong, longer":            {"Authorization: Bearer " + conntest.Token + "x"},
+		"wrong, shorter":           {"Authorization: Bearer " + conntest.Token[:len(conntest.Token)-1]},
 		"wrong, empty":             {"Authorization: Bearer "},
 		"wrong, nothing":           {"Authorization: "},
-		"wrong, scheme":            {"Authorization: Basic " + testToken},
-		"wrong, no scheme":         {"Authorization: " + testToken},
+		"wrong, scheme":            {"Authorization: Basic " + conntest.Token},
+		"wrong, no scheme":         {"Authorization: " + conntest.Token},
 		"wrong, subprotocol":       {"Sec-WebSocket-Protocol: thinkd.v1, thinkd.token.x"},
 		"wrong, empty subprotocol": {"Sec-WebSocket-Protocol: thinkd.v1, thinkd.token."},
-		"wrong, two guesses":       {"Sec-WebSocket-Protocol: thinkd.v1, thinkd.token.x, thinkd.token." + testToken},
-		"wrong, two headers":       {"Authorization: Bearer x", "Authorization: Bearer " + testToken},
-		"wrong, beside a right":    {"Authorization: Bearer x", "Sec-WebSocket-Protocol: thinkd.v1, thinkd.token." + testToken},
-		"wrong, cookie":            {"Cookie: token=" + testToken},
+		"wrong, two guesses":       {"Sec-WebSocket-Protocol: thinkd.v1, thinkd.token.x, thinkd.token." + conntest.Token},
+		"wrong, two headers":       {"Authorization: Bearer x", "Authorization: Bearer " + conntest.Token},
+		"wrong, beside a right":    {"Authorization: Bearer x", "Sec-WebSocket-Protocol: thinkd.v1, thinkd.token." + conntest.Token},
+		"wrong, cookie":            {"Cookie: token=" + conntest.Token},
 	}
 	origins := map[string][]string{
 		"absent":                nil,
@@ -121,7 +185,7 @@ func TestRouteWalk(t *testing.T) {
 		"foreign, dot": "localhost.:7717", "foreign, number": "2130706433:7717", "foreign, other loopback": "127.0.0.2:7717",
 		"foreign, wildcard": "0.0.0.0:7717", "foreign, suffix": "localhost:7717.evil.example", "foreign, none": "",
 	}
-	config := HTTPConfig{Token: provider.NewSecret(testToken), Port: 7717, Hosts: []string{other}, Origins: []string{"https://app.example.com"},
+	config := HTTPConfig{Token: provider.NewSecret(conntest.Token), Port: 7717, Hosts: []string{other}, Origins: []string{"https://app.example.com"},
 		Pages: map[string]http.Handler{"/": page("page"), "/protocol.md": page("protocol")}, Metrics: page("metrics")}
 	s := testServer(t, Config{})
 	var routes []route
@@ -164,7 +228,7 @@ func TestRouteWalk(t *testing.T) {
 							t.Errorf("%s has a header %s", route.path, header)
 						}
 					}
-					if strings.Contains(w.Body.String()+fmt.Sprint(w.Header()), testToken) {
+					if strings.Contains(w.Body.String()+fmt.Sprint(w.Header()), conntest.Token) {
 						t.Errorf("%s tells the token", route.path)
 					}
 				}
@@ -193,7 +257,7 @@ func TestSubprotocol(t *testing.T) {
 		"thinkd.v2":            http.StatusBadRequest,
 		"thinkd.token.x":       http.StatusBadRequest, // a browser would find its offer refused
 	} {
-		headers := []string{"Authorization: Bearer " + testToken}
+		headers := []string{"Authorization: Bearer " + conntest.Token}
 		if offer != "" {
 			headers = append(headers, "Sec-WebSocket-Protocol: "+offer)
 		}
@@ -201,13 +265,13 @@ func TestSubprotocol(t *testing.T) {
 			t.Errorf("%q: %d, want %d", offer, got, want)
 		}
 	}
-	r := shake("/rpc", "localhost:7717", "Authorization: Bearer "+testToken)
+	r := shake("/rpc", "localhost:7717", "Authorization: Bearer "+conntest.Token)
 	r.Method = "POST"
 	if got := ask(h, r); got != http.StatusMethodNotAllowed {
 		t.Errorf("POST: %d", got)
 	}
 	plain := httptest.NewRequest("GET", "http://localhost:7717/rpc", nil)
-	plain.Header.Set("Authorization", "Bearer "+testToken)
+	plain.Header.Set("Authorization", "Bearer "+conntest.Token)
 	if got := ask(h, plain); got != http.StatusUpgradeRequired {
 		t.Errorf("no upgrade: %d", got)
 	}
@@ -256,9 +320,9 @@ func TestGateNames(t *testing.T) {
 
 func TestGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(testToken), Port: 7717})
+		h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(conntest.Token), Port: 7717})
 		defer h.Close()
-		right := shake("/rpc", "localhost:7717", "Authorization: Bearer "+testToken)
+		right := shake("/rpc", "localhost:7717", "Authorization: Bearer "+conntest.Token)
 		guess := func(i int) *http.Request {
 			r := shake("/rpc", "localhost:7717", fmt.Sprintf("Sec-WebSocket-Protocol: thinkd.v1, thinkd.token.%043d", i))
 			r.RemoteAddr = fmt.Sprintf("127.0.0.%d:50000", i%7)
@@ -359,10 +423,10 @@ func TestReadiness(t *testing.T) {
 		status int
 		body   string
 	}{
-		{nil, "GET", testToken, http.StatusOK, "ready"},
-		{errors.New("the store is full"), "GET", testToken, http.StatusServiceUnavailable, "the store is full\n"},
+		{nil, "GET", conntest.Token, http.StatusOK, "ready"},
+		{errors.New("the store is full"), "GET", conntest.Token, http.StatusServiceUnavailable, "the store is full\n"},
 		{errors.New("the store is full"), "GET", "x", http.StatusUnauthorized, "the token is missing or wrong; the file token in the daemon's data directory has it\n"},
-		{nil, "POST", testToken, http.StatusMethodNotAllowed, "this is for reading\n"},
+		{nil, "POST", conntest.Token, http.StatusMethodNotAllowed, "this is for reading\n"},
 	} {
 		why = tt.why
 		r := httptest.NewRequest(tt.method, "http://localhost:7717/readyz", nil)

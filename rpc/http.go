@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // HTTPConfig says how clients on the network come in.
@@ -48,6 +49,9 @@ type HTTP struct {
 	running sync.WaitGroup // connections; they end with their bearer's context
 }
 
+// subprotocol is the only one so far.
+const subprotocol = "thinkd.v1"
+
 // route is a path, compared exactly.
 type route struct {
 	path    string
@@ -77,12 +81,12 @@ func (s *Server) HTTP(c HTTPConfig) *HTTP {
 // SetToken replaces the token at once: who comes with the old one is refused, and who came with it is closed.
 func (h *HTTP) SetToken(token provider.Secret) { h.gate.setToken(token) }
 
-// Close ends all connections with [ErrClosing] and returns when nothing of them is left. No more come in.
+// Close ends all connections with [conn.ErrClosing] and returns when nothing of them is left. No more come in.
 func (h *HTTP) Close() {
 	h.mu.Lock()
 	h.closed = true
 	h.mu.Unlock()
-	h.gate.close(ErrClosing)
+	h.gate.close(conn.ErrClosing)
 	h.running.Wait()
 }
 
@@ -182,23 +186,18 @@ func reads(w http.ResponseWriter, r *http.Request) bool {
 }
 
 func (h *HTTP) webSocket(w http.ResponseWriter, r *http.Request, bearer context.Context) {
-	h.upgrade(w, r, h.server.config.MessageBytes, func(f frames) *client { return h.server.newClient(bearer, f) })
+	h.upgrade(w, r, h.server.MessageBytes(), func(f conn.Frames) error { return h.server.ServeFrames(bearer, f) })
 }
 
 // editors is webSocket for clients that speak ACP. Its draft of this transport has the header, and no subprotocol: ours is
 // for those who show the token in another.
 func (h *HTTP) editors(w http.ResponseWriter, r *http.Request, bearer context.Context) {
 	w.Header().Set("Acp-Connection-Id", rand.Text())
-	limit := max(h.server.config.MessageBytes, acpMessageBytes)
-	h.upgrade(w, r, limit, func(f frames) *client {
-		c := h.server.newClient(bearer, f)
-		c.beEditor(false)
-		return c
-	})
+	h.upgrade(w, r, h.server.EditorMessageBytes(), func(f conn.Frames) error { return h.server.ServeEditor(bearer, f) })
 }
 
 // upgrade leaves the connection to a goroutine of its own, so that nothing of the request is kept.
-func (h *HTTP) upgrade(w http.ResponseWriter, r *http.Request, limit int, newClient func(frames) *client) {
+func (h *HTTP) upgrade(w http.ResponseWriter, r *http.Request, limit int, serve func(conn.Frames) error) {
 	offered := offeredProtocols(r)
 	ours := func(p string) bool { return strings.EqualFold(p, subprotocol) }
 	if len(offered) > 0 && !slices.ContainsFunc(offered, ours) { // one that offers none takes what there is
@@ -208,12 +207,12 @@ func (h *HTTP) upgrade(w http.ResponseWriter, r *http.Request, limit int, newCli
 	h.mu.Lock()
 	if h.closed {
 		h.mu.Unlock()
-		deny(w, http.StatusServiceUnavailable, ErrClosing.Error())
+		deny(w, http.StatusServiceUnavailable, conn.ErrClosing.Error())
 		return
 	}
 	h.running.Add(1)
 	h.mu.Unlock()
-	f, err := acceptWebSocket(w, r, limit)
+	f, err := conn.AcceptWebSocket(w, r, subprotocol, limit)
 	if err != nil {
 		h.running.Done()
 		h.server.config.Log.Debug("WebSocket handshake", keyError, err)
@@ -221,6 +220,6 @@ func (h *HTTP) upgrade(w http.ResponseWriter, r *http.Request, limit int, newCli
 	}
 	go func() { // ends with the client or the bearer's context; Close waits
 		defer h.running.Done()
-		_ = newClient(f).serve() // how it ended is in the log
+		_ = serve(f) // how it ended is in the log
 	}()
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
 )
@@ -121,13 +122,13 @@ func TestIdleClients(t *testing.T) {
 	var reading sync.WaitGroup
 	var conns []net.Conn
 	for range count {
-		c := dialRaw(t, tcp)
-		c.send(t, frame(fin|text, pingWith("1")))
-		if _, got, err := c.receive(); err != nil || got != fmt.Sprintf(pong, "1") {
+		c := conntest.Dial(t, tcp)
+		c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Ping("1")))
+		if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
 			t.Fatal(got, err)
 		}
-		conns = append(conns, c.conn)
-		reading.Go(testgo.Guard(t, func() { c.closedAfter(true) })) // ends with the connection; awaited below
+		conns = append(conns, c.Conn)
+		reading.Go(testgo.Guard(t, func() { c.ClosedAfter(true) })) // ends with the connection; awaited below
 	}
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin)
@@ -169,7 +170,7 @@ func TestIdleSessions(t *testing.T) {
 		in := bufio.NewReader(ours)
 		forEach := func(method string) {
 			for _, id := range ids {
-				if _, err := io.WriteString(ours, request(1, method, fmt.Sprintf(`{"session_id":%q}`, id))+"\n"); err != nil {
+				if _, err := io.WriteString(ours, conntest.Request(1, method, fmt.Sprintf(`{"session_id":%q}`, id))+"\n"); err != nil {
 					t.Fatal(err)
 				}
 				line, err := in.ReadString('\n')

@@ -2,6 +2,8 @@ package rpc
 
 import (
 	"context"
+
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // protocolVersion is the only one so far. A client that asks for another one is answered with it.
@@ -59,7 +61,7 @@ const maxClientName = 100
 
 func initialize(_ context.Context, c *client, p initializeParams) (initializeResult, error) {
 	if c.greeted {
-		return initializeResult{}, refuse("initialize was called before on this connection")
+		return initializeResult{}, conn.InvalidRequest("initialize was called before on this connection")
 	}
 	c.greeted, c.confirms = true, p.Capabilities.Confirm
 	c.name = characters(p.Client.Name, maxClientName)
@@ -70,11 +72,11 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 		Capabilities:    capabilities{Tools: true, Confirm: true},
 		Limits: limits{
 			MessageBytes: c.server.config.MessageBytes,
-			Depth:        maxDepth,
-			MethodBytes:  maxMethod,
-			IDBytes:      maxID,
-			Batch:        maxBatch,
-			InFlight:     maxInFlight,
+			Depth:        conn.MaxDepth,
+			MethodBytes:  conn.MaxMethod,
+			IDBytes:      conn.MaxID,
+			Batch:        conn.MaxBatch,
+			InFlight:     conn.MaxInFlight,
 		},
 		Reconnect: c.server.reconnect(),
 	}

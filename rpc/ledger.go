@@ -9,6 +9,7 @@ import (
 
 	"github.com/tidwall/gjson"
 
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -36,7 +37,7 @@ type asked struct {
 	method  string
 	params  json.RawMessage // of a method whose params matter
 	session string          // that the params name
-	refused *Error          // what the daemon will answer whatever happens
+	refused *conn.Error     // what the daemon will answer whatever happens
 }
 
 func newLedger(words *doorWords) *ledger {
@@ -47,7 +48,7 @@ func newLedger(words *doorWords) *ledger {
 type doorWords struct {
 	protocol string // as the daemon is told
 	counts   bool   // notifications have numbers, from which a client may go on
-	refusal  func(*Error) *Error
+	refusal  func(*conn.Error) *conn.Error
 	asks     func(a *asked, params json.RawMessage)   // keeps of a request what matters
 	answered func(l *ledger, a asked, r gjson.Result) // a request went well
 	again    func(l *ledger) []introduced             // what a new daemon is told besides initialize
@@ -61,7 +62,7 @@ type introduced struct {
 
 var nativeWords = &doorWords{
 	counts:  true,
-	refusal: func(e *Error) *Error { return e },
+	refusal: func(e *conn.Error) *conn.Error { return e },
 	asks: func(a *asked, params json.RawMessage) {
 		switch a.method {
 		case "session/attach", "session/detach", "session/delete":
@@ -117,48 +118,41 @@ var acpWords = &doorWords{
 
 // asks enters a message of the client.
 func (l *ledger) asks(frame []byte) {
-	isBatch, refused := readFrame(frame)
+	messages, isBatch, refused := conn.Parse(frame)
 	if refused != nil {
-		return // nobody could tell whose answer it is
+		return // its answer has no id, so nobody waits for it
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if !isBatch {
-		if a, ok := l.newAsked(frame); ok && a.id != "" {
-			l.alone[a.id] = append(l.alone[a.id], a)
-		}
-		return
-	}
-	b, refused := newBatch(frame)
-	if refused != nil {
-		return
-	}
 	var all []asked
-	for _, element := range b.elements {
-		if a, ok := l.newAsked(element); ok {
+	for _, m := range messages {
+		if a, ok := l.newAsked(m); ok {
 			all = append(all, a)
 		}
 	}
-	if len(all) > 0 {
+	switch {
+	case len(all) == 0:
+	case isBatch:
 		l.batches = append(l.batches, all)
+	case all[0].id != "":
+		l.alone[all[0].id] = append(l.alone[all[0].id], all[0])
 	}
 }
 
 // newAsked is false for what gets no answer.
-func (l *ledger) newAsked(value []byte) (asked, bool) {
-	m, refused := readMessage(value)
-	a := asked{id: m.id, method: m.method, refused: refused}
-	if refused != nil {
+func (l *ledger) newAsked(m conn.Message) (asked, bool) {
+	a := asked{id: m.ID, method: m.Method, refused: m.Refused}
+	if m.Refused != nil {
 		return a, true
 	}
-	if m.method == "initialize" {
-		if a.params = bytes.Clone(m.params); a.params == nil {
+	if m.Method == "initialize" {
+		if a.params = bytes.Clone(m.Params); a.params == nil {
 			a.params = json.RawMessage("{}")
 		}
 	} else {
-		l.words.asks(&a, m.params)
+		l.words.asks(&a, m.Params)
 	}
-	return a, m.id != ""
+	return a, m.ID != ""
 }
 
 // notificationStart begins the notifications of this protocol (see update.go). Each delta passes here, and is not
@@ -234,7 +228,7 @@ func (l *ledger) notified(frame []byte) {
 }
 
 // errDaemonGone answers what was asked of a daemon that went, or of none.
-var errDaemonGone = &Error{Code: CodeClosing, Message: "the daemon has ended; whether it did this is not known", unknown: true}
+var errDaemonGone = &conn.Error{Code: conn.CodeClosing, Message: "the daemon has ended; whether it did this is not known", Unknown: true}
 
 // settle is the answer to everything in flight, which is forgotten.
 func (l *ledger) settle() ([][]byte, error) {
@@ -243,7 +237,7 @@ func (l *ledger) settle() ([][]byte, error) {
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.alone)) {
 		for _, a := range l.alone[id] {
-			m, err := encodeFailure(id, l.words.refusal(a.lost()))
+			m, err := conn.EncodeFailure(id, l.words.refusal(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -256,7 +250,7 @@ func (l *ledger) settle() ([][]byte, error) {
 			if i > 0 {
 				array = append(array, ',')
 			}
-			m, err := encodeFailure(a.id, l.words.refusal(a.lost()))
+			m, err := conn.EncodeFailure(a.id, l.words.refusal(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -270,7 +264,7 @@ func (l *ledger) settle() ([][]byte, error) {
 }
 
 // lost is the answer to a request whose daemon went.
-func (a asked) lost() *Error {
+func (a asked) lost() *conn.Error {
 	if a.refused != nil {
 		return a.refused
 	}

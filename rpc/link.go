@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net"
 	"time"
+
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // Link is a connection to the daemon from one of its own commands. One goroutine reads and one writes.
@@ -21,8 +22,8 @@ type Link struct {
 	// dropped.
 	Notify func(Notification) error
 
-	conn    net.Conn
-	frames  *byteFrames
+	pipe    net.Conn
+	frames  *conn.ByteFrames
 	calls   int
 	unheard bool // the answer to becomeDoor is still to be read, before all else that the daemon says
 }
@@ -37,19 +38,20 @@ type Notification struct {
 // greetLimit is how long a daemon may take to say who it is, or to take an old client's place.
 const greetLimit = 5 * time.Second
 
+// linkBuffer is for reading: a command has one link, whose daemon has much to say.
+const linkBuffer = 64 << 10
+
 // Greet makes a link of a fresh connection: it asks the daemon who it is. One that is about to end does not answer. With
 // an error the connection has been closed.
-func Greet(ctx context.Context, conn net.Conn) (*Link, error) {
-	l := &Link{conn: conn, frames: newBufferedFrames(conn, math.MaxInt32, linkBuffer)} // the daemon has its own limit
-	l.frames.detected = true
-	l.frames.headers.Store(true)
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
+func Greet(ctx context.Context, pipe net.Conn) (*Link, error) {
+	l := &Link{pipe: pipe, frames: conn.NewHeaderFrames(pipe, math.MaxInt32, linkBuffer)} // the daemon has its own limit
+	stop := context.AfterFunc(ctx, func() { pipe.Close() })
 	err := l.bounded(func() error { return l.Call(methodStatus, nothing{}, &l.Status) })
 	if !stop() {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		conn.Close()
+		pipe.Close()
 		return nil, fmt.Errorf("greeting the daemon: %w", err)
 	}
 	return l, nil
@@ -57,10 +59,10 @@ func Greet(ctx context.Context, conn net.Conn) (*Link, error) {
 
 // bounded runs f, in which nothing may take longer than greetLimit.
 func (l *Link) bounded(f func() error) error {
-	if err := l.conn.SetDeadline(time.Now().Add(greetLimit)); err != nil {
+	if err := l.pipe.SetDeadline(time.Now().Add(greetLimit)); err != nil {
 		return err
 	}
-	return errors.Join(f(), l.conn.SetDeadline(time.Time{}))
+	return errors.Join(f(), l.pipe.SetDeadline(time.Time{}))
 }
 
 // becomeDoor leaves the link to a door's client, and is false if the daemon has gone. The answer is not waited for: it says
@@ -74,7 +76,7 @@ func (l *Link) becomeDoor(protocol string) bool {
 // tell is false if the daemon has gone. A refusal is that of another version, and for the client to find out about.
 func (l *Link) tell(method string, params any) bool {
 	err := l.bounded(func() error { return l.Call(method, params, nil) })
-	_, refused := errors.AsType[*Error](err)
+	_, refused := errors.AsType[*conn.Error](err)
 	return err == nil || refused
 }
 
@@ -96,7 +98,7 @@ func (l *Link) Listen(address string) (url string, err error) {
 	return r.URL, err
 }
 
-// Call sends a request and reads until its answer. An error that the daemon answered is an [*Error]. A result of nil
+// Call sends a request and reads until its answer. An error that the daemon answered is an [*conn.Error]. A result of nil
 // is not looked at.
 func (l *Link) Call(method string, params, result any) error {
 	id, err := l.Send(method, params)
@@ -152,7 +154,7 @@ func (l *Link) Next() (Notification, error) {
 type Answer struct {
 	ID     int
 	Result json.RawMessage
-	Error  *Error
+	Error  *conn.Error
 }
 
 // Receive is the next message, in the order of the daemon: a notification, or an answer, which is nil then. It is for
@@ -183,7 +185,7 @@ type received struct {
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
-	Error  *Error          `json:"error"`
+	Error  *conn.Error     `json:"error"`
 	raw    []byte
 }
 
@@ -211,7 +213,7 @@ func (l *Link) gone(err error) error {
 
 // closeWrite tells the daemon that nothing more is asked. What was asked is still answered.
 func (l *Link) closeWrite() error {
-	if half, ok := l.conn.(interface{ CloseWrite() error }); ok {
+	if half, ok := l.pipe.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return l.Close()
@@ -219,24 +221,3 @@ func (l *Link) closeWrite() error {
 
 // Close ends the link, a read or write under way too.
 func (l *Link) Close() error { return l.frames.Close(nil) }
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (e *Error) UnmarshalJSON(text []byte) error {
-	var r struct {
-		Code    Code           `json:"code"`
-		Message string         `json:"message"`
-		Data    map[string]any `json:"data"`
-	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		return err
-	}
-	*e = Error{Code: r.Code, Message: r.Message, bare: r.Data == nil}
-	if word, ok := r.Data["kind"].(string); ok && word != kinds[r.Code] {
-		e.Kind = word
-	}
-	maps.DeleteFunc(r.Data, func(name string, _ any) bool { return name == "kind" })
-	if len(r.Data) > 0 {
-		e.Data = r.Data
-	}
-	return nil
-}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
@@ -15,7 +17,7 @@ type Local struct {
 	// Config describes the config in effect. Commands ask for it where Inputs differ.
 	Config func(ctx context.Context) (DaemonConfig, error)
 
-	// Leave begins the daemon's end. It is refused with an [*Error] while a turn runs.
+	// Leave begins the daemon's end. It is refused with an [*conn.Error] while a turn runs.
 	Leave func(ctx context.Context) error
 
 	// Listen serves clients at a TCP address until close is called, and answers where a browser finds it. Its errors
@@ -48,8 +50,8 @@ type DaemonConfig struct {
 }
 
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
-func (s *Server) ServeLocal(ctx context.Context, conn io.ReadWriteCloser, local *Local) error {
-	c := s.newClient(ctx, newByteFrames(conn, s.config.MessageBytes))
+func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local *Local) error {
+	c := s.newClient(ctx, conn.NewByteFrames(pipe, s.MessageBytes()))
 	c.local, c.sameUser = local, local != nil
 	return c.serve()
 }
@@ -120,13 +122,13 @@ type listenResult struct {
 func listen(_ context.Context, c *client, p listenParams) (listenResult, error) {
 	switch {
 	case c.local.Listen == nil:
-		return listenResult{}, errMethodNotFound
+		return listenResult{}, conn.ErrMethodNotFound
 	case c.listening != nil:
-		return listenResult{}, refuse("this connection listens already")
+		return listenResult{}, conn.InvalidRequest("this connection listens already")
 	}
 	url, end, err := c.local.Listen(p.Address)
 	if err != nil {
-		if e, ok := errors.AsType[*Error](err); ok {
+		if e, ok := errors.AsType[*conn.Error](err); ok {
 			return listenResult{}, e
 		}
 		return listenResult{}, invalidParams("address", "%v", err)

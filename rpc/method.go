@@ -87,7 +87,7 @@ func defineBoth[P, R any](m method, patient func(*client, P) bool, run func(cont
 }
 
 // defineOwn completes an entry whose answer has its place among the updates of a session. begin is called as define's run
-// is; without an error it sees to it that reply is called, by the pump that writes those updates.
+// is; without an error it sees to it that reply is called, by the sender that writes those updates.
 func defineOwn[P, R any](m method, begin func(ctx context.Context, c *client, p P, reply reply) error) method {
 	m.params, m.result = reflect.TypeFor[P](), reflect.TypeFor[R]()
 	fields := fieldsOf(m.params)

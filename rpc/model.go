@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -54,8 +55,8 @@ func (c *client) model(id, providerID string) (session.ModelRef, error) {
 	return session.ModelRef{Provider: m.Provider, ID: m.ID}, err
 }
 
-func noProvider(id string, candidates []string) *Error {
-	return &Error{Code: CodeNoModel, Message: "no such provider: " + characters(id, 100),
+func noProvider(id string, candidates []string) *conn.Error {
+	return &conn.Error{Code: conn.CodeNoModel, Message: "no such provider: " + characters(id, 100),
 		Data: map[string]any{"candidates": words(candidates)}}
 }
 

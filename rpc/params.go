@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // field is a member of a params struct.
@@ -42,7 +44,7 @@ func fieldsOf(t reflect.Type) []field {
 }
 
 // decodeParams fills a params struct, member by member: so names are compared exactly, null is the same as absent
-// whatever the member's type, and each error names its member. Unknown members are ignored. Every error is an *Error.
+// whatever the member's type, and each error names its member. Unknown members are ignored. Every error is an *conn.Error.
 func decodeParams(params json.RawMessage, into reflect.Value, fields []field, later []string) error {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")
@@ -51,7 +53,7 @@ func decodeParams(params json.RawMessage, into reflect.Value, fields []field, la
 		return invalidParams("", "params must be an object")
 	}
 	seen := make([]bool, len(fields))
-	for name, value := range members(params) {
+	for name, value := range conn.Members(params) {
 		if string(value) == "null" {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 type inner struct {
@@ -78,8 +79,8 @@ func TestDecodeParams(t *testing.T) {
 				}
 				return
 			}
-			e, ok := errors.AsType[*Error](err)
-			if !ok || e.Code != CodeInvalidParams || e.Message != tc.text {
+			e, ok := errors.AsType[*conn.Error](err)
+			if !ok || e.Code != conn.CodeInvalidParams || e.Message != tc.text {
 				t.Fatalf("got %v, want %s", err, tc.text)
 			}
 			if field, _ := e.Data["field"].(string); field != tc.field {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // section is what stands under a heading of protocol.md.
@@ -104,11 +105,11 @@ func TestProtocolErrors(t *testing.T) {
 		page[row[1]] = row[2]
 	}
 	build := map[string]string{}
-	for code, kind := range kinds {
-		build[strconv.Itoa(int(code))] = kind
+	for _, code := range conn.Codes() {
+		build[strconv.Itoa(int(code))] = code.Kind()
 	}
 	if diff := cmp.Diff(build, page); diff != "" {
-		t.Errorf("the table of errors in protocol.md is not that of errors.go: make it so (-errors.go +protocol.md)\n%s", diff)
+		t.Errorf("the table of errors in protocol.md is not that of conn/error.go: make it so (-error.go +protocol.md)\n%s", diff)
 	}
 	for _, row := range sentinels {
 		if row.says.Kind != "" && !strings.Contains(text, "`"+row.says.Kind+"`") {

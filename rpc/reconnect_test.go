@@ -12,23 +12,23 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // Each client is told of as many as there were when it came, and nobody of more than 15 s.
 func TestReconnectGrows(t *testing.T) {
 	s := testServer(t, Config{})
-	hello := func() (*peer, reconnect) {
+	hello := func() (*conntest.Peer, reconnect) {
 		t.Helper()
 		p := connect(t, t.Context(), s)
-		p.send(request(1, "initialize", "{}"))
+		p.Send(conntest.Request(1, "initialize", "{}"))
 		var told reconnect
-		if err := json.Unmarshal([]byte(gjson.Get(p.receive(), "result.reconnect").Raw), &told); err != nil {
+		if err := json.Unmarshal([]byte(gjson.Get(p.Receive(), "result.reconnect").Raw), &told); err != nil {
 			t.Fatal(err)
 		}
 		return p, told
 	}
-	var all []*peer
+	var all []*conntest.Peer
 	for n := range 100 {
 		p, told := hello()
 		if want := (reconnect{100, 250 + int64(n) + 1}); told != want {
@@ -37,7 +37,7 @@ func TestReconnectGrows(t *testing.T) {
 		all = append(all, p)
 	}
 	for _, p := range all {
-		p.hangUp()
+		p.HangUp()
 	}
 	for others, want := range map[int64]reconnect{0: {100, 251}, 4_999: {100, 5_250}, 14_000: {100, 14_251}, 1 << 40: {100, 15_000}} {
 		s.clients.Add(others)
@@ -45,7 +45,7 @@ func TestReconnectGrows(t *testing.T) {
 		if told != want {
 			t.Errorf("beside %d others a client is told %+v, want %+v", others, told, want)
 		}
-		p.hangUp()
+		p.HangUp()
 		s.clients.Add(-others)
 	}
 }
@@ -59,24 +59,22 @@ func TestDoorsKeepApart(t *testing.T) {
 		h.server.clients.Add(others)
 		var found []time.Duration
 		var killed time.Time
-		ours, theirs := net.Pipe()
-		p := &peer{t: t, conn: ours, in: json.NewDecoder(ours), served: make(chan error, 1)}
-		d := Door{Client: theirs, Dial: func(ctx context.Context) (*Link, error) {
+		dial := func(ctx context.Context) (*Link, error) {
 			if !killed.IsZero() {
 				found = append(found, time.Since(killed))
 			}
 			return h.dial(ctx)
-		}}
-		testgo.Go(t, func() { p.served <- d.Run(t.Context()) }) // leave waits
-		p.send(pingWith("1"))
-		p.expect(fmt.Sprintf(pong, "1"))
+		}
+		p := conntest.Connect(t, func(pipe net.Conn) error { return Door{Client: pipe, Dial: dial}.Run(t.Context()) }) // leave waits
+		p.Send(conntest.Ping("1"))
+		p.Expect(fmt.Sprintf(conntest.Pong, "1"))
 		const kills = 200
 		for range kills {
 			killed = time.Now()
 			h.kill()
 			synctest.Wait() // the door has seen it
-			p.send(pingWith("2"))
-			p.expect(fmt.Sprintf(pong, "2"))
+			p.Send(conntest.Ping("2"))
+			p.Expect(fmt.Sprintf(conntest.Pong, "2"))
 		}
 		slices.Sort(found)
 		if len(found) != kills || found[0] > time.Second || found[kills-1] < 4*time.Second || found[kills-1] >= 5001*time.Millisecond {
@@ -86,7 +84,7 @@ func TestDoorsKeepApart(t *testing.T) {
 		h.kill()
 		synctest.Wait()
 		left := time.Now()
-		(&visitor{p, h}).leave()
+		(&visitor{p, h, t}).leave()
 		if len(found) != kills || time.Since(left) != 0 {
 			t.Errorf("%d were looked for, and the door ended after %v", len(found), time.Since(left))
 		}

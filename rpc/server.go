@@ -2,21 +2,15 @@ package rpc
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
-
-	"github.com/sourcegraph/jsonrpc2"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -83,17 +77,33 @@ func newServer(config Config, methods []method) *Server {
 // error of a read or write that failed (a client that hangs up while it is written to), or why we ended the connection.
 // Then nothing of the connection is left running. What waits when the end comes has five seconds to be written.
 //
-// Closing conn must end a Read and a Write under way; Serve closes it.
-func (s *Server) Serve(ctx context.Context, conn io.ReadWriteCloser) error {
-	return s.serve(ctx, newByteFrames(conn, s.config.MessageBytes))
+// Closing the pipe must end a Read and a Write under way; Serve closes it.
+func (s *Server) Serve(ctx context.Context, pipe io.ReadWriteCloser) error {
+	return s.ServeFrames(ctx, conn.NewByteFrames(pipe, s.MessageBytes()))
 }
 
-func (s *Server) serve(ctx context.Context, f frames) error {
+// ServeFrames is [Server.Serve] for frames. A message of them has at most [Server.MessageBytes].
+func (s *Server) ServeFrames(ctx context.Context, f conn.Frames) error {
 	return s.newClient(ctx, f).serve()
 }
 
-func (s *Server) newClient(ctx context.Context, f frames) *client {
-	return &client{server: s, stream: newStream(ctx, f, s.config.MessageBytes), followed: make(map[session.ID]followed)}
+// ServeEditor is [Server.ServeFrames] for a client that speaks the Agent Client Protocol. A message has at most
+// [Server.EditorMessageBytes].
+func (s *Server) ServeEditor(ctx context.Context, f conn.Frames) error {
+	c := s.newClient(ctx, f)
+	c.beEditor(false)
+	return c.serve()
+}
+
+// MessageBytes is how large a message may be, in bytes.
+func (s *Server) MessageBytes() int { return s.config.MessageBytes }
+
+// native is the protocol of a connection that did not ask for another.
+var native = conn.Protocol{Cancel: "$/cancelRequest", CancelID: "id", Urgent: "session/cancel"}
+
+func (s *Server) newClient(ctx context.Context, f conn.Frames) *client {
+	return &client{server: s, followed: make(map[session.ID]followed),
+		conn: conn.New(ctx, f, conn.Config{Log: s.config.Log, Limit: s.config.MessageBytes, Protocol: native})}
 }
 
 // serve is the connection's life.
@@ -101,9 +111,7 @@ func (c *client) serve() error {
 	s := c.server
 	s.clients.Add(1)
 	defer s.clients.Add(-1)
-	jsonrpc2.NewConn(c.stream.ctx, c.stream, c, jsonrpc2.SetLogger(libraryLog{s.config.Log}))
-	writeErr := c.stream.write() // returns when the stream was closed, and the reader ends then
-	<-c.stream.done
+	err := c.conn.Serve(c.handle)
 	c.running.Wait()
 	c.unfollowAll()
 	c.stopListening()
@@ -111,15 +119,8 @@ func (c *client) serve() error {
 		c.editor.leave()
 	}
 
-	cause := context.Cause(c.stream.ctx)
-	s.config.Log.Debug("client gone", keyCause, cause, "dropped_responses", c.stream.responses)
-	switch {
-	case errors.Is(writeErr, errStalled):
-		return writeErr // the reader may have been the first to find the connection closed
-	case errors.Is(cause, io.EOF):
-		return nil
-	}
-	return cause
+	s.config.Log.Debug("client gone", keyCause, context.Cause(c.conn.Context()), "dropped_responses", c.conn.Dropped())
+	return err
 }
 
 // Clients counts the connections that are served now, whichever way they came.
@@ -168,7 +169,7 @@ func (b *busy) idle() <-chan struct{} {
 	return none
 }
 
-// run starts a late answer or a pump. It ends with the stream's context; serve waits for it.
+// run starts a late answer or a sender. It ends with the connection's context; serve waits for it.
 func (c *client) run(f func()) {
 	c.server.busy.add(1)
 	c.running.Go(func() {
@@ -176,9 +177,6 @@ func (c *client) run(f func()) {
 		f()
 	})
 }
-
-// ErrClosing is the cause of a context that ends because the daemon does: a connection that can say why says this.
-var ErrClosing = errors.New("the daemon is going down")
 
 // Keys of log records.
 const (
@@ -188,18 +186,13 @@ const (
 	keyError  = "err"
 )
 
-// libraryLog takes what the library has to say, which is why it closed a connection.
-type libraryLog struct{ log *slog.Logger }
-
-func (l libraryLog) Printf(format string, args ...any) { l.log.Debug(fmt.Sprintf(format, args...)) }
-
 // client is a connection as the methods see it. They run one after another on the connection's reading goroutine and
 // must not wait for anything but a store; whoever waits is late (see defineLate). So what only methods touch needs no
 // lock.
 type client struct {
 	server  *Server
-	stream  *Stream
-	running sync.WaitGroup // late answers and pumps; they end with the stream's context, and serve waits for them
+	conn    *conn.Conn
+	running sync.WaitGroup // late answers and senders; they end with the connection's context, and serve waits for them
 
 	greeted  bool                 // initialize was called
 	confirms bool                 // it said there that it can ask a person
@@ -228,54 +221,53 @@ func (c *client) method(name string) (m method, ok bool) {
 	return m, ok
 }
 
-// Handle runs one request. The library calls it by turns with the stream's ReadObject.
-func (c *client) Handle(_ context.Context, conn *jsonrpc2.Conn, req *jsonrpc2.Request) {
-	call := c.stream.call(req.ID.Num)
-	m, ok := c.method(call.method)
+// handle runs one request.
+func (c *client) handle(call *conn.Call) {
+	m, ok := c.method(call.Method())
 	switch {
 	case !ok:
-		c.answer(conn, req.ID, call, nil, errMethodNotFound)
+		c.answer(call, nil, conn.ErrMethodNotFound)
 	case m.own != nil:
-		reply := func(value any, err error) { c.answer(conn, req.ID, call, value, err) }
-		if _, err := guard(func() (any, error) { return nil, m.own(call.ctx, c, call.params, reply) }); err != nil {
+		reply := func(value any, err error) { c.answer(call, value, err) }
+		if _, err := guard(func() (any, error) { return nil, m.own(call.Context(), c, call.Params(), reply) }); err != nil {
 			reply(nil, err)
 		}
-	case m.now != nil && !m.waits(c, call.params):
-		value, err := guard(func() (any, error) { return m.now(call.ctx, c, call.params) })
-		c.answer(conn, req.ID, call, value, err)
-	case call.batch != nil:
-		c.answer(conn, req.ID, call, nil, refuse("%s answers late and cannot be part of a batch", m.name))
+	case m.now != nil && !m.waits(c, call.Params()):
+		value, err := guard(func() (any, error) { return m.now(call.Context(), c, call.Params()) })
+		c.answer(call, value, err)
+	case call.InBatch():
+		c.answer(call, nil, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.name))
 	default:
-		finish, err := guard(func() (finish, error) { return m.late(call.ctx, c, call.params) })
+		finish, err := guard(func() (finish, error) { return m.late(call.Context(), c, call.Params()) })
 		if err != nil {
-			c.answer(conn, req.ID, call, nil, err)
+			c.answer(call, nil, err)
 			return
 		}
 		c.run(func() {
-			value, err := guard(func() (any, error) { return finish(call.ctx) })
-			c.answer(conn, req.ID, call, value, err)
+			value, err := guard(func() (any, error) { return finish(call.Context()) })
+			c.answer(call, value, err)
 		})
 	}
 }
 
-// answer gives a call its answer. The library is told with an empty result; the stream has the real one.
-func (c *client) answer(conn *jsonrpc2.Conn, id jsonrpc2.ID, call *call, value any, err error) {
+// answer gives a call its answer.
+func (c *client) answer(call *conn.Call, value any, err error) {
+	var message []byte
 	if err == nil {
-		call.answer, err = guard(func() ([]byte, error) { return c.stream.result(call.id, value) })
+		message, err = guard(func() ([]byte, error) { return call.Result(value) })
 	}
 	if err != nil {
-		refused := c.errorOf(call, err)
+		refused := c.errorOf(call.Context(), call.Method(), err)
 		if c.editor != nil {
 			refused = acpError(refused)
 		}
-		call.answer, err = c.stream.failure(call.id, refused)
+		message, err = call.Failure(refused)
 	}
 	if err == nil {
-		null := json.RawMessage("null")
-		err = conn.SendResponse(call.ctx, &jsonrpc2.Response{ID: id, Result: &null})
+		err = call.Send(message)
 	}
-	if err != nil { // the connection has ended: there is nobody to tell
-		c.server.config.Log.Debug("answer not sent", keyMethod, call.method, keyError, err)
+	if err != nil { // the connection has ended: nobody waits for the answer
+		c.server.config.Log.Debug("answer not sent", keyMethod, call.Method(), keyError, err)
 	}
 	if f, ok := value.(follower); ok {
 		f.answered()
@@ -286,34 +278,11 @@ func (c *client) answer(conn *jsonrpc2.Conn, id jsonrpc2.ID, call *call, value a
 // on its way, or can no more be.
 type follower interface{ answered() }
 
-// errorOf is what the client is told. What is not meant for it goes to the log under a reference.
-func (c *client) errorOf(call *call, err error) *Error {
-	if e := requestError(call.ctx, err); e != nil {
+// errorOf is the error that the client gets. What is not meant for it goes to the log under a reference. ctx is that of
+// the request.
+func (c *client) errorOf(ctx context.Context, method string, err error) *conn.Error {
+	if e := requestError(ctx, err); e != nil {
 		return e
 	}
-	ref := rand.Text()
-	log := c.server.config.Log.With(keyRef, ref, keyMethod, call.method)
-	if p, ok := errors.AsType[*panicError](err); ok {
-		log.Error("panic in a method", keyError, p.value, "stack", string(p.stack))
-	} else {
-		log.Error("request failed", keyError, err)
-	}
-	return internalError(ref)
-}
-
-// panicError is a panic that ended one thing and nothing else.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
-
-func guard[T any](f func() (T, error)) (value T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = &panicError{p, debug.Stack()}
-		}
-	}()
-	return f()
+	return internalError(c.server.config.Log.With(keyMethod, method), "a request", err)
 }

@@ -13,6 +13,8 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // ask sends a request and gives its answer, which must be there at once.
@@ -23,7 +25,7 @@ func (s *stage) ask(method string, params map[string]any) gjson.Result {
 		s.Fatal(err)
 	}
 	id := fmt.Sprint(1000 + len(s.sent))
-	s.send(request(id, method, string(text)))
+	s.send(conntest.Request(id, method, string(text)))
 	synctest.Wait()
 	return s.answer(id)
 }
@@ -77,12 +79,12 @@ func TestWaitEndsWithTheSession(t *testing.T) {
 	onStage(t, "wait 1h", 0, func(s *stage) {
 		id := s.result("session/new", map[string]any{"model_id": "anthropic/claude-opus-5-5"}).Get("session_id").String()
 		turn := s.result("session/prompt", map[string]any{"session_id": id, "text": "one"}).Get("turn_id").String()
-		s.send(request(1, "turn/wait", fmt.Sprintf(`{"session_id":%q,"turn_id":%q}`, id, turn)))
-		s.send(request(2, "turn/wait", fmt.Sprintf(`{"session_id":%q,"turn_id":%q}`, id, id)))
+		s.send(conntest.Request(1, "turn/wait", fmt.Sprintf(`{"session_id":%q,"turn_id":%q}`, id, turn)))
+		s.send(conntest.Request(2, "turn/wait", fmt.Sprintf(`{"session_id":%q,"turn_id":%q}`, id, id)))
 		synctest.Wait()
 		s.result("session/delete", map[string]any{"session_id": id})
 		for _, wait := range []string{"1", "2"} {
-			if code := s.answer(wait).Get("error.code").Int(); code != int64(CodeNotFound) {
+			if code := s.answer(wait).Get("error.code").Int(); code != int64(conn.CodeNotFound) {
 				t.Errorf("%s", s.answer(wait))
 			}
 		}
@@ -221,7 +223,7 @@ func TestListAndStateHaveTheSameStatus(t *testing.T) {
 		prompt("one")
 		time.Sleep(time.Minute) // of the bubble: the model takes its time
 		same("a turn has ended", "idle")
-		s.send(request(1, "session/compact", fmt.Sprintf(`{"session_id":%q}`, id))) // which no turn is
+		s.send(conntest.Request(1, "session/compact", fmt.Sprintf(`{"session_id":%q}`, id))) // which no turn is
 		same("a compaction runs", "running")
 		s.result("session/cancel", in)
 		same("it was cancelled", "idle")

@@ -8,6 +8,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -90,7 +91,7 @@ func (s *Server) tellable(id session.ID, content provider.Blocks) error {
 		Event: feed.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: feed.Started,
 			Into: session.NewTurnID()}}
 	if len(s.encodeUpdate(longest)) > s.config.MessageBytes {
-		return tooLarge("the prompt's notification", s.config.MessageBytes)
+		return conn.TooLarge("the prompt's notification", s.config.MessageBytes)
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ type waitResult struct {
 	Message    *wireMessage       `json:"message,omitempty"`
 	Usage      provider.Usage     `json:"usage"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
-	Error      *Error             `json:"error,omitempty"`
+	Error      *conn.Error        `json:"error,omitempty"`
 }
 
 func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (waitResult, error), error) {

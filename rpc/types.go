@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -303,13 +304,13 @@ func newWireCatalogModel(m provider.Model, available bool, why string) wireCatal
 }
 
 // failure is a turn's failure as an error of the protocol.
-func failure(f *session.Failure) *Error {
+func failure(f *session.Failure) *conn.Error {
 	if f == nil {
 		return nil
 	}
-	e := &Error{Code: CodeProvider, Kind: f.Kind, Message: f.Message, Data: map[string]any{}}
-	if f.Kind == kinds[CodeInternal] {
-		e.Code = CodeInternal
+	e := &conn.Error{Code: conn.CodeProvider, Kind: f.Kind, Message: f.Message, Data: map[string]any{}}
+	if f.Kind == conn.CodeInternal.Kind() {
+		e.Code = conn.CodeInternal
 	}
 	if f.Status != 0 {
 		e.Data["status"] = f.Status

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -36,8 +37,8 @@ func (s *Server) encodeUpdate(u *feed.Update) []byte {
 	case feed.MessageDelta:
 		out = appendGrowth(out, e.Message, e.Block, e.Delta)
 	case feed.ToolOutput:
-		out = appendString(append(out, `,"call_id":`...), e.CallID)
-		out = appendString(append(out, `,"chunk":`...), e.Chunk)
+		out = conn.AppendString(append(out, `,"call_id":`...), e.CallID)
+		out = conn.AppendString(append(out, `,"chunk":`...), e.Chunk)
 	default:
 		if members := eventMembers(s.eventOf(u.Event, s.messageRoom()), s.messageRoom()); len(members) > len(`{}`) {
 			out = append(out, ',')
@@ -66,7 +67,7 @@ func appendGrowth(out []byte, message session.MessageID, block int, text string)
 	out = append(out, `","block":`...)
 	out = strconv.AppendInt(out, int64(block), 10)
 	out = append(out, `,"delta":`...)
-	return appendString(out, text)
+	return conn.AppendString(out, text)
 }
 
 // eventMembers is an event's JSON object. Events are ours and hold nothing that JSON cannot: an error is a fault of
@@ -142,7 +143,7 @@ type wirePrompt struct {
 // wireTurnEnd is a TurnEnd with its failure as an error of the protocol.
 type wireTurnEnd struct {
 	session.TurnEnd
-	Error *Error `json:"error,omitempty"` // in place of the log's
+	Error *conn.Error `json:"error,omitempty"` // in place of the log's
 }
 
 // encodeStale tells a connection that it missed updates of a session.

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 func (p *program) authCommand() *cobra.Command {
@@ -152,7 +153,7 @@ func (p *program) logIn(link *rpc.Link, provider string) error {
 		}
 		var u struct {
 			State, URL, Code string
-			Error            *rpc.Error
+			Error            *conn.Error
 		}
 		if err := json.Unmarshal(n.Params, &u); err != nil {
 			return fmt.Errorf("auth_update: %w", err)

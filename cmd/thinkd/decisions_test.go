@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -301,8 +302,8 @@ func (d decisionDaemons) play(tc decisionCase) {
 
 func (d decisionDaemons) isRefusal(tc decisionCase, err error) {
 	d.t.Helper()
-	refused, ok := errors.AsType[*rpc.Error](err)
-	if !tc.refused || !ok || refused.Code != rpc.CodeLevel {
+	refused, ok := errors.AsType[*conn.Error](err)
+	if !tc.refused || !ok || refused.Code != conn.CodeLevel {
 		d.t.Errorf("%s\nanswered with %v", tc.line, err)
 	}
 }

@@ -14,6 +14,7 @@ var oneWay = []string{
 	"agent/budget", "agent/feed", "agent/relay", "agent/transcript",
 	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider", "provider/durable", "provider/login", "provider/providertest", "provider/refusal", "provider/replay", "provider/thinktag", "registry/drift",
 	"cmd/thinkd/config", "provider/vendors",
+	"rpc/conn",
 }
 
 func TestFilesDependOneWay(t *testing.T) {

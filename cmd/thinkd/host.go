@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
 )
@@ -225,10 +226,10 @@ func (h *host) status(context.Context) (rpc.Status, error) {
 // makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
 func (h *host) makeWay(context.Context) error {
 	if h.idle == 0 {
-		return &rpc.Error{Code: rpc.CodeBusy, Message: "this daemon was started to stay"}
+		return &conn.Error{Code: conn.CodeBusy, Message: "this daemon was started to stay"}
 	}
 	if h.daemon.agents.Running() > 0 {
-		return &rpc.Error{Code: rpc.CodeBusy, Message: "a turn is running"}
+		return &conn.Error{Code: conn.CodeBusy, Message: "a turn is running"}
 	}
 	select {
 	case h.asked <- struct{}{}:
@@ -242,7 +243,7 @@ func (h *host) listen(address string) (url string, end func() error, err error) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.network != nil {
-		return "", nil, &rpc.Error{Code: rpc.CodeBusy, Message: "the daemon listens already, at " + h.network.url}
+		return "", nil, &conn.Error{Code: conn.CodeBusy, Message: "the daemon listens already, at " + h.network.url}
 	}
 	if h.ending {
 		return "", nil, session.ErrClosed

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // A daemon listens for one command at a time, as long as that lives, and no longer than itself.
@@ -68,7 +69,7 @@ func TestListenForACommand(t *testing.T) {
 		if url, err = b.Listen("127.0.0.1:0"); err == nil {
 			break
 		}
-		if _, busy := err.(*rpc.Error); !busy {
+		if _, busy := err.(*conn.Error); !busy {
 			t.Fatal(err)
 		}
 	}

@@ -42,22 +42,23 @@ var allowed = map[string][]string{
 	"agent/budget":          {"provider"},
 	"agent/transcript":      {"agent/tool", "provider", "session"},
 	"agent":                 {"agent/budget", "agent/feed", "agent/relay", "agent/tool", "agent/transcript", "provider", "provider/refusal", "registry", "session"},
-	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "session"},
+	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "rpc/conn", "session"},
+	"rpc/conntest":          {"provider/testgo"},
 
 	"clients/typescript/generate": {"rpc"},
 
 	"cmd/thinkd/config":         {"agent", "agent/budget", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
 	"cmd/thinkd/telemetry":      {"agent", "cmd/thinkd/telemetry/meter", "cmd/thinkd/telemetry/otlp", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"cmd/thinkd/telemetry/meter", "provider"},
-	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc", "session"},
+	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc", "rpc/conn", "session"},
 
 	"bench": {"provider/sim", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }
 
 // onlyIn says where a library may be imported.
 var onlyIn = map[string][]string{
-	"github.com/coder/websocket":             {"rpc"},
-	"github.com/sourcegraph/jsonrpc2":        {"rpc"},
+	"github.com/coder/websocket":             {"rpc/conn"},
+	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
 	"github.com/google/jsonschema-go":        {"agent/tool"},
 	"mvdan.cc/sh":                            {"agent/tool"},
@@ -73,7 +74,7 @@ var onlyIn = map[string][]string{
 
 // forTests are packages for tests: no other imports them, except in its own tests.
 func forTests(name string) bool {
-	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "session/storetest" || name == "agent/feed/feedtest"
+	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "session/storetest" || name == "agent/feed/feedtest" || name == "rpc/conntest"
 }
 
 func TestImportDirections(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -335,7 +336,7 @@ func (s *conversation) tryLevel(vendor *sim.Server, level, policy string, want e
 	var got proof.LevelAnswer
 	err := s.link.Call("thinking/set", params, &got)
 	if want.refused {
-		refused, ok := errors.AsType[*rpc.Error](err)
+		refused, ok := errors.AsType[*conn.Error](err)
 		if !ok || refused.Code != 1010 {
 			t.Errorf("%s: %v, want error 1010", name, err)
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -124,7 +125,7 @@ func (p *program) sessionsDeleteCommand() *cobra.Command {
 			for _, id := range args {
 				// The method takes what is not there for a success. A person who names it has made a mistake.
 				err := link.Call("session/state", map[string]any{"session_id": id}, nil)
-				if e, ok := errors.AsType[*rpc.Error](err); ok && e.Code == rpc.CodeNotFound {
+				if e, ok := errors.AsType[*conn.Error](err); ok && e.Code == conn.CodeNotFound {
 					return fmt.Errorf("%s: %w", id, err)
 				}
 				if err := link.Call("session/delete", map[string]any{"session_id": id}, nil); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 func (p *program) stdioCommand() *cobra.Command {
@@ -39,7 +40,7 @@ const doorStart = 250 * time.Millisecond
 func (p *program) door(ctx context.Context, d rpc.Door) error {
 	started := time.AfterFunc(doorStart, func() { runtime.GOMAXPROCS(1) })
 	defer started.Stop()
-	d.Client, d.Dial = rpc.Stdio(p.in, bare(p.out)), p.connect
+	d.Client, d.Dial = conn.Stdio(p.in, bare(p.out)), p.connect
 	err := d.Run(ctx)
 	if ctx.Err() != nil {
 		return nil // we were told to end

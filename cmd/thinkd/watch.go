@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/chat"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -96,7 +97,7 @@ func (w *watch) update(m rpc.Notification) error {
 		Message    string         `json:"message"`
 		StopReason string         `json:"stop_reason"`
 		Limit      string         `json:"limit"`
-		Error      *rpc.Error     `json:"error"`
+		Error      *conn.Error    `json:"error"`
 		AfterMS    int            `json:"after_ms"`
 
 		Sources  []provider.Citation `json:"sources"`
@@ -162,7 +163,7 @@ func dimmed(text string) string {
 // shortError is a turn that ended, but not by itself.
 type shortError struct {
 	reason, limit string
-	failure       *rpc.Error // what the vendor said, if anything
+	failure       *conn.Error // what the vendor said, if anything
 }
 
 func (e *shortError) Error() string {
@@ -176,7 +177,7 @@ func (e *shortError) Error() string {
 }
 
 // outcome is nil for a turn that ended well.
-func outcome(reason, limit string, failure *rpc.Error) error {
+func outcome(reason, limit string, failure *conn.Error) error {
 	switch {
 	case reason == "end_turn":
 		return nil

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // While nothing comes a line says so; it goes before what comes, and never stands in a line of the model's.
@@ -68,7 +69,7 @@ func TestAnswerMediaIsTold(t *testing.T) {
 }
 
 func TestPromptStatus(t *testing.T) {
-	failure := &rpc.Error{Message: "overloaded"}
+	failure := &conn.Error{Message: "overloaded"}
 	for _, test := range []struct {
 		err  error
 		want int

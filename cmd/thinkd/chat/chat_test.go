@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 var plain = look{plain: true}
@@ -235,7 +236,7 @@ func TestRefusal(t *testing.T) {
 	k.connected(d)
 	k.id = "S"
 	k.setLevel("huge")
-	k.answered(rpc.Answer{ID: len(d.asked), Error: &rpc.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
+	k.answered(rpc.Answer{ID: len(d.asked), Error: &conn.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
 	if diff := cmp.Diff([]string{"", "error: no such level (low, high)"}, k.ready(40, plain)); diff != "" {
 		t.Error(diff)
 	}

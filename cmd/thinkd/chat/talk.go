@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // talk is the state of a chat. Who owns it gives it, in their order, what the daemon tells ([talk.told],
@@ -85,7 +86,7 @@ func (t *talk) answered(a rpc.Answer) {
 }
 
 // refusal is an error with what it offers.
-func refusal(e *rpc.Error) string {
+func refusal(e *conn.Error) string {
 	text := e.Message
 	if list, ok := e.Data["candidates"].([]any); ok && len(list) > 0 {
 		var words []string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -142,7 +143,7 @@ type update struct {
 	Deleted   bool                `json:"deleted"`
 	Stop      string              `json:"stop_reason"`
 	Limit     textOrNumber        `json:"limit"`
-	Error     *rpc.Error          `json:"error"`
+	Error     *conn.Error         `json:"error"`
 	Usage     *provider.Usage     `json:"usage"`
 	CallID    string              `json:"call_id"`
 	Name      string              `json:"name"`

@@ -18,7 +18,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof/inside"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 var doorRounds = flag.Int("doorkills", 4, "how often TestDoorsOutliveDaemons kills the daemon")
@@ -45,7 +45,7 @@ func vendorOf(t *testing.T) []string {
 }
 
 // closing is the code for what the daemon's end has left open.
-const closing = int(rpc.CodeClosing)
+const closing = int(conn.CodeClosing)
 
 // afresh returns when the door has the next daemon: the one before has ended, and requests that were on their way to it
 // are answered with that.

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // TestLargestMessages says what is too much in four ways: 50 MB at once, a frame that announces a gigabyte, values 20,000
@@ -191,7 +191,7 @@ func readFrame(t *testing.T, in *bufio.Reader) proof.Message {
 		if code := binary.BigEndian.Uint16(body); code != 1009 { // RFC 6455, section 7.4.1
 			t.Fatalf("closed with %d %s", code, body[2:])
 		}
-		return proof.Message{Error: &proof.CallError{Code: int(rpc.CodeTooLarge), Data: []byte(`{"kind":"too_large"}`)}, Raw: []byte("close " + strconv.Itoa(1009))}
+		return proof.Message{Error: &proof.CallError{Code: int(conn.CodeTooLarge), Data: []byte(`{"kind":"too_large"}`)}, Raw: []byte("close " + strconv.Itoa(1009))}
 	}
 	m := proof.Message{Raw: body}
 	if err := json.Unmarshal(body, &m); err != nil {

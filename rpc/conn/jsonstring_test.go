@@ -1,4 +1,4 @@
-package rpc
+package conn
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ func FuzzString(f *testing.F) {
 		if err := encoder.Encode(text); err != nil {
 			t.Fatal(err)
 		}
-		if got := string(appendString([]byte("in front"), text)) + "\n"; got != "in front"+want.String() {
+		if got := string(AppendString([]byte("in front"), text)) + "\n"; got != "in front"+want.String() {
 			t.Errorf("%q is %s, want %s", text, got, want.String())
 		}
 	})

@@ -1,4 +1,4 @@
-package rpc
+package conn
 
 import (
 	"bytes"
@@ -9,29 +9,31 @@ import (
 
 // Limits of one message, whatever its size.
 const (
-	maxDepth  = 128  // objects and arrays inside one another
-	maxMethod = 128  // bytes of a method's name
-	maxID     = 1024 // bytes of an id as sent: it is kept while the request is in flight
-	maxBatch  = 64   // elements
+	MaxDepth  = 128  // objects and arrays inside one another
+	MaxMethod = 128  // bytes of a method's name
+	MaxID     = 1024 // bytes of an id as sent: it is kept while the request is in flight
+	MaxBatch  = 64   // elements
 )
 
-// message is one JSON-RPC message of a client. It points into the frame that it was read from.
-type message struct {
-	id       string // as sent, byte for byte; empty: there is none
-	method   string
-	quoted   []byte          // the method as sent
-	params   json.RawMessage // an object or an array; nil: none
-	response bool            // it answers something, and the rest is empty
+// Message is one JSON-RPC message of a client. It points into the frame that it was read from.
+type Message struct {
+	ID       string // as sent, byte for byte; empty: there is none
+	Method   string
+	Params   json.RawMessage // an object or an array; nil: none
+	Response bool            // it answers something, and the rest is empty
+	Refused  *Error          // the answer, if the message is malformed; ID is set if it could be read
+
+	quoted []byte // the method as sent
 }
 
-// readFrame checks that a frame is one JSON value and tells a batch from a single message.
-func readFrame(frame []byte) (batch bool, err *Error) {
+// checkFrame checks that a frame is one JSON value, and tells a batch from a single message.
+func checkFrame(frame []byte) (isBatch bool, err *Error) {
 	if !utf8.Valid(frame) || !json.Valid(frame) {
 		// encoding/json stops at 10,000 levels; such a frame may be whole, but nobody reads further.
-		if depth(frame) > maxDepth {
-			return false, refuse("nested deeper than %d levels", maxDepth)
+		if depth(frame) > MaxDepth {
+			return false, InvalidRequest("nested deeper than %d levels", MaxDepth)
 		}
-		return false, errParse
+		return false, ErrParse
 	}
 	return frame[skipSpace(frame, 0)] == '[', nil
 }
@@ -40,37 +42,37 @@ func readFrame(frame []byte) (batch bool, err *Error) {
 //
 // An id null is refused: an answer to it could not be told from the answers to what cannot be read, and the
 // specification (section 4) knows it for those only.
-func readMessage(value []byte) (m message, err *Error) {
+func readMessage(value []byte) (m Message, err *Error) {
 	value = value[skipSpace(value, 0):]
 	if len(value) == 0 || value[0] != '{' {
-		return message{}, errInvalidRequest
+		return Message{}, ErrInvalidRequest
 	}
 	fields, err := readFields(value)
 	if err != nil {
-		return message{}, err
+		return Message{}, err
 	}
 	if fields.method == nil && (fields.result != nil || fields.failure != nil) {
-		return message{response: true}, nil
+		return Message{Response: true}, nil
 	}
-	if m.id, err = readID(fields.id); err != nil {
-		return message{}, err
+	if m.ID, err = readID(fields.id); err != nil {
+		return Message{}, err
 	}
 	if len(fields.method) == 0 || fields.method[0] != '"' || unquote(fields.version) != "2.0" {
-		return m, errInvalidRequest
+		return m, ErrInvalidRequest
 	}
-	m.quoted, m.method = fields.method, unquote(fields.method)
-	if len(m.method) > maxMethod {
-		return m, refuse("the method's name is longer than %d bytes", maxMethod)
+	m.quoted, m.Method = fields.method, unquote(fields.method)
+	if len(m.Method) > MaxMethod {
+		return m, InvalidRequest("the method's name is longer than %d bytes", MaxMethod)
 	}
-	if depth(value) > maxDepth {
-		return m, refuse("nested deeper than %d levels", maxDepth)
+	if depth(value) > MaxDepth {
+		return m, InvalidRequest("nested deeper than %d levels", MaxDepth)
 	}
 	switch {
 	case len(fields.params) == 0 || string(fields.params) == "null":
 	case fields.params[0] == '{' || fields.params[0] == '[':
-		m.params = fields.params
+		m.Params = fields.params
 	default:
-		return m, refuse("params are neither an object nor an array")
+		return m, InvalidRequest("params are neither an object nor an array")
 	}
 	return m, nil
 }
@@ -82,7 +84,7 @@ type fields struct {
 
 func readFields(object []byte) (fields, *Error) {
 	var f fields
-	for name, value := range members(object) {
+	for name, value := range Members(object) {
 		var field *[]byte
 		switch name {
 		case "jsonrpc":
@@ -102,7 +104,7 @@ func readFields(object []byte) (fields, *Error) {
 		}
 		if *field != nil {
 			// Readers differ on which of two counts; a peer in between might have checked the other one.
-			return fields{}, refuse("%s is there twice", name)
+			return fields{}, InvalidRequest("%s is there twice", name)
 		}
 		*field = value
 	}
@@ -113,18 +115,18 @@ func readID(id []byte) (string, *Error) {
 	switch {
 	case id == nil:
 		return "", nil
-	case len(id) > maxID:
-		return "", refuse("the id is longer than %d bytes", maxID)
+	case len(id) > MaxID:
+		return "", InvalidRequest("the id is longer than %d bytes", MaxID)
 	case id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9':
 		return string(id), nil
 	case string(id) == "null":
-		return "", refuse("the id is null; leave it out of a notification")
+		return "", InvalidRequest("the id is null; leave it out of a notification")
 	}
-	return "", refuse("the id is neither a string nor a number")
+	return "", InvalidRequest("the id is neither a string nor a number")
 }
 
-// members yields the members of a valid JSON object: names unquoted, values as they are.
-func members(object []byte) iter.Seq2[string, []byte] {
+// Members yields the members of a valid JSON object: names unquoted, values as they are.
+func Members(object []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		for i := skipSpace(object, 1); object[i] != '}'; {
 			end := skipString(object, i)

@@ -1,13 +1,13 @@
-package rpc
+package conn
 
 import (
 	"io"
 	"sync"
 )
 
-// Stdio joins a process's standard input and output to one connection for [Server.Serve]. Closing it ends a Read and a
+// Stdio joins a process's standard input and output to one connection for [NewByteFrames]. Closing it ends a Read and a
 // Write under way. The system's own files do not promise that: a read of a terminal or of a blocking pipe goes on, and
-// making them non-blocking would change them for whoever shares them.
+// making them non-blocking would change them for every process that shares them.
 //
 // Two goroutines stand between, which end with the connection, but for one that the system holds: that ends when its
 // read or write does, at the latest with the process. Neither file is closed.
@@ -36,7 +36,7 @@ func (s *stdio) Close() error {
 type handover struct {
 	call    func([]byte) (int, error)
 	work    chan []byte
-	results chan result // one fits, so that a result nobody waits for holds up nobody
+	results chan result // one fits, so that run goes on if do has left
 }
 
 type result struct {

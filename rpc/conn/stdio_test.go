@@ -1,4 +1,4 @@
-package rpc
+package conn
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // stuck is a file whose Read or Write nothing ends but its own release.
@@ -30,12 +31,12 @@ func TestStdio(t *testing.T) {
 	}
 	defer func() { in.Close(); out.Close(); answers.Close() }()
 	served := make(chan error, 1)
-	testgo.Go(t, func() { served <- testServer(t, Config{}).Serve(t.Context(), Stdio(in, out)) })
-	fmt.Fprintln(client, pingWith("1"))
-	fmt.Fprint(client, request(2, "echo", `{"text":"xxxxxxxxxx","times":5000}`))
+	testgo.Go(t, func() { served <- testServer(0).Serve(t.Context(), Stdio(in, out)) })
+	fmt.Fprintln(client, conntest.Ping("1"))
+	fmt.Fprint(client, conntest.Request(2, "echo", `{"text":"xxxxxxxxxx","times":5000}`))
 	client.Close()
-	got := make([]byte, len(fmt.Sprintf(pong, "1"))+1+len(`{"jsonrpc":"2.0","id":2,"result":{"text":""}}`)+50000+1)
-	if _, err := io.ReadFull(answers, got); err != nil || !strings.HasPrefix(string(got), fmt.Sprintf(pong, "1")+"\n") {
+	got := make([]byte, len(fmt.Sprintf(conntest.Pong, "1"))+1+len(`{"jsonrpc":"2.0","id":2,"result":{"text":""}}`)+50000+1)
+	if _, err := io.ReadFull(answers, got); err != nil || !strings.HasPrefix(string(got), fmt.Sprintf(conntest.Pong, "1")+"\n") {
 		t.Errorf("%v, got %.100s", err, got)
 	}
 	if err := <-served; err != nil {
@@ -51,7 +52,7 @@ func TestStdioThatHangs(t *testing.T) {
 		defer close(file)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := make(chan error, 1)
-		testgo.Go(t, func() { served <- testServer(t, Config{}).Serve(ctx, Stdio(file, file)) })
+		testgo.Go(t, func() { served <- testServer(0).Serve(ctx, Stdio(file, file)) })
 		synctest.Wait()
 		cancel(why)
 		if err := <-served; err != why {
@@ -61,8 +62,8 @@ func TestStdioThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		file := make(stuck)
 		defer close(file)
-		in := io.MultiReader(strings.NewReader(pingWith("1")+"\n"), file)
-		if err := testServer(t, Config{}).Serve(t.Context(), Stdio(in, file)); !errors.Is(err, errStalled) {
+		in := io.MultiReader(strings.NewReader(conntest.Ping("1")+"\n"), file)
+		if err := testServer(0).Serve(t.Context(), Stdio(in, file)); !errors.Is(err, ErrStalled) {
 			t.Errorf("Serve ended with %v", err)
 		}
 	})

@@ -1,10 +1,10 @@
-package rpc
+package conn
 
 import "unicode/utf8"
 
-// appendString adds text as a JSON string, in one line. It is what encoding/json makes of it without the escapes for
+// AppendString adds text as a JSON string, in one line. It is what encoding/json makes of it without the escapes for
 // HTML, to the byte: what is no UTF-8 becomes U+FFFD, and the line ends of JavaScript that are none in JSON are escaped.
-func appendString(out []byte, text string) []byte {
+func AppendString(out []byte, text string) []byte {
 	const hex = "0123456789abcdef"
 	out = append(out, '"')
 	kept := 0 // so much of text is out

@@ -1,4 +1,4 @@
-package rpc
+package conn
 
 import (
 	"context"
@@ -16,15 +16,11 @@ import (
 	"github.com/coder/websocket"
 )
 
-// subprotocol is the only one so far.
-const subprotocol = "thinkd.v1"
-
 const (
 	messageTime = 30 * time.Second // a message has from its first frame to its last
 	pingEvery   = 30 * time.Second
-	maxMissed   = 2           // pings in a row
-	maxControl  = 50          // pings and pongs from a client in a second
-	closeTime   = time.Second // for what is on its way when we close, and for the client's own close
+	maxMissed   = 2  // pings in a row
+	maxControl  = 50 // pings and pongs from a client in a second
 
 	// fragment is the most of a message in one frame. Between fragments there is room for a pong, which a client may
 	// wait for while a large answer is on its way (RFC 6455, section 5.4).
@@ -50,13 +46,13 @@ func closeCode(cause error) (websocket.StatusCode, string) {
 		code  websocket.StatusCode
 	}{
 		{ErrClosing, websocket.StatusGoingAway},
-		{errTokenReplaced, 4001},
-		{errStalled, websocket.StatusTryAgainLater},
+		{ErrRevoked, 4001},
+		{ErrStalled, websocket.StatusTryAgainLater},
 		{errBinary, websocket.StatusUnsupportedData},
 		{errNotUTF8, websocket.StatusInvalidFramePayloadData},
 		{errTooLarge, websocket.StatusMessageTooBig},
 		{errProtocol, websocket.StatusProtocolError},
-		{errMalformed, websocket.StatusPolicyViolation},
+		{ErrMalformed, websocket.StatusPolicyViolation},
 		{errSlowMessage, websocket.StatusPolicyViolation},
 		{errFlood, websocket.StatusPolicyViolation},
 		{errSilent, websocket.StatusPolicyViolation},
@@ -77,7 +73,7 @@ func closeCode(cause error) (websocket.StatusCode, string) {
 // the connection beneath instead, where a missed one leaves room for the close frame.
 type webSocketFrames struct {
 	ws    *websocket.Conn
-	conn  *gathered
+	conn  *socket
 	limit int // bytes of a message
 
 	// What follows belongs to the reader.
@@ -97,8 +93,9 @@ type webSocketFrames struct {
 	pings  sync.WaitGroup // those under way
 }
 
-// acceptWebSocket answers the handshake. Who may come in is the gate's business. With an error, the answer is written.
-func acceptWebSocket(w http.ResponseWriter, r *http.Request, limit int) (*webSocketFrames, error) {
+// AcceptWebSocket answers the handshake, and offers one subprotocol. A message has at most limit bytes. The origin and
+// the token are not checked here. With an error, the answer is written.
+func AcceptWebSocket(w http.ResponseWriter, r *http.Request, subprotocol string, limit int) (Frames, error) {
 	f := &webSocketFrames{limit: limit}
 	h := &hijacker{ResponseWriter: w}
 	var err error
@@ -145,9 +142,9 @@ func (f *webSocketFrames) Read() ([]byte, error) {
 	f.conn.readBefore(time.Time{})
 	switch {
 	case f.isClosed():
-		return nil, errGone // it came behind our close frame
+		return nil, ErrGone // it came behind our close frame
 	case len(f.message) == 0:
-		return nil, errParse
+		return nil, ErrParse
 	case !utf8.Valid(f.message): // the library leaves this to us; RFC 6455, section 8.1, ends the connection
 		return nil, errNotUTF8
 	}
@@ -165,7 +162,7 @@ func (f *webSocketFrames) readAll(r io.Reader) error {
 		switch {
 		case len(f.message) > f.limit:
 			f.message, f.refused = nil, errTooLarge
-			return tooLarge("the message", f.limit)
+			return TooLarge("the message", f.limit)
 		case errors.Is(err, io.EOF) && f.conn.readError() == nil: // the library takes the connection's end for a message's
 			return nil
 		case err != nil:
@@ -187,9 +184,9 @@ func (f *webSocketFrames) failed(err error) error {
 	case broken != nil:
 		return broken
 	case errors.Is(err, context.DeadlineExceeded):
-		return errStalled // for five seconds there was no room for a pong
+		return ErrStalled // for five seconds there was no room for a pong
 	case f.isClosed():
-		return errGone
+		return ErrGone
 	}
 	return fmt.Errorf("%w: %w", errProtocol, err)
 }
@@ -282,7 +279,7 @@ func (f *webSocketFrames) Close(cause error) (err error) {
 		f.timer.Stop()
 		f.mu.Unlock()
 		last := closeTime
-		if errors.Is(cause, errTokenReplaced) {
+		if errors.Is(cause, ErrRevoked) {
 			last = revokeLimit
 		}
 		f.conn.finish(time.Now().Add(last))

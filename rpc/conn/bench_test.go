@@ -1,4 +1,4 @@
-package rpc
+package conn
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // dial serves one client over a unix socket, as doors do.
@@ -21,7 +22,7 @@ func dial(b *testing.B) net.Conn {
 	testgo.Go(b, func() {
 		conn, err := listener.Accept()
 		if err == nil {
-			err = testServer(b, Config{}).Serve(b.Context(), conn)
+			err = testServer(0).Serve(b.Context(), conn)
 		}
 		served <- err
 	})
@@ -39,7 +40,7 @@ func BenchmarkRequest(b *testing.B) {
 	in := bufio.NewReader(conn)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := io.WriteString(conn, pingWith("1")+"\n"); err != nil {
+		if _, err := io.WriteString(conn, conntest.Ping("1")+"\n"); err != nil {
 			b.Fatal(err)
 		}
 		if _, err := in.ReadSlice('\n'); err != nil {
@@ -52,7 +53,7 @@ func BenchmarkRequest(b *testing.B) {
 func BenchmarkUpdates(b *testing.B) {
 	conn := dial(b)
 	in := bufio.NewReaderSize(conn, 64<<10)
-	if _, err := fmt.Fprintf(conn, "%s\n", request(1, "follow", `{"session_id":"a","updates":1000000000}`)); err != nil {
+	if _, err := fmt.Fprintf(conn, "%s\n", conntest.Request(1, "follow", `{"session_id":"a","updates":1000000000}`)); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
@@ -65,7 +66,7 @@ func BenchmarkUpdates(b *testing.B) {
 
 // BenchmarkLargeRequest is the reading of a message of 4 MiB.
 func BenchmarkLargeRequest(b *testing.B) {
-	message := request(1, "ping", `{"x":"`+strings.Repeat("x", 4<<20)+`"}`) + "\n"
+	message := conntest.Request(1, "ping", `{"x":"`+strings.Repeat("x", 4<<20)+`"}`) + "\n"
 	conn := dial(b)
 	in := bufio.NewReader(conn)
 	b.SetBytes(int64(len(message)))

@@ -1,4 +1,4 @@
-package rpc
+package conn
 
 import (
 	"bufio"
@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// gathered is the connection under a WebSocket. What the library writes is gathered, since it writes each frame alone,
+// socket is the connection under a WebSocket. What the library writes is gathered, since it writes each frame alone,
 // and goes out in pieces with a time limit each. One goroutine at a time sends what there is: mostly the writer, who
 // holds the connection meanwhile. A pong of the reader that comes then is put with the rest and holds up nobody.
-type gathered struct {
+type socket struct {
 	net.Conn
 	early []byte // what came with the handshake's request; the reader's
 
@@ -37,12 +37,14 @@ type gathered struct {
 // connections are idle, and those of the server are large.
 type hijacker struct {
 	http.ResponseWriter
-	conn *gathered
+	conn *socket
 }
 
 const (
 	webSocketReadBuffer  = 1 << 10
 	webSocketWriteBuffer = 128 // for the headers of frames; the rest is gathered beneath
+
+	closeTime = time.Second // for what is on its way when we close, and for the client's own close
 )
 
 func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
@@ -57,13 +59,13 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, errors.Join(err, conn.Close())
 	}
-	h.conn = &gathered{Conn: conn, early: slices.Clone(early), received: true}
+	h.conn = &socket{Conn: conn, early: slices.Clone(early), received: true}
 	h.conn.idle.L = &h.conn.mu
 	return h.conn, bufio.NewReadWriter(bufio.NewReaderSize(h.conn, webSocketReadBuffer),
 		bufio.NewWriterSize(h.conn, webSocketWriteBuffer)), nil
 }
 
-func (c *gathered) Read(p []byte) (int, error) {
+func (c *socket) Read(p []byte) (int, error) {
 	n, err := len(c.early), error(nil)
 	if n > 0 {
 		n = copy(p, c.early)
@@ -78,14 +80,14 @@ func (c *gathered) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *gathered) readError() error {
+func (c *socket) readError() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.readErr
 }
 
 // heard reports whether anything came since it was asked last.
-func (c *gathered) heard() bool {
+func (c *socket) heard() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	heard := c.received
@@ -94,7 +96,7 @@ func (c *gathered) heard() bool {
 }
 
 // readBefore bounds reading; the zero time: it is not bounded.
-func (c *gathered) readBefore(t time.Time) {
+func (c *socket) readBefore(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause == nil && c.last.IsZero() {
@@ -103,7 +105,7 @@ func (c *gathered) readBefore(t time.Time) {
 }
 
 // interrupt ends a Read under way and all that follow, for a cause.
-func (c *gathered) interrupt(cause error) {
+func (c *socket) interrupt(cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.cause == nil && c.last.IsZero() {
@@ -112,14 +114,14 @@ func (c *gathered) interrupt(cause error) {
 	}
 }
 
-func (c *gathered) interruptedBy() error {
+func (c *socket) interruptedBy() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cause
 }
 
 // finish bounds all that is still read and written.
-func (c *gathered) finish(last time.Time) {
+func (c *socket) finish(last time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.last = last
@@ -127,7 +129,7 @@ func (c *gathered) finish(last time.Time) {
 }
 
 // Write is called by the library, one frame's part at a time, from any goroutine.
-func (c *gathered) Write(p []byte) (int, error) {
+func (c *socket) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	if c.broken != nil {
 		defer c.mu.Unlock()
@@ -150,7 +152,7 @@ func (c *gathered) Write(p []byte) (int, error) {
 // Close is called by the library when all is said, as it thinks: what was gathered goes out first. Then it waits for
 // the client's own end, since a connection that is closed with bytes unread is reset, and the client would lose the
 // close frame that it has not read yet. All that ends within closeTime.
-func (c *gathered) Close() error {
+func (c *socket) Close() error {
 	c.mu.Lock()
 	if c.last.IsZero() {
 		c.last = time.Now().Add(closeTime)
@@ -166,7 +168,7 @@ func (c *gathered) Close() error {
 }
 
 // hold makes the caller the one who sends, until release.
-func (c *gathered) hold() {
+func (c *socket) hold() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for c.sending {
@@ -177,7 +179,7 @@ func (c *gathered) hold() {
 
 // release sends what others added meanwhile, and lets another send. What it cannot send waits for the next, or for
 // nobody where the connection is broken.
-func (c *gathered) release() {
+func (c *socket) release() {
 	var err error
 	for {
 		c.mu.Lock()
@@ -193,7 +195,7 @@ func (c *gathered) release() {
 }
 
 // flushAbove keeps what is gathered small.
-func (c *gathered) flushAbove(size int) error {
+func (c *socket) flushAbove(size int) error {
 	c.mu.Lock()
 	waits := len(c.out)
 	c.mu.Unlock()
@@ -203,9 +205,9 @@ func (c *gathered) flushAbove(size int) error {
 	return c.flush()
 }
 
-// flush sends what was gathered. errStalled says that the client took nothing for stallLimit; what it has not taken
+// flush sends what was gathered. ErrStalled says that the client took nothing for stallLimit; what it has not taken
 // stays at the front, so that a close frame may still follow it. Only the one who sends calls it.
-func (c *gathered) flush() error {
+func (c *socket) flush() error {
 	c.mu.Lock()
 	data, err := c.out, c.broken
 	c.out, c.spare = c.spare[:0], nil
@@ -222,7 +224,7 @@ func (c *gathered) flush() error {
 	defer c.mu.Unlock()
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.last.IsZero() {
 		c.out, c.stalled = append(rest, c.out...), true
-		return errStalled
+		return ErrStalled
 	}
 	if err != nil {
 		c.broken = fmt.Errorf("write: %w", err)
@@ -234,7 +236,7 @@ func (c *gathered) flush() error {
 	return nil
 }
 
-func (c *gathered) writeBefore(t time.Time) {
+func (c *socket) writeBefore(t time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.last.IsZero() {

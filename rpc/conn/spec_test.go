@@ -1,10 +1,12 @@
-package rpc
+package conn
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
 // The examples of section 7 of the JSON-RPC 2.0 specification, in its order. An answer is a JSON value, so the order of
@@ -51,17 +53,17 @@ func TestSpecificationExamples(t *testing.T) {
 		{"batch of notifications", `[ {"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]},` +
 			` {"jsonrpc": "2.0", "method": "notify_hello", "params": [7]} ]`, none},
 	}
-	s := testServer(t, Config{})
-	for _, f := range framings {
+	s := testServer(0)
+	for _, f := range conntest.Framings {
 		for _, tc := range cases {
-			t.Run(f.name+"/"+tc.name, func(t *testing.T) {
-				got, err := converse(t, s, strings.NewReader(f.wrap(tc.send)))
+			t.Run(f.Name+"/"+tc.name, func(t *testing.T) {
+				got, err := converse(t, s, strings.NewReader(f.Wrap(tc.send)))
 				if err != nil {
 					t.Fatal(err)
 				}
 				want := ""
 				if tc.want != none {
-					want = f.wrap(tc.want)
+					want = f.Wrap(tc.want)
 				}
 				if diff := cmp.Diff(want, got); diff != "" {
 					t.Errorf("(-want +got)\n%s", diff)
