@@ -154,3 +154,14 @@ func (d digest) with(parts ...[]byte) digest {
 func (d digest) String() string { return hex.EncodeToString(d[:12]) }
 
 func digestOf(s string) string { return digest{}.with([]byte(s)).String() }
+
+// without is m but for some members.
+func without(m map[string]any, names ...string) map[string]any {
+	rest := make(map[string]any, len(m))
+	for k, v := range m {
+		if !slices.Contains(names, k) {
+			rest[k] = v
+		}
+	}
+	return rest
+}

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,34 +12,62 @@ import (
 // chatLimit is the largest body that is taken.
 const chatLimit = 32 << 20
 
-// chatError is a refusal before it has the form of a host.
-type chatError struct {
-	status int
-	kind   string
-	code   string
-	text   string
-}
-
-func (e *chatError) Error() string { return e.text }
-
 func chatInvalid(format string, args ...any) error {
-	return &chatError{http.StatusBadRequest, "invalid_request_error", "", fmt.Sprintf(format, args...)}
+	return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
 }
 
 // chatFaults is how the scripted refusals read. [docs: error codes of the hosts]
-var chatFaults = map[Fault]chatError{
-	FaultRateLimit:  {429, "rate_limit_error", "rate_limit_exceeded", "Rate limit reached"},
-	FaultSpendCap:   {429, "rate_limit_error", "rate_limit_exceeded", "You have reached your usage limit"},
-	FaultOverloaded: {503, "overloaded_error", "overloaded_error", "The server is overloaded"},
-	FaultServer:     {500, "server_error", "", "Internal server error"},
-	FaultTimeout:    {504, "server_error", "", "Request timed out"},
-	FaultConflict:   {409, "conflict_error", "", "The request conflicts with another one"},
-	FaultBadRequest: {400, "invalid_request_error", "", "The simulator was asked to find this request invalid"},
-	FaultAuth:       {401, "authentication_error", "invalid_api_key", "Incorrect API key provided"},
-	FaultPermission: {403, "permission_error", "", "Your key has no permission for this model"},
-	FaultBilling:    {402, "billing_error", "insufficient_quota", "Insufficient balance"},
-	FaultNotFound:   {404, "not_found_error", "model_not_found", "Not found"},
-	FaultTooLarge:   {413, "invalid_request_error", "", "Request exceeds the maximum size"},
+var chatFaults = map[Fault]Error{
+	FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Code: "rate_limit_exceeded", Text: "Rate limit reached"},
+	FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Code: "rate_limit_exceeded", Text: "You have reached your usage limit"},
+	FaultOverloaded: {Status: 503, Kind: "overloaded_error", Code: "overloaded_error", Text: "The server is overloaded"},
+	FaultServer:     {Status: 500, Kind: "server_error", Text: "Internal server error"},
+	FaultTimeout:    {Status: 504, Kind: "server_error", Text: "Request timed out"},
+	FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
+	FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
+	FaultAuth:       {Status: 401, Kind: "authentication_error", Code: "invalid_api_key", Text: "Incorrect API key provided"},
+	FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your key has no permission for this model"},
+	FaultBilling:    {Status: 402, Kind: "billing_error", Code: "insufficient_quota", Text: "Insufficient balance"},
+	FaultNotFound:   {Status: 404, Kind: "not_found_error", Code: "model_not_found", Text: "Not found"},
+	FaultTooLarge:   {Status: 413, Kind: "invalid_request_error", Text: "Request exceeds the maximum size"},
+}
+
+func init() {
+	Register(Face{Name: "chat", Claim: claimChat, Serve: serveChat, Help: chatHelp})
+}
+
+// claimChat claims what lies below the name of a host, and Chat Completions without one.
+func claimChat(r *http.Request) Claim {
+	if host, _ := chatPath(r); host != nil {
+		return PathClaim
+	}
+	return NoClaim
+}
+
+// chatDialect is how a host refuses and answers.
+func chatDialect(ex *exchange, host *chatHost) *Dialect {
+	return &Dialect{
+		Limit: chatLimit, Faults: chatFaults, RetryAfter: true, StreamType: "text/event-stream; charset=utf-8",
+		Spell: func(e *Error, _ Fault) (int, string, any) {
+			status := e.Status
+			if host.errors == "minimax" && status == http.StatusBadRequest {
+				status = http.StatusOK // the error is in the body
+			}
+			return status, cmp.Or(e.Code, e.Kind), host.errorBody(e, ex.id)
+		},
+		Reword: func(err error) *Error {
+			if wrong, ok := errors.AsType[*strictError](err); ok {
+				return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: wrong.text}
+			}
+			return &Error{Status: http.StatusInternalServerError, Kind: "server_error", Text: err.Error()}
+		},
+		Invalid: func(prompt bool, text string) error {
+			if prompt {
+				return chatInvalid("%s", text)
+			}
+			return chatInvalid("The request body could not be read: %s", text)
+		},
+	}
 }
 
 // chatPath tells which host a path belongs to: its name is the first step, and what a client adds to its base URL is
@@ -69,165 +96,93 @@ func chatPath(r *http.Request) (host *chatHost, rest string) {
 }
 
 // serveChat answers whatever belongs to a host of Chat Completions.
-func (s *Server) serveChat(ex *exchange, host *chatHost, path string) {
-	ex.w.Header().Set("x-request-id", ex.id)
-	key, err := s.chatKey(ex.r, host)
+func serveChat(ex *exchange) {
+	host, path := chatPath(ex.r)
+	d := chatDialect(ex, host)
+	ex.header().Set("x-request-id", ex.id)
+	key, err := chatKey(ex, host)
 	switch {
 	case err != nil:
-		ex.refuseChat(host, err)
+		ex.refuse(d, err)
 	case path == "/chat/completions" && ex.r.Method == http.MethodPost:
-		ex.serveCompletion(host, account(key))
+		serveCompletion(ex, d, host, account(key))
 	case path == "/models" && ex.r.Method == http.MethodGet:
-		ex.sendJSON(http.StatusOK, map[string]any{"object": "list", "data": host.listing()})
+		ex.sendJSON(http.StatusOK, map[string]any{"object": "list", "data": host.listing(ex)})
 	case ex.r.Method == http.MethodGet && host.native(path) != nil:
 		ex.sendJSON(http.StatusOK, host.native(path))
 	case path == "/chat/completions" || path == "/models":
-		ex.refuseChat(host, &chatError{http.StatusMethodNotAllowed, "invalid_request_error", "", "Method not allowed"})
+		ex.refuse(d, &Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method not allowed"})
 	default:
-		ex.refuseChat(host, &chatError{http.StatusNotFound, "not_found_error", "", "Not found"})
+		ex.refuse(d, &Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "Not found"})
 	}
 }
 
-func (s *Server) chatKey(r *http.Request, host *chatHost) (string, error) {
-	key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+func chatKey(ex *exchange, host *chatHost) (string, error) {
+	key, ok := strings.CutPrefix(ex.r.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case !ok && host.local:
 		return "", nil
 	case !ok || key == "":
-		return "", &chatError{http.StatusUnauthorized, "authentication_error", "invalid_api_key", "Missing Authentication header"}
-	case s.config.Key != "" && key != s.config.Key:
-		return "", &chatError{http.StatusUnauthorized, "authentication_error", "invalid_api_key", "Incorrect API key provided"}
+		return "", &Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Code: "invalid_api_key", Text: "Missing Authentication header"}
+	case ex.wrongKey(key):
+		return "", &Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Code: "invalid_api_key", Text: "Incorrect API key provided"}
 	}
 	return key, nil
 }
 
 // serveCompletion answers POST /chat/completions.
-func (ex *exchange) serveCompletion(host *chatHost, account string) {
-	call, err := ex.readChat(host, account)
-	if err != nil {
-		ex.refuseChat(host, err)
-		return
-	}
-	marked, prompt, err := marker(call.ask.prompt)
-	if err != nil {
-		ex.refuseChat(host, chatInvalid("%s", err))
-		return
-	}
-	a := ex.server.scripts.next(*ex.entry, marked, account, call.ask.prompt)
-	call.ask.prompt = prompt
-	for name, values := range a.Head {
-		ex.w.Header()[http.CanonicalHeaderKey(name)] = values
-	}
-	p := ex.player(a)
-	if ex.noAnswer(a, p) {
-		return
-	}
-	if a.Fault.refuses() && (a.After == nil || !call.stream) {
-		e := chatFaults[a.Fault]
-		if a.Fault == FaultRateLimit && ex.w.Header().Get("Retry-After") == "" {
-			ex.w.Header().Set("Retry-After", "1")
+func serveCompletion(ex *exchange, d *Dialect, host *chatHost, account string) {
+	call, ok := Check(ex, d, func(body []byte) (*chatCall, error) {
+		v, err := decode(body)
+		if err != nil {
+			return nil, chatInvalid("We could not parse the JSON body of your request: %s", err)
 		}
-		ex.sendChatError(host, &e)
-		return
-	}
-	if a.Fault == FaultJSON {
-		e := chatFaults[FaultServer]
-		ex.sendJSON(http.StatusOK, host.errorBody(&e, ex.id))
-		return
-	}
-	if a.Fault == FaultGzip {
-		defer ex.zipped(p)()
-	}
-	reply := call.reply(ex.server.sealer, a)
-	if call.stream && a.Fault != FaultWhole {
-		ex.streamChat(reply, p)
-	} else {
-		ex.wholeChat(reply, p)
-	}
-}
-
-// readChat reads and checks a request.
-func (ex *exchange) readChat(host *chatHost, account string) (*chatCall, error) {
-	body, err := ex.body(chatLimit)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, &chatError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "Request exceeds the maximum size"}
-	}
-	if err != nil {
-		return nil, chatInvalid("The request body could not be read: %s", err)
-	}
-	v, err := decode(body)
-	if err != nil {
-		return nil, chatInvalid("We could not parse the JSON body of your request: %s", err)
-	}
-	call := &chatCall{host: host, account: account, header: ex.r.Header}
-	return call, call.read(v, ex.server.sealer)
-}
-
-// refuseChat answers with a refusal of the server's own.
-func (ex *exchange) refuseChat(host *chatHost, err error) {
-	e, ok := errors.AsType[*chatError](err)
+		call := &chatCall{host: host, account: account, header: ex.r.Header}
+		return call, call.read(v, ex.sealer())
+	})
 	if !ok {
-		e = &chatError{http.StatusInternalServerError, "server_error", "", err.Error()}
-		if m, ok := errors.AsType[*messagesError](err); ok { // of the checks that both APIs share
-			e.status, e.kind = m.status, m.kind
-		}
+		return
 	}
-	ex.refused(e.status, cmp.Or(e.code, e.kind), e.text)
-	ex.sendChatError(host, e)
-}
-
-func (ex *exchange) sendChatError(host *chatHost, e *chatError) {
-	status := e.status
-	if host.errors == "minimax" && status == http.StatusBadRequest {
-		status = http.StatusOK // the error is in the body
-	}
-	ex.sendJSON(status, host.errorBody(e, ex.id))
+	ex.answer(d, Generation{Ask: &call.ask, Account: account, Stream: call.stream, Reply: func(a Answer) Reply {
+		return call.reply(ex.sealer(), a).sent(ex.id)
+	}})
 }
 
 // errorBody is an error in the host's own form.
-func (h *chatHost) errorBody(e *chatError, id string) any {
+func (h *chatHost) errorBody(e *Error, id string) any {
 	var code any
-	if e.code != "" {
-		code = e.code
+	if e.Code != "" {
+		code = e.Code
 	}
 	switch h.errors {
 	case "flat":
-		return map[string]any{"object": "error", "message": e.text, "type": "BadRequestError", "param": nil, "code": e.status}
+		return map[string]any{"object": "error", "message": e.Text, "type": "BadRequestError", "param": nil, "code": e.Status}
 	case "vllm":
-		return map[string]any{"error": map[string]any{"message": e.text, "type": "BadRequestError", "param": nil, "code": e.status}}
+		return map[string]any{"error": map[string]any{"message": e.Text, "type": "BadRequestError", "param": nil, "code": e.Status}}
 	case "llamacpp":
-		return map[string]any{"error": map[string]any{"code": e.status, "message": e.text, "type": e.kind}}
+		return map[string]any{"error": map[string]any{"code": e.Status, "message": e.Text, "type": e.Kind}}
 	case "mistral":
-		if e.status == http.StatusUnprocessableEntity {
-			return map[string]any{"detail": []any{map[string]any{"type": "extra_forbidden", "msg": e.text}}}
+		if e.Status == http.StatusUnprocessableEntity {
+			return map[string]any{"detail": []any{map[string]any{"type": "extra_forbidden", "msg": e.Text}}}
 		}
-		return map[string]any{"object": "error", "message": e.text, "type": e.kind, "code": "1000"}
+		return map[string]any{"object": "error", "message": e.Text, "type": e.Kind, "code": "1000"}
 	case "zai":
-		return map[string]any{"error": map[string]any{"code": "1210", "message": e.text}}
+		return map[string]any{"error": map[string]any{"code": "1210", "message": e.Text}}
 	case "minimax":
-		if e.status == http.StatusBadRequest {
-			return map[string]any{"base_resp": map[string]any{"status_code": 2013, "status_msg": e.text}}
+		if e.Status == http.StatusBadRequest {
+			return map[string]any{"base_resp": map[string]any{"status_code": 2013, "status_msg": e.Text}}
 		}
 	case "xai":
-		return map[string]any{"code": cmp.Or(e.code, e.kind), "error": e.text}
+		return map[string]any{"code": cmp.Or(e.Code, e.Kind), "error": e.Text}
 	case "openrouter":
-		return map[string]any{"error": map[string]any{"code": e.status, "message": "Provider returned error", "metadata": map[string]any{"raw": e.text, "provider_name": "Simulator"}}}
+		return map[string]any{"error": map[string]any{"code": e.Status, "message": "Provider returned error", "metadata": map[string]any{"raw": e.Text, "provider_name": "Simulator"}}}
 	case "gemini":
-		return []any{map[string]any{"error": map[string]any{"code": e.status, "message": e.text, "status": "INVALID_ARGUMENT"}}}
+		return []any{map[string]any{"error": map[string]any{"code": e.Status, "message": e.Text, "status": "INVALID_ARGUMENT"}}}
 	case "dashscope":
-		if e.status == http.StatusBadRequest && e.code == "" {
+		if e.Status == http.StatusBadRequest && e.Code == "" {
 			code = "invalid_parameter_error"
 		}
-		return map[string]any{"error": map[string]any{"message": e.text, "type": e.kind, "code": code}, "request_id": id}
+		return map[string]any{"error": map[string]any{"message": e.Text, "type": e.Kind, "code": code}, "request_id": id}
 	}
-	return map[string]any{"error": map[string]any{"message": e.text, "type": e.kind, "param": nil, "code": code}}
-}
-
-// mustJSON is v as JSON.
-func mustJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
-	return b
+	return map[string]any{"error": map[string]any{"message": e.Text, "type": e.Kind, "param": nil, "code": code}}
 }

@@ -82,7 +82,7 @@ func (c *chatCall) read(v any, s sealer) error {
 		return f.err
 	}
 	if c.model = c.host.model(id); c.model == nil {
-		return &chatError{http.StatusNotFound, "invalid_request_error", "model_not_found", "The model `" + id + "` does not exist"}
+		return &Error{Status: http.StatusNotFound, Kind: "invalid_request_error", Code: "model_not_found", Text: "The model `" + id + "` does not exist"}
 	}
 	c.stream = f.flag("stream")
 	if err := c.readOptions(f); err != nil {
@@ -113,7 +113,7 @@ func (c *chatCall) read(v any, s sealer) error {
 		if c.host.errors == "mistral" {
 			status = http.StatusUnprocessableEntity
 		}
-		return &chatError{status, "invalid_request_error", "", err.Error()}
+		return &Error{Status: status, Kind: "invalid_request_error", Text: err.Error()}
 	}
 	if err := c.readTurns(list); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (c *chatCall) read(v any, s sealer) error {
 func (c *chatCall) readOptions(f *fields) error {
 	if v := f.take("stream_options"); v != nil {
 		if c.host.name == "mistral" {
-			return &chatError{http.StatusUnprocessableEntity, "invalid_request_error", "", "stream_options: Extra inputs are not permitted"}
+			return &Error{Status: http.StatusUnprocessableEntity, Kind: "invalid_request_error", Text: "stream_options: Extra inputs are not permitted"}
 		}
 		if !c.stream {
 			return chatInvalid("The 'stream_options' parameter is only allowed when 'stream' is enabled.")
@@ -247,7 +247,7 @@ func (c *chatCall) readTurns(list []any) error {
 			if c.host.errors == "mistral" {
 				status = http.StatusUnprocessableEntity
 			}
-			return &chatError{status, "invalid_request_error", "", err.Error()}
+			return &Error{Status: status, Kind: "invalid_request_error", Text: err.Error()}
 		}
 		c.tokens += tokens(string(canonical(nil, v)))
 		c.turns = append(c.turns, t)
@@ -302,7 +302,7 @@ func (c *chatCall) checkMembers(f *fields, path string) error {
 		return err
 	}
 	extra := func(at string) error {
-		return &chatError{http.StatusUnprocessableEntity, "invalid_request_error", "", at + ": Extra inputs are not permitted"}
+		return &Error{Status: http.StatusUnprocessableEntity, Kind: "invalid_request_error", Text: at + ": Extra inputs are not permitted"}
 	}
 	for _, name := range []string{"name", "tool_calls"} {
 		if _, there := f.m[name]; there && (f.m["role"] == "user" || f.m["role"] == "system") {
@@ -482,7 +482,7 @@ func (c *chatCall) checkRoles(i int) error {
 	before := c.turns[i-1]
 	switch {
 	case t.role == "user" && before.role == "tool" && c.host.errors == "mistral":
-		return &chatError{http.StatusBadRequest, "invalid_request_message_order", "3230", "Unexpected role 'user' after role 'tool'"}
+		return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_message_order", Code: "3230", Text: "Unexpected role 'user' after role 'tool'"}
 	case t.role == "user" && (before.role == "tool" || before.role == "user"),
 		t.role == "assistant" && before.role == "assistant":
 		return chatInvalid("After the optional system message, conversation roles must alternate user and assistant roles except for tool calls and results.")
@@ -502,7 +502,7 @@ func (c *chatCall) checkSchema(path, tool string, schema map[string]any) error {
 		return chatInvalid("invalid params, function parameters is empty (2013)")
 	}
 	if err := openAISchema(tool, schema); err != nil {
-		return &chatError{http.StatusBadRequest, "invalid_request_error", "invalid_function_parameters", err.Error()}
+		return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "invalid_function_parameters", Text: err.Error()}
 	}
 	if c.host.name == "kimi" {
 		if err := kimiSchema("", schema); err != nil {
@@ -544,8 +544,7 @@ func lastMarked(text string) string {
 // finish draws the sum: what there is to answer.
 func (c *chatCall) finish() error {
 	if c.tokens > chatWindow {
-		return &chatError{400, "invalid_request_error", "context_length_exceeded",
-			fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", chatWindow, c.tokens)}
+		return &Error{Status: 400, Kind: "invalid_request_error", Code: "context_length_exceeded", Text: fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", chatWindow, c.tokens)}
 	}
 	seed := digest{}.with([]byte(c.host.name), []byte(c.model.id), fmt.Append(nil, c.words))
 	for _, t := range c.turns {
@@ -574,12 +573,22 @@ func (c *chatCall) finish() error {
 	if c.ask.rounds > 0 {
 		c.ask.words /= 3
 	}
-	if name := c.force; name != "" && len(c.tools) > 0 {
-		if name == "*" {
-			name = slices.Min(slices.Collect(maps.Keys(c.tools)))
+	c.ask.force(c.force, c.tools)
+	return nil
+}
+
+// kimiSchema is Moonshot's own rule besides OpenAI's.
+func kimiSchema(at string, schema map[string]any) error {
+	properties, _ := schema["properties"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		inner, _ := properties[name].(map[string]any)
+		path := strings.TrimPrefix(at+".properties."+name, ".")
+		if inner["type"] == nil && inner["anyOf"] == nil {
+			return fmt.Errorf("Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '%s': type is not defined>", path)
 		}
-		w := newWriter(c.ask.seed, c.ask.prompt)
-		c.ask.call = &Part{Kind: Call, Name: name, Input: canonical(nil, w.example(c.tools[name], 0))}
+		if err := kimiSchema(path, inner); err != nil {
+			return err
+		}
 	}
 	return nil
 }

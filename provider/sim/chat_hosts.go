@@ -1,5 +1,10 @@
 package sim
 
+import (
+	"fmt"
+	"strings"
+)
+
 // chatHost is what the hosts of Chat Completions differ in. What it says of a request is judged; what it says of an
 // answer is how answers come. [docs of each host: thinking, streaming, errors, tools]
 type chatHost struct {
@@ -335,4 +340,19 @@ func (h *chatHost) model(id string) *chatModel {
 		return &m
 	}
 	return nil
+}
+
+// chatHelp has the hosts, and the simulator's own names of their models.
+func chatHelp() string {
+	var b strings.Builder
+	b.WriteString("Hosts of Chat Completions, each below its own path, and their models:\n\n")
+	for i := range chatHosts {
+		h := &chatHosts[i]
+		for j := range h.models {
+			if m := &h.models[j]; m.imitates != "" {
+				fmt.Fprintf(&b, "  /%-11s %-21s as %s: %s\n", h.name, m.id, m.imitates, m.note)
+			}
+		}
+	}
+	return b.String()
 }

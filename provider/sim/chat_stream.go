@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,10 +9,23 @@ import (
 	"strings"
 )
 
-// streamChat sends an answer as chunks.
-func (ex *exchange) streamChat(r *chatReply, p *player) {
-	s := &chatStream{player: p, reply: r, host: r.call.host}
-	ex.stream(p, "text/event-stream; charset=utf-8", s.run, func(f Fault) { s.fail(f, ex.id) })
+// sent is an answer as the server sends it, whole or as chunks. The id is that of the request.
+func (r *chatReply) sent(id string) Reply {
+	endless := slices.ContainsFunc(r.parts, func(p chatPart) bool { return p.Endless })
+	whole := func() any {
+		return map[string]any{"id": r.id, "object": "chat.completion", "created": 1, "model": r.call.model.id,
+			"choices": []any{map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish}}, "usage": r.usage()}
+	}
+	return Reply{Deltas: 10, Endless: endless, Whole: whole, Stream: func(p *player) Stream {
+		s := &chatStream{player: p, reply: r, host: r.call.host}
+		comment := cmp.Or(s.host.comment, ": keep-alive\n\n") // these hosts have no other pings
+		return Stream{Run: s.run, Noise: chatNoise, Comment: comment, Ping: comment, Fail: func(e *Error, _ Fault) { s.fail(e, id) }}
+	}}
+}
+
+// chatNoise is what a client has to ignore.
+func chatNoise() []byte {
+	return []byte(": a comment\n\ndata: {\"object\":\"weather\",\"sky\":\"blue\"}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"mood\":\"fine\"}}]}\n\n")
 }
 
 // chatStream is one answer on its way.
@@ -25,13 +39,12 @@ type chatStream struct {
 }
 
 // fail is an error in mid-stream, in the host's form. One host loses it: the body ends, and nothing says why.
-func (s *chatStream) fail(fault Fault, id string) {
+func (s *chatStream) fail(e *Error, id string) {
 	if s.host.swallows {
 		s.chunk(map[string]any{}, nil)
 		return
 	}
-	e := chatFaults[fault]
-	body := mustJSON(s.host.errorBody(&e, id))
+	body := mustJSON(s.host.errorBody(e, id))
 	if s.host.name == "groq" {
 		s.write([]byte("event: error\n"))
 	}
@@ -39,16 +52,8 @@ func (s *chatStream) fail(fault Fault, id string) {
 }
 
 func (s *chatStream) run() error {
-	comment := []byte(s.host.comment)
-	if len(comment) == 0 {
-		comment = []byte(": keep-alive\n\n")
-	}
-	switch s.answer.Fault {
-	case FaultComments, FaultPings: // these hosts have no other pings
-		return s.repeat(comment)
-	}
 	if s.host.comment != "" {
-		if err := s.write(comment); err != nil {
+		if err := s.write([]byte(s.host.comment)); err != nil {
 			return err
 		}
 	}
@@ -168,18 +173,11 @@ func (s *chatStream) part(p *chatPart) error {
 			if err := s.player.delta(); err != nil {
 				return err
 			}
-			if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
-				if err := s.write([]byte(": a comment\n\ndata: {\"object\":\"weather\",\"sky\":\"blue\"}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"mood\":\"fine\"}}]}\n\n")); err != nil {
-					return err
-				}
-			}
 			if err := s.piece(p, piece, i == 0, i == len(p.pieces)-1, shown, inline); err != nil {
 				return err
 			}
-			if s.gap > 0 {
-				if err := s.flush(); err != nil {
-					return err
-				}
+			if err := s.pushed(); err != nil {
+				return err
 			}
 		}
 		if !p.Endless {
@@ -369,21 +367,6 @@ func (s *chatStream) event(m map[string]any) error {
 	return s.write([]byte("data: " + string(mustJSON(m)) + "\n\n"))
 }
 
-// wholeChat sends an answer as one JSON object, after as long as its stream would take.
-func (ex *exchange) wholeChat(r *chatReply, p *player) {
-	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
-	for _, part := range r.parts {
-		endless = endless || part.Endless
-	}
-	if !p.compose(10, endless) {
-		return
-	}
-	ex.w.Header().Set("Content-Type", "application/json")
-	body := mustJSON(map[string]any{"id": r.id, "object": "chat.completion", "created": 1, "model": r.call.model.id,
-		"choices": []any{map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish}}, "usage": r.usage()})
-	ex.sendWhole(body, p)
-}
-
 // message is the answer's message as a whole.
 func (r *chatReply) message() map[string]any {
 	h := r.call.host
@@ -465,4 +448,29 @@ func (s *chatStream) wholeDetails(p *chatPart, shown bool) []any {
 		list = append(list, map[string]any{"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": p.thought})
 	}
 	return list
+}
+
+// chatMembers is a part as the members of a delta (openrouter.ai: image-generation, web-search).
+func chatMembers(p Part) map[string]any {
+	if p.Kind == Image {
+		return map[string]any{"content": "", "images": []any{map[string]any{"type": "image_url", "image_url": map[string]any{"url": "data:image/png;base64," + p.image()}}}}
+	}
+	var list []any
+	for _, page := range p.Pages {
+		cited := map[string]any{"url": page.URL, "title": page.Title, "content": page.Quote}
+		if page.End > 0 {
+			cited["start_index"], cited["end_index"] = page.Start, page.End
+		}
+		list = append(list, map[string]any{"type": "url_citation", "url_citation": cited})
+	}
+	return map[string]any{"content": "", "annotations": list}
+}
+
+// searchResults is the pages in the form of hosts that search before they answer (docs.perplexity.ai).
+func searchResults(pages []Page) (results, citations []any) {
+	for _, page := range pages {
+		results = append(results, map[string]any{"url": page.URL, "title": page.Title, "date": nil})
+		citations = append(citations, page.URL)
+	}
+	return results, citations
 }

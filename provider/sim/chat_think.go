@@ -29,8 +29,7 @@ func typed(f *fields, more ...string) (kind string, o *fields) {
 }
 
 func unsupportedEffort(m *chatModel, word string) error {
-	return &chatError{http.StatusBadRequest, "invalid_request_error", "unsupported_value",
-		"Unsupported value: 'reasoning_effort' does not support '" + word + "' with " + m.id + ". Supported values are: " + oneOf(m.efforts)}
+	return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "unsupported_value", Text: "Unsupported value: 'reasoning_effort' does not support '" + word + "' with " + m.id + ". Supported values are: " + oneOf(m.efforts)}
 }
 
 // strictEffort takes the model's words alone; none is off where the model can be.
@@ -55,10 +54,10 @@ func thinkOpenAI(c *chatCall, f *fields) error {
 		return err
 	}
 	if c.thinks && (f.m["temperature"] != nil || f.m["top_p"] != nil) {
-		return &chatError{400, "invalid_request_error", "unsupported_parameter", "Unsupported parameter: 'temperature' is not supported with this model."}
+		return &Error{Status: 400, Kind: "invalid_request_error", Code: "unsupported_parameter", Text: "Unsupported parameter: 'temperature' is not supported with this model."}
 	}
 	if c.model.thinks() && f.m["max_tokens"] != nil {
-		return &chatError{400, "invalid_request_error", "unsupported_parameter", "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}
+		return &Error{Status: 400, Kind: "invalid_request_error", Code: "unsupported_parameter", Text: "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func thinkOpenRouter(c *chatCall, f *fields) error {
 	case word != "" && has:
 		return chatInvalid("Only one of \"reasoning.effort\" and \"reasoning.max_tokens\" may be specified")
 	case !c.model.thinks() && require:
-		return &chatError{http.StatusNotFound, "not_found_error", "", "No endpoints found that can handle the requested parameters."}
+		return &Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "No endpoints found that can handle the requested parameters."}
 	case !c.model.thinks():
 		return nil
 	case (enabled == false || word == "none") && !c.model.off:
@@ -291,7 +290,7 @@ func thinkCopilot(c *chatCall, f *fields) error {
 		return chatInvalid("thinking_budget: %d is not supported by %s", budget, c.model.id)
 	}
 	if word := effortWord(f); word != "" && len(c.model.efforts) == 0 {
-		return &chatError{400, "invalid_request_error", "invalid_reasoning_effort", "invalid_reasoning_effort"}
+		return &Error{Status: 400, Kind: "invalid_request_error", Code: "invalid_reasoning_effort", Text: "invalid_reasoning_effort"}
 	}
 	if has {
 		c.think(c.model.effort)

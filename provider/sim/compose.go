@@ -306,6 +306,21 @@ func deltas(rng *rand.Rand, s string) []string {
 	return pieces
 }
 
+// chunks parts s into pieces of n characters.
+func chunks(s string, n int) []string {
+	var pieces []string
+	for r := []rune(s); len(r) > 0; r = r[min(n, len(r)):] {
+		pieces = append(pieces, string(r[:min(n, len(r))]))
+	}
+	return pieces
+}
+
+// tokens is the simulator's measure: four characters each.
+func tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
+
+// thinkingFactor is how many tokens of raw thinking stand behind a token of its summary.
+const thinkingFactor = 2
+
 // In these banks % stands for a word of the prompt.
 var (
 	openings = []string{

@@ -17,6 +17,14 @@ type fields struct {
 	err   error
 }
 
+// strictError is a member of a request that breaks a rule: its path, ": ", and what is wrong.
+type strictError struct{ text string }
+
+func (e *strictError) Error() string { return e.text }
+
+// breach makes a strictError.
+func breach(format string, args ...any) error { return &strictError{fmt.Sprintf(format, args...)} }
+
 // objectAt is v as an object at path.
 func objectAt(path string, v any) *fields {
 	m, ok := v.(map[string]any)
@@ -39,7 +47,7 @@ func (f *fields) at(name string) string {
 
 func (f *fields) fail(name, text string) {
 	if f.err == nil {
-		f.err = invalid("%s: %s", f.at(name), text)
+		f.err = breach("%s: %s", f.at(name), text)
 	}
 }
 
@@ -156,7 +164,7 @@ func (f *fields) done() error {
 		}
 	}
 	if extra != nil {
-		return invalid("%s: Extra inputs are not permitted", f.at(slices.Min(extra)))
+		return breach("%s: Extra inputs are not permitted", f.at(slices.Min(extra)))
 	}
 	return nil
 }

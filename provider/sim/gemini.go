@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -9,160 +10,139 @@ import (
 // geminiLimit is the largest body that is taken here: the vendor's 20 MB of inline data and room for the rest.
 const geminiLimit = 32 << 20
 
-// geminiError is a refusal as Google tells it. [docs: troubleshooting]
-type geminiError struct {
-	code   int
-	status string
-	text   string
+// geminiInvalid is the refusal of a request that breaks a rule.
+func geminiInvalid(format string, args ...any) error {
+	return &Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: fmt.Sprintf(format, args...)}
 }
-
-func (e *geminiError) Error() string { return e.text }
 
 // geminiFaults is how the scripted refusals read.
-var geminiFaults = map[Fault]geminiError{
-	FaultRateLimit:  {429, "RESOURCE_EXHAUSTED", "Resource has been exhausted (e.g. check quota)."},
-	FaultSpendCap:   {429, "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."},
-	FaultOverloaded: {503, "UNAVAILABLE", "The model is overloaded. Please try again later."},
-	FaultServer:     {500, "INTERNAL", "An internal error has occurred. Please retry."},
-	FaultTimeout:    {504, "DEADLINE_EXCEEDED", "Deadline expired before operation could complete."},
-	FaultConflict:   {409, "ABORTED", "The operation was aborted."},
-	FaultBadRequest: {400, "INVALID_ARGUMENT", "The simulator was asked to find this request invalid"},
-	FaultAuth:       {401, "UNAUTHENTICATED", "Request had invalid authentication credentials."},
-	FaultPermission: {403, "PERMISSION_DENIED", "The caller does not have permission"},
-	FaultBilling:    {402, "FAILED_PRECONDITION", "Your prepaid credit is exhausted."},
-	FaultNotFound:   {404, "NOT_FOUND", "Requested entity was not found."},
-	FaultTooLarge:   {413, "INVALID_ARGUMENT", "Request payload size exceeds the limit"},
+var geminiFaults = map[Fault]Error{
+	FaultRateLimit:  {Status: 429, Kind: "RESOURCE_EXHAUSTED", Text: "Resource has been exhausted (e.g. check quota)."},
+	FaultSpendCap:   {Status: 429, Kind: "RESOURCE_EXHAUSTED", Text: "You exceeded your current quota, please check your plan and billing details."},
+	FaultOverloaded: {Status: 503, Kind: "UNAVAILABLE", Text: "The model is overloaded. Please try again later."},
+	FaultServer:     {Status: 500, Kind: "INTERNAL", Text: "An internal error has occurred. Please retry."},
+	FaultTimeout:    {Status: 504, Kind: "DEADLINE_EXCEEDED", Text: "Deadline expired before operation could complete."},
+	FaultConflict:   {Status: 409, Kind: "ABORTED", Text: "The operation was aborted."},
+	FaultBadRequest: {Status: 400, Kind: "INVALID_ARGUMENT", Text: "The simulator was asked to find this request invalid"},
+	FaultAuth:       {Status: 401, Kind: "UNAUTHENTICATED", Text: "Request had invalid authentication credentials."},
+	FaultPermission: {Status: 403, Kind: "PERMISSION_DENIED", Text: "The caller does not have permission"},
+	FaultBilling:    {Status: 402, Kind: "FAILED_PRECONDITION", Text: "Your prepaid credit is exhausted."},
+	FaultNotFound:   {Status: 404, Kind: "NOT_FOUND", Text: "Requested entity was not found."},
+	FaultTooLarge:   {Status: 413, Kind: "INVALID_ARGUMENT", Text: "Request payload size exceeds the limit"},
 }
 
-// isGemini reports whether a path belongs to generateContent.
-func isGemini(path string) bool {
-	return path == "/v1beta/models" || strings.HasPrefix(path, "/v1beta/models/")
+func init() {
+	Register(Face{Name: "gemini", Claim: claimGemini, Serve: serveGemini, Help: geminiHelp})
 }
+
+// claimGemini claims the paths of generateContent.
+func claimGemini(r *http.Request) Claim {
+	if r.URL.Path == "/v1beta/models" || strings.HasPrefix(r.URL.Path, "/v1beta/models/") {
+		return PathClaim
+	}
+	return NoClaim
+}
+
+// geminiDialect is how Google refuses and answers: with events, or with a list where alt=sse was left out.
+// [docs: troubleshooting]
+func geminiDialect(ex *exchange) *Dialect {
+	d := &Dialect{
+		Limit: geminiLimit, Faults: geminiFaults, StreamType: "application/json; charset=UTF-8", WholeType: "application/json; charset=UTF-8",
+		Spell: func(e *Error, f Fault) (int, string, any) { return e.Status, e.Kind, geminiErrorBody(e, f) },
+		Reword: func(err error) *Error {
+			if wrong, ok := errors.AsType[*strictError](err); ok {
+				return &Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: wrong.text}
+			}
+			return &Error{Status: http.StatusInternalServerError, Kind: "INTERNAL", Text: err.Error()}
+		},
+		Invalid: func(prompt bool, text string) error {
+			if prompt {
+				return geminiInvalid("%s", text)
+			}
+			return geminiInvalid("The request body could not be read: %s", text)
+		},
+	}
+	if inEvents(ex) {
+		d.StreamType = "text/event-stream"
+	}
+	return d
+}
+
+func inEvents(ex *exchange) bool { return ex.r.URL.Query().Get("alt") == "sse" }
 
 // serveGemini answers whatever belongs to generateContent.
-func (s *Server) serveGemini(ex *exchange) {
-	key, err := s.geminiKey(ex.r)
+func serveGemini(ex *exchange) {
+	d := geminiDialect(ex)
+	key, err := geminiKey(ex)
 	if err != nil {
-		ex.refuseGemini(err)
+		ex.refuse(d, err)
 		return
 	}
 	path, method := strings.TrimPrefix(ex.r.URL.Path, "/v1beta/models"), ex.r.Method
 	id, verb, calls := strings.Cut(strings.TrimPrefix(path, "/"), ":")
 	switch {
 	case path == "" && method == http.MethodGet:
-		ex.serveGeminiModels()
+		serveGeminiModels(ex, d)
 	case !calls && method == http.MethodGet:
-		ex.serveGeminiModel(id)
-	case method != http.MethodPost:
-		ex.refuseGemini(&geminiError{http.StatusNotFound, "NOT_FOUND", "Not found"})
-	case verb == "generateContent" || verb == "streamGenerateContent" || verb == "countTokens":
-		ex.serveGenerate(id, verb, account(key))
+		serveGeminiModel(ex, d, id)
+	case method == http.MethodPost && (verb == "generateContent" || verb == "streamGenerateContent" || verb == "countTokens"):
+		serveGenerate(ex, d, id, verb, account(key))
 	default:
-		ex.refuseGemini(&geminiError{http.StatusNotFound, "NOT_FOUND", "Not found"})
+		ex.refuse(d, &Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "Not found"})
 	}
 }
 
 // geminiKey checks who calls. A wrong key is an invalid argument to this vendor. [docs: api-key]
-func (s *Server) geminiKey(r *http.Request) (string, error) {
+func geminiKey(ex *exchange) (string, error) {
+	r := ex.r
 	key := r.Header.Get("x-goog-api-key")
 	if key == "" {
 		key = r.URL.Query().Get("key")
 	}
 	switch {
 	case key == "":
-		return "", &geminiError{http.StatusForbidden, "PERMISSION_DENIED", "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
-	case s.config.Key != "" && key != s.config.Key:
-		return "", &geminiError{http.StatusBadRequest, "INVALID_ARGUMENT", "API key not valid. Please pass a valid API key."}
+		return "", &Error{Status: http.StatusForbidden, Kind: "PERMISSION_DENIED", Text: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
+	case ex.wrongKey(key):
+		return "", &Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: "API key not valid. Please pass a valid API key."}
 	}
 	return key, nil
 }
 
 // serveGenerate answers the three verbs of a model.
-func (ex *exchange) serveGenerate(id, verb, account string) {
-	call, err := ex.readGemini(id)
-	if err != nil {
-		ex.refuseGemini(err)
+func serveGenerate(ex *exchange, d *Dialect, id, verb, account string) {
+	model := geminiModelAt(id, ex.now())
+	if model == nil {
+		ex.refuse(d, &Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "models/" + id + " is not found for API version v1beta, or is not supported for generateContent."})
+		return
+	}
+	call, ok := Check(ex, d, func(body []byte) (*geminiCall, error) {
+		v, err := decode(body)
+		if err != nil {
+			return nil, geminiInvalid("Invalid JSON payload received. %s", err)
+		}
+		call := &geminiCall{model: model, sealer: ex.sealer()}
+		return call, call.read(v)
+	})
+	if !ok {
 		return
 	}
 	if verb == "countTokens" {
 		ex.sendJSON(http.StatusOK, map[string]any{"totalTokens": call.tokens})
 		return
 	}
-	marked, prompt, err := marker(call.ask.prompt)
-	if err == nil && marked.Stop == "pause_turn" && !call.model.continues {
-		err = invalid("sim: %s does not pause", call.model.id)
-	}
-	if err != nil {
-		ex.refuseGemini(invalid("%s", err))
-		return
-	}
-	a := ex.server.scripts.next(*ex.entry, marked, account, call.ask.prompt)
-	call.ask.prompt = prompt
-	for name, values := range a.Head {
-		ex.w.Header()[http.CanonicalHeaderKey(name)] = values
-	}
-	p := ex.player(a)
-	if ex.noAnswer(a, p) {
-		return
-	}
-	stream := verb == "streamGenerateContent"
-	if a.Fault.refuses() && (a.After == nil || !stream) {
-		e := geminiFaults[a.Fault]
-		ex.sendJSON(e.code, e.body(a.Fault))
-		return
-	}
-	if a.Fault == FaultJSON {
-		e := geminiFaults[FaultServer]
-		ex.sendJSON(http.StatusOK, e.body(""))
-		return
-	}
-	if a.Fault == FaultGzip {
-		defer ex.zipped(p)()
-	}
-	reply := call.reply(ex.server.sealer, a)
-	if stream && a.Fault != FaultWhole {
-		ex.streamGemini(reply, p, ex.r.URL.Query().Get("alt") == "sse")
-	} else {
-		ex.wholeGemini(reply, p)
-	}
+	ex.answer(d, Generation{Ask: &call.ask, Account: account, Stream: verb == "streamGenerateContent",
+		Takes: func(marked Answer) error {
+			if marked.Stop == "pause_turn" && !model.continues {
+				return fmt.Errorf("sim: %s does not pause", model.id)
+			}
+			return nil
+		},
+		Reply: func(a Answer) Reply { return call.reply(ex.sealer(), a).sent(inEvents(ex)) },
+	})
 }
 
-// readGemini reads and checks a request.
-func (ex *exchange) readGemini(id string) (*geminiCall, error) {
-	call := &geminiCall{model: geminiModelAt(id, ex.server.config.Now()), sealer: ex.server.sealer}
-	if call.model == nil {
-		return nil, &geminiError{http.StatusNotFound, "NOT_FOUND", "models/" + id + " is not found for API version v1beta, or is not supported for generateContent."}
-	}
-	body, err := ex.body(geminiLimit)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		e := geminiFaults[FaultTooLarge]
-		return nil, &e
-	}
-	if err != nil {
-		return nil, invalid("The request body could not be read: %s", err)
-	}
-	v, err := decode(body)
-	if err != nil {
-		return nil, invalid("Invalid JSON payload received. %s", err)
-	}
-	return call, call.read(v)
-}
-
-// refuseGemini answers with a refusal of the server's own.
-func (ex *exchange) refuseGemini(err error) {
-	e, ok := errors.AsType[*geminiError](err)
-	if m, other := errors.AsType[*messagesError](err); other {
-		e, ok = &geminiError{m.status, "INVALID_ARGUMENT", m.text}, true // fields speak so
-	}
-	if !ok {
-		e = &geminiError{http.StatusInternalServerError, "INTERNAL", err.Error()}
-	}
-	ex.refused(e.code, e.status, e.text)
-	ex.sendJSON(e.code, e.body(""))
-}
-
-// body is an error's object. What to wait for stands in its details, not in a header.
-func (e *geminiError) body(fault Fault) map[string]any {
+// geminiErrorBody is an error's object. What to wait for stands in its details, not in a header.
+func geminiErrorBody(e *Error, fault Fault) map[string]any {
 	details := []any{}
 	switch fault {
 	case FaultRateLimit:
@@ -173,5 +153,5 @@ func (e *geminiError) body(fault Fault) map[string]any {
 		details = append(details,
 			map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{map[string]any{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}}})
 	}
-	return map[string]any{"error": map[string]any{"code": e.code, "status": e.status, "message": e.text, "details": details}}
+	return map[string]any{"error": map[string]any{"code": e.Status, "status": e.Kind, "message": e.Text, "details": details}}
 }

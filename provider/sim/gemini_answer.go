@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -195,27 +196,23 @@ type geminiStream struct {
 	output  int
 }
 
-// streamGemini sends an answer in chunks: as events, or as a list where alt=sse was left out.
-func (ex *exchange) streamGemini(r *geminiReply, p *player, events bool) {
-	mime := "application/json; charset=UTF-8"
-	if events {
-		mime = "text/event-stream"
-	}
-	s := &geminiStream{player: p, reply: r, sse: events}
-	ex.stream(p, mime, s.run, func(f Fault) {
-		e := geminiFaults[f]
-		s.send(e.body(f))
-	})
+// sent is an answer as the server sends it: whole, or in chunks, which are events or the elements of a list.
+func (r *geminiReply) sent(events bool) Reply {
+	endless := slices.ContainsFunc(r.pieces, func(p geminiPiece) bool { return p.endless })
+	return Reply{Deltas: len(r.pieces), Endless: endless, Whole: r.whole, Stream: func(p *player) Stream {
+		s := &geminiStream{player: p, reply: r, sse: events}
+		st := Stream{Run: s.run, Comment: ": still here\r\n\r\n",
+			Ping: "data: {\"usageMetadata\": {\"promptTokenCount\": 1}}\r\n\r\n", // this API has no pings: chunks that say nothing new
+			Fail: func(e *Error, f Fault) { s.send(geminiErrorBody(e, f)) }}
+		if events {
+			st.Noise = func() []byte { return []byte(": a comment\r\n\r\ndata: {\"weather\": {\"sky\": \"blue\"}}\r\n\r\n") }
+		}
+		return st
+	}}
 }
 
 func (s *geminiStream) run() error {
 	r := s.reply
-	switch s.answer.Fault {
-	case FaultComments:
-		return s.repeat([]byte(": still here\r\n\r\n"))
-	case FaultPings: // this API has none: chunks that say nothing new
-		return s.repeat([]byte("data: {\"usageMetadata\": {\"promptTokenCount\": 1}}\r\n\r\n"))
-	}
 	if r.reason == "SAFETY" && len(r.pieces) == 0 && s.answer.Category == "" {
 		m := r.chunk(nil, 0, 0)
 		m["promptFeedback"] = map[string]any{"blockReason": "PROHIBITED_CONTENT"}
@@ -261,11 +258,6 @@ func (s *geminiStream) piece(i int, p geminiPiece) error {
 	if err := s.delta(); err != nil {
 		return err
 	}
-	if s.answer.Fault == FaultNoise && s.deltas%3 == 0 && s.sse {
-		if err := s.write([]byte(": a comment\r\n\r\ndata: {\"weather\": {\"sky\": \"blue\"}}\r\n\r\n")); err != nil {
-			return err
-		}
-	}
 	s.thought, s.output = s.thought+p.thought, s.output+p.output
 	if p.part == nil {
 		return nil
@@ -277,10 +269,10 @@ func (s *geminiStream) piece(i int, p geminiPiece) error {
 	if s.reply.call.model.continues && (i+1)%checkpointEvery == 0 && !p.endless {
 		candidate["continuationToken"] = s.reply.call.continuation(i + 1)
 	}
-	if err := s.send(s.reply.chunk(candidate, s.thought, s.output)); err != nil || s.gap == 0 {
+	if err := s.send(s.reply.chunk(candidate, s.thought, s.output)); err != nil {
 		return err
 	}
-	return s.flush()
+	return s.pushed()
 }
 
 // send writes one chunk, as an event or as the next of the list.
@@ -309,26 +301,19 @@ func (s *geminiStream) close() error {
 	return s.write([]byte("]"))
 }
 
-// wholeGemini sends an answer as one JSON object, after as long as its stream would take. Texts are one part each.
-func (ex *exchange) wholeGemini(r *geminiReply, p *player) {
-	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
+// whole is the answer as one JSON object. Texts are one part each.
+func (r *geminiReply) whole() any {
 	var parts []any
 	var found map[string]any
 	thought, output := 0, 0
 	for _, piece := range r.pieces {
-		endless = endless || piece.endless
 		thought, output = thought+piece.thought, output+piece.output
-		if piece.found != nil {
+		switch {
+		case piece.found != nil:
 			found = piece.found
-			continue
+		case piece.part != nil:
+			parts = joinPart(r.call, parts, piece.part)
 		}
-		if piece.part == nil {
-			continue
-		}
-		parts = joinPart(r.call, parts, piece.part)
-	}
-	if !p.compose(len(r.pieces), endless) {
-		return
 	}
 	candidate := map[string]any{"content": modelContent(parts...), "finishReason": r.reason}
 	if r.reason == "CONTINUATION" {
@@ -337,9 +322,7 @@ func (ex *exchange) wholeGemini(r *geminiReply, p *player) {
 	if found != nil {
 		candidate["groundingMetadata"] = found
 	}
-	body := mustJSON(r.chunk(candidate, thought, output))
-	ex.w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-	ex.sendWhole(body, p)
+	return r.chunk(candidate, thought, output)
 }
 
 // joinPart adds a part to a list, text to text of the same kind. A signature comes to stand on the whole.
@@ -365,4 +348,27 @@ func lastOf(parts []any) any {
 		return map[string]any(nil)
 	}
 	return parts[len(parts)-1]
+}
+
+// grounding is the pages as Gemini tells them of a text [docs: google-search].
+func grounding(pages []Page, text string) map[string]any {
+	chunks, supports := []any{}, []any{}
+	for i, page := range pages {
+		chunks = append(chunks, map[string]any{"web": map[string]any{"uri": page.URL, "title": page.Title}})
+		if page.End > 0 && page.End <= len(text) {
+			supports = append(supports, map[string]any{"segment": map[string]any{"startIndex": page.Start, "endIndex": page.End, "text": text[page.Start:page.End]},
+				"groundingChunkIndices": []any{i}})
+		}
+	}
+	return map[string]any{"groundingChunks": chunks, "groundingSupports": supports}
+}
+
+// lastText is what the last text of some parts says.
+func lastText(parts []Part) (text string) {
+	for _, p := range parts {
+		if p.Kind == Text {
+			text = p.Text
+		}
+	}
+	return text
 }

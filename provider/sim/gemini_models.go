@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -109,14 +110,14 @@ func (m *geminiModel) listing() map[string]any {
 }
 
 // serveGeminiModels answers GET /v1beta/models: pages by an opaque token. No levels are told. [docs: models.list]
-func (ex *exchange) serveGeminiModels() {
+func serveGeminiModels(ex *exchange, d *Dialect) {
 	q := ex.r.URL.Query()
 	size, from := 50, 0
 	for name, n := range map[string]*int{"pageSize": &size, "pageToken": &from} {
 		if text := q.Get(name); text != "" {
 			v, err := strconv.Atoi(text)
 			if err != nil || v < 0 || name == "pageSize" && v == 0 {
-				ex.refuseGemini(invalid("%s: not valid", name))
+				ex.refuse(d, geminiInvalid("%s: not valid", name))
 				return
 			}
 			*n = v
@@ -135,10 +136,22 @@ func (ex *exchange) serveGeminiModels() {
 }
 
 // serveGeminiModel answers GET /v1beta/models/ID.
-func (ex *exchange) serveGeminiModel(id string) {
+func serveGeminiModel(ex *exchange, d *Dialect, id string) {
 	if m := geminiModelBy(strings.TrimPrefix(id, "models/")); m != nil {
 		ex.sendJSON(http.StatusOK, m.listing())
 		return
 	}
-	ex.refuseGemini(&geminiError{http.StatusNotFound, "NOT_FOUND", "models/" + id + " is not found for API version v1beta."})
+	ex.refuse(d, &Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "models/" + id + " is not found for API version v1beta."})
+}
+
+// geminiHelp has the simulator's own names.
+func geminiHelp() string {
+	var b strings.Builder
+	b.WriteString("Models of generateContent, besides the vendor's own ids:\n\n")
+	for i := range geminiModels {
+		if m := &geminiModels[i]; m.note != "" {
+			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
+		}
+	}
+	return b.String()
 }

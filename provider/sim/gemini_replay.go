@@ -31,26 +31,26 @@ func (c *geminiCall) checkOrder() error {
 		results := one.all("functionResponse")
 		switch {
 		case len(open) > 0 && len(results) == 0:
-			return invalid("Please ensure that function call turn is followed immediately by a function response turn.")
+			return geminiInvalid("Please ensure that function call turn is followed immediately by a function response turn.")
 		case len(open) == 0 && len(results) > 0:
-			return invalid("Please ensure that function response turn comes immediately after a function call turn.")
+			return geminiInvalid("Please ensure that function response turn comes immediately after a function call turn.")
 		case len(open) != len(results):
-			return invalid("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+			return geminiInvalid("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
 		}
 		if err := c.checkResults(one, open, results); err != nil {
 			return err
 		}
 		open = one.all("functionCall")
 		if len(open) > 0 && (i == 0 || c.contents[i-1].role != "user") {
-			return invalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+			return geminiInvalid("Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 		}
 	}
 	last := c.contents[len(c.contents)-1]
 	switch {
 	case len(open) > 0:
-		return invalid("Please ensure that function call turn is followed immediately by a function response turn.")
+		return geminiInvalid("Please ensure that function call turn is followed immediately by a function response turn.")
 	case last.role != "user" && c.model.noPrefill:
-		return invalid("The last turn must be a user turn.")
+		return geminiInvalid("The last turn must be a user turn.")
 	}
 	return nil
 }
@@ -59,10 +59,10 @@ func (c *geminiCall) checkOrder() error {
 func (c *geminiCall) checkResults(one *geminiContent, calls, results []map[string]any) error {
 	for i, call := range calls {
 		if results[i]["name"] != call["name"] {
-			return invalid("%s: the function response %d is not that of %v", one.path, i, call["name"])
+			return geminiInvalid("%s: the function response %d is not that of %v", one.path, i, call["name"])
 		}
 		if c.model.signs && results[i]["id"] != call["id"] {
-			return invalid("%s: the function response of %v has the id %v, the call has %v", one.path, call["name"], results[i]["id"], call["id"])
+			return geminiInvalid("%s: the function response of %v has the id %v, the call has %v", one.path, call["name"], results[i]["id"], call["id"])
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func (c *geminiCall) checkSignatures() error {
 				return err
 			}
 			if wanted && signature == "" {
-				return invalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call `%v`, position %d.", call["name"], i+1)
+				return geminiInvalid("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call `%v`, position %d.", call["name"], i+1)
 			}
 		}
 	}
@@ -105,9 +105,9 @@ func (c *geminiCall) checkSignature(p map[string]any, signature string, wanted b
 	case !ok && !wanted:
 		return nil // not looked at
 	case !ok, v.Kind != "gemini", writer == nil, v.Text != geminiDigest(p):
-		return invalid("Thought signature is not valid.")
+		return geminiInvalid("Thought signature is not valid.")
 	case wanted && !c.model.reads(writer):
-		return invalid("Thought signature is not valid.")
+		return geminiInvalid("Thought signature is not valid.")
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (c *geminiCall) takeUp(token string) error {
 	}
 	v, _, ok := c.sealer.open(token)
 	if !ok || !c.model.continues || v.Kind != "continuation" || v.Model != c.model.id || v.Context != c.context.String() {
-		return invalid("The continuation_token is not valid for this request.")
+		return geminiInvalid("The continuation_token is not valid for this request.")
 	}
 	c.resume = v.Tokens
 	return nil
@@ -179,13 +179,7 @@ func (c *geminiCall) finish() {
 		}
 	}
 	c.ask.words, c.ask.blocks = c.amount(inLoop)
-	if name := c.force; name != "" {
-		if name == "*" {
-			name = slices.Min(slices.Collect(maps.Keys(c.tools)))
-		}
-		w := newWriter(c.ask.seed, c.ask.prompt)
-		c.ask.call = &Part{Kind: Call, Name: name, Input: canonical(nil, w.example(c.tools[name], 0))}
-	}
+	c.ask.force(c.force, c.tools)
 }
 
 // amount is how much thinking a level or a budget is worth here.

@@ -53,11 +53,11 @@ func (c *geminiContent) plain() bool { return c.role == "user" && len(c.all("fun
 func (c *geminiCall) read(v any) error {
 	f := objectAt("", v)
 	if f.err != nil {
-		return invalid("Invalid JSON payload received.")
+		return geminiInvalid("Invalid JSON payload received.")
 	}
 	for _, name := range []string{"cachedContent", "serviceTier"} {
 		if f.m[name] != nil {
-			return invalid("%s: the simulator does not imitate this", name)
+			return geminiInvalid("%s: the simulator does not imitate this", name)
 		}
 	}
 	f.list("safetySettings")
@@ -83,7 +83,7 @@ func (c *geminiCall) read(v any) error {
 		c.see(s)
 	}
 	if len(contents) == 0 {
-		return invalid("* GenerateContentRequest.contents: contents is not specified")
+		return geminiInvalid("* GenerateContentRequest.contents: contents is not specified")
 	}
 	for i, e := range contents {
 		one, err := readGeminiContent(fmt.Sprintf("contents[%d]", i), e)
@@ -100,7 +100,7 @@ func (c *geminiCall) read(v any) error {
 		return err
 	}
 	if c.tokens > geminiWindow {
-		return invalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", c.tokens, geminiWindow)
+		return geminiInvalid("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", c.tokens, geminiWindow)
 	}
 	if err := c.takeUp(token); err != nil {
 		return err
@@ -165,21 +165,21 @@ func (c *geminiCall) readGeminiThinking(f *fields) error {
 	m := c.model
 	switch {
 	case level != "" && budgeted:
-		return invalid("You can only set only one of thinking budget and thinking level.")
+		return geminiInvalid("You can only set only one of thinking budget and thinking level.")
 	case level != "" && !slices.Contains(geminiLevels, level):
-		return invalid("Invalid value at 'generation_config.thinking_config.thinking_level' (type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingConfig.ThinkingLevel), %q", level)
+		return geminiInvalid("Invalid value at 'generation_config.thinking_config.thinking_level' (type.googleapis.com/google.ai.generativelanguage.v1beta.ThinkingConfig.ThinkingLevel), %q", level)
 	case level != "" && m.levels == nil:
-		return invalid("Thinking level is not supported for this model.")
+		return geminiInvalid("Thinking level is not supported for this model.")
 	case level != "" && !slices.Contains(m.levels, level):
-		return invalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level)
+		return geminiInvalid("Thinking level %s is not supported for this model. Please retry with other thinking level.", level)
 	case budgeted && m.noBudget:
-		return invalid("Thinking budget is not supported for this model.")
+		return geminiInvalid("Thinking budget is not supported for this model.")
 	case budgeted && budget == 0 && m.levels == nil && !m.off:
-		return invalid("Budget 0 is invalid. This model only works in thinking mode.")
+		return geminiInvalid("Budget 0 is invalid. This model only works in thinking mode.")
 	case budgeted && budget == 0 && m.levels != nil:
-		return invalid("Budget 0 is invalid. This model only works in thinking mode.")
+		return geminiInvalid("Budget 0 is invalid. This model only works in thinking mode.")
 	case budgeted && budget != 0 && budget != -1 && m.levels == nil && (budget < m.least || budget > m.most):
-		return invalid("The thinking budget %d is invalid. Please choose a value between %d and %d.", budget, m.least, m.most)
+		return geminiInvalid("The thinking budget %d is invalid. Please choose a value between %d and %d.", budget, m.least, m.most)
 	}
 	if level != "" {
 		c.level = level
@@ -206,7 +206,7 @@ func (c *geminiCall) readGeminiTools(list []any, choice any) error {
 				f.err = geminiName(f.at("name"), name)
 			}
 			if f.err == nil && c.tools[name] != nil {
-				return invalid("Duplicate function declaration found: %s", name)
+				return geminiInvalid("Duplicate function declaration found: %s", name)
 			}
 			f.text("description", false)
 			open, _ := f.take("parameters").(map[string]any)
@@ -249,7 +249,7 @@ func (c *geminiCall) readGeminiTools(list []any, choice any) error {
 	if mode == "ANY" {
 		c.force = "*"
 		if len(c.tools) == 0 {
-			return invalid("Function calling config is set without function_declarations.")
+			return geminiInvalid("Function calling config is set without function_declarations.")
 		}
 		for _, v := range names {
 			if name, _ := v.(string); c.tools[name] != nil {
@@ -268,7 +268,7 @@ func geminiName(path, name string) error {
 	if geminiNames().MatchString(name) {
 		return nil
 	}
-	return invalid("The GenerateContentRequest proto is invalid:\n  * %s: [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.", path)
+	return geminiInvalid("The GenerateContentRequest proto is invalid:\n  * %s: [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.", path)
 }
 
 // geminiData are the members of which a part has one.
@@ -285,14 +285,14 @@ func readGeminiContent(path string, v any) (geminiContent, error) {
 		return c, err
 	}
 	if c.role != "user" && c.role != "model" && path != "systemInstruction" {
-		return c, invalid("Please use a valid role: user, model.")
+		return c, geminiInvalid("Please use a valid role: user, model.")
 	}
 	if len(list) == 0 {
-		return c, invalid("* GenerateContentRequest.%s.parts: contents.parts must not be empty.", path)
+		return c, geminiInvalid("* GenerateContentRequest.%s.parts: contents.parts must not be empty.", path)
 	}
 	for i, v := range list {
 		p := objectAt(fmt.Sprintf("%s.parts[%d]", path, i), v)
-		if err := p.checkPart(c.role); err != nil {
+		if err := checkPart(p, c.role); err != nil {
 			return c, err
 		}
 		c.parts = append(c.parts, p.m)
@@ -301,7 +301,7 @@ func readGeminiContent(path string, v any) (geminiContent, error) {
 }
 
 // checkPart checks one part by itself.
-func (f *fields) checkPart(role string) error {
+func checkPart(f *fields, role string) error {
 	data := ""
 	for _, name := range geminiData {
 		v := f.take(name)
@@ -326,18 +326,18 @@ func (f *fields) checkPart(role string) error {
 	}
 	switch {
 	case data == "":
-		return invalid("* GenerateContentRequest.%s.data: required oneof field 'data' must have one initialized field", f.path)
+		return geminiInvalid("* GenerateContentRequest.%s.data: required oneof field 'data' must have one initialized field", f.path)
 	case role != "model" && (thought || signature != "" || data == "functionCall"):
-		return invalid("%s: only the model's parts are thoughts, are signed or call functions", f.path)
+		return geminiInvalid("%s: only the model's parts are thoughts, are signed or call functions", f.path)
 	case role != "user" && data == "functionResponse":
-		return invalid("%s: a function response is the user's", f.path)
+		return geminiInvalid("%s: a function response is the user's", f.path)
 	}
 	switch data {
 	case "inlineData":
 		inner := objectAt(f.at(data), f.m[data])
 		kind, data := inner.text("mimeType", true), inner.text("data", true)
 		if inner.err == nil && strings.HasPrefix(kind, "image/") && (kind == "image/gif" || !imageTaken(kind, data)) && kind != "image/heic" && kind != "image/heif" {
-			return invalid("Unsupported MIME type: %s", kind)
+			return geminiInvalid("Unsupported MIME type: %s", kind)
 		}
 		inner.text("displayName", false)
 		return inner.done()

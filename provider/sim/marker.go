@@ -37,38 +37,9 @@ The first twelve are errors of the vendor: by status, or in mid-stream where aft
 cut breaks the connection, end ends the body without its last event, stall says nothing more;
 without after= these come before the answer, a stall even before its header.
 Nothing is remembered between requests but the number of tries that times= needs.
-
-Models, besides the vendor's own ids:
-
 `)
-	for i := range messagesModels {
-		if m := &messagesModels[i]; m.imitates != "" {
-			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
-		}
-	}
-	for i := range responsesModels {
-		if m := &responsesModels[i]; m.imitates != "" {
-			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
-		}
-	}
-	for i := range ollamaModels {
-		if m := &ollamaModels[i]; m.note != "" {
-			fmt.Fprintf(&b, "  %-21s %s\n", m.id, m.note)
-		}
-	}
-	for i := range geminiModels {
-		if m := &geminiModels[i]; m.note != "" {
-			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
-		}
-	}
-	b.WriteString("\nHosts of Chat Completions, each below its own path, and their models:\n\n")
-	for i := range chatHosts {
-		h := &chatHosts[i]
-		for j := range h.models {
-			if m := &h.models[j]; m.imitates != "" {
-				fmt.Fprintf(&b, "  /%-11s %-21s as %s: %s\n", h.name, m.id, m.imitates, m.note)
-			}
-		}
+	for _, f := range faces() {
+		b.WriteString("\n" + f.Help())
 	}
 	return b.String()
 }

@@ -38,61 +38,6 @@ func (a *Answer) media(text string) (parts []Part) {
 	return parts
 }
 
-// chatMembers is a part as the members of a delta (openrouter.ai: image-generation, web-search).
-func chatMembers(p Part) map[string]any {
-	if p.Kind == Image {
-		return map[string]any{"content": "", "images": []any{map[string]any{"type": "image_url", "image_url": map[string]any{"url": "data:image/png;base64," + p.image()}}}}
-	}
-	var list []any
-	for _, page := range p.Pages {
-		cited := map[string]any{"url": page.URL, "title": page.Title, "content": page.Quote}
-		if page.End > 0 {
-			cited["start_index"], cited["end_index"] = page.Start, page.End
-		}
-		list = append(list, map[string]any{"type": "url_citation", "url_citation": cited})
-	}
-	return map[string]any{"content": "", "annotations": list}
-}
-
-// searchResults is the pages in the form of hosts that search before they answer (docs.perplexity.ai).
-func searchResults(pages []Page) (results, citations []any) {
-	for _, page := range pages {
-		results = append(results, map[string]any{"url": page.URL, "title": page.Title, "date": nil})
-		citations = append(citations, page.URL)
-	}
-	return results, citations
-}
-
-// grounding is the pages as Gemini tells them of a text [docs: google-search].
-func grounding(pages []Page, text string) map[string]any {
-	chunks, supports := []any{}, []any{}
-	for i, page := range pages {
-		chunks = append(chunks, map[string]any{"web": map[string]any{"uri": page.URL, "title": page.Title}})
-		if page.End > 0 && page.End <= len(text) {
-			supports = append(supports, map[string]any{"segment": map[string]any{"startIndex": page.Start, "endIndex": page.End, "text": text[page.Start:page.End]},
-				"groundingChunkIndices": []any{i}})
-		}
-	}
-	return map[string]any{"groundingChunks": chunks, "groundingSupports": supports}
-}
-
-// annotations are the pages as Responses tells them [docs: tools-web-search].
-func annotations(pages []Page) []any {
-	list := []any{}
-	for _, page := range pages {
-		list = append(list, map[string]any{"type": "url_citation", "url": page.URL, "title": page.Title, "start_index": page.Start, "end_index": page.End})
-	}
-	return list
-}
-
-// citations are the pages as Messages tells them [docs: web-search-tool].
-func citations(pages []Page) (list []any) {
-	for _, page := range pages {
-		list = append(list, map[string]any{"type": "web_search_result_location", "url": page.URL, "title": page.Title, "cited_text": page.Quote, "encrypted_index": "sim"})
-	}
-	return list
-}
-
 // cite gives the pages of parts to the texts in front of them, for APIs that tell them with the text.
 func cite(parts []Part) (texts []Part) {
 	for _, p := range parts {
@@ -110,14 +55,4 @@ func cite(parts []Part) (texts []Part) {
 		}
 	}
 	return texts
-}
-
-// lastText is what the last text of some parts says.
-func lastText(parts []Part) (text string) {
-	for _, p := range parts {
-		if p.Kind == Text {
-			text = p.Text
-		}
-	}
-	return text
 }

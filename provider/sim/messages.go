@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,67 +11,104 @@ import (
 // messagesLimit is the largest body that the API takes. [docs: API overview]
 const messagesLimit = 32 << 20
 
-// messagesError is a refusal as Anthropic tells it. [docs: errors]
-type messagesError struct {
-	status int
-	kind   string
-	text   string
-}
-
-func (e *messagesError) Error() string { return e.text }
-
-// invalid is the refusal of a request that breaks a rule.
-func invalid(format string, args ...any) error {
-	return &messagesError{http.StatusBadRequest, "invalid_request_error", fmt.Sprintf(format, args...)}
+// messagesInvalid is the refusal of a request that breaks a rule.
+func messagesInvalid(format string, args ...any) error {
+	return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
 }
 
 // messagesFaults is how the scripted refusals read.
-var messagesFaults = map[Fault]messagesError{
-	FaultRateLimit:  {429, "rate_limit_error", "This request would exceed your account's rate limit. Please try again later."},
-	FaultSpendCap:   {429, "rate_limit_error", "You have reached your specified API usage limits."},
-	FaultOverloaded: {529, "overloaded_error", "Overloaded"},
-	FaultServer:     {500, "api_error", "Internal server error"},
-	FaultTimeout:    {504, "timeout_error", "Request timed out"},
-	FaultConflict:   {409, "conflict_error", "The request conflicts with another one"},
-	FaultBadRequest: {400, "invalid_request_error", "The simulator was asked to find this request invalid"},
-	FaultAuth:       {401, "authentication_error", "invalid x-api-key"},
-	FaultPermission: {403, "permission_error", "Your API key does not have permission to use the specified resource"},
-	FaultBilling:    {402, "billing_error", "Your credit balance is too low to access the API"},
-	FaultNotFound:   {404, "not_found_error", "Not found"},
-	FaultTooLarge:   {413, "request_too_large", "Request exceeds the maximum size"},
+var messagesFaults = map[Fault]Error{
+	FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Text: "This request would exceed your account's rate limit. Please try again later."},
+	FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Text: "You have reached your specified API usage limits."},
+	FaultOverloaded: {Status: 529, Kind: "overloaded_error", Text: "Overloaded"},
+	FaultServer:     {Status: 500, Kind: "api_error", Text: "Internal server error"},
+	FaultTimeout:    {Status: 504, Kind: "timeout_error", Text: "Request timed out"},
+	FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
+	FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
+	FaultAuth:       {Status: 401, Kind: "authentication_error", Text: "invalid x-api-key"},
+	FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your API key does not have permission to use the specified resource"},
+	FaultBilling:    {Status: 402, Kind: "billing_error", Text: "Your credit balance is too low to access the API"},
+	FaultNotFound:   {Status: 404, Kind: "not_found_error", Text: "Not found"},
+	FaultTooLarge:   {Status: 413, Kind: "request_too_large", Text: "Request exceeds the maximum size"},
+}
+
+func init() {
+	Register(Face{Name: "messages", Claim: claimMessages, Serve: serveMessages, Help: messagesHelp, Listed: copilotListing})
+}
+
+// claimMessages claims what Copilot's clients send here, and every path that no other API knows.
+func claimMessages(r *http.Request) Claim {
+	if copilotMessages(r) {
+		return OwnClaim
+	}
+	return LastClaim
+}
+
+// messagesDialect is how Anthropic refuses and answers. [docs: errors]
+func messagesDialect(ex *exchange) *Dialect {
+	return &Dialect{
+		Limit: messagesLimit, Faults: messagesFaults, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
+		Spell: func(e *Error, _ Fault) (int, string, any) {
+			return e.Status, e.Kind, map[string]any{"type": "error", "error": messagesErrorObject(e), "request_id": ex.id}
+		},
+		Reword: func(err error) *Error {
+			if wrong, ok := errors.AsType[*strictError](err); ok {
+				return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: wrong.text}
+			}
+			return &Error{Status: http.StatusInternalServerError, Kind: "api_error", Text: err.Error()}
+		},
+		Invalid: func(prompt bool, text string) error {
+			if prompt {
+				return messagesInvalid("%s", text)
+			}
+			return messagesInvalid("The request body could not be read: %s", text)
+		},
+	}
+}
+
+func messagesErrorObject(e *Error) map[string]any {
+	return map[string]any{"type": e.Kind, "message": e.Text}
 }
 
 // serveMessages answers whatever belongs to the Messages API.
-func (s *Server) serveMessages(ex *exchange) {
-	ex.w.Header().Set("request-id", ex.id)
-	key, err := s.messagesKey(ex.r)
-	if err != nil {
-		ex.refuseMessages(err)
+func serveMessages(ex *exchange) {
+	d := messagesDialect(ex)
+	if copilotMessages(ex.r) {
+		serveCopilotMessages(ex, d)
 		return
 	}
-	ex.w.Header().Set("anthropic-organization-id", account(key))
+	ex.header().Set("request-id", ex.id)
+	key, err := messagesKey(ex)
+	if err != nil {
+		ex.refuse(d, err)
+		return
+	}
+	ex.header().Set("anthropic-organization-id", account(key))
 	path, method := ex.r.URL.Path, ex.r.Method
 	id, isModel := strings.CutPrefix(path, "/v1/models/")
 	switch {
 	case path == "/v1/messages" && method == http.MethodPost:
-		ex.serveCreate(account(key))
+		serveCreate(ex, d, account(key))
 	case path == "/v1/messages/count_tokens" && method == http.MethodPost:
-		ex.serveCount(account(key))
+		serveCount(ex, d, account(key))
 	case path == "/v1/models" && method == http.MethodGet:
-		ex.serveMessagesModels()
+		serveMessagesModels(ex, d)
 	case isModel && method == http.MethodGet:
-		ex.serveMessagesModel(id)
+		serveMessagesModel(ex, d, id)
 	case path == "/v1/messages" || path == "/v1/messages/count_tokens" || path == "/v1/models" || isModel:
-		ex.refuseMessages(&messagesError{http.StatusMethodNotAllowed, "invalid_request_error", "Method Not Allowed"})
+		ex.refuse(d, &Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method Not Allowed"})
 	default:
-		ex.refuseMessages(&messagesError{http.StatusNotFound, "not_found_error", "Not found"})
+		ex.refuse(d, &Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "Not found"})
 	}
 }
 
 // messagesKey checks the headers that every request needs. A bearer token stands for a key where its beta is named,
 // and never beside one. [docs: API overview]
-func (s *Server) messagesKey(r *http.Request) (string, error) {
-	denied := func(text string) error { return &messagesError{http.StatusUnauthorized, "authentication_error", text} }
+func messagesKey(ex *exchange) (string, error) {
+	r := ex.r
+	denied := func(text string) error {
+		return &Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Text: text}
+	}
 	key := r.Header.Get("x-api-key")
 	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		switch {
@@ -86,16 +122,16 @@ func (s *Server) messagesKey(r *http.Request) (string, error) {
 	switch {
 	case key == "":
 		return "", denied("x-api-key header is required")
-	case s.config.Key != "" && key != s.config.Key:
+	case ex.wrongKey(key):
 		return "", denied("invalid x-api-key")
 	}
 	switch version := r.Header.Get("anthropic-version"); version {
 	case "2023-06-01":
 		return key, nil
 	case "":
-		return "", invalid("anthropic-version: header is required")
+		return "", messagesInvalid("anthropic-version: header is required")
 	default:
-		return "", invalid("anthropic-version: %q is not a valid version", version)
+		return "", messagesInvalid("anthropic-version: %q is not a valid version", version)
 	}
 }
 
@@ -140,127 +176,61 @@ var betasKnown = []string{
 func (b betas) check() error {
 	for name := range b {
 		if !slices.Contains(betasKnown, name) {
-			return invalid("Unexpected value(s) `%s` for the `anthropic-beta` header.", name)
+			return messagesInvalid("Unexpected value(s) `%s` for the `anthropic-beta` header.", name)
 		}
 	}
 	return nil
 }
 
 // serveCount answers count_tokens: the checks of create, then the number.
-func (ex *exchange) serveCount(account string) {
-	call, err := ex.readCall(account, true)
-	if err != nil {
-		ex.refuseMessages(err)
-		return
+func serveCount(ex *exchange, d *Dialect, account string) {
+	if call, ok := readCall(ex, d, account, true); ok {
+		ex.sendJSON(http.StatusOK, map[string]any{"input_tokens": call.tokens})
 	}
-	ex.sendJSON(http.StatusOK, map[string]any{"input_tokens": call.tokens})
 }
 
 // serveCreate answers POST /v1/messages.
-func (ex *exchange) serveCreate(account string) {
-	call, err := ex.readCall(account, false)
-	if err != nil {
-		ex.refuseMessages(err)
+func serveCreate(ex *exchange, d *Dialect, account string) {
+	call, ok := readCall(ex, d, account, false)
+	if !ok {
 		return
 	}
-	marked, prompt, err := marker(call.ask.prompt)
-	if err != nil {
-		ex.refuseMessages(invalid("%s", err))
-		return
-	}
-	a := ex.server.scripts.next(*ex.entry, marked, account, call.ask.prompt)
-	call.ask.prompt = prompt
-	for name, values := range a.Head {
-		ex.w.Header()[http.CanonicalHeaderKey(name)] = values
-	}
-	p := ex.player(a)
-	if ex.noAnswer(a, p) {
-		return
-	}
-	if a.Fault.refuses() && (a.After == nil || !call.stream) {
-		e := messagesFaults[a.Fault]
-		if a.Fault == FaultRateLimit && ex.w.Header().Get("Retry-After") == "" {
-			ex.w.Header().Set("Retry-After", "1")
-		}
-		ex.sendJSON(e.status, ex.errorBody(&e))
-		return
-	}
-	if a.Fault == FaultJSON {
-		ex.sendJSON(http.StatusOK, ex.errorBody(&messagesError{0, "api_error", "Internal server error"}))
-		return
-	}
-	if a.Fault == FaultGzip {
-		defer ex.zipped(p)()
-	}
-	call.cached = ex.server.cache.marked(call.prompt, call.model.cacheable()).of(call.tokens)
-	reply := call.reply(ex.server.sealer, a)
-	if call.stream && a.Fault != FaultWhole {
-		ex.streamReply(reply, p)
-	} else {
-		ex.wholeReply(reply, p)
-	}
+	ex.answer(d, Generation{Ask: &call.ask, Account: account, Stream: call.stream, Reply: func(a Answer) Reply {
+		call.cached = ex.cache().marked(call.prompt, call.model.cacheable()).of(call.tokens)
+		return call.reply(ex.sealer(), a).sent()
+	}})
 }
 
-// readCall reads and checks a request.
-func (ex *exchange) readCall(account string, count bool) (*messagesCall, error) {
+// readCall reads and checks a request; false: it is answered.
+func readCall(ex *exchange, d *Dialect, account string, count bool) (*messagesCall, bool) {
 	b, copilot := newBetas(ex.r.Header), copilotMessages(ex.r)
+	var err error
 	if copilot {
-		if err := b.copilot(); err != nil {
+		err = b.copilot()
+	}
+	if err == nil {
+		err = b.check()
+	}
+	if err != nil {
+		ex.refuse(d, err)
+		return nil, false
+	}
+	return Check(ex, d, func(body []byte) (*messagesCall, error) {
+		v, err := decode(body)
+		if err != nil {
+			return nil, messagesInvalid("The request body is not valid JSON: %s", err)
+		}
+		call := &messagesCall{
+			betas: b, count: count, account: account,
+			user: ex.r.Header.Get("anthropic-user-profile-id"), copilot: copilot,
+		}
+		if err := call.read(v, ex.sealer()); err != nil {
 			return nil, err
 		}
-	}
-	if err := b.check(); err != nil {
-		return nil, err
-	}
-	body, err := ex.body(messagesLimit)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, &messagesError{http.StatusRequestEntityTooLarge, "request_too_large", "Request exceeds the maximum size"}
-	}
-	if err != nil {
-		return nil, invalid("The request body could not be read: %s", err)
-	}
-	v, err := decode(body)
-	if err != nil {
-		return nil, invalid("The request body is not valid JSON: %s", err)
-	}
-	call := &messagesCall{
-		betas: b, count: count, account: account,
-		user: ex.r.Header.Get("anthropic-user-profile-id"), copilot: copilot,
-	}
-	if err := call.read(v, ex.server.sealer); err != nil {
-		return nil, err
-	}
-	if copilot && call.pictured() && ex.r.Header.Get("Copilot-Vision-Request") != "true" {
-		return nil, invalid("missing required Copilot-Vision-Request header for vision requests")
-	}
-	call.prompt = call.prefixes(v)
-	return call, nil
-}
-
-// refuseMessages answers with a refusal of the server's own.
-func (ex *exchange) refuseMessages(err error) {
-	e, ok := errors.AsType[*messagesError](err)
-	if !ok {
-		e = &messagesError{http.StatusInternalServerError, "api_error", err.Error()}
-	}
-	ex.refused(e.status, e.kind, e.text)
-	ex.sendJSON(e.status, ex.errorBody(e))
-}
-
-func (ex *exchange) errorBody(e *messagesError) map[string]any {
-	return map[string]any{
-		"type":       "error",
-		"error":      map[string]any{"type": e.kind, "message": e.text},
-		"request_id": ex.id,
-	}
-}
-
-func (ex *exchange) sendJSON(status int, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // built here from strings, numbers and checked JSON
-	}
-	ex.w.Header().Set("Content-Type", "application/json")
-	ex.w.WriteHeader(status)
-	ex.w.Write(b) // a client that has gone needs no answer
+		if copilot && call.pictured() && ex.r.Header.Get("Copilot-Vision-Request") != "true" {
+			return nil, messagesInvalid("missing required Copilot-Vision-Request header for vision requests")
+		}
+		call.prompt = call.prefixes(v)
+		return call, nil
+	})
 }

@@ -30,9 +30,6 @@ type messagesPart struct {
 // text is what the pieces add up to.
 func (p *messagesPart) text() string { return strings.Join(p.pieces, "") }
 
-// thinkingFactor is how many tokens of raw thinking stand behind a token of its summary.
-const thinkingFactor = 2
-
 // reply makes the answer to a call.
 func (c *messagesCall) reply(s sealer, a Answer) *messagesReply {
 	seed := c.ask.seed.with([]byte("reply"))
@@ -87,15 +84,6 @@ func (c *messagesCall) opened(parts []Part) []Part {
 		return parts
 	}
 	return append([]Part{{Kind: Thinking, Text: "Plain enough."}}, parts...)
-}
-
-// chunks parts s into pieces of n characters.
-func chunks(s string, n int) []string {
-	var pieces []string
-	for r := []rune(s); len(r) > 0; r = r[min(n, len(r)):] {
-		pieces = append(pieces, string(r[:min(n, len(r))]))
-	}
-	return pieces
 }
 
 // stopAtSequence ends the answer before the first stop sequence in its text.
@@ -342,4 +330,12 @@ func (r *messagesReply) ending() map[string]any {
 		m["stop_details"] = details
 	}
 	return m
+}
+
+// citations are the pages as Messages tells them [docs: web-search-tool].
+func citations(pages []Page) (list []any) {
+	for _, page := range pages {
+		list = append(list, map[string]any{"type": "web_search_result_location", "url": page.URL, "title": page.Title, "cited_text": page.Quote, "encrypted_index": "sim"})
+	}
+	return list
 }

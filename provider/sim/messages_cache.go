@@ -13,8 +13,8 @@ func (c *messagesCall) prefixes(v any) prefixes {
 	body, _ := v.(map[string]any)
 	p := keyed("messages", c.account, c.model.id)
 	tools, _ := body["tools"].([]any)
-	p.blocks("tool", tools)
-	p.content("system", body["system"])
+	addBlocks(&p, "tool", tools)
+	addContent(&p, "system", body["system"])
 	effort := c.model.effort
 	if top, ok := body["output_config"].(map[string]any); ok {
 		if word, ok := top["effort"].(string); ok {
@@ -40,7 +40,7 @@ func (c *messagesCall) prefixes(v any) prefixes {
 				return kind == "thinking" || kind == "redacted_thinking"
 			})
 		}
-		p.content(role, content)
+		addContent(&p, role, content)
 	}
 	return p
 }
@@ -63,16 +63,16 @@ func kindOf(block any) string {
 	return kind
 }
 
-func (p *prefixes) content(means string, v any) {
+func addContent(p *prefixes, means string, v any) {
 	switch v := v.(type) {
 	case string:
 		p.add(means, map[string]any{"type": "text", "text": v}, false)
 	case []any:
-		p.blocks(means, v)
+		addBlocks(p, means, v)
 	}
 }
 
-func (p *prefixes) blocks(means string, list []any) {
+func addBlocks(p *prefixes, means string, list []any) {
 	for _, e := range list {
 		m, _ := e.(map[string]any)
 		marked := m["cache_control"] != nil

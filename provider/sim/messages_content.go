@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strings"
 	"sync"
-	"unicode/utf8"
 )
 
 // messagesBlock is one block of a message, where it stands and what it is.
@@ -64,7 +63,7 @@ func (c *messagesCall) readSystem(v any) error {
 			c.system = append(c.system, b)
 		}
 	default:
-		return invalid("system: Input should be a valid string or a valid list")
+		return messagesInvalid("system: Input should be a valid string or a valid list")
 	}
 	return nil
 }
@@ -73,10 +72,10 @@ func (c *messagesCall) readSystem(v any) error {
 func (c *messagesCall) readMessages(v any) error {
 	list, ok := v.([]any)
 	if !ok {
-		return invalid("messages: Input should be a valid list")
+		return messagesInvalid("messages: Input should be a valid list")
 	}
 	if len(list) == 0 {
-		return invalid("messages: at least one message is required")
+		return messagesInvalid("messages: at least one message is required")
 	}
 	inForce, pending := c.effort, c.effort
 	begun := false
@@ -96,14 +95,14 @@ func (c *messagesCall) readMessages(v any) error {
 			}
 			pending = effort
 		} else if len(blocks) == 0 && f.err == nil && (role != "assistant" || i < len(list)-1) {
-			return invalid("%s: all messages must have non-empty content except for the optional final assistant message", path)
+			return messagesInvalid("%s: all messages must have non-empty content except for the optional final assistant message", path)
 		}
 		if err := f.done(); err != nil {
 			return err
 		}
 		begun = begun || role == "user"
 		if !begun && role == "assistant" {
-			return invalid("%s: first message must use the \"user\" role", path)
+			return messagesInvalid("%s: first message must use the \"user\" role", path)
 		}
 		if len(blocks) > 0 {
 			c.append(role, blocks)
@@ -136,9 +135,9 @@ func (c *messagesCall) readTurnEffort(path string, v any, inForce string) (strin
 	}
 	switch {
 	case !c.model.turnwise:
-		return "", invalid("%s: output_config.effort requires a model that supports per-turn effort", path)
+		return "", messagesInvalid("%s: output_config.effort requires a model that supports per-turn effort", path)
 	case c.model.off(c.thinking.kind) && effort != inForce:
-		return "", invalid("%s: output_config.effort '%s' differs from the '%s' in effect before it", path, effort, inForce)
+		return "", messagesInvalid("%s: output_config.effort '%s' differs from the '%s' in effect before it", path, effort, inForce)
 	}
 	return effort, c.checkEffort(path+".output_config", effort)
 }
@@ -163,7 +162,7 @@ func readContent(path, role string, v any) ([]messagesBlock, error) {
 		}
 		return blocks, nil
 	}
-	return nil, invalid("%s.content: Input should be a valid string or a valid list", path)
+	return nil, messagesInvalid("%s.content: Input should be a valid string or a valid list", path)
 }
 
 // blockRoles says who may say what. Blocks of the vendor's own tools are looked at no further.
@@ -190,16 +189,16 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 	roles, known := blockRoles[kind]
 	switch {
 	case !known:
-		return b, invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
+		return b, messagesInvalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
 	case !strings.Contains(roles, role) && (kind == "thinking" || kind == "redacted_thinking"):
-		return b, invalid("%s: `%s` blocks may only be in `assistant` messages", path, kind)
+		return b, messagesInvalid("%s: `%s` blocks may only be in `assistant` messages", path, kind)
 	case !strings.Contains(roles, role):
-		return b, invalid("%s: `%s` blocks can only be in `%s` messages", path, kind, roles)
+		return b, messagesInvalid("%s: `%s` blocks can only be in `%s` messages", path, kind, roles)
 	}
 	f.path = path + "." + kind
 	switch kind {
 	case "text":
-		f.checkText()
+		checkText(f)
 		f.take("citations")
 	case "thinking":
 		f.text("thinking", true)
@@ -222,9 +221,9 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 	case "tool_result":
 		f.text("tool_use_id", true)
 		failed := f.flag("is_error")
-		f.checkResult(f.take("content"))
+		checkResult(f, f.take("content"))
 		if failed && f.err == nil {
-			f.checkFailure()
+			checkFailure(f)
 		}
 	case "image", "document":
 		source := objectAt(f.at("source"), f.need("source"))
@@ -234,7 +233,7 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 		media, _ := source.m["media_type"].(string)
 		data, _ := source.m["data"].(string)
 		if f.err == nil && kind == "image" && source.m["type"] == "base64" && !imageTaken(media, data) {
-			f.err = invalid("%s.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp', and what the data is", f.path)
+			f.err = messagesInvalid("%s.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp', and what the data is", f.path)
 		}
 		for _, known := range []string{"title", "context", "citations"} {
 			f.take(known)
@@ -248,33 +247,33 @@ func readBlock(path, role string, v any) (messagesBlock, error) {
 	return b, f.done()
 }
 
-func (f *fields) checkText() {
+func checkText(f *fields) {
 	text := f.text("text", true)
 	switch {
 	case f.err != nil:
 	case text == "":
-		f.err = invalid("%s: text content blocks must be non-empty", f.path)
+		f.err = messagesInvalid("%s: text content blocks must be non-empty", f.path)
 	case strings.TrimSpace(text) == "":
-		f.err = invalid("%s: text content blocks must contain non-whitespace text", f.path)
+		f.err = messagesInvalid("%s: text content blocks must contain non-whitespace text", f.path)
 	}
 }
 
 // checkFailure checks the result of a tool that failed. [report: claude-code]
-func (f *fields) checkFailure() {
+func checkFailure(f *fields) {
 	list, _ := f.m["content"].([]any)
 	for _, e := range list {
 		if b, _ := e.(map[string]any); b["type"] != "text" {
-			f.err = invalid("%s: all content must be type `text` if `is_error` is true", f.path)
+			f.err = messagesInvalid("%s: all content must be type `text` if `is_error` is true", f.path)
 			return
 		}
 	}
 	if text, _ := f.m["content"].(string); text == "" && len(list) == 0 {
-		f.err = invalid("%s: content cannot be empty if `is_error` is true", f.path)
+		f.err = messagesInvalid("%s: content cannot be empty if `is_error` is true", f.path)
 	}
 }
 
 // checkResult checks what a tool answered: nothing, a string, or blocks.
-func (f *fields) checkResult(v any) {
+func checkResult(f *fields, v any) {
 	list, ok := v.([]any)
 	if _, text := v.(string); v != nil && !ok && !text {
 		f.fail("content", "Input should be a valid string or a valid list")
@@ -285,12 +284,9 @@ func (f *fields) checkResult(v any) {
 		}
 		path := fmt.Sprintf("%s.content.%d", f.path, i)
 		if m, ok := e.(map[string]any); ok && m["type"] == "tool_result" {
-			f.err = invalid("%s: Input tag 'tool_result' found using 'type' does not match any of the expected tags", path)
+			f.err = messagesInvalid("%s: Input tag 'tool_result' found using 'type' does not match any of the expected tags", path)
 			return
 		}
 		_, f.err = readBlock(path, "user", e)
 	}
 }
-
-// tokens is the simulator's measure: four characters each.
-func tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }

@@ -35,7 +35,7 @@ func (c *messagesCall) readContext(v any) error {
 		return nil
 	}
 	if !c.betas[betaEdits] && !c.betas[betaCompact] {
-		return invalid("context_management: Extra inputs are not permitted")
+		return messagesInvalid("context_management: Extra inputs are not permitted")
 	}
 	e.asked = true
 	f := objectAt("context_management", v)
@@ -47,10 +47,10 @@ func (c *messagesCall) readContext(v any) error {
 		}
 		switch {
 		case kind == "clear_tool_uses_20250919" && c.betas[betaEdits]:
-			return invalid("%s: the simulator does not imitate this", edit.path)
+			return messagesInvalid("%s: the simulator does not imitate this", edit.path)
 		case kind == "clear_thinking_20251015" && c.betas[betaEdits]:
 			if i > 0 {
-				return invalid("%s: `clear_thinking_20251015` must be the first entry of `edits`", edit.path)
+				return messagesInvalid("%s: `clear_thinking_20251015` must be the first entry of `edits`", edit.path)
 			}
 			e.clears = true
 			e.readKeep(edit)
@@ -58,7 +58,7 @@ func (c *messagesCall) readContext(v any) error {
 			e.pauses = edit.flag("pause_after_compaction")
 			e.readTrigger(edit)
 		default:
-			return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", edit.path, kind)
+			return messagesInvalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", edit.path, kind)
 		}
 		if err := edit.done(); err != nil {
 			return err
@@ -111,14 +111,14 @@ func (c *messagesCall) resume(s sealer, role string, b messagesBlock, base int) 
 	signature, signed := b.m["signature"].(string)
 	switch {
 	case signed && !c.betas[betaCompactLater]:
-		return invalid("%s.signature: Extra inputs are not permitted", b.path)
+		return messagesInvalid("%s.signature: Extra inputs are not permitted", b.path)
 	case !signed && !c.betas[betaCompact]:
-		return invalid("%s: Input tag 'compaction' found using 'type' does not match any of the expected tags", b.path)
+		return messagesInvalid("%s: Input tag 'compaction' found using 'type' does not match any of the expected tags", b.path)
 	}
 	v, _, ok := s.open(sealed)
 	again, _, whole := s.open(signature)
 	if !ok || v.Kind != "compaction" || v.Text != digestOf(content) || signed && (!whole || again.Text != digestOf(sealed)) || !signed && v.Shown {
-		return invalid("%s: `compaction` blocks cannot be modified", b.path)
+		return messagesInvalid("%s: `compaction` blocks cannot be modified", b.path)
 	}
 	c.context = c.context.with([]byte(role), canonicalBlock(b.m))
 	c.tokens = base + tokens(content)
@@ -171,7 +171,7 @@ func (c *messagesCall) compaction(s sealer) Part {
 }
 
 // compacted reports whether a part is a block of compaction, whose content comes as a delta: no script has both.
-func (p Part) compacted() bool { return p.Kind == Raw && p.Text != "" }
+func compacted(p Part) bool { return p.Kind == Raw && p.Text != "" }
 
 // tellEdits adds what was done to the context to the end of an answer.
 func (r *messagesReply) tellEdits(to map[string]any) {

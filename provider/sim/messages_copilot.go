@@ -37,30 +37,34 @@ func copilotMessages(r *http.Request) bool {
 }
 
 // serveCopilotMessages answers there.
-func (s *Server) serveCopilotMessages(ex *exchange) {
-	ex.w.Header().Set("x-request-id", ex.id)
+func serveCopilotMessages(ex *exchange, d *Dialect) {
+	ex.header().Set("x-request-id", ex.id)
 	key, _ := strings.CutPrefix(ex.r.Header.Get("Authorization"), "Bearer ")
+	var err error
 	switch {
 	case ex.r.Method != http.MethodPost:
-		ex.refuseMessages(&messagesError{http.StatusMethodNotAllowed, "invalid_request_error", "Method Not Allowed"})
-	case key == "" || s.config.Key != "" && key != s.config.Key:
-		ex.refuseMessages(&messagesError{http.StatusUnauthorized, "authentication_error", "unauthorized: token expired"})
+		err = &Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method Not Allowed"}
+	case key == "" || ex.wrongKey(key):
+		err = &Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Text: "unauthorized: token expired"}
 	case ex.r.Header.Get("x-api-key") != "":
-		ex.refuseMessages(invalid("bad request: x-api-key is not taken here"))
+		err = messagesInvalid("bad request: x-api-key is not taken here")
 	case ex.r.Header.Get("Editor-Version") == "":
-		ex.refuseMessages(invalid("bad request: missing Editor-Version header for IDE auth"))
+		err = messagesInvalid("bad request: missing Editor-Version header for IDE auth")
 	case !slices.Contains([]string{"user", "agent"}, ex.r.Header.Get("X-Initiator")):
-		ex.refuseMessages(invalid("bad request: X-Initiator is user or agent"))
-	default:
-		ex.serveCreate(account(key))
+		err = messagesInvalid("bad request: X-Initiator is user or agent")
 	}
+	if err != nil {
+		ex.refuse(d, err)
+		return
+	}
+	serveCreate(ex, d, account(key))
 }
 
 // copilotBetas refuses what the gateway does not pass on.
 func (b betas) copilot() error {
 	for name := range b {
 		if name != betaInterleaved {
-			return invalid("unsupported beta header(s): %s", name)
+			return messagesInvalid("unsupported beta header(s): %s", name)
 		}
 	}
 	return nil
@@ -98,9 +102,12 @@ func hasImage(content any) bool {
 	})
 }
 
-// copilotListing is what GET /models tells of them.
-func copilotListing() []any {
-	list := []any{}
+// copilotListing is the part of Copilot's GET /models about them.
+func copilotListing(host string) []map[string]any {
+	if host != "copilot" {
+		return nil
+	}
+	list := []map[string]any{}
 	for _, m := range copilotClaudes {
 		row := copilotModel(m.id)
 		supports := map[string]any{"streaming": true, "tool_calls": true, "vision": true}

@@ -1,9 +1,11 @@
 package sim
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // messagesModel is what Anthropic's models differ in. [docs: models overview, thinking, effort, whats-new pages,
@@ -191,24 +193,24 @@ func (m *messagesModel) listing() map[string]any {
 }
 
 // serveMessagesModel answers GET /v1/models/{id}.
-func (ex *exchange) serveMessagesModel(id string) {
+func serveMessagesModel(ex *exchange, d *Dialect, id string) {
 	for i := range messagesModels {
 		if m := &messagesModels[i]; m.id == id || m.alias != "" && m.alias == id {
 			ex.sendJSON(http.StatusOK, m.listing())
 			return
 		}
 	}
-	ex.refuseMessages(&messagesError{http.StatusNotFound, "not_found_error", "model: " + id})
+	ex.refuse(d, &Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "model: " + id})
 }
 
 // serveMessagesModels answers GET /v1/models: pages by id, and a choice by lifecycle.
-func (ex *exchange) serveMessagesModels() {
+func serveMessagesModels(ex *exchange, d *Dialect) {
 	q := ex.r.URL.Query()
 	limit := 20
 	if text := q.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > 1000 {
-			ex.refuseMessages(invalid("limit: Input should be a number from 1 to 1000"))
+			ex.refuse(d, messagesInvalid("limit: Input should be a number from 1 to 1000"))
 			return
 		}
 		limit = n
@@ -239,7 +241,7 @@ func (ex *exchange) serveMessagesModels() {
 		}
 		i := byID(id)
 		if i < 0 {
-			ex.refuseMessages(invalid("%s: no such model: %s", cursor.name, id))
+			ex.refuse(d, messagesInvalid("%s: no such model: %s", cursor.name, id))
 			return
 		}
 		cursor.place(i)
@@ -260,4 +262,16 @@ func (ex *exchange) serveMessagesModels() {
 		page["data"], page["first_id"], page["last_id"] = data, all[from].id, all[to-1].id
 	}
 	ex.sendJSON(http.StatusOK, page)
+}
+
+// messagesHelp has the simulator's own names.
+func messagesHelp() string {
+	var b strings.Builder
+	b.WriteString("Models of Messages, besides the vendor's own ids:\n\n")
+	for i := range messagesModels {
+		if m := &messagesModels[i]; m.imitates != "" {
+			fmt.Fprintf(&b, "  %-21s as %s: %s\n", m.id, m.imitates, m.note)
+		}
+	}
+	return b.String()
 }

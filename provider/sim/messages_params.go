@@ -71,7 +71,7 @@ var notImitated = []string{"container", "mcp_servers", "diagnostics", "speed", "
 func (c *messagesCall) read(v any, s sealer) error {
 	f := objectAt("", v)
 	if f.err != nil {
-		return invalid("The request body should be a JSON object")
+		return messagesInvalid("The request body should be a JSON object")
 	}
 	if err := c.readModel(f); err != nil {
 		return err
@@ -81,9 +81,9 @@ func (c *messagesCall) read(v any, s sealer) error {
 			continue
 		}
 		if name == "speed" && !c.betas["fast-mode-2026-02-01"] {
-			return invalid("%s: Extra inputs are not permitted", name)
+			return messagesInvalid("%s: Extra inputs are not permitted", name)
 		}
-		return invalid("%s: the simulator does not imitate this", name)
+		return messagesInvalid("%s: the simulator does not imitate this", name)
 	}
 	if err := c.readContext(f.take("context_management")); err != nil {
 		return err
@@ -136,13 +136,13 @@ func (c *messagesCall) readModel(f *fields) error {
 	}
 	if c.copilot {
 		if c.model, c.name = copilotModel(id), id; c.model == nil {
-			return &messagesError{400, "model_not_supported", "The requested model is not supported."}
+			return &Error{Status: 400, Kind: "model_not_supported", Text: "The requested model is not supported."}
 		}
 		return nil
 	}
 	c.model, c.name = messagesModelBy(id)
 	if c.model == nil || c.model.lifecycle == "retired" {
-		return &messagesError{404, "not_found_error", "model: " + id}
+		return &Error{Status: 404, Kind: "not_found_error", Text: "model: " + id}
 	}
 	return nil
 }
@@ -197,7 +197,7 @@ func (c *messagesCall) readThinking(v any) error {
 		return f.err
 	}
 	if !slices.Contains(thinkingTypes, t.kind) {
-		return invalid("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: %s", t.kind, oneOf(thinkingTypes))
+		return messagesInvalid("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: %s", t.kind, oneOf(thinkingTypes))
 	}
 	f.path = "thinking." + t.kind
 	if t.kind == "adaptive" || t.kind == "enabled" {
@@ -240,13 +240,13 @@ func (c *messagesCall) checkType() error {
 	case c.model.takes(kind):
 		return nil
 	case kind == "adaptive":
-		return invalid("adaptive thinking is not supported on this model")
+		return messagesInvalid("adaptive thinking is not supported on this model")
 	case kind == "between_tools":
-		return invalid(`"thinking.type.between_tools" is not supported for this model.`)
+		return messagesInvalid(`"thinking.type.between_tools" is not supported for this model.`)
 	case kind == "disabled" && c.model.takes("between_tools"):
-		return invalid(`"thinking.type.disabled" is not supported for this model. Send "between_tools" in place of "disabled".`)
+		return messagesInvalid(`"thinking.type.disabled" is not supported for this model. Send "between_tools" in place of "disabled".`)
 	}
-	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
+	return messagesInvalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
 }
 
 // checkBudget holds the budget to its floor and under max_tokens; with interleaving it counts for all the thinking of
@@ -254,13 +254,13 @@ func (c *messagesCall) checkType() error {
 func (c *messagesCall) checkBudget() error {
 	switch n := c.thinking.budget; {
 	case n < 1024:
-		return invalid("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
+		return messagesInvalid("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 	case c.count:
 		return nil
 	case c.maxTokens == 0:
-		return invalid("`max_tokens` must not be 0 when thinking is enabled with `thinking.budget_tokens`.")
+		return messagesInvalid("`max_tokens` must not be 0 when thinking is enabled with `thinking.budget_tokens`.")
 	case n >= c.maxTokens && !c.betas[betaInterleaved]:
-		return invalid("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation on extended thinking.")
+		return messagesInvalid("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation on extended thinking.")
 	}
 	return nil
 }
@@ -274,7 +274,7 @@ func (c *messagesCall) readEffort(v any) error {
 	f := objectAt("output_config", v)
 	effort := f.word("effort", false, effortsAll...)
 	if f.m["format"] != nil {
-		return invalid("output_config.format: the simulator does not imitate this")
+		return messagesInvalid("output_config.format: the simulator does not imitate this")
 	}
 	if err := f.done(); err != nil {
 		return err
@@ -292,11 +292,11 @@ func (c *messagesCall) readEffort(v any) error {
 func (c *messagesCall) checkEffort(path, effort string) error {
 	switch {
 	case c.model.effort == "":
-		return invalid("%s: This model does not support the effort parameter.", path)
+		return messagesInvalid("%s: This model does not support the effort parameter.", path)
 	case !slices.Contains(c.model.efforts, effort):
-		return invalid("%s.effort: '%s' is not supported for this model; Input should be %s", path, effort, oneOf(c.model.efforts))
+		return messagesInvalid("%s.effort: '%s' is not supported for this model; Input should be %s", path, effort, oneOf(c.model.efforts))
 	case c.model.calmOff && c.model.off(c.thinking.kind) && (effort == "xhigh" || effort == "max"):
-		return invalid("output_config.effort '%s' is not supported when thinking is disabled on this model", effort)
+		return messagesInvalid("output_config.effort '%s' is not supported when thinking is disabled on this model", effort)
 	}
 	return nil
 }
@@ -316,17 +316,17 @@ func (c *messagesCall) readSampling(f *fields) error {
 	thinking := c.thinks(false) || c.thinks(true)
 	switch {
 	case c.model.modern && hasTemperature && temperature != 1:
-		return invalid("`temperature` may only be set to its default of 1 for this model.")
+		return messagesInvalid("`temperature` may only be set to its default of 1 for this model.")
 	case c.model.modern && hasTopP && topP != 1:
-		return invalid("`top_p` may not be set for this model.")
+		return messagesInvalid("`top_p` may not be set for this model.")
 	case c.model.modern && hasTopK:
-		return invalid("`top_k` may not be set for this model.")
+		return messagesInvalid("`top_k` may not be set for this model.")
 	case thinking && hasTemperature && temperature != 1:
-		return invalid("`temperature` may only be set to 1 when thinking is enabled.")
+		return messagesInvalid("`temperature` may only be set to 1 when thinking is enabled.")
 	case thinking && hasTopP && topP < 0.95:
-		return invalid("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
+		return messagesInvalid("`top_p` must be greater than or equal to 0.95 or unset when thinking is enabled.")
 	case thinking && hasTopK:
-		return invalid("`top_k` must be unset when thinking is enabled.")
+		return messagesInvalid("`top_k` must be unset when thinking is enabled.")
 	}
 	return nil
 }

@@ -117,14 +117,14 @@ func (c *messagesCall) replay(s sealer) error {
 				continue
 			}
 			if modified && i == latest {
-				return invalid("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", b.path)
+				return messagesInvalid("%s: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.", b.path)
 			}
 			if b.thinkingEdited(l) {
 				return badSignature(b)
 			}
 			if !dropping && !c.fits(l) {
 				if c.thinking.mismatch != "drop_block" {
-					return invalid("%s: Invalid `signature` in `%s` block: the block is bound to a different conversation. What came before it has changed. Set `thinking.block_binding.prefix_mismatch_behavior` to `drop_block` to leave such blocks out.", b.path, b.kind)
+					return messagesInvalid("%s: Invalid `signature` in `%s` block: the block is bound to a different conversation. What came before it has changed. Set `thinking.block_binding.prefix_mismatch_behavior` to `drop_block` to leave such blocks out.", b.path, b.kind)
 				}
 				dropping = true
 			}
@@ -204,9 +204,9 @@ func openBlock(s sealer, b messagesBlock) (link, error) {
 
 func badSignature(b messagesBlock) error {
 	if b.kind == "redacted_thinking" {
-		return invalid("%s: Invalid `data` in `redacted_thinking` block", b.path)
+		return messagesInvalid("%s: Invalid `data` in `redacted_thinking` block", b.path)
 	}
-	return invalid("%s: Invalid `signature` in `thinking` block", b.path)
+	return messagesInvalid("%s: Invalid `signature` in `thinking` block", b.path)
 }
 
 // thinkingEdited reports whether a block's text was shown and came back different. The text of a block that was not
@@ -269,7 +269,7 @@ func (c *messagesCall) fits(l link) bool {
 func (c *messagesCall) finish() error {
 	c.manage()
 	if !c.count && c.tokens > c.model.window {
-		return invalid("prompt is too long: %d tokens > %d maximum", c.tokens, c.model.window)
+		return messagesInvalid("prompt is too long: %d tokens > %d maximum", c.tokens, c.model.window)
 	}
 	c.ask.seed = c.context.with([]byte(c.model.id), []byte(c.thinking.kind))
 	start := c.turnStart()
@@ -289,7 +289,7 @@ func (c *messagesCall) finish() error {
 		c.ask.words, c.ask.blocks = c.amount(inLoop)
 	}
 	c.ask.inside = c.model.narrates
-	c.forcedCall()
+	c.ask.force(c.force, c.tools)
 	return nil
 }
 

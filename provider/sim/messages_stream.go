@@ -2,40 +2,42 @@ package sim
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 )
 
-// streamReply sends an answer as server-sent events. [docs: streaming]
-func (ex *exchange) streamReply(r *messagesReply, p *player) {
-	ex.w.Header().Set("Cache-Control", "no-cache")
-	s := &messagesStream{player: p, reply: r}
-	ex.stream(p, "text/event-stream; charset=utf-8", s.run, func(f Fault) {
-		e := messagesFaults[f]
-		s.event("error", map[string]any{"type": "error", "error": map[string]any{"type": e.kind, "message": e.text}})
-	})
+// sent is an answer as the server sends it, whole or as server-sent events. [docs: streaming]
+func (r *messagesReply) sent() Reply {
+	endless := slices.ContainsFunc(r.blocks, func(b messagesPart) bool { return b.Endless })
+	return Reply{Deltas: r.count(), Endless: endless, Whole: r.whole, Stream: func(p *player) Stream {
+		s := &messagesStream{player: p, reply: r}
+		return Stream{Run: s.run, Noise: s.noise, Comment: ": still here\n\n", Ping: messagesPing, Fail: func(e *Error, _ Fault) {
+			s.event("error", map[string]any{"type": "error", "error": messagesErrorObject(e)})
+		}}
+	}}
 }
+
+// messagesPing is the event that says nothing.
+const messagesPing = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 
 // messagesStream is one answer on its way.
 type messagesStream struct {
 	*player
 	reply *messagesReply
 	buf   []byte
+	index int // of the block that is being sent
 	quiet int // deltas since the client last heard of anything
 }
 
 func (s *messagesStream) run() error {
-	switch s.answer.Fault {
-	case FaultComments:
-		return s.repeat([]byte(": still here\n\n"))
-	case FaultPings:
-		return s.repeat([]byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
-	}
 	usage := s.reply.inputUsage()
 	usage["output_tokens"] = min(1, s.reply.output)
 	if err := s.event("message_start", map[string]any{"type": "message_start", "message": s.reply.message([]any{}, usage)}); err != nil {
 		return err
 	}
 	for i := range s.reply.blocks {
+		s.index = i
 		if err := s.block(i, &s.reply.blocks[i]); err != nil {
 			return err
 		}
@@ -90,7 +92,7 @@ func (s *messagesStream) block(i int, b *messagesPart) error {
 			return err
 		}
 	}
-	if b.compacted() {
+	if compacted(b.Part) {
 		m, _ := s.reply.content(b).(map[string]any)
 		if err := s.event("content_block_delta", map[string]any{"type": "content_block_delta", "index": i, "delta": map[string]any{
 			"type": "compaction_delta", "content": b.Text, "encrypted_content": m["encrypted_content"]}}); err != nil {
@@ -111,10 +113,7 @@ func (s *messagesStream) block(i int, b *messagesPart) error {
 	if err := s.event("content_block_stop", map[string]any{"type": "content_block_stop", "index": i}); err != nil {
 		return err
 	}
-	if s.gap > 0 {
-		return s.flush()
-	}
-	return nil
+	return s.pushed()
 }
 
 // opening is a block as it is at its start.
@@ -129,7 +128,7 @@ func (r *messagesReply) opening(b *messagesPart) any {
 		m["input"] = map[string]any{}
 		return m
 	default:
-		if m, ok := r.content(b).(map[string]any); ok && b.compacted() {
+		if m, ok := r.content(b).(map[string]any); ok && compacted(b.Part) {
 			m["content"], m["encrypted_content"] = nil, nil
 			return m
 		}
@@ -145,15 +144,10 @@ func (s *messagesStream) piece(i int, b *messagesPart, text string) error {
 	if err := s.player.delta(); err != nil {
 		return err
 	}
-	if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
-		if err := s.noise(i); err != nil {
-			return err
-		}
-	}
-	if err := s.say(i, b, text); err != nil || s.gap == 0 {
+	if err := s.say(i, b, text); err != nil {
 		return err
 	}
-	return s.flush()
+	return s.pushed()
 }
 
 func (s *messagesStream) say(i int, b *messagesPart, text string) error {
@@ -211,13 +205,12 @@ func (s *messagesStream) delta(i int, kind, member, text string) error {
 }
 
 func (s *messagesStream) ping() error {
-	return s.write([]byte("event: ping\ndata: {\"type\": \"ping\"}\n\n"))
+	return s.write([]byte(messagesPing))
 }
 
 // noise is what a client has to read over: comments, events and deltas that it does not know. [docs: streaming]
-func (s *messagesStream) noise(i int) error {
-	s.buf = fmt.Appendf(s.buf[:0], ": a comment\n\nevent: weather\ndata: {\"type\":\"weather\",\"sky\":\"blue\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"mood_delta\",\"mood\":\"fine\"}}\n\n", i)
-	return s.write(s.buf)
+func (s *messagesStream) noise() []byte {
+	return fmt.Appendf(nil, ": a comment\n\nevent: weather\ndata: {\"type\":\"weather\",\"sky\":\"blue\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"mood_delta\",\"mood\":\"fine\"}}\n\n", s.index)
 }
 
 func (s *messagesStream) event(name string, v any) error {
@@ -225,25 +218,14 @@ func (s *messagesStream) event(name string, v any) error {
 	return s.write(s.buf)
 }
 
-// wholeReply sends an answer as one JSON object, after as long as its stream would take.
-func (ex *exchange) wholeReply(r *messagesReply, p *player) {
-	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
-	for _, b := range r.blocks {
-		endless = endless || b.Endless
-	}
-	if !p.compose(r.count(), endless) {
-		return
-	}
+// whole is the answer as one JSON object.
+func (r *messagesReply) whole() any {
 	content := []any{}
 	for i := range r.blocks {
 		content = append(content, r.content(&r.blocks[i]))
 	}
 	m := r.message(content, r.usage())
-	for k, v := range r.ending() {
-		m[k] = v
-	}
+	maps.Copy(m, r.ending())
 	r.tellEdits(m)
-	ex.w.Header().Set("Content-Type", "application/json")
-	body := mustJSON(m)
-	ex.sendWhole(body, p)
+	return m
 }

@@ -1,15 +1,13 @@
 package sim
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 )
-
-var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`) })
 
 // readTools checks tools and tool_choice and puts the tools into the context: their order and every word of them are
 // part of what thinking is bound to, but for those whose loading is deferred. [docs: preserved-thinking, tool use]
@@ -44,15 +42,15 @@ func (c *messagesCall) readTools(f *fields) error {
 	}
 	switch {
 	case len(list) == 0 && kind != "none":
-		return invalid("tool_choice.%s may only be specified while providing tools.", kind)
+		return messagesInvalid("tool_choice.%s may only be specified while providing tools.", kind)
 	case c.force == "":
 		return nil
 	case kind == "tool" && c.tools[c.force] == nil:
-		return invalid("tool_choice.name: Tool '%s' not found in provided tools", c.force)
+		return messagesInvalid("tool_choice.name: Tool '%s' not found in provided tools", c.force)
 	case c.model.noForce:
-		return invalid(`tool_choice: type "tool" and "any" are not supported for this model.`)
+		return messagesInvalid(`tool_choice: type "tool" and "any" are not supported for this model.`)
 	case c.thinking.kind == "enabled":
-		return invalid("Thinking may not be enabled when tool_choice forces tool use.")
+		return messagesInvalid("Thinking may not be enabled when tool_choice forces tool use.")
 	}
 	return nil
 }
@@ -68,10 +66,10 @@ func (c *messagesCall) readTool(path string, v any) error {
 		return f.err
 	}
 	if !toolName().MatchString(name) {
-		return invalid("%s.name: String should match pattern '%s'", path, toolName())
+		return messagesInvalid("%s.name: String should match pattern '%s'", path, toolName())
 	}
 	if c.tools[name] != nil {
-		return invalid("tools: Tool names must be unique.")
+		return messagesInvalid("tools: Tool names must be unique.")
 	}
 	schema := map[string]any{}
 	if kind == "" || kind == "custom" {
@@ -95,7 +93,7 @@ func (c *messagesCall) readTool(path string, v any) error {
 			return err
 		}
 	} else if !serverTool().MatchString(kind) {
-		return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
+		return messagesInvalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", path, kind)
 	}
 	c.tools[name] = schema
 	if f.m["defer_loading"] != true {
@@ -114,74 +112,22 @@ func cacheControl(path string, v any) error {
 	return f.done()
 }
 
-// without is m but for some members.
-func without(m map[string]any, names ...string) map[string]any {
-	rest := make(map[string]any, len(m))
-	for k, v := range m {
-		if !slices.Contains(names, k) {
-			rest[k] = v
+// anthropicSchema judges a tool's schema by what Anthropic takes. [reports: claude-code 5319, 18386]
+func anthropicSchema(path string, schema map[string]any) error {
+	for _, name := range []string{"oneOf", "allOf", "anyOf"} {
+		if schema[name] != nil {
+			return messagesInvalid("%s.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", path)
 		}
 	}
-	return rest
-}
-
-// forcedCall makes the call that tool_choice asks for. With "any" it is the first tool by name.
-func (c *messagesCall) forcedCall() {
-	name := c.force
-	if name == "" {
-		return
-	}
-	if name == "*" {
-		name = slices.Min(slices.Collect(maps.Keys(c.tools)))
-	}
-	c.ask.call = &Part{Kind: Call, Name: name, Input: c.exampleInput(name)}
-}
-
-// exampleInput fills a tool's schema with words of the prompt.
-func (c *messagesCall) exampleInput(name string) json.RawMessage {
-	w := newWriter(c.ask.seed, c.ask.prompt)
-	return canonical(nil, w.example(c.tools[name], 0))
-}
-
-// exampleDepth ends schemas that would go on for ever.
-const exampleDepth = 8
-
-func (w *writer) example(schema map[string]any, depth int) any {
-	if choice, ok := schema["enum"].([]any); ok && len(choice) > 0 {
-		return choice[0]
-	}
-	if v, ok := schema["const"]; ok {
-		return v
-	}
-	switch schema["type"] {
-	case "object":
-		object := map[string]any{}
-		properties, _ := schema["properties"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(properties)) {
-			inner, _ := properties[name].(map[string]any)
-			if depth < exampleDepth && required(schema, name) {
-				object[name] = w.example(inner, depth+1)
-			}
+	properties, _ := schema["properties"].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		if !propertyKey(key) {
+			return messagesInvalid("%s.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", path)
 		}
-		return object
-	case "array":
-		inner, _ := schema["items"].(map[string]any)
-		if inner == nil || depth >= exampleDepth {
-			return []any{}
-		}
-		return []any{w.example(inner, depth+1)}
-	case "integer", "number":
-		return json.Number("1")
-	case "boolean":
-		return true
-	case "null":
-		return nil
-	default:
-		return w.topic()
 	}
+	return nil
 }
 
-func required(schema map[string]any, name string) bool {
-	list, _ := schema["required"].([]any)
-	return slices.Contains(list, any(name))
+func propertyKey(key string) bool {
+	return len(key) >= 1 && len(key) <= 64 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
 }

@@ -10,7 +10,7 @@ import (
 // end of the conversation, and the number of cache marks. [docs: tool use, thinking-troubleshooting, prompt-caching]
 func (c *messagesCall) checkTurns() error {
 	if len(c.turns) == 0 {
-		return invalid("messages: at least one message is required")
+		return messagesInvalid("messages: at least one message is required")
 	}
 	ids := map[string]bool{}
 	for i, t := range c.turns {
@@ -28,7 +28,7 @@ func (c *messagesCall) checkTurns() error {
 			return err
 		}
 		if t.role == "assistant" && t.blocks[len(t.blocks)-1].thinking() {
-			return invalid("%s: The final block in an assistant message cannot be `thinking`.", t.blocks[len(t.blocks)-1].path)
+			return messagesInvalid("%s: The final block in an assistant message cannot be `thinking`.", t.blocks[len(t.blocks)-1].path)
 		}
 	}
 	last := c.turns[len(c.turns)-1]
@@ -54,7 +54,7 @@ func (t messagesTurn) calls(seen map[string]bool) ([]string, error) {
 		id, _ := b.m["id"].(string)
 		if seen != nil {
 			if seen[id] {
-				return nil, invalid("%s: `tool_use` ids must be unique", b.path)
+				return nil, messagesInvalid("%s: `tool_use` ids must be unique", b.path)
 			}
 			seen[id] = true
 		}
@@ -64,7 +64,7 @@ func (t messagesTurn) calls(seen map[string]bool) ([]string, error) {
 }
 
 func unanswered(path, id string) error {
-	return invalid("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", path, id)
+	return messagesInvalid("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", path, id)
 }
 
 // answers checks that a turn answers exactly these calls, each once, before it says anything else.
@@ -80,7 +80,7 @@ func (t messagesTurn) answers(calls []string) error {
 		}
 		id, _ := b.m["tool_use_id"].(string)
 		if answered[id] {
-			return invalid("%s: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: %s", b.path, id)
+			return messagesInvalid("%s: each `tool_use` must have a single result. Found multiple `tool_result` blocks with id: %s", b.path, id)
 		}
 		if open[id] {
 			delete(open, id)
@@ -94,7 +94,7 @@ func (t messagesTurn) answers(calls []string) error {
 	}
 	for _, b := range t.blocks {
 		if id, _ := b.m["tool_use_id"].(string); b.kind == "tool_result" && !answered[id] {
-			return invalid("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.path, id)
+			return messagesInvalid("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", b.path, id)
 		}
 	}
 	return nil
@@ -109,11 +109,11 @@ func (c *messagesCall) checkPrefill(last messagesTurn) error {
 	}
 	switch said, _ := end.m["text"].(string); {
 	case c.model.noPrefill:
-		return invalid("This model does not support assistant message prefill. The conversation must end with a user message.")
+		return messagesInvalid("This model does not support assistant message prefill. The conversation must end with a user message.")
 	case c.thinks(false):
-		return invalid("Assistant message prefill is not supported when thinking is enabled.")
+		return messagesInvalid("Assistant message prefill is not supported when thinking is enabled.")
 	case said != strings.TrimRight(said, " \t\r\n"):
-		return invalid("messages: final assistant content cannot end with trailing whitespace")
+		return messagesInvalid("messages: final assistant content cannot end with trailing whitespace")
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (c *messagesCall) checkOpening() error {
 			b = t.blocks[1]
 		}
 		if !b.thinking() {
-			return invalid("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", b.path, b.kind)
+			return messagesInvalid("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceding the lastmost set of `tool_use` and `tool_result` blocks).", b.path, b.kind)
 		}
 		return nil
 	}
@@ -181,12 +181,12 @@ func (c *messagesCall) checkMarks() error {
 		}
 		n++
 		if short && mark["ttl"] == "1h" {
-			return invalid("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", b.path)
+			return messagesInvalid("%s.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.", b.path)
 		}
 		short = short || mark["ttl"] != "1h"
 	}
 	if n > marksMost {
-		return invalid("A maximum of %d blocks with cache_control may be provided. Found %d.", marksMost, n)
+		return messagesInvalid("A maximum of %d blocks with cache_control may be provided. Found %d.", marksMost, n)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // ollamaReply is an answer in full, before it is sent: pieces, each with the message that brings it.
@@ -127,38 +128,31 @@ type ollamaStream struct {
 	reply *ollamaReply
 }
 
-// streamOllama sends an answer as one object a line.
-func (ex *exchange) streamOllama(r *ollamaReply, p *player) {
-	s := &ollamaStream{player: p, reply: r}
-	ex.stream(p, "application/x-ndjson", s.run, func(f Fault) {
-		e := ollamaFaults[f]
-		s.line(e.body())
-	})
+// sent is an answer as the server sends it: whole, or as one object a line.
+func (r *ollamaReply) sent() Reply {
+	endless := slices.ContainsFunc(r.pieces, func(p ollamaPiece) bool { return p.endless })
+	quiet := "{\"model\":\"" + r.call.model.id + "\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n" // there are no pings and no comments
+	return Reply{Deltas: len(r.pieces), Endless: endless, Whole: r.whole, Stream: func(p *player) Stream {
+		s := &ollamaStream{player: p, reply: r}
+		return Stream{Run: s.run, Comment: quiet, Ping: quiet,
+			Noise: func() []byte { return []byte("\n{\"weather\":{\"sky\":\"blue\"}}\n") },
+			Fail:  func(e *Error, _ Fault) { s.line(ollamaErrorBody(e)) }}
+	}}
 }
 
 func (s *ollamaStream) run() error {
-	if s.answer.Fault == FaultComments || s.answer.Fault == FaultPings { // there are none: objects without a word
-		return s.repeat([]byte("{\"model\":\"" + s.reply.call.model.id + "\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n"))
-	}
 	output := 0
 	for _, p := range s.reply.pieces {
 		for {
 			if err := s.delta(); err != nil {
 				return err
 			}
-			if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
-				if err := s.write([]byte("\n{\"weather\":{\"sky\":\"blue\"}}\n")); err != nil {
-					return err
-				}
-			}
 			output += p.tokens
 			if err := s.line(s.reply.object(p.message)); err != nil {
 				return err
 			}
-			if s.gap > 0 {
-				if err := s.flush(); err != nil {
-					return err
-				}
+			if err := s.pushed(); err != nil {
+				return err
 			}
 			if !p.endless {
 				break
@@ -176,32 +170,24 @@ func (s *ollamaStream) line(v any) error {
 	return s.write(append(data, '\n'))
 }
 
-// wholeOllama sends an answer as one object, after as long as its stream would take.
-func (ex *exchange) wholeOllama(r *ollamaReply, p *player) {
-	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
-	message := map[string]any{"role": "assistant"}
+// whole is the answer as one object.
+func (r *ollamaReply) whole() any {
 	var thinking, content string
 	var calls []any
 	output := 0
 	for _, piece := range r.pieces {
-		endless = endless || piece.endless
 		output += piece.tokens
 		text, _ := piece.message["content"].(string)
 		thought, _ := piece.message["thinking"].(string)
 		list, _ := piece.message["tool_calls"].([]any)
 		content, thinking, calls = content+text, thinking+thought, append(calls, list...)
 	}
-	message["content"] = content
+	message := map[string]any{"role": "assistant", "content": content}
 	if thinking != "" {
 		message["thinking"] = thinking
 	}
 	if len(calls) > 0 {
 		message["tool_calls"] = calls
 	}
-	if !p.compose(len(r.pieces), endless) {
-		return
-	}
-	body := mustJSON(r.done(message, output))
-	ex.w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	ex.sendWhole(body, p)
+	return r.done(message, output)
 }

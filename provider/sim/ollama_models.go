@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"cmp"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -61,7 +63,7 @@ func (m *ollamaModel) capabilities() []string {
 }
 
 // serveTags answers GET /api/tags. As older servers do, it tells no capabilities.
-func (ex *exchange) serveTags() {
+func serveTags(ex *exchange) {
 	list := []any{}
 	for i := range ollamaModels {
 		m := &ollamaModels[i]
@@ -74,26 +76,36 @@ func (ex *exchange) serveTags() {
 }
 
 // serveShow answers POST /api/show.
-func (ex *exchange) serveShow() {
-	var ask struct{ Model, Name string }
-	body, err := ex.body(ollamaLimit)
-	if err == nil {
-		err = json.Unmarshal(body, &ask)
-	}
-	if err != nil {
-		ex.refuseOllama(ollamaInvalid("%s", err))
-		return
-	}
-	if ask.Model == "" {
-		ask.Model = ask.Name
-	}
-	m := ollamaModelBy(ask.Model)
-	if m == nil {
-		ex.refuseOllama(&ollamaError{http.StatusNotFound, "model '" + ask.Model + "' not found"})
+func serveShow(ex *exchange, d *Dialect) {
+	m, ok := Check(ex, d, func(body []byte) (*ollamaModel, error) {
+		var ask struct{ Model, Name string }
+		if err := json.Unmarshal(body, &ask); err != nil {
+			return nil, ollamaInvalid("%s", err)
+		}
+		id := cmp.Or(ask.Model, ask.Name)
+		m := ollamaModelBy(id)
+		if m == nil {
+			return nil, &Error{Status: http.StatusNotFound, Text: "model '" + id + "' not found"}
+		}
+		return m, nil
+	})
+	if !ok {
 		return
 	}
 	ex.sendJSON(http.StatusOK, map[string]any{
 		"capabilities": m.capabilities(), "details": map[string]any{"family": m.family, "format": "gguf"},
 		"model_info": map[string]any{"general.architecture": m.family, m.family + ".context_length": m.window},
 	})
+}
+
+// ollamaHelp has the simulator's own names.
+func ollamaHelp() string {
+	var b strings.Builder
+	b.WriteString("Models of Ollama's own API, besides the vendor's own ids:\n\n")
+	for i := range ollamaModels {
+		if m := &ollamaModels[i]; m.note != "" {
+			fmt.Fprintf(&b, "  %-21s %s\n", m.id, m.note)
+		}
+	}
+	return b.String()
 }

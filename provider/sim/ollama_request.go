@@ -70,7 +70,7 @@ func (c *ollamaCall) read(body []byte) error {
 	case r.Model == "":
 		return ollamaInvalid("model is required")
 	case c.model == nil:
-		return &ollamaError{404, fmt.Sprintf("model '%s' not found", r.Model)}
+		return &Error{Status: 404, Text: fmt.Sprintf("model '%s' not found", r.Model)}
 	case len(r.Tools) > 0 && !c.model.tools:
 		return ollamaInvalid("%s does not support tools", r.Model)
 	}

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -19,7 +20,8 @@ type player struct {
 	gap    time.Duration // between deltas; 0: none
 	next   time.Time     // when the next delta is due
 	deltas int
-	left   int // bytes until a cut; negative: no such cut
+	left   int           // bytes until a cut; negative: no such cut
+	noise  func() []byte // between the deltas of FaultNoise; nil: none
 }
 
 // errBroken says that the answer's fault is due; errCut that the connection is to break now.
@@ -67,11 +69,23 @@ func (p *player) delta() error {
 		return err
 	}
 	p.deltas++
-	if p.gap == 0 {
-		return p.ctx.Err()
+	err := p.ctx.Err()
+	if p.gap > 0 {
+		p.next = p.next.Add(p.gap)
+		err = p.wait(time.Until(p.next))
 	}
-	p.next = p.next.Add(p.gap)
-	return p.wait(time.Until(p.next))
+	if err != nil || p.noise == nil || p.deltas%3 > 0 {
+		return err
+	}
+	return p.write(p.noise())
+}
+
+// pushed sends at once what was written, if the answer keeps a pace.
+func (p *player) pushed() error {
+	if p.gap == 0 {
+		return nil
+	}
+	return p.flush()
 }
 
 // end comes after the last delta: a fault that has not come by then comes now.
@@ -192,17 +206,29 @@ func (ex *exchange) zipped(p *player) (end func()) {
 	return func() { z.Close() } // nobody is left to hear of an error
 }
 
-// stream sends an answer as a stream of a type: run sends it, and fail says what its fault stands for, where that is a
-// failure that is told, which is the last word either way.
-func (ex *exchange) stream(p *player, mime string, run func() error, fail func(Fault)) {
+// stream sends an answer as a stream.
+func (ex *exchange) stream(d *Dialect, p *player, st Stream) {
+	if d.NoCache {
+		ex.header().Set("Cache-Control", "no-cache")
+	}
 	mislabelled := p.answer.Fault == FaultMislabelled
 	if mislabelled {
-		mime = "application/json"
+		ex.header().Set("Content-Type", "application/json")
+	} else {
+		ex.header().Set("Content-Type", d.StreamType)
 	}
-	ex.w.Header().Set("Content-Type", mime)
 	ex.w.WriteHeader(http.StatusOK)
 	if mislabelled && p.write([]byte("\n\r\n")) != nil {
 		return // the client is gone
+	}
+	run := st.Run
+	switch p.answer.Fault {
+	case FaultNoise:
+		p.noise = st.Noise
+	case FaultComments:
+		run = func() error { return p.repeat([]byte(st.Comment)) }
+	case FaultPings:
+		run = func() error { return p.repeat([]byte(st.Ping)) }
 	}
 	switch err := run(); {
 	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
@@ -212,7 +238,8 @@ func (ex *exchange) stream(p *player, mime string, run func() error, fail func(F
 	case p.answer.Fault == FaultStall:
 		p.silence()
 	case p.answer.Fault.refuses():
-		fail(p.answer.Fault)
+		e := d.Faults[p.answer.Fault]
+		st.Fail(&e, p.answer.Fault)
 	}
 }
 
@@ -225,18 +252,18 @@ func appendEvent(b []byte, name string, v any) []byte {
 	return append(b, "\n\n"...)
 }
 
-// compose takes as long as the stream of an answer would, and reports whether the client waited for it. An answer
-// without end never comes whole.
-func (p *player) compose(deltas int, endless bool) bool {
-	if endless {
+// whole sends an answer that is one JSON value, or as much of it as its fault lets through. It takes as long as the
+// stream of the answer would. An answer without end never comes.
+func (ex *exchange) whole(d *Dialect, p *player, reply Reply) {
+	if reply.Endless || p.answer.Fault == FaultPings || p.answer.Fault == FaultComments {
 		<-p.ctx.Done()
-		return false
+		return
 	}
-	return p.gap == 0 || p.sleep(p.gap*time.Duration(deltas)) == nil
-}
-
-// sendWhole sends an answer that is one JSON value, or as much of it as its fault lets through.
-func (ex *exchange) sendWhole(body []byte, p *player) {
+	if p.gap > 0 && p.sleep(p.gap*time.Duration(reply.Deltas)) != nil {
+		return
+	}
+	body := mustJSON(reply.Whole())
+	ex.header().Set("Content-Type", cmp.Or(d.WholeType, "application/json"))
 	if !p.answer.Fault.breaks() {
 		p.write(body) // a client that has gone needs no answer
 		return

@@ -4,12 +4,17 @@ import (
 	"encoding/base64"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // What follows are the rules by which vendors refuse what other vendors' models and servers of tools made: names of
 // tools, schemas, the order of roles. Each refusal has the vendor's words, as users of agents reported them.
+
+// toolName matches what every API takes as the name of a tool.
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`) })
 
 // historyName judges the name of a call in a history by OpenAI's rule.
 func historyName(path, name string) error {
@@ -22,26 +27,6 @@ func historyName(path, name string) error {
 		return fmt.Errorf("Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
 	}
 	return nil
-}
-
-// anthropicSchema judges a tool's schema by what Anthropic takes. [reports: claude-code 5319, 18386]
-func anthropicSchema(path string, schema map[string]any) error {
-	for _, name := range []string{"oneOf", "allOf", "anyOf"} {
-		if schema[name] != nil {
-			return invalid("%s.input_schema: input_schema does not support oneOf, allOf, or anyOf at the top level", path)
-		}
-	}
-	properties, _ := schema["properties"].(map[string]any)
-	for _, key := range slices.Sorted(maps.Keys(properties)) {
-		if !propertyKey(key) {
-			return invalid("%s.input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'", path)
-		}
-	}
-	return nil
-}
-
-func propertyKey(key string) bool {
-	return len(key) >= 1 && len(key) <= 64 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") == ""
 }
 
 // openAIFormats are the formats of strings that OpenAI knows. [docs: structured-outputs]
@@ -112,22 +97,6 @@ func schemaNodes(schema map[string]any, visit func(step string, inner map[string
 	return nil
 }
 
-// kimiSchema is Moonshot's own rule besides OpenAI's.
-func kimiSchema(at string, schema map[string]any) error {
-	properties, _ := schema["properties"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(properties)) {
-		inner, _ := properties[name].(map[string]any)
-		path := strings.TrimPrefix(at+".properties."+name, ".")
-		if inner["type"] == nil && inner["anyOf"] == nil {
-			return fmt.Errorf("Invalid request: tools.function.parameters is not a valid moonshot flavored json schema, details: <At path '%s': type is not defined>", path)
-		}
-		if err := kimiSchema(path, inner); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // geminiKeywords are those of the part of OpenAPI's schema that Gemini takes. [docs: function-calling]
 var geminiKeywords = []string{"type", "description", "properties", "required", "items", "enum", "anyOf", "format", "minItems", "maxItems",
 	"minimum", "maximum", "nullable", "title", "default", "example", "minLength", "maxLength", "pattern", "propertyOrdering", "additionalProperties"}
@@ -136,40 +105,40 @@ var geminiKeywords = []string{"type", "description", "properties", "required", "
 func geminiSchema(path string, schema map[string]any) error {
 	for _, name := range slices.Sorted(maps.Keys(schema)) {
 		if !slices.Contains(geminiKeywords, name) {
-			return invalid("Invalid JSON payload received. Unknown name \"%s\" at '%s': Cannot find field.", strings.TrimPrefix(name, "$"), path)
+			return breach("Invalid JSON payload received. Unknown name \"%s\" at '%s': Cannot find field.", strings.TrimPrefix(name, "$"), path)
 		}
 	}
 	kind := schema["type"]
 	if _, list := kind.([]any); list {
-		return invalid("Invalid JSON payload received. Unknown name \"type\" at '%s': Proto field is not repeating, cannot start list.", path)
+		return breach("Invalid JSON payload received. Unknown name \"type\" at '%s': Proto field is not repeating, cannot start list.", path)
 	}
 	if schema["anyOf"] != nil && len(schema) > 1 {
-		return invalid("Unable to submit request because `%s` schema specified other fields alongside any_of. When using any_of, it must be the only field set.", path)
+		return breach("Unable to submit request because `%s` schema specified other fields alongside any_of. When using any_of, it must be the only field set.", path)
 	}
 	if kind == nil && schema["anyOf"] == nil {
-		return invalid("* GenerateContentRequest.%s.type: must be specified", path)
+		return breach("* GenerateContentRequest.%s.type: must be specified", path)
 	}
 	if choices, ok := schema["enum"].([]any); ok {
 		if kind != "string" {
-			return invalid("GenerateContentRequest.%s.enum: only allowed for STRING type", path)
+			return breach("GenerateContentRequest.%s.enum: only allowed for STRING type", path)
 		}
 		for i, c := range choices {
 			if word, ok := c.(string); !ok || word == "" {
-				return invalid("* GenerateContentRequest.%s.enum[%d]: cannot be empty", path, i)
+				return breach("* GenerateContentRequest.%s.enum[%d]: cannot be empty", path, i)
 			}
 		}
 	}
 	if format, ok := schema["format"].(string); ok && kind == "string" && format != "enum" && format != "date-time" {
-		return invalid("* GenerateContentRequest.%s.format: only 'enum' and 'date-time' are supported for STRING type", path)
+		return breach("* GenerateContentRequest.%s.format: only 'enum' and 'date-time' are supported for STRING type", path)
 	}
 	if kind == "array" && schema["items"] == nil {
-		return invalid("* GenerateContentRequest.%s.items: missing field.", path)
+		return breach("* GenerateContentRequest.%s.items: missing field.", path)
 	}
 	properties, _ := schema["properties"].(map[string]any)
 	required, _ := schema["required"].([]any)
 	for i, name := range required {
 		if word, _ := name.(string); properties[word] == nil {
-			return invalid("* GenerateContentRequest.%s.required[%d]: property is not defined", path, i)
+			return breach("* GenerateContentRequest.%s.required[%d]: property is not defined", path, i)
 		}
 	}
 	return schemaNodes(schema, func(step string, inner map[string]any) error {

@@ -28,30 +28,20 @@ var responsesFaces = map[string]responsesFace{
 // responsesLimit is the largest body that this server takes.
 const responsesLimit = 64 << 20
 
-// responsesError is a refusal as OpenAI tells it. [docs: error-codes]
-type responsesError struct {
-	status int
-	kind   string
-	code   string
-	param  string
-	text   string
-}
-
-func (e *responsesError) Error() string { return e.text }
-
-func (e *responsesError) object() map[string]any {
+// responsesErrorObject is a refusal as OpenAI spells it. [docs: error-codes]
+func responsesErrorObject(e *Error) map[string]any {
 	null := func(s string) any {
 		if s == "" {
 			return nil
 		}
 		return s
 	}
-	return map[string]any{"message": e.text, "type": e.kind, "param": null(e.param), "code": null(e.code)}
+	return map[string]any{"message": e.Text, "type": e.Kind, "param": null(e.Param), "code": null(e.Code)}
 }
 
 // unfit is the refusal of a request that breaks a rule.
 func unfit(param, code, format string, args ...any) error {
-	return &responsesError{http.StatusBadRequest, "invalid_request_error", code, param, fmt.Sprintf(format, args...)}
+	return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: code, Param: param, Text: fmt.Sprintf(format, args...)}
 }
 
 func unsupported(param, model string) error {
@@ -59,97 +49,119 @@ func unsupported(param, model string) error {
 }
 
 // responsesFaults is how the scripted refusals read.
-var responsesFaults = map[Fault]responsesError{
-	FaultRateLimit:  {429, "tokens", "rate_limit_exceeded", "", "Rate limit reached for this model. Please try again in 1s."},
-	FaultSpendCap:   {429, "requests", "slow_down", "", "You have reached your usage limit for now."},
-	FaultOverloaded: {503, "service_unavailable_error", "server_is_overloaded", "", "Our servers are currently overloaded. Please try again later."},
-	FaultServer:     {500, "server_error", "server_error", "", "The server had an error while processing your request."},
-	FaultTimeout:    {408, "server_error", "timeout", "", "Request timed out."},
-	FaultConflict:   {409, "invalid_request_error", "conflict", "", "The request conflicts with another one."},
-	FaultBadRequest: {400, "invalid_request_error", "invalid_value", "", "The simulator was asked to find this request invalid."},
-	FaultAuth:       {401, "invalid_request_error", "invalid_api_key", "", "Incorrect API key provided."},
-	FaultPermission: {403, "invalid_request_error", "unsupported_country_region_territory", "", "Country, region, or territory not supported."},
-	FaultBilling:    {429, "insufficient_quota", "insufficient_quota", "", "You exceeded your current quota, please check your plan and billing details."},
-	FaultNotFound:   {404, "invalid_request_error", "model_not_found", "", "The model does not exist or you do not have access to it."},
-	FaultTooLarge:   {400, "invalid_request_error", "context_length_exceeded", "input", "Your input exceeds the context window of this model."},
+var responsesFaults = map[Fault]Error{
+	FaultRateLimit:  {Status: 429, Kind: "tokens", Code: "rate_limit_exceeded", Text: "Rate limit reached for this model. Please try again in 1s."},
+	FaultSpendCap:   {Status: 429, Kind: "requests", Code: "slow_down", Text: "You have reached your usage limit for now."},
+	FaultOverloaded: {Status: 503, Kind: "service_unavailable_error", Code: "server_is_overloaded", Text: "Our servers are currently overloaded. Please try again later."},
+	FaultServer:     {Status: 500, Kind: "server_error", Code: "server_error", Text: "The server had an error while processing your request."},
+	FaultTimeout:    {Status: 408, Kind: "server_error", Code: "timeout", Text: "Request timed out."},
+	FaultConflict:   {Status: 409, Kind: "invalid_request_error", Code: "conflict", Text: "The request conflicts with another one."},
+	FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Code: "invalid_value", Text: "The simulator was asked to find this request invalid."},
+	FaultAuth:       {Status: 401, Kind: "invalid_request_error", Code: "invalid_api_key", Text: "Incorrect API key provided."},
+	FaultPermission: {Status: 403, Kind: "invalid_request_error", Code: "unsupported_country_region_territory", Text: "Country, region, or territory not supported."},
+	FaultBilling:    {Status: 429, Kind: "insufficient_quota", Code: "insufficient_quota", Text: "You exceeded your current quota, please check your plan and billing details."},
+	FaultNotFound:   {Status: 404, Kind: "invalid_request_error", Code: "model_not_found", Text: "The model does not exist or you do not have access to it."},
+	FaultTooLarge:   {Status: 400, Kind: "invalid_request_error", Code: "context_length_exceeded", Param: "input", Text: "Your input exceeds the context window of this model."},
 }
 
-// serveResponses answers POST behind one of the doors.
-func (s *Server) serveResponses(ex *exchange, face responsesFace) {
-	ex.w.Header().Set("x-request-id", ex.id)
+func init() {
+	Register(Face{Name: "responses", Claim: claimResponses, Serve: serveResponses, Help: responsesHelp})
+}
+
+// claimResponses claims the doors and the two lists. A list without Anthropic's header is OpenAI's.
+func claimResponses(r *http.Request) Claim {
+	_, door := responsesFaces[r.URL.Path]
+	list := r.URL.Path == planList || r.URL.Path == "/v1/models" && r.Header.Get("anthropic-version") == ""
+	if door || list && r.Method == http.MethodGet {
+		return OwnClaim
+	}
+	return NoClaim
+}
+
+// responsesDialect is how OpenAI refuses and answers.
+func responsesDialect() *Dialect {
+	return &Dialect{
+		Limit: responsesLimit, Faults: responsesFaults, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
+		TooLarge: Error{Status: http.StatusRequestEntityTooLarge, Kind: "invalid_request_error", Code: "request_too_large", Text: "The request is too large."},
+		Spell: func(e *Error, _ Fault) (int, string, any) {
+			return e.Status, e.Kind, map[string]any{"error": responsesErrorObject(e)}
+		},
+		Reword: rewordResponses,
+		Invalid: func(prompt bool, text string) error {
+			if prompt {
+				return unfit("input", "invalid_value", "%s", text)
+			}
+			return unfit("", "", "The request body could not be read: %s", text)
+		},
+	}
+}
+
+// rewordResponses puts what the strict reader found into OpenAI's words.
+func rewordResponses(err error) *Error {
+	wrong, ok := errors.AsType[*strictError](err)
+	if !ok {
+		return &Error{Status: http.StatusInternalServerError, Kind: "server_error", Code: "server_error", Text: err.Error()}
+	}
+	param, what, _ := strings.Cut(wrong.text, ": ")
+	e := &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "invalid_value", Param: param, Text: "Invalid value for '" + param + "': " + what + "."}
+	switch what {
+	case "Extra inputs are not permitted":
+		e.Code, e.Text = "unknown_parameter", "Unknown parameter: '"+param+"'."
+	case "Field required":
+		e.Code, e.Text = "missing_required_parameter", "Missing required parameter: '"+param+"'."
+	}
+	return e
+}
+
+// serveResponses answers behind one of the doors, and with the lists.
+func serveResponses(ex *exchange) {
+	d := responsesDialect()
+	face, ok := responsesFaces[ex.r.URL.Path]
+	switch {
+	case ex.r.URL.Path == planList:
+		servePlanModels(ex, d)
+		return
+	case !ok:
+		serveResponsesModels(ex, d)
+		return
+	}
+	ex.header().Set("x-request-id", ex.id)
 	if ex.r.Method != http.MethodPost {
-		ex.refuseResponses(&responsesError{http.StatusMethodNotAllowed, "invalid_request_error", "", "", "Method not allowed."})
+		ex.refuse(d, &Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method not allowed."})
 		return
 	}
-	key, err := s.responsesKey(ex.r, face)
+	key, err := responsesKey(ex, face)
 	if err != nil {
-		ex.refuseResponses(err)
+		ex.refuse(d, err)
 		return
 	}
-	ex.w.Header().Set("openai-organization", "org-"+account(key))
-	call, err := ex.readResponses(face, account(key))
-	if err != nil {
-		ex.refuseResponses(err)
+	ex.header().Set("openai-organization", "org-"+account(key))
+	call, ok := Check(ex, d, func(body []byte) (*responsesCall, error) { return readResponses(ex, face, account(key), body) })
+	if !ok {
 		return
 	}
-	marked, prompt, err := marker(call.ask.prompt)
-	if err != nil {
-		ex.refuseResponses(unfit("input", "invalid_value", "%s", err))
-		return
-	}
-	a := s.scripts.next(*ex.entry, marked, call.account, call.ask.prompt)
-	call.ask.prompt = prompt
-	for name, values := range a.Head {
-		ex.w.Header()[http.CanonicalHeaderKey(name)] = values
-	}
-	ex.answerResponses(call, a)
-}
-
-func (ex *exchange) answerResponses(call *responsesCall, a Answer) {
-	p := ex.player(a)
-	if ex.noAnswer(a, p) {
-		return
-	}
-	if a.Fault.refuses() && (a.After == nil || !call.stream) {
-		e := responsesFaults[a.Fault]
-		if a.Fault == FaultRateLimit && ex.w.Header().Get("Retry-After") == "" {
-			ex.w.Header().Set("Retry-After", "1")
+	ex.answer(d, Generation{Ask: &call.ask, Account: call.account, Stream: call.stream, Reply: func(a Answer) Reply {
+		if !face.plan || ex.r.Header.Get("Session-Id") != "" { // the name routes to the cache
+			call.cached = ex.cache().automatic(call.prompt).of(call.tokens)
 		}
-		ex.sendJSON(e.status, map[string]any{"error": e.object()})
-		return
-	}
-	if a.Fault == FaultJSON {
-		e := responsesFaults[FaultServer]
-		ex.sendJSON(http.StatusOK, map[string]any{"error": e.object()})
-		return
-	}
-	if a.Fault == FaultGzip {
-		defer ex.zipped(p)()
-	}
-	if !call.face.plan || ex.r.Header.Get("Session-Id") != "" { // the name routes to the cache
-		call.cached = ex.server.cache.automatic(call.prompt).of(call.tokens)
-	}
-	reply := call.reply(ex.server.sealer, a)
-	if call.stream && a.Fault != FaultWhole {
-		ex.streamResponses(reply, p)
-	} else {
-		ex.wholeResponses(reply, p)
-	}
+		return call.reply(ex.sealer(), a).sent()
+	}})
 }
 
 // responsesKey checks the headers.
-func (s *Server) responsesKey(r *http.Request, face responsesFace) (string, error) {
+func responsesKey(ex *exchange, face responsesFace) (string, error) {
+	r := ex.r
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if face.azure && key == "" {
 		key = r.Header.Get("api-key")
 	}
 	denied := func(text string) error {
-		return &responsesError{http.StatusUnauthorized, "invalid_request_error", "invalid_api_key", "", text}
+		return &Error{Status: http.StatusUnauthorized, Kind: "invalid_request_error", Code: "invalid_api_key", Text: text}
 	}
 	switch {
 	case key == "":
 		return "", denied("You didn't provide an API key.")
-	case s.config.Key != "" && key != s.config.Key:
+	case ex.wrongKey(key):
 		return "", denied("Incorrect API key provided.")
 	case face.plan && r.Header.Get("ChatGPT-Account-ID") == "":
 		return "", denied("The header ChatGPT-Account-ID is missing.")
@@ -164,42 +176,15 @@ func (s *Server) responsesKey(r *http.Request, face responsesFace) (string, erro
 }
 
 // readResponses reads and checks a request.
-func (ex *exchange) readResponses(face responsesFace, account string) (*responsesCall, error) {
-	body, err := ex.body(responsesLimit)
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, &responsesError{http.StatusRequestEntityTooLarge, "invalid_request_error", "request_too_large", "", "The request is too large."}
-	}
-	if err != nil {
-		return nil, unfit("", "", "The request body could not be read: %s", err)
-	}
+func readResponses(ex *exchange, face responsesFace, account string, body []byte) (*responsesCall, error) {
 	v, err := decode(body)
 	if err != nil {
 		return nil, unfit("", "", "We could not parse the JSON body of your request: %s", err)
 	}
 	call := &responsesCall{face: face, account: account, vision: ex.r.Header.Get("Copilot-Vision-Request") == "true"}
-	if err := call.read(v, ex.server.sealer); err != nil {
+	if err := call.read(v, ex.sealer()); err != nil {
 		return nil, err
 	}
 	call.prompt = call.prefixes(v)
 	return call, nil
-}
-
-// refuseResponses answers with a refusal of the server's own. What the checks of single members found is put into
-// OpenAI's words.
-func (ex *exchange) refuseResponses(err error) {
-	e, ok := errors.AsType[*responsesError](err)
-	if plain, found := errors.AsType[*messagesError](err); found {
-		param, what, _ := strings.Cut(plain.text, ": ")
-		e = &responsesError{http.StatusBadRequest, "invalid_request_error", "invalid_value", param, "Invalid value for '" + param + "': " + what + "."}
-		switch what {
-		case "Extra inputs are not permitted":
-			e.code, e.text = "unknown_parameter", "Unknown parameter: '"+param+"'."
-		case "Field required":
-			e.code, e.text = "missing_required_parameter", "Missing required parameter: '"+param+"'."
-		}
-	} else if !ok {
-		e = &responsesError{http.StatusInternalServerError, "server_error", "server_error", "", err.Error()}
-	}
-	ex.refused(e.status, e.kind, e.text)
-	ex.sendJSON(e.status, map[string]any{"error": e.object()})
 }

@@ -319,3 +319,12 @@ func (r *responsesReply) final(streamed bool) map[string]any {
 	}
 	return r.response(status, output, r.usage())
 }
+
+// annotations are the pages as Responses tells them [docs: tools-web-search].
+func annotations(pages []Page) []any {
+	list := []any{}
+	for _, page := range pages {
+		list = append(list, map[string]any{"type": "url_citation", "url": page.URL, "title": page.Title, "start_index": page.Start, "end_index": page.End})
+	}
+	return list
+}

@@ -249,8 +249,7 @@ func (c *responsesCall) readParts(path, role string, list []any) error {
 
 // unresolved is the refusal of an id that stands for an item: nothing is stored.
 func unresolved(id string) error {
-	return &responsesError{404, "invalid_request_error", "", "input",
-		fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)}
+	return &Error{Status: 404, Kind: "invalid_request_error", Param: "input", Text: fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)}
 }
 
 // said is the text of a message.

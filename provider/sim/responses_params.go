@@ -96,8 +96,7 @@ func (c *responsesCall) readModel(f *fields) error {
 	}
 	c.model, c.name = responsesModelBy(id, c.face)
 	if c.model == nil {
-		return &responsesError{http.StatusNotFound, "invalid_request_error", "model_not_found", "model",
-			fmt.Sprintf("The model '%s' does not exist or you do not have access to it.", id)}
+		return &Error{Status: http.StatusNotFound, Kind: "invalid_request_error", Code: "model_not_found", Param: "model", Text: fmt.Sprintf("The model '%s' does not exist or you do not have access to it.", id)}
 	}
 	return nil
 }

@@ -196,12 +196,7 @@ func (c *responsesCall) finish(instructions string) error {
 	if c.thinks() {
 		c.ask.words, c.ask.blocks = c.amount(c.items[len(c.items)-1].answers())
 	}
-	if name := c.force; name != "" {
-		if name == "*" {
-			name = slices.Min(slices.Collect(maps.Keys(c.tools)))
-		}
-		c.ask.call = &Part{Kind: Call, Name: name, Input: canonical(nil, newWriter(seed, c.ask.prompt).example(c.tools[name], 0))}
-	}
+	c.ask.force(c.force, c.tools)
 	return nil
 }
 

@@ -3,22 +3,17 @@ package sim
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
-// streamResponses sends an answer as server-sent events. [docs: streaming-responses]
-func (ex *exchange) streamResponses(r *responsesReply, p *player) {
-	ex.w.Header().Set("Cache-Control", "no-cache")
-	s := &responsesStream{player: p, reply: r}
-	ex.stream(p, "text/event-stream; charset=utf-8", s.run, func(f Fault) {
-		e := responsesFaults[f]
-		if s.event("error", map[string]any{"error": e.object()}) != nil {
-			return
-		}
-		failed := r.response("failed", []any{}, nil)
-		failed["error"] = map[string]any{"code": e.code, "message": e.text}
-		s.event("response.failed", map[string]any{"response": failed})
-	})
+// sent is an answer as the server sends it, whole or as server-sent events. [docs: streaming-responses]
+func (r *responsesReply) sent() Reply {
+	endless := slices.ContainsFunc(r.items, func(o responsesOutput) bool { return o.endless })
+	return Reply{Deltas: r.count(), Endless: endless, Whole: func() any { return r.final(false) }, Stream: func(p *player) Stream {
+		s := &responsesStream{player: p, reply: r}
+		return Stream{Run: s.run, Noise: s.noise, Fail: s.fail, Comment: ": still here\n\n", Ping: "event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n"}
+	}}
 }
 
 // responsesStream is one answer on its way.
@@ -27,28 +22,32 @@ type responsesStream struct {
 	reply    *responsesReply
 	buf      []byte
 	sequence int
+	index    int // of the item that is being sent
+}
+
+// fail is an error in mid-stream: an event of its own, and the end of the response.
+func (s *responsesStream) fail(e *Error, _ Fault) {
+	if s.event("error", map[string]any{"error": responsesErrorObject(e)}) != nil {
+		return
+	}
+	failed := s.reply.response("failed", []any{}, nil)
+	failed["error"] = map[string]any{"code": e.Code, "message": e.Text}
+	s.event("response.failed", map[string]any{"response": failed}) // the last word either way
 }
 
 func (s *responsesStream) run() error {
-	switch s.answer.Fault {
-	case FaultComments:
-		return s.repeat([]byte(": still here\n\n"))
-	case FaultPings:
-		return s.repeat([]byte("event: keepalive\ndata: {\"type\":\"keepalive\"}\n\n"))
-	}
 	for _, word := range []string{"created", "in_progress"} {
 		if err := s.event("response."+word, map[string]any{"response": s.envelope(s.reply.response("in_progress", []any{}, nil))}); err != nil {
 			return err
 		}
 	}
 	for i := range s.reply.items {
+		s.index = i
 		if err := s.item(i, &s.reply.items[i]); err != nil {
 			return err
 		}
-		if s.gap > 0 {
-			if err := s.flush(); err != nil {
-				return err
-			}
+		if err := s.pushed(); err != nil {
+			return err
 		}
 	}
 	if err := s.end(); err != nil {
@@ -179,21 +178,16 @@ func (s *responsesStream) piece(i, part int, w responsesWords, text string, sile
 	if err := s.player.delta(); err != nil {
 		return err
 	}
-	if s.answer.Fault == FaultNoise && s.deltas%3 == 0 {
-		if err := s.noise(i); err != nil {
-			return err
-		}
-	}
 	if silent {
 		return nil
 	}
 	if s.reply.call.face.copilot && w.member == "arguments" {
 		text = base64.StdEncoding.EncodeToString([]byte(s.reply.rotated(i, text))) // ciphertext
 	}
-	if err := s.delta(i, part, w, text); err != nil || s.gap == 0 {
+	if err := s.delta(i, part, w, text); err != nil {
 		return err
 	}
-	return s.flush()
+	return s.pushed()
 }
 
 // delta is the hot path: an event put together by hand.
@@ -232,9 +226,8 @@ func (s *responsesStream) delta(i, part int, w responsesWords, text string) erro
 }
 
 // noise is what a client has to read over: comments, events and items' progress that it does not know.
-func (s *responsesStream) noise(i int) error {
-	s.buf = fmt.Appendf(s.buf[:0], ": a comment\n\nevent: response.weather\ndata: {\"type\":\"response.weather\",\"sky\":\"blue\"}\n\nevent: response.mood.delta\ndata: {\"type\":\"response.mood.delta\",\"output_index\":%d,\"delta\":\"fine\"}\n\n", i)
-	return s.write(s.buf)
+func (s *responsesStream) noise() []byte {
+	return fmt.Appendf(nil, ": a comment\n\nevent: response.weather\ndata: {\"type\":\"response.weather\",\"sky\":\"blue\"}\n\nevent: response.mood.delta\ndata: {\"type\":\"response.mood.delta\",\"output_index\":%d,\"delta\":\"fine\"}\n\n", s.index)
 }
 
 func (s *responsesStream) event(name string, v map[string]any) error {
@@ -242,18 +235,4 @@ func (s *responsesStream) event(name string, v map[string]any) error {
 	s.sequence++
 	s.buf = appendEvent(s.buf[:0], name, v)
 	return s.write(s.buf)
-}
-
-// wholeResponses sends an answer as one JSON object, after as long as its stream would take.
-func (ex *exchange) wholeResponses(r *responsesReply, p *player) {
-	endless := p.answer.Fault == FaultPings || p.answer.Fault == FaultComments
-	for _, o := range r.items {
-		endless = endless || o.endless
-	}
-	if !p.compose(r.count(), endless) {
-		return
-	}
-	body := mustJSON(r.final(false))
-	ex.w.Header().Set("Content-Type", "application/json")
-	ex.sendWhole(body, p)
 }

@@ -24,10 +24,7 @@
 package sim
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -71,8 +68,8 @@ func New(c Config) *Server {
 	return &Server{config: c, sealer: sealer{c.Secret}, journal: journal{off: c.NoJournal}}
 }
 
-// ServeHTTP answers one request. Which API is meant follows from the path; a path that two APIs share (/v1/models)
-// will be told apart by the headers that only one of them has.
+// ServeHTTP answers one request. The registered faces say which of them it is meant for. If none does, the answer has
+// the status 501 and names the import that is missing.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ex := &exchange{server: s, r: r, id: fmt.Sprintf("req_sim_%06d", s.count.Add(1))}
 	ex.w = &statusWriter{ResponseWriter: w}
@@ -81,89 +78,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.journal.answered(ex.entry, ex.w.status)
 		s.config.Log.Debug("simulated", "method", r.Method, "path", r.URL.Path, "status", ex.w.status, "request", ex.id)
 	}()
-	if r.URL.Path == planList && r.Method == http.MethodGet {
-		s.servePlanModels(ex)
-		return
-	}
-	if r.URL.Path == "/v1/models" && r.Method == http.MethodGet && r.Header.Get("anthropic-version") == "" {
-		s.serveResponsesModels(ex)
-		return
-	}
-	if face, ok := responsesFaces[r.URL.Path]; ok {
-		s.serveResponses(ex, face)
-		return
-	}
-	if copilotMessages(r) {
-		s.serveCopilotMessages(ex)
-		return
-	}
-	if host, path := chatPath(r); host != nil {
-		s.serveChat(ex, host, path)
-		return
-	}
-	switch path := r.URL.Path; {
-	case isGemini(path):
-		s.serveGemini(ex)
-	case isOllama(path):
-		s.serveOllama(ex)
-	default:
-		s.serveMessages(ex)
-	}
-}
-
-// exchange is one request and its answer.
-type exchange struct {
-	server *Server
-	w      *statusWriter
-	r      *http.Request
-	id     string // what the answer's request-id says
-	entry  *Request
-}
-
-// body reads the request's body up to limit; more is an error of type *http.MaxBytesError.
-func (ex *exchange) body(limit int64) ([]byte, error) {
-	if ex.r.ContentLength > limit {
-		return nil, &http.MaxBytesError{Limit: limit}
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(ex.w, ex.r.Body, limit))
+	face, err := faceFor(r)
 	if err != nil {
-		return nil, err
+		s.journal.refuse(Refusal{Path: r.URL.Path, Status: http.StatusNotImplemented, Type: "sim", Message: err.Error()})
+		http.Error(ex.w, err.Error(), http.StatusNotImplemented)
+		return
 	}
-	ex.server.journal.body(ex.entry, b)
-	return b, nil
-}
-
-// refused notes a refusal of the server's own, as opposed to a scripted one.
-func (ex *exchange) refused(status int, kind, text string) {
-	ex.server.journal.refuse(Refusal{Path: ex.r.URL.Path, Status: status, Type: kind, Message: text})
-	ex.server.config.Log.Info("refused", "status", status, "type", kind, "message", text, "request", ex.id)
-}
-
-// statusWriter remembers the status.
-type statusWriter struct {
-	http.ResponseWriter
-	status int
-}
-
-func (w *statusWriter) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *statusWriter) Write(b []byte) (int, error) {
-	if w.status == 0 {
-		w.status = http.StatusOK
-	}
-	return w.ResponseWriter.Write(b)
-}
-
-// Unwrap lets http.ResponseController flush.
-func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// account names the owner of a key without telling the key.
-func account(key string) string {
-	sum := sha256.Sum256([]byte("account of " + key))
-	return hex.EncodeToString(sum[:8])
+	face.Serve(ex)
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"net/http"
 	"slices"
 	"strings"
 )
@@ -11,14 +10,14 @@ import (
 // plan's own clients]
 
 // listing is what GET /models has.
-func (h *chatHost) listing() []any {
-	list := []any{}
-	if h.name == "copilot" {
-		list = copilotListing()
+func (h *chatHost) listing(ex *exchange) []any {
+	list, listed := []any{}, map[any]bool{}
+	for _, row := range ex.listed(h.name) {
+		list, listed[row["id"]] = append(list, row), true
 	}
 	for i := range h.models {
 		m := h.model(h.models[i].id)
-		if h.name == "copilot" && copilotModel(m.id) != nil {
+		if listed[m.id] {
 			continue
 		}
 		row := map[string]any{"id": m.id, "object": "model", "owned_by": h.name}
@@ -96,67 +95,4 @@ func (h *chatHost) native(path string) any {
 			"chat_template_caps": map[string]any{"supports_tools": true}}
 	}
 	return nil
-}
-
-// planList is where the ChatGPT plan's backend lists its models.
-const planList = "/backend-api/codex/models"
-
-// servePlanModels answers there. Its client is asked for its version.
-func (s *Server) servePlanModels(ex *exchange) {
-	if _, err := s.responsesKey(ex.r, responsesFaces["/backend-api/codex/responses"]); err != nil {
-		ex.refuseResponses(err)
-		return
-	}
-	if ex.r.URL.Query().Get("client_version") == "" {
-		ex.refuseResponses(unfit("client_version", "missing_required_parameter", "Missing required parameter: 'client_version'."))
-		return
-	}
-	list := []any{}
-	for i := range responsesModels {
-		m := &responsesModels[i]
-		if m.open || m.note != "" {
-			continue
-		}
-		levels := []any{}
-		for _, effort := range m.efforts {
-			levels = append(levels, map[string]any{"effort": effort, "description": ""})
-		}
-		if slices.Contains(m.efforts, "max") {
-			levels = append(levels, map[string]any{"effort": "ultra", "description": ""}) // what its own client does with max
-		}
-		list = append(list, map[string]any{"slug": m.id, "display_name": m.id, "default_reasoning_level": m.effort, "supported_reasoning_levels": levels,
-			"supports_reasoning_summaries": true, "visibility": "list", "supported_in_api": true, "context_window": 372_000, "input_modalities": []string{"text", "image"}})
-	}
-	ex.sendJSON(http.StatusOK, map[string]any{"models": list})
-}
-
-// serveResponsesModels answers with names and dates, as OpenAI does for all that its key may use; with the header
-// X-Sim-Dialect as xAI does. [docs: models/list, deprecations; xAI docs: models]
-func (s *Server) serveResponsesModels(ex *exchange) {
-	if _, err := s.responsesKey(ex.r, responsesFaces["/v1/responses"]); err != nil {
-		ex.refuseResponses(err)
-		return
-	}
-	xai := ex.r.Header.Get("X-Sim-Dialect") == "xai"
-	list := []any{}
-	for i := range responsesModels {
-		m := &responsesModels[i]
-		if m.note != "" || strings.HasPrefix(m.id, "grok-") != xai {
-			continue
-		}
-		row := map[string]any{"id": m.id, "object": "model", "created": 0, "owned_by": "openai"}
-		if !xai {
-			row["shutdown_date"] = nil
-			if m.id == "gpt-5" {
-				row["shutdown_date"] = "2026-12-11"
-			}
-		}
-		list = append(list, row)
-	}
-	if !xai {
-		for _, other := range []string{"text-embedding-3-large", "gpt-image-2", "whisper-1", "gpt-realtime-2"} {
-			list = append(list, map[string]any{"id": other, "object": "model", "created": 0, "owned_by": "openai"})
-		}
-	}
-	ex.sendJSON(http.StatusOK, map[string]any{"object": "list", "data": list})
 }

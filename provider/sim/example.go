@@ -1,0 +1,63 @@
+package sim
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// force makes the call that tool_choice asks for: of a tool by name, or of the first one by name for "*". The names
+// lead to the tools' schemas. An empty name asks for none.
+func (q *ask) force(name string, tools map[string]map[string]any) {
+	if name == "" || len(tools) == 0 {
+		return
+	}
+	if name == "*" {
+		name = slices.Min(slices.Collect(maps.Keys(tools)))
+	}
+	input := canonical(nil, newWriter(q.seed, q.prompt).example(tools[name], 0))
+	q.call = &Part{Kind: Call, Name: name, Input: input}
+}
+
+// exampleDepth ends schemas that would go on for ever.
+const exampleDepth = 8
+
+func (w *writer) example(schema map[string]any, depth int) any {
+	if choice, ok := schema["enum"].([]any); ok && len(choice) > 0 {
+		return choice[0]
+	}
+	if v, ok := schema["const"]; ok {
+		return v
+	}
+	switch schema["type"] {
+	case "object":
+		object := map[string]any{}
+		properties, _ := schema["properties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(properties)) {
+			inner, _ := properties[name].(map[string]any)
+			if depth < exampleDepth && required(schema, name) {
+				object[name] = w.example(inner, depth+1)
+			}
+		}
+		return object
+	case "array":
+		inner, _ := schema["items"].(map[string]any)
+		if inner == nil || depth >= exampleDepth {
+			return []any{}
+		}
+		return []any{w.example(inner, depth+1)}
+	case "integer", "number":
+		return json.Number("1")
+	case "boolean":
+		return true
+	case "null":
+		return nil
+	default:
+		return w.topic()
+	}
+}
+
+func required(schema map[string]any, name string) bool {
+	list, _ := schema["required"].([]any)
+	return slices.Contains(list, any(name))
+}
