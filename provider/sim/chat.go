@@ -33,7 +33,7 @@ var chatFaults = map[Fault]Error{
 }
 
 func init() {
-	Register(Face{Name: "chat", Claim: claimChat, Serve: serveChat, Help: chatHelp})
+	Register(Face{Name: "chat", Faults: chatFaults, Claim: claimChat, Serve: serveChat, Help: chatHelp})
 }
 
 // claimChat claims what lies below the name of a host, and Chat Completions without one.
@@ -47,7 +47,7 @@ func claimChat(r *http.Request) Claim {
 // chatDialect is how a host refuses and answers.
 func chatDialect(ex *exchange, host *chatHost) *Dialect {
 	return &Dialect{
-		Limit: chatLimit, Faults: chatFaults, RetryAfter: true, StreamType: "text/event-stream; charset=utf-8",
+		Limit: chatLimit, RetryAfter: true, StreamType: "text/event-stream; charset=utf-8",
 		Spell: func(e *Error, _ Fault) (int, string, any) {
 			status := e.Status
 			if host.errors == "minimax" && status == http.StatusBadRequest {

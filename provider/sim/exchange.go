@@ -22,6 +22,7 @@ type exchange struct {
 	id     string // what the answer's request-id says
 	server *Server
 	w      *statusWriter
+	face   Face
 	entry  *Request
 }
 
@@ -80,7 +81,7 @@ func Check[C any](ex *exchange, d *Dialect, read func(body []byte) (C, error)) (
 func (ex *exchange) body(d *Dialect) ([]byte, error) {
 	large := d.TooLarge
 	if large.Status == 0 {
-		large = d.Faults[FaultTooLarge]
+		large = ex.face.Faults[FaultTooLarge]
 	}
 	if ex.r.ContentLength > d.Limit {
 		return nil, &large
@@ -167,7 +168,7 @@ func (ex *exchange) scripted(d *Dialect, a Answer, streams bool) bool {
 	if fault == FaultRateLimit && d.RetryAfter && ex.header().Get("Retry-After") == "" {
 		ex.header().Set("Retry-After", "1")
 	}
-	e := d.Faults[fault]
+	e := ex.face.Faults[fault]
 	status, _, body := d.Spell(&e, fault)
 	if a.Fault == FaultJSON {
 		status = http.StatusOK

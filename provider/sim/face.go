@@ -17,6 +17,9 @@ type Face struct {
 	Serve func(ex *exchange)          // answers a request that the face has claimed
 	Help  func() string               // the lines of [Help] about this face's models
 
+	// Faults is how scripted refusals read in the API's words: an entry for each fault that is one.
+	Faults map[Fault]Error
+
 	// Listed are the models of this face in the list of a host whose list another face serves; nil: none.
 	Listed func(host string) []map[string]any
 }
@@ -38,8 +41,14 @@ var registered struct {
 	faces []Face
 }
 
-// Register adds a face to all servers of this process. It is called by init functions; two faces of one name panic.
+// Register adds a face to all servers of this process. It is called by init functions. It panics if the name is taken
+// or if the face has no words for one of the faults.
 func Register(f Face) {
+	for _, fault := range faults {
+		if _, known := f.Faults[fault]; known != fault.refuses() {
+			panic(fmt.Sprintf("sim: face %s and the fault %s: words for it: %t, needed: %t", f.Name, fault, known, fault.refuses()))
+		}
+	}
 	registered.Lock()
 	defer registered.Unlock()
 	at, twice := slices.BinarySearchFunc(registered.faces, f.Name, func(f Face, name string) int { return cmp.Compare(f.Name, name) })
@@ -87,9 +96,8 @@ func (e *Error) Error() string { return e.Text }
 
 // Dialect is how a face speaks to one client: the form of refusals and the types of bodies.
 type Dialect struct {
-	Limit    int64           // bytes of a request's body
-	Faults   map[Fault]Error // how scripted refusals read: one for each fault that is a refusal
-	TooLarge Error           // the refusal of a larger body; the zero value: as FaultTooLarge reads
+	Limit    int64 // bytes of a request's body
+	TooLarge Error // the refusal of a larger body; the zero value: as FaultTooLarge reads
 
 	// Spell is an error as it is sent, with the word that the journal has for it. A scripted fault may add details.
 	Spell func(e *Error, f Fault) (status int, word string, body any)

@@ -32,7 +32,7 @@ var geminiFaults = map[Fault]Error{
 }
 
 func init() {
-	Register(Face{Name: "gemini", Claim: claimGemini, Serve: serveGemini, Help: geminiHelp})
+	Register(Face{Name: "gemini", Faults: geminiFaults, Claim: claimGemini, Serve: serveGemini, Help: geminiHelp})
 }
 
 // claimGemini claims the paths of generateContent.
@@ -47,7 +47,7 @@ func claimGemini(r *http.Request) Claim {
 // [docs: troubleshooting]
 func geminiDialect(ex *exchange) *Dialect {
 	d := &Dialect{
-		Limit: geminiLimit, Faults: geminiFaults, StreamType: "application/json; charset=UTF-8", WholeType: "application/json; charset=UTF-8",
+		Limit: geminiLimit, StreamType: "application/json; charset=UTF-8", WholeType: "application/json; charset=UTF-8",
 		Spell: func(e *Error, f Fault) (int, string, any) { return e.Status, e.Kind, geminiErrorBody(e, f) },
 		Reword: func(err error) *Error {
 			if wrong, ok := errors.AsType[*strictError](err); ok {

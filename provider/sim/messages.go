@@ -33,7 +33,7 @@ var messagesFaults = map[Fault]Error{
 }
 
 func init() {
-	Register(Face{Name: "messages", Claim: claimMessages, Serve: serveMessages, Help: messagesHelp, Listed: copilotListing})
+	Register(Face{Name: "messages", Faults: messagesFaults, Claim: claimMessages, Serve: serveMessages, Help: messagesHelp, Listed: copilotListing})
 }
 
 // claimMessages claims what Copilot's clients send here, and every path that no other API knows.
@@ -47,7 +47,7 @@ func claimMessages(r *http.Request) Claim {
 // messagesDialect is how Anthropic refuses and answers. [docs: errors]
 func messagesDialect(ex *exchange) *Dialect {
 	return &Dialect{
-		Limit: messagesLimit, Faults: messagesFaults, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
+		Limit: messagesLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
 		Spell: func(e *Error, _ Fault) (int, string, any) {
 			return e.Status, e.Kind, map[string]any{"type": "error", "error": messagesErrorObject(e), "request_id": ex.id}
 		},

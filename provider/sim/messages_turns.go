@@ -154,9 +154,6 @@ func (c *messagesCall) turnStart() int {
 	return -1
 }
 
-// marksMost is how many cache_control marks a request may carry. [docs: prompt-caching]
-const marksMost = 4
-
 // checkMarks holds the number of marks below its limit, and the longer time before the shorter one, in the order in which
 // the vendor reads a prompt.
 func (c *messagesCall) checkMarks() error {

@@ -33,7 +33,7 @@ var ollamaFaults = map[Fault]Error{
 }
 
 func init() {
-	Register(Face{Name: "ollama", Claim: claimOllama, Serve: serveOllama, Help: ollamaHelp})
+	Register(Face{Name: "ollama", Faults: ollamaFaults, Claim: claimOllama, Serve: serveOllama, Help: ollamaHelp})
 }
 
 // claimOllama claims the paths of Ollama's own API.
@@ -46,7 +46,7 @@ func claimOllama(r *http.Request) Claim {
 
 // ollamaDialect is how Ollama refuses, with a text, and answers, with one object a line.
 var ollamaDialect = Dialect{
-	Limit: ollamaLimit, Faults: ollamaFaults, StreamType: "application/x-ndjson", WholeType: "application/json; charset=utf-8",
+	Limit: ollamaLimit, StreamType: "application/x-ndjson", WholeType: "application/json; charset=utf-8",
 	Spell: func(e *Error, _ Fault) (int, string, any) { return e.Status, "error", ollamaErrorBody(e) },
 	Reword: func(err error) *Error {
 		return &Error{Status: http.StatusInternalServerError, Text: err.Error()}

@@ -238,7 +238,7 @@ func (ex *exchange) stream(d *Dialect, p *player, st Stream) {
 	case p.answer.Fault == FaultStall:
 		p.silence()
 	case p.answer.Fault.refuses():
-		e := d.Faults[p.answer.Fault]
+		e := ex.face.Faults[p.answer.Fault]
 		st.Fail(&e, p.answer.Fault)
 	}
 }

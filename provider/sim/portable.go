@@ -152,3 +152,6 @@ func imageTaken(kind, data string) bool {
 	head, err := base64.StdEncoding.DecodeString(data[:min(len(data), 16)/4*4])
 	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp"}, kind) && (err != nil || !strings.HasPrefix(string(head), "BM"))
 }
+
+// marksMost is how many cache_control marks a request may carry. [docs: prompt-caching]
+const marksMost = 4

@@ -65,7 +65,7 @@ var responsesFaults = map[Fault]Error{
 }
 
 func init() {
-	Register(Face{Name: "responses", Claim: claimResponses, Serve: serveResponses, Help: responsesHelp})
+	Register(Face{Name: "responses", Faults: responsesFaults, Claim: claimResponses, Serve: serveResponses, Help: responsesHelp})
 }
 
 // claimResponses claims the doors and the two lists. A list without Anthropic's header is OpenAI's.
@@ -81,7 +81,7 @@ func claimResponses(r *http.Request) Claim {
 // responsesDialect is how OpenAI refuses and answers.
 func responsesDialect() *Dialect {
 	return &Dialect{
-		Limit: responsesLimit, Faults: responsesFaults, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
+		Limit: responsesLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
 		TooLarge: Error{Status: http.StatusRequestEntityTooLarge, Kind: "invalid_request_error", Code: "request_too_large", Text: "The request is too large."},
 		Spell: func(e *Error, _ Fault) (int, string, any) {
 			return e.Status, e.Kind, map[string]any{"error": responsesErrorObject(e)}

@@ -26,6 +26,7 @@ type responsesModel struct {
 }
 
 var (
+	effortsPlain = []string{"low", "medium", "high"} // of Codex and the open models
 	effortsGPT6  = []string{"low", "medium", "high", "xhigh", "max"}
 	effortsGPT56 = []string{"none", "low", "medium", "high", "xhigh", "max"}
 	effortsGPT55 = []string{"none", "low", "medium", "high", "xhigh"}
@@ -60,30 +61,30 @@ var responsesModels = []responsesModel{
 	{id: "gpt-5.2-pro", window: 400_000, output: 128_000, efforts: effortsPro, effort: "medium", concise: true},
 	{id: "gpt-5.1-codex-max", window: 400_000, output: 128_000, efforts: effortsCodex, effort: "medium", concise: true},
 	{id: "gpt-5.1", window: 400_000, output: 128_000, efforts: effortsGPT51, effort: "none", sampled: true, concise: true},
-	{id: "gpt-5.1-codex", window: 400_000, output: 128_000, efforts: effortsThree, effort: "medium", concise: true},
-	{id: "gpt-5.1-codex-mini", window: 400_000, output: 128_000, efforts: effortsThree, effort: "medium", concise: true},
-	{id: "gpt-5-codex", window: 400_000, output: 128_000, efforts: effortsThree, effort: "medium"},
+	{id: "gpt-5.1-codex", window: 400_000, output: 128_000, efforts: effortsPlain, effort: "medium", concise: true},
+	{id: "gpt-5.1-codex-mini", window: 400_000, output: 128_000, efforts: effortsPlain, effort: "medium", concise: true},
+	{id: "gpt-5-codex", window: 400_000, output: 128_000, efforts: effortsPlain, effort: "medium"},
 	{id: "gpt-5", window: 400_000, output: 128_000, efforts: effortsGPT5, effort: "medium"},
 	{id: "gpt-5-mini", window: 400_000, output: 128_000, efforts: effortsGPT5, effort: "medium"},
 	{id: "gpt-5-nano", window: 400_000, output: 128_000, efforts: effortsGPT5, effort: "medium"},
 	{id: "gpt-5-pro", window: 400_000, output: 272_000, efforts: []string{"high"}, effort: "high"},
-	{id: "o3-pro", window: 200_000, output: 100_000, efforts: effortsThree, effort: "medium"},
-	{id: "o3", window: 200_000, output: 100_000, efforts: effortsThree, effort: "medium"},
-	{id: "o4-mini", window: 200_000, output: 100_000, efforts: effortsThree, effort: "medium"},
-	{id: "o3-mini", window: 200_000, output: 100_000, efforts: effortsThree, effort: "medium"},
-	{id: "o1", window: 200_000, output: 100_000, efforts: effortsThree, effort: "medium"},
+	{id: "o3-pro", window: 200_000, output: 100_000, efforts: effortsPlain, effort: "medium"},
+	{id: "o3", window: 200_000, output: 100_000, efforts: effortsPlain, effort: "medium"},
+	{id: "o4-mini", window: 200_000, output: 100_000, efforts: effortsPlain, effort: "medium"},
+	{id: "o3-mini", window: 200_000, output: 100_000, efforts: effortsPlain, effort: "medium"},
+	{id: "o1", window: 200_000, output: 100_000, efforts: effortsPlain, effort: "medium"},
 	{id: "gpt-4.1", window: 1_047_576, output: 32_768},
 	{id: "gpt-4.1-mini", window: 1_047_576, output: 32_768},
 	{id: "gpt-5-chat-latest", window: 128_000, output: 16_384},
 	{id: "gpt-4o-mini", window: 128_000, output: 16_384},
 	{id: "gpt-4o", window: 128_000, output: 16_384},
-	{id: "gpt-oss-120b", window: 131_072, output: 131_072, efforts: effortsThree, effort: "medium", sampled: true, open: true},
-	{id: "gpt-oss-20b", window: 131_072, output: 131_072, efforts: effortsThree, effort: "medium", sampled: true, open: true},
+	{id: "gpt-oss-120b", window: 131_072, output: 131_072, efforts: effortsPlain, effort: "medium", sampled: true, open: true},
+	{id: "gpt-oss-20b", window: 131_072, output: 131_072, efforts: effortsPlain, effort: "medium", sampled: true, open: true},
 
-	{id: "mai-code-1.1-flash", window: 256_000, output: 128_000, efforts: effortsThree, effort: "medium"},
+	{id: "mai-code-1.1-flash", window: 256_000, output: 128_000, efforts: effortsPlain, effort: "medium"},
 	{id: "grok-4.7", window: 500_000, output: 128_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
 	{id: "grok-4.6", window: 256_000, output: 64_000, efforts: effortsCodex, effort: "high", sampled: true, concise: true},
-	{id: "grok-4.5", window: 256_000, output: 64_000, efforts: effortsThree, effort: "high", sampled: true, concise: true},
+	{id: "grok-4.5", window: 256_000, output: 64_000, efforts: effortsPlain, effort: "high", sampled: true, concise: true},
 	{id: "grok-4.3", window: 256_000, output: 64_000, efforts: effortsGPT51, effort: "low", sampled: true, concise: true},
 	{id: "grok-4.20-0309-reasoning", alias: "grok-4.20-reasoning", window: 256_000, output: 64_000, thinks: true, sampled: true, concise: true},
 	{id: "grok-4.20-0309-non-reasoning", alias: "grok-4.20-non-reasoning", window: 256_000, output: 64_000},
@@ -108,7 +109,7 @@ func responsesModelBy(id string, face responsesFace) (row *responsesModel, name 
 			return row, m.id
 		case face.copilot && m.id == "gpt-5-mini": // lists differ from host to host
 			own := *m
-			own.efforts = effortsThree
+			own.efforts = effortsPlain
 			return &own, m.id
 		default:
 			return m, m.id

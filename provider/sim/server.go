@@ -84,5 +84,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(ex.w, err.Error(), http.StatusNotImplemented)
 		return
 	}
+	ex.face = face
 	face.Serve(ex)
 }
