@@ -1,16 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session/bolt"
 )
 
 func (p *program) sessionsBackupCommand() *cobra.Command {
@@ -35,34 +32,14 @@ and documents: copy the folder blobs of the data directory afterwards.`,
 				if report.LostBlobs > 0 {
 					err = fmt.Errorf("%d of %d are damaged and not copied", report.LostBlobs, report.Blobs+report.LostBlobs)
 				}
-				well = p.finding("images and documents", err, fmt.Sprintf("%s: %d files", blobsOf(path), report.Blobs)) && well
+				well = p.finding("images and documents", err, fmt.Sprintf("%s: %d files", daemon.BlobsOf(path), report.Blobs)) && well
 			}
 			if !well {
-				return errSaid
+				return errReported
 			}
 			return nil
 		}),
 	}
-}
-
-// blobsOf is where a backup has its images and documents.
-func blobsOf(path string) string { return path + ".blobs" }
-
-// backup copies the store, then what its sessions refer to: that is only ever added to, and removed by a start alone.
-func (h *host) backup(ctx context.Context, store *bolt.Store, path string) (rpc.StoreReport, error) {
-	if _, err := os.Lstat(blobsOf(path)); err == nil {
-		return rpc.StoreReport{}, &fs.PathError{Op: "mkdir", Path: blobsOf(path), Err: fs.ErrExist}
-	}
-	report, err := store.Backup(ctx, path)
-	if err != nil {
-		return rpc.StoreReport{}, err
-	}
-	r := rpc.NewStoreReport(report)
-	r.Blobs, r.LostBlobs, err = h.daemon.blobs.Copy(ctx, blobsOf(path))
-	if err != nil {
-		return r, fmt.Errorf("%s is whole; its images and documents: %w", path, err)
-	}
-	return r, nil
 }
 
 // storeFinding prints what a check found, a line for each session that is damaged.

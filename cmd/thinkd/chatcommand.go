@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/chat"
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 func (p *program) chatCommand() *cobra.Command {
@@ -27,7 +26,7 @@ A turn continues after you leave. To return to it, use thinkd chat --session ID.
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			in, inFile := p.in.(*os.File)
-			out, outFile := bare(p.out).(*os.File)
+			out, outFile := printable.Bare(p.out).(*os.File)
 			if !inFile || !outFile {
 				return errors.New("chat needs files as its standard input and output")
 			}
@@ -36,14 +35,14 @@ A turn continues after you leave. To return to it, use thinkd chat --session ID.
 				params["cwd"] = dir
 			}
 			term := p.getenv("TERM")
-			screen := terminal(in) && terminal(out) && term != "dumb" && (term != "" || os.PathSeparator == '\\')
+			screen := printable.IsTerminal(in) && printable.IsTerminal(out) && term != "dumb" && (term != "" || os.PathSeparator == '\\')
 			err := chat.Run(cmd.Context(), chat.Config{
 				In: in, Out: out, Env: os.Environ(), Session: session, New: params,
-				Plain: plain || !screen, Echo: terminal(in), Colour: p.getenv("NO_COLOR") == "",
+				Plain: plain || !screen, Echo: printable.IsTerminal(in), Colour: p.getenv("NO_COLOR") == "",
 				Dial: p.dialQuietly,
 			})
 			if errors.Is(err, chat.ErrFailed) {
-				return errSaid
+				return errReported
 			}
 			return err
 		},
@@ -59,15 +58,11 @@ A turn continues after you leave. To return to it, use thinkd chat --session ID.
 	return cmd
 }
 
-// dialQuietly connects, and has what there is to say about it as words: standard error is in the midst of the screen.
+// dialQuietly connects, and returns what there is to say about it: standard error is in the midst of the screen.
 func (p *program) dialQuietly(ctx context.Context) (chat.Daemon, string, error) {
-	var said bytes.Buffer
-	quiet := *p
-	quiet.errOut = &said
-	link, err := quiet.connect(ctx)
-	words := strings.TrimPrefix(strings.TrimSpace(said.String()), "thinkd: ")
+	link, notice, err := p.options.Connect(ctx)
 	if err != nil {
 		return nil, "", err
 	}
-	return link, words, nil
+	return link, notice, nil
 }

@@ -1,342 +1,48 @@
 package main
 
 import (
-	"cmp"
-	"context"
 	"errors"
-	"fmt"
-	"io/fs"
-	"log/slog"
-	"net/url"
-	"path/filepath"
-	"slices"
-	"sync"
-	"sync/atomic"
+	"os"
 	"time"
 
-	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/cmd/thinkd/config"
-	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
-	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/login"
-	"github.com/thinkd/thinkd/provider/sim"
-	"github.com/thinkd/thinkd/provider/vendors"
-	"github.com/thinkd/thinkd/registry"
-	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/session"
-	"github.com/thinkd/thinkd/session/blob"
-	"github.com/thinkd/thinkd/session/bolt"
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
-// daemon is all that runs: a store, the agents over it, and the server that clients talk to.
-type daemon struct {
-	log       *slog.Logger
-	store     session.Store
-	blobs     *blob.Dir // nil: there is no data directory
-	providers *providers
-	lists     *listings
-	hosts     *toolHosts
-	agents    *agent.Group
-	server    *rpc.Server
-
-	serve       config.Serve
-	url         atomic.Value // string: where browsers are served; empty: nowhere
-	inputs      config.Inputs
-	configPath  string // empty: there is no file
-	telemetry   *telemetry.Telemetry
-	readOnly    atomic.Bool   // the store takes nothing at the moment
-	refuses     chan struct{} // has a token when it has just become so
-	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
-	stopSweep   func()        // nil: none runs
-	lost        chan error    // one fits: the store's file is not ours any more, and the daemon is to end
-}
-
-// open reads the config and makes what runs. A store that is nil is the one in the data directory.
-func (p *program) open(ctx context.Context, store session.Store) (*daemon, error) {
-	log, err := p.logger()
-	if err != nil {
-		return nil, err
-	}
-	d := &daemon{log: log, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
-	kept := kept{store: store}
-	if store == nil {
-		if kept.dir, err = p.data(); err != nil {
-			return nil, err
-		}
-	}
-	c, err := p.configure(func() error { return kept.open(log, d.storeState) }, kept.dir == "" || bolt.Kept(kept.dir))
-	if err != nil {
-		return nil, errors.Join(err, kept.close())
-	}
-	d.serve, d.inputs, d.configPath = c.Serve, c.Inputs, c.Path
-	store, dir := kept.store, kept.dir
-	d.store, d.blobs = store, kept.blobs
-	settings, err := openSettings(c, dir, log)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	listed := readListings(dir, log)
-	catalog, err := catalogOf(c.Providers, nil, listed)
-	if err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	d.providers = openProviders(c, kept.keys, catalog, log)
-	d.lists, err = newListings(c, listed, d.providers, dir, log)
-	if err != nil {
-		return nil, errors.Join(err, d.providers.close(), store.Close())
-	}
-	d.hosts = openToolHosts(c, p.supervisor, p.sandbox(c), p.guard(c, dir), log, d.editors)
-	d.telemetry = telemetry.Open(telemetry.Config{Version: version, Endpoint: c.Telemetry, Getenv: p.getenv, Log: log,
-		Vendor: d.providers.vendor,
-		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
-			Clients: func() int { return d.server.Clients() }}})
-	ac := agent.Config{
-		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
-		Patience:  d.providers.patience,
-		Address:   d.providers.address,
-		Simulator: vendors.Simulator, Log: log,
-		CompactAt: c.Limits.CompactAt,
-		Limits:    c.Limits.Limits,
-		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
-		Ended: d.telemetry.Turn, Learned: d.lists.Learn,
-	}
-	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
-		ac.Blobs = d.blobs
-	}
-	if d.telemetry.Exports() {
-		ac.Called, ac.Ran = d.telemetry.Call, d.telemetry.Tool
-	}
-	if d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), ac); err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	d.server = rpc.NewServer(rpc.Config{
-		Log: log, Version: version, MessageBytes: c.Limits.MessageBytes,
-		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
-		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
-		Refresh:      d.lists.Refresh,
-		Tools:        d.hosts.tools(c),
-		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
-	})
-	if d.blobs != nil {
-		d.sweep()
-	}
-	d.tellTrouble()
-	return d, nil
-}
-
-// configure reads the config, and opens what is kept: both at a time, since neither needs the other and who started the
-// daemon waits, but only where something is kept already. Nothing is made for a config that is wrong; its error goes first.
-func (p *program) configure(open func() error, already bool) (c config.Config, err error) {
-	var reading sync.WaitGroup
-	reading.Go(func() { c, err = loadConfig(p.configPath, p.getenv) }) // awaited here
-	if already {
-		openErr := open()
-		reading.Wait()
-		return c, cmp.Or(err, openErr)
-	}
-	reading.Wait()
-	if err != nil {
-		return c, err
-	}
-	return c, open()
-}
-
-// kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
-type kept struct {
-	dir   string
-	store session.Store
-	blobs *blob.Dir // nil: there is no directory
-	keys  *login.Keys
-}
-
-// open opens what is in the directory. What has been opened when there is an error is for close.
-func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err error) {
-	if k.dir == "" {
-		k.keys, err = login.OpenKeys("")
-		return err
-	}
-	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
-		log.Info("the store was upgraded; the file as it was is kept, and can be removed when all is well", "format", format, "kept", kept)
-	}})
-	if err != nil {
-		return dataError(err)
-	}
-	k.store = store
-	if k.blobs, err = blob.Open(k.dir); err != nil {
-		return dataError(err)
-	}
-	k.keys, err = openKeys(k.dir) // by the store's lock it is ours
-	return err
-}
-
-func (k *kept) close() error {
-	if k.store == nil {
-		return nil
-	}
-	return k.store.Close()
-}
-
-// tellTrouble lets all clients know when the store takes nothing any more; close ends it and waits. It has a goroutine
-// of its own, since the store's writer must not wait for sessions, which may be waiting for it.
-func (d *daemon) tellTrouble() {
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	d.stopTelling = func() { stop(); <-done }
-	go func() {
-		defer close(done)
-		for {
-			select {
-			case <-d.refuses:
-				d.agents.TellReadOnly(ctx)
-			case <-ctx.Done():
-				return
+// daemonCommand is what start runs. It is no secret, and nothing that a person has to know.
+func (p *program) daemonCommand() *cobra.Command {
+	var idle time.Duration
+	var environment bool
+	cmd := &cobra.Command{
+		Use:    "daemon",
+		Short:  "Be the daemon of the data directory; other commands start it when there is none",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !cmd.Flags().Changed("log-level") {
+				p.options.LogLevel = "info" // into a file of its own
 			}
-		}
-	}()
-}
-
-// sweep removes media that no session has any more, at the start and after deletions; close ends it and waits.
-func (d *daemon) sweep() {
-	ctx, stop := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	d.stopSweep = func() { stop(); <-done }
-	go func() {
-		defer close(done)
-		d.blobs.Tend(ctx, d.store, func(removed int, err error) {
-			switch {
-			case err != nil:
-				d.log.Warn("media that no session has stay for now", "err", err)
-			case removed > 0:
-				d.log.Info("media that no session has were removed", "files", removed)
+			starter := daemon.Starter{Tell: p.announce, HangUp: func() error {
+				if f, ok := printable.Bare(p.out).(*os.File); ok {
+					return daemon.Silence(f)
+				}
+				return nil
+			}}
+			if environment {
+				if err := daemon.TakeEnvironment(p.in); err != nil {
+					return errors.Join(starter.Tell(err.Error()), errReported)
+				}
 			}
-		})
-	}()
-}
-
-// dataError says what to do about a directory that the system refuses. The store's own errors say so themselves.
-func dataError(err error) error {
-	if _, ok := errors.AsType[*fs.PathError](err); !ok || errors.Is(err, session.ErrDamaged) {
-		return err
+			err := p.options.Background(cmd.Context(), idle, starter)
+			if errors.Is(err, daemon.ErrTold) {
+				return errReported
+			}
+			return err
+		},
 	}
-	return fmt.Errorf("the data directory cannot be used: %w; name another one with --data", err)
-}
-
-// storeState hears how the store is.
-func (d *daemon) storeState(readOnly bool, why error) {
-	d.readOnly.Store(readOnly)
-	d.log.Warn("store", "read_only", readOnly, "err", why)
-	if readOnly {
-		select {
-		case d.refuses <- struct{}{}:
-		default: // it is about to be told
-		}
-	}
-	if errors.Is(why, session.ErrReplaced) {
-		select {
-		case d.lost <- why:
-		default:
-		}
-	}
-}
-
-var errReadOnly = errors.New("the store cannot be written; the daemon's log says why")
-
-// ready is why a client that came now could read, and do nothing else; nil: it could.
-func (d *daemon) ready() error {
-	if d.readOnly.Load() {
-		return errReadOnly
-	}
-	return nil
-}
-
-// listening is where browsers find the page, without the token; empty: nowhere.
-func (d *daemon) listening() string {
-	url, _ := d.url.Load().(string)
-	return url
-}
-
-// data is the data directory, as an absolute path.
-func (p *program) data() (string, error) {
-	if p.dataDir != "" {
-		return filepath.Abs(p.dataDir)
-	}
-	return defaultDataDir(goos, p.getenv)
-}
-
-// close interrupts what runs, waits for it, and closes the store.
-func (d *daemon) close() error {
-	var errs []error
-	if d.stopSweep != nil {
-		d.stopSweep()
-	}
-	if d.stopTelling != nil {
-		d.stopTelling()
-	}
-	if d.agents != nil {
-		errs = append(errs, d.agents.Close())
-	}
-	d.telemetry.Close()
-	return errors.Join(append(errs, d.hosts.close(), d.providers.close(), d.store.Close())...)
-}
-
-// providers are the configured model APIs.
-type providers struct {
-	list     []vendors.Config
-	adapters map[string]func() provider.Provider // by provider; made at the first call
-	sources  map[string]*login.Source            // of keys, by provider
-	log      *slog.Logger
-
-	mu   sync.Mutex           // guards what follows
-	here map[string]*presence // of servers that may not run, by provider; nil: nobody has asked yet
-	sim  *sim.Listener        // nil: nobody has called the simulator yet
-}
-
-// find is a provider by its id, nil if there is none.
-func (p *providers) find(id string) provider.Provider {
-	if adapter := p.adapters[id]; adapter != nil {
-		return adapter()
-	}
-	return nil
-}
-
-// vendor is that of a configured provider.
-func (p *providers) vendor(id string) (vendor string, ok bool) {
-	i := slices.IndexFunc(p.list, func(c vendors.Config) bool { return c.ID == id })
-	if i < 0 {
-		return "", false
-	}
-	return p.list[i].Vendor, true
-}
-
-func (p *providers) patience(id string) time.Duration {
-	for _, c := range p.list {
-		if c.ID == id {
-			return c.Patience()
-		}
-	}
-	return 0
-}
-
-// address is a provider's base URL as the log may have it: without what could be a secret.
-func (p *providers) address(id string) string {
-	for _, c := range p.list {
-		if u, err := url.Parse(c.BaseURL); c.ID == id && err == nil {
-			return u.Host + u.Path
-		}
-	}
-	return ""
-}
-
-func (p *providers) status(settings *registry.Settings) []rpc.ProviderStatus {
-	var list []rpc.ProviderStatus
-	for _, c := range p.list {
-		s := rpc.ProviderStatus{ID: c.ID, Auth: string(login.NoNeed), Defaults: settings.Defaults(c.ID)}
-		if source := p.sources[c.ID]; source != nil {
-			state, from := source.Status()
-			s.Auth, s.AuthSource, s.Login = string(state), string(from), source.HasLogin()
-		}
-		s.Available, s.Why = p.available(c)
-		list = append(list, s)
-	}
-	return list
+	cmd.Flags().BoolVar(&environment, daemon.EnvironmentFlag, false, "read further environment variables from standard input")
+	cmd.Flags().DurationVar(&idle, "idle", 30*time.Second, "`TIME` without clients and turns after which it leaves; 0: never")
+	return cmd
 }

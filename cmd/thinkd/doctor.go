@@ -4,14 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session/bolt"
@@ -36,7 +39,7 @@ never changed.`,
 			p.tellProtection()
 			well = p.checkStore(cmd.Context(), check) && well
 			if !well {
-				return errSaid
+				return errReported
 			}
 			return nil
 		},
@@ -58,7 +61,7 @@ func (p *program) finding(what string, err error, text string) bool {
 }
 
 func (p *program) checkConfig() bool {
-	c, err := loadConfig(p.configPath, p.getenv)
+	c, err := p.options.Config()
 	path := c.Path
 	if path == "" {
 		path = "no file; the defaults are in force"
@@ -77,7 +80,7 @@ func (p *program) checkConfig() bool {
 			}
 		case !pc.NeedsKey():
 		case keys != nil && !keys.Grant(pc.ID).IsZero():
-			state = "key or login in " + keysName
+			state = "key or login in " + daemon.KeysName
 		case pc.KeyEnv != "":
 			state = "no key; set " + pc.KeyEnv
 		default:
@@ -102,11 +105,11 @@ func (p *program) checkServers(c config.Config) bool {
 
 // checkKeys reads the file of keys, which may be missing.
 func (p *program) checkKeys() (*login.Keys, error) {
-	dir, err := p.data()
+	dir, err := p.options.Data()
 	if err != nil {
 		return nil, nil // which the check of the store says
 	}
-	keys, err := openKeys(dir)
+	keys, err := daemon.OpenKeys(dir)
 	if err != nil {
 		p.finding("keys", err, "")
 	}
@@ -115,24 +118,20 @@ func (p *program) checkKeys() (*login.Keys, error) {
 
 // checkSettings says nothing where clients have set nothing.
 func (p *program) checkSettings() bool {
-	dir, err := p.data()
+	dir, err := p.options.Data()
 	if err != nil {
-		return true // checkStore tells
+		return true // checkStore says so
 	}
-	path := filepath.Join(dir, settingsName)
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return true
-	}
-	_, err = openSettings(config.Config{}, dir, slog.New(slog.DiscardHandler))
-	return p.finding("settings", err, path)
+	path, err := daemon.CheckSettings(dir)
+	return path == "" || p.finding("settings", err, path)
 }
 
 func (p *program) checkStore(ctx context.Context, inUse bool) bool {
-	dir, err := p.data()
+	dir, err := p.options.Data()
 	if err != nil {
 		return p.finding("store", err, "")
 	}
-	if link, err := greet(ctx, dir); err == nil {
+	if link, err := daemon.Greet(ctx, dir); err == nil {
 		if inUse {
 			return p.checkInUse(ctx, dir, link)
 		}
@@ -169,7 +168,7 @@ func (p *program) checkInUse(ctx context.Context, dir string, link *rpc.Link) bo
 }
 
 func (p *program) compactStore(ctx context.Context) error {
-	dir, err := p.data()
+	dir, err := p.options.Data()
 	if err != nil {
 		return err
 	}
@@ -181,3 +180,82 @@ func (p *program) compactStore(ctx context.Context) error {
 		before.Size>>10, before.Free>>10, after.Size>>10, after.Sessions, after.Entries))
 	return nil
 }
+
+// tellProtection prints what is protected from models and tools on this machine, and what is not.
+func (p *program) tellProtection() {
+	c, err := p.options.Config()
+	if err != nil {
+		return // checkConfig has said so
+	}
+	dir, err := p.options.Data()
+	if err != nil {
+		dir = ""
+	}
+	for _, kind := range []struct {
+		danger tool.Danger
+		text   string
+	}{
+		{tool.Protected, "no file tool may touch"},
+		{tool.Secret, "each call of a file tool needs approval for"},
+		{tool.Program, "a change needs approval also in tool mode edit:"},
+	} {
+		paths := make(map[string][]string)
+		var abouts []string
+		for _, place := range p.options.Guard(c, dir).Places() {
+			if place.Danger != kind.danger {
+				continue
+			}
+			if paths[place.About] == nil {
+				abouts = append(abouts, place.About)
+			}
+			paths[place.About] = append(paths[place.About], place.Path)
+		}
+		for _, about := range abouts {
+			p.finding("files", nil, fmt.Sprintf("%s %s (%s)", kind.text, strings.Join(paths[about], ", "), about))
+		}
+	}
+	if len(c.Tools.Files.Open) > 0 {
+		p.unprotected("files", "no approval is needed for "+strings.Join(c.Tools.Files.Open, ", ")+" (tools.files.open)")
+	}
+	if why := daemon.Hidden(); why == "" {
+		p.finding("memory", nil, "other programs of your user can read neither the environment nor the memory of thinkd, and there are no core dumps")
+	} else {
+		p.unprotected("memory", "other programs of your user can read the environment and the memory of thinkd: "+why)
+	}
+	var exposed []string
+	for _, pc := range c.Providers {
+		if !pc.Key.IsZero() && pc.KeyEnv != "" {
+			exposed = append(exposed, pc.KeyEnv)
+		}
+	}
+	if len(exposed) > 0 {
+		p.unprotected("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
+	}
+	p.tellSandbox(p.options.Sandbox(c))
+	p.unprotected("mcp servers", "they can read and change all that your user can")
+}
+
+func (p *program) tellSandbox(box sandbox.Sandbox) {
+	kind, err := box.Choose()
+	network := "have no network"
+	if box.Network {
+		network = "have the network (tools.sandbox_network)"
+	}
+	switch {
+	case err != nil:
+		p.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be made: %v", err))
+	case kind == sandbox.Off:
+		p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none (tools.sandbox)")
+	case kind == sandbox.Bwrap:
+		p.finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+	case kind == sandbox.Landlock:
+		p.finding("run", nil, "commands run under Landlock: they can read no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
+		p.unprotected("run", "under Landlock commands can list the names in secret places, and beside a secret in the session's folder they can make, rename and remove no files")
+		for _, text := range sandbox.Lacks() {
+			p.unprotected("run", "under Landlock of this kernel "+text)
+		}
+	}
+}
+
+// unprotected prints a line about what nothing protects. It is no fault of the installation.
+func (p *program) unprotected(what, text string) { fmt.Fprintf(p.out, "note  %s: %s\n", what, text) }

@@ -47,7 +47,12 @@ var allowed = map[string][]string{
 
 	"clients/typescript/generate": {"rpc"},
 
-	"cmd/thinkd/config":         {"agent", "agent/budget", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
+	"cmd/thinkd/config": {"agent", "agent/budget", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
+	"cmd/thinkd/daemon": {"agent", "agent/tool", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/sandbox",
+		"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/durable",
+		"provider/exchange", "provider/gemini", "provider/login", "provider/messages", "provider/ollama", "provider/responses", "provider/sim",
+		"provider/vendors", "registry", "rpc", "rpc/conn", "session", "session/blob", "session/bolt"},
+	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/conn", "web"},
 	"cmd/thinkd/telemetry":      {"agent", "cmd/thinkd/telemetry/meter", "cmd/thinkd/telemetry/otlp", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"cmd/thinkd/telemetry/meter", "provider"},
 	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc", "rpc/conn", "session"},

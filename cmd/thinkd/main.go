@@ -6,18 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
 	"syscall"
 
-	"github.com/lmittmann/tint"
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
+	"github.com/thinkd/thinkd/rpc"
 )
 
 // version is set by the build: -ldflags "-X main.version=…".
@@ -32,8 +32,7 @@ const (
 	confineWord   = "confine"
 )
 
-// run takes standard output for the commands alone: whoever else writes to it, a library in trouble say, writes to
-// standard error from then on.
+// run takes standard output for the commands alone: a library in trouble writes to standard error from then on.
 func run() int {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
@@ -48,50 +47,59 @@ func run() int {
 
 	ctx, end := context.WithCancel(context.Background())
 	defer end()
-	heeding := make(chan struct{})
-	go heed(end, heeding) // ends with the process
+	catching := make(chan struct{})
+	go catchSignals(end, catching) // ends with the process
 
-	if err := hide(); err != nil {
+	if err := daemon.Hide(); err != nil {
 		fmt.Fprintln(os.Stderr, "thinkd: other programs of your user can read this process's memory: "+err.Error())
 	}
-	errOut := printing(os.Stderr)
-	p := &program{in: os.Stdin, out: printing(stdout), errOut: errOut, getenv: os.Getenv, heeding: heeding}
+	p := newProgram(os.Stdin, printable.Output(stdout), printable.Output(os.Stderr), os.Getenv)
+	p.catching = catching
 	if path, err := os.Executable(); err == nil {
-		p.supervisor, p.confine = tool.Supervisor{path, os.Args[0], superviseWord}, []string{path, confineWord}
+		p.options.Supervisor, p.options.Confine = tool.Supervisor{path, os.Args[0], superviseWord}, []string{path, confineWord}
 	}
-	err := p.execute(ctx)
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, errSaid):
-		return statusFailed
-	}
-	fmt.Fprintln(errOut, "thinkd: "+err.Error())
-	return status(err)
+	return p.report(p.execute(ctx, os.Args[1:]))
 }
 
-// heed has the first signal end what runs in order, and the second at once. It is for a goroutine of its own, since
-// package signal waits for one of the runtime's to be made: until then, a signal ends what has hardly begun. It closes
-// heeding when a signal is caught from then on.
-func heed(end func(), heeding chan<- struct{}) {
+// catchSignals ends what runs in order at the first signal, and the process at the second. It has a goroutine of its own, since
+// package signal waits until the runtime has made one: a signal before that ends a process that has hardly begun. It closes
+// catching when signals are caught from then on.
+func catchSignals(end func(), catching chan<- struct{}) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	close(heeding)
+	close(catching)
 	<-signals
 	signal.Stop(signals)
 	end()
 }
 
-// execute runs the command that the arguments name.
-func (p *program) execute(ctx context.Context) error {
-	root := p.command(os.Args[1:])
+// program is what the commands of a process share: its streams, its environment, and the flags that all commands have.
+type program struct {
+	in     io.Reader
+	out    io.Writer // standard output, see [printable.Output]
+	errOut io.Writer
+	getenv func(string) string
+
+	catching <-chan struct{} // closed when signals are caught; nil in tests: nobody sends one
+
+	options daemon.Options // from the flags
+}
+
+func newProgram(in io.Reader, out, errOut io.Writer, getenv func(string) string) *program {
+	return &program{in: in, out: out, errOut: errOut, getenv: getenv, options: daemon.Options{Version: version, Getenv: getenv, LogTo: errOut}}
+}
+
+// execute runs the command that the arguments name. When ctx ends, the command ends in order.
+func (p *program) execute(ctx context.Context, args []string) error {
+	root := p.command(args)
+	root.SetArgs(args)
 	dir := p.getenv(profileVariable)
 	if dir == "" {
 		runtime.MemProfileRate = 0 // else Go keeps a record of each stack that it ever sampled an allocation of, for nobody
 		return root.ExecuteContext(ctx)
 	}
 	name := root.Name()
-	if cmd, _, err := root.Find(os.Args[1:]); err == nil {
+	if cmd, _, err := root.Find(args); err == nil {
 		name = cmd.Name()
 	}
 	end, err := profile(dir, name)
@@ -103,14 +111,25 @@ func (p *program) execute(ctx context.Context) error {
 
 // What the process ends with.
 const (
-	statusFailed      = 1   // and whatever else goes wrong
-	statusShort       = 2   // a turn ended, but not by itself: a limit, or the vendor's refusal
-	statusInterrupted = 130 // as a shell has it of an interrupt: 128+SIGINT
+	statusFailed      = 1
+	statusShort       = 2   // the answer of a turn is incomplete: a limit, or the vendor's refusal
+	statusInterrupted = 130 // as shells report an interrupt: 128+SIGINT
 )
 
+// report prints an error, unless the user has read it already, and returns the exit status.
+func (p *program) report(err error) int {
+	if err != nil && !errors.Is(err, errReported) {
+		p.notice(err.Error())
+	}
+	return status(err)
+}
+
+// status is the exit status for what a command returned.
 func status(err error) int {
 	short, isShort := errors.AsType[*shortError](err)
 	switch {
+	case err == nil:
+		return 0
 	case errors.Is(err, errInterrupted), isShort && short.reason == "cancelled":
 		return statusInterrupted
 	case isShort:
@@ -119,32 +138,45 @@ func status(err error) int {
 	return statusFailed
 }
 
-// errSaid ends a command whose failure the user has read already.
-var errSaid = errors.New("failed")
+var (
+	errReported    = errors.New("failed") // the user has read why
+	errInterrupted = errors.New("interrupted")
+)
 
-// program is a process: its streams, its environment, the flags that all commands have.
-type program struct {
-	in     io.Reader
-	out    io.Writer // standard output, see printing
-	errOut io.Writer
-	getenv func(string) string
+// notice prints a line that is not the command's result.
+func (p *program) notice(line string) { fmt.Fprintln(p.errOut, "thinkd: "+line) }
 
-	heeding <-chan struct{} // closed when signals are caught; nil in tests: nobody sends one
+// connect finds the daemon, or starts it.
+func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
+	link, notice, err := p.options.Connect(ctx)
+	if notice != "" {
+		p.notice(notice)
+	}
+	return link, err
+}
 
-	supervisor tool.Supervisor // of the processes of tools; nil: there is none
-	confine    []string        // see sandbox.Sandbox
-
-	configPath string
-	dataDir    string
-	logLevel   string
-	logFormat  string
+// onDaemon is a command's work over a link to the daemon.
+func (p *program) onDaemon(run func(link *rpc.Link, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		ctx := cmd.Context()
+		link, err := p.connect(ctx)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { link.Close() })
+		err = run(link, args)
+		if !stop() {
+			return errInterrupted
+		}
+		return errors.Join(err, link.Close())
+	}
 }
 
 // announce prints that the daemon is ready. It does so only once signals are caught: before that, a signal of somebody who
 // has read the line would end the daemon without an orderly shutdown.
 func (p *program) announce(line string) error {
-	if p.heeding != nil {
-		<-p.heeding
+	if p.catching != nil {
+		<-p.catching
 	}
 	_, err := fmt.Fprintln(p.out, line)
 	return err
@@ -162,10 +194,10 @@ func (p *program) command(args []string) *cobra.Command {
 	root.SetOut(p.out)
 	root.SetErr(p.errOut)
 	flags := root.PersistentFlags()
-	flags.StringVar(&p.configPath, "config", "", "config `FILE` (default: thinkd/config.toml in the user's config directory)")
-	flags.StringVar(&p.dataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
-	flags.StringVar(&p.logLevel, "log-level", defaultLogLevel, "debug, info, warn or error; logs go to standard error, those of the daemon to thinkd.log")
-	flags.StringVar(&p.logFormat, "log-format", "text", "text or json")
+	flags.StringVar(&p.options.ConfigPath, "config", "", "config `FILE` (default: thinkd/config.toml in the user's config directory)")
+	flags.StringVar(&p.options.DataDir, "data", "", "data `DIR` (default: thinkd in the user's data directory)")
+	flags.StringVar(&p.options.LogLevel, "log-level", daemon.DefaultLogLevel, "debug, info, warn or error; logs go to standard error, those of the daemon to thinkd.log")
+	flags.StringVar(&p.options.LogFormat, "log-format", "text", "text or json")
 	commands := []struct {
 		name  string
 		build func() *cobra.Command
@@ -186,8 +218,6 @@ func (p *program) command(args []string) *cobra.Command {
 	return root
 }
 
-const defaultLogLevel = "warn"
-
 func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
@@ -196,50 +226,4 @@ func (p *program) versionCommand() *cobra.Command {
 			return err
 		},
 	}
-}
-
-// logger writes to standard error; that of the daemon to its file.
-func (p *program) logger() (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(p.logLevel)); err != nil {
-		return nil, fmt.Errorf("--log-level %q is none of debug, info, warn, error", p.logLevel)
-	}
-	switch p.logFormat {
-	case "json":
-		return slog.New(slog.NewJSONHandler(p.errOut, &slog.HandlerOptions{Level: level})), nil
-	case "text":
-		options := &tint.Options{Level: level, TimeFormat: "15:04:05.000"}
-		if !terminal(p.errOut) {
-			options.TimeFormat, options.NoColor = "2006-01-02 15:04:05.000", true
-		}
-		return slog.New(tint.NewTextHandler(bare(p.errOut), options)), nil
-	}
-	return nil, fmt.Errorf("--log-format %q is none of text, json", p.logFormat)
-}
-
-// printing is where commands print to: on a terminal, without what that would obey. What a command prints comes from models,
-// tools, vendors and files. Who has sequences of its own for the terminal, or bytes that are no text, writes to bare.
-func printing(f *os.File) io.Writer {
-	if terminal(f) {
-		return &printable.Writer{To: f}
-	}
-	return f
-}
-
-// bare is what stands behind printing.
-func bare(w io.Writer) io.Writer {
-	if safe, ok := w.(*printable.Writer); ok {
-		return safe.To
-	}
-	return w
-}
-
-// terminal reports whether a person reads w.
-func terminal(w io.Writer) bool {
-	f, ok := bare(w).(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

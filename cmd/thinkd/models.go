@@ -153,7 +153,7 @@ func (p *program) showRefresh(answer json.RawMessage) error {
 		}
 	}
 	if failed {
-		return errSaid
+		return errReported
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
@@ -97,8 +98,8 @@ func about(text, context string) string {
 // prompt asks and shows what comes until the turn ends. An interrupt cancels the turn, which would go on without us.
 func (p *program) prompt(ctx context.Context, link *rpc.Link, f promptFlags, text string) error {
 	hangUp := context.AfterFunc(ctx, func() { link.Close() })
-	w := &watch{out: p.out, errOut: p.errOut, own: bare(p.errOut), json: f.json}
-	if w.style = !f.json && terminal(p.errOut) && p.getenv("TERM") != "dumb"; w.style {
+	w := &watch{out: p.out, errOut: p.errOut, own: printable.Bare(p.errOut), json: f.json}
+	if w.style = !f.json && printable.IsTerminal(p.errOut) && p.getenv("TERM") != "dumb"; w.style {
 		defer w.tellSilence()()
 	}
 	id, err := p.ask(link, w, f, text)

@@ -21,7 +21,7 @@ func (p *program) simCommand() *cobra.Command {
 		Long:  sim.Help(),
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			log, err := p.logger()
+			log, err := p.options.Logger()
 			if err != nil {
 				return err
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
 )
@@ -40,7 +41,7 @@ const doorStart = 250 * time.Millisecond
 func (p *program) door(ctx context.Context, d rpc.Door) error {
 	started := time.AfterFunc(doorStart, func() { runtime.GOMAXPROCS(1) })
 	defer started.Stop()
-	d.Client, d.Dial = conn.Stdio(p.in, bare(p.out)), p.connect
+	d.Client, d.Dial = conn.Stdio(p.in, printable.Bare(p.out)), p.connect
 	err := d.Run(ctx)
 	if ctx.Err() != nil {
 		return nil // we were told to end

@@ -16,7 +16,7 @@ var pictureFile = flag.String("picture", "", "write a picture of the chat to thi
 
 // TestChatPicture makes the picture in README.md:
 //
-//	go test ./cmd/thinkd -run TestChatPicture -picture "$PWD/docs/chat.svg"
+//	go test ./cmd/thinkd/proof/chat -run TestChatPicture -picture "$PWD/docs/chat.svg"
 func TestChatPicture(t *testing.T) {
 	t.Parallel()
 	const columns, rows = 80, 42

@@ -1,0 +1,219 @@
+package daemon
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
+	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/blob"
+	"github.com/thinkd/thinkd/session/bolt"
+)
+
+// daemon is all that runs: a store, the agents over it, and the server that clients talk to.
+type daemon struct {
+	log       *slog.Logger
+	store     session.Store
+	blobs     *blob.Dir // nil: there is no data directory
+	providers *providers
+	lists     *listings
+	hosts     *toolHosts
+	agents    *agent.Group
+	server    *rpc.Server
+
+	serve       config.Serve
+	url         atomic.Value // string: where browsers are served; empty: nowhere
+	inputs      config.Inputs
+	configPath  string // empty: there is no file
+	telemetry   *telemetry.Telemetry
+	readOnly    atomic.Bool   // the store takes nothing at the moment
+	refuses     chan struct{} // has a token when it has just become so
+	stopTelling func()        // ends the goroutine that heeds refuses; nil: none runs
+	stopSweep   func()        // nil: none runs
+	lost        chan error    // one fits: the store's file is not ours any more, and the daemon is to end
+}
+
+// open reads the config and makes what runs. A store that is nil is the one in the data directory.
+func (o Options) open(ctx context.Context, store session.Store) (*daemon, error) {
+	log, err := o.Logger()
+	if err != nil {
+		return nil, err
+	}
+	d := &daemon{log: log, lost: make(chan error, 1), refuses: make(chan struct{}, 1)}
+	kept := kept{store: store}
+	if store == nil {
+		if kept.dir, err = o.Data(); err != nil {
+			return nil, err
+		}
+	}
+	c, err := o.configure(func() error { return kept.open(log, d.storeState) }, kept.dir == "" || bolt.Kept(kept.dir))
+	if err != nil {
+		return nil, errors.Join(err, kept.close())
+	}
+	d.serve, d.inputs, d.configPath = c.Serve, c.Inputs, c.Path
+	store, dir := kept.store, kept.dir
+	d.store, d.blobs = store, kept.blobs
+	settings, err := openSettings(c, dir, log)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	listed := readListings(dir, log)
+	catalog, err := catalogOf(c.Providers, nil, listed)
+	if err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	d.providers = openProviders(c, kept.keys, catalog, log)
+	d.lists, err = newListings(c, listed, d.providers, dir, log)
+	if err != nil {
+		return nil, errors.Join(err, d.providers.close(), store.Close())
+	}
+	d.hosts = openToolHosts(c, o, dir, log, d.editors)
+	d.telemetry = telemetry.Open(telemetry.Config{Version: o.Version, Endpoint: c.Telemetry, Getenv: o.Getenv, Log: log,
+		Vendor: d.providers.vendor,
+		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
+			Clients: func() int { return d.server.Clients() }}})
+	ac := agent.Config{
+		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Patience:  d.providers.patience,
+		Address:   d.providers.address,
+		Simulator: vendors.Simulator, Log: log,
+		CompactAt: c.Limits.CompactAt,
+		Limits:    c.Limits.Limits,
+		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
+		Ended: d.telemetry.Turn, Learned: d.lists.Learn,
+	}
+	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
+		ac.Blobs = d.blobs
+	}
+	if d.telemetry.Exports() {
+		ac.Called, ac.Ran = d.telemetry.Call, d.telemetry.Tool
+	}
+	if d.agents, err = agent.NewGroup(context.WithoutCancel(ctx), ac); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	d.server = rpc.NewServer(rpc.Config{
+		Log: log, Version: o.Version, MessageBytes: c.Limits.MessageBytes,
+		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
+		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
+		Refresh:      d.lists.Refresh,
+		Tools:        d.hosts.tools(c),
+		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
+	})
+	if d.blobs != nil {
+		d.sweep()
+	}
+	d.tellTrouble()
+	return d, nil
+}
+
+// configure reads the config, and opens what is kept: both at a time, since neither needs the other and who started the
+// daemon waits, but only where something is kept already. Nothing is made for a config that is wrong; its error goes first.
+func (o Options) configure(open func() error, already bool) (c config.Config, err error) {
+	var reading sync.WaitGroup
+	reading.Go(func() { c, err = o.Config() }) // awaited here
+	if already {
+		openErr := open()
+		reading.Wait()
+		return c, cmp.Or(err, openErr)
+	}
+	reading.Wait()
+	if err != nil {
+		return c, err
+	}
+	return c, open()
+}
+
+// tellTrouble lets all clients know when the store takes nothing any more; close ends it and waits. It has a goroutine
+// of its own, since the store's writer must not wait for sessions, which may be waiting for it.
+func (d *daemon) tellTrouble() {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	d.stopTelling = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-d.refuses:
+				d.agents.TellReadOnly(ctx)
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+}
+
+// sweep removes media that no session has any more, at the start and after deletions; close ends it and waits.
+func (d *daemon) sweep() {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	d.stopSweep = func() { stop(); <-done }
+	go func() {
+		defer close(done)
+		d.blobs.Tend(ctx, d.store, func(removed int, err error) {
+			switch {
+			case err != nil:
+				d.log.Warn("media that no session has stay for now", "err", err)
+			case removed > 0:
+				d.log.Info("media that no session has were removed", "files", removed)
+			}
+		})
+	}()
+}
+
+// storeState hears how the store is.
+func (d *daemon) storeState(readOnly bool, why error) {
+	d.readOnly.Store(readOnly)
+	d.log.Warn("store", "read_only", readOnly, "err", why)
+	if readOnly {
+		select {
+		case d.refuses <- struct{}{}:
+		default: // it is about to be told
+		}
+	}
+	if errors.Is(why, session.ErrReplaced) {
+		select {
+		case d.lost <- why:
+		default:
+		}
+	}
+}
+
+var errReadOnly = errors.New("the store cannot be written; the daemon's log says why")
+
+// ready is why a client that came now could read, and do nothing else; nil: it could.
+func (d *daemon) ready() error {
+	if d.readOnly.Load() {
+		return errReadOnly
+	}
+	return nil
+}
+
+// listening is where browsers find the page, without the token; empty: nowhere.
+func (d *daemon) listening() string {
+	url, _ := d.url.Load().(string)
+	return url
+}
+
+// close interrupts what runs, waits for it, and closes the store.
+func (d *daemon) close() error {
+	var errs []error
+	if d.stopSweep != nil {
+		d.stopSweep()
+	}
+	if d.stopTelling != nil {
+		d.stopTelling()
+	}
+	if d.agents != nil {
+		errs = append(errs, d.agents.Close())
+	}
+	d.telemetry.Close()
+	return errors.Join(append(errs, d.hosts.close(), d.providers.close(), d.store.Close())...)
+}

@@ -1,0 +1,184 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/semver"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/rpc"
+)
+
+const (
+	// startLimit is how long a daemon is looked for and waited for. The check of a large store takes its time.
+	startLimit = 30 * time.Second
+
+	// While another process has the data directory and does not listen, the socket is looked at again and again, and
+	// each startEvery times a start is tried.
+	firstPause = 5 * time.Millisecond
+	maxPause   = 100 * time.Millisecond
+	startEvery = 4
+
+	// maxMakeWay is how often in a row older daemons are asked to leave: where doors of two versions are in use, the
+	// older one may be the quicker to start another.
+	maxMakeWay = 3
+)
+
+// Connect finds the data directory's daemon, or starts one. notice is a line for the user: the daemon has another version or
+// another config than this process; empty: it has not. It gives up after 30 s, or when ctx ends.
+func (o Options) Connect(ctx context.Context) (link *rpc.Link, notice string, err error) {
+	dir, err := o.Data()
+	if err != nil {
+		return nil, "", err
+	}
+	if _, _, err := o.configFile(); err != nil { // a file that is named has to be there, though a daemon runs with another
+		return nil, "", err
+	}
+	ctx, stop := context.WithTimeout(ctx, startLimit)
+	defer stop()
+	var held *heldError
+	var silence error // why the daemon did not answer, before time was over
+	pause, madeWay := firstPause, 0
+	for round := 0; ; round++ {
+		link, err := Greet(ctx, dir)
+		if silence == nil || ctx.Err() == nil {
+			silence = err
+		}
+		switch {
+		case err == nil && madeWay < maxMakeWay && older(link.Status.Version, o.Version) && makesWay(link):
+			madeWay++
+			continue
+		case err == nil:
+			return link, o.notice(link), nil
+		case errors.Is(ctx.Err(), context.DeadlineExceeded):
+			if held != nil {
+				return nil, "", fmt.Errorf("%w (it does not answer: %w)", held, silence)
+			}
+			return nil, "", fmt.Errorf("the daemon does not answer: %w", silence)
+		case ctx.Err() != nil:
+			return nil, "", context.Cause(ctx)
+		}
+		if round%startEvery == 0 {
+			err := o.start(ctx, dir)
+			if err == nil {
+				continue
+			}
+			var other bool
+			if held, other = errors.AsType[*heldError](err); !other && ctx.Err() == nil {
+				return nil, "", err
+			}
+		}
+		wait(ctx, pause)
+		pause = min(2*pause, maxPause)
+	}
+}
+
+func wait(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Greet connects to the daemon that is there. It starts none.
+func Greet(ctx context.Context, dir string) (*rpc.Link, error) {
+	path, err := findSocket(dir)
+	if err != nil {
+		return nil, err
+	}
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return rpc.Greet(ctx, conn)
+}
+
+// makesWay asks the daemon to leave, and is false if it does not.
+func makesWay(link *rpc.Link) bool {
+	err := link.Leave()
+	if err == nil || errors.Is(err, rpc.ErrDaemonGone) {
+		link.Close()
+		return true
+	}
+	return false
+}
+
+// notice is one line if the daemon has another version or another config than this process: the daemon's apply.
+func (o Options) notice(link *rpc.Link) string {
+	s := link.Status
+	var what []string
+	if s.Version != o.Version {
+		what = append(what, fmt.Sprintf("version %s, not %s", s.Version, o.Version))
+	}
+	if difference := o.otherConfig(s, link.Config); difference != "" {
+		what = append(what, difference)
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the daemon (process %d) runs with %s; that is in force until it ends", s.PID, strings.Join(what, ", and with "))
+}
+
+// otherConfig describes how the config of a daemon differs from that of this command; empty: it does not. Most do not. The
+// configs are compared, and the daemon is asked for its own, only if they are made of different things. A key or a header
+// with another value is not reported here: shells and editors of one user often have different ones.
+func (o Options) otherConfig(s rpc.Status, theirs func() (rpc.DaemonConfig, error)) string {
+	doc, path, err := o.configFile()
+	if err == nil && config.Sum(doc, strings.Fields(s.Variables), o.Getenv) == s.Inputs {
+		return ""
+	}
+	var mine config.Config
+	if err == nil {
+		mine, err = config.Parse(path, doc, o.Getenv)
+	}
+	if err != nil {
+		return "a config that was in order: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+	}
+	other, err := theirs()
+	if err != nil || other.Facts == nil { // an older version says something else
+		return "another config"
+	}
+	var names []string
+	for _, d := range config.Compare(other.Facts, mine.Inputs.Facts) {
+		if !d.Secret {
+			names = append(names, d.Name)
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return "another config (" + enumerate(names, 5) + ")"
+}
+
+// enumerate lists words, at most so many.
+func enumerate(words []string, most int) string {
+	if len(words) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), len(words)-most)
+	}
+	return strings.Join(words, ", ")
+}
+
+// older reports whether version a comes before b, as Semantic Versioning orders them. Words that are no such versions have
+// no order. A v in front is fine.
+func older(a, b string) bool {
+	a, b = canonical(a), canonical(b)
+	return a != "" && b != "" && semver.Compare(a, b) < 0
+}
+
+// canonical is a version as package semver wants it, empty if it is none. That package takes v1.2 for v1.2.0.
+func canonical(v string) string {
+	v = "v" + strings.TrimPrefix(v, "v")
+	core, _, _ := strings.Cut(v, "+")
+	if core, _, _ = strings.Cut(core, "-"); strings.Count(core, ".") != 2 {
+		return ""
+	}
+	return semver.Canonical(v)
+}

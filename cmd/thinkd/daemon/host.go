@@ -1,0 +1,246 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/network"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/session"
+)
+
+// host is a daemon with its door open: it serves who comes to the data directory's socket, until nobody needs it any
+// more or it is told to end.
+type host struct {
+	version string
+	daemon  *daemon
+	log     *slog.Logger
+	dir     string
+	socket  *socket
+	idle    time.Duration // without clients and turns, after which it ends; 0: it stays, whoever asks it to leave
+
+	serving context.Context // of all connections
+	stop    context.CancelCauseFunc
+	asked   chan struct{} // one token: a newer version wants the place
+
+	connections sync.WaitGroup
+
+	mu         sync.Mutex
+	clients    map[net.Conn]struct{}
+	quiet      time.Time         // when it was last seen that there was a client or a turn
+	ending     bool              // nobody is let in
+	network    *network.Listener // where browsers are served; nil: nowhere
+	endNetwork func() error      // closes that, once
+}
+
+const (
+	// drainTime is how long the end waits for clients that are slow to read how their turns ended.
+	drainTime = 2 * time.Second
+
+	// endLimit is when all connections are closed that have not ended by then. All has to be over in 10 s.
+	endLimit = 6 * time.Second
+)
+
+var errEnded = errors.New("the daemon ends")
+
+// host opens the data directory's daemon. Whoever gets one runs it, which also closes it.
+func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*host, error) {
+	d, err := o.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{version: o.Version, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan struct{}, 1),
+		clients: make(map[net.Conn]struct{}), quiet: time.Now()}
+	if h.socket, err = openSocket(dir, o.Getenv); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	h.serving, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	return h, nil
+}
+
+// run serves until ctx ends, until a newer version asks for the place, until nobody has needed the daemon for the idle
+// time, or until the store is lost, which is the error then. At the end turns are interrupted, clients hear of it, and
+// nothing is left running.
+func (h *host) run(ctx context.Context) error {
+	h.log.Info("daemon", "version", h.version, "pid", os.Getpid(), "socket", h.socket.path)
+	var accepting sync.WaitGroup
+	accepting.Go(h.accept) // ends when the socket is closed
+	why, err := h.wait(ctx)
+	h.log.Info("daemon ends", "because", why, "err", err)
+
+	return errors.Join(err, h.close(&accepting))
+}
+
+// close ends in order: no more clients, the turns, the clients, the store.
+func (h *host) close(accepting *sync.WaitGroup) error {
+	h.mu.Lock()
+	h.ending = true
+	listener, endNetwork := h.network, h.endNetwork
+	h.mu.Unlock()
+	err := h.socket.Close()
+	if listener != nil {
+		err = errors.Join(err, listener.Refuse())
+	}
+	accepting.Wait()
+	late := time.AfterFunc(endLimit, h.hangUp)
+	defer late.Stop()
+	err = errors.Join(err, h.daemon.agents.Close())
+	told, cancel := context.WithTimeout(h.serving, drainTime)
+	defer cancel()
+	if err := h.daemon.server.Drain(told); err != nil {
+		h.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
+	}
+	h.stop(errEnded)
+	if listener != nil {
+		err = errors.Join(err, endNetwork())
+	}
+	h.connections.Wait()
+	return errors.Join(err, h.daemon.close())
+}
+
+// wait is why the daemon ends.
+func (h *host) wait(ctx context.Context) (why string, err error) {
+	look := time.Second
+	if h.idle > 0 {
+		look = min(look, max(h.idle/4, time.Millisecond))
+	}
+	tick := time.NewTicker(look)
+	defer tick.Stop()
+	var memory tidy
+	for {
+		select {
+		case <-ctx.Done():
+			return "it was told to", nil
+		case err := <-h.daemon.lost:
+			return "the store is lost", err
+		case <-h.asked:
+			return "a newer version asked for the place", nil
+		case now := <-tick.C:
+			if err := h.networkFailed(); err != nil {
+				return "its listener failed", err
+			}
+			if h.unused(now) {
+				return "nobody needs it", nil
+			}
+			if h.daemon.agents.Running() == 0 && memory.due() {
+				memory.collect()
+			}
+		}
+	}
+}
+
+// unused reports whether it is time to leave, and lets nobody in from then on.
+func (h *host) unused(now time.Time) bool {
+	if h.idle == 0 {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.clients) > 0 || h.daemon.agents.Running() > 0 {
+		h.quiet = now
+		return false
+	}
+	h.ending = now.Sub(h.quiet) >= h.idle
+	return h.ending
+}
+
+func (h *host) accept() {
+	for {
+		conn, err := h.socket.AcceptUnix()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil { // for want of file descriptors, say
+			h.log.Warn("a client was not let in", "err", err)
+			wait(h.serving, maxPause)
+			continue
+		}
+		if !h.enter(conn) {
+			conn.Close() // whoever comes finds the next daemon
+			continue
+		}
+		h.connections.Go(func() { // ends with the client or with h.serving; run waits
+			defer h.leave(conn)
+			err := h.daemon.server.ServeLocal(h.serving, conn, h.local())
+			h.log.Debug("a client has gone", "err", err)
+		})
+	}
+}
+
+func (h *host) enter(conn net.Conn) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ending {
+		return false
+	}
+	h.clients[conn] = struct{}{}
+	return true
+}
+
+func (h *host) leave(conn net.Conn) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.clients, conn)
+	h.quiet = time.Now()
+}
+
+// hangUp ends all connections at once.
+func (h *host) hangUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for conn := range h.clients {
+		conn.Close()
+	}
+}
+
+// listen serves browsers at a TCP address until end is called: one place at a time.
+func (h *host) listen(address string) (url string, end func() error, err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.network != nil {
+		return "", nil, &conn.Error{Code: conn.CodeBusy, Message: "the daemon listens already, at " + h.network.Address()}
+	}
+	if h.ending {
+		return "", nil, session.ErrClosed
+	}
+	l, err := network.Open(h.daemon.serve, h.dir, address, h.daemon.server,
+		network.Health{Ready: h.daemon.ready, Metrics: h.daemon.telemetry.Handler()}, h.log)
+	if err != nil {
+		return "", nil, err
+	}
+	h.network = l
+	h.daemon.url.Store(l.Address())
+	h.endNetwork = sync.OnceValue(func() error {
+		err := l.Close()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.daemon.url.Store("")
+		h.network = nil // the address is free for the next one
+		return err
+	})
+	return l.URL(), h.endNetwork, nil
+}
+
+// networkFailed is why the listener accepts nobody any more. Where a serve has asked for it, only that is over.
+func (h *host) networkFailed() error {
+	h.mu.Lock()
+	l := h.network
+	h.mu.Unlock()
+	if l == nil {
+		return nil
+	}
+	select {
+	case err := <-l.Failed():
+		h.log.Error("listener", "url", l.Address(), "err", err)
+		if h.idle == 0 {
+			return err
+		}
+	default:
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/providertest"
+	"github.com/thinkd/thinkd/provider/vendors"
+)
+
+// TestAzure: each customer's place has its own name, and before it is told a call says how to.
+func TestAzure(t *testing.T) {
+	t.Parallel()
+	heard := make(chan *http.Request, 1)
+	host := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		heard <- r
+		http.Error(w, `{"error":{"message":"no such deployment"}}`, http.StatusNotFound)
+	}))
+	for _, tt := range []struct{ config, endpoint, want string }{
+		{"", "", "azure: no address: set base_url under [providers.azure] in the config, or AZURE_OPENAI_ENDPOINT"},
+		{"", host, "no such deployment"},
+		{"", host + "/", "no such deployment"},
+		{"", host + "/openai/v1/", "no such deployment"},
+		{"[providers.azure]\nbase_url = \"" + host + "/openai/v1\"", "https://elsewhere.invalid", "no such deployment"},
+	} {
+		c, err := loadConfig(proof.WriteConfig(t, tt.config), proof.Environment("AZURE_OPENAI_API_KEY=sk", "AZURE_OPENAI_ENDPOINT="+tt.endpoint))
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog, err := vendors.Catalog(c.Providers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := openProviders(c, noKeys(t), catalog, discard)
+		m, err := catalog.Find("azure/mine") // as its deployment is called
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply, err := providertest.Collect(p.find("azure").Stream(t.Context(), &provider.Request{Model: m, Messages: []provider.Message{
+			{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Which?"}}}}}))
+		if err != nil || reply.Err == nil || !strings.Contains(reply.Err.Error(), tt.want) {
+			t.Errorf("%+v: %v, %v", tt, reply.Err, err)
+		}
+		told := tt.config + tt.endpoint
+		for _, pc := range p.list {
+			if pc.ID != "azure" {
+				continue
+			}
+			if available, why := p.available(pc); available != (told != "") || available == (why != "") {
+				t.Errorf("%+v: available %v: %s", tt, available, why)
+			}
+		}
+		if told != "" {
+			if r := <-heard; r.URL.Path != "/openai/v1/responses" || r.Header.Get("api-key") != "sk" {
+				t.Errorf("%+v: %s", tt, r.URL)
+			}
+		}
+		if err := p.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestPlanToken prefers the official variable of the ChatGPT plan's token. The older one still counts, with a warning.
+func TestPlanToken(t *testing.T) {
+	for _, test := range []struct {
+		name          string
+		set           map[string]string
+		file          string
+		key, env, now string
+	}{
+		{"neither", nil, "", "", "CODEX_ACCESS_TOKEN", ""},
+		{"the official one", map[string]string{"CODEX_ACCESS_TOKEN": "a"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
+		{"both", map[string]string{"CODEX_ACCESS_TOKEN": "a", "CHATGPT_ACCESS_TOKEN": "b"}, "", "a", "CODEX_ACCESS_TOKEN", ""},
+		{"the older one", map[string]string{"CHATGPT_ACCESS_TOKEN": "b"}, "", "b", "CHATGPT_ACCESS_TOKEN", "CODEX_ACCESS_TOKEN"},
+		{"one of the operator's", map[string]string{"CHATGPT_ACCESS_TOKEN": "b", "MINE": "c"}, "[providers.chatgpt]\napi_key_env = \"MINE\"\n", "c", "MINE", ""},
+	} {
+		c, err := loadConfig(proof.WriteConfig(t, test.file), func(name string) string { return test.set[name] })
+		if err != nil {
+			t.Fatalf("%s: %v", test.name, err)
+		}
+		p := configured(t, c, "chatgpt")
+		if p.Key.Reveal() != test.key || p.KeyEnv != test.env || p.KeyEnvNow != test.now {
+			t.Errorf("%s: the key %q of %s, now %q", test.name, p.Key.Reveal(), p.KeyEnv, p.KeyEnvNow)
+		}
+		var log bytes.Buffer
+		catalog, err := vendors.Catalog(c.Providers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened := openProviders(c, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := opened.close(); err != nil {
+			t.Error(err)
+		}
+		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
+			t.Errorf("%s: the log says %q", test.name, log.String())
+		}
+	}
+}

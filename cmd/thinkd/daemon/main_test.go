@@ -1,0 +1,23 @@
+package daemon
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+)
+
+func TestMain(m *testing.M) { proof.Main(m) }
+
+var discard = slog.New(slog.DiscardHandler)
+
+// present is a map of the words that are not empty.
+func present(words ...string) map[string]any {
+	m := make(map[string]any)
+	for i := 0; i < len(words); i += 2 {
+		if words[i+1] != "" {
+			m[words[i]] = words[i+1]
+		}
+	}
+	return m
+}

@@ -1,0 +1,108 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/blob"
+	"github.com/thinkd/thinkd/session/bolt"
+)
+
+const settingsName = "settings.json"
+
+// openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is
+// kept in the data directory. Without a directory it is kept nowhere. An error names the file.
+func openSettings(c config.Config, dir string, log *slog.Logger) (*registry.Settings, error) {
+	defaults := make(map[string]registry.Defaults)
+	for _, p := range c.Providers {
+		defaults[p.ID] = p.Defaults
+	}
+	if dir == "" {
+		return registry.OpenSettings(c.Agents, defaults, nil, nil)
+	}
+	path := filepath.Join(dir, settingsName)
+	kept, err := durable.Read(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	settings, err := registry.OpenSettings(c.Agents, defaults, kept, func(text []byte) error {
+		err := durable.Replace(path, text)
+		if err != nil {
+			log.Error("settings cannot be written", "err", err)
+			return session.ErrReadOnly // what clients know of a disk that takes nothing
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("settings: %s: %w; mend the file, or remove it to begin anew", path, err)
+	}
+	return settings, nil
+}
+
+// CheckSettings reads the settings of a data directory as a daemon would. path is their file; empty: there is none.
+func CheckSettings(dir string) (path string, err error) {
+	path = filepath.Join(dir, settingsName)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	_, err = openSettings(config.Config{}, dir, slog.New(slog.DiscardHandler))
+	return path, err
+}
+
+// KeysName is the file of the data directory that keys and logins are kept in.
+const KeysName = "keys.json"
+
+// OpenKeys reads the keys of a data directory.
+func OpenKeys(dir string) (*login.Keys, error) { return login.OpenKeys(filepath.Join(dir, KeysName)) }
+
+// kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
+type kept struct {
+	dir   string
+	store session.Store
+	blobs *blob.Dir // nil: there is no directory
+	keys  *login.Keys
+}
+
+// open opens what is in the directory. What has been opened when there is an error is for close.
+func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err error) {
+	if k.dir == "" {
+		k.keys, err = login.OpenKeys("")
+		return err
+	}
+	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
+		log.Info("the store was upgraded; the file as it was is kept, and can be removed when all is well", "format", format, "kept", kept)
+	}})
+	if err != nil {
+		return dataError(err)
+	}
+	k.store = store
+	if k.blobs, err = blob.Open(k.dir); err != nil {
+		return dataError(err)
+	}
+	k.keys, err = OpenKeys(k.dir) // by the store's lock it is ours
+	return err
+}
+
+func (k *kept) close() error {
+	if k.store == nil {
+		return nil
+	}
+	return k.store.Close()
+}
+
+// dataError says what to do about a directory that the system refuses. The store's own errors say so themselves.
+func dataError(err error) error {
+	if _, ok := errors.AsType[*fs.PathError](err); !ok || errors.Is(err, session.ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("the data directory cannot be used: %w; name another one with --data", err)
+}

@@ -1,0 +1,135 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/builtin"
+	"github.com/thinkd/thinkd/agent/tool/mcp"
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
+)
+
+// toolHosts are who runs tools for sessions: the daemon itself, the operator's servers, which all sessions share, and
+// those that clients have offered for a session. Servers start when they are needed.
+type toolHosts struct {
+	log     *slog.Logger
+	passEnv []string
+
+	version    string
+	supervisor tool.Supervisor
+	builtin    *builtin.Tools
+	shared     []tool.Host
+	editors    func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
+
+	mu      sync.Mutex
+	offered map[session.ID][]tool.Host
+	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
+}
+
+func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
+	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.ID][]tool.Host)}
+	for _, s := range c.Servers {
+		t.shared = append(t.shared, t.server("mcp:", s))
+	}
+	return t
+}
+
+// server makes a host. The names of the operator's and of clients' begin differently, so that neither is taken for the
+// other, whatever a session's record says.
+func (t *toolHosts) server(kind string, s tool.Server) tool.Host {
+	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Version: t.version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
+}
+
+// of lists the hosts of a session, or of one that has no id yet. A fork has the tools of its parent, but
+// not the servers that a client offered for that one.
+func (t *toolHosts) of(s session.Session) []tool.Host {
+	var place builtin.Place
+	if s.CWD != "" {
+		place.Roots = []string{s.CWD}
+	}
+	if s.ID != "" {
+		place.Files, place.Terminal = t.editors(s.ID)
+	}
+	list := append([]tool.Host{t.builtin.In(place)}, t.shared...)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append(list, t.offered[s.ID]...)
+}
+
+// tools is what the server of clients gets of it.
+func (t *toolHosts) tools(c config.Config) rpc.Tools {
+	return rpc.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
+		Offer: func(s tool.Server) tool.Host { return t.server("offered:", s) }, Adopt: t.adopt}
+}
+
+func (t *toolHosts) adopt(id session.ID, hosts []tool.Host) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.offered[id] = hosts
+}
+
+// rest ends a session's own servers until it needs them again.
+func (t *toolHosts) rest(id session.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range t.offered[id] {
+		if r, ok := h.(interface{ Rest() }); ok {
+			r.Rest()
+		}
+	}
+}
+
+// deleted ends them for ever.
+func (t *toolHosts) deleted(id session.ID) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, h := range t.offered[id] {
+		t.ending.Go(func() { // ends by itself, in seconds; close waits
+			if err := h.Close(); err != nil {
+				t.log.Warn("end of a host of tools", "host", h.Name(), "err", err)
+			}
+		})
+	}
+	delete(t.offered, id)
+}
+
+// close ends all servers, at once, and waits for them.
+func (t *toolHosts) close() error {
+	t.mu.Lock()
+	all := append([]tool.Host{}, t.shared...)
+	for _, hosts := range t.offered {
+		all = append(all, hosts...)
+	}
+	clear(t.offered)
+	t.mu.Unlock()
+	errs := make([]error, len(all))
+	for i, h := range all {
+		t.ending.Go(func() { errs[i] = h.Close() }) // ends by itself, in seconds; awaited below
+	}
+	t.ending.Wait()
+	return errors.Join(errs...)
+}
+
+// editors is what the editors on a session lend to its built-in tools; nil: nothing.
+func (d *daemon) editors(id session.ID) (files builtin.Files, terminal builtin.Terminal) {
+	if f := d.server.EditorFiles(id); f != nil {
+		files = f
+	}
+	if t := d.server.EditorTerminal(id); t != nil {
+		terminal = editorTerminal{t}
+	}
+	return files, terminal
+}
+
+// editorTerminal has a command line read by the shell that the daemon itself would use.
+type editorTerminal struct{ *rpc.EditorTerminal }
+
+func (t editorTerminal) Run(ctx context.Context, c builtin.Command, progress func(string)) (builtin.Exit, error) {
+	exit, err := t.EditorTerminal.Run(ctx, builtin.Shell(c.Line), c.Dir, progress)
+	return builtin.Exit{Output: exit.Output, Code: exit.Code, Signal: exit.Signal}, err
+}

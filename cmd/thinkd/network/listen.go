@@ -1,0 +1,162 @@
+package network
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/web"
+)
+
+// Listener lets clients on the network come to a server. Closed after the server's agents, it lets the clients read how
+// their turns ended.
+type Listener struct {
+	url     string
+	token   provider.Secret
+	clients *rpc.HTTP
+	http    *http.Server
+	stop    context.CancelFunc
+	running sync.WaitGroup // the accept loop and the look at the token; Close ends both and waits
+	failed  chan error     // has the error of an accept loop that ended by itself
+}
+
+// Health is what a listener serves to monitoring.
+type Health struct {
+	Ready   func() error // why the daemon cannot be used; nil: it can
+	Metrics http.Handler // nil: there is no /metrics
+}
+
+// Open listens on addr. An address that other machines can reach needs TLS, or a proxy that has it. The token is the one in the
+// data directory dir, which is made if there is none. Whoever opens a listener closes it.
+func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, log *slog.Logger) (*Listener, error) {
+	// Resolved once: the address that is checked is the one that is used.
+	at, err := net.ResolveTCPAddr("tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--listen %q: %w", addr, err)
+	}
+	if !at.IP.IsLoopback() && c.TLSCert == "" && !c.BehindProxy {
+		return nil, fmt.Errorf("--listen %q: %w", addr, errNeedsTLS)
+	}
+	var tlsConfig *tls.Config
+	if c.TLSCert != "" {
+		pair, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
+		if err != nil {
+			return nil, fmt.Errorf("tls_cert and tls_key: %w", err)
+		}
+		tlsConfig = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	}
+	token, err := readToken(dir)
+	if err != nil {
+		return nil, err
+	}
+	l, err := net.ListenTCP("tcp", at)
+	if err != nil {
+		return nil, err
+	}
+	bound := l.Addr().(*net.TCPAddr)
+	file := &tokenFile{dir: dir, log: log}
+	handler := server.HTTP(rpc.HTTPConfig{
+		Token: token, Look: file.look, Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
+		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
+		Ready: health.Ready, Metrics: health.Metrics,
+	})
+	file.told = handler.SetToken
+	ctx, stop := context.WithCancel(context.Background())
+	ours := &Listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}
+	guests := newLobby(l, c.BehindProxy)
+	ours.http = newHTTPServer(handler, guests, tlsConfig, log)
+	ours.running.Go(func() {
+		var err error
+		if tlsConfig != nil {
+			err = ours.http.ServeTLS(guests, "", "")
+		} else {
+			err = ours.http.Serve(guests)
+		}
+		if !errors.Is(err, http.ErrServerClosed) {
+			ours.failed <- err
+		}
+	})
+	ours.running.Go(func() { file.watch(ctx) })
+	return ours, nil
+}
+
+var errNeedsTLS = errors.New("an address that others can reach needs TLS: set tls_cert and tls_key under [serve] in the config," +
+	" or behind_proxy = true if a proxy that speaks TLS stands in front of it")
+
+// newHTTPServer is patient with nobody: whoever wants to stay becomes a WebSocket, which is not the server's any more.
+func newHTTPServer(handler http.Handler, guests *lobby, tlsConfig *tls.Config, log *slog.Logger) *http.Server {
+	s := &http.Server{
+		Handler: handler, TLSConfig: tlsConfig, Protocols: new(http.Protocols), // HTTP/2 has no upgrade
+		ConnState:         guests.state,
+		ReadHeaderTimeout: headersTime, ReadTimeout: headersTime, WriteTimeout: 10 * time.Second, IdleTimeout: headersTime,
+		MaxHeaderBytes: 16 << 10,
+		ErrorLog:       slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	s.Protocols.SetHTTP1(true)
+	return s
+}
+
+// ownNames are the names of an address itself, where it is one.
+func ownNames(bound *net.TCPAddr) []string {
+	switch {
+	case bound.IP.IsUnspecified():
+		return nil
+	case bound.IP.To4() == nil:
+		return []string{"[" + bound.IP.String() + "]"}
+	}
+	return []string{bound.IP.String()}
+}
+
+// baseURL is where a browser finds the page: under the operator's first name for it, where there is one that others
+// use, else at the address.
+func baseURL(c config.Serve, bound *net.TCPAddr) string {
+	scheme, host := "http", bound.String()
+	if bound.IP.IsUnspecified() {
+		host = net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.Port))
+	}
+	if c.TLSCert != "" {
+		scheme = "https"
+	}
+	switch {
+	case len(c.Hosts) == 0 || bound.IP.IsLoopback() && !c.BehindProxy:
+	case c.BehindProxy:
+		scheme, host = "https", c.Hosts[0]
+	default:
+		host = c.Hosts[0]
+		if _, _, err := net.SplitHostPort(host); err != nil {
+			host += ":" + strconv.Itoa(bound.Port)
+		}
+	}
+	return scheme + "://" + host + "/"
+}
+
+// Failed has the error of a listener that stopped accepting before it was closed.
+func (l *Listener) Failed() <-chan error { return l.failed }
+
+// Address is the page's, without the token.
+func (l *Listener) Address() string { return l.url }
+
+// URL is the page's, with the token in its fragment, which browsers do not send.
+func (l *Listener) URL() string { return l.url + "#token=" + l.token.Reveal() }
+
+// Refuse stops accepting. Connections that are there go on.
+func (l *Listener) Refuse() error { return l.http.Close() }
+
+// Close ends the connections in order and waits for them.
+func (l *Listener) Close() error {
+	err := l.Refuse()
+	l.stop()
+	l.running.Wait()
+	l.clients.Close()
+	return err
+}
