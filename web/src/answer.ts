@@ -6,17 +6,17 @@ import { Growing } from "./growing.js";
 import { blocks, colour, render } from "./markdown.js";
 
 const often = 80; // milliseconds between two renderings of the tail
-const long = 8192; // characters: a longer tail shows as plain text until it is settled
+const long = 8192; // characters: a longer tail is plain text until it is settled
 
 /**
- * Answer shows a text block. What can change no more is parsed, sanitised and inserted once; only the last block is
- * rendered again as it grows.
+ * Answer shows a text block. Markdown blocks that cannot change any more are parsed, sanitised and inserted once. Only the last
+ * block is rendered again as it grows.
  */
 export class Answer {
 	readonly el = h("div", { class: "answer" });
 	text = "";
 	private readonly sources = h("ol", { class: "sources" });
-	private settled = 0; // characters of text that are shown for good
+	private settled = 0; // characters of text that are final
 	private readonly tail = h("div", { class: "tail" });
 	private plain: Growing | undefined; // shows a long tail
 	private plainTo = 0;
@@ -29,7 +29,7 @@ export class Answer {
 		inFrame(this.draw);
 	}
 
-	/** The whole text, as it is now or for good. */
+	/** Shows the whole text, growing or final. */
 	set(whole: string, ended: boolean): void {
 		const text = lines(whole);
 		if (!text.startsWith(this.text)) this.clear();
@@ -68,7 +68,7 @@ export class Answer {
 		if (this.plain) {
 			this.plain.append(this.text.slice(this.plainTo));
 			this.plainTo = this.text.length;
-			// Something may have come to its end: that is worth a look now and then.
+			// A Markdown block may have ended: check from time to time.
 			if (now - this.drawn < Math.max(20 * this.cost, 1000)) return;
 		}
 		// A slow rendering takes a tenth of the time at most.
@@ -78,7 +78,7 @@ export class Answer {
 		}
 		const tokens = blocks(this.text.slice(this.settled));
 		let last = tokens.length - 1;
-		while (last > 0 && tokens[last]?.type === "space") last--; // a list may go on after a blank line
+		while (last > 0 && tokens[last]?.type === "space") last--; // a list may continue after a blank line
 		if (last > 0) this.settle(tokens.slice(0, last));
 		const rest = this.text.slice(this.settled);
 		if (rest.length > long) {
@@ -105,7 +105,7 @@ export class Answer {
 	}
 }
 
-// The lexer makes one character of a CR LF, and places are counted in its characters.
+// The lexer turns CR LF into one character, and counts places in its characters.
 function lines(text: string): string {
 	return text.replaceAll("\r", "");
 }

@@ -7,27 +7,27 @@ export type Question = Omit<Notifications["confirm"], "session_id" | "seq" | "ts
 type Part = Question["parts"][number];
 type Grant = Question["grants"][number];
 
-/** What a person says to a question. */
+/** A person's answer to a question. */
 export interface Ruling {
 	action: "allow" | "deny";
 	grant?: string;
 }
 
-const pause = 500; // ms in which a new card takes no click: it may be meant for what was there before
+const pause = 500; // ms in which a new card ignores clicks: a click may be meant for what was there before
 
 /**
  * Approval asks about one call. Nothing of the call is cut off: text wraps, and a long part scrolls in its own box. "Allow
- * once" is closed until the end of each part was on the screen. The daemon says what is asked, shown and granted.
+ * once" is disabled until the end of each part was visible. The daemon supplies the question, the parts and the grants.
  */
 export class Approval {
 	readonly el: HTMLElement;
 	private readonly left = h("span", { class: "left" });
 	private readonly seen = h("p", { class: "seen" });
-	private readonly closed: HTMLButtonElement[] = []; // until all was seen
+	private readonly closed: HTMLButtonElement[] = []; // disabled until all was visible
 	private readonly unread = new Map<HTMLElement, HTMLElement>(); // by the mark at its end
 	private readonly appeared = performance.now();
 	private readonly watch: IntersectionObserver;
-	private readonly sizes = new ResizeObserver(() => this.tell());
+	private readonly sizes = new ResizeObserver(() => this.refresh());
 	private sent = false;
 
 	constructor(private readonly q: Question, private readonly answer: (r: Ruling) => Promise<unknown>) {
@@ -40,15 +40,15 @@ export class Approval {
 		this.el = h("div", { class: "card ask warn", role: "group", "aria-labelledby": id },
 			h("header", {}, h("h3", { id }, ...reveal(q.message)), this.left, this.origin()),
 			...parts, ...this.warning(), this.seen, ...this.acts());
-		this.tell();
+		this.refresh();
 	}
 
-	/** How much time is left, and which of the open questions it is. */
+	/** Shows the time that is left, and the number of this question. */
 	tick(until: number, at: number, of: number): void {
 		this.left.textContent = `${of > 1 ? `${at} of ${of} · ` : ""}denied automatically in ${duration(Math.max(0, until - Date.now()))}`;
 	}
 
-	/** Ends the watch. */
+	/** Stops the timer and the observers. */
 	close(): void {
 		this.watch.disconnect();
 		this.sizes.disconnect();
@@ -82,7 +82,7 @@ export class Approval {
 		this.unread.set(end, box);
 		this.watch.observe(end);
 		this.sizes.observe(box);
-		box.addEventListener("scroll", () => this.tell(), { passive: true });
+		box.addEventListener("scroll", () => this.refresh(), { passive: true });
 		const copier = command === undefined ? undefined : iconButton("copy", "Copy command", () => void copy(command, copier as HTMLElement));
 		return h("div", { class: "part" }, h("div", { class: "cap" }, caption, copier ? h("span", { class: "sp" }) : undefined, copier), box);
 	}
@@ -90,7 +90,7 @@ export class Approval {
 	private warning(): HTMLElement[] {
 		const n = this.q.parts.reduce((sum, p) => sum + unseen(p.text) + unseen(p.name ?? ""), 0);
 		if (n === 0) return [];
-		return [h("p", { class: "seen" }, n === 1 ? "Contains 1 character that cannot be seen. It is shown as its code and sent as it is." : `Contains ${n} characters that cannot be seen. They are shown as their codes and sent as they are.`)];
+		return [h("p", { class: "seen" }, n === 1 ? "Contains 1 invisible character. It is shown as a code and sent unchanged." : `Contains ${n} invisible characters. They are shown as codes and sent unchanged.`)];
 	}
 
 	private acts(): HTMLElement[] {
@@ -129,11 +129,11 @@ export class Approval {
 	private read(end: HTMLElement): void {
 		this.watch.unobserve(end);
 		this.unread.delete(end);
-		this.tell();
+		this.refresh();
 	}
 
-	/** Says what is still to be read, and opens the answers after it. */
-	private tell(): void {
+	/** Shows what is still to be read, and enables the answers after that. */
+	private refresh(): void {
 		const { limit } = this.q;
 		const unread = [...this.unread.values()];
 		for (const b of this.closed) {
@@ -142,7 +142,7 @@ export class Approval {
 			else b.removeAttribute("aria-describedby");
 		}
 		let note = "";
-		if (limit) note = `It has more than ${count(limit)} bytes. What cannot be shown whole cannot be allowed.`;
+		if (limit) note = `It has more than ${count(limit)} bytes. A call that cannot be shown completely cannot be allowed.`;
 		else if (unread.length > 0) {
 			const box = unread[0] as HTMLElement;
 			const line = parseFloat(getComputedStyle(box).lineHeight) || 20;
@@ -160,11 +160,11 @@ export class Approval {
 	private send(r: Ruling): void {
 		if (this.sent || !this.ready() || (r.action === "allow" && this.unread.size > 0)) return;
 		this.sent = true;
-		this.tell();
-		// What comes of it is told to all clients. An answer that is refused can be given again.
+		this.refresh();
+		// All clients are notified of the result. After a refused answer the person can answer again.
 		this.answer(r).catch((error: Error) => {
 			this.sent = false;
-			this.tell();
+			this.refresh();
 			say(error.message);
 		});
 	}

@@ -1,11 +1,11 @@
 import { byId, button, h, iconButton, say } from "./dom.js";
 
-/** What the composer asks of the page. */
+/** What the composer needs from the page. */
 export interface Sender {
 	send(text: string, how: "queue" | "steer"): Promise<void>;
 	stop(): void;
 	remove(turnId: string): Promise<void>;
-	/** Takes a prompt out of the queue, and says it to the running turn. */
+	/** Removes a prompt from the queue and steers the running turn with it. */
 	steerNow(turnId: string, text: string): Promise<void>;
 	resume(): void;
 	lastPrompt(): string;
@@ -13,7 +13,7 @@ export interface Sender {
 
 const listed = 3; // prompts of the queue
 
-/** Composer is where prompts are written, and what waits is shown. */
+/** Composer is where people write prompts and see the queue. */
 export class Composer {
 	private readonly input = byId<HTMLTextAreaElement>("in");
 	private readonly sendButton = byId<HTMLButtonElement>("send");
@@ -48,7 +48,7 @@ export class Composer {
 		this.draw();
 	}
 
-	/** Says what went wrong with the last prompt, or nothing. */
+	/** Shows why the last prompt failed, or nothing. */
 	fail(why: string): void {
 		this.trouble.textContent = why;
 		this.trouble.hidden = why === "";
@@ -60,7 +60,7 @@ export class Composer {
 				...(this.running ? [button("Steer now", "quiet", () => void this.sender.steerNow(q.turn_id, q.text))] : []),
 				iconButton("x", "Remove from the queue", () => void this.sender.remove(q.turn_id))));
 		if (queue.length > listed) rows.push(h("li", {}, h("small", {}, `and ${queue.length - listed} more`)));
-		if (held && queue.length > 0) rows.push(h("li", {}, button("Go on with these", "", () => this.sender.resume())));
+		if (held && queue.length > 0) rows.push(h("li", {}, button("Continue with these", "", () => this.sender.resume())));
 		this.waiting.replaceChildren(...rows);
 		this.waiting.hidden = rows.length === 0;
 	}
@@ -98,7 +98,7 @@ export class Composer {
 		try {
 			await this.sender.send(text, how);
 		} catch (error) {
-			if (!this.input.value) this.input.value = text; // it is not lost
+			if (!this.input.value) this.input.value = text; // keep the text
 			this.fail((error as Error).message);
 			say((error as Error).message);
 		} finally {

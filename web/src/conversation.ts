@@ -1,32 +1,32 @@
-import { RpcError, type Client, type Message, type Methods, type Session, type Told, type Update } from "../../clients/typescript/src/index.js";
+import { RpcError, type Client, type Message, type Methods, type Session, type SessionUpdate, type Update } from "../../clients/typescript/src/index.js";
 import { byId, h, say } from "./dom.js";
 import { runHere } from "./demo.js";
 import { Turn, type Acts } from "./turn.js";
 
 type Attached = Methods["session/attach"]["result"];
 
-const page = 50; // messages that are shown at first, and fetched at a time
-const near = 80; // pixels from the end within which the reader is followed
+const page = 50; // messages that are shown at first, and in each page
+const near = 80; // pixels from the end within which the page scrolls along
 
-/** What a conversation tells the rest of the page. */
+/** How a conversation notifies the rest of the page. */
 export interface Watcher {
 	running(on: boolean, thinking: boolean): void;
 	asks(open: number): void;
 	queue(queue: { turn_id: string; text: string }[], held: boolean): void;
 	session(change: Partial<Attached["session"]> & { deleted?: boolean }): void;
 	usage(u: Attached["session"]["usage"]): void;
-	raw(told: Told): void;
-	changed(): void; // the list of sessions is not what it was
+	raw(update: SessionUpdate): void;
+	changed(): void; // the list of sessions changed
 }
 
-/** Conversation shows one session: its turns, in order, as they were and as they come. */
+/** Conversation shows the turns of one session, in order: the history and live updates. */
 export class Conversation {
 	private readonly turns = new Map<string, Turn>();
 	private readonly list = h("div", { class: "turns" });
 	private readonly scroll = byId("scroll");
 	private readonly latest = byId("latest");
 	private oldest: string | undefined; // message; undefined when all are shown
-	private held: Message[] = []; // of a turn whose beginning is not here yet
+	private held: Message[] = []; // of a turn whose beginning is not loaded yet
 	private fetching = false;
 	private following = true;
 	private running_ = ""; // the turn that runs
@@ -40,11 +40,11 @@ export class Conversation {
 		private readonly watcher: Watcher,
 	) {
 		byId("turns").replaceChildren(this.list);
-		this.leaving.push(session.listen((told) => this.hear(told)));
+		this.leaving.push(session.listen((update) => this.receive(update)));
 		const onScroll = () => this.scrolled();
 		this.scroll.addEventListener("scroll", onScroll, { passive: true });
 		this.leaving.push(() => this.scroll.removeEventListener("scroll", onScroll));
-		// What the reader unfolds stays where it is.
+		// An element that the reader unfolds keeps its place.
 		this.list.addEventListener("click", (event) => {
 			if ((event.target as Element).closest("summary")) this.following = false;
 		});
@@ -57,20 +57,20 @@ export class Conversation {
 
 	leave(): void {
 		for (const leave of this.leaving) leave();
-		this.session.leave().catch(() => {}); // the line may be cut: then there is nothing to leave
+		this.session.leave().catch(() => {}); // without a connection there is nothing to leave
 	}
 
 	get empty(): boolean {
 		return this.turns.size === 0;
 	}
 
-	/** Follows the end from now on. */
+	/** Scrolls to the end and stays there. */
 	toEnd(): void {
 		this.following = true;
 		this.follow();
 	}
 
-	/** The turn next to the one that is read, and its place. */
+	/** The turn next to the visible one, and its place. */
 	step(by: number): void {
 		const shown = [...this.turns.values()].filter((t) => !t.el.hidden);
 		const top = this.scroll.getBoundingClientRect().top + 24;
@@ -85,13 +85,13 @@ export class Conversation {
 		for (const t of this.turns.values()) t.fold(open);
 	}
 
-	private hear(told: Told): void {
-		this.watcher.raw(told);
-		if (told.method === "snapshot") this.snapshot(told.params);
-		else this.update(told);
+	private receive(update: SessionUpdate): void {
+		this.watcher.raw(update);
+		if (update.method === "snapshot") this.snapshot(update.params);
+		else this.update(update);
 	}
 
-	/** What the session is now. What is here already stays as it is. */
+	/** Applies the state of the session. Turns that are shown already stay. */
 	private snapshot(a: Attached): void {
 		const fresh = this.turns.size === 0;
 		this.running_ = a.open?.turn_id ?? "";
@@ -164,7 +164,7 @@ export class Conversation {
 				this.watcher.changed();
 				break;
 			case "turn_start":
-				this.list.append(t.el); // what waited comes when its time has come
+				this.list.append(t.el); // a pending prompt moves to the end when its turn starts
 				t.start(u.params.model, u.params.reasoning, u.params.ts);
 				this.running_ = t.id;
 				this.watcher.running(true, true);
@@ -240,7 +240,7 @@ export class Conversation {
 		if (c.host === "client") void runHere(this.client, this.session.id, c);
 	}
 
-	/** Messages in order that stand before all that is shown. A turn is shown when its beginning is here. */
+	/** Adds older messages, in order. A turn is shown when its beginning is loaded. */
 	private older(messages: Message[], above: boolean): void {
 		const all = [...messages, ...this.held];
 		const begins = (m: Message) => m.role === "user" && !m.content.some((b) => b.type === "tool_result");
@@ -280,7 +280,7 @@ export class Conversation {
 			const height = this.scroll.scrollHeight;
 			const at = this.scroll.scrollTop;
 			this.older(messages, true);
-			// Where the browser anchors by itself, the place has moved already.
+			// If the browser anchors the scroll position itself, the place has moved already.
 			if (this.scroll.scrollTop === at) this.scroll.scrollTop = at + this.scroll.scrollHeight - height;
 		} catch (error) {
 			if (error instanceof RpcError) this.oldest = undefined;
@@ -302,7 +302,7 @@ export class Conversation {
 	}
 }
 
-/** Attaches with as many messages as are shown at first. */
+/** Attaches, with the messages that are shown at first. */
 export function attach(client: Client, id: string): Promise<Session> {
 	return client.attach(id, page);
 }

@@ -1,5 +1,5 @@
-// The tool of the first visit: a model asks for the time, the daemon asks the reader, and this page tells it. It shows
-// how a client hosts tools.
+// The tool of the first visit: a model asks for the time, the daemon asks the reader for approval, and this page sends the time.
+// It shows how a client runs tools.
 import type { Client, Methods } from "../../clients/typescript/src/index.js";
 
 export const demoTool = {
@@ -13,13 +13,13 @@ export const demoTool = {
 	tool_policy: { names: { local_time: "ask" } },
 } satisfies Pick<Methods["session/new"]["params"], "tools" | "tool_policy">;
 
-/** Runs a call of a tool that this page has; what it does not know is another client's. The first answer counts. */
+/** Runs a call of this page's tool. Calls of other tools are for other clients. The first result counts. */
 export async function runHere(client: Client, sessionId: string, call: { call_id: string; name: string }): Promise<void> {
 	if (call.name !== "local_time") return;
 	const text = new Date().toString();
 	try {
 		await client.call("tool/result", { session_id: sessionId, call_id: call.call_id, content: [{ type: "text", text }] });
 	} catch {
-		// Another window of this page was first, or the turn has ended: its tool_end says so.
+		// Another window was first, or the turn has ended: tool_end says so.
 	}
 }

@@ -1,10 +1,10 @@
-// Making elements. Text is always text here: what a model wrote becomes markup in markdown.ts alone.
+// Creates elements. Text is always text here. Only markdown.ts turns a model's text into markup.
 
 type Child = Node | string | null | undefined | false;
 type Handlers = { [K in keyof HTMLElementEventMap as `on${K}`]?: (event: HTMLElementEventMap[K]) => void };
 type Props = Handlers & { class?: string; hidden?: boolean; [attribute: string]: unknown };
 
-/** An element with attributes, listeners (on…) and children. `undefined` and false attributes are left out. */
+/** An element with attributes, listeners (on…) and children. `undefined` and false attributes are omitted. */
 export function h<T extends keyof HTMLElementTagNameMap>(tag: T, props: Props = {}, ...children: Child[]): HTMLElementTagNameMap[T] {
 	const e = document.createElement(tag);
 	for (const [name, value] of Object.entries(props)) {
@@ -16,7 +16,7 @@ export function h<T extends keyof HTMLElementTagNameMap>(tag: T, props: Props = 
 	return e;
 }
 
-/** A drawing of the page's sprite. */
+/** An icon of the page's sprite. */
 export function icon(name: string): SVGSVGElement {
 	const space = "http://www.w3.org/2000/svg";
 	const svg = document.createElementNS(space, "svg");
@@ -27,7 +27,7 @@ export function icon(name: string): SVGSVGElement {
 	return svg;
 }
 
-/** A button that shows a drawing and says a label. */
+/** A button with an icon and a label for screen readers. */
 export function iconButton(name: string, label: string, onclick: (event: MouseEvent) => void): HTMLButtonElement {
 	return h("button", { class: "icon", type: "button", "aria-label": label, title: label, onclick }, icon(name));
 }
@@ -36,19 +36,19 @@ export function button(label: string, kind: string, onclick: (event: MouseEvent)
 	return h("button", { class: `btn ${kind}`, type: "button", onclick }, label);
 }
 
-/** What the page's skeleton has under an id. */
+/** The element with an id. */
 export function byId<T extends HTMLElement = HTMLElement>(id: string): T {
 	const e = document.getElementById(id);
 	if (!e) throw new Error(`the page has no #${id}`);
 	return e as T;
 }
 
-/** Says a milestone to those who listen to the page. Never deltas. */
+/** Announces a milestone to screen readers. Never deltas. */
 export function say(text: string): void {
 	byId("say").textContent = text;
 }
 
-/** Copies text, and tells on the button that it did. */
+/** Copies text, and confirms it on the button. */
 export async function copy(text: string, from: HTMLElement): Promise<void> {
 	await navigator.clipboard.writeText(text);
 	const label = from.getAttribute("aria-label");

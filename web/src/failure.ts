@@ -4,7 +4,7 @@ import { twiceASecond } from "./frames.js";
 import { note } from "./step.js";
 import { duration } from "./words.js";
 
-/** The ways out of a failure that the page offers. */
+/** What the page offers after a failure. */
 export interface Ways {
 	setKey(provider: string, key: string): Promise<void>;
 	again(content: Block[]): void;
@@ -13,17 +13,17 @@ export interface Ways {
 }
 
 const titles: Record<string, string> = {
-	auth: "The provider wants a key",
+	auth: "The provider needs a key",
 	rate_limit: "Too many requests",
 	overloaded: "The provider is overloaded",
 	quota: "The quota is used up",
 	context_too_long: "The conversation is too long",
 	refused: "Refused",
-	transport: "The line to the provider broke",
-	stalled: "The provider said nothing more",
+	transport: "The connection to the provider was lost",
+	stalled: "The provider stopped responding",
 };
 
-/** What happened, what is safe, and the ways out. */
+/** What happened, what is stored, and what to do. */
 export function troubleCard(e: Failure, provider: string, content: Block[], ways: Ways): HTMLElement {
 	const kind = e.data?.kind ?? "";
 	const facts = [e.data?.status && String(e.data.status), kind, e.data?.request_id].filter(Boolean) as string[];
@@ -39,7 +39,7 @@ export function troubleCard(e: Failure, provider: string, content: Block[], ways
 		const line = h("p", {});
 		card.prepend(line);
 		const tick = () => {
-			line.textContent = Date.now() < until ? `It asks to wait ${duration(until - Date.now())}.` : "It may be asked again now.";
+			line.textContent = Date.now() < until ? `It asks to wait for ${duration(until - Date.now())}.` : "You can try again now.";
 			return Date.now() < until && step.isConnected;
 		};
 		tick();
@@ -49,7 +49,7 @@ export function troubleCard(e: Failure, provider: string, content: Block[], ways
 	return step;
 }
 
-/** A field for a provider's key. The key goes to the daemon and nowhere else, and is not kept here. */
+/** A field for a provider's key. The key goes only to the daemon, and the page does not keep it. */
 export function keyField(provider: string, ways: Pick<Ways, "setKey">, done: () => void): HTMLElement {
 	const input = h("input", { type: "password", autocomplete: "off", "aria-label": `Key for ${provider}`, placeholder: `Key for ${provider}` });
 	const why = h("p", { class: "warnline", role: "alert", hidden: true });

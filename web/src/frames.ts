@@ -1,10 +1,10 @@
-// One frame, one flush: what came since the last frame waits in strings, and is drawn together. In a hidden tab no frame
-// comes, so the strings wait until it is seen again.
+// Everything that arrived since the last frame is drawn in the next one. A hidden tab gets no frames, so the text waits until the
+// tab is visible again.
 
 const dirty = new Set<() => void>();
 let asked = false;
 
-/** Calls draw before the next frame, once however often it is asked for. */
+/** Calls draw once before the next frame, however often it was requested. */
 export function inFrame(draw: () => void): void {
 	dirty.add(draw);
 	if (asked) return;

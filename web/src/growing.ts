@@ -3,8 +3,8 @@ import { h } from "./dom.js";
 const paragraph = 4096; // characters: a frame lays out one paragraph, not the whole text
 
 /**
- * Growing shows plain text that only grows. Each line, and each 4 KB of a longer one, is an element of its own, so that
- * a frame lays out what is new and nothing else.
+ * Growing shows plain text that only grows. Each line, and each 4 KB of a longer one, is a separate element. So a frame lays out
+ * only what is new.
  */
 export class Growing {
 	private tail: Text | undefined;
@@ -18,7 +18,7 @@ export class Growing {
 			const line = rest.indexOf("\n");
 			if (line >= 0 && line <= room) {
 				this.grow(rest.slice(0, line));
-				this.tail = undefined; // the next line begins its own
+				this.tail = undefined; // the next line starts a new element
 				rest = rest.slice(line + 1);
 				if (!rest) this.grow("");
 				continue;

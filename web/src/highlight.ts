@@ -22,7 +22,7 @@ for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(
 
 const longest = 100_000; // characters: longer code stays plain
 
-/** Code with marks as HTML, which is still to be sanitised; undefined where the language is not known. */
+/** Highlighted code as HTML, not sanitised yet; undefined if the language is unknown. */
 export function highlight(code: string, language: string): string | undefined {
 	if (code.length > longest || !hljs.getLanguage(language)) return undefined;
 	return hljs.highlight(code, { language, ignoreIllegals: true }).value;

@@ -3,7 +3,7 @@ import { byId, button, h } from "./dom.js";
 import { keyField } from "./failure.js";
 import { popover } from "./popover.js";
 
-/** Keys shows which providers have what they need, and takes keys. A key goes to the daemon and is not kept here. */
+/** Keys shows which providers have credentials, and accepts keys. A key goes to the daemon, and the page does not keep it. */
 export class Keys {
 	private readonly state = byId("keys-state");
 
@@ -11,7 +11,7 @@ export class Keys {
 		byId("keys").addEventListener("click", (event) => void this.open(event.currentTarget as HTMLElement));
 	}
 
-	/** Tells how many providers are ready, the simulator aside. */
+	/** Shows how many providers are ready, except the simulator. */
 	async count(): Promise<number> {
 		const { providers } = await this.client.call("providers/list", {});
 		const ready = providers.filter((p) => p.available && p.provider !== "sim").length;
@@ -27,7 +27,7 @@ export class Keys {
 
 	async open(from: HTMLElement): Promise<void> {
 		const list = h("ul", { class: "keylist" });
-		popover(from, "Providers and keys", h("div", {}, list, h("p", { class: "fine" }, "Keys are kept by the daemon on its machine. They are never shown again.")), "keypop");
+		popover(from, "Providers and keys", h("div", {}, list, h("p", { class: "fine" }, "The daemon stores keys on its machine. They are never shown again.")), "keypop");
 		const { providers } = await this.client.call("auth/status", {});
 		for (const p of providers) {
 			if (p.state === "not_needed") continue;
@@ -42,7 +42,7 @@ export class Keys {
 	}
 
 	private async again(from: HTMLElement): Promise<void> {
-		popover(from, "", h("div", {})); // the same control closes it
+		popover(from, "", h("div", {})); // a second click closes it
 		await this.open(from);
 	}
 }

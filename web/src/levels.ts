@@ -6,14 +6,14 @@ import { reasons } from "./words.js";
 export type Reasoning = Notifications["turn_start"]["reasoning"];
 export type Model = Methods["models/list"]["result"]["models"][number];
 
-/** Bars with as many steps as the model has levels: what it got, and what was asked and not got. */
+/** Bars with one step per level of the model: the level in effect, and a requested level that the model lacks. */
 export function bars(levels: readonly string[], got: string, asked = got): HTMLElement {
 	const steps = levels.filter((l) => l !== "off");
 	const order = ["off", "on", "minimal", "low", "medium", "high", "xhigh", "max"];
 	const place = (level: string) => steps.filter((l) => order.indexOf(l) <= order.indexOf(level)).length;
 	const e = h("span", { class: "lv", "aria-hidden": "true" });
 	const on = place(got);
-	// An asked level that the model does not have is one step more.
+	// A requested level that the model lacks is one more step.
 	const ask = steps.includes(asked) || asked === "off" || asked === "auto" ? Math.max(place(asked), on) : on + 1;
 	e.style.setProperty("--of", String(Math.max(steps.length, ask, 1)));
 	e.style.setProperty("--on", String(on));
@@ -21,7 +21,7 @@ export function bars(levels: readonly string[], got: string, asked = got): HTMLE
 	return e;
 }
 
-/** The chip beside a model's name: the level in force, and in amber what was asked in its place. */
+/** The chip next to a model's name: the level in effect, and in amber the requested one if it differs. */
 export function chip(r: Reasoning, modelName: string): HTMLElement {
 	const { requested_effort: asked, effective_effort: got, supported_levels: levels } = r;
 	const clamped = asked !== got && r.reason !== "model_default" && r.source !== "unset";
@@ -31,7 +31,7 @@ export function chip(r: Reasoning, modelName: string): HTMLElement {
 	content.push(got);
 	if (!r.known_model) content.push(h("small", {}, " not in the catalog"));
 	const e = h("button", { class: clamped ? "chip clamp" : "chip", type: "button", "aria-haspopup": "dialog", "aria-expanded": "false" }, ...content);
-	e.addEventListener("click", () => popover(e, clamped ? `Asked for ${asked}, got ${got}` : `Thinking level ${got}`, decision(r, modelName, clamped)));
+	e.addEventListener("click", () => popover(e, clamped ? `Requested ${asked}, got ${got}` : `Thinking level ${got}`, decision(r, modelName, clamped)));
 	return e;
 }
 
@@ -49,11 +49,11 @@ function decision(r: Reasoning, modelName: string, clamped: boolean): HTMLElemen
 	if (r.wire !== undefined) {
 		body.append(h("pre", { class: "out", tabindex: 0 }, h("span", { class: "lbl" }, "Sent"), JSON.stringify(r.wire, null, 1)));
 	}
-	if (clamped) body.append(h("p", {}, `Your preference stays ${r.requested_effort}. It holds again on any model that has it; ${modelName} does not.`));
+	if (clamped) body.append(h("p", {}, `Your preference stays ${r.requested_effort}. ${modelName} does not have this level. It applies again on a model that has it.`));
 	return body;
 }
 
-/** A level that can be chosen. */
+/** A level to choose. */
 export function option(label: string, attributes: Record<string, unknown>, ...children: (Node | string)[]): HTMLButtonElement {
 	const e = button(label, "opt", () => {});
 	e.className = "opt";

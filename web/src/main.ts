@@ -1,5 +1,5 @@
-// The page: it joins the parts, and has the state that is nobody's alone. Which session is shown is in the address
-// (#/ID); the token is in the tab's sessionStorage and nowhere else.
+// The page connects the parts and has their shared state. The address (#/ID) says which session is shown. The token is only in the
+// tab's sessionStorage.
 import { Client, webSocket, type Methods, type State } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
 import { Composer } from "./composer.js";
@@ -29,11 +29,11 @@ class App {
 	private readonly raw = new Raw();
 	private conversation: Conversation | undefined;
 	private info: Info | undefined;
-	private draft: Choice = { model_id: "", level: undefined }; // for a session that is not made yet
+	private draft: Choice = { model_id: "", level: undefined }; // for a session that does not exist yet
 	private nextOnly: Choice | undefined;
 	private lastPrompt = "";
 	private running = false;
-	private opened = 0; // a session that took long to open does not replace a later one
+	private opened = 0; // a session that opens slowly does not replace a later one
 
 	constructor(token: string) {
 		const address = { url: `${location.protocol === "https:" ? "wss:" : "ws:"}//${location.host}/rpc`, token };
@@ -130,10 +130,10 @@ class App {
 			queue: (queue, held) => this.composer.queue(queue, held),
 			session: (change) => this.change(change),
 			usage: (u) => this.meter.show(u),
-			raw: (told) => this.raw.add(told),
+			raw: (update) => this.raw.add(update),
 			changed: () => this.sessions.soon(),
 		});
-		this.title(); // the conversation told of itself before it was there
+		this.title(); // the conversation notified the page before it was assigned
 		this.sessions.soon(0);
 	}
 
@@ -161,7 +161,7 @@ class App {
 		const listed = await this.sessions.load(false);
 		byId("hello").hidden = false;
 		byId("hello").classList.toggle("first", ready === 0);
-		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Begin a conversation" : "A new conversation";
+		byId("hello-title").textContent = ready === 0 ? "Watch a model think" : listed === 0 ? "Start a conversation" : "A new conversation";
 		this.title();
 		this.choice();
 		if (matchMedia("(hover: hover)").matches) this.composer.focus();
@@ -188,7 +188,7 @@ class App {
 		byId("grants").textContent = grants === 1 ? "1 grant" : `${grants} grants`;
 	}
 
-	// What is said
+	// Prompts
 
 	private async send(text: string, how: "queue" | "steer"): Promise<void> {
 		this.lastPrompt = text;
@@ -197,11 +197,11 @@ class App {
 
 	private async prompt(p: Omit<Methods["session/prompt"]["params"], "session_id">, made: NewSession = {}): Promise<void> {
 		const session_id = await this.made(made);
-		const only = p.when_busy === "steer" ? undefined : this.nextOnly; // a prompt that steers has its turn's model
+		const only = p.when_busy === "steer" ? undefined : this.nextOnly; // a prompt that steers uses the model of its turn
 		if (only) this.nextOnly = undefined;
 		this.choice();
 		this.conversation?.toEnd();
-		// The daemon tells the title when the turn has ended; it will be this.
+		// The daemon sends the title at the end of the turn. It will be this one.
 		if (this.info && !this.info.title && p.text) this.change({ title: (p.text.trim().split("\n")[0] ?? "").slice(0, 80) });
 		await this.client.call("session/prompt", {
 			session_id,
@@ -210,7 +210,7 @@ class App {
 		});
 	}
 
-	/** The session that is shown, or a new one. */
+	/** Returns the visible session, or creates one. */
 	private async made(more: NewSession): Promise<string> {
 		if (this.conversation) return this.conversation.session.id;
 		const { model_id, level } = this.draft;
@@ -277,7 +277,7 @@ class App {
 		byId("pick-level").classList.toggle("clamp", asked !== "" && inForce !== undefined && asked !== inForce && (m?.supports_thinking ?? true));
 	}
 
-	// The line
+	// The connection
 
 	private line(state: State): void {
 		const banner = byId("banner");
@@ -287,7 +287,7 @@ class App {
 		byId("retry").hidden = state.is !== "waiting";
 		if (state.is === "open") {
 			if (!banner.hidden) {
-				text.textContent = "The line is back.";
+				text.textContent = "Connected.";
 				setTimeout(() => (banner.hidden = this.client.state.is === "open"), 2000);
 			}
 			return;
@@ -299,7 +299,7 @@ class App {
 		if (state.is !== "waiting") return;
 		const tick = () => {
 			if (this.client.state !== state) return false;
-			text.textContent = `The line is cut. Turns go on in the daemon; next try in ${duration(Math.max(1000, state.until - Date.now()))}.`;
+			text.textContent = `Connection lost. Turns continue in the daemon. Reconnecting in ${duration(Math.max(1000, state.until - Date.now()))}.`;
 			return true;
 		};
 		tick();
@@ -316,7 +316,7 @@ class App {
 		byId("menu").setAttribute("aria-expanded", String(on));
 		if (on) {
 			byId("find").focus();
-			// An element that is still hidden takes no focus: the drawer becomes visible with its first frame.
+			// A hidden element cannot get the focus, and the drawer becomes visible with its first frame.
 			if (document.activeElement !== byId("find")) requestAnimationFrame(() => requestAnimationFrame(() => document.body.classList.contains("drawer") && byId("find").focus()));
 			return;
 		}
@@ -363,7 +363,7 @@ class App {
 			closePopover();
 		};
 		const remove = button("Delete this session", "quiet", () => {
-			remove.replaceWith(h("div", { class: "acts" }, h("span", {}, "It is deleted for good."), button("Delete", "main", () => void this.client.call("session/delete", { session_id: id })), button("Keep", "", () => closePopover())));
+			remove.replaceWith(h("div", { class: "acts" }, h("span", {}, "It is deleted permanently."), button("Delete", "main", () => void this.client.call("session/delete", { session_id: id })), button("Keep", "", () => closePopover())));
 		});
 		popover(from, "Session", h("div", {},
 			h("form", { class: "field", onsubmit: (e) => void rename(e) }, title, h("button", { class: "btn", type: "submit" }, "Rename")),
@@ -387,7 +387,7 @@ class App {
 			const row = h("li", {}, h("span", {}, ...coded(g.text)), revoke);
 			return row;
 		}));
-		popover(from, "Runs without asking, until the session ends", list, "small");
+		popover(from, "Runs without a question until the session ends", list, "small");
 	}
 
 	private key(event: KeyboardEvent): void {
@@ -410,7 +410,7 @@ class App {
 			else if (this.composer.focused && this.running) this.stop();
 			return;
 		}
-		// Single letters only where nothing is written (WCAG 2.1.4).
+		// Single letters work only outside of text fields (WCAG 2.1.4).
 		if (command || event.altKey || !byId("scroll").contains(document.activeElement) || (event.target as Element).matches("input, textarea")) return;
 		switch (event.key) {
 			case "j":
@@ -428,7 +428,7 @@ class App {
 	}
 }
 
-/** The token: from the fragment once, then from this tab's storage. The address bar does not keep it. */
+/** The token: from the fragment once, then from this tab's storage. It does not stay in the address bar. */
 function takeToken(): string | null {
 	const given = new URLSearchParams(location.hash.slice(1)).get("token");
 	if (given) {
@@ -442,9 +442,9 @@ const token = takeToken();
 if (token) {
 	const app = new App(token);
 	app.begin().catch(async () => {
-		// A browser does not tell a page why a WebSocket was refused; a plain request is told.
+		// A browser hides from a page why a WebSocket was refused. A plain request shows the status.
 		const { status } = await fetch("/rpc", { headers: { Authorization: `Bearer ${token}` } });
-		if (status !== 401) return; // the client goes on trying, and says so
+		if (status !== 401) return; // the client keeps trying, and shows it
 		sessionStorage.removeItem("thinkd.token");
 		byId("locked").hidden = false;
 	});

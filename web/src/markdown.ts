@@ -1,5 +1,5 @@
-// The one place where a model's text becomes markup: marked reads it, DOMPurify lets through what is listed here, and
-// the page's policy (Content-Security-Policy with Trusted Types) refuses scripts from anywhere else.
+// Only this file turns a model's text into markup. marked parses it, DOMPurify allows only what is listed here, and the page's policy
+// (Content-Security-Policy with Trusted Types) refuses all other scripts.
 import DOMPurify from "dompurify";
 import { lexer, parser, type Token } from "marked";
 
@@ -15,7 +15,7 @@ const rules = {
 	RETURN_DOM_FRAGMENT: true as const,
 };
 
-/** The blocks that a text is made of. */
+/** The Markdown blocks of a text. */
 export function blocks(text: string): Token[] {
 	return lexer(text);
 }
@@ -28,7 +28,7 @@ export function render(tokens: Token[]): DocumentFragment {
 		a.setAttribute("rel", "noopener noreferrer");
 	}
 	for (const e of fragment.querySelectorAll("[class]")) {
-		if (e.tagName !== "CODE" || !/^language-[\w+#.-]+$/.test(e.className)) e.removeAttribute("class"); // none of ours
+		if (e.tagName !== "CODE" || !/^language-[\w+#.-]+$/.test(e.className)) e.removeAttribute("class"); // not a class of this page
 	}
 	for (const table of fragment.querySelectorAll("table")) {
 		const box = h("div", { class: "tablewrap", tabindex: 0, role: "region", "aria-label": "Table" });
@@ -39,7 +39,7 @@ export function render(tokens: Token[]): DocumentFragment {
 	return fragment;
 }
 
-/** Code gets a head with its language and a button that copies it. */
+/** Adds a head with the language and a copy button to code. */
 function dress(pre: HTMLPreElement): void {
 	const code = pre.querySelector("code");
 	const language = code?.className.replace("language-", "") ?? "";
@@ -51,7 +51,7 @@ function dress(pre: HTMLPreElement): void {
 	box.append(pre);
 }
 
-/** Colours the code of settled blocks when there is time. */
+/** Highlights the code of settled blocks when the browser is idle. */
 export function colour(root: ParentNode): void {
 	for (const code of root.querySelectorAll<HTMLElement>("pre code[class^=language-]")) {
 		idle(() => {

@@ -5,7 +5,7 @@ import { count, money, short } from "./words.js";
 
 type Usage = Notifications["usage"]["usage"];
 
-const full = 0.8; // of the window: from here on it is amber
+const full = 0.8; // of the window: the meter is amber above this
 
 /** Meter shows how full the model's window is, and what the session cost. */
 export class Meter {
@@ -33,7 +33,7 @@ export class Meter {
 		const rows: [string, string][] = [["Read from cache", count(u.cached_tokens)], ["New input", count(fresh)]];
 		if (u.reasoning_tokens !== null) rows.push(["Thinking", count(u.reasoning_tokens)]);
 		rows.push([u.reasoning_tokens === null ? "Output" : "Answer", count(answer)]);
-		if (u.cost) rows.push([`This session${u.cost.partial ? ", as far as prices are known" : ""}`, money(u.cost)]);
+		if (u.cost) rows.push([`This session${u.cost.partial ? ", known prices only" : ""}`, money(u.cost)]);
 		const { context } = u;
 		return h("div", {},
 			...(context?.window ? [h("p", {}, `${count(context.used)} of ${count(context.window)} tokens, ${Math.round((100 * context.used) / context.window)} % of the window`)] : []),

@@ -6,13 +6,13 @@ import { count, short } from "./words.js";
 
 type Explained = Methods["thinking/explain"]["result"];
 
-/** What is chosen for the session, or for the next turn only. */
+/** A choice for the session, or for the next turn only. */
 export interface Choice {
 	model_id: string;
 	level: string | undefined;
 }
 
-/** What the picker asks of the page. */
+/** What the picker needs from the page. */
 export interface Chooser {
 	sessionId(): string | undefined;
 	running(): boolean;
@@ -22,9 +22,9 @@ export interface Chooser {
 	keys(from: HTMLElement): void;
 }
 
-const wait = 150; // milliseconds on a row before the daemon is asked what a switch would do
+const wait = 150; // milliseconds on a row before the page asks the daemon for the effect of a switch
 
-/** Picker chooses a model, then one of that model's own levels. One click on a level is the whole act, unless the prompt cache would be lost. */
+/** Picker chooses a model, then one of that model's own levels. One click on a level applies it, unless the prompt cache would be lost. */
 export class Picker {
 	private readonly el = byId("picker");
 	private readonly list = byId("models");
@@ -34,7 +34,7 @@ export class Picker {
 	private models: Model[] = [];
 	private picked: Model | undefined;
 	private onlyNext = false;
-	private asked = 0; // answers to older questions are dropped
+	private asked = 0; // responses to older requests are ignored
 	private timer: ReturnType<typeof setTimeout> | undefined;
 
 	constructor(private readonly client: Client, private readonly chooser: Chooser) {
@@ -46,7 +46,7 @@ export class Picker {
 		this.el.addEventListener("keydown", (event) => this.key(event));
 	}
 
-	/** The models as they were told last. */
+	/** The latest list of models. */
 	async load(): Promise<Model[]> {
 		this.models = (await this.client.call("models/list", {})).models;
 		return this.models;
@@ -57,8 +57,8 @@ export class Picker {
 	}
 
 	/**
-	 * Opens at once, so that what is typed next goes into the search field. The daemon may have to look for local servers before
-	 * it can list its models: until then the list is the last one.
+	 * Opens at once, so that the next key goes into the search field. The daemon may have to look for local servers before it can list
+	 * the models. Until then, the picker shows the previous list.
 	 */
 	open(from: HTMLElement, atLevels: boolean): void {
 		if (!this.el.hidden) {
@@ -77,15 +77,15 @@ export class Picker {
 		void this.renew();
 	}
 
-	/** Asks for the models, and draws them if they changed while the picker is open. Focus and choice stay. */
+	/** Requests the models, and draws them if they changed while the picker is open. Focus and choice stay. */
 	private async renew(): Promise<void> {
 		const before = JSON.stringify(this.models);
-		const models = await this.load().catch(() => this.models); // without a connection: the last ones
-		if (this.el.hidden || !this.loss.hidden || JSON.stringify(models) === before) return; // a question stays as it was asked
+		const models = await this.load().catch(() => this.models); // without a connection: the previous ones
+		if (this.el.hidden || !this.loss.hidden || JSON.stringify(models) === before) return; // an open question stays
 		const at = document.activeElement as HTMLElement;
 		const within = this.list.contains(at) ? `#models [data-id="${at.dataset["id"] ?? ""}"]` : this.levels.contains(at) ? `#levels [data-level="${at.dataset["level"] ?? ""}"]` : "";
 		const picked = this.picked && this.model(full(this.picked));
-		this.picked = picked; // before the rows: a row that gets the focus chooses its model
+		this.picked = picked; // set it before the rows are drawn: a row that gets the focus selects its model
 		this.draw();
 		this.choose(picked);
 		if (within) document.querySelector<HTMLElement>(within)?.focus();
@@ -95,7 +95,7 @@ export class Picker {
 		const query = this.find.value.trim().toLowerCase();
 		const now = this.chooser.now().model_id;
 		const fits = this.models.filter((m) => !query || full(m).toLowerCase().includes(query) || m.name.toLowerCase().includes(query));
-		// What can be used comes first, the simulator behind what is real.
+		// Available models first, and the simulator after real models.
 		const rank = (m: Model) => (full(m) === now ? 0 : m.available ? 1 : 3) + (m.provider === "sim" ? 1 : 0);
 		const providers = [...new Set(fits.map((m) => m.provider))];
 		const best = (p: string) => Math.min(...fits.filter((m) => m.provider === p).map(rank));
@@ -196,7 +196,7 @@ export class Picker {
 			const text = [this.chooser.running() ? "Applies to the next turn." : "", consequence(answer)].filter(Boolean).join(" ");
 			if (line) line.textContent = text;
 		} catch {
-			// What a switch would do is not known: it is told when it has been done.
+			// The effect of a switch is unknown: it is shown after the switch.
 		}
 	}
 
@@ -213,7 +213,7 @@ export class Picker {
 					return;
 				}
 			} catch {
-				// As above; a wrong choice is refused by the act itself.
+				// As above. The daemon refuses an invalid choice.
 			}
 		}
 		await this.done(() => this.chooser.apply(choice, this.onlyNext));
@@ -223,7 +223,7 @@ export class Picker {
 		const act = (label: string, kind: string, run: () => Promise<void>) => button(label, kind, () => void this.done(run));
 		this.loss.replaceChildren(
 			h("h2", {}, "The prompt cache would be lost"),
-			h("p", {}, [answer.cache_why ? sentence(answer.cache_why) : "", "The next turn reads the whole conversation anew.", consequence(answer)].filter(Boolean).join(" ")),
+			h("p", {}, [answer.cache_why ? sentence(answer.cache_why) : "", "The next turn reads the whole conversation again.", consequence(answer)].filter(Boolean).join(" ")),
 			h("div", { class: "acts" },
 				act("Switch", "main", () => this.chooser.apply(choice, false)),
 				act("Next turn only", "", () => this.chooser.apply(choice, true)),
@@ -237,7 +237,7 @@ export class Picker {
 			await run();
 			closePopover();
 		} catch (error) {
-			this.loss.replaceChildren(h("h2", {}, "That was refused"), h("p", {}, (error as Error).message));
+			this.loss.replaceChildren(h("h2", {}, "The request was refused"), h("p", {}, (error as Error).message));
 			this.loss.hidden = false;
 		}
 	}
@@ -277,12 +277,12 @@ function cacheOf(e: Explained): string {
 	return e.cache ?? "unknown";
 }
 
-/** A clause of the daemon's as a sentence. */
+/** Turns a clause of the daemon into a sentence. */
 function sentence(clause: string): string {
 	return `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
 }
 
-/** What becomes of earlier thoughts. */
+/** What happens to earlier thoughts. */
 function consequence(e: Explained): string {
 	const b = e.blocks;
 	if (!b || b.converted + b.dropped === 0) return "";
@@ -294,7 +294,7 @@ function consequence(e: Explained): string {
 function origin(m: Model): string {
 	const levels = m.facts?.levels;
 	switch (levels?.state) {
-		case undefined: return "Nobody states its levels";
+		case undefined: return "Its levels are not known";
 		case "family": return `Levels guessed from its name: ${levels.source ?? ""}`;
 		case "table": return `Levels from a public table, not confirmed: ${levels.source ?? ""}`;
 		case "learned": return `Levels learned from a refusal · ${levels.as_of ?? ""}`;
@@ -302,7 +302,7 @@ function origin(m: Model): string {
 	}
 }
 
-/** What is not confirmed of the model, and when it retires. */
+/** The model's unconfirmed facts, and when it retires. */
 function notes(m: Model): string[] {
 	const list: string[] = [];
 	const guesses = Object.entries(m.facts ?? {}).filter(([name, f]) => name !== "levels" && (f.state === "family" || f.state === "table"));

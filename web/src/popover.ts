@@ -1,6 +1,6 @@
 import { h } from "./dom.js";
 
-// Popovers lie over the page, one at a time: focus goes in, and back where it was on close. On a phone they are sheets.
+// Only one popover is open. It takes the focus, and returns it when it closes. On a phone it is a sheet.
 
 interface Open {
 	el: HTMLElement;
@@ -10,7 +10,7 @@ interface Open {
 
 let open: Open | undefined;
 
-/** Shows content beside the control that asked for it; the same control again closes it. */
+/** Shows content next to the control that opens it. A second click on the control closes it. */
 export function popover(from: HTMLElement, title: string, content: Node, kind = ""): void {
 	const again = open?.from === from;
 	closePopover();
@@ -21,7 +21,7 @@ export function popover(from: HTMLElement, title: string, content: Node, kind = 
 	place(el, from);
 }
 
-/** Shows an element that is a popover itself. */
+/** Shows an existing element as a popover. */
 export function show(el: HTMLElement, from: HTMLElement, closed?: () => void): void {
 	closePopover();
 	if (!el.isConnected) document.body.append(el);
@@ -39,7 +39,7 @@ function place(el: HTMLElement, from: HTMLElement): void {
 	el.style.setProperty("--y", `${below ? a.bottom + 8 : Math.max(12, a.top - 8 - el.offsetHeight)}px`);
 }
 
-/** Closes what is open, and says whether something was. */
+/** Closes the open popover. Returns false if none was open. */
 export function closePopover(): boolean {
 	if (!open) return false;
 	const { el, from, closed } = open;
@@ -58,7 +58,7 @@ document.addEventListener("pointerdown", (event) => {
 	if (open && !open.el.contains(target) && !open.from.contains(target)) closePopover();
 });
 
-// Tab stays inside.
+// Tab does not leave the popover.
 document.addEventListener("keydown", (event) => {
 	if (event.key !== "Tab" || !open) return;
 	const stops = [...open.el.querySelectorAll<HTMLElement>("button, input, a[href], textarea, [tabindex='0']")].filter((e) => e.tabIndex >= 0 && e.offsetParent && !(e as HTMLButtonElement).disabled);

@@ -1,4 +1,4 @@
-import type { Told } from "../../clients/typescript/src/index.js";
+import type { SessionUpdate } from "../../clients/typescript/src/index.js";
 import { byId, copy, h, iconButton } from "./dom.js";
 import { inFrame } from "./frames.js";
 
@@ -9,10 +9,10 @@ interface Row {
 	first: number;
 	last: number;
 	count: number;
-	told: Told;
+	update: SessionUpdate;
 }
 
-/** Raw shows updates as they are on the wire, for those who write clients. Deltas of a block that follow each other are one row. */
+/** Raw shows updates as they are on the wire, for authors of clients. Consecutive deltas of a block are one row. */
 export class Raw {
 	private readonly panel = byId("raw");
 	private readonly list = byId("rawlist");
@@ -22,13 +22,13 @@ export class Raw {
 	constructor() {
 		this.toggle.addEventListener("click", () => this.show(this.panel.hidden));
 		byId("raw-close").addEventListener("click", () => this.show(false));
-		byId("raw-copy").addEventListener("click", (event) => void copy(this.rows.map((r) => JSON.stringify(r.told)).join("\n"), event.currentTarget as HTMLElement));
-		// A row's JSON is made when it is opened.
+		byId("raw-copy").addEventListener("click", (event) => void copy(this.rows.map((r) => JSON.stringify(r.update)).join("\n"), event.currentTarget as HTMLElement));
+		// The JSON of a row is created when the row opens.
 		this.list.addEventListener("toggle", (event) => {
 			const details = event.target as HTMLDetailsElement;
 			const row = this.rows.find((r) => String(r.first) === details.dataset["first"]);
 			if (!row || !details.open || details.querySelector("pre")) return;
-			const text = JSON.stringify(row.told, null, 1);
+			const text = JSON.stringify(row.update, null, 1);
 			const copier = iconButton("copy", "Copy", () => void copy(text, copier));
 			details.append(h("pre", { class: "out", tabindex: 0 }, text), copier);
 		}, true);
@@ -49,16 +49,16 @@ export class Raw {
 		inFrame(this.draw);
 	}
 
-	add(told: Told): void {
-		const { seq } = told.params;
-		const first = ("first_seq" in told.params && told.params.first_seq) || seq;
+	add(update: SessionUpdate): void {
+		const { seq } = update.params;
+		const first = ("first_seq" in update.params && update.params.first_seq) || seq;
 		const last = this.rows.at(-1);
-		if (last && last.told.method === told.method && "delta" in told.params && "delta" in last.told.params && told.params.block === last.told.params.block) {
+		if (last && last.update.method === update.method && "delta" in update.params && "delta" in last.update.params && update.params.block === last.update.params.block) {
 			last.count += seq - first + 1;
 			last.last = seq;
-			last.told = { method: told.method, params: { ...told.params, first_seq: last.first, delta: last.told.params.delta + told.params.delta } } as Told;
+			last.update = { method: update.method, params: { ...update.params, first_seq: last.first, delta: last.update.params.delta + update.params.delta } } as SessionUpdate;
 		} else {
-			this.rows.push({ first, last: seq, count: seq - first + 1, told });
+			this.rows.push({ first, last: seq, count: seq - first + 1, update });
 			if (this.rows.length > kept) this.rows.splice(0, this.rows.length - kept);
 		}
 		if (this.open) inFrame(this.draw);
@@ -76,8 +76,8 @@ export class Raw {
 				if (i && i.textContent !== label) i.textContent = label;
 				return known;
 			}
-			const kind = r.told.method.startsWith("thinking") ? "th" : "";
-			return h("li", {}, h("details", { "data-first": r.first }, h("summary", {}, h("i", {}, String(r.first)), h("span", { class: kind }, r.told.method), h("i", {}, label))));
+			const kind = r.update.method.startsWith("thinking") ? "th" : "";
+			return h("li", {}, h("details", { "data-first": r.first }, h("summary", {}, h("i", {}, String(r.first)), h("span", { class: kind }, r.update.method), h("i", {}, label))));
 		});
 		const keep = new Set(wanted);
 		for (const e of old.values()) if (!keep.has(e as HTMLLIElement)) e.remove();

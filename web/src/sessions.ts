@@ -4,19 +4,19 @@ import { day, when } from "./words.js";
 
 type Listed = Methods["session/list"]["result"]["sessions"][number];
 
-const refresh = 10_000; // milliseconds: other clients' sessions are told of by nobody
+const refresh = 10_000; // milliseconds: there are no notifications about sessions of other clients
 
-/** Sessions is the list at the side: newest first, by day, searched by title. */
+/** Sessions is the list on the left: newest first, by day, with a search by title. */
 export class Sessions {
 	private readonly list = byId("sessions");
 	private readonly find = byId<HTMLInputElement>("find");
 	private readonly found = byId("found");
 	private sessions: Listed[] = [];
 	private cursor: string | undefined;
-	private asked = 0; // loads: an answer to an older one is dropped
+	private asked = 0; // loads: the response to an older one is ignored
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	current = "";
-	asks = false; // the current one waits for a person
+	asks = false; // the visible session waits for a person
 
 	constructor(private readonly client: Client, private readonly open: (id: string) => void) {
 		this.find.addEventListener("input", () => this.soon(150));
@@ -25,7 +25,7 @@ export class Sessions {
 		}, { passive: true });
 		this.list.addEventListener("click", (event) => {
 			const row = (event.target as Element).closest<HTMLAnchorElement>("a.row");
-			if (!row || event.metaKey || event.ctrlKey || event.shiftKey) return; // a new tab is the browser's
+			if (!row || event.metaKey || event.ctrlKey || event.shiftKey) return; // the browser opens a new tab
 			event.preventDefault();
 			this.open(row.dataset["id"] ?? "");
 		});
@@ -35,7 +35,7 @@ export class Sessions {
 		}, refresh);
 	}
 
-	/** Something changed: the list is loaded again, once for many changes. */
+	/** Loads the list again, once for several changes. */
 	soon(ms = 300): void {
 		clearTimeout(this.timer);
 		this.timer = setTimeout(() => void this.load(false), ms);
@@ -52,7 +52,7 @@ export class Sessions {
 			this.cursor = answer.next_cursor || undefined;
 			this.draw(query);
 		} catch {
-			// The line is cut, which the banner says; it is loaded again when there is one.
+			// The connection is lost, as the banner shows. The list is loaded again after a reconnect.
 		}
 		return this.sessions.length;
 	}
@@ -67,12 +67,12 @@ export class Sessions {
 			if (name !== group && !query) rows.push(h("h2", {}, (group = name)));
 			rows.push(this.row(s, query));
 		}
-		if (rows.length === 0) rows.push(h("p", { class: "grp" }, query ? "No session has that in its title." : "Your sessions will be listed here. They are kept on this machine."));
+		if (rows.length === 0) rows.push(h("p", { class: "grp" }, query ? "No session title contains this text." : "Your sessions appear here. They are stored on this machine."));
 		this.found.textContent = query ? `${this.sessions.length}${this.cursor ? " or more" : ""} found` : "";
 		this.list.replaceChildren(...rows);
 		this.list.scrollTop = top;
 		const links = [...this.list.querySelectorAll<HTMLElement>("a.row")];
-		// One Tab stop for the list.
+		// The list has one Tab stop.
 		const stop = links.find((a) => a.dataset["id"] === (focused ?? this.current)) ?? links[0];
 		for (const a of links) a.tabIndex = a === stop ? 0 : -1;
 		if (focused && stop?.dataset["id"] === focused) stop.focus();
@@ -100,7 +100,7 @@ export class Sessions {
 	}
 }
 
-/** A title with what was searched for marked. */
+/** A title with the search text marked. */
 function marked(title: string, query: string): (Node | string)[] {
 	const at = query ? title.toLowerCase().indexOf(query.toLowerCase()) : -1;
 	if (at < 0) return [title];

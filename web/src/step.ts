@@ -1,6 +1,6 @@
 import { h } from "./dom.js";
 
-/** A step on the rail: one line that unfolds. What the reader has touched, the page never folds. */
+/** A step on the rail: one line that unfolds. The page never folds a step that the reader has clicked. */
 export class Step {
 	readonly el: HTMLDetailsElement;
 	readonly name = h("span", { class: "name" });
@@ -16,15 +16,15 @@ export class Step {
 		this.summary.addEventListener("click", () => (this.touched = true));
 	}
 
-	/** Facts at the right, empty ones left out. The class of each may say more. */
-	tell(...facts: (string | [string, string] | undefined)[]): void {
+	/** Shows facts on the right and omits empty ones. A fact may have a class. */
+	show(...facts: (string | [string, string] | undefined)[]): void {
 		this.facts.replaceChildren(
 			...facts.filter((f) => f !== undefined).map((f) => (typeof f === "string" ? h("span", {}, f) : h("span", { class: f[1] }, f[0]))),
 		);
 	}
 }
 
-/** A line on the rail that has nothing to unfold. */
+/** A line on the rail without content. */
 export function note(kind: string, name: string, text: string, ...facts: string[]): HTMLElement {
 	return h("div", { class: `step ${kind}` },
 		h("p", { class: "head" }, h("span", { class: "name" }, name), h("span", { class: "gist" }, text),

@@ -10,11 +10,11 @@ type End = { text: string; kind: Kind; signed: boolean; tokens?: number; estimat
 
 const fold = 400; // milliseconds after its end
 
-/** Thought shows a block of thinking: open and live while it streams, one line when it is done. */
+/** Thought shows a block of thinking: unfolded while it streams, one line afterwards. */
 export class Thought {
 	readonly step = new Step("think");
 	text = "";
-	private shown = 0; // characters that have nodes
+	private shown = 0; // characters that are in the DOM
 	private growing: Growing | undefined;
 	private window: HTMLElement | undefined;
 	private follow = true;
@@ -22,7 +22,7 @@ export class Thought {
 	private over = false;
 	private signed = false;
 
-	/** It was ended without what the vendor seals it with. */
+	/** True if the thought ended without the vendor's signature. */
 	get loose(): boolean {
 		return this.over && !this.signed;
 	}
@@ -33,7 +33,7 @@ export class Thought {
 
 	constructor() {
 		const { el } = this.step;
-		// A folded thought holds no nodes.
+		// A folded thought has no DOM nodes.
 		el.addEventListener("toggle", () => {
 			if (!this.over) return;
 			if (el.open) this.build();
@@ -41,7 +41,7 @@ export class Thought {
 		});
 	}
 
-	/** It streams; `since` is when it began. */
+	/** The thought streams; `since` is when it began. */
 	live(since: number): void {
 		this.began = since;
 		const { el, name, body } = this.step;
@@ -73,7 +73,7 @@ export class Thought {
 		inFrame(this.draw);
 	}
 
-	/** The whole text so far: what is missing is put on. */
+	/** Shows the whole text so far, and appends what is missing. */
 	grow(text: string): void {
 		if (!text.startsWith(this.text)) {
 			this.text = "";
@@ -96,7 +96,7 @@ export class Thought {
 		name.replaceChildren(end.kind === "redacted" ? "Redacted thinking" : hidden ? "Thought, not shown" : "Thought");
 		this.step.gist.textContent = gist(end.text);
 		this.step.gist.classList.add("away");
-		this.step.tell(
+		this.step.show(
 			end.tokens ? `${end.estimated ? "~" : ""}${count(end.tokens)} tok` : undefined,
 			end.duration_ms === undefined ? undefined : [duration(end.duration_ms), "time"],
 			[end.kind, "kind"],
@@ -116,24 +116,24 @@ export class Thought {
 		}, fold);
 	}
 
-	/** It was cut off: nothing goes back to the model. */
+	/** The thought was cut off: nothing goes back to the model. */
 	cut(): void {
 		if (!this.over) this.end({ text: this.text, kind: "full", signed: false });
 		this.step.name.replaceChildren("Thought, cut off");
-		this.step.tell(["kept here only", "kind"]);
+		this.step.show(["kept here only", "kind"]);
 		this.step.el.classList.add("sealed");
 	}
 
 	void_(attempt: number): void {
 		this.step.el.classList.add("void");
 		this.step.name.replaceChildren("Void");
-		this.step.tell([`attempt ${attempt}`, "kind"]);
+		this.step.show([`attempt ${attempt}`, "kind"]);
 		this.step.el.open = false;
 	}
 
 	private tick(): boolean {
 		if (this.over || !this.step.el.isConnected && this.text) return !this.over;
-		this.step.tell(this.text ? `~${count(Math.round(this.text.length / 4))} tok` : undefined, [duration(Math.max(0, Date.now() - this.began)), "time"]);
+		this.step.show(this.text ? `~${count(Math.round(this.text.length / 4))} tok` : undefined, [duration(Math.max(0, Date.now() - this.began)), "time"]);
 		return true;
 	}
 
@@ -141,15 +141,15 @@ export class Thought {
 		if (!this.growing || this.shown >= this.text.length) return;
 		this.growing.append(this.text.slice(this.shown));
 		this.shown = this.text.length;
-		if (this.follow && this.window) this.window.scrollTop = 1e9; // no layout is read
+		if (this.follow && this.window) this.window.scrollTop = 1e9; // this reads no layout
 	};
 
 	private build(): void {
 		this.window = this.growing = undefined;
 		if (!this.text) {
 			this.step.body.replaceChildren(h("div", { class: "note" }, this.step.el.classList.contains("sealed")
-				? "No text was sent. What the provider keeps of it is given back with the next call, so that the model can go on from it."
-				: "There is no text."));
+				? "The provider sent no text. Its encrypted data goes back with the next call, so that the model can continue."
+				: "No text."));
 			return;
 		}
 		const box = h("div", { class: "thought" });

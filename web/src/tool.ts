@@ -6,7 +6,7 @@ import { Growing } from "./growing.js";
 import { Step } from "./step.js";
 import { duration } from "./words.js";
 
-/** Tool shows one call: what it was given, what it says, how it ended, and what it asks. */
+/** Tool shows one call: arguments, output, result and question. */
 export class Tool {
 	readonly step = new Step("tool");
 	private readonly output = h("pre", { class: "out", tabindex: 0, role: "region", "aria-label": "Output", hidden: true });
@@ -32,7 +32,7 @@ export class Tool {
 		body.append(this.given, this.output);
 	}
 
-	/** It begins, after a person's word where that was wanted. Without a host it is not run. */
+	/** The call starts, after an approval if one was needed. Without a host it does not run. */
 	start(host: string | undefined, since: number): void {
 		if (this.over) return;
 		this.began = since;
@@ -42,7 +42,7 @@ export class Tool {
 		twiceASecond(() => this.tick());
 	}
 
-	/** The end of what it has told so far. */
+	/** Shows the last part of the output so far. */
 	replace(output: string): void {
 		this.growing.el.replaceChildren();
 		this.growing = new Growing(this.growing.el);
@@ -62,16 +62,16 @@ export class Tool {
 		el.classList.remove("live", "warn");
 		el.classList.add(failed && !this.denied ? "bad" : "ok");
 		const how: [string, string] = this.denied ? ["denied", "kind"] : failed ? ["failed", "kind failed"] : ["done", "kind"];
-		this.step.tell(ms === undefined || this.denied ? undefined : [duration(ms), "time"], how);
+		this.step.show(ms === undefined || this.denied ? undefined : [duration(ms), "time"], how);
 		const text = content.map((b) => (b.type === "text" ? b.text : `[${b.type}]`)).join("\n");
-		// The end has the whole: what was streamed is its beginning, or is replaced.
+		// The result has the whole output. The streamed output is its beginning, or is replaced.
 		this.replace(text);
 		this.output.hidden = text === "";
 		for (const id of [...this.cards.keys()]) this.close(id)?.remove();
 		if (failed && !this.denied && !this.step.touched) el.open = true;
 	}
 
-	/** It has no result: the turn ended first. */
+	/** The turn ended before there was a result. */
 	cut(): void {
 		if (!this.over) this.end([], true);
 	}
@@ -81,7 +81,7 @@ export class Tool {
 		const card = new Approval(q, answer);
 		this.cards.set(q.confirm_id, card);
 		this.until = q.until;
-		this.given.hidden = true; // the card has them
+		this.given.hidden = true; // the card shows them
 		this.step.body.prepend(card.el);
 		this.step.el.open = true;
 		this.step.el.classList.add("warn");
@@ -102,7 +102,7 @@ export class Tool {
 		say(note.textContent ?? "");
 	}
 
-	/** Takes a card away; the caller puts something in its place. */
+	/** Removes a card; the caller replaces it. */
 	private close(confirmId: string): HTMLElement | undefined {
 		const card = this.cards.get(confirmId);
 		if (!card) return undefined;
@@ -117,8 +117,8 @@ export class Tool {
 		if (this.cards.size > 0) {
 			const all = [...document.querySelectorAll(".card.ask")];
 			for (const card of this.cards.values()) card.tick(this.until, all.indexOf(card.el) + 1, all.length);
-			this.step.tell(["asks you", "kind w"]);
-		} else this.step.tell([duration(Math.max(0, Date.now() - this.began)), "time"], ["running", "kind running"]);
+			this.step.show(["asks you", "kind w"]);
+		} else this.step.show([duration(Math.max(0, Date.now() - this.began)), "time"], ["running", "kind running"]);
 		return true;
 	}
 

@@ -9,10 +9,10 @@ import { Thought } from "./thought.js";
 import { Tool } from "./tool.js";
 import { clock, count, duration, money, notices } from "./words.js";
 
-type Told<M extends keyof Notifications> = Notifications[M];
+type Params<M extends keyof Notifications> = Notifications[M];
 type View = Thought | Answer;
 
-/** What a turn asks of the page. */
+/** What a turn needs from the page. */
 export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
@@ -22,8 +22,8 @@ export interface Acts extends Ways {
 }
 
 /**
- * Turn shows one prompt and what came of it. Blocks are found by message and number, so that a snapshot puts on what is
- * missing and draws nothing anew.
+ * Turn shows one prompt and its results. Blocks are found by message and number, so a snapshot adds what is missing and does not draw
+ * anything again.
  */
 export class Turn {
 	readonly el = h("article", { class: "turn", hidden: true });
@@ -35,7 +35,7 @@ export class Turn {
 	private readonly foot = h("div", { class: "foot", hidden: true });
 	private readonly views = new Map<string, View>();
 	private readonly tools = new Map<string, Tool>();
-	private readonly pictures = new Map<string, HTMLElement>(); // that the model made, by message and block
+	private readonly pictures = new Map<string, HTMLElement>(); // images of the model, by message and block
 	private readonly times = { think: 0, tool: 0, void: 0 };
 	private content: Block[] = [];
 	private lastMessage = "";
@@ -52,7 +52,7 @@ export class Turn {
 		this.el.hidden = waits;
 	}
 
-	/** A prompt that was taken into this turn while it ran. */
+	/** A prompt that steered this turn. */
 	steered(content: Block[]): void {
 		const said = h("div", { class: "said steered" });
 		this.fill(said, content);
@@ -72,36 +72,36 @@ export class Turn {
 		this.by.hidden = this.el.hidden = false;
 	}
 
-	thinkingStart(p: Told<"thinking_start">): void {
+	thinkingStart(p: Params<"thinking_start">): void {
 		this.thought(p.message_id, p.block).live(p.ts);
 	}
 
-	thinkingDelta(p: Told<"thinking_delta">): void {
+	thinkingDelta(p: Params<"thinking_delta">): void {
 		this.thought(p.message_id, p.block).append(p.delta);
 	}
 
-	thinkingEnd(p: Told<"thinking_end">): void {
+	thinkingEnd(p: Params<"thinking_end">): void {
 		this.times.think += p.duration_ms;
 		this.thought(p.message_id, p.block).end(p);
 	}
 
-	textDelta(p: Told<"message_delta">): void {
+	textDelta(p: Params<"message_delta">): void {
 		this.answer(p.message_id, p.block).append(p.delta);
 	}
 
-	textEnd(p: Told<"text_end">): void {
+	textEnd(p: Params<"text_end">): void {
 		const a = this.answer(p.message_id, p.block);
 		a.set(p.text, true);
 		a.cite(p.sources);
 	}
 
-	/** Sources of texts that had ended. */
-	messageEnd(p: Told<"message_end">): void {
+	/** Adds sources to finished texts. */
+	messageEnd(p: Params<"message_end">): void {
 		for (const c of p.cited ?? []) this.answer(p.message_id, c.block).cite(c.sources);
 	}
 
-	/** The data comes with the history. */
-	mediaEnd(p: Told<"media_end">): void {
+	/** The history has the data. */
+	mediaEnd(p: Params<"media_end">): void {
 		this.made(p.message_id, p.block).replaceChildren(`[${p.mime_type}, ${p.size} bytes]`);
 		void this.acts.media(p.message_id, p.block).then((b) => {
 			if (b) this.made(p.message_id, p.block).replaceChildren(shown(b, "Image of the answer"));
@@ -112,26 +112,26 @@ export class Turn {
 		this.tool(q.call_id, q).ask(q, (r) => this.acts.answer(q.confirm_id, r));
 	}
 
-	resolved(p: Told<"confirm_resolved">): void {
+	resolved(p: Params<"confirm_resolved">): void {
 		for (const t of this.tools.values()) t.answered(p);
 	}
 
-	toolStart(p: Omit<Told<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {
+	toolStart(p: Omit<Params<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {
 		const t = this.tool(p.call_id, p);
 		t.start(p.host, p.ts ?? Date.now());
 		if (p.output) t.replace(p.output);
 	}
 
-	toolOutput(p: Told<"tool_output">): void {
+	toolOutput(p: Params<"tool_output">): void {
 		this.tools.get(p.call_id)?.append(p.chunk);
 	}
 
-	toolEnd(p: Told<"tool_end">): void {
+	toolEnd(p: Params<"tool_end">): void {
 		this.times.tool += p.duration_ms;
 		this.tool(p.call_id, { name: p.call_id }).end(p.content, p.is_error, p.duration_ms);
 	}
 
-	/** What a snapshot or the history has of a message. */
+	/** Shows a message of a snapshot or of the history. */
 	message(m: Message): void {
 		if (m.role === "user" && !m.content.some((b) => b.type === "tool_result")) {
 			this.prompt(m.content, m.queued === true);
@@ -175,40 +175,40 @@ export class Turn {
 		}
 	}
 
-	messageStart(p: Told<"message_start">): void {
+	messageStart(p: Params<"message_start">): void {
 		this.lastMessage = p.message_id;
 	}
 
-	retry(p: Told<"retry">): void {
+	retry(p: Params<"retry">): void {
 		for (const block of p.discarded) {
 			const view = this.views.get(`${this.lastMessage} ${block}`);
 			this.pictures.get(`${this.lastMessage} ${block}`)?.classList.add("void");
 			if (view instanceof Thought) view.void_(p.attempt - 1);
 			else view?.el.classList.add("void");
 		}
-		this.rail().append(note("warn", "Began anew", `${p.message}. Attempt ${p.attempt} after ${duration(p.after_ms)}.`
+		this.rail().append(note("warn", "Started again", `${p.message}. Attempt ${p.attempt} after ${duration(p.after_ms)}.`
 			+ (p.discarded.length ? ` What attempt ${p.attempt - 1} wrote is void and not part of the answer.` : ""), "retry"));
 	}
 
-	notice(p: Told<"notice">): void {
+	notice(p: Params<"notice">): void {
 		this.el.hidden = false;
 		this.rail().append(note(p.severity === "info" ? "" : "warn", notices[p.kind] ?? p.kind, p.message, p.kind));
 	}
 
-	converted(p: Told<"thinking_converted">): void {
+	converted(p: Params<"thinking_converted">): void {
 		const parts = [p.kept && `${p.kept} as they were`, p.as_text && `${p.as_text} as text`, p.dropped && `${p.dropped} stay behind`].filter(Boolean);
 		this.rail().append(note("warn", "Model changed", `Of earlier thoughts: ${parts.join(", ")}.`, "thinking_converted"));
 	}
 
-	/** The turn has ended; false if there is nothing to show of it. */
-	end(p: Told<"turn_end">): boolean {
+	/** Ends the turn. Returns false if there is nothing to show. */
+	end(p: Params<"turn_end">): boolean {
 		this.over = true;
 		for (const t of this.tools.values()) t.cut();
 		for (const v of this.views.values()) if (v instanceof Thought && !v.done) v.cut();
-		// Where a turn breaks off in a thought, that is the last that there is of it.
+		// If a turn stops inside a thought, the thought is its last block.
 		const last = [...this.views.values()].at(-1);
 		if (["cancelled", "error", "interrupted"].includes(p.stop_reason) && last instanceof Thought && last.loose) last.cut();
-		if (this.el.hidden && p.stop_reason === "cancelled") return false; // it was taken out of the queue
+		if (this.el.hidden && p.stop_reason === "cancelled") return false; // the prompt was removed from the queue
 		this.el.hidden = false;
 		if (p.error) this.rail().append(troubleCard(p.error, this.model?.provider ?? "", this.content, this.acts));
 		else if (p.stop_reason === "interrupted") this.interrupted();
@@ -220,7 +220,7 @@ export class Turn {
 		return true;
 	}
 
-	/** The end as the history tells it: the last message of the turn. */
+	/** Ends the turn from the history: with its last message. */
 	endOf(m: Message): void {
 		this.over = true;
 		for (const t of this.tools.values()) t.cut();
@@ -233,7 +233,7 @@ export class Turn {
 	}
 
 	private interrupted(): void {
-		this.rail().append(note("bad", "thinkd stopped here", "At most the last second of the stream is missing. A thought that was cut off stays here for you to read and is not given back to the model."));
+		this.rail().append(note("bad", "thinkd stopped here", "At most the last second of the stream is missing. Incomplete thinking stays here for you to read. It is not sent back to the model."));
 	}
 
 	private finish(reason: string, limit: string | undefined, facts: string[], ribbon: HTMLElement | undefined): void {
@@ -249,7 +249,7 @@ export class Turn {
 		this.foot.hidden = false;
 	}
 
-	/** Seconds by what they went into. */
+	/** How the seconds were spent. */
 	private ribbon(ms: number): HTMLElement {
 		const { think, tool } = this.times;
 		const rest = Math.max(ms - think - tool, 0);
@@ -267,7 +267,7 @@ export class Turn {
 		return [...this.views.values()].filter((v) => v instanceof Answer).map((v) => v.text).join("\n\n");
 	}
 
-	/** Folds or unfolds its thoughts. */
+	/** Folds or unfolds the thoughts of the turn. */
 	fold(open: boolean): void {
 		for (const v of this.views.values()) if (v instanceof Thought) v.step.el.open = open;
 	}
@@ -313,7 +313,7 @@ export class Turn {
 		return t;
 	}
 
-	/** The rail that a next step hangs on: all that is not the answer hangs on one line. */
+	/** The rail for the next step. Everything except the answer is on a rail. */
 	private rail(): HTMLElement {
 		const last = this.body.lastElementChild;
 		if (last?.classList.contains("rail")) return last as HTMLElement;
@@ -323,7 +323,7 @@ export class Turn {
 	}
 }
 
-/** A block of a prompt. What people say is shown as they wrote it. */
+/** A block of a prompt. A person's text is shown as written. */
 function shown(b: Block, alt = "Image of the prompt"): HTMLElement {
 	if (b.type === "media" && b.data && /^image\/(png|jpeg|gif|webp)$/.test(b.mime_type)) {
 		return h("img", { src: `data:${b.mime_type};base64,${b.data}`, alt });

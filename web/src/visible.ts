@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 
-// Characters that cannot be seen, or make others seem to be elsewhere: control and format characters, spaces that are not
-// the usual one, fillers, and what has no character of its own. The daemon has the same list (agent/tool/visible.go).
+// Characters that are invisible or change the place of others: control and format characters, unusual spaces, fillers, and code points
+// without a character. The daemon has the same list (agent/tool/visible.go).
 const hidden = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd]|[\u{e0100}-\u{e01ef}]/gu;
 
 const names: Record<string, string> = {
@@ -12,12 +12,12 @@ const names: Record<string, string> = {
 	"2068": "first strong isolate", "2069": "pop directional isolate", "3000": "ideographic space", fe0f: "variation selector-16", feff: "zero width no-break space", fffd: "replacement character",
 };
 
-/** How many characters of a text cannot be seen. */
+/** Counts the invisible characters of a text. */
 export function unseen(text: string): number {
 	return text.match(hidden)?.length ?? 0;
 }
 
-/** A text with a chip in place of each character that cannot be seen. */
+/** A text with a chip in place of each invisible character. */
 export function reveal(text: string): (string | HTMLElement)[] {
 	const out: (string | HTMLElement)[] = [];
 	let from = 0;

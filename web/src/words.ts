@@ -1,4 +1,4 @@
-// Numbers and sentences as people read them. What is null is left out by the caller, never shown as 0.
+// Numbers and sentences for people. The caller omits null and never shows it as 0.
 
 export function duration(ms: number): string {
 	if (ms < 1000) return `${Math.round(ms)} ms`;
@@ -52,7 +52,7 @@ export function when(ts: number, now = Date.now()): string {
 	return new Date(ts).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 }
 
-/** The gist of a thought: a heading of a summary if it has one, else its first sentence. */
+/** The summary of a thought: its heading if it has one, otherwise its first sentence. */
 export function gist(text: string): string {
 	const start = text.trimStart().slice(0, 300);
 	const heading = /^(?:#+\s+(.+)|\*\*(.+?)\*\*)/.exec(start);
@@ -61,23 +61,23 @@ export function gist(text: string): string {
 	return (sentence ? sentence[0].replace(/[.]$/, "") : start).replace(/\s+/g, " ").trim();
 }
 
-/** What a reason of a decision means. */
+/** The reasons of decisions, for people. */
 export const reasons: Record<string, string> = {
-	as_requested: "it is what was asked",
+	as_requested: "as requested",
 	level_not_supported: "the model does not have that level",
 	off_not_supported: "the model cannot be switched off",
 	off_up_front_only: "thinking between tool calls cannot be switched off",
 	no_thinking: "the model does not think",
 	unknown_model: "the model is not in the catalog, so nothing is sent",
-	model_default: "nobody asked, so the model's default holds",
+	model_default: "no level was requested, so the model's default applies",
 };
 
-/** What a notice is about, in few words. */
+/** The subject of a notice. */
 export const notices: Record<string, string> = {
 	simulator: "Simulator",
 	level_clamped: "Level changed",
 	off_not_supported: "Level raised",
-	control_not_honoured: "Not honoured",
+	control_not_honoured: "Level not honoured",
 	hidden_thinking: "Hidden thinking",
 	cache_lost: "Cache lost",
 	thinking_dropped_by_provider: "Thinking dropped",

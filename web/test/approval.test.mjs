@@ -130,7 +130,7 @@ test("a long script is read to its end before it can be allowed, and no key or e
 test("hidden characters have a code, and other arguments stand beside", async () => {
 	const { page } = await asks("hidden");
 	assert.deepEqual(await page.locator(".card.ask .inv").allTextContents(), ["U+202E right-to-left override", "U+200B zero width space"]);
-	assert.match(await page.innerText(".card.ask"), /Contains 2 characters that cannot be seen/);
+	assert.match(await page.innerText(".card.ask"), /Contains 2 invisible characters/);
 	assert.match(await page.innerText(".card.ask .vals"), /timeout_seconds\s+5/);
 	await page.context().close();
 });

@@ -1,4 +1,4 @@
-// Asks a model and shows it think. Usage: node ask.mjs THINKD QUESTION   (THINKD is the program, with its flags)
+// Sends a question to a model and shows its thinking. Usage: node ask.mjs THINKD QUESTION   (THINKD is the program, with its flags)
 import { connect } from "thinkd-client";
 import { stdio } from "thinkd-client/stdio";
 

@@ -1,4 +1,4 @@
-// Lists the models that are available, and what a session with each would get for "max".
+// Lists the available models, and the level that each would use for "max".
 // Usage: node levels.mjs THINKD   (THINKD is the program, with its flags)
 import { connect } from "thinkd-client";
 import { stdio } from "thinkd-client/stdio";

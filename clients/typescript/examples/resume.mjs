@@ -1,4 +1,4 @@
-// Watches a turn over a WebSocket whose line is cut again and again, and shows that nothing is lost.
+// Watches a turn over a WebSocket that is cut repeatedly, and shows that nothing is lost.
 // Usage: node [--experimental-websocket] resume.mjs ADDRESS   (ADDRESS is what `thinkd serve` printed)
 import assert from "node:assert/strict";
 import { addressOf, connect, webSocket } from "thinkd-client";
@@ -15,12 +15,12 @@ const ended = new Map();
 const turn = await session.prompt("Count the letters. [[sim: thinking=200 text=200 pace=300]]");
 for await (const { method, params } of turn) {
 	if (method === "snapshot") {
-		// The turn may have ended while the line was down: then it is among the older ones.
+		// The turn may have ended while the connection was down: then it is among the older ones.
 		for (const message of [...(params.messages ?? []), ...(params.open?.messages ?? [])]) {
 			for (const b of message.role === "assistant" ? message.content : []) {
 				if (!("text" in b)) continue;
 				watched.set(`${message.id} ${b.block}`, b.text);
-				if (!b.open) ended.set(`${message.id} ${b.block}`, b.text); // its end was told while the line was down
+				if (!b.open) ended.set(`${message.id} ${b.block}`, b.text); // its end was published while the connection was down
 			}
 		}
 		continue;

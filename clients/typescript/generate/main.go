@@ -1,5 +1,4 @@
-// Generate writes the types of the TypeScript client: what rpc.discover tells, as TypeScript. It takes the name of the
-// file to write.
+// Generate writes the types of the TypeScript client from rpc.discover. Its argument is the name of the file to write.
 package main
 
 import (
@@ -30,14 +29,14 @@ func main() {
 	}
 }
 
-// discover asks a daemon of this build what it serves.
+// discover calls rpc.discover on a daemon of this build.
 func discover() (gjson.Result, error) {
 	ours, its := net.Pipe()
 	done := make(chan error, 1)
-	go func() { // ends with ours, which is closed below; waited for below
+	go func() { // stops when ours is closed below, which waits for it
 		done <- rpc.NewServer(rpc.Config{Log: slog.New(slog.DiscardHandler)}).Serve(context.Background(), its)
 	}()
-	go io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`+"\n") // ends with ours at the latest
+	go io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`+"\n") // stops at the latest when ours is closed
 	var answer strings.Builder
 	buffer := make([]byte, 64<<10)
 	for !strings.HasSuffix(answer.String(), "\n") {
@@ -48,7 +47,7 @@ func discover() (gjson.Result, error) {
 		}
 	}
 	ours.Close()
-	<-done // how a closed connection ended tells nothing
+	<-done // the error of a closed connection does not matter
 	doc := gjson.Get(answer.String(), "result")
 	if !doc.IsObject() {
 		return doc, fmt.Errorf("rpc.discover: %s", answer.String())
@@ -56,7 +55,7 @@ func discover() (gjson.Result, error) {
 	return doc, nil
 }
 
-// typescript is the document as one file of types.
+// typescript returns the document as a file of types.
 func typescript(doc gjson.Result) string {
 	var b strings.Builder
 	b.WriteString("// Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.\n")
@@ -86,7 +85,7 @@ func typescript(doc gjson.Result) string {
 	return b.String()
 }
 
-// member is a member of an object type.
+// member returns a member of an object type.
 func member(name string, required bool, schema gjson.Result, indent string) string {
 	if !required {
 		name += "?"
@@ -98,7 +97,7 @@ func member(name string, required bool, schema gjson.Result, indent string) stri
 	return out
 }
 
-// typeOf is a schema as a type. What this does not know, the daemon's own schemas do not have: it panics.
+// typeOf returns a schema as a type. It panics on a schema that the daemon does not use.
 func typeOf(schema gjson.Result, indent string) string {
 	if schema.IsBool() {
 		return "unknown"

@@ -4,7 +4,7 @@ import type { Line, Transport } from "./transport.js";
 import type { Error as Failure, Methods } from "./types.js";
 import type { Notification, Update } from "./update.js";
 
-/** State of the line. `waiting` ends at `until` (Unix milliseconds), or by {@link Client.retry}. */
+/** State of the connection. `waiting` ends at `until` (Unix milliseconds), or with {@link Client.retry}. */
 export type State =
 	| { is: "connecting" }
 	| { is: "open" }
@@ -12,17 +12,17 @@ export type State =
 	| { is: "closed"; reason: string };
 
 export interface Settings {
-	/** Who this is, for the daemon's log. */
+	/** The name and version of this client, for the daemon's log. */
 	client?: { name: string; version: string };
-	/** What the client can do beyond the protocol's core. */
+	/** Optional abilities of this client. */
 	capabilities?: Record<string, unknown>;
-	/** Called with each change of state. */
+	/** Called for each change of state. */
 	onState?: (state: State) => void;
-	/** Called with what the daemon says of no session, such as `auth_update`. */
-	onNotification?: (told: Notification) => void;
-	/** Called with each message in both directions, as it is on the wire. */
+	/** Called for each notification without a session, such as `auth_update`. */
+	onNotification?: (notification: Notification) => void;
+	/** Called for each message in both directions, as it is on the wire. */
 	onMessage?: (text: string, sent: boolean) => void;
-	/** The longest pause between two tries, in milliseconds: 15,000 if absent. */
+	/** The longest pause between two attempts, in milliseconds: 15,000 if absent. */
 	longestPause?: number;
 }
 
@@ -33,16 +33,16 @@ type Result<M extends Method> = Methods[M]["result"];
 interface Pending {
 	method: string;
 	message: string;
-	again: boolean; // asking twice does nothing twice
+	again: boolean; // the request can be repeated without a second effect
 	settle: (error: Error | undefined, result: unknown) => void;
 }
 
-// Methods that would do something twice. Those that take a client_id get one, and are asked again with it.
+// Methods that must not run twice. Those that accept a client_id get one, and are repeated with it.
 const once = new Set<string>(["session/compact", "auth/login", "confirm/answer", "tool/result"]);
 const remembered = new Set<string>(["session/new", "session/fork", "session/prompt"]);
 const greeting = 0; // the id of initialize; others count from 1
 
-/** connect opens the first line. It rejects if that cannot be had; later the client tries for as long as it lives. */
+/** connect opens the first connection, and rejects if that fails. Later the client reconnects until it is closed. */
 export async function connect(transport: Transport, settings: Settings = {}): Promise<Client> {
 	const client = new Client(transport, settings);
 	await client.open();
@@ -54,7 +54,7 @@ export class Client {
 	private line: Line | undefined;
 	private nextId = 1;
 	private tries = 0;
-	private pauses: Result<"initialize">["reconnect"] = { min_ms: 125, max_ms: 250 }; // until the daemon says how long
+	private pauses: Result<"initialize">["reconnect"] = { min_ms: 125, max_ms: 250 }; // until the daemon sends its own
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private readonly pending = new Map<number, Pending>();
 	private readonly sessions = new Map<string, Session>();
@@ -64,7 +64,7 @@ export class Client {
 		private readonly settings: Settings = {},
 	) {}
 
-	/** Opens the line, once. Use {@link connect}, unless the state should be watched while it opens. */
+	/** Opens the connection, once. Use {@link connect}, unless you watch the state meanwhile. */
 	async open(): Promise<void> {
 		this.become({ is: "connecting" });
 		let opened: Line | undefined;
@@ -90,14 +90,14 @@ export class Client {
 		this.become({ is: "open" });
 	}
 
-	/** Tries at once in place of waiting longer. */
+	/** Reconnects at once. */
 	retry(): void {
 		if (this.state.is !== "waiting") return;
 		clearTimeout(this.timer);
-		this.open().catch(() => {}); // wait() has said why
+		this.open().catch(() => {}); // wait() has reported why
 	}
 
-	/** Ends the client. Turns go on in the daemon. */
+	/** Closes the client. Turns continue in the daemon. */
 	close(reason = "the client was closed"): void {
 		clearTimeout(this.timer);
 		this.become({ is: "closed", reason });
@@ -117,8 +117,8 @@ export class Client {
 	}
 
 	/**
-	 * As call, but settles while the answer is read: before any update that follows it is seen. An answer that came
-	 * with a promise would be too late, since several messages may come at once.
+	 * Like call, but settles while the response is read, before any later update. A promise would settle too late, because several
+	 * messages may arrive together.
 	 */
 	request<M extends Method>(method: M, params: Params<M>, settle: (error: Error | undefined, result: Result<M>) => void): void {
 		if (this.state.is === "closed") {
@@ -129,10 +129,10 @@ export class Client {
 		const full = remembered.has(method) ? { client_id: randomId(), ...params } : params;
 		const message = JSON.stringify({ jsonrpc: "2.0", id, method, params: full });
 		this.pending.set(id, { method, message, again: !once.has(method), settle: settle as Pending["settle"] });
-		if (this.line) this.write(message); // else when there is a line again
+		if (this.line) this.write(message); // otherwise after the next connect
 	}
 
-	/** Makes a session and follows it. */
+	/** Creates a session and subscribes to it. */
 	newSession(params: Params<"session/new"> = {}): Promise<Session> {
 		return new Promise((resolve, reject) =>
 			this.request("session/new", params, (error, made) => {
@@ -142,7 +142,7 @@ export class Client {
 		);
 	}
 
-	/** Follows a session that there is: what it is now, and all that comes. `limit` is of the older messages. */
+	/** Subscribes to a session: its current state, then all updates. `limit` is the number of older messages. */
 	attach(sessionId: string, limit?: number): Promise<Session> {
 		const session = this.sessions.get(sessionId) ?? new Session(this, sessionId, undefined);
 		return new Promise((resolve, reject) =>
@@ -153,7 +153,7 @@ export class Client {
 		);
 	}
 
-	/** Called by a Session that is left. */
+	/** Called by a Session on leave. */
 	forget(session: Session): void {
 		this.sessions.delete(session.id);
 	}
@@ -187,7 +187,7 @@ export class Client {
 			return;
 		}
 		if (message.id === greeting) {
-			const { reconnect } = (message.result ?? {}) as Partial<Result<"initialize">>; // an older daemon does not say it
+			const { reconnect } = (message.result ?? {}) as Partial<Result<"initialize">>; // an older daemon sends none
 			if (reconnect) this.pauses = reconnect;
 			return;
 		}
@@ -210,7 +210,7 @@ export class Client {
 	}
 
 	private wait(reason: string): void {
-		// Any time between bounds that double: all clients of a daemon lose their connections at once (protocol.md, "Reconnect").
+		// A random time between bounds that double: all clients of a daemon lose their connections at once (protocol.md, "Reconnect").
 		const longest = Math.min(this.settings.longestPause ?? 15_000, this.pauses.max_ms * 2 ** this.tries);
 		const shortest = Math.min(longest / 2, this.pauses.min_ms * 2 ** this.tries);
 		this.tries++;
@@ -225,7 +225,7 @@ export class Client {
 	}
 }
 
-// Not crypto.randomUUID: pages have that in secure contexts only.
+// Not crypto.randomUUID: pages have it only in secure contexts.
 function randomId(): string {
 	return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
 }

@@ -1,6 +1,6 @@
 import type { Error as Failure } from "./types.js";
 
-/** RpcError is the daemon's answer that something cannot be done. `kind` is the stable word to switch on. */
+/** RpcError is an error that the daemon returned. `kind` is stable: switch on it. */
 export class RpcError extends Error {
 	readonly code: number;
 	readonly kind: string;
@@ -15,7 +15,7 @@ export class RpcError extends Error {
 	}
 }
 
-/** LostError: the line went before the answer came. Whether the request was done is not known. */
+/** LostError: the connection was lost before the response. The request may have taken effect. */
 export class LostError extends Error {
 	constructor(method: string) {
 		super(`${method}: the line was lost before the answer came`);
@@ -23,7 +23,7 @@ export class LostError extends Error {
 	}
 }
 
-/** ClosedError: the client was closed, or the daemon wants it no more. */
+/** ClosedError: the client was closed, or the daemon refuses it. */
 export class ClosedError extends Error {
 	constructor(reason: string) {
 		super(reason);

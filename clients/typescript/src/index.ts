@@ -1,14 +1,14 @@
 /**
- * A client of thinkd. A Client is one connection that comes back by itself; a Session follows one conversation and
- * goes on where it was after the line was cut; a Turn is what the model does about one prompt, update by update.
+ * A client of thinkd. A Client is one connection that reconnects automatically. A Session follows one conversation and continues
+ * after a lost connection. A Turn is the sequence of updates that one prompt causes.
  *
- * Guarantees: updates of a session come in order, each once. What cannot be resumed update by update (the daemon was
- * restarted, or remembers no more) comes as one snapshot, after which updates go on. Requests whose answer was lost
- * with the line are asked again where asking twice does nothing twice.
+ * Guarantees: updates of a session arrive in order, each once. If they cannot be resumed (the daemon was restarted, or no longer has
+ * them), the client gets one snapshot, and updates continue after it. Requests without a response are repeated if that has no second
+ * effect.
  */
 export { Client, connect, type Settings, type State } from "./client.js";
 export { ClosedError, LostError, RpcError } from "./errors.js";
-export { Session, type Snapshot, type Told } from "./session.js";
+export { Session, type Snapshot, type SessionUpdate } from "./session.js";
 export { Turn } from "./turn.js";
 export type { Line, Receiver, Transport } from "./transport.js";
 export { addressOf, webSocket, type Address } from "./websocket.js";

@@ -4,44 +4,44 @@ import type { Methods } from "./types.js";
 import type { Update } from "./update.js";
 
 /**
- * A Snapshot is what the session is now: all that a watcher held of turns that had not ended is to be replaced by it.
- * Blocks have numbers, so who matches them by message and number need not clear anything.
+ * A Snapshot is the current state of the session. It replaces everything that a listener has of unfinished turns. Blocks have
+ * numbers: a listener that finds them by message and number need not clear anything.
  */
 export interface Snapshot {
 	method: "snapshot";
 	params: Methods["session/attach"]["result"];
 }
 
-/** What a session tells those who listen. */
-export type Told = Update | Snapshot;
+/** What the listeners of a session get. */
+export type SessionUpdate = Update | Snapshot;
 
 type Prompt = Omit<Methods["session/prompt"]["params"], "session_id">;
 
-/** A Session follows one conversation. It is made by {@link Client.newSession} and {@link Client.attach}. */
+/** A Session follows one conversation. {@link Client.newSession} and {@link Client.attach} create it. */
 export class Session {
-	private readonly listeners = new Set<(told: Told) => void>();
+	private readonly listeners = new Set<(update: SessionUpdate) => void>();
 	private readonly endings = new Set<() => void>();
 	private resuming = false;
-	/** What it was when it was attached to; undefined for one that was made. */
+	/** The state at the time of attach; undefined for a new session. */
 	snapshot: Methods["session/attach"]["result"] | undefined;
 
-	/** Made by a Client only. `seq` is that of the last update seen. */
+	/** For Client only. `seq` is that of the last update received. */
 	constructor(
 		readonly client: Client,
 		readonly id: string,
 		private seq: number | undefined,
 	) {}
 
-	/** Calls the listener with all that comes from now on; it is called while messages are read, and must not wait. */
-	listen(listener: (told: Told) => void): () => void {
+	/** Calls the listener for all later updates. The call happens while messages are read, so the listener must not block. */
+	listen(listener: (update: SessionUpdate) => void): () => void {
 		this.listeners.add(listener);
 		return () => this.listeners.delete(listener);
 	}
 
-	/** Asks. The turn may be watched with `for await`. */
+	/** Sends a prompt. Iterate the turn with `for await`. */
 	async prompt(prompt: string | Prompt): Promise<Turn> {
 		const params = typeof prompt === "string" ? { text: prompt } : prompt;
-		const turn = new Turn(this); // listens already: updates may come together with the answer
+		const turn = new Turn(this); // listens from now on: updates may arrive together with the response
 		try {
 			turn.begin(await this.client.call("session/prompt", { session_id: this.id, ...params }));
 		} catch (error) {
@@ -51,13 +51,13 @@ export class Session {
 		return turn;
 	}
 
-	/** Ends the running turn, or the one named, which may be waiting still. */
+	/** Cancels the running turn, or the named one, which may be queued. */
 	async cancel(turnId?: string): Promise<boolean> {
 		const params = turnId ? { session_id: this.id, turn_id: turnId } : { session_id: this.id };
 		return (await this.client.call("session/cancel", params)).cancelled;
 	}
 
-	/** Follows no more. */
+	/** Ends the subscription. */
 	async leave(): Promise<void> {
 		this.client.forget(this);
 		this.ended();
@@ -70,13 +70,13 @@ export class Session {
 		this.listeners.clear();
 	}
 
-	/** @internal Calls back when nothing will come any more. */
+	/** @internal Calls back when no update can follow. */
 	onEnd(end: () => void): () => void {
 		this.endings.add(end);
 		return () => this.endings.delete(end);
 	}
 
-	/** @internal Attaches from nothing. */
+	/** @internal Attaches without earlier state. */
 	begin(limit: number | undefined, done: (error?: Error) => void): void {
 		this.client.request("session/attach", { session_id: this.id, ...(limit !== undefined && { limit }) }, (error, answer) => {
 			if (!error) {
@@ -87,14 +87,14 @@ export class Session {
 		});
 	}
 
-	/** @internal Goes on where it was, on a new line or after `stale`. */
+	/** @internal Resumes after the last update, on a new connection or after `stale`. */
 	resume(): void {
 		if (this.resuming || this.seq === undefined) return;
 		this.resuming = true;
 		this.client.request("session/attach", { session_id: this.id, after_seq: this.seq }, (error, answer) => {
 			this.resuming = false;
 			if (error) {
-				this.client.forget(this); // it is no more
+				this.client.forget(this); // it was deleted
 				this.ended();
 				return;
 			}
@@ -105,19 +105,19 @@ export class Session {
 			}
 			this.seq = answer.seq;
 			this.snapshot = answer;
-			this.tell({ method: "snapshot", params: answer });
+			this.notify({ method: "snapshot", params: answer });
 		});
 	}
 
 	/** @internal A notification for this session. */
 	receive(update: Update): void {
-		// What came before is known; the answer of a resume begins with what is not.
+		// Skip what is known: the response of a resume begins with the first unknown byte.
 		if (this.seq === undefined || update.params.seq <= this.seq) return;
 		this.seq = update.params.seq;
-		this.tell(update);
+		this.notify(update);
 	}
 
-	private tell(told: Told): void {
-		for (const listener of [...this.listeners]) listener(told);
+	private notify(update: SessionUpdate): void {
+		for (const listener of [...this.listeners]) listener(update);
 	}
 }

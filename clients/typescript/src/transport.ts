@@ -1,10 +1,10 @@
-/** A Transport opens lines to a daemon, one after the other. */
+/** A Transport opens connections to a daemon, one after the other. */
 export interface Transport {
-	/** Resolves when the line is open. The receiver is told of its end exactly once, if it ever opened. */
+	/** Resolves when the connection is open. After that, the receiver gets its end exactly once. */
 	open(receiver: Receiver): Promise<Line>;
 }
 
-/** A Line carries whole JSON-RPC messages as text. */
+/** A Line is a connection that carries whole JSON-RPC messages as text. */
 export interface Line {
 	send(message: string): void;
 	close(): void;
@@ -12,6 +12,6 @@ export interface Line {
 
 export interface Receiver {
 	message(text: string): void;
-	/** `final`: opening again is of no use. */
+	/** `final`: do not reconnect. */
 	closed(reason: string, final: boolean): void;
 }

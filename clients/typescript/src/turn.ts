@@ -1,27 +1,27 @@
 import { ClosedError } from "./errors.js";
-import type { Session, Told } from "./session.js";
+import type { Session, SessionUpdate } from "./session.js";
 import type { Methods } from "./types.js";
 
 type Answer = Methods["session/prompt"]["result"];
 type Waited = Methods["turn/wait"]["result"];
 
 /**
- * A Turn is what becomes of one prompt. Iterating it, once, gives its updates up to `turn_end`, and a snapshot where
- * the line was cut for longer than the daemon remembers. What is not taken yet waits in memory.
+ * A Turn is the sequence of updates that one prompt causes. Iterate it once: it yields the updates up to `turn_end`, and a snapshot if
+ * the daemon no longer had the updates of a lost connection. Updates that are not read yet wait in memory.
  */
-export class Turn implements AsyncIterable<Told> {
+export class Turn implements AsyncIterable<SessionUpdate> {
 	id = "";
 	messageId = "";
 	disposition: Answer["disposition"] | undefined;
-	private into = ""; // the turn that took a steered prompt in
-	private waiting: Told[] = [];
+	private into = ""; // the turn that a steered prompt joined
+	private waiting: SessionUpdate[] = [];
 	private wake: (() => void) | undefined;
 	private over = false;
 	private readonly ignore: (() => void)[];
 
-	/** Made by {@link Session.prompt} only. */
+	/** For {@link Session.prompt} only. */
 	constructor(private readonly session: Session) {
-		this.ignore = [session.listen((told) => this.hear(told)), session.onEnd(() => this.hear(undefined))];
+		this.ignore = [session.listen((update) => this.receive(update)), session.onEnd(() => this.receive(undefined))];
 	}
 
 	/** @internal */
@@ -31,30 +31,30 @@ export class Turn implements AsyncIterable<Told> {
 		this.disposition = answer.disposition;
 	}
 
-	/** Waits for the end, whether it is iterated or not. */
+	/** Waits for the end, with or without iteration. */
 	async wait(): Promise<Waited> {
 		return this.session.client.call("turn/wait", { session_id: this.session.id, turn_id: this.id });
 	}
 
-	/** Takes no more updates. The turn goes on. */
+	/** Ends the iteration. The turn continues. */
 	leave(): void {
 		for (const ignore of this.ignore) ignore();
 		this.over = true;
 		this.waiting = [];
 	}
 
-	async *[Symbol.asyncIterator](): AsyncGenerator<Told> {
+	async *[Symbol.asyncIterator](): AsyncGenerator<SessionUpdate> {
 		try {
 			for (;;) {
-				for (const told of this.waiting.splice(0)) {
-					if (told.method === "snapshot") {
-						yield told;
-						if (await this.gone(told.params.open?.turn_id)) return;
+				for (const update of this.waiting.splice(0)) {
+					if (update.method === "snapshot") {
+						yield update;
+						if (await this.gone(update.params.open?.turn_id)) return;
 						continue;
 					}
-					if (!this.concerns(told)) continue;
-					yield told;
-					if (told.method === "turn_end") return;
+					if (!this.concerns(update)) continue;
+					yield update;
+					if (update.method === "turn_end") return;
 				}
 				if (this.over) throw new ClosedError("the session is followed no more");
 				if (this.waiting.length === 0) await new Promise<void>((resolve) => (this.wake = resolve));
@@ -64,19 +64,19 @@ export class Turn implements AsyncIterable<Told> {
 		}
 	}
 
-	private hear(told: Told | undefined): void {
-		if (told) this.waiting.push(told);
+	private receive(update: SessionUpdate | undefined): void {
+		if (update) this.waiting.push(update);
 		else this.over = true;
 		this.wake?.();
 	}
 
-	private concerns(told: Exclude<Told, { method: "snapshot" }>): boolean {
-		const turn = told.params.turn_id;
-		if (told.method === "prompt" && turn === this.id) this.into = (told.params as { into?: string }).into ?? "";
+	private concerns(update: Exclude<SessionUpdate, { method: "snapshot" }>): boolean {
+		const turn = update.params.turn_id;
+		if (update.method === "prompt" && turn === this.id) this.into = (update.params as { into?: string }).into ?? "";
 		return turn === this.id || (this.into !== "" && turn === this.into);
 	}
 
-	/** After a snapshot: ours has ended meanwhile, unless it is the running one or waits in the queue. */
+	/** True if, after a snapshot, this turn neither runs nor waits in the queue: it has ended meanwhile. */
 	private async gone(running: string | undefined): Promise<boolean> {
 		if (running === this.id || (running !== undefined && running === this.into)) return false;
 		const { queue } = await this.session.client.call("session/queue", { session_id: this.session.id });

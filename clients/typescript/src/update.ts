@@ -2,8 +2,8 @@ import type { Notifications } from "./types.js";
 
 type Of<M extends keyof Notifications> = M extends keyof Notifications ? { method: M; params: Notifications[M] } : never;
 
-/** All that a daemon says unasked: told apart by its method. */
+/** All notifications of a daemon, by method. */
 export type Notification = Of<keyof Notifications>;
 
-/** What a session says, each with its place in the order of that session. */
+/** The notifications of a session. `seq` is their order in that session. */
 export type Update = Extract<Notification, { params: { seq: number } }>;

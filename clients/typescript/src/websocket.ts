@@ -1,12 +1,12 @@
 import type { Transport } from "./transport.js";
 
-/** Where a daemon listens, and the token that it wants. */
+/** The address of a daemon, and its token. */
 export interface Address {
 	url: string;
 	token: string;
 }
 
-/** addressOf takes apart what `thinkd serve` prints: the page's address with the token in its fragment. */
+/** addressOf parses what `thinkd serve` prints: the page's address with the token in its fragment. */
 export function addressOf(page: string): Address {
 	const url = new URL(page);
 	const token = new URLSearchParams(url.hash.slice(1)).get("token");
@@ -17,15 +17,15 @@ export function addressOf(page: string): Address {
 	return { url: url.href, token };
 }
 
-// Codes of protocol.md after which the same token is refused again.
+// Close codes of protocol.md after which the daemon refuses the same token again.
 const tokenReplaced = 4001;
 
-/** webSocket talks to `thinkd serve`. Browsers have a WebSocket, and node from version 22 on. */
+/** webSocket connects to `thinkd serve`. It needs a WebSocket: a browser, or node from version 22 on. */
 export function webSocket(address: Address): Transport {
 	return {
 		open: (receiver) =>
 			new Promise((resolve, reject) => {
-				// A page cannot set headers, so the token is offered as a subprotocol; the daemon selects the other.
+				// A page cannot set headers, so the client offers the token as a subprotocol. The daemon selects the other one.
 				const socket = new WebSocket(address.url, ["thinkd.v1", `thinkd.token.${address.token}`]);
 				let opened = false;
 				socket.onopen = () => {
