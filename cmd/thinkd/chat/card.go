@@ -11,15 +11,15 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A card asks about one call. Its rules keep a person from allowing what was not seen, or by accident:
+// A card asks whether one call may run. Its rules prevent that a person allows an unseen call, or allows one by accident:
 //
 //   - Keys go to the input. Tab reaches the card 500 ms after it appeared and 500 ms after the last key. No letter, digit or
 //     paste answers, and nothing is selected at first.
-//   - "Allow once" and "Always…" are closed until each row of the call was drawn, and while the input has text. "Deny" is
-//     always open, and sends the text of the input as the reason.
+//   - "Allow once" and "Always…" are disabled until each row of the call was drawn, and while the input has text. "Deny" is
+//     always enabled, and sends the text of the input as the reason.
 //   - PgDn moves by one page at most. Progress is counted in bytes, so that a resize keeps it.
 //
-// The daemon says what is asked, shown and granted; the card shows it.
+// The daemon supplies the question, the parts and the grants. The card shows them.
 type card struct {
 	q         update
 	appeared  time.Time
@@ -56,7 +56,7 @@ type cardRow struct {
 	end  int
 }
 
-// answers are those that a question has, in order, and which of them are open.
+// answers returns the answers of a question in order, and which of them are enabled.
 func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
 	open = map[answerID]bool{deny: !c.sent}
 	for _, a := range c.q.Actions {
@@ -75,7 +75,7 @@ func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
 	return ids, open
 }
 
-// sync has the card of the oldest open question, and lays it out.
+// sync shows the card of the oldest open question, and lays it out.
 func (s *screen) syncCard() {
 	now := s.now()
 	if len(s.questions) == 0 {
@@ -119,7 +119,7 @@ func (s *screen) syncCard() {
 // typed reports whether the input has text.
 func (s *screen) typed() bool { return strings.TrimSpace(s.input.Value()) != "" }
 
-// settle counts the rows in view as seen, once they are on the screen.
+// settle counts the visible rows as seen, after the terminal has drawn them.
 func (c *card) settle(now time.Time) {
 	if c.drawn.IsZero() || now.Sub(c.drawn) < frame || c.page < cardRows {
 		return
@@ -137,7 +137,7 @@ func (c *card) settle(now time.Time) {
 	}
 }
 
-// settled reports whether what is in view was counted.
+// settled reports whether the visible rows were counted.
 func (c *card) settled(now time.Time) bool { return c.drawn.IsZero() || now.Sub(c.drawn) >= frame }
 
 // cardRoom is how many rows of a call the window can show.
@@ -149,7 +149,7 @@ func (s *screen) cardRoom() int {
 	return max(min(room, max(len(s.card.rows), cardRows)), 0)
 }
 
-// press takes a key that is for the card. All others go to the input, and nothing is selected any more.
+// press handles a key for the card. All others go to the input and clear the selection.
 func (c *card) press(s *screen, name string) bool {
 	now := s.now()
 	ids, open := c.answers(s.typed())
@@ -193,7 +193,7 @@ func (c *card) press(s *screen, name string) bool {
 	return true
 }
 
-// choose selects the next open answer.
+// choose selects the next enabled answer.
 func (c *card) choose(ids []answerID, open map[answerID]bool, by int) {
 	var list []answerID
 	at := -1
@@ -214,7 +214,7 @@ func (c *card) choose(ids []answerID, open map[answerID]bool, by int) {
 	}
 }
 
-// scroll moves the view, unless what is in view is not on the screen yet: no row is passed unseen.
+// scroll moves the view, unless the terminal has not drawn the present rows yet. So no row is skipped.
 func (c *card) scroll(by int, now time.Time) {
 	if by > 0 && !c.settled(now) {
 		return
@@ -225,7 +225,7 @@ func (c *card) scroll(by int, now time.Time) {
 	}
 }
 
-// enter gives the selected answer, if that is still open.
+// enter sends the selected answer, if it is still enabled.
 func (c *card) enter(s *screen, open map[answerID]bool) {
 	if !open[c.at] {
 		return
@@ -263,7 +263,7 @@ func (c *card) view(width int, l look, typed bool, questions int) []string {
 	}
 	lines := c.head(width, l, questions)
 	if c.page < cardRows {
-		lines = append(lines, l.warning("The window is too small to show the call. At 40x12 or larger it can be allowed."))
+		lines = append(lines, l.warning("The window is too small to show the call. Enlarge it to 40x12 to allow the call."))
 	} else {
 		last := min(c.top+c.page, len(c.rows))
 		for _, r := range c.rows[c.top:last] {
@@ -301,7 +301,7 @@ func ruled(left, right string, width int) string {
 	return text
 }
 
-// head says what is asked, and by whom.
+// head returns the question, and who asks it.
 func (c *card) head(width int, l look, questions int) []string {
 	of := ""
 	if questions > 1 {
@@ -328,15 +328,15 @@ func (c *card) head(width int, l look, questions int) []string {
 	return lines
 }
 
-// unprinted says that characters are shown by their names.
+// unprinted returns the note that characters are shown by name.
 func unprinted(n int) string {
 	if n == 1 {
-		return "1 character that does not print is shown as ‹name›."
+		return "1 invisible character is shown as ‹name›."
 	}
-	return fmt.Sprintf("%d characters that do not print are shown as ‹name›.", n)
+	return fmt.Sprintf("%d invisible characters are shown as ‹name›.", n)
 }
 
-// foot is the answers.
+// foot returns the answers.
 func (c *card) foot(width int, l look, typed bool) []string {
 	ids, open := c.answers(typed)
 	var words []string
@@ -345,13 +345,13 @@ func (c *card) foot(width int, l look, typed bool) []string {
 	case c.sent:
 		hint = "answered"
 	case c.at != "":
-		hint = "Enter takes it · letters go to the input"
+		hint = "Enter selects it · letters go to the input"
 	case len(ids) == 1:
 		hint = fmt.Sprintf("It is larger than %s bytes and cannot be shown.", c.q.Limit)
 	case typed:
 		hint = "The input has text: Deny sends it as the reason."
 	case !open[allowOnce]:
-		hint = "Allow opens when the last row was shown."
+		hint = "Allow is enabled after the last row was shown."
 	}
 	for _, id := range ids {
 		label := map[answerID]string{allowOnce: "Allow once", always: "Always…", deny: "Deny"}[id]
@@ -375,9 +375,9 @@ func (c *card) foot(width int, l look, typed bool) []string {
 	return lines
 }
 
-// list is what stands behind "Always…".
+// list returns the grants behind "Always…".
 func (c *card) list(width int, l look) []string {
-	lines := []string{l.bold(ruled("Allow without asking, until this session ends", "", width))}
+	lines := []string{l.bold(ruled("Allow without a question until this session ends", "", width))}
 	for i, g := range c.q.Grants {
 		for n, row := range rows(ansi.Wrap(visible(g.Text), width-4, ""), width-4) {
 			switch {
@@ -390,7 +390,7 @@ func (c *card) list(width int, l look) []string {
 			}
 		}
 	}
-	for _, text := range []string{"This call runs too.", "↑ ↓ select · Enter grants · Esc goes back · /grants lists and revokes"} {
+	for _, text := range []string{"This call runs as well.", "↑ ↓ select · Enter grants · Esc goes back · /grants lists and revokes"} {
 		for _, row := range strings.Split(ansi.Wrap(text, width-2, ""), "\n") {
 			lines = append(lines, "  "+l.dim(row))
 		}
@@ -398,7 +398,7 @@ func (c *card) list(width int, l look) []string {
 	return lines
 }
 
-// origin says who asks, and for what.
+// origin returns who asks, and for what.
 func (u update) origin() string {
 	o := u.Origin
 	words := []string{"Asked by " + visible(o.Provider+"/"+o.Model)}

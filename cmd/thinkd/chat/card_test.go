@@ -373,8 +373,8 @@ func TestCardFrames(t *testing.T) {
   the server "tracker".
   Asked by anthropic/claude · server
   tracker · tool run · effect: other
-! 1 character that does not print is
-shown as ‹name›.
+! 1 invisible character is shown as
+‹name›.
   title  Discount
   body   │ 1‹U+202E RIGHT-TO-LEFT OVERR
         ↪  IDE›
@@ -408,7 +408,7 @@ func TestPlainQuestion(t *testing.T) {
 	ask("Q")
 	if diff := cmp.Diff(`
 [question 1] Claude wants to run a command. Asked by anthropic/claude · tool run · 12 characters.
-Warning: 1 character that does not print is shown as ‹name›.
+Warning: 1 invisible character is shown as ‹name›.
    1  git push‹U+001B ESCAPE›[2K
 [end of question 1: 1 row]
 Type "allow k7", "deny k7", "always k7 1" (until this session ends: Commands) and Enter. Other text is a prompt.

@@ -11,18 +11,17 @@ type Config struct {
 	In, Out *os.File
 	Env     []string // name=value
 
-	// Dial finds the daemon, or starts one, and has some words to say about it. It is called again when the daemon has
-	// gone.
+	// Dial finds or starts the daemon, and returns a message about it. It is called again after the daemon has exited.
 	Dial func(context.Context) (Daemon, string, error)
 
-	Session string         // to go on with; empty: a new one
+	Session string         // to continue; empty: a new one
 	New     map[string]any // params of session/new
 	Plain   bool           // plain lines, whatever the terminal can do
 	Echo    bool           // for plain lines: the terminal shows what is typed
 	Colour  bool
 }
 
-// Run is a chat from its beginning to its end. A turn that runs then goes on in the daemon.
+// Run runs a chat until the person leaves. A running turn then continues in the daemon.
 func Run(ctx context.Context, c Config) error {
 	d, words, err := c.Dial(ctx)
 	if err != nil {

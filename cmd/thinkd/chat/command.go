@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// command is what is said to this program and not to the model.
+// A command is input for this program and not for the model.
 type command struct {
 	name string
 	word string // what may follow
@@ -26,27 +26,27 @@ func commands() []command {
 				t.pickLevel()
 			}
 		}},
-		{"/sessions", "[TEXT]", "go to another session", func(t *talk, text string) { t.pickSession(text) }},
-		{"/fork", "", "go on in a copy of this session", func(t *talk, _ string) { t.fork() }},
-		{"/compact", "", "have the earlier turns summarised", func(t *talk, _ string) { t.compact() }},
-		{"/grants", "", "list what runs without asking, and revoke it", func(t *talk, _ string) { t.pickGrant() }},
-		{"/new", "", "begin a new session", func(t *talk, _ string) { t.create() }},
-		{"/steer", "TEXT", "tell the running turn something", func(t *talk, text string) { t.say(text, true) }},
-		{"/unqueue", "", "take the last waiting prompt out", func(t *talk, _ string) { t.unqueue() }},
-		{"/resume", "", "let a held queue go on", func(t *talk, _ string) {
+		{"/sessions", "[TEXT]", "open another session", func(t *talk, text string) { t.pickSession(text) }},
+		{"/fork", "", "continue in a copy of this session", func(t *talk, _ string) { t.fork() }},
+		{"/compact", "", "summarise the earlier turns", func(t *talk, _ string) { t.compact() }},
+		{"/grants", "", "list and revoke what runs without a question", func(t *talk, _ string) { t.pickGrant() }},
+		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
+		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
+		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
+		{"/resume", "", "continue a held queue", func(t *talk, _ string) {
 			t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)
 		}},
-		{"/cancel", "", "end the running turn", func(t *talk, _ string) {
+		{"/cancel", "", "stop the running turn", func(t *talk, _ string) {
 			if !t.cancel() {
 				t.note("no turn runs")
 			}
 		}},
 		{"/help", "", "show this", func(t *talk, _ string) { t.help() }},
-		{"/quit", "", "leave; a running turn goes on", func(t *talk, _ string) { t.quit() }},
+		{"/quit", "", "leave; a running turn continues", func(t *talk, _ string) { t.quit() }},
 	}
 }
 
-// enter takes what was typed: a command, or a prompt. A second slash says that it is no command.
+// enter handles a line of input: a command, or a prompt. A second slash marks a prompt.
 func (t *talk) enter(text string, steer bool) {
 	text = strings.TrimSpace(text)
 	name, word, _ := strings.Cut(text, " ")
@@ -56,7 +56,7 @@ func (t *talk) enter(text string, steer bool) {
 	case strings.HasPrefix(text, "//"):
 		t.say(text[1:], steer)
 		return
-	case !strings.HasPrefix(text, "/") || strings.ContainsAny(name[1:], "/\n"): // a path begins so as well
+	case !strings.HasPrefix(text, "/") || strings.ContainsAny(name[1:], "/\n"): // a path also begins with a slash
 		t.say(text, steer)
 		return
 	}
@@ -66,17 +66,17 @@ func (t *talk) enter(text string, steer bool) {
 			return
 		}
 	}
-	t.add(failure, "", fmt.Sprintf("there is no %s; /help lists the commands, //%s says it to the model", name, name[1:]))
+	t.add(failure, "", fmt.Sprintf("unknown command %s; /help lists the commands, //%s sends it to the model", name, name[1:]))
 }
 
-// keys are those of the screen.
+// keys are the keys of the screen.
 const keys = `Enter  sends; while a turn runs, the prompt waits
-Tab  goes to a question and its answers; Enter takes the selected one
-Ctrl+S  sends it into the running turn
-Esc  ends the running turn
+Tab  goes to a question and its answers; Enter selects the answer
+Ctrl+S  steers the running turn with it
+Esc  stops the running turn
 Ctrl+O  shows all thinking and output, and hides it
-Ctrl+J  begins a new line
-Ctrl+C  ends the turn, clears the input, leaves`
+Ctrl+J  starts a new line
+Ctrl+C  stops the turn, clears the input, leaves`
 
 func (t *talk) help() {
 	var b strings.Builder
@@ -86,7 +86,7 @@ func (t *talk) help() {
 	t.note("%s", b.String()+keys)
 }
 
-// pickModel is the first of two steps: the models that can be called come first.
+// pickModel is the first of two steps. Available models come first.
 func (t *talk) pickModel() {
 	t.ask("models/list", nil, result(func(list struct {
 		Models []modelRow `json:"models"`
@@ -127,7 +127,7 @@ func levels(m modelRow) string {
 	return strings.Join(words, " ")
 }
 
-// pickLevelOf is the second step. A model with one level or none leaves nothing to choose.
+// pickLevelOf is the second step. A model with one level or none offers no choice.
 func (t *talk) pickLevelOf(m modelRow) {
 	if len(m.Levels) < 2 {
 		t.setModel(m.model, "")
@@ -154,7 +154,7 @@ func (t *talk) levelPicker(m modelRow, title string) *picker {
 	return p
 }
 
-// pickLevel chooses among the levels of the session's model.
+// pickLevel offers the levels of the session's model.
 func (t *talk) pickLevel() {
 	t.ask("models/list", map[string]any{"provider": t.model.Provider}, result(func(list struct {
 		Models []modelRow `json:"models"`
@@ -162,7 +162,7 @@ func (t *talk) pickLevel() {
 		i := slices.IndexFunc(list.Models, func(m modelRow) bool { return m.ID == t.model.ID })
 		switch {
 		case i < 0:
-			t.note("nobody knows the levels of %s; /thinking LEVEL sets one all the same", t.model)
+			t.note("the levels of %s are not known; /thinking LEVEL sets one anyway", t.model)
 		case len(list.Models[i].Levels) < 2:
 			t.note("%s: %s", t.model, levels(list.Models[i]))
 		default:
@@ -186,7 +186,7 @@ func (t *talk) pickSession(query string) {
 		for _, s := range list.Sessions {
 			title := s.Title
 			if title == "" {
-				title = "(nothing said yet)"
+				title = "(no messages yet)"
 			}
 			when := time.UnixMilli(s.Updated).Format("2006-01-02 15:04")
 			p.rows = append(p.rows, row{label: title, detail: strings.Join([]string{when, s.Status, s.Model.String()}, " · "), current: s.ID == t.id})
@@ -203,7 +203,7 @@ func (t *talk) pickSession(query string) {
 	}))
 }
 
-// fork goes on in a copy. What was said up to there is on the screen already.
+// fork continues in a copy. The screen shows the conversation up to there already.
 func (t *talk) fork() {
 	t.ask("session/fork", map[string]any{"session_id": t.id}, result(func(s settled) {
 		t.ask("session/attach", map[string]any{"session_id": s.Session, "limit": 0}, result(func(a attached) {
@@ -218,7 +218,7 @@ func (t *talk) fork() {
 	}))
 }
 
-// compact is answered when the summary is there. Prompts wait that long.
+// compact gets its response when the summary is done. Prompts wait until then.
 func (t *talk) compact() {
 	t.compaction = t.ask("session/compact", map[string]any{"session_id": t.id}, result(func(r struct {
 		Compacted bool `json:"compacted"`
@@ -229,7 +229,7 @@ func (t *talk) compact() {
 	}))
 }
 
-// pickGrant lists the standing approvals; the one that is chosen ends.
+// pickGrant lists the standing approvals, and revokes the selected one.
 func (t *talk) pickGrant() {
 	t.ask("session/grants", map[string]any{"session_id": t.id}, result(func(list struct {
 		Grants []grant `json:"grants"`
@@ -255,7 +255,7 @@ func (t *talk) pickGrant() {
 
 func (t *talk) unqueue() {
 	if len(t.queue) == 0 {
-		t.note("nothing waits")
+		t.note("no prompt is pending")
 		return
 	}
 	t.ask("session/queue", map[string]any{"session_id": t.id, "remove": []string{t.queue[len(t.queue)-1].Turn}}, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// conversation is a session as its notifications tell it.
+// A conversation is a session as its notifications report it.
 type conversation struct {
 	id    string
 	title string
@@ -26,7 +26,7 @@ type conversation struct {
 	turn      string           // that runs; empty: none
 	failed    bool             // the last turn did
 	began     time.Time
-	asked     map[string]string // what the prompts that wait say, by turn
+	asked     map[string]string // the text of pending prompts, by turn
 	queue     []waiting
 	held      bool
 	questions []update // the open ones
@@ -68,7 +68,7 @@ func (c *conversation) part(k kind, key string) *item {
 	return it
 }
 
-// end closes an item. It has what was told, unless the end tells more.
+// end closes an item. It keeps its text, unless the end contains more.
 func (c *conversation) end(it *item, text string) {
 	if text = Clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
 		it.body.Reset()
@@ -80,7 +80,7 @@ func (c *conversation) end(it *item, text string) {
 
 func blockKey(message string, block int) string { return fmt.Sprintf("%s/%d", message, block) }
 
-// apply is what a notification changes. now is for what nobody tells: how long the turn has been running here.
+// apply applies a notification. No notification has the running time of the turn, so it is measured from now.
 func (c *conversation) apply(u update, now time.Time) {
 	if u.Seq > 0 {
 		c.seq = u.Seq
@@ -150,7 +150,7 @@ func (c *conversation) apply(u update, now time.Time) {
 	}
 }
 
-// discard takes out the blocks of the last message that are void. What the scrollback has of them stays there.
+// discard removes the discarded blocks of the last message. Text in the scrollback stays there.
 func (c *conversation) discard(blocks []int) {
 	printed := false
 	for _, number := range blocks {
@@ -169,7 +169,7 @@ func (c *conversation) discard(blocks []int) {
 		}
 	}
 	if printed {
-		c.note("what the model wrote just now is void; it repeats it")
+		c.note("the model repeats its last output; ignore the first one")
 	}
 }
 
@@ -187,7 +187,7 @@ func (c *conversation) prompted(u update) {
 func (c *conversation) turnEnded(u update) {
 	if text, ok := c.asked[u.Turn]; ok { // it never started
 		delete(c.asked, u.Turn)
-		c.note("taken out of the queue: %s", line(text, 60))
+		c.note("removed from the queue: %s", line(text, 60))
 	}
 	if u.Usage != nil {
 		full := c.usage.Context
@@ -213,7 +213,7 @@ func (c *conversation) turnEnded(u update) {
 	}
 }
 
-// close ends what is being written: nothing more is told of it.
+// close ends all open items: no update will follow.
 func (c *conversation) close() {
 	for key, it := range c.open {
 		it.done = true
@@ -228,7 +228,7 @@ func (c *conversation) resolved(u update) {
 			text := map[string]string{"allow": "allowed", "allow_session": "allowed", "deny": "denied"}[u.Action]
 			text += " by " + by
 			if u.Grant != nil {
-				text += ", and until the session ends: " + u.Grant.Text
+				text += ", until the session ends: " + u.Grant.Text
 			}
 			it := c.add(asked, text, "")
 			it.question = &q
@@ -245,11 +245,11 @@ func (c *conversation) updated(u update) {
 	}
 	c.level = cmp.Or(u.Level, c.level)
 	if u.Deleted {
-		c.add(failure, "", "the session was deleted; /new begins another")
+		c.add(failure, "", "the session was deleted; /new starts another")
 	}
 }
 
-// attach begins from the answer of session/attach: what has ended as it was said, what runs as far as it is.
+// attach builds the conversation from the result of session/attach: the finished turns, and the running one so far.
 func (c *conversation) attach(a attached, now time.Time) error {
 	c.id, c.title, c.model, c.level, c.usage = a.Session.ID, Clean(a.Session.Title), a.Session.Model, a.Session.Level, a.Session.Usage
 	for _, u := range a.Updates {
@@ -264,7 +264,7 @@ func (c *conversation) attach(a attached, now time.Time) error {
 		return nil
 	}
 	if a.More && len(a.Messages) > 0 {
-		c.note("there is more before this: thinkd sessions show %s", c.id)
+		c.note("earlier messages: thinkd sessions show %s", c.id)
 	}
 	for _, m := range a.Messages {
 		c.history(m)
@@ -283,7 +283,7 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	return nil
 }
 
-// history tells a message of the log.
+// history adds a message of the log.
 func (c *conversation) history(m message) {
 	switch {
 	case m.Queued:
@@ -314,6 +314,6 @@ func (c *conversation) history(m message) {
 		}
 	}
 	if m.Incomplete != "" {
-		c.note("the message is not whole: %s", m.Incomplete)
+		c.note("the message is incomplete: %s", m.Incomplete)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// input is what a person types: some lines, folded between words at the width, with a prompt before each row. It is as high
-// as it needs to be, up to most rows, and then scrolls.
+// An input is an editor for a few lines. It folds them between words at the width, with a prompt before each row. It grows up to most
+// rows, and then scrolls.
 //
-// The library's own (charm.land/bubbles/v2/textarea) does more, and does it in every command of thinkd before main: it looks
-// through PATH for the programs of the clipboard, and where standard output is a terminal inside of tmux it runs `tmux info`.
+// The library's own editor (charm.land/bubbles/v2/textarea) costs time in every command of thinkd before main. It searches PATH for
+// clipboard programs, and if standard output is a terminal inside tmux, it runs `tmux info`.
 type input struct {
 	text  []character
 	at    int // the cursor stands before this one
@@ -23,7 +23,7 @@ type input struct {
 	goal  int // the column that moves up and down keep; -1: that of the cursor
 }
 
-// character is what a person sees as one, however many it is made of. "\n" ends a line.
+// A character is one grapheme, of one or more code points. "\n" ends a line.
 type character struct {
 	text  string
 	width int
@@ -37,7 +37,7 @@ func newInput() input { return input{width: 80, most: 1, goal: -1} }
 // span is a part of the text: text[from:to].
 type span struct{ from, to int }
 
-// Value is the text.
+// Value returns the text.
 func (in *input) Value() string { return in.of(span{0, len(in.text)}) }
 
 func (in *input) of(part span) string {
@@ -48,25 +48,25 @@ func (in *input) of(part span) string {
 	return b.String()
 }
 
-// SetValue has another text, with the cursor behind it.
+// SetValue replaces the text and puts the cursor at its end.
 func (in *input) SetValue(text string) {
 	in.text, in.at, in.top = nil, 0, 0
 	in.insert(text)
 }
 
-// SetSize is for another window.
+// SetSize sets the size of the window.
 func (in *input) SetSize(width, most int) {
 	in.width, in.most = width, most
 	in.scroll()
 }
 
-// OnFirstLine reports whether no line stands before that of the cursor.
+// OnFirstLine reports whether the cursor is on the first line.
 func (in *input) OnFirstLine() bool { return !slices.ContainsFunc(in.text[:in.at], character.ends) }
 
-// OnLastLine reports whether no line stands behind that of the cursor.
+// OnLastLine reports whether the cursor is on the last line.
 func (in *input) OnLastLine() bool { return !slices.ContainsFunc(in.text[in.at:], character.ends) }
 
-// Paste takes what a terminal pastes.
+// Paste inserts text that a terminal pastes.
 func (in *input) Paste(text string) {
 	in.insert(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text))
 }
@@ -83,7 +83,7 @@ func (in *input) insert(text string) {
 	in.move(in.at + len(list))
 }
 
-// Press takes a key.
+// Press handles a key.
 func (in *input) Press(k tea.KeyPressMsg) {
 	line := in.line()
 	switch k.String() {
@@ -257,10 +257,10 @@ func (in *input) scroll() {
 	in.top = max(min(in.top, here, len(rows)-in.most), here-in.most+1, 0)
 }
 
-// Height is in rows.
+// Height returns the height in rows.
 func (in *input) Height() int { return min(len(in.rows()), max(in.most, 1)) }
 
-// View is the rows that are shown.
+// View returns the visible rows.
 func (in *input) View() string {
 	var lines []string
 	for _, r := range in.rows()[in.top : in.top+in.Height()] {
@@ -269,7 +269,7 @@ func (in *input) View() string {
 	return strings.Join(lines, "\n")
 }
 
-// Cursor is where the terminal's is to be, from the first row that is shown.
+// Cursor returns the position of the terminal's cursor, from the first visible row.
 func (in *input) Cursor() *tea.Cursor {
 	rows := in.rows()
 	here := in.rowOf(rows)

@@ -16,8 +16,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// lines is the face for terminals that cannot move their cursor, and for pipes: a line that is read is a prompt, a
-// command, or the answer to what was asked last. What comes is written as it comes, and nothing is written twice.
+// lines is the view for terminals that cannot move their cursor, and for pipes. Each line of input is a prompt, a command, or the
+// answer to the last question. Updates are written as they arrive, and nothing is written twice.
 type lines struct {
 	*talk
 	out     io.Writer
@@ -26,9 +26,9 @@ type lines struct {
 	offered string // the list that was written last
 	number  int    // of the question that was written last
 	confirm string // its id
-	code    string // that an answer to it has; each question has another, so that nothing that was typed before can match
+	code    string // an answer must contain it; each question has a new one, so earlier input cannot match
 	newCode func() string
-	eof     bool  // nothing more will be said
+	eof     bool  // the input has ended
 	err     error // of the output
 }
 
@@ -94,7 +94,7 @@ func (f *lines) stream(it *item) {
 	}
 }
 
-// offer writes what wants an answer, once.
+// offer writes an open question or picker, once.
 func (f *lines) offer() {
 	var text strings.Builder
 	switch {
@@ -120,7 +120,7 @@ func (f *lines) offer() {
 // plainWidth is more than any line has: a terminal or a reader folds lines as it likes.
 const plainWidth = 1 << 20
 
-// question is all of a call, and how to answer.
+// question returns the whole call, and how to answer.
 func (f *lines) question(q update) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n[question %d] %s %s.\n", f.number, visible(cmp.Or(q.Message, "The model wants to use a tool.")), q.origin())
@@ -147,7 +147,7 @@ func (f *lines) question(q update) string {
 	return b.String()
 }
 
-// ruled takes an answer: a word, the code of the question, and the number of a grant or the reason of a denial.
+// ruled parses an answer: a word, the code of the question, and the number of a grant or the reason for a denial.
 func (f *lines) ruled(words []string) bool {
 	q := f.questions[0]
 	if len(words) < 2 || words[1] != f.code || q.Confirm != f.confirm {
@@ -203,12 +203,12 @@ func (f *lines) read(text string) {
 	}
 }
 
-// idle is true when all that was asked for has been told.
+// idle reports whether all requests are done and no turn runs.
 func (f *lines) idle() bool {
 	return f.turn == "" && len(f.answers) == 0 && len(f.asked) == 0
 }
 
-// when is the input, once the answer to the last line is there: a line may be meant for what that offers.
+// when returns the input after the response to the last line: the next line may answer what that response offers.
 func (f *lines) when(input <-chan string) <-chan string {
 	if len(f.answers) > 0 {
 		return nil
@@ -216,12 +216,12 @@ func (f *lines) when(input <-chan string) <-chan string {
 	return input
 }
 
-// run reads and writes until the person leaves, or until there is nothing more to read and nothing runs.
+// run reads and writes until the person leaves, or until the input has ended and no turn runs.
 func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error {
 	messages, broken := make(chan tea.Msg), make(chan error, 1)
 	stopped := make(chan struct{})
 	defer close(stopped)
-	listen := func(d Daemon) { // ends with the connection, or with run
+	listen := func(d Daemon) { // stops with the connection, or with run
 		broken <- receive(d, func(m tea.Msg) {
 			select {
 			case messages <- m:
@@ -241,7 +241,7 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 	}
 	begin(d, words)
 	typed := make(chan string)
-	go func() { // ends with the input, or with the process: a read of a terminal cannot be called off
+	go func() { // stops with the input, or with the process: a read from a terminal cannot be cancelled
 		defer close(typed)
 		in := bufio.NewScanner(c.In)
 		in.Buffer(nil, 8<<20)
@@ -266,7 +266,7 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 			if m := m.(received); m.answer != nil {
 				f.answered(*m.answer)
 			} else {
-				f.told(m.update)
+				f.notified(m.update)
 			}
 		case text, ok := <-f.when(input):
 			if !ok {
@@ -278,7 +278,7 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 			if f.leaving {
 				return nil
 			}
-			f.note("the daemon has gone (%v); looking for it", err)
+			f.note("connection lost (%v); reconnecting", err)
 			f.write()
 			d, words, err := c.Dial(ctx)
 			if err != nil {
@@ -289,7 +289,7 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 			if !f.cancel() {
 				return context.Cause(ctx)
 			}
-			f.eof, input, ctx = true, nil, context.WithoutCancel(ctx) // the end of the turn is still told
+			f.eof, input, ctx = true, nil, context.WithoutCancel(ctx) // the end of the turn is still shown
 		}
 	}
 	f.write()
@@ -299,5 +299,5 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 	return f.err
 }
 
-// ErrFailed says that the last turn of a chat in a pipe failed, which the output has told.
+// ErrFailed says that the last turn of a chat in a pipe failed. The output has shown it.
 var ErrFailed = errors.New("the last turn failed")

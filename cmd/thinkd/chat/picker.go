@@ -92,7 +92,7 @@ func (p *picker) view(width, height int, l look) []string {
 	for _, n := range left[from:min(from+room, len(left))] {
 		out = append(out, p.rows[n].view(n == p.at, width, l))
 	}
-	return append(out, l.dim(line(fmt.Sprintf("%d of %d · Enter takes, Esc leaves, typing narrows", at+1, len(left)), width)))
+	return append(out, l.dim(line(fmt.Sprintf("%d of %d · Enter takes, Esc leaves, type to filter", at+1, len(left)), width)))
 }
 
 func (r row) view(at bool, width int, l look) string {

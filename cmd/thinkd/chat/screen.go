@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/rpc"
 )
 
-// screen is the face for a terminal that can move its cursor. It is a tea.Model: Update alone changes it.
+// screen is the view for a terminal that can move its cursor. It is a tea.Model: only Update changes it.
 type screen struct {
 	*talk
 	look          look
@@ -32,11 +32,11 @@ type screen struct {
 	tallest        int  // rows of the tallest view since the print was decided on
 
 	dial func() // looks for the daemon again; its outcome comes as a connection or as an end
-	lost bool   // the daemon has gone
+	lost bool   // the connection is lost
 	err  error  // why the chat ended
 }
 
-// What comes to Update beside keys.
+// Messages to Update, in addition to keys.
 type (
 	received struct {
 		update update
@@ -47,7 +47,7 @@ type (
 		words  string // what is to be said about it
 	}
 	gone   struct{ err error } // the connection broke
-	ended  struct{ err error } // and there is no other
+	ended  struct{ err error } // and there is no new one
 	due    struct{}            // the print that was decided on
 	shown  struct{}            // what was to be printed has been
 	second time.Time
@@ -80,12 +80,12 @@ func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 				s.card.sent = false
 			}
 		} else {
-			s.told(msg.update)
+			s.notified(msg.update)
 		}
 	case connection:
 		s.lost = false
 		s.connected(msg.daemon)
-		if s.card != nil { // nobody knows whether the answer came
+		if s.card != nil { // it is unknown whether the answer arrived
 			s.card.sent = false
 		}
 		if msg.words != "" {
@@ -135,9 +135,8 @@ func (s *screen) lookAgain() tea.Cmd {
 // frame is longer than bubbletea takes to draw a view.
 const frame = 25 * time.Millisecond
 
-// decide has what is ready printed, one print at a time: commands of bubbletea overtake each other. It waits for a
-// frame, so that what stands on the screen then is a view from in between. While the reader covers the screen nothing is
-// printed.
+// decide starts to print the lines that are ready. Only one print runs, because commands of bubbletea overtake each other. It waits for a
+// frame, so that the screen then shows a view of this moment. While the reader covers the screen, nothing is printed.
 func (s *screen) decide() tea.Cmd {
 	s.tallest = max(s.tallest, s.rows())
 	if s.reader != nil || s.printing {
@@ -156,7 +155,7 @@ func (s *screen) decide() tea.Cmd {
 	return nil
 }
 
-// print gives to the scrollback what has room above the view: of more, bubbletea would send blank rows there as well.
+// print sends to the scrollback what fits above the view. With more, bubbletea would also send blank rows.
 func (s *screen) print() tea.Cmd {
 	room := s.height - s.tallest - 1
 	var text []string
@@ -237,10 +236,10 @@ func (s *screen) above() string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// news is what stands above all else: that the daemon is lost, and the prompts that wait.
+// news returns the rows at the top: a lost connection, and pending prompts.
 func (s *screen) news() (lines []string) {
 	if s.lost {
-		lines = append(lines, s.look.failure(line("the daemon has gone; looking for it", s.width-1)))
+		lines = append(lines, s.look.failure(line("connection lost; reconnecting", s.width-1)))
 	}
 	for i, w := range s.queue {
 		if i == 3 {
@@ -256,10 +255,10 @@ func (s *screen) news() (lines []string) {
 	return lines
 }
 
-// state says what runs, and which keys act on it.
+// state returns what runs, and its keys.
 func (s *screen) state() string {
 	if s.turn == "" {
-		return "summarising · Esc ends it"
+		return "summarising · Esc stops it"
 	}
 	word := "working"
 	for _, it := range s.open {
@@ -271,12 +270,12 @@ func (s *screen) state() string {
 		}
 	}
 	if len(s.questions) > 0 {
-		return fmt.Sprintf("waiting for you · %s · Tab goes to the question · Esc ends the turn", s.now().Sub(s.began).Round(time.Second))
+		return fmt.Sprintf("waiting for you · %s · Tab selects the question · Esc stops the turn", s.now().Sub(s.began).Round(time.Second))
 	}
-	return fmt.Sprintf("%s · %s · Esc ends it · Ctrl+O shows all · Ctrl+S steers", word, s.now().Sub(s.began).Round(time.Second))
+	return fmt.Sprintf("%s · %s · Esc stops it · Ctrl+O shows all · Ctrl+S steers", word, s.now().Sub(s.began).Round(time.Second))
 }
 
-// foot is the last line: what the next turn gets, and what was used.
+// foot returns the last line: model and level of the next turn, and the usage.
 func (s *screen) foot() string {
 	words := []string{s.model.String(), "thinking " + string(s.level)}
 	if s.id == "" {
@@ -291,7 +290,7 @@ func (s *screen) foot() string {
 	return s.look.dim(line(strings.Join(append(words, "/help"), " · "), s.width-1))
 }
 
-// receive reads a connection to its end, in order. It runs beside the program until the connection is closed.
+// receive reads a connection to its end, in order. It runs in parallel with the program until the connection is closed.
 func receive(d Daemon, send func(tea.Msg)) error {
 	for {
 		n, a, err := d.Receive()
@@ -319,7 +318,7 @@ func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) erro
 	readers := make(chan struct{}, 1) // held by the one goroutine that reads
 	listen := func(d Daemon, words string) {
 		readers <- struct{}{}
-		go func() { // ends with the connection, which run closes; the last one is awaited below
+		go func() { // stops with the connection, which run closes; run waits for the last one below
 			defer func() { <-readers }()
 			p.Send(connection{d, words})
 			err := receive(d, p.Send)
@@ -327,7 +326,7 @@ func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) erro
 		}()
 	}
 	s.dial = func() {
-		go func() { // ends with quit, or with what it has found
+		go func() { // stops with quit, or with its result
 			d, words, err := c.Dial(quit)
 			switch {
 			case err != nil:

@@ -11,8 +11,8 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
-// talk is the state of a chat. Who owns it gives it, in their order, what the daemon tells ([talk.told],
-// [talk.answered]) and what the person wants ([talk.say], [talk.rule], [talk.cancel] and what they pick).
+// A talk is the state of a chat. Its owner passes it the daemon's messages in order ([talk.notified], [talk.answered]) and the person's
+// input ([talk.say], [talk.rule], [talk.cancel] and choices of the picker).
 type talk struct {
 	*conversation
 	daemon Daemon
@@ -20,10 +20,10 @@ type talk struct {
 	begin  map[string]any // params of session/new
 	start  func()         // begins or attaches, on the first connection
 
-	answers    map[int]func(json.RawMessage) error // what to do with the answers that are awaited
+	answers    map[int]func(json.RawMessage) error // how to handle the pending responses
 	picker     *picker                             // nil: nothing is to be picked
 	compaction int                                 // id of the request for one
-	fresh      bool                                // the session is ours, and nothing was said in it
+	fresh      bool                                // this chat created the session, and it has no messages
 	leaving    bool                                // the person wants to go
 	over       bool                                // and can
 	broken     error                               // the connection cannot be written to
@@ -33,7 +33,7 @@ func newTalk(now func() time.Time, begin map[string]any) *talk {
 	return &talk{conversation: newConversation(), now: now, begin: begin}
 }
 
-// connected takes a connection. What was asked of an earlier one has no answer. Where there is a session it goes on.
+// connected sets the connection. Requests on an earlier one get no response. An open session is attached again.
 func (t *talk) connected(d Daemon) {
 	t.daemon, t.broken, t.answers = d, nil, make(map[int]func(json.RawMessage) error)
 	t.ask("initialize", map[string]any{"protocol_version": 1, "client": map[string]any{"name": "thinkd chat"},
@@ -43,7 +43,7 @@ func (t *talk) connected(d Daemon) {
 	}
 }
 
-// ask sends a request, and tells its id; then gets its result. A refusal is told to the person.
+// ask sends a request and returns its id. It calls then with the result. The person sees an error.
 func (t *talk) ask(method string, params any, then func(json.RawMessage) error) (id int) {
 	id, err := t.daemon.Send(method, params)
 	if err != nil {
@@ -98,8 +98,8 @@ func refusal(e *conn.Error) string {
 	return text
 }
 
-// told takes a notification. Those of sessions that were left are late, and nobody's.
-func (t *talk) told(u update) {
+// notified applies a notification. Late ones of other sessions are ignored.
+func (t *talk) notified(u update) {
 	switch {
 	case u.Session != t.id:
 	case u.Method == "stale":
@@ -121,7 +121,7 @@ func (t *talk) create() {
 	}))
 }
 
-// leave is before another session takes the place. One in which nothing was said is of no use to anybody.
+// leave runs before a change of session. It deletes a session without messages.
 func (t *talk) leave() {
 	if t.id == "" {
 		return
@@ -140,7 +140,7 @@ const (
 	resumedMessages = 2
 )
 
-// follow attaches to a session: to one of which everything up to a notification is known, or from the beginning.
+// follow attaches to a session: after the last known notification, or from the beginning.
 func (t *talk) follow(id string, after uint64) {
 	params := map[string]any{"session_id": id, "limit": historyMessages}
 	if id == t.id {
@@ -148,9 +148,9 @@ func (t *talk) follow(id string, after uint64) {
 	}
 	t.ask("session/attach", params, result(func(a attached) {
 		switch {
-		case id == t.id && a.Updates == nil: // what was held of an open turn is void
+		case id == t.id && a.Updates == nil: // discard what is known of the open turn
 			t.conversation = newConversation()
-			t.note("attached anew")
+			t.note("attached again")
 		case id != t.id:
 			t.leave()
 			t.conversation = newConversation()
@@ -165,7 +165,7 @@ func (t *talk) follow(id string, after uint64) {
 // say sends a prompt. While a turn runs it waits, or steers that turn.
 func (t *talk) say(text string, steer bool) {
 	if t.id == "" {
-		t.add(failure, "", "there is no session; /new begins one")
+		t.add(failure, "", "there is no session; /new starts one")
 		return
 	}
 	params := map[string]any{"session_id": t.id, "text": text}
@@ -210,7 +210,7 @@ func (t *talk) settle(s settled) {
 	t.level = s.Level
 	text := fmt.Sprintf("%s, thinking %s", t.model, s.Level)
 	if s.Reasoning.Requested != s.Level && s.Reasoning.Requested != "" {
-		text += fmt.Sprintf(" (asked for %s: %s)", s.Reasoning.Requested, strings.ReplaceAll(s.Reasoning.Reason, "_", " "))
+		text += fmt.Sprintf(" (requested %s: %s)", s.Reasoning.Requested, strings.ReplaceAll(s.Reasoning.Reason, "_", " "))
 	}
 	if s.Applies == "next_turn" {
 		text += ", from the next turn on"
@@ -230,7 +230,7 @@ func (t *talk) setLevel(level string) {
 	t.ask("thinking/set", map[string]any{"session_id": t.id, "level": level}, result(t.settle))
 }
 
-// quit ends the chat. A session in which nothing was said goes with it: the end waits for that.
+// quit ends the chat. It deletes a session without messages, and waits for that.
 func (t *talk) quit() {
 	t.leaving = true
 	if !t.fresh || t.daemon == nil {

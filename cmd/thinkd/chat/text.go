@@ -9,8 +9,8 @@ import (
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
-// Clean is text of others for the terminal: tabs are blanks, and what a terminal would obey is shown as a mark. That is
-// control characters, the C1 range too, and the marks of direction, with which a line can be made to read as another.
+// Clean makes foreign text safe for the terminal. Tabs become blanks. A mark replaces each character that controls the terminal: control
+// characters, including C1, and the marks of direction, which can make a line read as another one.
 func Clean(text string) string {
 	var b strings.Builder
 	column := 0
@@ -41,13 +41,12 @@ func line(text string, width int) string {
 	return ansi.Truncate(strings.Join(strings.Fields(Clean(text)), " "), max(width, 1), "…")
 }
 
-// rows folds text as the terminal does: at the margin, without a word about words.
+// rows folds text as the terminal does: at the margin, even inside a word.
 func rows(text string, width int) []string {
 	return strings.Split(ansi.Hardwrap(text, max(width, 1), true), "\n")
 }
 
-// fold breaks a line between words, and nowhere else: a word that is longer than a row, an address or a command, is left
-// to the terminal.
+// fold breaks a line only between words. The terminal breaks a word that is longer than a row, such as an address or a command.
 func fold(text string, width int) []string {
 	if ansi.StringWidth(text) <= width {
 		return []string{text}
@@ -114,7 +113,7 @@ func printable(text string, width int) []string {
 	return rows(text, width-1) // a wide character stands at the margin
 }
 
-// look is how the parts of the page are told apart. Without colour the rest of it stays.
+// look has the styles of the parts. Without colour, the other attributes stay.
 type look struct{ plain, colour bool }
 
 func (l look) thinking(s string) string { return l.with("\x1b[2;3m", s) }
@@ -153,7 +152,7 @@ func (l look) failure(s string) string {
 	return l.with("\x1b[31m", s)
 }
 
-// with sets the style anew on each line: the terminal prints them one by one.
+// with sets the style again on each line, because the terminal prints them separately.
 func (l look) with(style, s string) string {
 	if l.plain || s == "" {
 		return s

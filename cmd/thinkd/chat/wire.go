@@ -17,7 +17,7 @@ type Daemon interface {
 	Close() error
 }
 
-// What follows is as protocol.md has it, as far as it is shown.
+// The following types have the members of protocol.md that the chat shows.
 
 type model struct {
 	Provider string         `json:"provider"`
@@ -115,7 +115,7 @@ type waiting struct {
 	Text string `json:"text"`
 }
 
-// update is a notification, with the members of all that are shown.
+// An update is a notification. It has the members of all notifications that the chat shows.
 type update struct {
 	Method    string              `json:"-"`
 	Session   string              `json:"session_id"`

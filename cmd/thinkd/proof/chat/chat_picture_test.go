@@ -28,7 +28,7 @@ func TestChatPicture(t *testing.T) {
 	}
 	p.say(question)
 	p.holds(`(?s)^∴ thought.*^\*This was the simulator|^∴ thought.*^[A-Z].*\n\n>`)
-	p.shows(`!Esc ends it`)
+	p.shows(`!Esc stops it`)
 	p.do("send-keys", "-l", "/models")
 	p.shows(`^> /models`)
 	if text := p.text(); strings.Count(text, "/help\n") != 1 {

@@ -153,7 +153,7 @@ func (p *pane) rests() {
 		got := p.screen()
 		foot := footRow.FindString(got)
 		counted := !strings.Contains(foot, "/help") || strings.Contains(foot, " of ") && foot != p.foot
-		if foot == "" || !counted || strings.Contains(got, "Esc ends it") || got != last {
+		if foot == "" || !counted || strings.Contains(got, "Esc stops it") || got != last {
 			same = 0
 		} else {
 			same++
@@ -179,7 +179,7 @@ func TestChatKeys(t *testing.T) {
 	// Thinking is there while it comes, dim and italic. Escape ends the turn. The vendor stalls, so that all that it says is
 	// there, and the screen depends on nothing that comes later.
 	p.say("Which date is later? [[sim: thinking=4000 pace=0 fault=stall after=200]]")
-	p.shows(`^thinking · \d+s · Esc ends it`)
+	p.shows(`^thinking · \d+s · Esc stops it`)
 	var styled string
 	p.until(func() string {
 		styled = p.do("capture-pane", "-p", "-e")
@@ -402,7 +402,7 @@ func TestChatColour(t *testing.T) {
 		p := chatIn(t, data, "80x24", test.env)
 		p.shows(idleFoot)
 		p.say("/nothing")
-		p.holds(`^error: there is no /nothing`)
+		p.holds(`^error: unknown command /nothing`)
 		styled := p.do("capture-pane", "-p", "-e")
 		if red := regexp.MustCompile(`\x1b\[[0-9;]*[34][1-7]m`).MatchString(styled); red != test.wants {
 			t.Errorf("with %v there is colour: %v\n%q", test.env, red, styled)
@@ -448,8 +448,8 @@ func TestChatOutlivesDaemon(t *testing.T) {
 	p.say("Long. [[sim: thinking=4000 pace=0 fault=stall after=200]]")
 	p.shows(`^thinking · (?:[2-9]|\d\d|\d+m\d+)s`) // what came a second ago is on disk
 	h.Kill()
-	p.holds(`^· attached anew`)
-	p.holds(`^· the message is not whole: interrupted`)
+	p.holds(`^· attached again`)
+	p.holds(`^· the message is incomplete: interrupted`)
 	p.say("On. [[sim: thinking=0 text=10 pace=0]]")
 	p.holds(`(?s)^> On\..*^\S`)
 	p.rests()
