@@ -122,9 +122,9 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 	case "messages":
 		return func(rt http.RoundTripper) provider.Provider {
 			if row.Dialect == "copilot" {
-				return messages.New(messages.Config{Vendor: "copilot", BaseURL: at("/copilot"), Host: messages.HostNamed("copilot"), Key: key, Client: exchange.NewClient(rt)})
+				return messages.New(exchange.Config{Vendor: "copilot", BaseURL: at("/copilot"), Key: key, Client: exchange.NewClient(rt)}, messages.HostNamed("copilot"))
 			}
-			return messages.New(messages.Config{Vendor: "anthropic", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
+			return messages.New(exchange.Config{Vendor: "anthropic", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)}, messages.Host{})
 		}
 	case "responses":
 		path := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex", "copilot": ""}
@@ -133,7 +133,7 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 			base = "/v1"
 		}
 		return func(rt http.RoundTripper) provider.Provider {
-			return responses.New(responses.Config{Vendor: "openai", BaseURL: at(base), Host: responses.HostNamed(row.Dialect), Account: "a", Key: key, Client: exchange.NewClient(rt)})
+			return responses.New(exchange.Config{Vendor: "openai", BaseURL: at(base), Account: "a", Key: key, Client: exchange.NewClient(rt)}, responses.HostNamed(row.Dialect))
 		}
 	case "chat":
 		dialect, err := chat.Named(row.Dialect)
@@ -141,15 +141,15 @@ func opener(t *testing.T, row provider.Model) func(http.RoundTripper) provider.P
 			t.Fatal(err)
 		}
 		return func(rt http.RoundTripper) provider.Provider {
-			return chat.New(chat.Config{Dialect: dialect, BaseURL: at("/" + row.Dialect), Key: key, Client: exchange.NewClient(rt)})
+			return chat.New(exchange.Config{BaseURL: at("/" + row.Dialect), Key: key, Client: exchange.NewClient(rt)}, dialect)
 		}
 	case "gemini":
 		return func(rt http.RoundTripper) provider.Provider {
-			return gemini.New(gemini.Config{Vendor: "gemini", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
+			return gemini.New(exchange.Config{Vendor: "gemini", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)}, gemini.Host{})
 		}
 	case "ollama":
 		return func(rt http.RoundTripper) provider.Provider {
-			return ollama.New(ollama.Config{Vendor: "ollama", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
+			return ollama.New(exchange.Config{Vendor: "ollama", BaseURL: at(""), Key: key, Client: exchange.NewClient(rt)})
 		}
 	}
 	t.Fatalf("%s: no adapter for the API %q", row.Ref(), row.API)

@@ -25,6 +25,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -146,11 +147,11 @@ func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *s
 		t.Fatal(err)
 	}
 	// It refuses before it looks for the host, which does not exist.
-	keyless := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://keyless.invalid", KeyVar: "ANTHROPIC_API_KEY"})
+	keyless := messages.New(exchange.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://keyless.invalid", KeyVar: "ANTHROPIC_API_KEY"}, messages.Host{})
 	api := provider.Provider(keyless)
 	if script != "" {
 		api = newScripted(script, map[string]adapter{"messages": keyless,
-			"responses": responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "https://keyless.invalid"})})
+			"responses": responses.New(exchange.Config{Provider: "openai", Vendor: "openai", BaseURL: "https://keyless.invalid"}, responses.Host{})})
 	}
 	blobs, err := blob.Open(t.TempDir())
 	if err != nil {

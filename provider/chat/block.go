@@ -36,7 +36,7 @@ func (r *reply) begin(kind provider.BlockKind) (*part, error) {
 		return nil, err
 	}
 	r.open = &part{kind: kind}
-	if !r.wholly {
+	if !r.Whole {
 		r.open.since = time.Now()
 	}
 	return r.open, nil
@@ -144,7 +144,7 @@ func (r *reply) text(piece gjson.Result) error {
 	}
 	r.split = thinktag.NewSplitter(r.tags())
 	pieces := r.split.Add(text)
-	if r.wholly {
+	if r.Whole {
 		pieces = thinktag.Settle(append(pieces, r.split.Flush()...))
 	}
 	return r.parted(pieces)
@@ -233,7 +233,7 @@ func (r *reply) skippedThinking() error {
 	if r.split == nil || !r.split.Unclosed() || r.spoke || len(r.calls) > 0 || r.stop.Raw != "stop" {
 		return nil
 	}
-	r.odd++
+	r.Deviations++
 	return r.say(r.content.String())
 }
 
@@ -251,7 +251,7 @@ func (r *reply) array(content gjson.Result) error {
 		case "image_url":
 			err = r.image(chunk)
 		default:
-			err = r.oddity("a part of content of type " + kind)
+			err = r.Deviation("a part of content of type " + kind)
 		}
 		return err == nil
 	})
@@ -289,7 +289,7 @@ func (r *reply) thinkingChunk(chunk gjson.Result) error {
 func (r *reply) opaque(m gjson.Result) error {
 	for _, name := range r.form.MessageFields {
 		if v := m.Get(name); v.Exists() && v.Type != gjson.Null && v.Raw != `""` {
-			r.late[name] = json.RawMessage(valid(v.Raw))
+			r.late[name] = json.RawMessage(exchange.Valid(v.Raw))
 		}
 	}
 	if r.form.OpaqueField == "" {
@@ -299,7 +299,7 @@ func (r *reply) opaque(m gjson.Result) error {
 	if !v.Exists() || v.Type == gjson.Null || v.Type == gjson.String && v.Str == "" {
 		return nil
 	}
-	raw := json.RawMessage(valid(v.Raw))
+	raw := json.RawMessage(exchange.Valid(v.Raw))
 	switch {
 	case r.open != nil && r.open.kind == provider.KindThinking && r.open.begun:
 		r.open.opaque = raw
@@ -365,7 +365,7 @@ func (r *reply) state(p *part) (provider.State, error) {
 	case p.array:
 		chunk := tree{}
 		p.chunks.ForEach(func(name, value gjson.Result) bool {
-			chunk[valid(name.Str)] = json.RawMessage(valid(value.Raw))
+			chunk[exchange.Valid(name.Str)] = json.RawMessage(exchange.Valid(value.Raw))
 			return true
 		})
 		chunk["thinking"] = []tree{{"type": "text", "text": p.text.String()}}
@@ -384,7 +384,7 @@ func (r *reply) state(p *part) (provider.State, error) {
 	}
 	data, err := exchange.Encode(members)
 	if err != nil {
-		return provider.State{}, r.api.caller.NoAnswer(r.resp, err.Error())
+		return provider.State{}, r.NoAnswer(err.Error())
 	}
 	return provider.State{Origin: r.origin, Data: data}, nil
 }

@@ -16,7 +16,7 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 		!slices.ContainsFunc(form.Models, func(part string) bool { return strings.Contains(id, strings.ToLower(part)) }) {
 		return nil
 	}
-	mark := replay.Mark(a.cache, req.CacheTime)
+	mark := replay.Mark(a.caller.Cache, req.CacheTime)
 	if mark != nil && !form.Long {
 		mark.TTL = ""
 	}

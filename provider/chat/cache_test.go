@@ -40,7 +40,7 @@ func TestCacheMarks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		api := chat.New(chat.Config{Provider: "p", Dialect: d, BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.cache, Client: &http.Client{Transport: host}})
+		api := chat.New(exchange.Config{Provider: "p", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.cache, Client: &http.Client{Transport: host}}, d)
 		req := &provider.Request{Model: provider.Model{ID: test.model}, System: "Be brief.", Tools: readTool, Repairs: test.repairs, Messages: []provider.Message{
 			said("Read."),
 			{Role: provider.Assistant, Blocks: provider.Blocks{provider.ToolCall{ID: "call_1", Name: "read", Input: json.RawMessage(`{}`)}}},

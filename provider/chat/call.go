@@ -34,18 +34,18 @@ type slot struct{ *toolCall }
 // hosts say index 0 for all calls, others give each piece of one call another id.
 func (r *reply) toolCall(piece gjson.Result) error {
 	if !piece.IsObject() {
-		return r.oddity("a tool call that is no object")
+		return r.Deviation("a tool call that is no object")
 	}
 	if err := r.flush(); err != nil {
 		return err
 	}
 	c := r.callOf(piece)
 	if c.name == "" {
-		c.name = valid(piece.Get("function.name").Str)
+		c.name = exchange.Valid(piece.Get("function.name").Str)
 	}
 	for _, name := range r.form.CallFields {
 		if v := piece.Get(name); v.Exists() && v.Type != gjson.Null {
-			c.members[name] = json.RawMessage(valid(v.Raw))
+			c.members[name] = json.RawMessage(exchange.Valid(v.Raw))
 		}
 	}
 	grown := ""
@@ -53,14 +53,14 @@ func (r *reply) toolCall(piece gjson.Result) error {
 	case arguments.Type == gjson.String:
 		grown = c.text.Add(arguments)
 	case arguments.IsObject(): // of hosts that forget to write it as a string
-		grown = valid(arguments.Raw)
+		grown = exchange.Valid(arguments.Raw)
 		c.text.Write(grown)
 	}
 	return r.showCall(c, grown)
 }
 
 func (r *reply) callOf(piece gjson.Result) *toolCall {
-	id := valid(piece.Get("id").Str)
+	id := exchange.Valid(piece.Get("id").Str)
 	index := piece.Get("index")
 	if index.Exists() && index.Type != gjson.Null {
 		if s := r.slots[index.Raw]; s != nil && (id == "" || s.given == "" || s.given == id || !s.followedBy(piece)) {
@@ -90,7 +90,7 @@ func (r *reply) callOf(piece gjson.Result) *toolCall {
 // followedBy reports whether a piece with another id begins a call after c, rather than going on with c: it names a
 // function, and this is another one, or the arguments of either are complete.
 func (c *toolCall) followedBy(piece gjson.Result) bool {
-	name := valid(piece.Get("function.name").Str)
+	name := exchange.Valid(piece.Get("function.name").Str)
 	arguments := piece.Get("function.arguments")
 	return name != "" && (name != c.name || complete(c.text.String()) || arguments.IsObject() || complete(arguments.Str))
 }
@@ -150,7 +150,7 @@ func (r *reply) mint(c *toolCall) string {
 func (r *reply) endCall(c *toolCall) error {
 	rest := c.text.Rest("")
 	if c.name == "" && c.given == "" && c.text.String() == "" {
-		r.odd++
+		r.Deviations++
 		return nil // an empty place in the list
 	}
 	if !c.begun {
@@ -179,7 +179,7 @@ func (r *reply) endCall(c *toolCall) error {
 	if len(c.members) > 0 {
 		data, err := exchange.Encode(c.members)
 		if err != nil {
-			return r.api.caller.NoAnswer(r.resp, err.Error())
+			return r.NoAnswer(err.Error())
 		}
 		b.State = provider.State{Origin: r.origin, Data: data}
 	}

@@ -22,7 +22,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -56,23 +55,9 @@ const (
 	NotStreamed provider.Repair = "chat/not_streamed"
 )
 
-// Config is where the API is and who calls.
-type Config struct {
-	Provider string   // the configured provider's id
-	Dialect  *Dialect // of [Named] or [ParseDialect]
-	BaseURL  string   // with /v1, as the vendors' own clients take it
-	Key      provider.Secret
-	KeyVar   string // the environment variable that a missing key would be in, for the error
-	Headers  map[string]string
-	Cache    provider.CacheTime
-	Client   *http.Client // nil: a new one
-	Log      *slog.Logger // nil: nothing is logged
-}
-
 // API is the Chat Completions API at one address with one key.
 type API struct {
 	dialect *Dialect
-	cache   provider.CacheTime
 	caller  exchange.Caller
 
 	openedMu sync.Mutex
@@ -85,14 +70,11 @@ var (
 	_ provider.Lister    = (*API)(nil)
 )
 
-// New makes the adapter; it does not call.
-func New(cfg Config) *API {
-	a := &API{
-		dialect: cfg.Dialect, cache: cfg.Cache,
-		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
-			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
-		opened: map[string]bool{},
-	}
+// New makes the adapter; it does not call. d is of [Named] or [ParseDialect], and takes the vendor's place in origins.
+func New(cfg exchange.Config, d *Dialect) *API {
+	cfg.Vendor = d.ID
+	a := &API{dialect: d, caller: exchange.NewCaller(wireAPI, cfg), opened: map[string]bool{}}
+	a.caller.Keyless = d.Auth == "none"
 	return a
 }
 
@@ -115,86 +97,47 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
+	return a.caller.Stream(ctx, req, a.build)
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
-	if a.dialect.Auth != "none" {
-		if err := a.caller.NoKey(); err != nil {
-			return err
-		}
-	}
-	call, err := a.build(req)
-	if err != nil {
-		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-	}
-	resp, err := a.caller.Post(ctx, a.caller.Base+a.dialect.ChatPath, call.header, call.body)
-	if smaller := a.caller.Lower(err, req, call.limit); smaller != nil {
-		first := call.limit
-		if call, err = a.build(smaller); err != nil {
-			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-		}
-		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit))
-		resp, err = a.caller.Post(ctx, a.caller.Base+a.dialect.ChatPath, call.header, call.body)
-	}
-	if err != nil {
-		return a.refused(err, call, req)
-	}
-	defer resp.Body.Close()
-	r := a.newReply(resp, call, t)
-	form, body, err := a.caller.Answered(ctx, t, resp, call.notices, "text/event-stream")
-	if err != nil {
-		return err
-	}
-	if form == exchange.Whole {
-		err = r.whole(ctx, body)
-	} else {
-		err = r.events(ctx, body)
-	}
-	return a.refused(err, call, req)
-}
-
-// refused says what a refusal means where the vendor's own word says more than the status, and names the repair that
+// Refine says what a refusal means where the vendor's own word says more than the status, and names the repair that
 // may help, unless it is in force already. The texts are matched on fragments that several hosts share.
-func (a *API) refused(err error, call *call, req *provider.Request) error {
-	e, ok := err.(*provider.Error)
-	if !ok || e.Err != nil {
-		return err
+func (c *call) Refine(e *provider.Error) {
+	if e.Err != nil || e.Kind != provider.KindBadRequest ||
+		e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity && e.Status != http.StatusNotFound {
+		return
 	}
+	req := c.req
 	text := strings.ToLower(e.Message)
 	says := func(fragments ...string) bool {
 		return slices.ContainsFunc(fragments, func(f string) bool { return strings.Contains(text, f) })
-	}
-	if e.Status != http.StatusBadRequest && e.Status != http.StatusUnprocessableEntity && e.Status != http.StatusNotFound || e.Kind != provider.KindBadRequest {
-		return e
 	}
 	var may provider.Repair
 	switch {
 	case says("reasoning_content") && says("passed back", "missing"):
 		may = PlaceholderReasoning
-	case call.opaque && says("invalid signature", "invalid `signature`", "corrupted thought signature", "duplicate item found", "item_id did not match", "thought_signature", "thought signature"):
+	case c.opaque && says("invalid signature", "invalid `signature`", "corrupted thought signature", "duplicate item found", "item_id did not match", "thought_signature", "thought signature"):
 		may = StripOpaque
 	case says("both content and thinking", "assistant.reasoning_content: extra", "assistant.reasoning: extra"):
 		may = stripThinking(req.Model.ID)
-	case call.images && refusal.Blind(e):
+	case c.images && refusal.Blind(e):
 		may = exchange.NoMedia(wireAPI, req.Model.ID)
-	case call.streamed && says("verified to stream"):
+	case c.streamed && says("verified to stream"):
 		may = NotStreamed
-	case call.marked && says("cache_control"):
+	case c.marked && says("cache_control"):
 		may = exchange.Without(wireAPI, "cache_control", req.Model.ID)
-	case call.options && says("stream_options"):
+	case c.options && says("stream_options"):
 		may = NoStreamOptions
-	case call.limit > 0 && says("'max_tokens'", "max_completion_tokens"):
+	case c.limit > 0 && says("'max_tokens'", "max_completion_tokens"):
 		may = OtherMaxTokens
-	case call.holds(e.Param):
+	case c.holds(e.Param):
 		may = exchange.Without(wireAPI, e.Param, req.Model.ID)
-	case call.streamed && call.tools && !a.dialect.Request.ForceStream && says("stream") && says("tool", "function"):
+	case c.streamed && c.tools && !c.api.dialect.Request.ForceStream && says("stream") && says("tool", "function"):
 		may = NotStreamed
 	}
 	if may != "" && !slices.Contains(req.Repairs, may) {
 		e.Repair = may
 	}
-	return e
 }
 
 func stripThinking(model string) provider.Repair { return provider.Repair(StripThinking + model) }

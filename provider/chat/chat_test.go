@@ -30,10 +30,10 @@ func named(t testing.TB, id string) *chat.Dialect {
 
 func newAPI(t testing.TB, dialect string, rt http.RoundTripper) *chat.API {
 	t.Helper()
-	return chat.New(chat.Config{
-		Provider: dialect, Dialect: named(t, dialect), BaseURL: "https://api.example.com/v1/", KeyVar: "EXAMPLE_API_KEY",
+	return chat.New(exchange.Config{
+		Provider: dialect, BaseURL: "https://api.example.com/v1/", KeyVar: "EXAMPLE_API_KEY",
 		Key: provider.NewSecret("sk-fixture"), Client: exchange.NewClient(rt),
-	})
+	}, named(t, dialect))
 }
 
 // Each folder of testdata is a dialect.

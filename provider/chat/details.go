@@ -92,7 +92,7 @@ func (ds *details) add(piece gjson.Result, cumulative bool) (d *detail, text str
 	}
 	member := textMember(piece.Get("type").Str)
 	piece.ForEach(func(key, value gjson.Result) bool {
-		name := valid(key.Str)
+		name := exchange.Valid(key.Str)
 		switch {
 		case name == member && value.Type == gjson.String:
 			if fresh {
@@ -100,17 +100,17 @@ func (ds *details) add(piece gjson.Result, cumulative bool) (d *detail, text str
 			}
 			if cumulative && strings.HasPrefix(value.Str, d.text.String()) {
 				text = value.Str[len(d.text.String()):]
-				d.text.Write(valid(text))
+				d.text.Write(exchange.Valid(text))
 				return true
 			}
 			text = d.text.Add(value)
 		case value.Type == gjson.Null && d.members[name] != nil: // says nothing new
 		default:
-			d.members[name] = json.RawMessage(valid(value.Raw))
+			d.members[name] = json.RawMessage(exchange.Valid(value.Raw))
 		}
 		return true
 	})
-	return d, valid(text), fresh
+	return d, exchange.Valid(text), fresh
 }
 
 // attach takes in details whose text came under a name as well.

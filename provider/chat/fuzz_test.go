@@ -79,8 +79,8 @@ func FuzzListings(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := chat.New(chat.Config{Provider: "p", Dialect: d, BaseURL: "http://host/v1", Key: provider.NewSecret("sk"),
-				Client: exchange.NewClient(constant{"application/json", text})}).Models(t.Context())
+			list, err := chat.New(exchange.Config{Provider: "p", BaseURL: "http://host/v1", Key: provider.NewSecret("sk"),
+				Client: exchange.NewClient(constant{"application/json", text})}, d).Models(t.Context())
 			if err != nil && list != nil {
 				t.Errorf("%s: rows and the error %v", dialect, err)
 			}

@@ -47,7 +47,7 @@ func (a *API) listed(id, name string) provider.Model {
 }
 
 // root is the server's address without the path of this API: some have more to tell there.
-func (a *API) root() string { return strings.TrimSuffix(a.caller.Base, "/v1") }
+func (a *API) root() string { return strings.TrimSuffix(a.caller.BaseURL, "/v1") }
 
 // words are the levels among some words, upwards and without off.
 func words(list []gjson.Result) (levels []provider.Level, off bool) {
@@ -86,12 +86,12 @@ func inputs(list gjson.Result) []string {
 
 // listIDs reads a list that has little more than names.
 func (a *API) listIDs(ctx context.Context) ([]provider.Model, error) {
-	return a.caller.PlainList(ctx, a.caller.Base+a.dialect.Listing.Path, a.header(&history{}))
+	return a.caller.PlainList(ctx, a.caller.BaseURL+a.dialect.Listing.Path, a.header(&history{}))
 }
 
 // listOpenRouter reads the list with the fullest account of thinking (OpenRouter docs: models, reasoning-tokens).
 func (a *API) listOpenRouter(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.caller.Base+"/models", "data")
+	list, err := a.list(ctx, a.caller.BaseURL+"/models", "data")
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func priced(p gjson.Result) *provider.Price {
 
 // listKimi tells whether a model thinks, and what it sees (Kimi docs: list models).
 func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.caller.Base+"/models", "data")
+	list, err := a.list(ctx, a.caller.BaseURL+"/models", "data")
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func (a *API) listKimi(ctx context.Context) ([]provider.Model, error) {
 // listCopilot reads what a plan may use. Which API a model is to be called in follows from the endpoints that it has
 // (source: microsoft/vscode-copilot-chat, src/platform/endpoint).
 func (a *API) listCopilot(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.caller.Base+"/models", "data")
+	list, err := a.list(ctx, a.caller.BaseURL+"/models", "data")
 	if err != nil {
 		return nil, err
 	}

@@ -78,7 +78,7 @@ func optional(r gjson.Result) provider.Capability {
 // listLlamaCPP asks which model is served, and looks into its template (llama.cpp: tools/server/README). Where several
 // are, the template is that of none of them.
 func (a *API) listLlamaCPP(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.caller.Base+"/models", "data")
+	list, err := a.list(ctx, a.caller.BaseURL+"/models", "data")
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func templated(template string) provider.Capability {
 
 // listServed reads the list of servers that tell the window and no more (vLLM docs: openai_compatible_server).
 func (a *API) listServed(ctx context.Context) ([]provider.Model, error) {
-	list, err := a.list(ctx, a.caller.Base+"/models", "data")
+	list, err := a.list(ctx, a.caller.BaseURL+"/models", "data")
 	if err != nil {
 		return nil, err
 	}

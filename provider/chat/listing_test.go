@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // rowText is what a row says, in short.
@@ -47,7 +48,7 @@ func listedBy(t *testing.T, dialect string, bodies map[string]string) ([]provide
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chat.New(chat.Config{Provider: "p", Dialect: d, BaseURL: server.URL + "/v1", Key: provider.NewSecret("sk")}).Models(t.Context())
+	return chat.New(exchange.Config{Provider: "p", BaseURL: server.URL + "/v1", Key: provider.NewSecret("sk")}, d).Models(t.Context())
 }
 
 // TestListings reads lists in the forms that the hosts' documentation shows.

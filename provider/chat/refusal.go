@@ -54,7 +54,7 @@ func (r *reply) failed(root gjson.Result) error {
 	if !object.IsObject() {
 		object = root
 	}
-	e := r.api.caller.Refusal(errorStatus(object), r.resp.Header, data)
+	e := r.Refusal(errorStatus(object), data)
 	if e.RequestID == "" {
 		e.RequestID = r.stop.RequestID
 	}

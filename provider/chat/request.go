@@ -13,12 +13,12 @@ import (
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
-// call is a request in the host's words.
+// call is what a request has that its answer and its refusal are read by.
 type call struct {
+	api      *API
+	req      *provider.Request
 	model    string
-	header   http.Header
 	body     json.RawMessage
-	notices  []provider.Notice
 	off      bool // thinking was asked to be off
 	streamed bool
 	tools    bool
@@ -186,7 +186,7 @@ func (t tree) exclude(sets [][]string) {
 	}
 }
 
-func (a *API) build(req *provider.Request) (*call, error) {
+func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	d := a.dialect
 	body, err := d.control(req)
 	if err != nil {
@@ -197,39 +197,37 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &call{model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff, tools: len(req.Tools) > 0, images: h.images, opaque: h.opaque}
+	own := &call{api: a, req: req, model: req.Model.ID, off: req.Decision.Control.Mode == provider.ModeOff,
+		tools: len(req.Tools) > 0, images: h.images, opaque: h.opaque}
+	out := &exchange.Call{URL: a.caller.BaseURL + d.ChatPath, Header: a.header(h), Dialect: own}
 	if mark := a.mark(req); mark != nil {
-		out.marked = true
+		own.marked = true
 		markCache(messages, mark, d.Request.Cache.Tool)
 	}
-	out.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && out.tools)
-	body["model"], body["messages"], body["stream"] = req.Model.ID, messages, out.streamed
-	if out.options = out.streamed && d.Request.IncludeUsage && !slices.Contains(req.Repairs, NoStreamOptions); out.options {
+	own.streamed = !slices.Contains(req.Repairs, NotStreamed) && !(d.Request.NoStreamTools && own.tools)
+	body["model"], body["messages"], body["stream"] = req.Model.ID, messages, own.streamed
+	if own.options = own.streamed && d.Request.IncludeUsage && !slices.Contains(req.Repairs, NoStreamOptions); own.options {
 		body["stream_options"] = tree{"include_usage": true}
 	}
-	if out.tools {
+	if own.tools {
 		offered, reduced := schema.Tools(req.Tools, d.schemas(req.Model.ID), req.Model.ID)
-		body["tools"], out.notices = tools(offered), reduced
+		body["tools"], out.Notices = tools(offered), reduced
 		if err := body.merge(d.Request.WithTools); err != nil {
 			return nil, err
 		}
 	}
 	if field, most := d.limit(req); most > 0 && field != "" {
-		out.limit = a.caller.Fit(req, most)
-		body[field] = out.limit
+		own.limit = a.caller.Fit(req, most)
+		out.Limit, body[field] = own.limit, own.limit
 	}
 	if left := d.sampling(req, body); len(left) > 0 {
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
-			Text: fmt.Sprintf("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)})
+		out.Override("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)
 	}
 	body.without(exchange.Withheld(req, wireAPI))
-	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
-	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = exchange.Encode(body); err != nil {
-		return nil, err
-	}
-	out.header = a.header(h)
-	return out, nil
+	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Body, err = exchange.Encode(body)
+	own.body = out.Body
+	return out, err
 }
 
 // schemas is what the host takes in the schema of a tool.
@@ -296,19 +294,14 @@ func (d *Dialect) sampling(req *provider.Request, body tree) (left []string) {
 }
 
 func (a *API) header(h *history) http.Header {
-	header := http.Header{}
-	for name, value := range a.dialect.Headers {
-		header.Set(name, value)
+	keyHeader := ""
+	if a.dialect.Auth == "api-key" {
+		keyHeader = "api-key"
 	}
-	header.Set("Content-Type", "application/json")
-	header.Set("Accept", "text/event-stream")
-	header.Set("User-Agent", "thinkd")
-	if key := a.caller.Key; !key.IsZero() {
-		switch a.dialect.Auth {
-		case "bearer":
-			header.Set("Authorization", "Bearer "+key.Reveal())
-		case "api-key":
-			header.Set("api-key", key.Reveal())
+	header := a.caller.Header(keyHeader)
+	for name, value := range a.dialect.Headers {
+		if header.Get(name) == "" {
+			header.Set(name, value)
 		}
 	}
 	if name := a.dialect.InitiatorHeader; name != "" {

@@ -280,7 +280,7 @@ func TestNotStreamedWithTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	host := &answering{answers: []answer{{200, `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"ok"}}]}`}}}
-	api := chat.New(chat.Config{Provider: "example", Dialect: dialect, BaseURL: "http://localhost/v1", Client: exchange.NewClient(host)})
+	api := chat.New(exchange.Config{Provider: "example", BaseURL: "http://localhost/v1", Client: exchange.NewClient(host)}, dialect)
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}, Tools: readTool}))
 	if reply.Err != nil || len(reply.Notices) != 1 || reply.Notices[0].Kind != provider.NoticeNonStreaming {
 		t.Errorf("error %v, notices %+v", reply.Err, reply.Notices)
@@ -343,7 +343,7 @@ func TestCallPlaceholder(t *testing.T) {
 
 // No key, no call; nothing of the key in what is told.
 func TestNoKey(t *testing.T) {
-	api := chat.New(chat.Config{Provider: "deepseek", Dialect: named(t, "deepseek"), BaseURL: "https://api.deepseek.com", KeyVar: "DEEPSEEK_API_KEY"})
+	api := chat.New(exchange.Config{Provider: "deepseek", BaseURL: "https://api.deepseek.com", KeyVar: "DEEPSEEK_API_KEY"}, named(t, "deepseek"))
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}}))
 	e, ok := errors.AsType[*provider.Error](reply.Err)
 	if !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "DEEPSEEK_API_KEY") {

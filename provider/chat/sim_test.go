@@ -93,8 +93,8 @@ func simulator(t *testing.T) (*sim.Server, func(dialect string) *chat.API) {
 	})
 	transport := listener.Transport()
 	return server, func(dialect string) *chat.API {
-		return chat.New(chat.Config{Provider: "sim", Dialect: named(t, dialect), BaseURL: "http://simulator/" + dialect,
-			Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(transport)})
+		return chat.New(exchange.Config{Provider: "sim", BaseURL: "http://simulator/" + dialect,
+			Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(transport)}, named(t, dialect))
 	}
 }
 

@@ -156,7 +156,7 @@ func (r *reply) image(image gjson.Result) error {
 	case ok:
 		return r.media(media)
 	case len(address) > exchange.MaxAddress || address == "":
-		return r.oddity("an image that is neither base64 text nor an address")
+		return r.Deviation("an image that is neither base64 text nor an address")
 	}
 	c := exchange.LinkedImage(address)
 	r.linked = append(r.linked, c)

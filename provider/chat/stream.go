@@ -2,38 +2,27 @@ package chat
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/sse"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
-// errDone says that [DONE] came.
-var errDone = errors.New("done")
-
 // reply is the state of one answer.
 type reply struct {
-	*exchange.Teller
+	*exchange.Answer
 
 	api    *API
 	form   *ResponseForm
-	resp   *http.Response
 	call   *call
 	origin provider.Origin
-	next   int  // our number of the next block
-	wholly bool // the answer came whole: times mean nothing
+	next   int // our number of the next block
 
 	open    *part            // the text or thinking that grows
 	calls   []*toolCall      // in the order of their coming
@@ -64,64 +53,41 @@ type reply struct {
 	usage    gjson.Result
 	tier     string // how the host says that it served the request
 	stop     provider.Stop
-	odd      int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
-	var bills []string
-	for _, path := range a.dialect.Response.UsagePaths {
+// Reply begins to read an answer.
+func (c *call) Reply(a *exchange.Answer) exchange.Reply {
+	d := c.api.dialect
+	r := &reply{Answer: a, api: c.api, form: &d.Response, call: c, slots: map[string]*slot{}, late: object{},
+		origin: a.Origin(c.model), stop: a.Stop(c.model)}
+	for _, path := range d.Response.UsagePaths {
 		name := `"` + path[strings.LastIndexByte(path, '.')+1:] + `"`
-		if !slices.Contains(bills, name) {
-			bills = append(bills, name)
+		if !slices.Contains(r.bills, name) {
+			r.bills = append(r.bills, name)
 		}
 	}
-	return &reply{
-		bills: bills,
-		api:   a, form: &a.dialect.Response, resp: resp, call: call, Teller: t, slots: map[string]*slot{}, late: object{},
-		origin: provider.Origin{API: wireAPI, Vendor: a.dialect.ID, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
-		stop:   provider.Stop{Reason: provider.StopEndTurn, RequestID: a.caller.RequestID(resp.Header), Model: call.model},
-	}
+	return r
 }
 
-// events reads a stream to its [DONE], or to its end if a finish_reason came by then.
-func (r *reply) events(ctx context.Context, body io.Reader) error {
-	for ev, err := range sse.Read(body) {
-		switch {
-		case errors.Is(err, sse.ErrTooLong):
-			return r.api.caller.NoAnswer(r.resp, err.Error())
-		case err != nil && r.finished && !r.truncates() && ctx.Err() == nil:
-			return r.finish() // all of it came; only the connection's own end did not
-		case err != nil:
-			return r.api.caller.Broken(ctx, r.resp, err)
-		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.Alive()
-		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data) && string(ev.Data) != "[DONE]":
-			// The connection broke inside of it. What is whole counts even if its blank line did not come.
-		default:
-			err = r.event(ev.Name, ev.Data)
-		}
-		if err == errDone {
-			return r.done()
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if r.finished && !r.truncates() {
-		return r.finish()
-	}
-	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
-}
+// Over reports whether a finish_reason came, after which some hosts leave [DONE] out. With other hosts one may stand at the
+// end of an answer that was cut.
+func (r *reply) Over() bool { return r.finished && r.form.EOFWithoutDone != "error" }
 
-// done ends a reply at its [DONE]. Without a finish reason the answer was cut off: gateways end a stream in good order when
+// Finish ends a reply at its [DONE]. Without a finish reason the answer was cut off: gateways end a stream in good order when
 // the host behind them is gone. Calls of which all is there are an answer all the same, since some hosts forget the reason
 // there (OpenRouterTeam/ai-sdk-provider 420).
-func (r *reply) done() error {
+func (r *reply) Finish() error {
 	if r.finished || r.form.NoFinishReason || r.calledWhole() {
 		return r.finish()
 	}
-	return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: provider.KindTransport, Status: r.resp.StatusCode,
-		RequestID: r.stop.RequestID, Message: "the host ended the answer without a finish reason, so it was cut off"}
+	return r.failure(provider.KindTransport, "the host ended the answer without a finish reason, so it was cut off")
+}
+
+// failure is an error of an answer that its host ended. Some hosts name the exchange in its chunks only.
+func (r *reply) failure(kind provider.Kind, text string) *provider.Error {
+	e := r.Failure(kind, text)
+	e.RequestID = r.stop.RequestID
+	return e
 }
 
 // calledWhole reports whether there are calls, and all of each.
@@ -134,11 +100,8 @@ func (r *reply) calledWhole() bool {
 	return len(r.calls) > 0
 }
 
-// truncates reports whether a finish_reason of this host may stand at the end of an answer that was cut.
-func (r *reply) truncates() bool { return r.form.EOFWithoutDone == "error" }
-
-// event takes in the data of one event. Most are the chunk before with another text.
-func (r *reply) event(name string, data []byte) error {
+// Event takes in one event. Most are the chunk before with another text.
+func (r *reply) Event(name string, data []byte) error {
 	data = bytes.TrimSpace(data)
 	if piece, ok := r.stencil.Match(data); ok && piece.Str != "" && name != "error" {
 		return r.again(piece)
@@ -146,11 +109,11 @@ func (r *reply) event(name string, data []byte) error {
 	r.stencil.Clear()
 	switch {
 	case string(data) == "[DONE]":
-		return errDone
+		return exchange.Done
 	case len(data) == 0:
 		return r.Alive()
 	case !gjson.ValidBytes(data):
-		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
+		return r.NoAnswer(fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
 	}
 	root := gjson.ParseBytes(data)
 	if root.IsArray() { // Google's compatible endpoint puts its errors into a list
@@ -169,7 +132,7 @@ func (r *reply) event(name string, data []byte) error {
 // chunk takes in a chunk, or a whole answer, whose choices have their words under the given name.
 func (r *reply) chunk(root gjson.Result, words string) error {
 	if !root.IsObject() {
-		return r.oddity("an event that is no object")
+		return r.Deviation("an event that is no object")
 	}
 	var choices gjson.Result
 	pages := false
@@ -177,11 +140,11 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 		switch key.Str {
 		case "model":
 			if value.Str != "" {
-				r.origin.Model, r.stop.Model = valid(value.Str), valid(value.Str)
+				r.origin.Model, r.stop.Model = exchange.Valid(value.Str), exchange.Valid(value.Str)
 			}
 		case "id":
 			if r.stop.RequestID == "" {
-				r.stop.RequestID = valid(value.Str)
+				r.stop.RequestID = exchange.Valid(value.Str)
 			}
 		case "choices":
 			choices = value
@@ -211,7 +174,7 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 // count takes in a usage: each one is of all so far, so the last one counts.
 func (r *reply) count(root gjson.Result) {
 	if tier := root.Get("service_tier"); tier.Type == gjson.String {
-		r.tier = r.api.caller.Text(tier.Str)
+		r.tier = r.Text(tier.Str)
 	}
 	for _, path := range r.form.UsagePaths {
 		if u := root.Get(path); u.IsObject() {
@@ -243,7 +206,7 @@ func (r *reply) choice(choice gjson.Result, words string) error {
 	if reason.Type == gjson.String {
 		r.finished = true
 		if reason.Str != "" {
-			r.stop.Raw = valid(reason.Str)
+			r.stop.Raw = exchange.Valid(reason.Str)
 		}
 	}
 	return err
@@ -326,7 +289,7 @@ func (r *reply) finish() error {
 	if len(r.late) > 0 {
 		data, err := exchange.Encode(r.late)
 		if err != nil {
-			return r.api.caller.NoAnswer(r.resp, err.Error())
+			return r.NoAnswer(err.Error())
 		}
 		r.stop.State = provider.State{Origin: r.origin, Data: data}
 	}
@@ -334,10 +297,9 @@ func (r *reply) finish() error {
 	r.stop.Usage = r.api.dialect.usage(r.usage)
 	r.stop.Usage.Tier = r.tier
 	if r.usage.Exists() {
-		r.stop.RawUsage = json.RawMessage(valid(r.usage.Raw))
+		r.stop.RawUsage = json.RawMessage(exchange.Valid(r.usage.Raw))
 	}
-	r.api.caller.Oddities(r.odd, r.stop.RequestID)
-	return r.Emit(r.stop)
+	return r.End(r.stop)
 }
 
 // brokeOff is the error for a reply that the host itself broke off: it is like a connection that broke.
@@ -349,8 +311,9 @@ func (r *reply) brokeOff() error {
 	if r.stop.Raw == "insufficient_system_resource" {
 		kind = provider.KindOverloaded
 	}
-	return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: kind, Status: r.resp.StatusCode, Code: r.api.caller.Text(r.stop.Raw),
-		Subject: subject, RequestID: r.stop.RequestID, Message: "the host broke the answer off"}
+	e := r.failure(kind, "the host broke the answer off")
+	e.Code, e.Subject = r.Text(r.stop.Raw), subject
+	return e
 }
 
 // stopReason says what a finish_reason means; ok is false for the hosts' words for a failure. Calls mean that they are
@@ -377,18 +340,4 @@ func malformed(raw string) bool {
 	return slices.ContainsFunc([]string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"}, func(word string) bool {
 		return strings.Contains(strings.ToUpper(raw), word)
 	})
-}
-
-// oddity counts what the protocol does not foresee and says what it was at debug level.
-func (r *reply) oddity(what string) error {
-	r.odd++
-	r.api.caller.Unforeseen(what)
-	return r.Alive()
-}
-
-func valid(text string) string {
-	if utf8.ValidString(text) {
-		return text
-	}
-	return string(bytes.ToValidUTF8([]byte(text), []byte("\uFFFD")))
 }

@@ -12,14 +12,12 @@ import (
 
 // Cite adds a citation to a list, once, unless it has no address or the list is full.
 func Cite(list []provider.Citation, c provider.Citation) []provider.Citation {
-	c.URL, c.Title, c.Quote = valid(c.URL), valid(c.Title), valid(c.Quote)
+	c.URL, c.Title, c.Quote = Valid(c.URL), Valid(c.Title), Valid(c.Quote)
 	if c.URL == "" || len(list) >= provider.MaxCitations || slices.Contains(list, c) {
 		return list
 	}
 	return append(list, c)
 }
-
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // MaxAddress bounds the address of an image, in bytes.
 const MaxAddress = 8 << 10
@@ -27,7 +25,7 @@ const MaxAddress = 8 << 10
 // LinkedImage is the source that stands for an image of an answer of which only the address came. It is not fetched: the
 // address may be anybody's, and asking there tells that the answer was read.
 func LinkedImage(address string) provider.Citation {
-	return provider.Citation{URL: valid(address), Title: "image"}
+	return provider.Citation{URL: Valid(address), Title: "image"}
 }
 
 // LinkedImages is what an answer says that has such images and no text.

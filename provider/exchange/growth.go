@@ -37,7 +37,7 @@ func (g *Growth) Rest(whole string) string {
 	held := g.held
 	g.held = ""
 	if rest, ok := strings.CutPrefix(whole, g.text.String()); ok && whole != "" {
-		rest = strings.ToValidUTF8(rest, "\uFFFD")
+		rest = Valid(rest)
 		g.text.WriteString(rest)
 		return rest
 	}
@@ -48,7 +48,7 @@ func (g *Growth) put(raw string) string {
 	if raw == "" {
 		return ""
 	}
-	text := strings.ToValidUTF8(gjson.Parse(`"`+raw+`"`).Str, "\uFFFD")
+	text := Valid(gjson.Parse(`"` + raw + `"`).Str)
 	g.text.WriteString(text)
 	return text
 }
@@ -84,4 +84,13 @@ func escapes(raw string) bool {
 func NoArguments(text string) bool {
 	text = strings.TrimSpace(text)
 	return text == "" || text == "null"
+}
+
+// Valid is a text with U+FFFD in the place of bytes that are no UTF-8.
+func Valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
+
+// HasError reports whether an object of unknown kind has an error in it.
+func HasError(object gjson.Result) bool {
+	e := object.Get("error")
+	return e.IsObject() || e.Type == gjson.String
 }

@@ -2,8 +2,10 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
@@ -36,36 +38,70 @@ func NewClient(rt http.RoundTripper) *http.Client {
 	return &http.Client{Transport: rt}
 }
 
-// Caller makes the calls of one adapter to one address. Every failure is an [*provider.Error] that names the provider and the
-// request id and holds neither the key nor any value of Headers, or the context's cause.
-type Caller struct {
-	API      string
-	Provider string       // the configured provider's id
-	Base     string       // where the API is, without a slash at its end
-	Host     string       // that of Base, as an [provider.Origin] names it
-	Client   *http.Client // nil for [NewCaller]: a new one
+// Config is where a wire API is, and who calls it. An API ignores the members that it has no use for.
+type Config struct {
+	Provider string // the configured provider's id, which errors name
+	Vendor   string // who makes the models
+	BaseURL  string // as the vendor's own clients take it
 	Key      provider.Secret
-	KeyVar   string            // the environment variable that a missing key would be in, for the error
-	Headers  map[string]string // of the configuration: sent with each call, over the adapter's own
-	Log      *slog.Logger      // nil for [NewCaller]: nothing is logged
-
-	limits *limits // of NewCaller
+	KeyVar   string             // the environment variable that the key would be in, for the error of a call without one
+	Account  string             // the organization or plan of the key; empty: the key stands for itself
+	Headers  map[string]string  // sent with each call; they replace those of the adapter
+	Cache    provider.CacheTime // for vendors whose prompt cache has marks
+	Context  json.RawMessage    // sent word for word as context_management; nil: not sent
+	Window   int                // tokens of the window that a server is asked for; 0: as the adapter does
+	Client   *http.Client       // nil: a new one
+	Log      *slog.Logger       // nil: nothing is logged
 }
 
-// NewCaller fills in what follows from the rest. A Base that cannot be read has no Host; calls to it fail.
-func NewCaller(c Caller) Caller {
-	c.Base = strings.TrimRight(c.Base, "/")
-	if u, err := url.Parse(c.Base); err == nil {
+// Caller makes the calls of one adapter to one address. Each error is a [*provider.Error] that names the provider and the
+// request id and holds neither the key nor a value of Headers, or the context's cause. It is safe for concurrent use.
+type Caller struct {
+	Config
+	API     string // the name in [provider.Origin] and [provider.Error]
+	Host    string // that of BaseURL; empty if BaseURL cannot be read
+	Keyless bool   // no call needs a key
+
+	limits *limits
+}
+
+// NewCaller fills in what follows from the rest. If the BaseURL cannot be read, calls to it fail.
+func NewCaller(api string, cfg Config) Caller {
+	c := Caller{Config: cfg, API: api, limits: &limits{}}
+	c.BaseURL = strings.TrimRight(c.BaseURL, "/")
+	if u, err := url.Parse(c.BaseURL); err == nil {
 		c.Host = u.Host
 	}
+	c.Account = cmp.Or(c.Account, c.Key.Account())
 	if c.Client == nil {
 		c.Client = NewClient(nil)
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	c.limits = &limits{}
 	return c
+}
+
+// Header is that of a call with a JSON body whose answer is a stream of events. The key is in keyHeader as it is; if keyHeader is
+// empty, it is a bearer token. It is never in an address, because addresses are logged.
+func (c *Caller) Header(keyHeader string) http.Header {
+	h := http.Header{}
+	h.Set("Content-Type", "application/json")
+	h.Set("Accept", "text/event-stream")
+	h.Set("User-Agent", "thinkd")
+	switch {
+	case c.Key.IsZero() || c.Keyless:
+	case keyHeader != "":
+		h.Set(keyHeader, c.Key.Reveal())
+	default:
+		h.Set("Authorization", "Bearer "+c.Key.Reveal())
+	}
+	return h
+}
+
+// Origin is that of blocks which a model writes here.
+func (c *Caller) Origin(model string) provider.Origin {
+	return provider.Origin{API: c.API, Vendor: c.Vendor, Host: c.Host, Account: c.Account, Model: model}
 }
 
 // Post sends body and returns an answer with a status of 2xx, whose body the caller closes. Redirects are not followed,
@@ -138,10 +174,10 @@ func (c *Caller) fault(kind provider.Kind, text string, err error) *provider.Err
 	return &provider.Error{API: c.API, Provider: c.Provider, Kind: kind, Message: text, Err: err}
 }
 
-// NoKey is the error for a call that has no key to make it with, and nil where none is needed: at an address on this
-// machine or its network, or where the configured headers do the work.
+// NoKey is the error of a call that needs a key and has none. A call to an address on this machine or its network needs
+// none, and a configured header can take the key's place.
 func (c *Caller) NoKey() error {
-	if !c.Key.IsZero() || Local(c.Base) {
+	if c.Keyless || !c.Key.IsZero() || Local(c.BaseURL) {
 		return nil
 	}
 	for name := range c.Headers {

@@ -25,10 +25,11 @@ import (
 const canary = "sk-canary-4711-never-to-be-seen"
 
 func caller() *exchange.Caller {
-	return &exchange.Caller{
-		API: "test", Provider: "acme", Client: exchange.NewClient(nil), Key: provider.NewSecret(canary),
+	c := exchange.NewCaller("test", exchange.Config{
+		Provider: "acme", Client: exchange.NewClient(nil), Key: provider.NewSecret(canary),
 		Headers: map[string]string{"Authorization": "Bearer tok-canary-0815"},
-	}
+	})
+	return &c
 }
 
 func header() http.Header { return http.Header{"X-Api-Key": {canary}} }
@@ -336,9 +337,9 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
 func TestNoKey(t *testing.T) {
-	c := &exchange.Caller{API: "test", Provider: "acme"}
+	c := &exchange.Caller{API: "test", Config: exchange.Config{Provider: "acme"}}
 	missing := func(base, variable string) error {
-		c.Base, c.KeyVar = base, variable
+		c.BaseURL, c.KeyVar = base, variable
 		return c.NoKey()
 	}
 	e := asError(t, missing("https://api.example.com", "ACME_API_KEY"))
@@ -360,7 +361,7 @@ func TestNoKey(t *testing.T) {
 		t.Errorf("with its own header: %v", err)
 	}
 	c = caller()
-	c.Base = "https://api.example.com"
+	c.BaseURL = "https://api.example.com"
 	if err := c.NoKey(); err != nil {
 		t.Errorf("with a key: %v", err)
 	}

@@ -100,8 +100,8 @@ func (c *Caller) Lower(err error, req *provider.Request, sent int) *provider.Req
 	return &again
 }
 
-// Lowered tells that the limit on output of a model is not what it was at first. Its Data is what was [provider.Learned].
-func (c *Caller) Lowered(model string, from, to int) provider.Notice {
+// lowered reports that the limit on output of a model is not what it was at first. Its Data is what was [provider.Learned].
+func (c *Caller) lowered(model string, from, to int) provider.Notice {
 	known := c.limits.of(model)
 	if known.Output == plainOutput {
 		known.Output = 0 // our number, not the host's

@@ -1,7 +1,6 @@
 package exchange_test
 
 import (
-	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -13,7 +12,7 @@ import (
 )
 
 func TestFit(t *testing.T) {
-	c := exchange.NewCaller(exchange.Caller{Base: "https://host.test"})
+	c := exchange.NewCaller("", exchange.Config{BaseURL: "https://host.test"})
 	for _, test := range []struct {
 		window, input, most, want int
 		counted                   bool
@@ -37,7 +36,7 @@ func TestFit(t *testing.T) {
 
 // TestOverflows: every text by which a host says that a request does not fit, and texts that are about something else.
 func TestOverflows(t *testing.T) {
-	c := exchange.NewCaller(exchange.Caller{Base: "https://host.test"})
+	c := exchange.NewCaller("", exchange.Config{BaseURL: "https://host.test"})
 	for _, text := range []string{
 		"prompt is too long: 207547 tokens > 200000 maximum",
 		"input length and `max_tokens` exceed context limit: 199759 + 21333 > 200000, decrease input length or `max_tokens` and try again",
@@ -90,25 +89,25 @@ func TestOverflows(t *testing.T) {
 
 // TestSilentOverflows: what means that a request is too long without saying so.
 func TestSilentOverflows(t *testing.T) {
-	stop := func(reason provider.StopReason, input int, blocks ...provider.Block) func(*exchange.Teller) error {
-		return func(teller *exchange.Teller) error {
+	stop := func(reason provider.StopReason, input int, blocks ...provider.Block) func(*exchange.Answer) error {
+		return func(a *exchange.Answer) error {
 			for i, b := range blocks {
 				for _, ev := range []provider.Event{provider.Begin{Index: i, Block: provider.Text{}}, provider.Delta{Index: i, Text: "a"}, provider.End{Index: i, Block: b}} {
-					if err := teller.Emit(ev); err != nil {
+					if err := a.Emit(ev); err != nil {
 						return err
 					}
 				}
 			}
-			return teller.Emit(provider.Stop{Reason: reason, Usage: provider.Usage{Input: input}})
+			return a.End(provider.Stop{Reason: reason, Usage: provider.Usage{Input: input}})
 		}
 	}
-	refused := func(e provider.Error) func(*exchange.Teller) error {
-		return func(*exchange.Teller) error { return &e }
+	refused := func(e provider.Error) func(*exchange.Answer) error {
+		return func(*exchange.Answer) error { return &e }
 	}
 	for _, test := range []struct {
 		name  string
 		input int // of the request
-		run   func(*exchange.Teller) error
+		run   func(*exchange.Answer) error
 		long  bool
 	}{
 		{"no text, near", 70_000, refused(provider.Error{Kind: provider.KindBadRequest, Status: 400, Bare: true}), true},
@@ -126,7 +125,7 @@ func TestSilentOverflows(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			req := &provider.Request{Model: provider.Model{ID: "m", Window: 100_000}, Input: test.input}
-			reply := providertest.Check(t, exchange.Exchange(t.Context(), req, func(_ context.Context, teller *exchange.Teller) error { return test.run(teller) }))
+			reply := providertest.Check(t, stream(t.Context(), req, strings.NewReader("data: {}\n\n"), &scripted{event: test.run, over: true, ended: true}))
 			e, _ := errors.AsType[*provider.Error](reply.Err)
 			if long := e != nil && e.Kind == provider.KindTooLong; long != test.long {
 				t.Errorf("error %v, stop %v", reply.Err, reply.Stop)
@@ -136,7 +135,7 @@ func TestSilentOverflows(t *testing.T) {
 }
 
 func TestLower(t *testing.T) {
-	c := exchange.NewCaller(exchange.Caller{Base: "https://host.test"})
+	c := exchange.NewCaller("", exchange.Config{BaseURL: "https://host.test"})
 	for _, test := range []struct {
 		text       string
 		sent, want int // 0: no other limit helps

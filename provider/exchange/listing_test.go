@@ -29,7 +29,7 @@ func TestPlainList(t *testing.T) {
 		fmt.Fprint(w, page)
 	}))
 	defer server.Close()
-	caller := exchange.Caller{Provider: "p", Client: server.Client()}
+	caller := exchange.NewCaller("", exchange.Config{Provider: "p", Client: server.Client()})
 	list, err := caller.PlainList(t.Context(), server.URL, http.Header{})
 	if err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/ollama"
@@ -114,21 +115,21 @@ func (r *refuser) adapter(t *testing.T) provider.Provider {
 	const base = "https://host.test"
 	switch r.row.API {
 	case "messages":
-		return messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: base, Host: messages.HostNamed(r.row.Host), Key: key, Client: client,
+		return messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: base, Key: key, Client: client,
 			Headers: map[string]string{"anthropic-beta": "context-1m-2025-08-07,context-management-2025-06-27"},
-			Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`)})
+			Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`)}, messages.HostNamed(r.row.Host))
 	case "responses":
-		return responses.New(responses.Config{Provider: "p", Vendor: "openai", BaseURL: base, Host: responses.HostNamed(r.row.Host), Key: key, Account: "acc", Client: client})
+		return responses.New(exchange.Config{Provider: "p", Vendor: "openai", BaseURL: base, Key: key, Account: "acc", Client: client}, responses.HostNamed(r.row.Host))
 	case "gemini":
-		return gemini.New(gemini.Config{Provider: "p", Vendor: "google", BaseURL: base, Key: key, Client: client})
+		return gemini.New(exchange.Config{Provider: "p", Vendor: "google", BaseURL: base, Key: key, Client: client}, gemini.Host{})
 	case "ollama":
-		return ollama.New(ollama.Config{Provider: "p", Vendor: "ollama", BaseURL: base, Key: key, Client: client})
+		return ollama.New(exchange.Config{Provider: "p", Vendor: "ollama", BaseURL: base, Key: key, Client: client})
 	}
 	d, err := chat.Named(r.row.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chat.New(chat.Config{Provider: "p", Dialect: d, BaseURL: base, Key: key, Client: client})
+	return chat.New(exchange.Config{Provider: "p", BaseURL: base, Key: key, Client: client}, d)
 }
 
 // request has something of all that a refusal may be about: an image, thinking with its state, a call and its result, a

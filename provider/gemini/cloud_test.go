@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -26,8 +27,7 @@ func (c cloud) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func TestCloud(t *testing.T) {
-	api := gemini.New(gemini.Config{Provider: "cloud", Vendor: "gemini", BaseURL: "https://aiplatform.googleapis.com/v1/projects/p/locations/global/",
-		Cloud: true, Key: provider.NewSecret("key-fixture"), Client: &http.Client{Transport: cloud{t}}})
+	api := gemini.New(exchange.Config{Provider: "cloud", Vendor: "gemini", BaseURL: "https://aiplatform.googleapis.com/v1/projects/p/locations/global/", Key: provider.NewSecret("key-fixture"), Client: &http.Client{Transport: cloud{t}}}, gemini.HostNamed("cloud"))
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{
 		Model: leveled("gemini-3.8-flash", provider.Low, provider.High), Messages: []provider.Message{user("Hello?")}}))
 	if reply.Err != nil {

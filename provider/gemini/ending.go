@@ -60,15 +60,15 @@ func (e *ending) stopReason(calls int) provider.StopReason {
 	return provider.StopEndTurn // STOP, OTHER behind an answer, and words that this build does not know
 }
 
-// finish ends the block that is open, and the reply.
+// finish ends the block that is open, and the reply: all requests that it took are answered.
 func (r *reply) finish() error {
 	if err := r.seal(); err != nil {
 		return err
 	}
 	if r.end.failed(r.said, r.calls) {
-		return &provider.Error{API: wireAPI, Provider: r.api.caller.Provider, Kind: provider.KindTransport, Status: http.StatusOK,
-			Code: r.end.reason, Subject: provider.SubjectOutput, RequestID: cmp.Or(r.stop.RequestID, r.api.caller.Text(r.end.responseID)),
-			Message: cmp.Or(r.end.message, "the model's answer failed, and the vendor does not say why")}
+		e := r.Failure(provider.KindTransport, cmp.Or(r.end.message, "the model's answer failed, and the vendor does not say why"))
+		e.Code, e.Subject, e.RequestID = r.end.reason, provider.SubjectOutput, cmp.Or(e.RequestID, r.Text(r.end.responseID))
+		return e
 	}
 	if err := r.linkedImages(); err != nil {
 		return err
@@ -81,9 +81,8 @@ func (r *reply) finish() error {
 		s.Detail = strings.TrimSuffix(s.Raw+": "+r.end.message, ": ")
 	}
 	s.Usage, s.RawUsage = r.usage.sum, r.usage.raw
-	s.RequestID = cmp.Or(s.RequestID, r.api.caller.Text(r.end.responseID)) // no header names an exchange
-	r.api.caller.Oddities(r.odd, s.RequestID)
-	return r.Emit(*s)
+	s.RequestID = cmp.Or(r.RequestID(), r.Text(r.end.responseID)) // no header names an exchange
+	return r.End(*s)
 }
 
 // usage sums the requests of an answer: within one, each report is the total so far.
@@ -100,7 +99,7 @@ func (u *usage) report(object gjson.Result) {
 		return
 	}
 	u.raw = json.RawMessage(object.Raw)
-	count := func(name string) int { return int(min(max(object.Get(name).Int(), 0), 1<<40)) }
+	count := func(name string) int { return provider.Tokens(object.Get(name).Int()) }
 	u.last = provider.Usage{
 		Input:  count("promptTokenCount") + count("toolUsePromptTokenCount"),
 		Output: count("candidatesTokenCount"), // without thoughts (SDK: UsageMetadata)
@@ -128,13 +127,13 @@ func (u *usage) hop() {
 	u.last = provider.Usage{}
 }
 
-// repairable gives an error the meaning that its text has, and names the repair that may help, unless it is in force
+// Refine gives an error the meaning that its text has, and names the repair that may help, unless it is in force
 // already. The texts are matched on their code-like fragments only (docs: thought-signatures).
-func repairable(err error, req *provider.Request) error {
-	e, ok := err.(*provider.Error)
-	if !ok || e.Status != http.StatusBadRequest {
-		return err
+func (c *call) Refine(e *provider.Error) {
+	if e.Status != http.StatusBadRequest {
+		return
 	}
+	req := c.req
 	text := strings.ToLower(e.Message)
 	says := func(fragment string) bool { return strings.Contains(text, fragment) }
 	switch {
@@ -148,5 +147,4 @@ func repairable(err error, req *provider.Request) error {
 		!slices.Contains(req.Repairs, BypassSignature):
 		e.Repair = BypassSignature
 	}
-	return e
 }

@@ -19,8 +19,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"log/slog"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -35,23 +33,22 @@ const wireAPI = "gemini"
 // whose signatures the vendor does not take (docs: thought-signatures).
 const BypassSignature provider.Repair = "gemini/bypass_signature"
 
-// Config is where the API is and who calls.
-type Config struct {
-	Provider string // the configured provider's id
-	Vendor   string // who makes the models: google
-	BaseURL  string // without /v1beta, as the vendor's own clients take it; of Cloud: up to the location
-	Cloud    bool   // Google Cloud serves it, once called Vertex AI: other addresses, and a bearer token for the key
-	Key      provider.Secret
-	KeyVar   string // the environment variable that a missing key would be in, for the error
-	Headers  map[string]string
-	Client   *http.Client // nil: a new one
-	Log      *slog.Logger // nil: nothing is logged
+// Host is what is special about who serves the API. The zero value is Google's own address, whose BaseURL is without /v1beta.
+type Host struct {
+	// Cloud is Google Cloud, once called Vertex AI: other addresses, of which BaseURL has all up to the location, and a
+	// bearer token for the key.
+	Cloud bool
 }
+
+// HostNamed is the record for a dialect of the API; a dialect that is not known is Google's own address.
+func HostNamed(dialect string) Host { return Host{Cloud: dialect == "cloud"} }
+
+// Hosts lists the dialects of the API, sorted.
+func Hosts() []string { return []string{"cloud", "gemini"} }
 
 // API is generateContent at one address with one key.
 type API struct {
-	vendor string
-	cloud  bool
+	host   Host
 	caller exchange.Caller
 }
 
@@ -62,14 +59,8 @@ var (
 )
 
 // New makes the adapter; it does not call.
-func New(cfg Config) *API {
-	a := &API{
-		vendor: cfg.Vendor,
-		cloud:  cfg.Cloud,
-		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
-			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
-	}
-	return a
+func New(cfg exchange.Config, host Host) *API {
+	return &API{host: host, caller: exchange.NewCaller(wireAPI, cfg)}
 }
 
 // Wire is `generationConfig` with its `thinkingConfig`, `{}` where nothing is said about thinking.
@@ -94,43 +85,14 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
-}
-
-func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
-	if err := a.caller.NoKey(); err != nil {
-		return err
-	}
-	call, err := a.build(req)
-	if err != nil {
-		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-	}
-	r := a.newReply(call, t)
-	err = r.hop(ctx)
-	if smaller := a.caller.Lower(err, req, call.limit()); smaller != nil {
-		first := call.limit()
-		if call, err = a.build(smaller); err != nil {
-			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-		}
-		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit()))
-		r = a.newReply(call, t)
-		err = r.hop(ctx)
-	}
-	for ; ; err = r.hop(ctx) {
-		switch again, err := r.again(ctx, err); {
-		case err != nil:
-			return repairable(err, req)
-		case !again:
-			return r.finish()
-		}
-	}
+	return a.caller.Stream(ctx, req, a.build)
 }
 
 // address is where a model answers. Names from the vendor's list begin with "models/".
 func (a *API) address(model string) string {
 	models := "/v1beta/models/"
-	if a.cloud {
+	if a.host.Cloud {
 		models = "/publishers/google/models/"
 	}
-	return a.caller.Base + models + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
+	return a.caller.BaseURL + models + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
 }

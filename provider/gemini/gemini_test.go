@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -13,10 +14,10 @@ import (
 var update = flag.Bool("update", false, "write the want sections of the fixtures anew")
 
 func open(rt http.RoundTripper) *gemini.API {
-	return gemini.New(gemini.Config{
+	return gemini.New(exchange.Config{
 		Provider: "google", Vendor: "google", BaseURL: "https://generativelanguage.googleapis.com",
 		Key: provider.NewSecret("key-fixture"), KeyVar: "GEMINI_API_KEY", Client: &http.Client{Transport: rt},
-	})
+	}, gemini.Host{})
 }
 
 func suite() providertest.Suite {

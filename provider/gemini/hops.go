@@ -2,11 +2,13 @@ package gemini
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // reconnects is how often a broken stream is taken up again without progress. The vendor's own client gives up after as
@@ -81,14 +83,31 @@ func (h *hops) fresh(kind provider.BlockKind, text string) (string, error) {
 	return text, nil
 }
 
+// Next decides whether the answer takes another request, and ends the reply if not.
+func (r *reply) Next(ctx context.Context, err error) (json.RawMessage, error) {
+	r.caughtUp()
+	r.usage.hop()
+	again, err := r.again(ctx, err)
+	switch {
+	case err != nil:
+		return nil, err
+	case !again:
+		return nil, r.finish()
+	}
+	r.end = ending{}
+	r.stencil.Clear() // how the last answer ended counts no more
+	r.call.body.Continuation = r.hops.token
+	return exchange.Encode(r.call.body)
+}
+
 // again decides after a request, which ended in err or well, whether the answer takes another one.
 func (r *reply) again(ctx context.Context, err error) (bool, error) {
 	h := &r.hops
 	if errors.Is(err, errDiffers) {
-		return false, r.api.caller.Broken(ctx, r.resp, errors.Join(io.ErrUnexpectedEOF, err))
+		return false, r.Broken(ctx, errors.Join(io.ErrUnexpectedEOF, err))
 	}
 	if err == nil && len(h.overlap) > 0 {
-		return false, r.api.caller.Broken(ctx, r.resp, errors.Join(io.ErrUnexpectedEOF, errDiffers))
+		return false, r.Broken(ctx, errors.Join(io.ErrUnexpectedEOF, errDiffers))
 	}
 	if h.moved {
 		h.idle = 0
@@ -105,7 +124,6 @@ func (r *reply) again(ctx context.Context, err error) (bool, error) {
 	}
 	h.overlap = append([]piece(nil), h.since...)
 	h.moved = false
-	r.call.body.Continuation = h.token
 	return true, nil
 }
 

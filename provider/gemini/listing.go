@@ -15,7 +15,7 @@ const mostPages = 20
 // Models lists what the vendor has (docs: models.list). Of thinking it tells whether there is any. Cloud's list says
 // nothing of it.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
-	if a.cloud {
+	if a.host.Cloud {
 		return nil, provider.ErrTellsNothing
 	}
 	if err := a.caller.NoKey(); err != nil {
@@ -24,7 +24,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	var list []provider.Model
 	token := ""
 	for range mostPages {
-		address := a.caller.Base + "/v1beta/models?pageSize=1000"
+		address := a.caller.BaseURL + "/v1beta/models?pageSize=1000"
 		if token != "" {
 			address += "&pageToken=" + url.QueryEscape(token)
 		}

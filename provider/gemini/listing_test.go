@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 )
 
@@ -26,7 +27,7 @@ func TestModels(t *testing.T) {
 		fmt.Fprint(w, `{"models":[{"name":"models/gemini-2.0-flash","supportedGenerationMethods":["generateContent"]}],"nextPageToken":""}`)
 	}))
 	defer server.Close()
-	list, err := gemini.New(gemini.Config{Provider: "p", BaseURL: server.URL, Key: provider.NewSecret("sk")}).Models(t.Context())
+	list, err := gemini.New(exchange.Config{Provider: "p", BaseURL: server.URL, Key: provider.NewSecret("sk")}, gemini.Host{}).Models(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

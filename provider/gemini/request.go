@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,12 +21,11 @@ const answerRoom = 8_192 // beside a budget, where the row has no limit
 // dynamic is the budget by which a model chooses for itself (docs: thinking).
 const dynamic = -1
 
-// call is a request in the vendor's words.
+// call is what a request has that its answer and its refusal are read by.
 type call struct {
-	model   string
-	header  http.Header
-	body    body
-	notices []provider.Notice
+	api  *API
+	req  *provider.Request
+	body body // to be sent again with a continuation
 }
 
 type body struct {
@@ -136,7 +136,7 @@ func thinks(req *provider.Request) bool {
 	return err == nil && t != nil
 }
 
-func (a *API) build(req *provider.Request) (*call, error) {
+func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	t, clamped, err := control(req)
 	if err != nil {
 		return nil, err
@@ -146,54 +146,43 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &call{model: req.Model.ID, header: a.header()}
+	own := &call{api: a, req: req, body: body{Contents: contents}}
+	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), MaxValue: maxValue, Dialect: own}
 	g := &generation{MaxOutputTokens: a.caller.Fit(req, maxTokens(req)), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
+	out.Limit = g.MaxOutputTokens
 	if left := stripSampling(req, g); len(left) > 0 {
-		out.override(fmt.Sprintf("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID))
+		out.Override("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID)
 	}
 	if clamped != "" {
-		out.override(fmt.Sprintf("thinking level %s sent as HIGH, the vendor's highest", clamped))
+		out.Override("thinking level %s sent as HIGH, the vendor's highest", clamped)
 	}
-	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
-	out.converted(h)
-	out.body = body{Contents: contents}
+	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.converted())
 	if *g != (generation{}) {
-		out.body.Generation = g
+		own.body.Generation = g
 	}
 	if !replay.Blank(req.System) {
-		out.body.System = &content{Parts: []any{part{Text: &req.System}}}
+		own.body.System = &content{Parts: []any{part{Text: &req.System}}}
 	}
 	if len(req.Tools) > 0 {
 		var list []function
 		offered, reduced := schema.Tools(req.Tools, schema.Gemini(), req.Model.ID)
-		out.notices = append(out.notices, reduced...)
+		out.Notices = append(out.Notices, reduced...)
 		for _, t := range offered {
 			list = append(list, function{t.Name, t.Description, t.Schema})
 		}
-		out.body.Tools = []tools{{list}}
+		own.body.Tools = []tools{{list}}
 	}
-	return out, nil
+	out.Body, err = exchange.Encode(own.body)
+	return out, err
 }
 
-// limit is the limit on output that is sent; 0: none.
-func (c *call) limit() int {
-	if c.body.Generation == nil {
-		return 0
-	}
-	return c.body.Generation.MaxOutputTokens
-}
-
-func (c *call) override(text string) {
-	c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeOverride, Text: text})
-}
-
-// converted tells what became of earlier thinking.
-func (c *call) converted(h *history) {
+// converted reports what became of earlier thinking.
+func (h *history) converted() []provider.Notice {
 	if h.bypass && h.bypassed > 0 {
-		c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeRepaired,
-			Text: "earlier tool calls are sent without their thought signatures, which the provider did not take"})
+		return append([]provider.Notice{{Kind: provider.NoticeRepaired,
+			Text: "earlier tool calls are sent without their thought signatures, which the provider did not take"}}, h.count.Notices()...)
 	}
-	c.notices = append(c.notices, h.count.Notices()...)
+	return h.count.Notices()
 }
 
 // maxTokens bounds thoughts and answer together; 0 leaves it to the vendor.
@@ -237,16 +226,8 @@ func stripSampling(req *provider.Request, g *generation) []string {
 }
 
 func (a *API) header() http.Header {
-	h := http.Header{}
-	h.Set("Content-Type", "application/json")
-	h.Set("Accept", "text/event-stream")
-	h.Set("User-Agent", "thinkd")
-	switch key := a.caller.Key; { // never in the address, which is logged
-	case key.IsZero():
-	case a.cloud:
-		h.Set("Authorization", "Bearer "+key.Reveal())
-	default:
-		h.Set("x-goog-api-key", key.Reveal())
+	if a.host.Cloud {
+		return a.caller.Header("")
 	}
-	return h
+	return a.caller.Header("x-goog-api-key")
 }

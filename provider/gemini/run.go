@@ -85,7 +85,7 @@ func (r *reply) turn(kind provider.BlockKind) error {
 		return err
 	}
 	r.run = &run{kind: kind}
-	if !r.wholly {
+	if !r.Whole {
 		r.run.since = time.Now()
 	}
 	return nil
@@ -207,12 +207,12 @@ func (r *reply) toolCall(p, call gjson.Result) error {
 		return err
 	}
 	if call.Get("willContinue").Bool() || call.Get("partialArgs").Exists() {
-		return r.api.caller.NoAnswer(r.resp, "a tool call comes in pieces, which was not asked for")
+		return r.NoAnswer("a tool call comes in pieces, which was not asked for")
 	}
 	if call.Get("name").Str == "" {
-		return r.oddity("a call without a name")
+		return r.Deviation("a call without a name")
 	}
-	b := provider.ToolCall{ID: valid(call.Get("id").Str), Name: valid(call.Get("name").Str)}
+	b := provider.ToolCall{ID: exchange.Valid(call.Get("id").Str), Name: exchange.Valid(call.Get("name").Str)}
 	if b.ID == "" {
 		b.ID = r.mint()
 	}

@@ -30,8 +30,8 @@ func simulated(t *testing.T) (*gemini.API, *sim.Server) {
 			t.Error(err)
 		}
 	})
-	return gemini.New(gemini.Config{Provider: "sim", Vendor: "google", BaseURL: "http://simulator",
-		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}), server
+	return gemini.New(exchange.Config{Provider: "sim", Vendor: "google", BaseURL: "http://simulator",
+		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}, gemini.Host{}), server
 }
 
 // leveled and budgeted are rows of the two generations.
@@ -435,7 +435,7 @@ func TestRedirectedName(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	api := gemini.New(gemini.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: exchange.NewClient(listener.Transport())})
+	api := gemini.New(exchange.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: exchange.NewClient(listener.Transport())}, gemini.Host{})
 	catalog := registry.Default().At(clock)
 	for _, name := range []string{"gemini-2.5-pro", "gemini-2.5-flash"} {
 		now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)

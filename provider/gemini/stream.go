@@ -2,11 +2,8 @@ package gemini
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -16,21 +13,18 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/sse"
 )
 
 // reply is the state of one answer, over all requests that it takes.
 type reply struct {
-	*exchange.Teller
+	*exchange.Answer
 
 	api    *API
 	call   *call
-	resp   *http.Response // of the request at hand
 	origin provider.Origin
 	next   int  // our number of the next block
 	run    *run // the parts that a block is being made of; nil: none
 	calls  int
-	wholly bool // the answer came whole: times mean nothing
 	said   bool // text was shown
 
 	grounding gjson.Result        // the last groundingMetadata: of the text that ends next
@@ -45,74 +39,21 @@ type reply struct {
 	end   ending
 	usage usage
 	stop  provider.Stop
-	odd   int // things that the protocol does not foresee
 }
 
-func (a *API) newReply(call *call, t *exchange.Teller) *reply {
-	return &reply{
-		api: a, call: call, Teller: t,
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
-		stop:   provider.Stop{Model: call.model},
-	}
+// Reply begins to read an answer.
+func (c *call) Reply(a *exchange.Answer) exchange.Reply {
+	return &reply{Answer: a, api: c.api, call: c, origin: a.Origin(c.req.Model.ID), stop: provider.Stop{Model: c.req.Model.ID}}
 }
 
-// hop makes one request and reads its answer to the end.
-func (r *reply) hop(ctx context.Context) error {
-	body, err := exchange.Encode(r.call.body)
-	if err != nil {
-		return err
-	}
-	r.end = ending{}
-	r.stencil.Clear() // how the last answer ended counts no more
-	r.resp = nil
-	resp, err := r.api.caller.Post(ctx, r.api.address(r.call.model), r.call.header.Clone(), body)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	r.resp = resp
-	r.stop.RequestID = r.api.caller.RequestID(resp.Header)
-	form, in, err := r.api.caller.Answered(ctx, r.Teller, resp, r.call.notices, "text/event-stream")
-	r.call.notices = nil // once is enough
-	switch {
-	case err != nil:
-		return err
-	case form == exchange.Whole:
-		err = r.whole(ctx, in)
-	default:
-		err = r.events(ctx, in)
-	}
-	r.caughtUp()
-	r.usage.hop()
-	return err
-}
+// Event takes in one event, which is a chunk.
+func (r *reply) Event(_ string, data []byte) error { return r.chunk(data) }
 
-// events reads a stream to the end of its body. There is no terminal event: it is whole if a finish reason came.
-func (r *reply) events(ctx context.Context, body io.Reader) error {
-	for ev, err := range sse.Read(body) {
-		switch {
-		case errors.Is(err, sse.ErrTooLong):
-			return r.api.caller.NoAnswer(r.resp, err.Error())
-		case err != nil && r.end.over() && ctx.Err() == nil:
-			return nil // all of it came; only the connection's own end did not
-		case err != nil:
-			return r.api.caller.Broken(ctx, r.resp, err)
-		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.Alive()
-		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
-			// The connection broke inside of it. What is whole counts even if its blank line did not come.
-		default:
-			err = r.chunk(ev.Data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if !r.end.over() {
-		return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
-	}
-	return nil
-}
+// Over reports whether the answer of the request at hand is whole. There is no terminal event.
+func (r *reply) Over() bool { return r.end.over() }
+
+// Finish leaves the reply open, since it may go on in another request: see Next.
+func (r *reply) Finish() error { return nil }
 
 // chunk takes in one GenerateContentResponse, or an error in its place. Most are the chunk before with another text and
 // other counts.
@@ -128,9 +69,9 @@ func (r *reply) chunk(data []byte) error {
 	r.caughtUp()
 	if !gjson.ValidBytes(data) {
 		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
-			return r.oddity("end mark")
+			return r.Deviation("end mark")
 		}
-		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
+		return r.NoAnswer(fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
 	}
 	if !utf8.Valid(data) {
 		data = bytes.ToValidUTF8(data, []byte("\uFFFD"))
@@ -163,13 +104,13 @@ func (r *reply) chunk(data []byte) error {
 		return true
 	})
 	if e := root.Get("error"); e.IsObject() || e.Type == gjson.String {
-		return r.api.failed(r.resp, data)
+		return r.failed(data)
 	}
 	if !known {
-		return r.oddity("a chunk of no known member")
+		return r.Deviation("a chunk of no known member")
 	}
 	if word := feedback.Get("blockReason").Str; word != "" {
-		r.end.block(word, r.api.caller.Text(feedback.Get("blockReasonMessage").Str))
+		r.end.block(word, r.Text(feedback.Get("blockReasonMessage").Str))
 	}
 	if err := r.candidate(candidate); err != nil {
 		return err
@@ -230,10 +171,10 @@ func (r *reply) candidate(c gjson.Result) (err error) {
 			parts = value.Get("parts")
 		case "finishReason":
 			if value.Str != "" && value.Str != "FINISH_REASON_UNSPECIFIED" {
-				r.end.reason = r.api.caller.Text(value.Str)
+				r.end.reason = r.Text(value.Str)
 			}
 		case "finishMessage":
-			r.end.message = r.api.caller.Text(value.Str)
+			r.end.message = r.Text(value.Str)
 		case "continuationToken":
 			token = value
 		case "groundingMetadata":
@@ -264,19 +205,19 @@ func (r *reply) candidate(c gjson.Result) (err error) {
 // part takes in one part: a piece of the run that is open, the beginning of another, or a block of its own.
 func (r *reply) part(p gjson.Result) error {
 	if kind, ok := plain(p); ok {
-		return r.text(kind, valid(p.Get("text").Str))
+		return r.text(kind, exchange.Valid(p.Get("text").Str))
 	}
 	text, call := p.Get("text"), p.Get("functionCall")
 	thought := p.Get("thought").Bool()
 	switch {
 	case !p.IsObject():
-		return r.oddity("a part that is no object")
+		return r.Deviation("a part that is no object")
 	case call.IsObject() && !thought:
 		return r.toolCall(p, call)
 	case text.Type == gjson.String && thought:
-		return r.signed(provider.KindThinking, p, valid(text.Str))
+		return r.signed(provider.KindThinking, p, exchange.Valid(text.Str))
 	case text.Type == gjson.String:
-		return r.signed(provider.KindText, p, valid(text.Str))
+		return r.signed(provider.KindText, p, exchange.Valid(text.Str))
 	}
 	if media, ok := exchange.Decoded(p.Get("inlineData.mimeType").Str, p.Get("inlineData.data").Str); ok {
 		return r.media(p, media)
@@ -310,7 +251,7 @@ func hasData(p gjson.Result) (has bool) {
 }
 
 // failed is an error in the place of an answer or in the middle of one.
-func (a *API) failed(resp *http.Response, data []byte) error {
+func (r *reply) failed(data []byte) error {
 	status := int(gjson.GetBytes(data, "error.code").Int())
 	if list := gjson.GetBytes(data, "0.error.code"); list.Exists() {
 		status = int(list.Int())
@@ -318,14 +259,5 @@ func (a *API) failed(resp *http.Response, data []byte) error {
 	if status < 400 || status > 599 {
 		status = http.StatusInternalServerError
 	}
-	return a.caller.Refusal(status, resp.Header, data)
+	return r.Refusal(status, data)
 }
-
-// oddity counts what the protocol does not foresee and says what it was at debug level.
-func (r *reply) oddity(what string) error {
-	r.odd++
-	r.api.caller.Unforeseen(what)
-	return r.Alive()
-}
-
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

@@ -2,28 +2,21 @@ package gemini
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 
 	"github.com/tidwall/gjson"
-
-	"github.com/thinkd/thinkd/provider"
 )
 
-// maxWhole bounds an answer that comes whole, in bytes: several times what the longest output takes, and room for the
-// images that a model's tools may have made.
-const maxWhole = 32 << 20
+// maxValue bounds an answer that comes whole, in bytes. The images that a model's tools have made may be in it.
+const maxValue = 32 << 20
 
-// whole reads an answer that is one JSON value: a response, or the list of chunks that a stream without alt=sse is.
-func (r *reply) whole(ctx context.Context, body io.Reader) error {
-	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.Alive)
-	if err != nil {
-		return err
-	}
+// Value takes in an answer that is one JSON value: a response, or the list of chunks that a stream without alt=sse is. The
+// end of the body is the end of the request's answer.
+func (r *reply) Value(value gjson.Result) error {
 	var compact bytes.Buffer
-	if err := json.Compact(&compact, value); err != nil {
-		return r.api.caller.NoAnswer(r.resp, "the answer is not JSON: "+err.Error())
+	if err := json.Compact(&compact, []byte(value.Raw)); err != nil {
+		return r.NoAnswer("the answer is not JSON: " + err.Error())
 	}
 	root := gjson.ParseBytes(compact.Bytes())
 	chunks := []gjson.Result{root}
@@ -32,20 +25,20 @@ func (r *reply) whole(ctx context.Context, body io.Reader) error {
 	}
 	for i, c := range chunks {
 		if !c.Get("candidates").Exists() && !c.Get("error").Exists() && !c.Get("promptFeedback").Exists() && !c.Get("usageMetadata").Exists() {
-			return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no response of generateContent")
+			return r.NoAnswer("the answer is JSON, but no response of generateContent")
 		}
-		if i == 0 && !c.Get("error").Exists() && !r.wholly {
-			if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+		if i == 0 && !c.Get("error").Exists() && !r.Whole {
+			if err := r.NotStreamed(); err != nil {
 				return err
 			}
 		}
-		r.wholly = true
+		r.Whole = true
 		if err := r.chunk([]byte(c.Raw)); err != nil {
 			return err
 		}
 	}
 	if !r.end.over() {
-		return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+		return io.ErrUnexpectedEOF
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (c *Copilot) Direct(g Grant) (Credential, bool) { return Credential{Key: g.
 
 // Exchange gets a token for Copilot.
 func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, error) {
-	caller := exchange.Caller{API: "login", Provider: c.Provider, Client: c.Client, Key: g.Token}
+	caller := exchange.NewCaller("login", exchange.Config{Provider: c.Provider, Client: c.Client, Key: g.Token})
 	header := http.Header{}
 	for name, value := range map[string]string{
 		"Authorization": "Bearer " + g.Token.Reveal(), "Accept": "application/json", "User-Agent": "thinkd",

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 const (
@@ -79,9 +79,8 @@ func failure(ctx context.Context, providerID string, err error, secrets ...provi
 	e.Code = clean(said.ErrorCode, 100, secrets)
 	e.Message = clean(said.ErrorDescription, 500, secrets)
 	if said.ErrorCode == "" { // OpenAI's is an object, as that of its API
-		api := exchange.Caller{API: "login", Provider: providerID}
-		told := api.Refusal(e.Status, said.Response.Header, said.Body)
-		e.Code, e.Message = clean(told.Code, 100, secrets), clean(told.Message, 500, secrets)
+		read := refusal.Read(e.Status, said.Response.Header, said.Body, func(text string) string { return text })
+		e.Code, e.Message = clean(read.Code, 100, secrets), clean(read.Message, 500, secrets)
 	}
 	switch {
 	case said.ErrorCode == "access_denied":

@@ -35,16 +35,16 @@ type part struct {
 func (r *reply) start(index int64, object gjson.Result) error {
 	kind := object.Get("type").Str
 	if kind == "" {
-		return r.oddity("content_block_start without a type")
+		return r.Deviation("content_block_start without a type")
 	}
 	if p := r.blocks[index]; p != nil && !p.ended {
 		if p.kind == kind && (p.implied || sameID(p.members["id"], object.Get("id")) || p.halfCall(object)) {
 			if p.implied {
 				p.implied, p.members = false, members(object)
 			}
-			return r.oddity("second start of a block")
+			return r.Deviation("second start of a block")
 		}
-		r.odd++
+		r.Deviations++
 		if err := r.seal(p); err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func (r *reply) start(index int64, object gjson.Result) error {
 
 func (r *reply) open(index int64, kind string) *part {
 	p := &part{kind: kind}
-	if !r.wholly {
+	if !r.Whole {
 		p.since = time.Now()
 	}
 	r.parts = append(r.parts, p)
@@ -104,14 +104,14 @@ func (r *reply) delta(event []byte, index int64, d gjson.Result) error {
 		case "thinking_delta":
 			p = r.open(index, "thinking")
 		default:
-			return r.oddity(kind + " before its block")
+			return r.Deviation(kind + " before its block")
 		}
 		p.implied = true
-		r.odd++
+		r.Deviations++
 	}
 	switch {
 	case p.ended:
-		return r.oddity(kind + " after its block")
+		return r.Deviation(kind + " after its block")
 	case p.kind == "text" && kind == "text_delta":
 		return r.growOn(p, event, d.Get("text"))
 	case p.kind == "text" && kind == "citations_delta":
@@ -124,12 +124,12 @@ func (r *reply) delta(event []byte, index int64, d gjson.Result) error {
 		}
 		return r.growOn(p, event, d.Get("thinking"))
 	case p.kind == "thinking" && kind == "signature_delta":
-		p.sig = valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
+		p.sig = exchange.Valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
 		return r.Alive()
 	case p.kind == "tool_use" && kind == "input_json_delta":
 		return r.growOn(p, event, d.Get("partial_json"))
 	case slices.Contains([]string{"text", "thinking", "redacted_thinking", "tool_use"}, p.kind):
-		return r.oddity(kind + " in a block of kind " + p.kind)
+		return r.Deviation(kind + " in a block of kind " + p.kind)
 	}
 	return r.absorb(p, d)
 }
@@ -198,7 +198,7 @@ func (r *reply) thinkingKind(p *part) provider.ThinkingKind {
 		return provider.ThinkingRedacted
 	case p.text.String() == "":
 		return provider.ThinkingOmitted
-	case r.origin.Vendor != "anthropic" && !r.api.kind.Claude || strings.HasPrefix(r.origin.Model, "claude-3"):
+	case r.origin.Vendor != "anthropic" && !r.api.host.Claude || strings.HasPrefix(r.origin.Model, "claude-3"):
 		return provider.ThinkingFull
 	}
 	return provider.ThinkingSummary
@@ -206,7 +206,7 @@ func (r *reply) thinkingKind(p *part) provider.ThinkingKind {
 
 func (r *reply) cite(p *part, citation gjson.Result) error {
 	if citation.Exists() {
-		p.cited = append(p.cited, json.RawMessage(valid(citation.Raw)))
+		p.cited = append(p.cited, json.RawMessage(exchange.Valid(citation.Raw)))
 	}
 	return r.Alive()
 }
@@ -215,24 +215,22 @@ func (r *reply) cite(p *part, citation gjson.Result) error {
 // citation added, JSON text becomes the input, anything else replaces what was there.
 func (r *reply) absorb(p *part, d gjson.Result) error {
 	d.ForEach(func(key, value gjson.Result) bool {
-		switch name := valid(key.Str); {
+		switch name := exchange.Valid(key.Str); {
 		case name == "type":
 		case name == "citation":
-			p.cited = append(p.cited, json.RawMessage(valid(value.Raw)))
+			p.cited = append(p.cited, json.RawMessage(exchange.Valid(value.Raw)))
 		case name == "partial_json" && value.Type == gjson.String:
 			p.text.Add(value)
 		case value.Type == gjson.String:
 			p.member(name).Add(value)
 		case value.Type != gjson.Null:
-			p.members[name] = json.RawMessage(valid(value.Raw))
+			p.members[name] = json.RawMessage(exchange.Valid(value.Raw))
 			delete(p.grown, name)
 		}
 		return true
 	})
 	return r.Alive()
 }
-
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }
 
 // member is a string of the block that grows; it begins with what the start said.
 func (p *part) member(name string) *exchange.Growth {
@@ -254,7 +252,7 @@ func (p *part) member(name string) *exchange.Growth {
 func (r *reply) end(index int64) error {
 	p := r.blocks[index]
 	if p == nil || p.ended {
-		return r.oddity("stop without a block")
+		return r.Deviation("stop without a block")
 	}
 	return r.seal(p)
 }

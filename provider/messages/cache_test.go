@@ -30,7 +30,7 @@ func TestCacheTime(t *testing.T) {
 	} {
 		for _, system := range []string{"", "Be brief."} {
 			a := &answerer{status: 200, body: done}
-			api := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.config, Client: exchange.NewClient(a)})
+			api := messages.New(exchange.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.config, Client: exchange.NewClient(a)}, messages.Host{})
 			req := &provider.Request{Model: provider.Model{ID: "m"}, System: system, Messages: said(), CacheTime: test.session,
 				Tools: []provider.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "b", Schema: json.RawMessage(`{"type":"object"}`)}}}
 			if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil {

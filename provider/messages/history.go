@@ -56,7 +56,7 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 	if exchange.Withholds(req, wireAPI, "cache_control") {
 		return nil
 	}
-	return replay.Mark(a.cache, req.CacheTime)
+	return replay.Mark(a.caller.Cache, req.CacheTime)
 }
 
 // callID is what the API takes as the id of a call, each once in a conversation.
@@ -84,7 +84,7 @@ type history struct {
 }
 
 func (a *API) newHistory(req *provider.Request) *history {
-	return &history{vendor: a.vendor, host: a.kind, strip: slices.Contains(req.Repairs, StripThinking),
+	return &history{vendor: a.caller.Vendor, host: a.host, strip: slices.Contains(req.Repairs, StripThinking),
 		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: exchange.Row(req, wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), mark: a.mark(req), calls: replay.CallIDs{Fits: callID.MatchString}}
 }
 

@@ -21,10 +21,10 @@ import (
 )
 
 func newHost(dialect string, rt http.RoundTripper) *messages.API {
-	return messages.New(messages.Config{
-		Provider: dialect, Vendor: dialect, BaseURL: "https://api.example.com/anthropic", Host: messages.HostNamed(dialect),
+	return messages.New(exchange.Config{
+		Provider: dialect, Vendor: dialect, BaseURL: "https://api.example.com/anthropic",
 		Key: provider.NewSecret("sk-fixture"), Client: exchange.NewClient(rt),
-	})
+	}, messages.HostNamed(dialect))
 }
 
 func TestHostFixtures(t *testing.T) {
@@ -131,8 +131,8 @@ func TestClaudeAtCopilot(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	api := messages.New(messages.Config{Provider: "copilot", Vendor: "copilot", BaseURL: "http://simulator/copilot", Host: messages.HostNamed("copilot"),
-		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: exchange.NewClient(listener.Transport())})
+	api := messages.New(exchange.Config{Provider: "copilot", Vendor: "copilot", BaseURL: "http://simulator/copilot",
+		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: exchange.NewClient(listener.Transport())}, messages.HostNamed("copilot"))
 	catalog := registry.Default()
 	tools := []provider.Tool{{Name: "read"}}
 	var history []provider.Message

@@ -17,7 +17,7 @@ const mostPages = 20
 // Models lists what the vendor has (docs: models API). The list tells which efforts and forms of thinking a model takes;
 // not its default, nor how it shows thinking. Other hosts' lists tell names.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
-	if a.kind.Plain || a.kind.Betas != nil {
+	if a.host.Plain || a.host.Betas != nil {
 		return nil, provider.ErrTellsNothing
 	}
 	if err := a.caller.NoKey(); err != nil {
@@ -26,7 +26,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	var list []provider.Model
 	after := ""
 	for range mostPages {
-		address := a.caller.Base + "/v1/models?limit=1000"
+		address := a.caller.BaseURL + "/v1/models?limit=1000"
 		if after != "" {
 			address += "&after_id=" + url.QueryEscape(after)
 		}

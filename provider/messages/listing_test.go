@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 )
 
@@ -57,7 +58,7 @@ func TestModelPages(t *testing.T) {
 	}))
 	defer server.Close()
 	for key, want := range map[string]int{"sk": 3, "endless": 20} {
-		api := messages.New(messages.Config{Provider: "p", BaseURL: server.URL, Key: provider.NewSecret(key)})
+		api := messages.New(exchange.Config{Provider: "p", BaseURL: server.URL, Key: provider.NewSecret(key)}, messages.Host{})
 		list, err := api.Models(t.Context())
 		if err != nil || len(list) != want {
 			t.Errorf("%s: %d models, %v", key, len(list), err)
@@ -66,7 +67,7 @@ func TestModelPages(t *testing.T) {
 			t.Errorf("%+v", list)
 		}
 	}
-	_, err := messages.New(messages.Config{Provider: "p", BaseURL: "https://api.example.com", KeyVar: "KEY"}).Models(t.Context())
+	_, err := messages.New(exchange.Config{Provider: "p", BaseURL: "https://api.example.com", KeyVar: "KEY"}, messages.Host{}).Models(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "set KEY") {
 		t.Errorf("without a key: %v", err)
 	}

@@ -20,10 +20,10 @@ const (
 
 // managed is the context_management of a request; nil: none.
 func (a *API) managed(req *provider.Request) json.RawMessage {
-	if req.Whole || a.kind.Betas != nil {
+	if req.Whole || a.host.Betas != nil {
 		return nil // the host takes none of the betas that the edits need
 	}
-	return a.manage
+	return a.caller.Context
 }
 
 // managing lists the betas that the edits of a context_management need, and those of the compactions that go back,
@@ -56,7 +56,7 @@ func (r *reply) edited(management gjson.Result) error {
 	edits := management.Get("applied_edits")
 	var said []string
 	for _, e := range edits.Array() {
-		said = append(said, fmt.Sprintf("%s (%d tokens)", r.api.caller.Text(e.Get("type").Str), e.Get("cleared_input_tokens").Int()))
+		said = append(said, fmt.Sprintf("%s (%d tokens)", r.Text(e.Get("type").Str), e.Get("cleared_input_tokens").Int()))
 	}
 	if len(said) == 0 {
 		return nil

@@ -25,8 +25,8 @@ func TestManagementOnTheWire(t *testing.T) {
 		{`{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000}}]}`, "compact-2026-01-12,context-management-2025-06-27"},
 	} {
 		sent := &answerer{status: 200, body: done}
-		api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"),
-			Context: json.RawMessage(test.management), Client: exchange.NewClient(sent)})
+		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"),
+			Context: json.RawMessage(test.management), Client: exchange.NewClient(sent)}, messages.Host{})
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
 		if got := gjson.GetBytes(sent.sent, "context_management").Raw; got != test.management {
 			t.Errorf("sent %s, want %s", got, test.management)
@@ -57,8 +57,8 @@ func TestManagedConversation(t *testing.T) {
 				if test.signed && management != "" {
 					headers["anthropic-beta"] = "compact-2026-09-04"
 				}
-				return messages.New(messages.Config{Headers: headers, Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator", Context: json.RawMessage(management),
-					Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())})
+				return messages.New(exchange.Config{Headers: headers, Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator", Context: json.RawMessage(management),
+					Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}, messages.Host{})
 			}
 			managed := open(`{"edits":[{"type":"clear_thinking_20251015"},{"type":"compact_20260112","pause_after_compaction":` + fmt.Sprint(test.paused) + `,"trigger":{"type":"input_tokens","value":1500}}]}`)
 			var history []provider.Message
@@ -130,7 +130,7 @@ func TestNewBlocks(t *testing.T) {
 	} {
 		sent := &answerer{status: 200, body: `{"type":"message","role":"assistant","model":"claude-opus-5-5","stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1},` +
 			`"content":[` + block + `,{"type":"text","text":"done"}]}`}
-		api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)})
+		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, messages.Host{})
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
 		if reply.Err != nil || len(reply.Blocks) != 2 {
 			t.Errorf("%s: %v, %v", block, reply.Blocks, reply.Err)
@@ -160,7 +160,7 @@ func TestIterations(t *testing.T) {
 		"usage":{"input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":39000,"service_tier":"standard","iterations":[
 		{"type":"compaction","input_tokens":150000,"output_tokens":2000,"cache_read_input_tokens":0,"cache_creation_input_tokens":50000,"cache_creation":{"ephemeral_1h_input_tokens":50000}},
 		{"type":"message","input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":39000}]}}`}
-	api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)})
+	api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, messages.Host{})
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
 	if reply.Err != nil {
 		t.Fatal(reply.Err)
@@ -183,7 +183,7 @@ func TestNewErrors(t *testing.T) {
 		{400, "invalid_request_error", "compaction_block_misplaced", "messages.1: compaction block is misplaced", provider.KindBadRequest},
 	} {
 		sent := &answerer{status: test.status, body: `{"type":"error","error":{"type":"` + test.kind + `","message":"` + test.text + `","details":{"error_code":"` + test.code + `"}}}`}
-		api := messages.New(messages.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)})
+		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, messages.Host{})
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
 		var e *provider.Error
 		if !errors.As(reply.Err, &e) || e.Kind != test.want {

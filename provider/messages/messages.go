@@ -17,7 +17,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
@@ -48,29 +47,11 @@ const (
 	Adaptive = "messages/adaptive:"
 )
 
-// Config is where the API is and who calls.
-type Config struct {
-	Provider string // the configured provider's id
-	Vendor   string // who makes the models: anthropic
-	BaseURL  string // without /v1, as the vendor's own clients take it
-	Host     Host
-	Key      provider.Secret
-	KeyVar   string // the environment variable that a missing key would be in, for the error
-	Headers  map[string]string
-	Cache    provider.CacheTime
-	Context  json.RawMessage // sent word for word as context_management; nil: not sent
-	Client   *http.Client    // nil: a new one
-	Log      *slog.Logger    // nil: nothing is logged
-}
-
 // API is the Messages API at one address with one key.
 type API struct {
-	vendor string
-	kind   Host
+	host   Host
 	caller exchange.Caller
 	betas  []string // of the configured headers
-	manage json.RawMessage
-	cache  provider.CacheTime
 }
 
 var (
@@ -80,22 +61,18 @@ var (
 )
 
 // New makes the adapter; it does not call.
-func New(cfg Config) *API {
-	a := &API{
-		vendor: cfg.Vendor,
-		kind:   cfg.Host,
-		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
-			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: map[string]string{}, Log: cfg.Log}),
-		manage: cfg.Context, cache: cfg.Cache,
-	}
+func New(cfg exchange.Config, host Host) *API {
+	headers := map[string]string{}
+	var betas []string
 	for name, value := range cfg.Headers {
 		if strings.EqualFold(name, "anthropic-beta") { // one header holds them all
-			a.betas = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
+			betas = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
 			continue
 		}
-		a.caller.Headers[name] = value
+		headers[name] = value
 	}
-	return a
+	cfg.Headers = headers
+	return &API{host: host, caller: exchange.NewCaller(wireAPI, cfg), betas: betas}
 }
 
 // Wire is the `thinking` and `output_config` members of the body, `{}` where neither is sent, and of `messages` the one
@@ -122,39 +99,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
-}
-
-func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
-	if err := a.caller.NoKey(); err != nil {
-		return err
-	}
-	call, err := a.build(req)
-	if err != nil {
-		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-	}
-	resp, err := a.caller.Post(ctx, a.caller.Base+"/v1/messages", call.header, call.body)
-	if smaller := a.caller.Lower(err, req, call.limit); smaller != nil {
-		first := call.limit
-		if call, err = a.build(smaller); err != nil {
-			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-		}
-		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit))
-		resp, err = a.caller.Post(ctx, a.caller.Base+"/v1/messages", call.header, call.body)
-	}
-	if err != nil {
-		return repairable(err, call, req)
-	}
-	defer resp.Body.Close()
-	r := a.newReply(resp, call, t)
-	form, body, err := a.caller.Answered(ctx, t, resp, call.notices, "text/event-stream")
-	if err != nil {
-		return err
-	}
-	if form == exchange.Whole {
-		return r.whole(ctx, body)
-	}
-	return r.events(ctx, body)
+	return a.caller.Stream(ctx, req, a.build)
 }
 
 var extraMember = regexp.MustCompile(`\.(?:tool_use|text)\.\w+: Extra inputs are not permitted`)
@@ -186,37 +131,36 @@ func (c *call) leaves(param string) string {
 	return ""
 }
 
-// repairable names the repair that may help, unless it is in force already or the call had nothing to repair. The texts
-// are matched on their code-like fragments only (docs: thinking-troubleshooting).
-func repairable(err error, call *call, req *provider.Request) error {
-	e, ok := err.(*provider.Error)
-	if !ok || e.Status != http.StatusBadRequest && e.Status != http.StatusTooManyRequests {
-		return err
+// Refine names the repair that may help, unless it is in force already or the call had nothing to repair. The texts are
+// matched on their code-like fragments only (docs: thinking-troubleshooting).
+func (c *call) Refine(e *provider.Error) {
+	if e.Status != http.StatusBadRequest && e.Status != http.StatusTooManyRequests {
+		return
 	}
+	req := c.req
 	says := func(fragment string) bool { return strings.Contains(e.Message, fragment) }
 	bound := says("bound to a different conversation") || says("drop_block")
 	edited := says("cannot be modified") || says("Invalid `signature`") || says("must be thinking or redacted_thinking") ||
 		says("thinking.signature: Field required") || says("thinking.") && says("Extra inputs are not permitted") && e.Subject == provider.SubjectHistory
 	switch {
-	case call.changes > 0 && (says("output_config") || says(betaInPlace)):
+	case c.changes > 0 && (says("output_config") || says(betaInPlace)):
 		e.Repair = effortOnTop(req.Model)
-	case len(longContext(call.betas)) > 0 && (says("long context") || says("extra usage")):
+	case len(longContext(c.betas)) > 0 && (says("long context") || says("extra usage")):
 		e.Repair = NoLongContext
-	case says(`"thinking.type.enabled" is not supported`) && call.budget:
+	case says(`"thinking.type.enabled" is not supported`) && c.budget:
 		e.Repair = adaptive(req.Model)
-	case says("cache_control") && !exchange.Withholds(req, wireAPI, "cache_control") && strings.Contains(string(call.body), `"cache_control"`):
+	case says("cache_control") && !exchange.Withholds(req, wireAPI, "cache_control") && strings.Contains(string(c.body), `"cache_control"`):
 		e.Repair = exchange.Without(wireAPI, "cache_control", req.Model.ID)
-	case (e.Subject == provider.SubjectParameter) && call.leaves(e.Param) != "":
-		e.Repair = exchange.Without(wireAPI, call.leaves(e.Param), req.Model.ID)
+	case (e.Subject == provider.SubjectParameter) && c.leaves(e.Param) != "":
+		e.Repair = exchange.Without(wireAPI, c.leaves(e.Param), req.Model.ID)
 	case extraMember.MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):
 		e.Repair = PlainBlocks
 	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
 		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case slices.Contains(req.Repairs, StripThinking):
-	case bound && call.adaptive && call.binding && !slices.Contains(req.Repairs, DropBlock):
+	case bound && c.adaptive && c.binding && !slices.Contains(req.Repairs, DropBlock):
 		e.Repair = DropBlock
 	case bound || edited:
 		e.Repair = StripThinking
 	}
-	return e
 }

@@ -15,10 +15,10 @@ import (
 var update = flag.Bool("update", false, "write the want sections of the fixtures anew")
 
 func newAPI(rt http.RoundTripper) *messages.API {
-	return messages.New(messages.Config{
+	return messages.New(exchange.Config{
 		Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://api.example.com/", KeyVar: "ANTHROPIC_API_KEY",
 		Key: provider.NewSecret("sk-fixture"), Client: exchange.NewClient(rt),
-	})
+	}, messages.Host{})
 }
 
 func suite() providertest.Suite {

@@ -30,15 +30,13 @@ const (
 	betaInPlace     = "mid-conversation-output-config-2026-07-01"
 )
 
-// call is a request in the vendor's words.
+// call is what a request has that its answer and its refusal are read by.
 type call struct {
-	model    string
-	header   http.Header
+	api      *API
+	req      *provider.Request
 	body     json.RawMessage
-	notices  []provider.Notice
 	adaptive bool // the form of thinking that can carry block_binding
 	changes  int  // of effort inside of the conversation
-	limit    int  // on output
 	budget   bool // thinking has one
 	binding  bool // the host takes block_binding
 	betas    []string
@@ -101,11 +99,11 @@ func (a *API) control(req *provider.Request) (control, error) {
 
 func (a *API) decided(req *provider.Request) (control, error) {
 	want, can := req.Decision.Control, req.Model.Thinking
-	on := &thinking{Type: cmp.Or(a.kind.On, "adaptive"), Display: want.Display}
+	on := &thinking{Type: cmp.Or(a.host.On, "adaptive"), Display: want.Display}
 	if on.Display == "" && a.hasDisplay(req.Model) {
 		on.Display = provider.Summarized // left out, it would mean omitted on newer models and not on older ones
 	}
-	if slices.Contains(req.Repairs, DropBlock) && a.kind.takes(betaBinding) {
+	if slices.Contains(req.Repairs, DropBlock) && a.host.takes(betaBinding) {
 		on.Binding = &blockBinding{PrefixMismatch: "drop_block"}
 	}
 	switch want.Mode {
@@ -143,10 +141,10 @@ func (a *API) decided(req *provider.Request) (control, error) {
 // hasDisplay reports whether `display` may be sent unasked: the vendor's own models all take it, others only if their
 // row says so.
 func (a *API) hasDisplay(row provider.Model) bool {
-	return !a.kind.Plain && (a.vendor == "anthropic" || !row.Known || len(row.Thinking.Display) > 0)
+	return !a.host.Plain && (a.caller.Vendor == "anthropic" || !row.Known || len(row.Thinking.Display) > 0)
 }
 
-func (a *API) build(req *provider.Request) (*call, error) {
+func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	c, err := a.control(req)
 	if err != nil {
 		return nil, err
@@ -161,7 +159,7 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
 		Messages: msgs, Context: a.managed(req), control: c,
 	}
-	shrunk := b.shrink(len(req.Tools) > 0 && a.kind.takes(betaInterleaved))
+	shrunk := b.shrink(len(req.Tools) > 0 && a.host.takes(betaInterleaved))
 	for _, member := range exchange.Withheld(req, wireAPI) {
 		switch member {
 		case "temperature":
@@ -185,47 +183,32 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		}
 		b.Tools = append(b.Tools, tool{t.Name, t.Description, input, nil})
 	}
-	if n := len(b.Tools); req.System == "" && n > 0 && !a.kind.Plain { // the mark of a system prompt holds the tools as well
+	if n := len(b.Tools); req.System == "" && n > 0 && !a.host.Plain { // the mark of a system prompt holds the tools as well
 		b.Tools[n-1].Cache = h.mark
 	}
-	out := &call{model: req.Model.ID, limit: b.MaxTokens, binding: a.kind.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0, adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
+	own := &call{api: a, req: req, binding: a.host.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0,
+		adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
+	out := &exchange.Call{URL: a.caller.BaseURL + "/v1/messages", Limit: b.MaxTokens, Dialect: own}
 	if left := stripSampling(req, &b); len(left) > 0 {
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
-			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
+		out.Override("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)
 	}
 	if shrunk != "" {
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride, Text: shrunk})
+		out.Override("%s", shrunk)
 	}
 	if h.closed {
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeRepaired,
+		out.Notices = append(out.Notices, provider.Notice{Kind: provider.NoticeRepaired,
 			Text: fmt.Sprintf("interrupted calls of tools are sent as over: %s would refuse what comes after them", req.Model.ID)})
 	}
-	out.notices = append(out.notices, reduced...)
-	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
-	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = exchange.Encode(b); err != nil {
+	out.Notices = slices.Concat(out.Notices, reduced, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
-	betas := a.betasFor(c, len(req.Tools) > 0, h.count.Kept > 0)
-	if h.changes > 0 {
-		betas = append(betas, betaInPlace)
-	}
-	for _, beta := range managing(b.Context, h.compacted) {
-		if a.kind.takes(beta) {
-			betas = append(betas, beta)
-		}
-	}
-	slices.Sort(betas)
-	betas = slices.Compact(betas)
-	if slices.Contains(req.Repairs, NoLongContext) {
-		betas = slices.DeleteFunc(betas, func(b string) bool { return strings.HasPrefix(b, "context-1m") })
-	}
-	out.betas = betas
-	out.header = a.header(betas)
-	if a.kind.Initiator {
-		out.header.Set("X-Initiator", req.Initiator())
+	own.body, own.betas = out.Body, a.betasFor(req, c, managing(b.Context, h.compacted), h)
+	out.Header = a.header(own.betas)
+	if a.host.Initiator {
+		out.Header.Set("X-Initiator", req.Initiator())
 		if replay.Pictured(req.Messages) {
-			out.header.Set("Copilot-Vision-Request", "true")
+			out.Header.Set("Copilot-Vision-Request", "true")
 		}
 	}
 	return out, nil
@@ -288,10 +271,11 @@ func stripSampling(req *provider.Request, b *body) []string {
 
 // betasFor lists what the request needs. With earlier thinking in it the binding beta is sent without its parameter as
 // well: only so does the server report what it leaves out (docs: preserved-thinking).
-func (a *API) betasFor(c control, tools, replay bool) []string {
+func (a *API) betasFor(req *provider.Request, c control, edits []string, h *history) []string {
 	var betas []string
+	binding := h.count.Kept > 0
 	if t := c.Thinking; t != nil {
-		if t.Type == "enabled" && tools {
+		if t.Type == "enabled" && len(req.Tools) > 0 {
 			betas = append(betas, betaInterleaved)
 		}
 		if t.Display == provider.Omitted {
@@ -300,32 +284,34 @@ func (a *API) betasFor(c control, tools, replay bool) []string {
 		if t.Display == provider.Updates {
 			betas = append(betas, betaUpdates)
 		}
-		replay = replay || t.Binding != nil
+		binding = binding || t.Binding != nil
 	}
-	if replay {
+	if binding {
 		betas = append(betas, betaBinding)
 	}
-	betas = slices.DeleteFunc(betas, func(beta string) bool { return !a.kind.takes(beta) })
+	betas = append(betas, edits...)
+	betas = slices.DeleteFunc(betas, func(beta string) bool { return !a.host.takes(beta) })
+	if h.changes > 0 {
+		betas = append(betas, betaInPlace)
+	}
 	betas = append(betas, a.betas...)
 	slices.Sort(betas)
-	return slices.Compact(betas)
+	betas = slices.Compact(betas)
+	if slices.Contains(req.Repairs, NoLongContext) {
+		betas = slices.DeleteFunc(betas, func(b string) bool { return strings.HasPrefix(b, "context-1m") })
+	}
+	return betas
 }
 
 func (a *API) header(betas []string) http.Header {
-	h := http.Header{}
-	h.Set("Content-Type", "application/json")
-	h.Set("Accept", "text/event-stream")
-	h.Set("User-Agent", "thinkd")
-	h.Set("anthropic-version", "2023-06-01")
-	for name, value := range a.kind.Headers {
-		h.Set(name, value)
+	name := "x-api-key"
+	if a.host.Bearer {
+		name = ""
 	}
-	switch key := a.caller.Key; {
-	case key.IsZero():
-	case a.kind.Bearer:
-		h.Set("Authorization", "Bearer "+key.Reveal())
-	default:
-		h.Set("x-api-key", key.Reveal())
+	h := a.caller.Header(name)
+	h.Set("anthropic-version", "2023-06-01")
+	for name, value := range a.host.Headers {
+		h.Set(name, value)
 	}
 	if len(betas) > 0 {
 		h.Set("anthropic-beta", strings.Join(betas, ","))

@@ -344,8 +344,8 @@ func numbers(t *testing.T, text string) any {
 
 func TestHeaders(t *testing.T) {
 	a := &answerer{status: 200, body: done}
-	api := messages.New(messages.Config{Provider: "x", Vendor: "anthropic", BaseURL: "https://h/base/", Key: provider.NewSecret("k-1234"),
-		Headers: map[string]string{"Anthropic-Beta": "one-2026, two-2026", "x-team": "a", "User-Agent": "mine"}, Client: exchange.NewClient(a)})
+	api := messages.New(exchange.Config{Provider: "x", Vendor: "anthropic", BaseURL: "https://h/base/", Key: provider.NewSecret("k-1234"),
+		Headers: map[string]string{"Anthropic-Beta": "one-2026, two-2026", "x-team": "a", "User-Agent": "mine"}, Client: exchange.NewClient(a)}, messages.Host{})
 	providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: effort, Messages: said(),
 		Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn, Display: provider.Updates}}}))
 	want := http.Header{"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}, "User-Agent": {"mine"},
@@ -356,8 +356,8 @@ func TestHeaders(t *testing.T) {
 }
 
 func TestNoKey(t *testing.T) {
-	api := messages.New(messages.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://api.anthropic.com", KeyVar: "ANTHROPIC_API_KEY",
-		Client: exchange.NewClient(&answerer{status: 200, body: done})})
+	api := messages.New(exchange.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://api.anthropic.com", KeyVar: "ANTHROPIC_API_KEY",
+		Client: exchange.NewClient(&answerer{status: 200, body: done})}, messages.Host{})
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: effort, Messages: said()}))
 	e, ok := errors.AsType[*provider.Error](reply.Err)
 	if !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "ANTHROPIC_API_KEY") {

@@ -48,7 +48,7 @@ func (r *reply) seal(p *part) error {
 		return err
 	}
 	if err != nil {
-		return r.api.caller.NoAnswer(r.resp, "block of kind "+p.kind+": "+err.Error())
+		return r.NoAnswer("block of kind " + p.kind + ": " + err.Error())
 	}
 	if b == nil {
 		return r.Alive()
@@ -100,7 +100,7 @@ func (r *reply) sealThinking(p *part) (provider.Block, error) {
 		object["signature"] = p.sig
 	case b.Text == "":
 		return nil, nil
-	case !r.api.kind.Unsigned:
+	case !r.api.host.Unsigned:
 		return b, nil
 	}
 	b.Signed = true
@@ -145,10 +145,10 @@ func (r *reply) sealCall(p *part) (provider.Block, error) {
 // fellBack says that another model answers from here on than the one that was asked.
 func (r *reply) fellBack(p *part) error {
 	model := func(member string) string {
-		return r.api.caller.Text(gjson.GetBytes(p.members[member], "model").Str)
+		return r.Text(gjson.GetBytes(p.members[member], "model").Str)
 	}
-	text := fmt.Sprintf("%s answers instead of %s", cmp.Or(model("to"), r.api.caller.Text(gjson.ParseBytes(p.members["model"]).Str), "another model"), cmp.Or(model("from"), r.origin.Model))
-	if why := r.api.caller.Text(gjson.ParseBytes(p.members["trigger"]).String()); why != "" {
+	text := fmt.Sprintf("%s answers instead of %s", cmp.Or(model("to"), r.Text(gjson.ParseBytes(p.members["model"]).Str), "another model"), cmp.Or(model("from"), r.origin.Model))
+	if why := r.Text(gjson.ParseBytes(p.members["trigger"]).String()); why != "" {
 		text += ": " + why
 	}
 	return r.Emit(provider.Notice{Kind: provider.NoticeOverride, Text: text})

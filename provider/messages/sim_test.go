@@ -23,8 +23,8 @@ func simulated(t *testing.T) (*messages.API, *sim.Server) {
 			t.Error(err)
 		}
 	})
-	return messages.New(messages.Config{Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator",
-		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}), server
+	return messages.New(exchange.Config{Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator",
+		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}, messages.Host{}), server
 }
 
 func model(id string, shape provider.Model) provider.Model {

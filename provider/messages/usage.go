@@ -39,7 +39,7 @@ func (u *usage) raw() (json.RawMessage, error) {
 func (u *usage) usage() provider.Usage {
 	sum := counted(func(name string) gjson.Result { return gjson.ParseBytes(u.members[name]) })
 	if n := gjson.ParseBytes(u.members["output_tokens_details"]).Get("thinking_tokens"); n.Type == gjson.Number {
-		thought := int(max(n.Int(), 0))
+		thought := provider.Tokens(n.Int())
 		sum.Reasoning = &thought
 	}
 	for _, iteration := range gjson.ParseBytes(u.members["iterations"]).Array() {
@@ -52,7 +52,7 @@ func (u *usage) usage() provider.Usage {
 
 // counted reads the members that a usage and one of its iterations share.
 func counted(member func(string) gjson.Result) provider.Usage {
-	count := func(n gjson.Result) int { return int(min(max(n.Int(), 0), 1<<40)) }
+	count := func(n gjson.Result) int { return provider.Tokens(n.Int()) }
 	sum := provider.Usage{
 		Cached:         count(member("cache_read_input_tokens")),
 		CacheWrite:     count(member("cache_creation_input_tokens")),

@@ -1,40 +1,25 @@
 package messages
 
 import (
-	"context"
-	"io"
-
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// maxWhole bounds an answer that comes whole, in bytes: several times what the longest output takes.
-const maxWhole = 8 << 20
-
-// whole reads an answer that is one JSON value.
-func (r *reply) whole(ctx context.Context, body io.Reader) error {
-	value, err := r.api.caller.Value(ctx, r.resp, body, maxWhole, r.Alive)
-	if err != nil {
-		return err
-	}
-	root := gjson.ParseBytes(value)
+// Value takes in an answer that is one JSON value.
+func (r *reply) Value(root gjson.Result) error {
 	switch {
-	case root.Get("type").Str == "error" || hasError(root):
-		return r.failed(value)
+	case root.Get("type").Str == "error" || exchange.HasError(root):
+		return r.failed([]byte(root.Raw))
 	case !root.Get("content").IsArray():
-		return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no message")
+		return r.NoAnswer("the answer is JSON, but no message")
 	}
-	if err := r.message(root); err != errStopped {
-		return err
-	}
-	return r.finish()
+	return r.message(root)
 }
 
 // message takes in a whole message as if it had been streamed.
 func (r *reply) message(root gjson.Result) error {
-	r.wholly = true
-	if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+	if err := r.NotStreamed(); err != nil {
 		return err
 	}
 	if err := r.begin(root); err != nil {
@@ -56,5 +41,5 @@ func (r *reply) message(root gjson.Result) error {
 		return err
 	}
 	r.ending(root, gjson.Result{})
-	return errStopped
+	return exchange.Done
 }

@@ -17,7 +17,7 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
-	tags, err := a.caller.List(ctx, a.caller.Base+"/api/tags", a.header(), "models")
+	tags, err := a.caller.List(ctx, a.caller.BaseURL+"/api/tags", a.header(), "models")
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (a *API) describe(ctx context.Context, name string) (provider.Model, error)
 	if err != nil {
 		return provider.Model{}, err
 	}
-	resp, err := a.caller.Post(ctx, a.caller.Base+"/api/show", a.header(), ask)
+	resp, err := a.caller.Post(ctx, a.caller.BaseURL+"/api/show", a.header(), ask)
 	if err != nil {
 		return provider.Model{}, err
 	}

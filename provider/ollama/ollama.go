@@ -18,7 +18,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,24 +32,9 @@ import (
 // wireAPI is the name in [provider.Origin] and [provider.Error].
 const wireAPI = "ollama"
 
-// Config is where the API is and who calls.
-type Config struct {
-	Provider string // the configured provider's id
-	Vendor   string // ollama
-	BaseURL  string // bare; without a scheme it is http and the usual port, as OLLAMA_HOST may have it
-	Key      provider.Secret
-	KeyVar   string // the environment variable that a missing key would be in, for the error
-	Headers  map[string]string
-	Context  int          // tokens of the window to ask for; 0: 65,536, or what the model's row has if that is less
-	Client   *http.Client // nil: a new one
-	Log      *slog.Logger // nil: nothing is logged
-}
-
 // API is one Ollama, on this machine or in its cloud.
 type API struct {
-	vendor  string
-	context int
-	caller  exchange.Caller
+	caller exchange.Caller
 
 	leakyMu sync.Mutex
 	leaky   map[string]bool // models that begin with thinking though it is off
@@ -62,15 +46,11 @@ var (
 	_ provider.Lister    = (*API)(nil)
 )
 
-// New makes the adapter; it does not call.
-func New(cfg Config) *API {
-	return &API{
-		vendor:  cfg.Vendor,
-		context: cfg.Context,
-		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: withPort(cfg.BaseURL), Client: cfg.Client,
-			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
-		leaky: map[string]bool{},
-	}
+// New makes the adapter; it does not call. A BaseURL without a scheme is http and has the usual port, as OLLAMA_HOST may have
+// it.
+func New(cfg exchange.Config) *API {
+	cfg.BaseURL = withPort(cfg.BaseURL)
+	return &API{caller: exchange.NewCaller(wireAPI, cfg), leaky: map[string]bool{}}
 }
 
 // withPort makes an address of one that is bare.
@@ -108,38 +88,13 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
+	return a.caller.Stream(ctx, req, a.build)
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
-	if err := a.caller.NoKey(); err != nil {
-		return err
-	}
-	call, err := a.build(req)
-	if err != nil {
-		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-	}
-	resp, err := a.caller.Post(ctx, a.caller.Base+"/api/chat", a.header(), call.body)
-	if err != nil {
-		return understood(err, req)
-	}
-	defer resp.Body.Close()
-	r := a.newReply(resp, call, t)
-	form, body, err := a.caller.Answered(ctx, t, resp, call.notices, "application/x-ndjson")
-	if err != nil {
-		return err
-	}
-	r.wholly = form == exchange.Whole
-	return understood(r.read(ctx, body), req)
-}
-
-// understood gives an error the meaning that its text has: this API tells by text alone, and the same failure by several
+// Refine gives an error the meaning that its text has: this API tells by text alone, and the same failure by several
 // statuses.
-func understood(err error, req *provider.Request) error {
-	e, ok := err.(*provider.Error)
-	if !ok {
-		return err
-	}
+func (c *call) Refine(e *provider.Error) {
+	req := c.req
 	text := strings.ToLower(e.Message)
 	switch {
 	case e.Status < 400:
@@ -152,17 +107,11 @@ func understood(err error, req *provider.Request) error {
 	case strings.Contains(text, "system memory"):
 		e.Hint = provider.HintFinal // it will not fit the next time either
 	}
-	return e
 }
 
 func (a *API) header() http.Header {
-	h := http.Header{}
-	h.Set("Content-Type", "application/json")
+	h := a.caller.Header("")
 	h.Set("Accept", "application/x-ndjson")
-	h.Set("User-Agent", "thinkd")
-	if key := a.caller.Key; !key.IsZero() {
-		h.Set("Authorization", "Bearer "+key.Reveal())
-	}
 	return h
 }
 

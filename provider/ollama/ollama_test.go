@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -14,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the want sections of the fixtures anew")
 
 func open(rt http.RoundTripper) *ollama.API {
-	return ollama.New(ollama.Config{Provider: "ollama", Vendor: "ollama", BaseURL: "localhost:11434", Client: &http.Client{Transport: rt}})
+	return ollama.New(exchange.Config{Provider: "ollama", Vendor: "ollama", BaseURL: "localhost:11434", Client: &http.Client{Transport: rt}})
 }
 
 func suite() providertest.Suite {

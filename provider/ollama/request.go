@@ -3,6 +3,7 @@ package ollama
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -14,12 +15,12 @@ import (
 // outputLimit is in tokens, where nobody names one: without it a model may think until the window is full (docs: faq).
 const outputLimit = 32_768
 
-// call is a request in the vendor's words.
+// call is what a request has that its answer and its refusal are read by.
 type call struct {
-	model   string
-	body    json.RawMessage
-	notices []provider.Notice
-	off     bool // thinking was asked to be off
+	api   *API
+	req   *provider.Request
+	model string
+	off   bool // thinking was asked to be off
 }
 
 type body struct {
@@ -85,7 +86,7 @@ func think(req *provider.Request) (value any, clamped string, err error) {
 	return nil, "", fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
 }
 
-func (a *API) build(req *provider.Request) (*call, error) {
+func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	t, clamped, err := think(req)
 	if err != nil {
 		return nil, err
@@ -95,9 +96,10 @@ func (a *API) build(req *provider.Request) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &call{model: req.Model.ID, off: t == false}
+	out := &exchange.Call{URL: a.caller.BaseURL + "/api/chat", Header: a.header(),
+		Dialect: &call{api: a, req: req, model: req.Model.ID, off: t == false}}
 	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
-		Options: options{provider.OllamaWindow(req.Model, a.context), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
+		Options: options{provider.OllamaWindow(req.Model, a.caller.Window), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
 	offered, reduced := schema.Tools(req.Tools, schema.OpenAI(), req.Model.ID)
 	for _, t := range offered {
 		parameters := t.Schema
@@ -106,21 +108,16 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		}
 		b.Tools = append(b.Tools, tool{"function", function{t.Name, t.Description, parameters}})
 	}
-	out.notices = append(out.notices, reduced...)
+	out.Notices = append(out.Notices, reduced...)
 	if left := stripSampling(req, &b.Options); len(left) > 0 {
-		out.override(fmt.Sprintf("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID))
+		out.Override("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID)
 	}
 	if clamped != "" {
-		out.override(clamped)
+		out.Override("%s", clamped)
 	}
-	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
-	out.notices = append(out.notices, h.count.Notices()...)
-	out.body, err = exchange.Encode(b)
+	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	out.Body, err = exchange.Encode(b)
 	return out, err
-}
-
-func (c *call) override(text string) {
-	c.notices = append(c.notices, provider.Notice{Kind: provider.NoticeOverride, Text: text})
 }
 
 func predict(req *provider.Request) int {

@@ -29,7 +29,7 @@ func simulated(t *testing.T) (*ollama.API, *sim.Server) {
 			t.Error(err)
 		}
 	})
-	return ollama.New(ollama.Config{Provider: "sim", Vendor: "ollama", BaseURL: "http://simulator",
+	return ollama.New(exchange.Config{Provider: "sim", Vendor: "ollama", BaseURL: "http://simulator",
 		Client: exchange.NewClient(listener.Transport())}), server
 }
 
@@ -100,7 +100,7 @@ func TestModelsBroken(t *testing.T) {
 			}
 			fmt.Fprint(w, body)
 		}))
-		api := ollama.New(ollama.Config{Provider: "ollama", Vendor: "ollama", BaseURL: server.URL})
+		api := ollama.New(exchange.Config{Provider: "ollama", Vendor: "ollama", BaseURL: server.URL})
 		list, err := api.Models(t.Context())
 		server.Close()
 		switch {
@@ -305,7 +305,7 @@ func TestSignIn(t *testing.T) {
 		}
 	}))
 	defer server.Close()
-	api := ollama.New(ollama.Config{Provider: "ollama", Vendor: "ollama", BaseURL: server.URL})
+	api := ollama.New(exchange.Config{Provider: "ollama", Vendor: "ollama", BaseURL: server.URL})
 	reply := providertest.Check(t, api.Stream(context.Background(), &provider.Request{Model: provider.Model{ID: "gpt-oss:120b-cloud"}, Messages: []provider.Message{user("Hi")}}))
 	e, ok := errors.AsType[*provider.Error](reply.Err)
 	if !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Message, "https://ollama.com/connect") {

@@ -2,11 +2,8 @@ package ollama
 
 import (
 	"bytes"
-	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
-	"io"
 	"net/http"
 	"strings"
 	"time"
@@ -16,12 +13,8 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/sse"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
-
-// errDone says that the last object came.
-var errDone = errors.New("done")
 
 // tags are what most templates mark thinking with, and [THINK] that of Magistral.
 var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}, Start: thinktag.Auto,
@@ -29,11 +22,10 @@ var tags = thinktag.Tags{Pair: thinktag.Pair{Open: "<think>", Close: "</think>"}
 
 // reply is the state of one answer.
 type reply struct {
-	*exchange.Teller
+	*exchange.Answer
 
 	api      *API
 	call     *call
-	resp     *http.Response
 	origin   provider.Origin
 	next     int    // our number of the next block
 	open     *block // nil: none
@@ -46,10 +38,8 @@ type reply struct {
 	piece    gjson.Result
 	mistaken strings.Builder // all that was taken for thinking by the start alone
 	learned  bool            // the model is known to begin with thinking
-	wholly   bool            // the answer came whole: times mean nothing
 	begun    bool
 	stop     provider.Stop
-	odd      int // things that the protocol does not foresee
 }
 
 // block is a block of the answer while it comes.
@@ -60,55 +50,37 @@ type block struct {
 	text   strings.Builder
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
-	looked := tags.For(call.model)
-	learned := call.off && a.knownLeaky(call.model)
+// Reply begins to read an answer.
+func (c *call) Reply(a *exchange.Answer) exchange.Reply {
+	looked := tags.For(c.model)
+	learned := c.off && c.api.knownLeaky(c.model)
 	if learned {
 		looked.Start = thinktag.Open
 	}
-	return &reply{
-		api: a, call: call, resp: resp, Teller: t, splitter: thinktag.NewSplitter(looked), learned: learned,
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.caller.Key.Account(), Model: call.model},
-		stop:   provider.Stop{Model: call.model, RequestID: a.caller.RequestID(resp.Header)},
-	}
+	return &reply{Answer: a, api: c.api, call: c, splitter: thinktag.NewSplitter(looked), learned: learned,
+		origin: a.Origin(c.model), stop: a.Stop(c.model)}
 }
 
-// read takes in objects, one a line or a single one, to the one that says done. The reader of event streams gives JSON
-// that stands without "data:" as it is, and puts one together that goes over several lines.
-func (r *reply) read(ctx context.Context, body io.Reader) error {
-	came := false
-	for ev, err := range sse.Lines(body, r.known) {
-		switch {
-		case errors.Is(err, sse.ErrTooLong):
-			return r.api.caller.NoAnswer(r.resp, err.Error())
-		case err != nil:
-			return r.api.caller.Broken(ctx, r.resp, err)
-		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.Alive()
-		case r.like:
-			came, r.like = true, false
-			err = r.again(r.piece)
-		case !gjson.ValidBytes(ev.Data):
-			came = true // the connection broke inside of it: JSON that is not whole comes last
-		default:
-			came = true
-			err = r.object(ev.Data)
-		}
-		if err == errDone {
-			return r.finish()
-		}
-		if err != nil {
-			return err
-		}
+// Event takes in one object. What is not JSON is the end of a connection that broke.
+func (r *reply) Event(_ string, data []byte) error {
+	switch {
+	case r.like:
+		r.like = false
+		return r.again(r.piece)
+	case !gjson.ValidBytes(data):
+		return nil
 	}
-	if r.wholly && !came {
-		return r.api.caller.NoAnswer(r.resp, "the answer says that it is JSON, and is none")
-	}
-	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
+	return r.object(data)
 }
 
-// known reports whether a line is the object before with another text, as most are.
-func (r *reply) known(line []byte) bool {
+// Over is false: an answer is whole only with the object that says done.
+func (r *reply) Over() bool { return false }
+
+// Value is not called: an answer that comes whole is a stream of one object.
+func (r *reply) Value(root gjson.Result) error { return r.object([]byte(root.Raw)) }
+
+// Known reports whether a line is the object before with another text, as most are.
+func (r *reply) Known(line []byte) bool {
 	r.piece, r.like = r.stencil.Match(line)
 	r.like = r.like && utf8.ValidString(r.piece.Raw)
 	return r.like
@@ -134,13 +106,13 @@ func (r *reply) object(data []byte) error {
 	case root.Get("error").Exists():
 		return r.failed(root.Get("error").String(), data)
 	case !message.IsObject() && !done.Exists():
-		if r.wholly && !r.begun {
-			return r.api.caller.NoAnswer(r.resp, "the answer is JSON, but no answer of this API")
+		if r.Whole && !r.begun {
+			return r.NoAnswer("the answer is JSON, but no answer of this API")
 		}
-		return r.oddity("an object of no known member")
+		return r.Deviation("an object of no known member")
 	}
-	if !r.begun && done.Bool() && r.wholly {
-		if err := r.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"}); err != nil {
+	if !r.begun && done.Bool() && r.Whole {
+		if err := r.NotStreamed(); err != nil {
 			return err
 		}
 		r.splitWhole(message)
@@ -198,7 +170,7 @@ func (r *reply) text(kind provider.BlockKind, piece gjson.Result) error {
 		return nil
 	}
 	if kind == provider.KindText {
-		return r.said(valid(piece.Str))
+		return r.said(exchange.Valid(piece.Str))
 	}
 	if !r.named {
 		if err := r.flush(); err != nil {
@@ -206,7 +178,7 @@ func (r *reply) text(kind provider.BlockKind, piece gjson.Result) error {
 		}
 		r.named, r.splitter = true, nil
 	}
-	return r.grow(kind, valid(piece.Str))
+	return r.grow(kind, exchange.Valid(piece.Str))
 }
 
 // likewise notes an object that has text of one kind and does nothing else: so one like it does the same, whatever its
@@ -283,7 +255,7 @@ func (r *reply) grow(kind provider.BlockKind, text string) error {
 		if kind == provider.KindThinking {
 			shell = provider.Thinking{Kind: provider.ThinkingFull}
 		}
-		if !r.wholly {
+		if !r.Whole {
 			r.open.since = time.Now()
 		}
 		if err := r.Emit(provider.Begin{Index: r.open.number, Block: shell}); err != nil {
@@ -337,9 +309,9 @@ func (r *reply) toolCall(c gjson.Result) error {
 		return err
 	}
 	f := c.Get("function")
-	b := provider.ToolCall{ID: valid(c.Get("id").Str), Name: valid(f.Get("name").Str)}
+	b := provider.ToolCall{ID: exchange.Valid(c.Get("id").Str), Name: exchange.Valid(f.Get("name").Str)}
 	if b.Name == "" {
-		return r.oddity("a call without a name")
+		return r.Deviation("a call without a name")
 	}
 	if b.ID == "" {
 		b.ID = "call_" + rand.Text()
@@ -383,15 +355,15 @@ func (r *reply) failed(text string, data []byte) error {
 	case strings.Contains(text, "unauthorized"):
 		status = http.StatusUnauthorized
 	}
-	return r.api.caller.Refusal(status, r.resp.Header, data)
+	return r.Refusal(status, data)
 }
 
 // ending takes in what the last object says, and says that it was the last. Counts of nothing are left out, and thinking is not counted by itself: it
 // is within the output (docs: api/chat).
 func (r *reply) ending(root gjson.Result) error {
 	s := &r.stop
-	s.Raw = r.api.caller.Text(root.Get("done_reason").Str)
-	count := func(name string) int { return int(min(max(root.Get(name).Int(), 0), 1<<40)) }
+	s.Raw = r.Text(root.Get("done_reason").Str)
+	count := func(name string) int { return provider.Tokens(root.Get(name).Int()) }
 	s.Usage = provider.Usage{Input: count("prompt_eval_count"), Output: count("eval_count")}
 	members := map[string]json.RawMessage{}
 	root.ForEach(func(name, value gjson.Result) bool {
@@ -403,7 +375,7 @@ func (r *reply) ending(root gjson.Result) error {
 	if len(members) > 0 {
 		var err error
 		if s.RawUsage, err = json.Marshal(members); err != nil {
-			return r.api.caller.NoAnswer(r.resp, "counts: "+err.Error())
+			return r.NoAnswer("counts: " + err.Error())
 		}
 	}
 	switch {
@@ -414,12 +386,12 @@ func (r *reply) ending(root gjson.Result) error {
 	default:
 		s.Reason = provider.StopEndTurn
 	}
-	return errDone
+	return exchange.Done
 }
 
-// finish ends the block that is open, and the reply. A model that was known to begin with thinking, and this time did
+// Finish ends the block that is open, and the reply. A model that was known to begin with thinking, and this time did
 // not, has answered: what was shown as thinking is said again, as what it is.
-func (r *reply) finish() error {
+func (r *reply) Finish() error {
 	if r.learned && r.splitter != nil && r.splitter.Unclosed() && r.stop.Reason != provider.StopMaxTokens {
 		r.api.leaksNot(r.call.model) // what it was learned from may have been about tags
 	}
@@ -439,15 +411,5 @@ func (r *reply) finish() error {
 			return err
 		}
 	}
-	r.api.caller.Oddities(r.odd, "")
-	return r.Emit(r.stop)
+	return r.End(r.stop)
 }
-
-// oddity counts what the protocol does not foresee and says what it was at debug level.
-func (r *reply) oddity(what string) error {
-	r.odd++
-	r.api.caller.Unforeseen(what)
-	return r.Alive()
-}
-
-func valid(text string) string { return strings.ToValidUTF8(text, "\uFFFD") }

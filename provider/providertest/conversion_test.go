@@ -52,14 +52,14 @@ func TestConversion(t *testing.T) {
 		{api: "messages", own: provider.Origin{API: "messages", Vendor: "anthropic"}, model: "claude-opus-5",
 			thought: `{"type":"thinking","thinking":"%[1]s","signature":"S"}`,
 			open: func(c *http.Client) provider.Provider {
-				return messages.New(messages.Config{Vendor: "anthropic", BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c})
+				return messages.New(exchange.Config{Vendor: "anthropic", BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c}, messages.Host{})
 			},
 			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{ends, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
 		{api: "responses", own: provider.Origin{API: "responses", Vendor: "openai", Host: "host"}, model: "gpt-5.5",
 			thought: `{"type":"reasoning","id":"rs_%[1]s","summary":[{"type":"summary_text","text":"%[1]s"}],"encrypted_content":"E"}`,
 			answer:  `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"}]}`,
 			open: func(c *http.Client) provider.Provider {
-				return responses.New(responses.Config{Vendor: "openai", BaseURL: "http://host", Client: c})
+				return responses.New(exchange.Config{Vendor: "openai", BaseURL: "http://host", Client: c}, responses.Host{})
 			},
 			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{follower, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
 		{api: "chat, its own thinking", own: provider.Origin{API: "chat", Vendor: "zai"}, model: "glm-5.2",
@@ -74,12 +74,12 @@ func TestConversion(t *testing.T) {
 		{api: "gemini", own: provider.Origin{API: "gemini", Model: "gemini-3.5-flash"}, model: "gemini-3.8-flash",
 			thought: `[{"text":"%[1]s","thought":true,"thoughtSignature":"S"}]`,
 			open: func(c *http.Client) provider.Provider {
-				return gemini.New(gemini.Config{Vendor: "gemini", BaseURL: "http://host", Client: c})
+				return gemini.New(exchange.Config{Vendor: "gemini", BaseURL: "http://host", Client: c}, gemini.Host{})
 			},
 			want: provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
 		{api: "ollama", own: provider.Origin{API: "ollama"}, model: "qwen3", thought: `{}`,
 			open: func(c *http.Client) provider.Provider {
-				return ollama.New(ollama.Config{Vendor: "ollama", BaseURL: "http://host", Client: c})
+				return ollama.New(exchange.Config{Vendor: "ollama", BaseURL: "http://host", Client: c})
 			},
 			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyUnsealed, provider.WhyAsText}}, sent: "first last foreign"},
 	}
@@ -137,6 +137,6 @@ func openChat(t *testing.T, dialect string) func(*http.Client) provider.Provider
 		t.Fatal(err)
 	}
 	return func(c *http.Client) provider.Provider {
-		return chat.New(chat.Config{Dialect: d, BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c})
+		return chat.New(exchange.Config{BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c}, d)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
 
@@ -29,7 +30,7 @@ var chatReader = reader{
 		if err != nil {
 			panic(err)
 		}
-		return chat.New(chat.Config{Provider: c.Dialect, Dialect: dialect, BaseURL: address, Key: provider.NewSecret("sk-recordings")})
+		return chat.New(exchange.Config{Provider: c.Dialect, BaseURL: address, Key: provider.NewSecret("sk-recordings")}, dialect)
 	},
 	opaque: func(reply providertest.Reply) []string {
 		if reply.Stop != nil { // what came late is whole and counts in the blocks' place

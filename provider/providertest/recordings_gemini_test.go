@@ -4,6 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -11,7 +12,7 @@ import (
 // geminiReader reads generateContent.
 var geminiReader = reader{
 	open: func(c recording, address string) provider.Provider {
-		return gemini.New(gemini.Config{Provider: c.Dialect, Vendor: "google", BaseURL: address, Key: provider.NewSecret("sk-recordings")})
+		return gemini.New(exchange.Config{Provider: c.Dialect, Vendor: "google", BaseURL: address, Key: provider.NewSecret("sk-recordings")}, gemini.Host{})
 	},
 	opaque: func(reply providertest.Reply) []string {
 		var all []string

@@ -4,6 +4,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 )
@@ -11,8 +12,8 @@ import (
 // responsesReader reads responses.
 var responsesReader = reader{
 	open: func(c recording, address string) provider.Provider {
-		return responses.New(responses.Config{Provider: c.Dialect, Vendor: "openai", BaseURL: address, Host: responses.HostNamed(c.Dialect),
-			Key: provider.NewSecret("sk-recordings")})
+		return responses.New(exchange.Config{Provider: c.Dialect, Vendor: "openai", BaseURL: address,
+			Key: provider.NewSecret("sk-recordings")}, responses.HostNamed(c.Dialect))
 	},
 	opaque: func(reply providertest.Reply) []string { return opaqueValues(states(reply), "encrypted_content") },
 	carried: func(body gjson.Result) []string {

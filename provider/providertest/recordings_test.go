@@ -22,6 +22,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
@@ -168,7 +169,7 @@ type reader struct {
 var readers = map[string]reader{
 	"anthropic-messages": {
 		open: func(c recording, address string) provider.Provider {
-			return messages.New(messages.Config{Provider: c.Dialect, Vendor: "anthropic", BaseURL: address, Key: provider.NewSecret("sk-recordings")})
+			return messages.New(exchange.Config{Provider: c.Dialect, Vendor: "anthropic", BaseURL: address, Key: provider.NewSecret("sk-recordings")}, messages.Host{})
 		},
 		opaque: func(reply providertest.Reply) []string {
 			return opaqueValues(states(reply), "signature", "data")

@@ -100,7 +100,7 @@ func wordOf(c provider.Control) string {
 // inPlace reports whether changes of effort go inside of the conversation. The vendor does not take them together with
 // compaction of its own (docs: reasoning).
 func (a *API) inPlace(req *provider.Request) bool {
-	return len(a.manage) == 0 && req.Opening != "" && req.Decision.Control.Mode == provider.ModeEffort && !slices.Contains(req.Repairs, effortOnTop(req.Model.ID))
+	return len(a.caller.Context) == 0 && req.Opening != "" && req.Decision.Control.Mode == provider.ModeEffort && !slices.Contains(req.Repairs, effortOnTop(req.Model.ID))
 }
 
 // configurationUpdate is the item from which on another effort is in force. It stands in front of a message of the

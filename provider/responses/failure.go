@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -75,12 +76,8 @@ func (c *control) withhold(members []string) {
 	}
 }
 
-// refine says what this vendor's words mean, beyond what is common to all, and names the repair that may help.
-func refine(err error, call *call) error {
-	e, ok := err.(*provider.Error)
-	if !ok {
-		return err
-	}
+// Refine says what this vendor's words mean, beyond what is common to all, and names the repair that may help.
+func (c *call) Refine(e *provider.Error) {
 	switch e.Code {
 	case "insufficient_quota", "credit_balance_exhausted", "usage_not_included":
 		e.Kind, e.Hint = provider.KindQuota, provider.HintFinal
@@ -100,19 +97,18 @@ func refine(err error, call *call) error {
 		}
 	}
 	switch {
-	case call.changes > 0 && e.Status == 400 && strings.Contains(e.Message, "configuration_update"):
-		e.Repair = effortOnTop(call.model)
-	case call.effort != "" && e.Code == "unsupported_value" && learned(call.effort, e.Message) != nil:
-		words := learned(call.effort, e.Message)
-		e.Repair, e.Learned = effortsOf(call.model, words), &provider.Learned{Levels: levelsOf(words)}
-	case call.last != "" && unpaired(e):
-		e.Repair = repairUpTo(call.last)
-	case call.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):
+	case c.changes > 0 && e.Status == 400 && strings.Contains(e.Message, "configuration_update"):
+		e.Repair = effortOnTop(c.model)
+	case c.effort != "" && e.Code == "unsupported_value" && learned(c.effort, e.Message) != nil:
+		words := learned(c.effort, e.Message)
+		e.Repair, e.Learned = effortsOf(c.model, words), &provider.Learned{Levels: levelsOf(words)}
+	case c.last != "" && unpaired(e):
+		e.Repair = repairUpTo(c.last)
+	case c.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):
 		e.Repair = NoSummary
-	case e.Subject == provider.SubjectParameter && call.holds(e.Param):
-		e.Repair = exchange.Without(wireAPI, e.Param, call.model)
+	case e.Subject == provider.SubjectParameter && c.holds(e.Param):
+		e.Repair = exchange.Without(wireAPI, e.Param, c.model)
 	}
-	return e
 }
 
 // unpaired reports whether an error is about encrypted content or about items that need each other. The texts are
@@ -138,23 +134,12 @@ func (r *reply) failed(object gjson.Result) error {
 	switch {
 	case said.IsObject():
 	case said.Type == gjson.String: // {"code":"…","error":"…"} of xAI
-		return refine(r.refusal(errorStatus(object.Get("code").Str), object.Raw), r.call)
+		return r.Refusal(errorStatus(object.Get("code").Str), []byte(object.Raw))
 	default:
 		said = object
 	}
-	word := said.Get("code").Str
-	if word == "" {
-		word = said.Get("type").Str
-	}
-	return refine(r.refusal(errorStatus(word), `{"error":`+said.Raw+`}`), r.call)
-}
-
-func (r *reply) refusal(status int, body string) *provider.Error {
-	e := r.api.caller.Refusal(status, r.resp.Header, []byte(body))
-	if e.RequestID == "" {
-		e.RequestID = r.stop.RequestID
-	}
-	return e
+	word := cmp.Or(said.Get("code").Str, said.Get("type").Str)
+	return r.Refusal(errorStatus(word), []byte(`{"error":`+said.Raw+`}`))
 }
 
 func errorStatus(word string) int {

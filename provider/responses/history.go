@@ -36,8 +36,8 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	h := &history{
-		origin:     provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.account, Model: req.Model.ID},
-		modelBound: a.quirks.ModelBound,
+		origin:     provider.Origin{API: wireAPI, Vendor: a.caller.Vendor, Host: a.caller.Host, Account: a.caller.Account, Model: req.Model.ID},
+		modelBound: a.host.ModelBound,
 		inPlace:    a.inPlace(req), effort: func(l provider.Level) string { return nearest(string(l), req) },
 		calls: replay.CallIDs{Fits: fits}, custom: map[string]bool{},
 		input: []any{},

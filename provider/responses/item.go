@@ -59,7 +59,7 @@ func (it *item) part(kind string, index int64) *shown {
 
 func (r *reply) open(index int64, kind string) *item {
 	it := &item{index: index, kind: kind}
-	if !r.wholly {
+	if !r.Whole {
 		it.since = time.Now()
 	}
 	r.items = append(r.items, it)
@@ -79,14 +79,14 @@ func (it *item) learn(object gjson.Result) {
 func (r *reply) added(index int64, object gjson.Result) error {
 	kind := object.Get("type").Str
 	if kind == "" {
-		return r.oddity("an item without a type")
+		return r.skipped("an item without a type")
 	}
 	it := r.at[index]
 	switch {
 	case it == nil:
 		it = r.open(index, kind)
 	case it.kind == kind && (!it.sealed || it.id == object.Get("id").Str):
-		r.odd++ // once more
+		r.Deviations++ // once more
 	default:
 		if err := r.abandon(it); err != nil {
 			return err
@@ -108,7 +108,7 @@ func (r *reply) abandon(it *item) error {
 	if it.sealed {
 		return nil
 	}
-	r.odd++
+	r.Deviations++
 	it.sealed = true
 	return r.settle()
 }
@@ -117,11 +117,11 @@ func (r *reply) abandon(it *item) error {
 func (r *reply) done(index int64, object gjson.Result) error {
 	kind := object.Get("type").Str
 	if kind == "" {
-		return r.oddity("the end of an item without a type")
+		return r.skipped("the end of an item without a type")
 	}
 	it := r.at[index]
 	if it != nil && it.sealed && it.kind == kind && it.id == object.Get("id").Str {
-		return r.oddity("a second end of an item")
+		return r.skipped("a second end of an item")
 	}
 	if it != nil && (it.sealed || it.kind != kind) {
 		if err := r.abandon(it); err != nil {
@@ -151,12 +151,12 @@ func (r *reply) delta(data []byte, kind, partKind, indexName string) error {
 	it := r.at[index]
 	switch {
 	case it == nil:
-		r.odd++
+		r.Deviations++
 		it = r.open(index, kind)
 	case it.kind != kind:
-		return r.oddity(partKind + " in an item of kind " + it.kind)
+		return r.skipped(partKind + " in an item of kind " + it.kind)
 	case it.sealed:
-		return r.oddity(partKind + " after its item")
+		return r.skipped(partKind + " after its item")
 	}
 	if it.isCall() {
 		return r.argue(it, data, piece)
@@ -168,7 +168,7 @@ func (r *reply) delta(data []byte, kind, partKind, indexName string) error {
 	p := it.last()
 	if p == nil || p.kind != partKind || p.index != of {
 		if it.part(partKind, of) != nil {
-			return r.oddity(partKind + " after its part")
+			return r.skipped(partKind + " after its part")
 		}
 		var err error
 		if p, err = r.openPart(it, partKind, of); err != nil {
@@ -260,7 +260,7 @@ func thinkingKind(part string) provider.ThinkingKind {
 // argument is the one part of a call.
 func (r *reply) argument(it *item) *shown {
 	if it.last() == nil {
-		it.parts = append(it.parts, &shown{kind: "arguments", secret: r.api.quirks.SealedCalls})
+		it.parts = append(it.parts, &shown{kind: "arguments", secret: r.api.host.SealedCalls})
 	}
 	return it.last()
 }

@@ -12,16 +12,16 @@ import (
 // Models lists what the host has, where its list tells more than names: that is the ChatGPT plan's backend alone. Its
 // form is that of OpenAI's own client, which is open source.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
-	if a.quirks.Catalog == "" && a.quirks.List == "" {
+	if a.host.Catalog == "" && a.host.List == "" {
 		return nil, provider.ErrTellsNothing
 	}
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
-	if a.quirks.List != "" {
-		return a.caller.PlainList(ctx, a.caller.Base+a.quirks.List, a.header(nil, "thinkd", "user"))
+	if a.host.List != "" {
+		return a.caller.PlainList(ctx, a.caller.BaseURL+a.host.List, a.header(nil, "thinkd", "user"))
 	}
-	answer, err := a.caller.List(ctx, a.caller.Base+a.quirks.Catalog, a.header(nil, "thinkd", "user"), "models")
+	answer, err := a.caller.List(ctx, a.caller.BaseURL+a.host.Catalog, a.header(nil, "thinkd", "user"), "models")
 	if err != nil {
 		return nil, err
 	}

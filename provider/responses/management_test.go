@@ -21,8 +21,8 @@ func TestManagedConversation(t *testing.T) {
 	server := sim.New(sim.Config{})
 	listener := server.Listen()
 	defer listener.Close()
-	api := responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://simulator/v1", Host: responses.HostNamed("openai"),
-		Context: json.RawMessage(`[{"type":"compaction","compact_threshold":700}]`), Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())})
+	api := responses.New(exchange.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://simulator/v1",
+		Context: json.RawMessage(`[{"type":"compaction","compact_threshold":700}]`), Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())}, responses.HostNamed("openai"))
 	astra := model("gpt-6-astra", provider.ControlEffort, true)
 	var history []provider.Message
 	request := func(effort provider.Level) *provider.Request {
@@ -95,8 +95,8 @@ func TestNewItems(t *testing.T) {
 		streamed += "data: {\"type\":\"response.completed\",\"response\":" + whole + "}\n\n"
 		for kind, body := range map[string]string{"": streamed, "application/json": whole} {
 			sent := &answerer{status: 200, body: body, kind: kind}
-			api := responses.New(responses.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://api.example.com/v1", Host: responses.HostNamed("openai"),
-				Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)})
+			api := responses.New(exchange.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://api.example.com/v1",
+				Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, responses.HostNamed("openai"))
 			sol := model("gpt-6.1-sol", provider.ControlEffort, true)
 			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{user("go")}}))
 			if reply.Err != nil || len(reply.Blocks) != 2 {

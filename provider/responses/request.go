@@ -15,15 +15,13 @@ import (
 	"github.com/thinkd/thinkd/provider/schema"
 )
 
-// call is a request in the vendor's words.
+// call is what a request has that its answer and its refusal are read by.
 type call struct {
+	api     *API
 	model   string
-	header  http.Header
 	body    json.RawMessage
-	notices []provider.Notice
 	last    string // names the last item of the vendor's own that went with its id; empty: none did
 	summary bool   // a summary was asked for
-	limit   int    // on output; 0: none is sent
 	changes int    // of effort inside of the conversation
 	effort  string // that was asked for, where the host may not have it; empty: none
 }
@@ -111,7 +109,7 @@ func (a *API) decided(req *provider.Request) (control, error) {
 	return control{&r}, nil
 }
 
-func (a *API) build(req *provider.Request) (*call, error) {
+func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	c, err := a.control(req)
 	if err != nil {
 		return nil, err
@@ -121,26 +119,26 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		return nil, err
 	}
 	b := body{Model: req.Model.ID, Input: h.input, Stream: true, MaxOutput: a.caller.Fit(req, req.MaxTokens),
-		Temperature: req.Temperature, TopP: req.TopP, Context: a.manage, control: c}
+		Temperature: req.Temperature, TopP: req.TopP, Context: a.caller.Context, control: c}
 	if req.Whole {
 		b.Context = nil
 	}
-	out := &call{model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != "", changes: h.changes}
+	own := &call{api: a, model: req.Model.ID, last: h.last, summary: c.Reasoning != nil && c.Reasoning.Summary != "", changes: h.changes}
 	if c.Reasoning != nil {
-		out.effort = c.Reasoning.Effort
+		own.effort = c.Reasoning.Effort
 	}
+	out := &exchange.Call{URL: a.address(), Dialect: own}
 	if word := wordOf(req.Decision.Control); nearest(word, req) != word {
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
-			Text: fmt.Sprintf("%s has no effort %s: %s was sent, the nearest that it names", req.Model.ID, word, nearest(word, req))})
+		out.Override("%s has no effort %s: %s was sent, the nearest that it names", req.Model.ID, word, nearest(word, req))
 	}
 	if req.Model.Thinking.Thinks() || !req.Model.Known {
 		b.Include = []string{"reasoning.encrypted_content"} // refused by models that do not think
 	}
-	if a.quirks.Unpadded {
+	if a.host.Unpadded {
 		b.Options = &streamOptions{}
 	}
 	session := conversation(req)
-	if a.quirks.CacheKey {
+	if a.host.CacheKey {
 		b.CacheKey = session
 	}
 	a.system(req, &b, out)
@@ -153,35 +151,31 @@ func (a *API) build(req *provider.Request) (*call, error) {
 		b.Tools = append(b.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: parameters})
 	}
 	if left := a.strip(req, &b); len(left) > 0 {
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
-			Text: fmt.Sprintf("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)})
+		out.Override("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)
 	}
 	b.withhold(exchange.Withheld(req, wireAPI))
-	out.limit = b.MaxOutput
-	out.notices = append(out.notices, reduced...)
-	out.notices = append(out.notices, replay.OmittedMedia(req.Model, h.unseen)...)
-	out.notices = append(out.notices, h.count.Notices()...)
-	if out.body, err = exchange.Encode(b); err != nil {
+	out.Limit = b.MaxOutput
+	out.Notices = slices.Concat(out.Notices, reduced, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
+	if out.Body, err = exchange.Encode(b); err != nil {
 		return nil, err
 	}
-	out.header = a.header(h.list, session, req.Initiator())
+	own.body, out.Header = out.Body, a.header(h.list, session, req.Initiator())
 	return out, nil
 }
 
 // system puts the system prompt where the host wants it.
-func (a *API) system(req *provider.Request, b *body, out *call) {
+func (a *API) system(req *provider.Request, b *body, out *exchange.Call) {
 	text := req.System
 	if replay.Blank(text) {
 		text = ""
 	}
-	if text == "" && a.quirks.Instructions != "" {
-		text = a.quirks.Instructions
-		out.notices = append(out.notices, provider.Notice{Kind: provider.NoticeOverride,
-			Text: fmt.Sprintf("sent %q as instructions: %s does not answer without any", text, a.caller.Provider)})
+	if text == "" && a.host.Instructions != "" {
+		text = a.host.Instructions
+		out.Override("sent %q as instructions: %s does not answer without any", text, a.caller.Provider)
 	}
 	switch {
 	case text == "":
-	case a.quirks.Developer:
+	case a.host.Developer:
 		b.Input = slices.Insert(b.Input, 0, any(message{Type: "message", Role: "developer", Content: []part{{Type: "input_text", Text: text}}}))
 	default:
 		b.Instructions = text
@@ -193,7 +187,7 @@ func (a *API) strip(req *provider.Request, b *body) []string {
 	rule := req.Model.Sampling
 	on := req.Decision.Control.Thinking() ||
 		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
-	refused := a.quirks.Unsampled || rule == provider.SamplingNever || rule == provider.SamplingNotInThinking && on
+	refused := a.host.Unsampled || rule == provider.SamplingNever || rule == provider.SamplingNotInThinking && on
 	var left []string
 	if b.Temperature != nil && refused {
 		b.Temperature, left = nil, append(left, "temperature")
@@ -204,7 +198,7 @@ func (a *API) strip(req *provider.Request, b *body) []string {
 	if req.TopK != nil {
 		left = append(left, "top_k")
 	}
-	if b.MaxOutput > 0 && a.quirks.Unlimited {
+	if b.MaxOutput > 0 && a.host.Unlimited {
 		b.MaxOutput, left = 0, append(left, "max_output_tokens")
 	}
 	return left
@@ -226,28 +220,17 @@ func conversation(req *provider.Request) string {
 }
 
 func (a *API) header(list []provider.Message, session, who string) http.Header {
-	h := http.Header{}
-	h.Set("Content-Type", "application/json")
-	h.Set("Accept", "text/event-stream")
-	h.Set("User-Agent", "thinkd")
-	for name, value := range a.quirks.Headers {
+	h := a.caller.Header(a.host.KeyHeader)
+	for name, value := range a.host.Headers {
 		h.Set(name, value)
 	}
-	key := a.caller.Key
-	switch {
-	case key.IsZero():
-	case a.quirks.KeyHeader != "":
-		h.Set(a.quirks.KeyHeader, key.Reveal())
-	default:
-		h.Set("Authorization", "Bearer "+key.Reveal())
+	if a.host.AccountHeader != "" && a.plan != "" {
+		h.Set(a.host.AccountHeader, a.plan)
 	}
-	if a.quirks.AccountHeader != "" && a.plan != "" {
-		h.Set(a.quirks.AccountHeader, a.plan)
-	}
-	for _, name := range a.quirks.Sessions {
+	for _, name := range a.host.Sessions {
 		h.Set(name, session)
 	}
-	if a.quirks.Initiator {
+	if a.host.Initiator {
 		h.Set("X-Initiator", who)
 		if replay.Pictured(list) {
 			h.Set("Copilot-Vision-Request", "true")

@@ -192,13 +192,13 @@ func TestMintedIDs(t *testing.T) {
 
 func TestAddress(t *testing.T) {
 	a := &answerer{status: 200, body: done}
-	api := responses.New(responses.Config{Provider: "azure", Vendor: "openai", BaseURL: "https://r.example.com/openai/", Host: responses.Host{Version: "2026-10-01&x"},
-		Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(a)})
+	api := responses.New(exchange.Config{Provider: "azure", Vendor: "openai", BaseURL: "https://r.example.com/openai/",
+		Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(a)}, responses.Host{Version: "2026-10-01&x"})
 	providertest.Check(t, api.Stream(t.Context(), &provider.Request{}))
 	if want := "https://r.example.com/openai/responses?api-version=2026-10-01%26x"; a.url != want {
 		t.Errorf("address %s, want %s", a.url, want)
 	}
-	api = responses.New(responses.Config{Provider: "openai", BaseURL: "https://api.example.com/v1", KeyVar: "OPENAI_API_KEY", Client: exchange.NewClient(a)})
+	api = responses.New(exchange.Config{Provider: "openai", BaseURL: "https://api.example.com/v1", KeyVar: "OPENAI_API_KEY", Client: exchange.NewClient(a)}, responses.Host{})
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{}))
 	if e, ok := errors.AsType[*provider.Error](reply.Err); !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Message, "OPENAI_API_KEY") {
 		t.Errorf("without a key: %v", reply.Err)

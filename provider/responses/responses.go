@@ -21,7 +21,6 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
-	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -32,30 +31,11 @@ import (
 // wireAPI is the name in [provider.Origin] and [provider.Error].
 const wireAPI = "responses"
 
-// Config is where the API is and who calls.
-type Config struct {
-	Provider string // the configured provider's id
-	Vendor   string // who makes the models: openai
-	BaseURL  string // with /v1, as the vendor's own clients take it
-	Host     Host   // what is special about the host; the zero value is a plain one
-	Key      provider.Secret
-	KeyVar   string // the environment variable that a missing key would be in, for the error
-	Account  string // the organisation or plan that the key is of; empty: the key stands for itself
-	Headers  map[string]string
-	Context  json.RawMessage // sent word for word as context_management; nil: not sent
-	Client   *http.Client    // nil: a new one
-	Log      *slog.Logger    // nil: nothing is logged
-}
-
 // API is the Responses API at one address with one key.
 type API struct {
-	vendor  string
-	address string // of POST
-	quirks  Host
-	account string // of the origin: what encrypted content is bound to
-	plan    string // Config.Account
-	caller  exchange.Caller
-	manage  json.RawMessage
+	host   Host
+	plan   string // the account that the configuration names
+	caller exchange.Caller
 }
 
 var (
@@ -64,24 +44,12 @@ var (
 	_ provider.Lister    = (*API)(nil)
 )
 
-// New makes the adapter; it does not call.
-func New(cfg Config) *API {
-	a := &API{
-		vendor:  cfg.Vendor,
-		quirks:  cfg.Host,
-		account: cfg.Account,
-		plan:    cfg.Account,
-		caller: exchange.NewCaller(exchange.Caller{API: wireAPI, Provider: cfg.Provider, Base: cfg.BaseURL, Client: cfg.Client,
-			Key: cfg.Key, KeyVar: cfg.KeyVar, Headers: cfg.Headers, Log: cfg.Log}),
-		manage: cfg.Context,
-	}
-	if a.account == "" {
-		a.account = cmp.Or(organization(cfg.Headers), cfg.Key.Account())
-	}
-	a.address = a.caller.Base + "/responses"
-	if cfg.Host.Version != "" {
-		a.address += "?api-version=" + url.QueryEscape(cfg.Host.Version)
-	}
+// New makes the adapter; it does not call. Encrypted content is bound to the account: the configured one, else the
+// organization that the headers name, else the owner of the key.
+func New(cfg exchange.Config, host Host) *API {
+	a := &API{host: host, plan: cfg.Account}
+	cfg.Account = cmp.Or(cfg.Account, organization(cfg.Headers))
+	a.caller = exchange.NewCaller(wireAPI, cfg)
 	return a
 }
 
@@ -120,37 +88,13 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
-	return exchange.Exchange(ctx, req, func(ctx context.Context, t *exchange.Teller) error { return a.stream(ctx, req, t) })
+	return a.caller.Stream(ctx, req, a.build)
 }
 
-func (a *API) stream(ctx context.Context, req *provider.Request, t *exchange.Teller) error {
-	if err := a.caller.NoKey(); err != nil {
-		return err
+func (a *API) address() string {
+	address := a.caller.BaseURL + "/responses"
+	if a.host.Version != "" {
+		address += "?api-version=" + url.QueryEscape(a.host.Version)
 	}
-	call, err := a.build(req)
-	if err != nil {
-		return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-	}
-	resp, err := a.caller.Post(ctx, a.address, call.header, call.body)
-	if smaller := a.caller.Lower(err, req, call.limit); smaller != nil {
-		first := call.limit
-		if call, err = a.build(smaller); err != nil {
-			return &provider.Error{API: wireAPI, Provider: a.caller.Provider, Kind: provider.KindBadRequest, Err: err}
-		}
-		call.notices = append(call.notices, a.caller.Lowered(req.Model.ID, first, call.limit))
-		resp, err = a.caller.Post(ctx, a.address, call.header, call.body)
-	}
-	if err != nil {
-		return refine(err, call)
-	}
-	defer resp.Body.Close()
-	r := a.newReply(resp, call, t)
-	form, body, err := a.caller.Answered(ctx, t, resp, call.notices, "text/event-stream")
-	if err != nil {
-		return err
-	}
-	if form == exchange.Whole {
-		return r.whole(ctx, body)
-	}
-	return r.events(ctx, body)
+	return address
 }

@@ -14,10 +14,10 @@ import (
 var update = flag.Bool("update", false, "write the want sections of the fixtures anew")
 
 func newAPI(dialect string, rt http.RoundTripper) *responses.API {
-	return responses.New(responses.Config{
-		Provider: dialect, Vendor: "openai", BaseURL: "https://api.example.com/v1/", KeyVar: "OPENAI_API_KEY", Host: responses.HostNamed(dialect),
+	return responses.New(exchange.Config{
+		Provider: dialect, Vendor: "openai", BaseURL: "https://api.example.com/v1/", KeyVar: "OPENAI_API_KEY",
 		Key: provider.NewSecret("sk-fixture"), Account: "acct_1", Client: exchange.NewClient(rt),
-	})
+	}, responses.HostNamed(dialect))
 }
 
 func suite(dialect string) providertest.Suite {

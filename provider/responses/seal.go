@@ -107,7 +107,7 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 		state = provider.State{Origin: r.origin, Data: json.RawMessage(object.Raw)}
 	}
 	if !state.IsZero() && it.kind == "reasoning" && object.Get("encrypted_content").Str == "" {
-		state.Origin.Model = r.call.model // in the open it is for this model alone, whatever the host calls it
+		state.Origin.Model = r.model // in the open it is for this model alone, whatever the host calls it
 	}
 	switch {
 	case it.isCall():
@@ -115,7 +115,7 @@ func (r *reply) seal(it *item, object gjson.Result) error {
 	case it.kind == "reasoning", it.kind == "message":
 		return r.sealParts(it, object, state)
 	case state.IsZero():
-		return r.oddity("no end of an item of kind " + it.kind)
+		return r.skipped("no end of an item of kind " + it.kind)
 	}
 	p := &shown{}
 	if err := r.tell(it, p); err != nil {
@@ -197,7 +197,7 @@ func (r *reply) complete(it *item, list string, finals []gjson.Result) error {
 // sealCall ends a call. What is shown of its arguments is what it has; a call that nobody can name is none.
 func (r *reply) sealCall(it *item, object gjson.Result, state provider.State) error {
 	if it.callID == "" || it.name == "" {
-		return r.oddity("a call without an id or a name")
+		return r.skipped("a call without an id or a name")
 	}
 	p := r.argument(it)
 	final := object.Get("arguments")

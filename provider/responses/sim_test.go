@@ -30,12 +30,12 @@ func simulated(t *testing.T) (*sim.Server, func(dialect, key string) *responses.
 		}
 	})
 	return server, func(dialect, key string) *responses.API {
-		cfg := responses.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect], Host: responses.HostNamed(dialect),
+		cfg := exchange.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
 			Key: provider.NewSecret(key), Client: exchange.NewClient(listener.Transport())}
 		if dialect == "chatgpt" {
 			cfg.Account = "plan_1"
 		}
-		return responses.New(cfg)
+		return responses.New(cfg, responses.HostNamed(dialect))
 	}
 }
 
@@ -307,8 +307,8 @@ func TestHostsAreNeeded(t *testing.T) {
 		}
 	}()
 	for _, dialect := range []string{"chatgpt", "copilot", "azure"} {
-		api := responses.New(responses.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
-			Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())})
+		api := responses.New(exchange.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
+			Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())}, responses.Host{})
 		req := provider.Request{Model: model("gpt-5.5", provider.ControlEffort, false), Messages: []provider.Message{user("Hi")}}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
 		e, ok := errors.AsType[*provider.Error](reply.Err)
@@ -333,8 +333,8 @@ func TestPlanCache(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	api := responses.New(responses.Config{Provider: "chatgpt", Vendor: "openai", BaseURL: "http://simulator/backend-api/codex", Host: responses.HostNamed("chatgpt"),
-		Account: "acct_1", Key: provider.NewSecret("t"), Client: exchange.NewClient(listener.Transport())})
+	api := responses.New(exchange.Config{Provider: "chatgpt", Vendor: "openai", BaseURL: "http://simulator/backend-api/codex",
+		Account: "acct_1", Key: provider.NewSecret("t"), Client: exchange.NewClient(listener.Transport())}, responses.HostNamed("chatgpt"))
 	row := registry.Default().Model("chatgpt", "gpt-6.1-sol")
 	history := []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: strings.Repeat("A long prompt. ", 1000)}}}}
 	for i := range 2 {

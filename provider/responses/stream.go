@@ -2,12 +2,8 @@ package responses
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,19 +12,14 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/sse"
 )
-
-// errStopped says that nothing more is read.
-var errStopped = errors.New("a terminal event came")
 
 // reply is the state of one answer.
 type reply struct {
-	*exchange.Teller
+	*exchange.Answer
 
 	api     *API
-	call    *call
-	resp    *http.Response
+	model   string // that was asked for
 	origin  provider.Origin
 	next    int              // our number of the next block
 	items   []*item          // all of them, in order of their start
@@ -37,58 +28,31 @@ type reply struct {
 	stencil exchange.Stencil // of the delta before, which grew this part of this item:
 	growing *item
 	grown   *shown
-	wholly  bool // the answer came whole: times mean nothing
 	called  bool // a tool call was sealed
 	refused bool // the model refused, in its own words
 	stop    provider.Stop
-	odd     int // things that the API does not foresee
 }
 
-func (a *API) newReply(resp *http.Response, call *call, t *exchange.Teller) *reply {
-	return &reply{
-		api: a, call: call, resp: resp, Teller: t, at: map[int64]*item{},
-		origin: provider.Origin{API: wireAPI, Vendor: a.vendor, Host: a.caller.Host, Account: a.account, Model: call.model},
-		stop:   provider.Stop{RequestID: a.caller.RequestID(resp.Header), Model: call.model},
-	}
+// Reply begins to read an answer.
+func (c *call) Reply(a *exchange.Answer) exchange.Reply {
+	return &reply{Answer: a, api: c.api, model: c.model, at: map[int64]*item{}, origin: a.Origin(c.model), stop: a.Stop(c.model)}
 }
 
-// events reads a stream to its terminal event.
-func (r *reply) events(ctx context.Context, body io.Reader) error {
-	for ev, err := range sse.Read(body) {
-		switch {
-		case errors.Is(err, sse.ErrTooLong):
-			return r.api.caller.NoAnswer(r.resp, err.Error())
-		case err != nil:
-			return r.api.caller.Broken(ctx, r.resp, err)
-		case ev.Kind == sse.Comment, ev.Kind == sse.Part:
-			err = r.Alive()
-		case ev.Kind == sse.Cut && !gjson.ValidBytes(ev.Data):
-			// The connection broke inside of it. What is whole counts even if its blank line did not come.
-		default:
-			err = r.event(ev.Name, ev.Data)
-		}
-		if err == errStopped {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return r.api.caller.Broken(ctx, r.resp, io.ErrUnexpectedEOF)
-}
+// Over is false: a stream is whole only with its terminal event.
+func (r *reply) Over() bool { return false }
 
-// event takes in one event. Most of them are the delta before with another text. Other deltas come first, and are cut out
+// Event takes in one event. Most of them are the delta before with another text. Other deltas come first, and are cut out
 // of their JSON without decoding the rest.
-func (r *reply) event(name string, data []byte) error {
+func (r *reply) Event(name string, data []byte) error {
 	if piece, ok := r.stencil.Match(data); ok {
 		return r.show(r.growing, r.grown, r.grown.text.Add(piece))
 	}
 	r.stencil.Clear()
 	if !gjson.ValidBytes(data) {
 		if string(data) == "[DONE]" { // of hosts that add the end mark of another API
-			return r.oddity("end mark")
+			return r.skipped("end mark")
 		}
-		return r.api.caller.NoAnswer(r.resp, fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
+		return r.NoAnswer(fmt.Sprintf("an event of %d bytes is not JSON", len(data)))
 	}
 	kind := gjson.GetBytes(data, "type").Str
 	if kind == "" {
@@ -141,10 +105,10 @@ func (r *reply) rare(kind string, data gjson.Result) error {
 	switch {
 	case data.Get("object").Str == "response" && data.Get("output").IsArray(): // a whole answer as an event
 		return r.response(data)
-	case hasError(data):
+	case exchange.HasError(data):
 		return r.failed(data)
 	}
-	return r.oddity("event " + kind)
+	return r.skipped("event " + kind)
 }
 
 // index is where an event's item stands. Where nothing is said it is the item that was begun last.
@@ -171,12 +135,12 @@ func (r *reply) named(response gjson.Result) {
 		return
 	}
 	r.stop.Model = model
-	if !r.api.quirks.ModelBound {
+	if !r.api.host.ModelBound {
 		r.origin.Model = model
 	}
 }
 
-// terminal ends the reply.
+// terminal takes in all that the terminal event has.
 func (r *reply) terminal(word string, response gjson.Result) error {
 	if status := response.Get("status").Str; status != "" {
 		word = status
@@ -185,7 +149,7 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	case "failed":
 		return r.failed(response)
 	case "cancelled", "queued", "in_progress":
-		return r.api.caller.NoAnswer(r.resp, "the answer ends in status "+word)
+		return r.NoAnswer("the answer ends in status " + word)
 	}
 	r.named(response)
 	if err := r.outputs(response.Get("output").Array()); err != nil {
@@ -204,13 +168,12 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	if err := r.transformed(response.Get("input_transformations")); err != nil {
 		return err
 	}
-	r.api.caller.Oddities(r.odd, r.stop.RequestID)
 	r.stop.Cited = r.cited()
-	if err := r.Emit(r.stop); err != nil {
-		return err
-	}
-	return errStopped
+	return exchange.Done
 }
+
+// Finish emits the Stop.
+func (r *reply) Finish() error { return r.End(r.stop) }
 
 // transformed passes on which earlier reasoning the vendor left out: it binds reasoning to its model, its organization,
 // its end user and what stood before it (SDK: Response.InputTransformation).
@@ -225,7 +188,7 @@ func (r *reply) transformed(changes gjson.Result) error {
 	if removed == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", removed, r.api.caller.Text(reason))
+	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", removed, r.Text(reason))
 	return r.Emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)})
 }
 
@@ -257,7 +220,7 @@ func (r *reply) reason(status, why string) {
 	switch {
 	case status == "incomplete":
 		if why != "" {
-			r.stop.Raw += ":" + r.api.caller.Text(why)
+			r.stop.Raw += ":" + r.Text(why)
 		}
 		switch why {
 		case "content_filter":
@@ -278,7 +241,7 @@ func (r *reply) reason(status, why string) {
 
 // usageOf reads the counts: here input includes what the cache gave and took, and output includes reasoning.
 func usageOf(object gjson.Result) provider.Usage {
-	count := func(path string) int { return int(min(max(object.Get(path).Int(), 0), 1<<40)) }
+	count := func(path string) int { return provider.Tokens(object.Get(path).Int()) }
 	sum := provider.Usage{Input: count("input_tokens"), Output: count("output_tokens"),
 		Cached: count("input_tokens_details.cached_tokens"), CacheWrite: count("input_tokens_details.cache_write_tokens")}
 	sum.CacheWriteLong = count("input_tokens_details.cache_write_tokens_details.ttl_12h_tokens")
@@ -290,19 +253,12 @@ func usageOf(object gjson.Result) provider.Usage {
 	return sum
 }
 
-// hasError reports whether an object of unknown kind tells of an error.
-func hasError(object gjson.Result) bool {
-	e := object.Get("error")
-	return e.IsObject() || e.Type == gjson.String
-}
-
-// oddity counts what the API does not foresee and says what it was at debug level. Events of tools that the vendor runs
-// are foreseen, and tell nothing that their item does not.
-func (r *reply) oddity(what string) error {
+// skipped notes an event that the API does not foresee. Events of tools that the vendor runs are foreseen, and say nothing that their
+// item does not.
+func (r *reply) skipped(what string) error {
 	hosted := []string{"_call.", "_call_code.", "_call_command.", "_call_output", "annotation.", "mcp_", "image_generation", "compaction"}
-	if !slices.ContainsFunc(hosted, func(word string) bool { return strings.Contains(what, word) }) {
-		r.odd++
-		r.api.caller.Unforeseen(what)
+	if slices.ContainsFunc(hosted, func(word string) bool { return strings.Contains(what, word) }) {
+		return r.Alive()
 	}
-	return r.Alive()
+	return r.Deviation(what)
 }

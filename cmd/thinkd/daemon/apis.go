@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/ollama"
@@ -22,16 +23,24 @@ type wireAPI struct {
 
 // apis has one for each of [vendors.APIs].
 var apis = []wireAPI{
-	{"messages", openMessages, func(dialect string) string {
+	{"messages", func(e endpoint, dialect string) (provider.Provider, error) {
+		return messages.New(e.config("messages"), messages.HostNamed(dialect)), nil
+	}, func(dialect string) string {
 		if dialect == "copilot" { // it has ids and rules of its own
 			return "/copilot"
 		}
 		return ""
 	}},
-	{"responses", openResponses, always("/v1")},
+	{"responses", func(e endpoint, dialect string) (provider.Provider, error) {
+		return responses.New(e.config("responses"), responses.HostNamed(dialect)), nil
+	}, always("/v1")},
 	{"chat", openChat, func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
-	{"gemini", openGemini, always("")},
-	{"ollama", openOllama, always("")},
+	{"gemini", func(e endpoint, dialect string) (provider.Provider, error) {
+		return gemini.New(e.config("gemini"), gemini.HostNamed(dialect)), nil
+	}, always("")},
+	{"ollama", func(e endpoint, _ string) (provider.Provider, error) {
+		return ollama.New(e.config("ollama")), nil
+	}, always("")},
 }
 
 func apiNamed(name string) (wireAPI, bool) {
@@ -47,14 +56,10 @@ const plainDialect = "generic"
 
 func always(path string) func(string) string { return func(string) string { return path } }
 
-func openMessages(e endpoint, dialect string) (provider.Provider, error) {
-	return messages.New(messages.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: messages.HostNamed(dialect),
-		Key: e.Key, KeyVar: e.KeyEnv, Headers: e.Headers, Cache: e.Cache, Context: e.contextFor("messages"), Client: e.client, Log: e.log}), nil
-}
-
-func openResponses(e endpoint, dialect string) (provider.Provider, error) {
-	return responses.New(responses.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Host: responses.HostNamed(dialect),
-		Key: e.Key, KeyVar: e.KeyEnv, Account: e.account, Headers: e.Headers, Context: e.contextFor("responses"), Client: e.client, Log: e.log}), nil
+// config is what every adapter needs to know of an endpoint.
+func (e endpoint) config(api string) exchange.Config {
+	return exchange.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv, Account: e.account,
+		Headers: e.Headers, Cache: e.Cache, Context: e.contextFor(api), Window: e.NumCtx, Client: e.client, Log: e.log}
 }
 
 func openChat(e endpoint, dialect string) (provider.Provider, error) {
@@ -65,18 +70,7 @@ func openChat(e endpoint, dialect string) (provider.Provider, error) {
 			return nil, err
 		}
 	}
-	return chat.New(chat.Config{Provider: e.ID, Dialect: d, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
-		Headers: e.Headers, Cache: e.Cache, Client: e.client, Log: e.log}), nil
-}
-
-func openGemini(e endpoint, dialect string) (provider.Provider, error) {
-	return gemini.New(gemini.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Cloud: dialect == "cloud", Key: e.Key,
-		KeyVar: e.KeyEnv, Headers: e.Headers, Client: e.client, Log: e.log}), nil
-}
-
-func openOllama(e endpoint, _ string) (provider.Provider, error) {
-	return ollama.New(ollama.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv,
-		Headers: e.Headers, Context: e.NumCtx, Client: e.client, Log: e.log}), nil
+	return chat.New(e.config("chat"), d), nil
 }
 
 // contextFor is what goes to models that are spoken to in an API: of a provider with several, its usual one's alone.

@@ -302,7 +302,7 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 }
 
 func (l *listings) askModelsDev(ctx context.Context, address string) (map[string][]provider.Model, error) {
-	caller := exchange.Caller{Provider: modelsDev, Client: l.client}
+	caller := exchange.NewCaller("", exchange.Config{Provider: modelsDev, Client: l.client})
 	resp, err := caller.Get(ctx, address, http.Header{"Accept": {"application/json"}, "User-Agent": {"thinkd"}})
 	if err != nil {
 		return nil, err

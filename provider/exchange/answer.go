@@ -1,0 +1,131 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+)
+
+// Answer is the answer to one call, for the adapter that reads it: where the answer came from, and where the events go. It is for
+// one goroutine.
+type Answer struct {
+	caller *Caller
+	req    *provider.Request
+	yield  func(provider.Event, error) bool
+	resp   *http.Response // the latest; nil: the latest request has none
+	came   bool           // any answer with a status of 2xx
+	begun  bool           // a block has begun
+	shown  bool           // an event was emitted since the body was last read
+	last   time.Time      // of the last event before that
+
+	// Whole says that the answer came as one JSON value. Then it says nothing about durations.
+	Whole bool
+	// Deviations counts what the API does not foresee and the adapter put up with.
+	Deviations int
+}
+
+// ErrLeft says that the loop over the events was left. An adapter returns it and emits nothing more.
+var ErrLeft = errors.New("the loop was left")
+
+// Emit yields an event. If the error is not nil, the adapter returns it: it is ErrLeft, or the error that takes the place
+// of a Stop without any block if the conversation filled the model's window.
+func (a *Answer) Emit(ev provider.Event) error {
+	a.shown = true
+	switch ev := ev.(type) {
+	case provider.Begin:
+		a.begun = true
+	case provider.Stop:
+		if a.begun {
+			break
+		}
+		if err := silent(a.req, ev); err != nil {
+			return err
+		}
+	}
+	if !a.yield(ev, nil) {
+		return ErrLeft
+	}
+	return nil
+}
+
+// Alive reports that something came, at most once a second. The error is ErrLeft.
+func (a *Answer) Alive() error {
+	if !a.shown && time.Since(a.last) >= time.Second {
+		return a.Emit(provider.Alive{})
+	}
+	return nil
+}
+
+// NotStreamed notes that the answer came whole, and reports it.
+func (a *Answer) NotStreamed() error {
+	a.Whole = true
+	return a.Emit(provider.Notice{Kind: provider.NoticeNonStreaming, Text: "the answer came whole, not as a stream"})
+}
+
+// Deviation counts something that the API does not foresee, and logs it at debug level. The error is that of Alive.
+func (a *Answer) Deviation(what string) error {
+	a.Deviations++
+	a.caller.Log.Debug("not foreseen", "provider", a.caller.Provider, "what", a.Text(what))
+	return a.Alive()
+}
+
+// End emits the Stop. It logs how many deviations there were.
+func (a *Answer) End(s provider.Stop) error {
+	if a.Deviations > 0 {
+		a.caller.Log.Debug("an answer with deviations", "provider", a.caller.Provider, "count", a.Deviations, "request_id", s.RequestID)
+	}
+	return a.Emit(s)
+}
+
+// Stop is the beginning of the reply's Stop.
+func (a *Answer) Stop(model string) provider.Stop {
+	return provider.Stop{Reason: provider.StopEndTurn, RequestID: a.RequestID(), Model: model}
+}
+
+// Origin is that of the blocks of the answer.
+func (a *Answer) Origin(model string) provider.Origin { return a.caller.Origin(model) }
+
+// Header is that of the latest answer.
+func (a *Answer) Header() http.Header { return a.resp.Header }
+
+// RequestID is the vendor's name for the exchange; empty: it gave none.
+func (a *Answer) RequestID() string { return a.caller.RequestID(a.resp.Header) }
+
+// Text is a foreign text without secrets, as it may be shown and logged.
+func (a *Answer) Text(foreign string) string { return a.caller.Text(foreign) }
+
+// NoAnswer is the error for an answer that makes no sense. The same request would fare no better.
+func (a *Answer) NoAnswer(text string) *provider.Error { return a.caller.NoAnswer(a.resp, text) }
+
+// Failure is an error of the given kind about an answer that the vendor itself gave up.
+func (a *Answer) Failure(kind provider.Kind, text string) *provider.Error {
+	return &provider.Error{API: a.caller.API, Provider: a.caller.Provider, Kind: kind, Status: a.resp.StatusCode, RequestID: a.RequestID(), Message: text}
+}
+
+// Broken is the error for an answer that broke off, or the cause of ctx if that ended it.
+func (a *Answer) Broken(ctx context.Context, err error) error {
+	return a.caller.Broken(ctx, a.resp, err)
+}
+
+// Refusal is the error that an answer of 2xx has in it. status is what it would have come with.
+func (a *Answer) Refusal(status int, body []byte) *provider.Error {
+	return a.caller.Refusal(status, a.resp.Header, body)
+}
+
+// timed is a body before each read of which a looks at the clock: what was emitted since the read before was emitted by
+// then, because reading is what takes time. So a read that brings a hundred events costs one look.
+type timed struct {
+	io.ReadCloser
+	a *Answer
+}
+
+func (r *timed) Read(p []byte) (int, error) {
+	if r.a.shown {
+		r.a.shown, r.a.last = false, time.Now()
+	}
+	return r.ReadCloser.Read(p)
+}

@@ -1,0 +1,152 @@
+package exchange_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/providertest"
+)
+
+// scripted is a dialect whose answers are what event does with each event. A terminal event is the word done.
+type scripted struct {
+	*exchange.Answer
+	event func(a *exchange.Answer) error
+	over  bool
+	ended bool // event has emitted the Stop
+}
+
+func (s *scripted) Reply(a *exchange.Answer) exchange.Reply {
+	s.Answer = a
+	return s
+}
+
+func (s *scripted) Refine(*provider.Error) {}
+
+func (s *scripted) Event(_ string, data []byte) error {
+	if string(data) == "done" {
+		return exchange.Done
+	}
+	return s.event(s.Answer)
+}
+
+func (s *scripted) Over() bool               { return s.over }
+func (s *scripted) Value(gjson.Result) error { return exchange.Done }
+
+func (s *scripted) Finish() error {
+	if s.ended {
+		return nil
+	}
+	return s.End(s.Stop("m"))
+}
+
+// stream calls an address that answers with a body.
+func stream(ctx context.Context, req *provider.Request, body io.Reader, s *scripted) iter.Seq2[provider.Event, error] {
+	client := &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 200, Request: r, Header: http.Header{"Content-Type": {"text/event-stream"}}, Body: io.NopCloser(body)}, nil
+	})}
+	c := exchange.NewCaller("test", exchange.Config{Provider: "p", BaseURL: "http://localhost", Client: client})
+	return c.Stream(ctx, req, func(*provider.Request) (*exchange.Call, error) {
+		return &exchange.Call{URL: "http://localhost/v1", Header: http.Header{}, Dialect: s}, nil
+	})
+}
+
+// An error of the adapter is the last thing that the loop gets, unless the loop was left.
+func TestStream(t *testing.T) {
+	failure := errors.New("broken")
+	for _, tt := range []struct {
+		name         string
+		leave        int // after so many events; 0: never
+		events, errs int
+	}{
+		{"to its end", 0, 3, 1},
+		{"left", 2, 2, 0},
+	} {
+		var events, errs int
+		s := &scripted{event: func(a *exchange.Answer) error {
+			for range 2 {
+				if err := a.Emit(provider.Notice{}); err != nil {
+					return err
+				}
+			}
+			return failure
+		}}
+		for _, err := range stream(t.Context(), &provider.Request{}, strings.NewReader("data: {}\n\n"), s) {
+			if err == nil {
+				events++
+			} else {
+				errs++
+			}
+			if events == tt.leave {
+				break
+			}
+		}
+		if events != tt.events || errs != tt.errs {
+			t.Errorf("%s: %d events, %d errors", tt.name, events, errs)
+		}
+	}
+}
+
+// How a body ends decides whether the reply is whole: by its terminal event, or by its end if the reply is over by then.
+func TestEndOfStream(t *testing.T) {
+	lost := errors.New("connection reset")
+	for _, tt := range []struct {
+		name  string
+		body  io.Reader
+		over  bool
+		whole bool
+	}{
+		{"terminal event", strings.NewReader("data: {}\n\ndata: done\n\n"), false, true},
+		{"end, over", strings.NewReader("data: {}\n\n"), true, true},
+		{"end, not over", strings.NewReader("data: {}\n\n"), false, false},
+		{"lost, over", io.MultiReader(strings.NewReader("data: {}\n\n"), failing{lost}), true, true},
+		{"lost, not over", io.MultiReader(strings.NewReader("data: {}\n\n"), failing{lost}), false, false},
+		{"cut inside of an event", strings.NewReader("data: {}\n\ndata: {\"a"), false, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := &scripted{over: tt.over, event: func(a *exchange.Answer) error { return a.Alive() }}
+			reply := providertest.Check(t, stream(t.Context(), &provider.Request{}, tt.body, s))
+			if whole := reply.Stop != nil; whole != tt.whole {
+				t.Errorf("stop %v, error %v", reply.Stop, reply.Err)
+			}
+			if e, ok := errors.AsType[*provider.Error](reply.Err); !tt.whole && (!ok || e.Kind != provider.KindTransport || e.Status != 200) {
+				t.Errorf("error %v", reply.Err)
+			}
+		})
+	}
+}
+
+// failing is a connection that breaks.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// slow is an answer of which a comment comes ten times a second.
+type slow struct{ left int }
+
+func (s *slow) Read(p []byte) (int, error) {
+	if s.left--; s.left < 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(100 * time.Millisecond)
+	return copy(p, ": wait\n"), nil
+}
+
+func TestAliveOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		reply := providertest.Check(t, stream(t.Context(), &provider.Request{}, &slow{29}, &scripted{}))
+		if reply.Alives != 3 {
+			t.Errorf("%d times in three seconds", reply.Alives)
+		}
+	})
+}
