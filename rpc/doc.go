@@ -3,7 +3,7 @@
 // A [Server] serves connections. One connection is one life of a client: [Server.Serve] returns when it has ended and
 // nothing of it is left running. Package conn finds the requests in the bytes, and keeps their order. This package finds
 // the method of a request, decodes its params, runs it, and follows sessions for the client. Clients on the network come
-// in through [HTTP], which asks for a token.
+// in through package network.
 //
 // Guarantees, besides those of package conn:
 //

@@ -34,7 +34,7 @@ var idleCount = flag.Int("idle", 200, "how many idle connections TestIdleWebSock
 // TestIdleWebSockets holds idle connections, whose clients live in processes of their own, and prints what one costs.
 // Run it with -idle 10000, without the race detector for the figures; the system has to allow as many open files.
 func TestIdleWebSockets(t *testing.T) {
-	addr := listenOn(t, testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1}))
+	_, addr := listenOn(t, testServer(t, Config{}))
 	heap, stacks, rss := memory(t)
 	goroutines := runtime.NumGoroutine()
 	begin := time.Now()

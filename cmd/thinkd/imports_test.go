@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"agent":                 {"agent/budget", "agent/feed", "agent/relay", "agent/tool", "agent/transcript", "provider", "provider/refusal", "registry", "session"},
 	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "rpc/conn", "session"},
 	"rpc/conntest":          {"provider/testgo"},
+	"rpc/network":           {"provider", "rpc/conn"},
 
 	"clients/typescript/generate": {"rpc"},
 
@@ -52,7 +53,7 @@ var allowed = map[string][]string{
 		"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/durable",
 		"provider/exchange", "provider/gemini", "provider/login", "provider/messages", "provider/ollama", "provider/responses", "provider/sim",
 		"provider/vendors", "registry", "rpc", "rpc/conn", "session", "session/blob", "session/bolt"},
-	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/conn", "web"},
+	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/conn", "rpc/network", "web"},
 	"cmd/thinkd/telemetry":      {"agent", "cmd/thinkd/telemetry/meter", "cmd/thinkd/telemetry/otlp", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"cmd/thinkd/telemetry/meter", "provider"},
 	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc", "rpc/conn", "session"},

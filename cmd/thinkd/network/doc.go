@@ -3,7 +3,7 @@
 // A client that connects waits in the lobby, which bounds connections that have not shown the token, in all and by address. Once
 // it has shown the token and become a WebSocket, it belongs to the server of clients.
 //
-//	TCP ──▶ lobby ──▶ http.Server ──▶ rpc.HTTP (token, origin) ──▶ rpc.Server
+//	TCP ──▶ lobby ──▶ http.Server ──▶ rpc/network (token, origin) ──▶ rpc.Server
 //
 // Inside the package, files depend in one direction: token, lobby, listen.
 package network

@@ -15,6 +15,8 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/network"
 	"github.com/thinkd/thinkd/web"
 )
 
@@ -23,7 +25,7 @@ import (
 type Listener struct {
 	url     string
 	token   provider.Secret
-	clients *rpc.HTTP
+	clients *network.Handler
 	http    *http.Server
 	stop    context.CancelFunc
 	running sync.WaitGroup // the accept loop and the look at the token; Close ends both and waits
@@ -65,12 +67,13 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 	}
 	bound := l.Addr().(*net.TCPAddr)
 	file := &tokenFile{dir: dir, log: log}
-	handler := server.HTTP(rpc.HTTPConfig{
-		Token: token, Look: file.look, Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
+	admitted := network.NewToken(token, file.look, c.BehindProxy)
+	file.told = admitted.Set
+	handler := network.New(network.Config{
+		Log: log, Authenticator: admitted, Endpoints: endpoints(server), Port: bound.Port, TLS: tlsConfig != nil, BehindProxy: c.BehindProxy,
 		Names: ownNames(bound), Hosts: c.Hosts, Origins: c.Origins, Pages: web.Pages(),
 		Ready: health.Ready, Metrics: health.Metrics,
 	})
-	file.told = handler.SetToken
 	ctx, stop := context.WithCancel(context.Background())
 	ours := &Listener{url: baseURL(c, bound), token: token, clients: handler, stop: stop, failed: make(chan error, 1)}
 	guests := newLobby(l, c.BehindProxy)
@@ -88,6 +91,16 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 	})
 	ours.running.Go(func() { file.watch(ctx) })
 	return ours, nil
+}
+
+// endpoints are where clients of both protocols connect.
+func endpoints(server *rpc.Server) []network.Endpoint {
+	return []network.Endpoint{
+		{Path: "/rpc", Limit: server.MessageBytes(),
+			Serve: func(ctx context.Context, _ network.Principal, f conn.Frames) error { return server.ServeFrames(ctx, f) }},
+		{Path: "/acp", Limit: server.EditorMessageBytes(), IDHeader: "Acp-Connection-Id",
+			Serve: func(ctx context.Context, _ network.Principal, f conn.Frames) error { return server.ServeEditor(ctx, f) }},
+	}
 }
 
 var errNeedsTLS = errors.New("an address that others can reach needs TLS: set tls_cert and tls_key under [serve] in the config," +

@@ -1,8 +1,11 @@
-package rpc
+package network
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"net"
 	"net/http"
@@ -16,24 +19,41 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
-// testHTTP serves s to whoever has conntest.Token, under the name of a listener that has not been made yet.
-func testHTTP(t testing.TB, s *Server, c HTTPConfig) *HTTP {
+// newHandler admits the bearers of conntest.Token, whose clients get back what they send.
+func newHandler(t testing.TB, c Config) (*Handler, *Token) {
 	t.Helper()
-	c.Token = provider.NewSecret(conntest.Token)
-	if c.Port == 0 {
-		c.Hosts = append(c.Hosts, "thinkd.test")
-	}
-	h := s.HTTP(c)
+	token := NewToken(provider.NewSecret(conntest.Token), nil, c.BehindProxy)
+	c.Log, c.Authenticator = slog.New(slog.DiscardHandler), token
+	c.Endpoints = []Endpoint{{Path: "/rpc", Limit: 1000, Serve: echo}, {Path: "/acp", Limit: 1000, Serve: echo, IDHeader: "Acp-Connection-Id"}}
+	h := New(c)
 	t.Cleanup(h.Close)
-	return h
+	return h, token
+}
+
+// echo is an endpoint that gives back what it gets.
+func echo(ctx context.Context, p Principal, f conn.Frames) error {
+	if p != Operator {
+		return fmt.Errorf("served for %+v", p)
+	}
+	stop := context.AfterFunc(ctx, func() { f.Close(context.Cause(ctx)) })
+	defer stop()
+	for {
+		message, err := f.Read()
+		if err == nil {
+			err = f.Write([][]byte{bytes.Clone(message)})
+		}
+		if err != nil {
+			return f.Close(err)
+		}
+	}
 }
 
 // listenOn puts a handler on a port of loopback.
-func listenOn(t testing.TB, h *HTTP) net.Addr {
+func listenOn(t testing.TB, h *Handler) net.Addr {
 	t.Helper()
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
@@ -42,43 +62,18 @@ func listenOn(t testing.TB, h *HTTP) net.Addr {
 
 // A new token closes the connections that came with the old one; the same token closes none.
 func TestTokenReplaced(t *testing.T) {
-	h := testHTTP(t, testServer(t, Config{}), HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1})
+	h, token := newHandler(t, Config{Hosts: []string{"thinkd.test:0"}, Port: 1})
 	c := conntest.Dial(t, listenOn(t, h))
-	h.SetToken(provider.NewSecret(conntest.Token))
+	token.Set(provider.NewSecret(conntest.Token))
 	c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Ping("1")))
-	if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
+	if _, got, err := c.Receive(); err != nil || got != conntest.Ping("1") {
 		t.Fatal(got, err)
 	}
-	h.SetToken(provider.NewSecret("b3RoZXI"))
+	token.Set(provider.NewSecret("b3RoZXI"))
 	if _, why := c.ClosedAfter(true); why != "close 4001 the token was replaced" {
 		t.Error(why)
 	}
 	h.running.Wait()
-}
-
-// The end of the daemon closes all connections, after what their sessions still had to say.
-func TestEndOfDaemon(t *testing.T) {
-	s := testServer(t, Config{})
-	h := testHTTP(t, s, HTTPConfig{Hosts: []string{"thinkd.test:0"}, Port: 1})
-	c := conntest.Dial(t, listenOn(t, h))
-	c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "follow", `{"session_id":"a","updates":3}`)))
-	if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
-		t.Fatal(got, err)
-	}
-	closed := make(chan struct{})
-	testgo.Go(t, func() { // as the daemon ends; awaited below
-		defer close(closed)
-		if err := s.Drain(t.Context()); err != nil {
-			t.Error(err)
-		}
-		h.Close()
-	})
-	tick := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"a","n":%d}}`
-	want := []string{fmt.Sprintf(tick, 0), fmt.Sprintf(tick, 1), fmt.Sprintf(tick, 2), "close 1001"}
-	if diff := cmp.Diff(want, c.Rest(-1)); diff != "" {
-		t.Error(diff)
-	}
-	<-closed
 }
 
 func page(text string) http.Handler {
@@ -98,7 +93,7 @@ func shake(path, host string, headers ...string) *http.Request {
 }
 
 // ask is the status of an answer. A recorder cannot be upgraded: 101 says that the handshake was answered.
-func ask(h *HTTP, r *http.Request) int {
+func ask(h *Handler, r *http.Request) int {
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	return w.Code
@@ -107,8 +102,7 @@ func ask(h *HTTP, r *http.Request) int {
 // What a browser is told on every route, refusals too: our script and no other, no frame around it, and no other place to
 // speak to. Each directive counts; one that is missing falls back to what is laxer.
 func TestSecurityHeaders(t *testing.T) {
-	h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(conntest.Token), Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
-	defer h.Close()
+	h, _ := newHandler(t, Config{Port: 7717, Pages: map[string]http.Handler{"/": page("page")}})
 	want := map[string]string{
 		"default-src": "'none'", "script-src": "'self'", "style-src": "'self'", "img-src": "'self' data:", "connect-src": "'self'",
 		"base-uri": "'none'", "form-action": "'none'", "frame-ancestors": "'none'",
@@ -185,13 +179,11 @@ func TestRouteWalk(t *testing.T) {
 		"foreign, dot": "localhost.:7717", "foreign, number": "2130706433:7717", "foreign, other loopback": "127.0.0.2:7717",
 		"foreign, wildcard": "0.0.0.0:7717", "foreign, suffix": "localhost:7717.evil.example", "foreign, none": "",
 	}
-	config := HTTPConfig{Token: provider.NewSecret(conntest.Token), Port: 7717, Hosts: []string{other}, Origins: []string{"https://app.example.com"},
+	config := Config{Port: 7717, Hosts: []string{other}, Origins: []string{"https://app.example.com"},
 		Pages: map[string]http.Handler{"/": page("page"), "/protocol.md": page("protocol")}, Metrics: page("metrics")}
-	s := testServer(t, Config{})
 	var routes []route
 	func() {
-		h := s.HTTP(config)
-		defer h.Close()
+		h, _ := newHandler(t, config)
 		routes = append(h.routes, route{path: "/nothing"}, route{path: "/rpc/"}, route{path: "/../"}, route{path: "//healthz"})
 	}()
 	for _, route := range routes {
@@ -214,7 +206,7 @@ func TestRouteWalk(t *testing.T) {
 					default:
 						want = http.StatusNotFound
 					}
-					h := s.HTTP(config) // of its own: wrong tokens are counted
+					h, _ := newHandler(t, config) // of its own: wrong tokens are counted
 					r := shake("/", name, append(append([]string(nil), tokenHeaders...), originHeaders...)...)
 					r.URL.Path = route.path
 					w := httptest.NewRecorder()
@@ -239,8 +231,8 @@ func TestRouteWalk(t *testing.T) {
 
 // Without a token there is no way in.
 func TestGateWithoutToken(t *testing.T) {
-	h := testServer(t, Config{}).HTTP(HTTPConfig{Port: 7717})
-	defer h.Close()
+	h, token := newHandler(t, Config{Port: 7717})
+	token.Set(provider.Secret{})
 	for _, token := range []string{"Authorization: Bearer ", "Authorization: Bearer x", "Sec-WebSocket-Protocol: thinkd.v1, thinkd.token.", "X: y"} {
 		if status := ask(h, shake("/rpc", "localhost:7717", token)); status != http.StatusUnauthorized {
 			t.Errorf("%s: %d", token, status)
@@ -249,7 +241,7 @@ func TestGateWithoutToken(t *testing.T) {
 }
 
 func TestSubprotocol(t *testing.T) {
-	h := testHTTP(t, testServer(t, Config{}), HTTPConfig{Port: 7717})
+	h, _ := newHandler(t, Config{Port: 7717})
 	for offer, want := range map[string]int{
 		"":                     http.StatusSwitchingProtocols,
 		"thinkd.v1":            http.StatusSwitchingProtocols,
@@ -281,22 +273,22 @@ func TestSubprotocol(t *testing.T) {
 func TestGateNames(t *testing.T) {
 	for _, tt := range []struct {
 		name           string
-		config         HTTPConfig
+		config         Config
 		hosts, origins []string // admitted
 		not            []string // neither
 	}{
-		{"loopback", HTTPConfig{Port: 7717}, []string{"localhost:7717", "127.0.0.1:7717", "[::1]:7717"},
+		{"loopback", Config{Port: 7717}, []string{"localhost:7717", "127.0.0.1:7717", "[::1]:7717"},
 			[]string{"http://localhost:7717", "http://[::1]:7717"}, []string{"localhost", "https://localhost:7717", "http://localhost"}},
-		{"port 80", HTTPConfig{Port: 80}, []string{"localhost", "localhost:80"}, []string{"http://localhost"}, []string{"http://localhost:80", "https://localhost"}},
-		{"TLS", HTTPConfig{Port: 7717, TLS: true, Names: []string{"10.0.0.5"}, Hosts: []string{"Box.lan"}},
+		{"port 80", Config{Port: 80}, []string{"localhost", "localhost:80"}, []string{"http://localhost"}, []string{"http://localhost:80", "https://localhost"}},
+		{"TLS", Config{Port: 7717, TLS: true, Names: []string{"10.0.0.5"}, Hosts: []string{"Box.lan"}},
 			[]string{"box.lan:7717", "10.0.0.5:7717", "localhost:7717"}, []string{"https://box.lan:7717", "https://10.0.0.5:7717", "https://localhost:7717"},
 			[]string{"box.lan", "http://box.lan:7717", "https://box.lan"}},
-		{"TLS on 443", HTTPConfig{Port: 443, TLS: true, Hosts: []string{"box.lan"}}, []string{"box.lan", "box.lan:443"}, []string{"https://box.lan"}, []string{"http://box.lan"}},
-		{"behind a proxy", HTTPConfig{Port: 7717, BehindProxy: true, Hosts: []string{"box.lan", "other.lan:8443"}},
+		{"TLS on 443", Config{Port: 443, TLS: true, Hosts: []string{"box.lan"}}, []string{"box.lan", "box.lan:443"}, []string{"https://box.lan"}, []string{"http://box.lan"}},
+		{"behind a proxy", Config{Port: 7717, BehindProxy: true, Hosts: []string{"box.lan", "other.lan:8443"}},
 			[]string{"box.lan", "box.lan:443", "box.lan:7717", "other.lan:8443", "localhost:7717"},
 			[]string{"https://box.lan", "https://other.lan:8443", "http://localhost:7717"},
 			[]string{"other.lan", "https://other.lan", "http://box.lan", "http://other.lan:8443"}},
-		{"a name with a port", HTTPConfig{Port: 7717, Hosts: []string{"localhost:8000", "[fd00::1]:80"}},
+		{"a name with a port", Config{Port: 7717, Hosts: []string{"localhost:8000", "[fd00::1]:80"}},
 			[]string{"localhost:8000", "[fd00::1]:80", "[fd00::1]"}, []string{"http://localhost:8000", "http://[fd00::1]"}, []string{"localhost:80"}},
 	} {
 		g := newGate(tt.config)
@@ -320,8 +312,7 @@ func TestGateNames(t *testing.T) {
 
 func TestGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := testServer(t, Config{}).HTTP(HTTPConfig{Token: provider.NewSecret(conntest.Token), Port: 7717})
-		defer h.Close()
+		h, _ := newHandler(t, Config{Port: 7717})
 		right := shake("/rpc", "localhost:7717", "Authorization: Bearer "+conntest.Token)
 		guess := func(i int) *http.Request {
 			r := shake("/rpc", "localhost:7717", fmt.Sprintf("Sec-WebSocket-Protocol: thinkd.v1, thinkd.token.%043d", i))
@@ -406,7 +397,7 @@ func TestPeer(t *testing.T) {
 		if tt.forwarded != "" {
 			r.Header.Set("X-Forwarded-For", tt.forwarded)
 		}
-		if got := (&gate{behindProxy: tt.proxy}).peer(r).String(); got != tt.want {
+		if got := peer(r, tt.proxy).String(); got != tt.want {
 			t.Errorf("%+v: got %s", tt, got)
 		}
 	}
@@ -415,7 +406,7 @@ func TestPeer(t *testing.T) {
 // Who may know is told why clients are not to be sent here; everybody else is told nothing.
 func TestReadiness(t *testing.T) {
 	var why error
-	h := testHTTP(t, testServer(t, Config{}), HTTPConfig{Port: 7717, Ready: func() error { return why }})
+	h, _ := newHandler(t, Config{Port: 7717, Ready: func() error { return why }})
 	for _, tt := range []struct {
 		why    error
 		method string
@@ -436,5 +427,37 @@ func TestReadiness(t *testing.T) {
 		if w.Code != tt.status || w.Body.String() != tt.body {
 			t.Errorf("%v, %s: %d %q", tt.why, tt.method, w.Code, w.Body)
 		}
+	}
+}
+
+// Close ends the connections, and says why. No more come in.
+func TestClose(t *testing.T) {
+	h, _ := newHandler(t, Config{Hosts: []string{"thinkd.test:0"}, Port: 1})
+	c := conntest.Dial(t, listenOn(t, h))
+	h.Close()
+	if _, why := c.ClosedAfter(true); why != "close 1001 the daemon is going down" {
+		t.Error(why)
+	}
+	if status := ask(h, shake("/rpc", "localhost:1", "Authorization: Bearer "+conntest.Token)); status != http.StatusServiceUnavailable {
+		t.Errorf("a handshake after Close: %d", status)
+	}
+}
+
+// broken is an authenticator that cannot tell.
+type broken struct{}
+
+func (broken) Authenticate(*http.Request) (Principal, context.Context, error) {
+	return Principal{}, nil, errors.New("open /secret: canary")
+}
+
+// A failure of the authenticator admits nobody, and its text stays here.
+func TestAuthenticatorThatFails(t *testing.T) {
+	h := New(Config{Log: slog.New(slog.DiscardHandler), Authenticator: broken{}, Port: 7717,
+		Endpoints: []Endpoint{{Path: "/rpc", Limit: 1000, Serve: echo}}})
+	defer h.Close()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, shake("/rpc", "localhost:7717"))
+	if w.Code != http.StatusServiceUnavailable || strings.Contains(w.Body.String(), "canary") {
+		t.Errorf("%d %q", w.Code, w.Body)
 	}
 }

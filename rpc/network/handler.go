@@ -1,0 +1,218 @@
+package network
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/rpc/conn"
+)
+
+// Handler serves clients on the network: WebSockets at the endpoints, /healthz, /readyz, /metrics, and pages. One gate
+// stands in front of every route; its rules are in protocol.md, "Transport". No header lets another origin read
+// anything.
+//
+// It is an http.Handler. Connections outlive their requests; Close ends them.
+type Handler struct {
+	log    *slog.Logger
+	auth   Authenticator
+	gate   *gate
+	routes []route
+
+	ctx context.Context // of all connections; ended by Close
+	end context.CancelCauseFunc
+
+	mu      sync.Mutex
+	closed  bool
+	running sync.WaitGroup // connections; they end with their context
+}
+
+// subprotocol is the only one so far.
+const subprotocol = "thinkd.v1"
+
+// route is a path, compared exactly.
+type route struct {
+	path    string
+	public  bool // it needs no principal
+	handler func(http.ResponseWriter, *http.Request, visitor)
+}
+
+// visitor is the sender of a request that is let in; the zero one on a public route.
+type visitor struct {
+	principal Principal
+	valid     context.Context // ends with its right to be here
+}
+
+// New makes a handler, whose Close must be called.
+func New(c Config) *Handler {
+	h := &Handler{log: c.Log, auth: c.Authenticator, gate: newGate(c)}
+	h.ctx, h.end = context.WithCancelCause(context.Background())
+	h.routes = []route{
+		{"/healthz", true, reading(text("ok"))},
+		{"/readyz", false, reading(readiness(c.Ready))},
+	}
+	for _, e := range c.Endpoints {
+		h.routes = append(h.routes, route{e.Path, false, func(w http.ResponseWriter, r *http.Request, v visitor) { h.upgrade(w, r, v, e) }})
+	}
+	if c.Metrics != nil {
+		h.routes = append(h.routes, route{"/metrics", false, reading(c.Metrics)})
+	}
+	for path, page := range c.Pages {
+		h.routes = append(h.routes, route{path, true, reading(page)})
+	}
+	return h
+}
+
+// Close ends all connections with [conn.ErrClosing] and returns when nothing of them is left. No more come in.
+func (h *Handler) Close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.end(conn.ErrClosing)
+	h.running.Wait()
+}
+
+// ServeHTTP answers a request, or refuses it.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	for name, value := range securityHeaders {
+		w.Header().Set(name, value)
+	}
+	if why := h.gate.foreign(r); why != "" {
+		deny(w, http.StatusForbidden, why)
+		return
+	}
+	found := route{handler: func(w http.ResponseWriter, _ *http.Request, _ visitor) {
+		deny(w, http.StatusNotFound, "there is nothing here")
+	}}
+	for _, route := range h.routes {
+		if route.path == r.URL.Path {
+			found = route
+		}
+	}
+	var v visitor
+	if !found.public {
+		var err error
+		if v.principal, v.valid, err = h.auth.Authenticate(r); err != nil {
+			h.refuse(w, err)
+			return
+		}
+	}
+	found.handler(w, r, v)
+}
+
+// refuse answers a request without a principal.
+func (h *Handler) refuse(w http.ResponseWriter, err error) {
+	refusal, ok := errors.AsType[*Refusal](err)
+	if !ok {
+		h.log.Error("authentication failed", "err", err)
+		refusal = &Refusal{Status: http.StatusServiceUnavailable, Reason: "nobody can be let in for now"}
+	}
+	if refusal.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Bearer realm="thinkd"`)
+	}
+	if after := refusal.RetryAfter; after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int((after+time.Second-1)/time.Second)))
+	}
+	deny(w, refusal.Status, refusal.Reason)
+}
+
+// securityHeaders are on every answer. Pages run our own script and no other, have markup made by their sanitiser alone,
+// speak to us alone, are in no frame, and send their address to nobody.
+var securityHeaders = map[string]string{
+	"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify",
+	"Cross-Origin-Opener-Policy":   "same-origin",
+	"Cross-Origin-Resource-Policy": "same-origin",
+	"Referrer-Policy":              "no-referrer",
+	"X-Content-Type-Options":       "nosniff",
+	"X-Frame-Options":              "DENY",
+	"Cache-Control":                "no-store",
+}
+
+// deny ends the HTTP connection too: whoever is refused costs nothing further.
+func deny(w http.ResponseWriter, status int, why string) {
+	w.Header().Set("Connection", "close")
+	http.Error(w, why, status)
+}
+
+// text answers with a word.
+func text(word string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		io.WriteString(w, word) // an error is the client's: it has gone
+	})
+}
+
+// readiness says whether clients are to be sent here. Why not is for principals alone.
+func readiness(ready func() error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ready != nil {
+			if err := ready(); err != nil {
+				http.Error(w, err.Error(), http.StatusServiceUnavailable)
+				return
+			}
+		}
+		text("ready").ServeHTTP(w, r)
+	})
+}
+
+// reading lets reads alone through to a handler.
+func reading(handler http.Handler) func(http.ResponseWriter, *http.Request, visitor) {
+	return func(w http.ResponseWriter, r *http.Request, _ visitor) {
+		if reads(w, r) {
+			handler.ServeHTTP(w, r)
+		}
+	}
+}
+
+// reads refuses what is not a read.
+func reads(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		return true
+	}
+	w.Header().Set("Allow", "GET, HEAD")
+	deny(w, http.StatusMethodNotAllowed, "this is for reading")
+	return false
+}
+
+// upgrade leaves the connection to a goroutine of its own, so that nothing of the request is kept.
+func (h *Handler) upgrade(w http.ResponseWriter, r *http.Request, v visitor, e Endpoint) {
+	offered := offeredProtocols(r)
+	ours := func(p string) bool { return strings.EqualFold(p, subprotocol) }
+	if len(offered) > 0 && !slices.ContainsFunc(offered, ours) { // one that offers none takes what there is
+		deny(w, http.StatusBadRequest, "offer the subprotocol "+subprotocol)
+		return
+	}
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		deny(w, http.StatusServiceUnavailable, conn.ErrClosing.Error())
+		return
+	}
+	h.running.Add(1)
+	h.mu.Unlock()
+	if e.IDHeader != "" {
+		w.Header().Set(e.IDHeader, rand.Text())
+	}
+	f, err := conn.AcceptWebSocket(w, r, subprotocol, e.Limit)
+	if err != nil {
+		h.running.Done()
+		h.log.Debug("WebSocket handshake", "err", err)
+		return
+	}
+	go func() { // ends with the client or its context; Close waits
+		defer h.running.Done()
+		ctx, end := context.WithCancelCause(v.valid)
+		defer end(nil)
+		stop := context.AfterFunc(h.ctx, func() { end(context.Cause(h.ctx)) })
+		defer stop()
+		_ = e.Serve(ctx, v.principal, f) // how it ended is in the log
+	}()
+}
