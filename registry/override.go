@@ -26,9 +26,9 @@ type Override struct {
 
 // Stated is an override as it is written in a file or sent by a client; empty words state nothing.
 type Stated struct {
-	Mode     string `json:"override_mode,omitempty" toml:"override_mode"`
-	Effort   string `json:"effort,omitempty" toml:"effort"`
-	Fallback string `json:"fallback,omitempty" toml:"fallback"`
+	Mode     OverrideMode    `json:"override_mode,omitempty" toml:"override_mode"`
+	Effort   provider.Level  `json:"effort,omitempty" toml:"effort"`
+	Fallback provider.Policy `json:"fallback,omitempty" toml:"fallback"`
 }
 
 // OverrideError is a word that an override cannot have. A level's is a *[provider.LevelError] inside.
@@ -61,16 +61,16 @@ func ReadOverride(stated *Stated, level string) (Override, error) {
 	}
 	o := Override{Mode: Custom}
 	if stated.Effort != "" {
-		if o.Level, err = provider.ParseLevel(stated.Effort); err != nil {
+		if o.Level, err = provider.ParseLevel(string(stated.Effort)); err != nil {
 			return bad("reasoning.effort", err)
 		}
 	}
 	if stated.Fallback != "" {
-		if o.Policy, err = provider.ParsePolicy(stated.Fallback); err != nil {
+		if o.Policy, err = provider.ParsePolicy(string(stated.Fallback)); err != nil {
 			return bad("reasoning.fallback", err)
 		}
 	}
-	switch OverrideMode(stated.Mode) {
+	switch stated.Mode {
 	case "", Custom:
 	case Inherit:
 		return Override{Mode: Inherit}, nil
@@ -102,9 +102,9 @@ func readCoarse(word string) (provider.Level, error) {
 // word, for a custom override alone. Auto and on have none.
 func (o Override) State() (stated Stated, level provider.Level) {
 	if o.Mode != Custom {
-		return Stated{Mode: string(Inherit)}, ""
+		return Stated{Mode: Inherit}, ""
 	}
-	stated = Stated{string(Custom), string(o.Level), string(o.Policy)}
+	stated = Stated{Custom, o.Level, o.Policy}
 	switch o.Level {
 	case provider.Minimal:
 		return stated, provider.Low

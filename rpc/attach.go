@@ -6,7 +6,7 @@ import (
 	"errors"
 	"math"
 
-	"github.com/invopop/jsonschema"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -159,5 +159,5 @@ func (s *seqNumber) UnmarshalJSON(data []byte) error {
 
 // JSONSchema is what rpc.discover tells of it.
 func (seqNumber) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: "0"}
+	return &jsonschema.Schema{Type: "integer", Minimum: new(float64)}
 }

@@ -36,10 +36,10 @@ type authResult struct {
 }
 
 type wireAuth struct {
-	Provider string `json:"provider"`
-	State    string `json:"state"`            // ready, missing, refused, not_needed
-	Source   string `json:"source,omitempty"` // environment, keys, login
-	Login    bool   `json:"login,omitempty"`  // there is one
+	Provider string             `json:"provider"`
+	State    provider.KeyState  `json:"state"`
+	Source   provider.KeySource `json:"source,omitempty"` // absent: there is none
+	Login    bool               `json:"login,omitempty"`  // there is one
 }
 
 func newWireAuth(s ProviderStatus) wireAuth { return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login} }
@@ -78,7 +78,7 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 	}
 	key := strings.TrimSpace(p.Key)
 	switch {
-	case c.server.config.SetKey == nil || s.Auth == "not_needed":
+	case c.server.config.SetKey == nil || s.Auth == provider.KeyNotNeeded:
 		return wireAuth{}, invalidParams("provider", "%s needs no key", p.Provider)
 	case strings.Contains(key, "://"):
 		return wireAuth{}, invalidParams("key", "wants the key alone, not an address: that is the operator's to set")
@@ -103,9 +103,24 @@ type loginParams struct {
 	Provider string `json:"provider"`
 }
 
+// loginState is where a login stands.
+type loginState string
+
+const (
+	loginStarted loginState = "started"
+	loginWaiting loginState = "waiting" // for the person
+	loginReady   loginState = "ready"
+	loginFailed  loginState = "failed"
+)
+
+// Words lists all states.
+func (loginState) Words() []string {
+	return provider.Words(loginStarted, loginWaiting, loginReady, loginFailed)
+}
+
 type loginResult struct {
-	Provider string `json:"provider"`
-	State    string `json:"state"` // started
+	Provider string     `json:"provider"`
+	State    loginState `json:"state"`
 }
 
 // beginLogin answers at once. The login ends with the connection, or when the same client begins it anew.
@@ -128,7 +143,7 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 		}
 		c.logIn(ctx, p.Provider)
 	})
-	return loginResult{p.Provider, "started"}, nil
+	return loginResult{p.Provider, loginStarted}, nil
 }
 
 // logIn tells the client how its login goes. What it is told by a connection that has ended nobody hears.
@@ -141,15 +156,15 @@ func (c *client) logIn(ctx context.Context, id string) {
 	}
 	_, err := guard(func() (struct{}, error) {
 		return struct{}{}, c.server.config.Login(ctx, id, func(s LoginPrompt) {
-			tell(authUpdate{State: "waiting", URL: s.URL, Code: s.Code, Expires: s.Expires.Milliseconds()})
+			tell(authUpdate{State: loginWaiting, URL: s.URL, Code: s.Code, Expires: s.Expires.Milliseconds()})
 		})
 	})
 	switch {
 	case err == nil:
 		c.server.config.Log.Info("logged in", "provider", id)
-		tell(authUpdate{State: "ready"})
+		tell(authUpdate{State: loginReady})
 	case ctx.Err() == nil:
-		tell(authUpdate{State: "failed", Error: c.errorOf(ctx, "auth/login", err)})
+		tell(authUpdate{State: loginFailed, Error: c.errorOf(ctx, "auth/login", err)})
 	}
 }
 
@@ -175,7 +190,7 @@ func (c *client) begin(id string, next *loginRun) (before *loginRun) {
 // authUpdate tells one connection how its login goes. It belongs to no session and has no number.
 type authUpdate struct {
 	Provider string      `json:"provider"`
-	State    string      `json:"state"` // waiting, ready, failed
+	State    loginState  `json:"state"`
 	URL      string      `json:"url,omitempty"`
 	Code     string      `json:"code,omitempty"`
 	Expires  int64       `json:"expires_in_ms,omitempty"`

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/invopop/jsonschema"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool"
@@ -80,9 +80,8 @@ func (t newTools) MarshalJSON() ([]byte, error) {
 
 // JSONSchema is what rpc.discover tells of it.
 func (newTools) JSONSchema() *jsonschema.Schema {
-	word := &jsonschema.Schema{Const: builtinWord}
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word,
-		{Type: "array", Items: &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, {Ref: "#/$defs/NewTool"}}}}}}
+	word := constant(builtinWord)
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, listOf(&jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, ref("NewTool")}})}}
 }
 
 // servers are what a client offers.
@@ -204,11 +203,11 @@ func ownTools(own []newTool, sameUser bool) (tools []tool.Tool, err error) {
 		if err := json.Compact(&schema, t.Schema.RawMessage); err != nil {
 			return nil, invalidParams(at("input_schema"), "%v", err)
 		}
-		if t.Effect.Effect == tool.Read && !sameUser {
-			t.Effect.Effect = tool.Other
+		if t.Effect == tool.Read && !sameUser {
+			t.Effect = tool.Other
 		}
 		tools = append(tools, tool.Tool{Tool: provider.Tool{Name: t.Name, Description: t.Description, Schema: schema.Bytes()},
-			Host: tool.Client, Title: t.Title, Effect: t.Effect.Effect})
+			Host: tool.Client, Title: t.Title, Effect: t.Effect})
 	}
 	return tools, nil
 }

@@ -14,10 +14,21 @@ import (
 
 type exportParams struct {
 	Session  idOf[session.ID]        `json:"session_id"`
-	Format   string                  `json:"format"`
+	Format   exportFormat            `json:"format"`
 	Thinking *bool                   `json:"thinking,omitempty"` // absent: true
 	Cursor   idOf[session.MessageID] `json:"cursor,omitzero"`
 }
+
+// exportFormat is the form of an export.
+type exportFormat string
+
+const (
+	exportJSON     exportFormat = "json"
+	exportMarkdown exportFormat = "markdown"
+)
+
+// Words lists both formats.
+func (exportFormat) Words() []string { return provider.Words(exportJSON, exportMarkdown) }
 
 type exportResult struct {
 	Session  wireSession       `json:"session"`
@@ -27,9 +38,6 @@ type exportResult struct {
 }
 
 func export(_ context.Context, c *client, p exportParams) (func(context.Context) (exportResult, error), error) {
-	if p.Format != "json" && p.Format != "markdown" {
-		return nil, invalidParams("format", "%q is none of json, markdown", p.Format)
-	}
 	return func(ctx context.Context) (exportResult, error) {
 		st, err := state(ctx, c, sessionParams{p.Session})
 		if err != nil {
@@ -53,7 +61,7 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 		if more || len(shown) < len(messages) {
 			r.Next = shown[len(shown)-1].ID
 		}
-		if p.Format == "markdown" {
+		if p.Format == exportMarkdown {
 			text := c.server.markdown(st.Session, messages[:len(shown)], p.Cursor.ID == "")
 			r.Messages, r.Text = nil, &text
 		}

@@ -7,8 +7,9 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strconv"
 
-	"github.com/invopop/jsonschema"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/session"
@@ -53,7 +54,7 @@ func (l *pageLimit) UnmarshalJSON(data []byte) error {
 
 // JSONSchema is what rpc.discover tells of it.
 func (pageLimit) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: "0", Default: defaultLimit}
+	return &jsonschema.Schema{Type: "integer", Minimum: new(float64), Default: json.RawMessage(strconv.Itoa(defaultLimit))}
 }
 
 // orDefault is the number, which may be 0.

@@ -16,7 +16,7 @@ func TestHostileEffects(t *testing.T) {
 			if declared == tool.Read && !sameUser {
 				want = tool.Other
 			}
-			tools, err := ownTools([]newTool{{Name: "t", Effect: effect{declared}}}, sameUser)
+			tools, err := ownTools([]newTool{{Name: "t", Effect: declared}}, sameUser)
 			if err != nil || tools[0].Effect != want {
 				t.Errorf("%q of the same user %v: %+v, %v", declared, sameUser, tools, err)
 			}

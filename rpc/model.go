@@ -2,9 +2,12 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -34,9 +37,9 @@ type ProviderStatus struct {
 	Defaults  registry.Defaults
 
 	// Of its key or login, in the protocol's words.
-	Auth       string // ready, missing, refused, not_needed
-	AuthSource string // environment, keys, login; empty: there is none
-	Login      bool   // there is a login
+	Auth       provider.KeyState
+	AuthSource provider.KeySource // empty: there is none
+	Login      bool               // there is a login
 }
 
 // model finds the model that a client names. Where it names the provider apart, the id may have that in front or not.
@@ -60,17 +63,36 @@ func noProvider(id string, candidates []string) *conn.Error {
 		Data: map[string]any{"candidates": words(candidates)}}
 }
 
-// override reads a level and a display; empty words say nothing.
-func override(level, display string) (o session.Override, err error) {
-	if level != "" {
-		if o.Level, err = provider.ParseLevel(level); err != nil {
-			return o, err
-		}
+// askedLevel is a level as a client asks for it. An unknown word is refused as a level that no model has.
+type askedLevel string
+
+const none askedLevel = "none" // another spelling of off
+
+// UnmarshalJSON takes the words of [provider.ParseLevel], and the empty one.
+func (l *askedLevel) UnmarshalJSON(data []byte) error {
+	var word string
+	if err := json.Unmarshal(data, &word); err != nil {
+		return err
 	}
-	if o.Display, err = provider.ParseDisplay(display); err != nil {
-		return o, invalidParams("display", "%v", err)
+	*l = askedLevel(word)
+	if word == "" {
+		return nil
 	}
-	return o, nil
+	_, err := provider.ParseLevel(word)
+	return err
+}
+
+// JSONSchema is what rpc.discover says of it.
+func (askedLevel) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{ref("Level"), constant(string(none))}}
+}
+
+// level is empty where the client asks for none.
+func (l askedLevel) level() provider.Level {
+	if l == none {
+		return provider.Off
+	}
+	return provider.Level(l)
 }
 
 type modelsParams struct {
@@ -154,7 +176,7 @@ type setModelParams struct {
 	Session  idOf[session.ID] `json:"session_id"`
 	Model    string           `json:"model_id"`
 	Provider string           `json:"provider,omitempty"`
-	Level    string           `json:"thinking_level,omitempty"`
+	Level    askedLevel       `json:"thinking_level,omitempty"`
 }
 
 type setModelResult struct {
@@ -167,13 +189,9 @@ func setModel(ctx context.Context, c *client, p setModelParams) (setModelResult,
 	if err != nil {
 		return setModelResult{}, err
 	}
-	o, err := override(p.Level, "")
-	if err != nil {
-		return setModelResult{}, err
-	}
 	change := agent.Change{Model: &m}
-	if o.Level != "" {
-		change.Level = &o.Level
+	if level := p.Level.level(); level != "" {
+		change.Level = &level
 	}
 	st, err := set(ctx, c, p.Session.ID, change)
 	return setModelResult{wireModelOf(st.Model, st.Decision), newSetThinkingResult(st)}, err
@@ -181,9 +199,9 @@ func setModel(ctx context.Context, c *client, p setModelParams) (setModelResult,
 
 type setThinkingParams struct {
 	Session  idOf[session.ID] `json:"session_id"`
-	Level    string           `json:"level"`
-	Fallback string           `json:"fallback,omitempty"`
-	Display  string           `json:"display,omitempty"`
+	Level    askedLevel       `json:"level"`
+	Fallback provider.Policy  `json:"fallback,omitempty"`
+	Display  provider.Display `json:"display,omitempty"`
 }
 
 type setThinkingResult struct {
@@ -191,37 +209,41 @@ type setThinkingResult struct {
 	Preferred *provider.Level   `json:"preferred_thinking_level"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Levels    []provider.Level  `json:"thinking_levels"`
-	Applies   string            `json:"applies"` // now, next_turn
+	Applies   applies           `json:"applies"`
 }
+
+// applies says when a change is in force.
+type applies string
+
+const (
+	appliesNow  applies = "now"
+	appliesNext applies = "next_turn"
+)
+
+// Words lists both.
+func (applies) Words() []string { return provider.Words(appliesNow, appliesNext) }
 
 func newSetThinkingResult(st agent.State) setThinkingResult {
 	r := setThinkingResult{Level: st.Decision.Effective, Preferred: preferred(st.Session.Settings), Reasoning: *newReasoning(st.Decision),
-		Levels: append([]provider.Level{}, st.Decision.Supported...), Applies: "now"}
+		Levels: append([]provider.Level{}, st.Decision.Supported...), Applies: appliesNow}
 	if st.Running {
-		r.Applies = "next_turn"
+		r.Applies = appliesNext
 	}
 	return r
 }
 
 func setThinking(ctx context.Context, c *client, p setThinkingParams) (setThinkingResult, error) {
-	level, err := provider.ParseLevel(p.Level)
-	if err != nil {
+	level := p.Level.level()
+	if level == "" {
+		_, err := provider.ParseLevel("")
 		return setThinkingResult{}, err
 	}
 	change := agent.Change{Level: &level}
 	if p.Fallback != "" {
-		policy, err := provider.ParsePolicy(p.Fallback)
-		if err != nil {
-			return setThinkingResult{}, invalidParams("fallback", "%v", err)
-		}
-		change.Fallback = &policy
+		change.Fallback = &p.Fallback
 	}
 	if p.Display != "" {
-		display, err := provider.ParseDisplay(p.Display)
-		if err != nil {
-			return setThinkingResult{}, invalidParams("display", "%v", err)
-		}
-		change.Display = &display
+		change.Display = &p.Display
 	}
 	st, err := set(ctx, c, p.Session.ID, change)
 	return newSetThinkingResult(st), err
@@ -234,7 +256,7 @@ func set(ctx context.Context, c *client, id session.ID, change agent.Change) (ag
 type explainParams struct {
 	Session idOf[session.ID] `json:"session_id"`
 	Model   string           `json:"model_id,omitempty"`
-	Level   string           `json:"level,omitempty"`
+	Level   askedLevel       `json:"level,omitempty"`
 }
 
 type explainResult struct {
@@ -248,9 +270,20 @@ type explainResult struct {
 // wireOmitted is a message of which a model is not sent all, since its provider refused it.
 type wireOmitted struct {
 	Message session.MessageID `json:"message_id"`
-	Part    string            `json:"part"` // all, or media_and_results
+	Part    omittedPart       `json:"part"`
 	Why     string            `json:"why"`
 }
+
+// omittedPart is what of a message is not sent.
+type omittedPart string
+
+const (
+	omitsAll   omittedPart = "all"
+	omitsMedia omittedPart = "media_and_results"
+)
+
+// Words lists both parts.
+func (omittedPart) Words() []string { return provider.Words(omitsAll, omitsMedia) }
 
 // wireConversion is what becomes of earlier thinking, in blocks.
 type wireConversion struct {
@@ -266,9 +299,9 @@ func newExplainResult(e agent.Explanation) explainResult {
 		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
 	}
 	for _, o := range e.LeftOut {
-		part := "all"
+		part := omitsAll
 		if o.Share == session.SentEmptied {
-			part = "media_and_results"
+			part = omitsMedia
 		}
 		r.LeftOut = append(r.LeftOut, wireOmitted{o.Message, part, o.Why})
 	}
@@ -276,10 +309,7 @@ func newExplainResult(e agent.Explanation) explainResult {
 }
 
 func explain(ctx context.Context, c *client, p explainParams) (explainResult, error) {
-	o, err := override(p.Level, "")
-	if err != nil {
-		return explainResult{}, err
-	}
+	o := session.Override{Level: p.Level.level()}
 	if p.Model != "" {
 		m, err := c.model(p.Model, "")
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/invopop/jsonschema"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/session"
 )

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
@@ -70,6 +71,9 @@ func decodeParams(params json.RawMessage, into reflect.Value, fields []field, la
 		if err := json.Unmarshal(value, into.FieldByIndex(fields[i].index).Addr().Interface()); err != nil {
 			return memberError(name, err)
 		}
+		if err := checkWord(name, into.FieldByIndex(fields[i].index)); err != nil {
+			return err
+		}
 		seen[i] = true
 	}
 	for i, f := range fields {
@@ -80,8 +84,20 @@ func decodeParams(params json.RawMessage, into reflect.Value, fields []field, la
 	return nil
 }
 
+// checkWord refuses what is none of the words of a member's type. An empty text is the same as absent.
+func checkWord(name string, value reflect.Value) error {
+	of, ok := value.Interface().(provider.Worded)
+	if !ok || value.Kind() != reflect.String || value.String() == "" || slices.Contains(of.Words(), value.String()) {
+		return nil
+	}
+	return invalidParams(name, "%q is not one of %s", value.String(), strings.Join(of.Words(), ", "))
+}
+
 // memberError says what is wrong with a member in the words of JSON.
 func memberError(name string, err error) error {
+	if unknown, ok := errors.AsType[*provider.LevelError](err); ok {
+		return known(unknown)
+	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
 		return invalidParams(name, "%v", err)

@@ -148,6 +148,13 @@ func (s schemas) check(schema, v any, at string) string {
 func (s schemas) any(variants []any, v any, at string) string {
 	reason := at + ": no variant fits"
 	for _, variant := range variants {
+		for { // a variant may be a reference to one
+			to, ok := variant.(map[string]any)["$ref"].(string)
+			if !ok {
+				break
+			}
+			variant = s.components[strings.TrimPrefix(to, "#/components/schemas/")]
+		}
 		why := s.check(variant, v, at)
 		if why == "" {
 			return ""
@@ -188,7 +195,7 @@ func TestSchemasRefuse(t *testing.T) {
 		`{"session_id":` + id + `,"level":"low"}`:                 "",
 		`{"session_id":` + id + `}`:                               "level is missing",
 		`{"session_id":"x","level":"low"}`:                        `session_id: "x" is not ^[0-7][0-9A-HJKMNP-TV-Z]{25}$`,
-		`{"session_id":` + id + `,"level":1}`:                     "level: is integer, not string",
+		`{"session_id":` + id + `,"level":1}`:                     "level: no variant fits",
 		`{"session_id":` + id + `,"level":"low","more":1}`:        "there is no member more",
 		`{"session_id":` + id + `,"level":"low","display":[1.5]}`: "display: is array, not string",
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -49,24 +50,24 @@ type sessionParams struct {
 }
 
 type newParams struct {
-	Model    string    `json:"model_id,omitempty"`
-	Level    string    `json:"thinking_level,omitempty"`
-	Fallback string    `json:"fallback,omitempty"`
-	Display  string    `json:"display,omitempty"`
-	System   string    `json:"system_prompt,omitempty"`
-	Agent    string    `json:"agent,omitempty"`
-	CWD      string    `json:"cwd,omitempty"`
-	Title    string    `json:"title,omitempty"`
-	Tools    *newTools `json:"tools,omitempty"`
-	Servers  servers   `json:"mcp_servers,omitempty"`
-	Options  *options  `json:"options,omitempty"`
-	Rules    rules     `json:"tool_policy,omitzero"`
-	Client   *clientID `json:"client_id,omitempty"`
+	Model    string           `json:"model_id,omitempty"`
+	Level    askedLevel       `json:"thinking_level,omitempty"`
+	Fallback provider.Policy  `json:"fallback,omitempty"`
+	Display  provider.Display `json:"display,omitempty"`
+	System   string           `json:"system_prompt,omitempty"`
+	Agent    string           `json:"agent,omitempty"`
+	CWD      string           `json:"cwd,omitempty"`
+	Title    string           `json:"title,omitempty"`
+	Tools    *newTools        `json:"tools,omitempty"`
+	Servers  servers          `json:"mcp_servers,omitempty"`
+	Options  *options         `json:"options,omitempty"`
+	Rules    tool.Policy      `json:"tool_policy,omitzero"` // it makes the operator's stricter
+	Client   *clientID        `json:"client_id,omitempty"`
 }
 
 // options are what a session asks of its providers beside thinking.
 type options struct {
-	Cache string `json:"cache,omitempty"`
+	Cache provider.CacheTime `json:"cache,omitempty"`
 }
 
 type newResult struct {
@@ -168,18 +169,9 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 	} else if set.Model, err = c.model(id, ""); err != nil {
 		return session.Session{}, err
 	}
-	o, err := override(p.Level, p.Display)
-	if err != nil {
-		return session.Session{}, err
-	}
-	set.Level, set.Display = o.Level, o.Display
-	if p.Fallback != "" {
-		if set.Fallback, err = provider.ParsePolicy(p.Fallback); err != nil {
-			return session.Session{}, invalidParams("fallback", "%v", err)
-		}
-	}
+	set.Level, set.Display, set.Fallback = p.Level.level(), p.Display, p.Fallback
 	if p.Options != nil {
-		if set.Cache, err = provider.ParseCacheTime(p.Options.Cache); err != nil {
+		if set.Cache, err = provider.ParseCacheTime(string(p.Options.Cache)); err != nil {
 			return session.Session{}, invalidParams("options.cache", "%v", err)
 		}
 	}
@@ -190,7 +182,7 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 	if len(p.CWD) > maxCWD {
 		return session.Session{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
-	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules.policy()}, nil
+	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules}, nil
 }
 
 type stateResult struct {
@@ -259,16 +251,16 @@ type updateParams struct {
 	Session  idOf[session.ID]           `json:"session_id"`
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside agent.MaxMetadata
-	Mode     toolMode                   `json:"tool_mode,omitzero"`
+	Mode     tool.Mode                  `json:"tool_mode,omitempty"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 && p.Mode.IsZero() {
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" {
 		return nothing{}, invalidParams("title", "is missing; give title, metadata or tool_mode")
 	}
 	change := agent.Change{Metadata: p.Metadata}
-	if !p.Mode.IsZero() {
-		change.Mode = &p.Mode.Mode
+	if p.Mode != "" {
+		change.Mode = &p.Mode
 	}
 	if p.Title != nil {
 		title, err := readTitle(*p.Title)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/invopop/jsonschema"
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -29,7 +29,7 @@ type newTool struct {
 	Description string      `json:"description,omitempty"`
 	Schema      inputSchema `json:"input_schema,omitzero"`
 	Title       string      `json:"title,omitempty"`
-	Effect      effect      `json:"effect,omitempty"`
+	Effect      tool.Effect `json:"effect,omitempty"`
 }
 
 // UnmarshalJSON wants the name that the schema of this type asks for.
@@ -53,55 +53,6 @@ func (s inputSchema) IsZero() bool { return len(s.RawMessage) == 0 }
 // JSONSchema is what rpc.discover tells of it.
 func (inputSchema) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "object", Description: "the JSON schema of an object"}
-}
-
-type effect struct{ tool.Effect }
-
-// JSONSchema is what rpc.discover tells of it.
-func (effect) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: []any{tool.Read, tool.Edit, tool.Run, tool.Other}}
-}
-
-// rules are a session's own: they make the operator's stricter.
-type rules struct {
-	Names   map[string]rule      `json:"names,omitempty"`
-	Effects map[tool.Effect]rule `json:"effects,omitempty"`
-}
-
-type toolMode struct{ tool.Mode }
-
-// MarshalText writes the word alone.
-func (m toolMode) MarshalText() ([]byte, error) { return []byte(m.Mode), nil }
-
-// IsZero reports whether none was set.
-func (m toolMode) IsZero() bool { return m.Mode == "" }
-
-// JSONSchema is what rpc.discover tells of it.
-func (toolMode) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: []any{tool.ModeAsk, tool.ModeEdit, tool.ModeRead}}
-}
-
-type rule struct{ tool.Rule }
-
-// JSONSchema is what rpc.discover tells of it.
-func (rule) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Enum: []any{tool.Allow, tool.Ask, tool.Deny}}
-}
-
-func (r rules) policy() (p tool.Policy) {
-	for name, rule := range r.Names {
-		if p.Names == nil {
-			p.Names = make(map[string]tool.Rule)
-		}
-		p.Names[name] = rule.Rule
-	}
-	for effect, rule := range r.Effects {
-		if p.Effects == nil {
-			p.Effects = make(map[tool.Effect]tool.Rule)
-		}
-		p.Effects[effect] = rule.Rule
-	}
-	return p
 }
 
 type toolResultParams struct {

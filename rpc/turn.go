@@ -16,12 +16,24 @@ type promptParams struct {
 	Session  idOf[session.ID] `json:"session_id"`
 	Text     string           `json:"text,omitempty"`
 	Content  provider.Blocks  `json:"content,omitempty"`
-	Level    string           `json:"thinking_level,omitempty"`
+	Level    askedLevel       `json:"thinking_level,omitempty"`
 	Model    string           `json:"model_id,omitempty"`
-	Display  string           `json:"display,omitempty"`
-	WhenBusy string           `json:"when_busy,omitempty"`
+	Display  provider.Display `json:"display,omitempty"`
+	WhenBusy whenBusy         `json:"when_busy,omitempty"`
 	Client   *clientID        `json:"client_id,omitempty"`
 }
+
+// whenBusy says what becomes of a prompt while a turn runs.
+type whenBusy string
+
+const (
+	queueWhenBusy  whenBusy = "queue" // it waits for a turn of its own: the default
+	steerWhenBusy  whenBusy = "steer"
+	rejectWhenBusy whenBusy = "reject"
+)
+
+// Words lists what there is.
+func (whenBusy) Words() []string { return provider.Words(queueWhenBusy, steerWhenBusy, rejectWhenBusy) }
 
 type promptResult struct {
 	Turn        session.TurnID    `json:"turn_id"`
@@ -57,9 +69,7 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 	if said.Content, err = p.content(); err != nil {
 		return said, err
 	}
-	if said.Override, err = override(p.Level, p.Display); err != nil {
-		return said, err
-	}
+	said.Override = session.Override{Level: p.Level.level(), Display: p.Display}
 	if p.Model != "" {
 		m, err := c.model(p.Model, "")
 		if err != nil {
@@ -68,18 +78,15 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		said.Override.Model = &m
 	}
 	switch p.WhenBusy {
-	case "", "queue":
-	case "reject":
+	case rejectWhenBusy:
 		said.Reject = true
-	case "steer":
+	case steerWhenBusy:
 		said.Steer = true
-		for _, member := range []struct{ name, value string }{{"thinking_level", p.Level}, {"model_id", p.Model}, {"display", p.Display}} {
+		for _, member := range []struct{ name, value string }{{"thinking_level", string(p.Level)}, {"model_id", p.Model}, {"display", string(p.Display)}} {
 			if member.value != "" {
 				return said, invalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model and the level of the turn that runs. Leave it out, or use when_busy \"queue\"")
 			}
 		}
-	default:
-		return said, invalidParams("when_busy", "%q is none of queue, steer, reject", p.WhenBusy)
 	}
 	return said, c.server.tellable(p.Session.ID, said.Content)
 }

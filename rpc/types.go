@@ -25,7 +25,7 @@ type wireSession struct {
 	Level     provider.Level             `json:"thinking_level"`
 	Preferred *provider.Level            `json:"preferred_thinking_level"` // null: the user chose none
 	Agent     string                     `json:"agent,omitempty"`          // that it was made for
-	Mode      toolMode                   `json:"tool_mode,omitzero"`       // absent: ask
+	Mode      tool.Mode                  `json:"tool_mode,omitempty"`      // absent: ask
 	CWD       string                     `json:"cwd"`
 	Created   int64                      `json:"created"`
 	Updated   int64                      `json:"updated"`
@@ -36,7 +36,7 @@ type wireSession struct {
 
 func newWireSession(s session.Session, model feed.Model) wireSession {
 	w := wireSession{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: preferred(s.Settings), Agent: s.Agent.Name, Mode: toolMode{s.Mode}, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
+		Preferred: preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {
 		w.Metadata = map[string]json.RawMessage{}

@@ -33,7 +33,7 @@ func TestWordsAreComplete(t *testing.T) {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.ValueSpec:
-					if of, name, ok := constant(n); ok {
+					if of, name, ok := constantOf(n); ok {
 						constants[of] = append(constants[of], name)
 					}
 				case *ast.FuncDecl:
@@ -63,8 +63,8 @@ func TestWordsAreComplete(t *testing.T) {
 	}
 }
 
-// constant is the type and the name of a typed constant that is not empty, given with a type or as a conversion.
-func constant(n *ast.ValueSpec) (of, name string, ok bool) {
+// constantOf is the type and the name of a typed constant that is not empty, given with a type or as a conversion.
+func constantOf(n *ast.ValueSpec) (of, name string, ok bool) {
 	if len(n.Values) != 1 || len(n.Names) != 1 {
 		return "", "", false
 	}

@@ -66,7 +66,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
-	"github.com/google/jsonschema-go":        {"agent/tool"},
+	"github.com/google/jsonschema-go":        {"agent/tool", "rpc"},
 	"mvdan.cc/sh":                            {"agent/tool"},
 	"github.com/landlock-lsm/go-landlock":    {"agent/tool/sandbox"},
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms

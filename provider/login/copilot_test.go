@@ -209,7 +209,7 @@ func logIn(t *testing.T, c sim.LoginsConfig) *house {
 	flow := &login.Copilot{Provider: "copilot", ClientID: clientID, Editor: true, Client: &http.Client{Transport: h.wire}}
 	h.Source = login.NewSource(login.Config{Provider: "copilot", EnvVar: "GITHUB", Keys: h.keys, Flow: flow, Log: slog.New(slog.NewTextHandler(&h.log, nil))})
 	t.Cleanup(h.Close)
-	if state, from := h.Status(); state != login.Missing || from != login.FromNowhere {
+	if state, from := h.Status(); state != provider.KeyMissing || from != "" {
 		t.Errorf("before: %s from %s", state, from)
 	}
 	if _, err := h.Credential(t.Context()); kindOf(err) != provider.KindAuth || !strings.Contains(err.Error(), "not logged in: run `thinkd auth login copilot`, or set GITHUB") {
@@ -218,13 +218,13 @@ func logIn(t *testing.T, c sim.LoginsConfig) *house {
 	if err := h.Login(t.Context(), func(p login.Prompt) { h.logins.Approve(p.Code) }); err != nil {
 		t.Fatal(err)
 	}
-	h.state(t, login.Ready)
+	h.state(t, provider.KeyReady)
 	return h
 }
 
-func (h *house) state(t *testing.T, want login.State) {
+func (h *house) state(t *testing.T, want provider.KeyState) {
 	t.Helper()
-	if state, from := h.Status(); state != want || from != login.FromLogin {
+	if state, from := h.Status(); state != want || from != provider.KeyFromLogin {
 		t.Errorf("the state is %s from %s, want %s", state, from, want)
 	}
 }
@@ -300,12 +300,12 @@ func TestExchangeFails(t *testing.T) {
 		if n := h.logins.Exchanges(); n != 2 {
 			t.Errorf("%d exchanges in a moment", n)
 		}
-		h.state(t, login.Ready)
+		h.state(t, provider.KeyReady)
 		time.Sleep(5 * time.Minute)
 		if _, err := h.Credential(t.Context()); kindOf(err) != provider.KindOverloaded {
 			t.Errorf("after its end: %v", err)
 		}
-		h.state(t, login.Ready)
+		h.state(t, provider.KeyReady)
 		h.logins.Fail(0)
 		if c := h.credential(t); c.Key == first.Key {
 			t.Error("the same token after its end")
@@ -325,14 +325,14 @@ func TestRevoked(t *testing.T) {
 			t.Errorf("%v, %v", ok, err)
 		}
 		noSecret(t, h.logins, "the error", err.Error())
-		h.state(t, login.Refused)
+		h.state(t, provider.KeyRefused)
 		if advice := h.Advice(); !strings.Contains(advice, "thinkd auth login copilot") {
 			t.Error(advice)
 		}
 		if err := h.Login(t.Context(), func(p login.Prompt) { h.logins.Approve(p.Code) }); err != nil {
 			t.Fatal(err)
 		}
-		h.state(t, login.Ready)
+		h.state(t, provider.KeyReady)
 		h.credential(t)
 
 		// Logging out acts at once, and what was got by the login with it.
@@ -391,7 +391,7 @@ func TestDirect(t *testing.T) {
 	if err != nil || c.Key != env || c.BaseURL != "" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if state, from := source.Status(); state != login.Ready || from != login.FromEnvironment {
+	if state, from := source.Status(); state != provider.KeyReady || from != provider.KeyFromEnvironment {
 		t.Errorf("%s from %s", state, from)
 	}
 	if _, ok, err := source.Renew(t.Context(), env); ok || err != nil {

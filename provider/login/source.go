@@ -43,26 +43,6 @@ type Flow interface {
 	Exchange(ctx context.Context, g Grant) (Credential, Grant, error)
 }
 
-// State says whether a provider can be called, as far as keys go: a stable word of the protocol.
-type State string
-
-const (
-	Ready   State = "ready"
-	Missing State = "missing" // there is no key and no login
-	Refused State = "refused" // the vendor did not take the login when it was last used
-	NoNeed  State = "not_needed"
-)
-
-// Origin says where a grant is from: a stable word of the protocol.
-type Origin string
-
-const (
-	FromNowhere     Origin = ""
-	FromEnvironment Origin = "environment"
-	FromKeys        Origin = "keys" // given by hand
-	FromLogin       Origin = "login"
-)
-
 // Config is what a [Source] depends on.
 type Config struct {
 	Provider string
@@ -125,41 +105,41 @@ func (s *Source) Close() {
 }
 
 // grant is the one in force: the environment's key before what the file has.
-func (s *Source) grant() (Grant, Origin) {
+func (s *Source) grant() (Grant, provider.KeySource) {
 	if !s.config.Env.IsZero() {
-		return Grant{Token: s.config.Env}, FromEnvironment
+		return Grant{Token: s.config.Env}, provider.KeyFromEnvironment
 	}
 	switch g := s.config.Keys.Grant(s.config.Provider); {
 	case g.IsZero():
-		return g, FromNowhere
+		return g, ""
 	case g.ByLogin:
-		return g, FromLogin
+		return g, provider.KeyFromLogin
 	default:
-		return g, FromKeys
+		return g, provider.KeyFromPerson
 	}
 }
 
 // Status tells how the provider is served, without a call.
-func (s *Source) Status() (State, Origin) {
+func (s *Source) Status() (provider.KeyState, provider.KeySource) {
 	g, from := s.grant()
 	if g.IsZero() {
-		return Missing, from
+		return provider.KeyMissing, from
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.of == g.Token && s.refused {
-		return Refused, from
+		return provider.KeyRefused, from
 	}
-	return Ready, from
+	return provider.KeyReady, from
 }
 
 // Advice says what to do about a provider that is not ready.
 func (s *Source) Advice() string {
 	logIn := "run `thinkd auth login " + s.config.Provider + "`"
 	switch state, from := s.Status(); {
-	case state == Refused && from == FromLogin:
+	case state == provider.KeyRefused && from == provider.KeyFromLogin:
 		return "the login is not taken any more: " + logIn
-	case state == Refused:
+	case state == provider.KeyRefused:
 		return "the key is not taken"
 	case s.config.Flow == nil:
 		return "no key: set " + s.config.EnvVar
@@ -272,7 +252,7 @@ func (s *Source) refuse(err error) error {
 	}
 	said := *e
 	said.Provider = s.config.Provider
-	if _, from := s.grant(); from == FromLogin {
+	if _, from := s.grant(); from == provider.KeyFromLogin {
 		said.Message = fmt.Sprintf("the login is not taken any more: run `thinkd auth login %s` (%s)", s.config.Provider, e.Message)
 	}
 	return &said

@@ -1,4 +1,4 @@
-import type { Client, Methods } from "../../clients/typescript/src/index.js";
+import type { Client, Level, Methods } from "../../clients/typescript/src/index.js";
 import { button, byId, h, icon, iconButton } from "./dom.js";
 import { bars, option, type Model } from "./levels.js";
 import { closePopover, show } from "./popover.js";
@@ -9,7 +9,7 @@ type Explained = Methods["thinking/explain"]["result"];
 /** A choice for the session, or for the next turn only. */
 export interface Choice {
 	model_id: string;
-	level: string | undefined;
+	level: Level | undefined;
 }
 
 /** What the picker needs from the page. */
@@ -200,7 +200,7 @@ export class Picker {
 		}
 	}
 
-	private async take(level: string | undefined): Promise<void> {
+	private async take(level: Level | undefined): Promise<void> {
 		const m = this.picked;
 		if (!m) return;
 		const choice = { model_id: full(m), level };

@@ -122,7 +122,7 @@ export class Client {
 	 */
 	request<M extends Method>(method: M, params: Params<M>, settle: (error: Error | undefined, result: Result<M>) => void): void {
 		if (this.state.is === "closed") {
-			settle(new ClosedError(this.state.reason), undefined as Result<M>);
+			settle(new ClosedError(this.state.reason), undefined as unknown as Result<M>);
 			return;
 		}
 		const id = this.nextId++;

@@ -5,86 +5,29 @@ export type Agent = {
 	model_id?: string;
 	system_prompt?: string;
 	reasoning: AgentReasoning;
-	thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	thinking_level?: Level;
 };
 
 export type AgentReasoning = {
-	override_mode?: string;
-	effort?: string;
-	fallback?: string;
+	override_mode?: OverrideMode;
+	effort?: Level;
+	fallback?: Fallback;
 };
+
+export type Applies = "now" | "next_turn";
 
 export type AuthState = {
 	provider: string;
-	state: string;
-	source?: string;
+	state: KeyState;
+	source?: KeySource;
 	login?: boolean;
 };
 
-export type Block = {
-	text: string;
-	sources?: {
-		url: string;
-		title?: string;
-		start?: number;
-		end?: number;
-		quote?: string;
-	}[];
-	type: "text";
-	/** its number in the message, in what the daemon sends */
-	block?: number;
-	/** it is being written */
-	open?: boolean;
-	/** there is more of it than is shown */
-	truncated?: boolean;
-} | {
-	text: string;
-	kind: "full" | "summary" | "redacted" | "omitted";
-	signed: boolean;
-	tokens?: number;
-	estimated?: boolean;
-	duration_ms?: number;
-	type: "thinking";
-	/** its number in the message, in what the daemon sends */
-	block?: number;
-	/** it is being written */
-	open?: boolean;
-	/** there is more of it than is shown */
-	truncated?: boolean;
-} | {
-	call_id: string;
-	name: string;
-	arguments?: Record<string, unknown>;
-	invalid_arguments?: string;
-	type: "tool_call";
-	/** its number in the message, in what the daemon sends */
-	block?: number;
-	/** it is being written */
-	open?: boolean;
-	/** there is more of it than is shown */
-	truncated?: boolean;
-} | {
-	call_id: string;
-	content: Block[];
-	is_error?: boolean;
-	type: "tool_result";
-	/** its number in the message, in what the daemon sends */
-	block?: number;
-	/** it is being written */
-	open?: boolean;
-	/** there is more of it than is shown */
-	truncated?: boolean;
-} | {
-	mime_type: string;
-	data?: string;
-	type: "media";
-	/** its number in the message, in what the daemon sends */
-	block?: number;
-	/** it is being written */
-	open?: boolean;
-	/** there is more of it than is shown */
-	truncated?: boolean;
-};
+export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock;
+
+export type CacheState = "kept" | "lost" | "unknown";
+
+export type CacheTime = "5m" | "1h" | "off";
 
 export type Capabilities = {
 	tools: boolean;
@@ -134,12 +77,14 @@ export type Confirm = {
 	message: string;
 	origin: Origin;
 	parts: Part[];
-	actions: string[];
+	actions: ConfirmAction[];
 	grants: Grant[];
 	limit?: number;
 	until: number;
 	truncated?: boolean;
 };
+
+export type ConfirmAction = "allow" | "allow_session" | "deny";
 
 export type Context = {
 	used: number;
@@ -159,6 +104,10 @@ export type Cost = {
 	partial?: boolean;
 };
 
+export type Display = "summarized" | "omitted" | "updates";
+
+export type Disposition = "started" | "queued" | "steered";
+
 export type Error = {
 	code: number;
 	message: string;
@@ -167,8 +116,9 @@ export type Error = {
 		kind: string;
 		field?: string;
 		candidates?: string[];
-		thinking_levels?: string[];
-		limit?: number;
+		thinking_levels?: Level[];
+		/** a number of bytes, or the name of a setting */
+		limit?: number | string;
 		detail?: string;
 		retry_after_ms?: number;
 		status?: number;
@@ -177,11 +127,15 @@ export type Error = {
 	};
 };
 
+export type ExportFormat = "json" | "markdown";
+
 export type Fact = {
-	state: string;
+	state: FactState;
 	source?: string;
 	as_of?: string;
 };
+
+export type FactState = "confirmed" | "table" | "family" | "learned";
 
 export type Facts = {
 	levels?: Fact;
@@ -192,27 +146,36 @@ export type Facts = {
 	lifecycle?: Fact;
 };
 
-export type Failure = {
-	kind: string;
-	message: string;
-	status?: number;
-	retry_after_ms?: number;
-	request_id?: string;
-	ref?: string;
-};
+export type FailureKind = "auth" | "rate_limit" | "quota" | "overloaded" | "context_too_long" | "refused" | "bad_request" | "transport" | "stalled" | "empty_answer";
+
+export type Fallback = "downgrade" | "off" | "provider_default" | "error";
 
 export type Grant = {
 	id: string;
 	text: string;
-	scope: string;
+	scope: GrantScope;
 	tool: string;
 	prefix?: string[];
 	folder?: string;
 	definition?: string;
 };
 
+export type GrantScope = "tool" | "prefix" | "folder";
+
+export type Incomplete = "cancelled" | "interrupted" | "error" | "max_tokens" | "refusal" | "refused";
+
+export type KeySource = "environment" | "keys" | "login";
+
+export type KeyState = "ready" | "missing" | "refused" | "not_needed";
+
+export type Level = "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+
+export type LevelReason = "as_requested" | "level_not_supported" | "off_not_supported" | "off_up_front_only" | "no_thinking" | "unknown_model" | "model_default";
+
+export type LevelSource = "turn" | "session" | "agent" | "config" | "provider" | "model" | "unset";
+
 export type Lifecycle = {
-	state: string;
+	state: ModelLifecycle;
 	retires?: string;
 	replaced_by?: string;
 	redirects?: boolean;
@@ -228,16 +191,30 @@ export type Limits = {
 	max_in_flight: number;
 };
 
+export type LoginState = "started" | "waiting" | "ready" | "failed";
+
+export type MediaBlock = {
+	mime_type: string;
+	data?: string;
+	type: "media";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
 export type Message = {
 	id: string;
 	turn_id: string;
-	role: string;
+	role: Role;
 	content: Block[];
 	model?: ModelInForce;
 	reasoning?: Reasoning;
-	stop_reason?: string;
+	stop_reason?: StopReason;
 	usage?: Usage;
-	incomplete?: string;
+	incomplete?: Incomplete;
 	open?: boolean;
 	queued?: boolean;
 };
@@ -247,8 +224,8 @@ export type Model = {
 	name: string;
 	provider: string;
 	supports_thinking: boolean;
-	thinking_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
-	default_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	thinking_levels: Level[];
+	default_thinking_level: Level;
 	thinking: ModelThinking;
 	context_window?: number;
 	max_output_tokens?: number;
@@ -265,23 +242,28 @@ export type Model = {
 export type ModelInForce = {
 	provider: string;
 	id: string;
-	thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
+	thinking_level: Level;
 };
 
+export type ModelLifecycle = "preview" | "current" | "deprecated" | "retired";
+
+export type ModelSource = "config" | "live" | "refreshed" | "catalog" | "family" | "unknown";
+
 export type ModelThinking = {
-	control?: string;
+	control?: ThinkingControl;
 	can_disable: boolean;
-	display?: string[];
-	source: string;
+	display?: Display[];
+	source: ModelSource;
 	as_of?: string;
 };
 
 export type NewTool = {
 	name: string;
 	description?: string;
+	/** the JSON schema of an object */
 	input_schema?: Record<string, unknown>;
 	title?: string;
-	effect?: "read" | "edit" | "run" | "other";
+	effect?: ToolEffect;
 };
 
 export type OfferedServer = {
@@ -296,9 +278,11 @@ export type OfferedServer = {
 
 export type Omitted = {
 	message_id: string;
-	part: string;
+	part: OmittedPart;
 	why: string;
 };
+
+export type OmittedPart = "all" | "media_and_results";
 
 export type OpenTool = {
 	message_id: string;
@@ -307,7 +291,7 @@ export type OpenTool = {
 	name: string;
 	arguments?: unknown;
 	invalid_arguments?: string;
-	host?: string;
+	host?: ToolHost;
 	title?: string;
 	truncated?: boolean;
 	output?: string;
@@ -323,27 +307,30 @@ export type OpenTurn = {
 	tools?: OpenTool[];
 	queue: Queued[];
 	held: boolean;
-	more_queued?: boolean;
 };
 
 export type Options = {
-	cache?: string;
+	cache?: CacheTime;
 };
 
 export type Origin = {
 	provider: string;
 	model: string;
-	host: string;
+	host: ToolHost;
 	server?: string;
-	effect: string;
+	effect: ToolEffect;
 	folder?: string;
 };
 
+export type OverrideMode = "inherit" | "custom";
+
 export type Part = {
-	kind: string;
+	kind: PartKind;
 	name?: string;
 	text: string;
 };
+
+export type PartKind = "command" | "diff" | "content" | "value";
 
 export type PeakHours = {
 	factor: number;
@@ -396,20 +383,20 @@ export type Queued = {
 };
 
 export type Reasoning = {
-	source: string;
-	requested_effort: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-	effective_effort: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-	fallback: string;
-	reason: string;
-	supported_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
+	source: LevelSource;
+	requested_effort: Level;
+	effective_effort: Level;
+	fallback: Fallback;
+	reason: LevelReason;
+	supported_levels: Level[];
 	used_provider_default: boolean;
 	known_model: boolean;
 	wire?: unknown;
 };
 
 export type ReasoningDefaults = {
-	effort?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-	fallback?: string;
+	effort?: Level;
+	fallback?: Fallback;
 };
 
 export type Reconnect = {
@@ -425,27 +412,24 @@ export type Refreshed = {
 	skipped?: string[];
 };
 
-export type Rules = {
-	names?: Record<string, "allow" | "ask" | "deny">;
-	effects?: Record<string, "allow" | "ask" | "deny">;
-};
+export type ResolvedBy = "client" | "timeout" | "turn_end" | "tool_mode";
+
+export type Role = "user" | "assistant";
 
 export type ServerInfo = {
 	name: string;
 	version: string;
 };
 
-export type Servers = OfferedServer[];
-
 export type Session = {
 	session_id: string;
 	title: string;
-	status: string;
+	status: SessionStatus;
 	model: ModelInForce;
-	thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-	preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+	thinking_level: Level;
+	preferred_thinking_level: Level | null;
 	agent?: string;
-	tool_mode?: "ask" | "edit" | "read";
+	tool_mode?: ToolMode;
 	cwd: string;
 	created: number;
 	updated: number;
@@ -453,6 +437,84 @@ export type Session = {
 	metadata: Record<string, unknown>;
 	grants?: Grant[];
 };
+
+export type SessionStatus = "idle" | "running" | "waiting" | "held" | "damaged";
+
+export type Severity = "info" | "warning";
+
+export type StopReason = "end_turn" | "max_tokens" | "tool_use" | "refusal" | "pause" | "cancelled" | "interrupted" | "error" | "limit" | "max_model_calls";
+
+export type TextBlock = {
+	text: string;
+	sources?: Citation[];
+	type: "text";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
+export type ThinkingBlock = {
+	text: string;
+	kind: ThinkingKind;
+	signed: boolean;
+	tokens?: number;
+	estimated?: boolean;
+	duration_ms?: number;
+	type: "thinking";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
+export type ThinkingControl = "effort" | "budget" | "toggle" | "always" | "none";
+
+export type ThinkingKind = "full" | "summary" | "redacted" | "omitted";
+
+export type ToolCallBlock = {
+	call_id: string;
+	name: string;
+	arguments?: Record<string, unknown>;
+	invalid_arguments?: string;
+	type: "tool_call";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
+export type ToolEffect = "read" | "edit" | "run" | "other";
+
+export type ToolHost = "client" | "mcp" | "builtin";
+
+export type ToolMode = "ask" | "edit" | "read";
+
+export type ToolPolicy = {
+	names?: Record<string, ToolRule>;
+	effects?: Record<string, ToolRule>;
+};
+
+export type ToolResultBlock = {
+	call_id: string;
+	content: (TextBlock | MediaBlock)[];
+	is_error?: boolean;
+	type: "tool_result";
+	/** its number in the message, in what the daemon sends */
+	block?: number;
+	/** it is being written */
+	open?: boolean;
+	/** there is more of it than is shown */
+	truncated?: boolean;
+};
+
+export type ToolRule = "allow" | "ask" | "deny";
 
 export type Usage = {
 	input_tokens: number;
@@ -466,6 +528,8 @@ export type Usage = {
 	premium_requests?: number;
 	context?: Context;
 };
+
+export type WhenBusy = "queue" | "steer" | "reject";
 
 /** Methods by name. */
 export interface Methods {
@@ -493,7 +557,7 @@ export interface Methods {
 	/** This document. */
 	"rpc.discover": {
 		params: {};
-		result: unknown;
+		result: Record<string, unknown>;
 	};
 	/** All models, or those of one provider; late where hosts are asked anew. */
 	"models/list": {
@@ -514,31 +578,31 @@ export interface Methods {
 			session_id: string;
 			model_id: string;
 			provider?: string;
-			thinking_level?: string;
+			thinking_level?: Level | "none";
 		};
 		result: {
 			model: ModelInForce;
-			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+			thinking_level: Level;
+			preferred_thinking_level: Level | null;
 			reasoning: Reasoning;
-			thinking_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
-			applies: string;
+			thinking_levels: Level[];
+			applies: Applies;
 		};
 	};
 	/** The preferred level from the next turn on. */
 	"thinking/set": {
 		params: {
 			session_id: string;
-			level: string;
-			fallback?: string;
-			display?: string;
+			level: Level | "none";
+			fallback?: Fallback;
+			display?: Display;
 		};
 		result: {
-			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+			thinking_level: Level;
+			preferred_thinking_level: Level | null;
 			reasoning: Reasoning;
-			thinking_levels: ("off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max")[];
-			applies: string;
+			thinking_levels: Level[];
+			applies: Applies;
 		};
 	};
 	/** What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes. */
@@ -546,13 +610,13 @@ export interface Methods {
 		params: {
 			session_id: string;
 			model_id?: string;
-			level?: string;
+			level?: Level | "none";
 		};
 		result: {
 			reasoning: Reasoning;
 			facts?: Facts;
 			blocks?: Conversion;
-			cache?: string;
+			cache?: CacheState;
 			cache_why?: string;
 			left_out?: Omitted[];
 		};
@@ -610,8 +674,8 @@ export interface Methods {
 		};
 		result: {
 			provider: string;
-			state: string;
-			source?: string;
+			state: KeyState;
+			source?: KeySource;
 			login?: boolean;
 		};
 	};
@@ -622,31 +686,32 @@ export interface Methods {
 		};
 		result: {
 			provider: string;
-			state: string;
+			state: LoginState;
 		};
 	};
 	/** Makes a session and subscribes this connection to it; late where servers of tools are asked. */
 	"session/new": {
 		params: {
 			model_id?: string;
-			thinking_level?: string;
-			fallback?: string;
-			display?: string;
+			thinking_level?: Level | "none";
+			fallback?: Fallback;
+			display?: Display;
 			system_prompt?: string;
 			agent?: string;
 			cwd?: string;
 			title?: string;
 			tools?: "builtin" | ("builtin" | NewTool)[];
-			mcp_servers?: Servers;
+			mcp_servers?: OfferedServer[];
 			options?: Options;
-			tool_policy?: Rules;
+			tool_policy?: ToolPolicy;
+			/** any text of at most 256 bytes */
 			client_id?: string;
 		};
 		result: {
 			session_id: string;
 			model: ModelInForce;
-			thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-			preferred_thinking_level: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max" | null;
+			thinking_level: Level;
+			preferred_thinking_level: Level | null;
 			reasoning: Reasoning;
 			seq?: number;
 		};
@@ -657,16 +722,17 @@ export interface Methods {
 			session_id: string;
 			text?: string;
 			content?: Block[];
-			thinking_level?: string;
+			thinking_level?: Level | "none";
 			model_id?: string;
-			display?: string;
-			when_busy?: string;
+			display?: Display;
+			when_busy?: WhenBusy;
+			/** any text of at most 256 bytes */
 			client_id?: string;
 		};
 		result: {
 			turn_id: string;
 			message_id: string;
-			disposition: string;
+			disposition: Disposition;
 		};
 	};
 	/** Answers when the turn has ended. */
@@ -677,7 +743,7 @@ export interface Methods {
 		};
 		result: {
 			turn_id: string;
-			stop_reason: string;
+			stop_reason: StopReason;
 			limit?: string;
 			message?: Message;
 			usage: Usage;
@@ -761,6 +827,7 @@ export interface Methods {
 		params: {
 			session_id: string;
 			message_id?: string;
+			/** any text of at most 256 bytes */
 			client_id?: string;
 		};
 		result: {
@@ -782,7 +849,7 @@ export interface Methods {
 			session_id: string;
 			title?: string;
 			metadata?: Record<string, unknown>;
-			tool_mode?: "ask" | "edit" | "read";
+			tool_mode?: ToolMode;
 		};
 		result: Record<string, unknown>;
 	};
@@ -810,7 +877,7 @@ export interface Methods {
 	"session/export": {
 		params: {
 			session_id: string;
-			format: string;
+			format: ExportFormat;
 			thinking?: boolean;
 			cursor?: string;
 		};
@@ -836,7 +903,7 @@ export interface Methods {
 		params: {
 			session_id: string;
 			confirm_id: string;
-			action: string;
+			action: ConfirmAction;
 			grant?: string;
 			reason?: string;
 		};
@@ -866,7 +933,7 @@ export interface Notifications {
 		turn_id?: string;
 		message_id: string;
 		content: Block[];
-		disposition: string;
+		disposition: Disposition;
 		into?: string;
 	};
 	turn_start: {
@@ -877,7 +944,7 @@ export interface Notifications {
 		turn_id?: string;
 		model: ModelInForce;
 		reasoning: Reasoning;
-		cache?: string;
+		cache?: CacheState;
 		cache_why?: string;
 	};
 	message_start: {
@@ -887,7 +954,7 @@ export interface Notifications {
 		ts: number;
 		turn_id?: string;
 		message_id: string;
-		role: string;
+		role: Role;
 	};
 	message_end: {
 		session_id: string;
@@ -896,7 +963,7 @@ export interface Notifications {
 		ts: number;
 		turn_id?: string;
 		message_id: string;
-		stop_reason: string;
+		stop_reason: StopReason;
 		usage: Usage;
 		cited?: Cited[];
 	};
@@ -928,7 +995,7 @@ export interface Notifications {
 		message_id: string;
 		block: number;
 		text: string;
-		kind: string;
+		kind: ThinkingKind;
 		signed: boolean;
 		tokens?: number;
 		estimated?: boolean;
@@ -984,7 +1051,7 @@ export interface Notifications {
 		turn_id?: string;
 		attempt: number;
 		after_ms: number;
-		kind: string;
+		kind: FailureKind;
 		message: string;
 		discarded: number[];
 	};
@@ -1006,7 +1073,7 @@ export interface Notifications {
 		seq: number;
 		ts: number;
 		turn_id?: string;
-		severity: string;
+		severity: Severity;
 		kind: string;
 		message: string;
 	};
@@ -1018,11 +1085,11 @@ export interface Notifications {
 		turn_id?: string;
 		title?: string;
 		model?: ModelInForce;
-		thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-		preferred_thinking_level?: "off" | "auto" | "on" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
-		tool_mode?: string;
+		thinking_level?: Level;
+		preferred_thinking_level?: Level;
+		tool_mode?: ToolMode;
 		grants?: Grant[];
-		status?: string;
+		status?: SessionStatus;
 		metadata?: Record<string, unknown>;
 		deleted?: boolean;
 	};
@@ -1042,7 +1109,7 @@ export interface Notifications {
 		seq: number;
 		ts: number;
 		turn_id?: string;
-		stop_reason: string;
+		stop_reason: StopReason;
 		limit?: string;
 		usage: Usage;
 		duration_ms: number;
@@ -1060,7 +1127,7 @@ export interface Notifications {
 		name: string;
 		arguments?: unknown;
 		invalid_arguments?: string;
-		host?: string;
+		host?: ToolHost;
 		title?: string;
 		truncated?: boolean;
 	};
@@ -1102,7 +1169,7 @@ export interface Notifications {
 		message: string;
 		origin: Origin;
 		parts: Part[];
-		actions: string[];
+		actions: ConfirmAction[];
 		grants: Grant[];
 		limit?: number;
 		until: number;
@@ -1115,8 +1182,8 @@ export interface Notifications {
 		ts: number;
 		turn_id?: string;
 		confirm_id: string;
-		action: string;
-		by: string;
+		action: ConfirmAction;
+		by: ResolvedBy;
 		client?: string;
 		grant?: Grant;
 	};
@@ -1126,7 +1193,7 @@ export interface Notifications {
 	};
 	auth_update: {
 		provider: string;
-		state: string;
+		state: LoginState;
 		url?: string;
 		code?: string;
 		expires_in_ms?: number;

@@ -313,7 +313,7 @@ func (p *providers) available(c vendors.Config) (bool, string) {
 		return false, noAddress(c)
 	}
 	if source := p.sources[c.ID]; source != nil {
-		if state, _ := source.Status(); state != login.Ready {
+		if state, _ := source.Status(); state != provider.KeyReady {
 			return false, source.Advice()
 		}
 	}
@@ -362,10 +362,10 @@ func (p *providers) address(id string) string {
 func (p *providers) status(settings *registry.Settings) []rpc.ProviderStatus {
 	var list []rpc.ProviderStatus
 	for _, c := range p.list {
-		s := rpc.ProviderStatus{ID: c.ID, Auth: string(login.NoNeed), Defaults: settings.Defaults(c.ID)}
+		s := rpc.ProviderStatus{ID: c.ID, Auth: provider.KeyNotNeeded, Defaults: settings.Defaults(c.ID)}
 		if source := p.sources[c.ID]; source != nil {
-			state, from := source.Status()
-			s.Auth, s.AuthSource, s.Login = string(state), string(from), source.HasLogin()
+			s.Auth, s.AuthSource = source.Status()
+			s.Login = source.HasLogin()
 		}
 		s.Available, s.Why = p.available(c)
 		list = append(list, s)

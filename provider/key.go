@@ -1,0 +1,26 @@
+package provider
+
+// KeyState says whether a provider has the key or the login that it needs.
+type KeyState string
+
+const (
+	KeyReady     KeyState = "ready"
+	KeyMissing   KeyState = "missing" // there is no key and no login
+	KeyRefused   KeyState = "refused" // the vendor did not take the login when it was last used
+	KeyNotNeeded KeyState = "not_needed"
+)
+
+// Words lists all states.
+func (KeyState) Words() []string { return Words(KeyReady, KeyMissing, KeyRefused, KeyNotNeeded) }
+
+// KeySource says where a provider's key is from; empty: there is none.
+type KeySource string
+
+const (
+	KeyFromEnvironment KeySource = "environment"
+	KeyFromPerson      KeySource = "keys" // given by hand
+	KeyFromLogin       KeySource = "login"
+)
+
+// Words lists all sources.
+func (KeySource) Words() []string { return Words(KeyFromEnvironment, KeyFromPerson, KeyFromLogin) }
