@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/thinktag"
@@ -16,8 +17,8 @@ import (
 var samplingParameters = []string{"temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty"}
 
 var (
-	plainID   = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`)
-	plainName = regexp.MustCompile(`^[A-Za-z0-9_-]*$`) // empty where there is none; nothing that a path would read
+	plainID   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9._-]*$`) })
+	plainName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_-]*$`) }) // empty where there is none; nothing that a path would read
 )
 
 // check refuses a record that contradicts itself.
@@ -44,7 +45,7 @@ func (d *Dialect) check() error {
 		}
 	}
 	switch {
-	case !plainID.MatchString(d.ID):
+	case !plainID().MatchString(d.ID):
 		return fmt.Errorf("id: %q is no name of small letters, digits, dots and hyphens", d.ID)
 	case !strings.HasPrefix(d.ChatPath, "/"):
 		return fmt.Errorf("chat_path: %q does not begin with a slash", d.ChatPath)
@@ -72,7 +73,7 @@ func (d *Dialect) check() error {
 		return fmt.Errorf("request.tool_choice_when_thinking: it has to allow auto")
 	}
 	for _, name := range slices.Concat(d.Response.TextFields, d.Response.CallFields, d.Response.MessageFields, d.Echo.Also, []string{d.Response.DetailsField, d.Response.OpaqueField, d.Echo.Field}) {
-		if !plainName.MatchString(name) {
+		if !plainName().MatchString(name) {
 			return fmt.Errorf("response, echo: %q is no plain name of a member", name)
 		}
 	}

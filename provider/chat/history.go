@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -329,12 +330,12 @@ func arguments(b provider.ToolCall) (string, error) {
 // longestID is what OpenAI, Azure and Copilot take as the id of a call, in characters.
 const longestID = 40
 
-var nineAlphanumerics = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+var nineAlphanumerics = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]{9}$`) })
 
 // callIDs names calls in the form that the host takes.
 func (d *Dialect) callIDs() replay.CallIDs {
 	if d.Message.ToolID == "alnum9" {
-		return replay.CallIDs{Fits: nineAlphanumerics.MatchString, Make: shortID}
+		return replay.CallIDs{Fits: nineAlphanumerics().MatchString, Make: shortID}
 	}
 	return replay.CallIDs{Fits: func(id string) bool { return len(id) <= longestID }}
 }

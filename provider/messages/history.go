@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -60,7 +61,7 @@ func (a *API) mark(req *provider.Request) *replay.CacheMark {
 }
 
 // callID is what the API takes as the id of a call, each once in a conversation.
-var callID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+var callID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
 
 // interrupted stands between the results of an interrupted round of calls and the next prompt, where it is wanted.
 const interrupted = "(interrupted)"
@@ -85,7 +86,7 @@ type history struct {
 
 func (a *API) newHistory(req *provider.Request) *history {
 	return &history{vendor: a.caller.Vendor, host: a.host, strip: slices.Contains(req.Repairs, StripThinking),
-		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: exchange.Row(req, wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), mark: a.mark(req), calls: replay.CallIDs{Fits: callID.MatchString}}
+		inPlace: inPlace(req), manual: req.Decision.Control.Mode == provider.ModeBudget, row: exchange.Row(req, wireAPI), plain: slices.Contains(req.Repairs, PlainBlocks), mark: a.mark(req), calls: replay.CallIDs{Fits: callID().MatchString}}
 }
 
 func (h *history) messages(list []provider.Message) ([]message, error) {
@@ -298,7 +299,7 @@ func (h *history) block(b provider.Block) (any, error) {
 func (h *history) ownCall(b provider.ToolCall) (any, error) {
 	said := gjson.ParseBytes(b.State.Data)
 	id, name := said.Get("id").Str, said.Get("name").Str
-	if callID.MatchString(id) && !h.calls.Taken(id) && replay.ToolName(name) == name {
+	if callID().MatchString(id) && !h.calls.Taken(id) && replay.ToolName(name) == name {
 		h.calls.Own(b.ID, id)
 		return b.State.Data, nil
 	}

@@ -21,6 +21,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tidwall/gjson"
 
@@ -102,7 +103,9 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 	return a.caller.Stream(ctx, req, a.build)
 }
 
-var extraMember = regexp.MustCompile(`\.(?:tool_use|text)\.\w+: Extra inputs are not permitted`)
+var extraMember = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(?:tool_use|text)\.\w+: Extra inputs are not permitted`)
+})
 
 func adaptive(m provider.Model) provider.Repair { return provider.Repair(Adaptive + m.ID) }
 
@@ -153,7 +156,7 @@ func (c *call) Refine(e *provider.Error) {
 		e.Repair = exchange.Without(wireAPI, "cache_control", req.Model.ID)
 	case (e.Subject == provider.SubjectParameter) && c.leaves(e.Param) != "":
 		e.Repair = exchange.Without(wireAPI, c.leaves(e.Param), req.Model.ID)
-	case extraMember.MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):
+	case extraMember().MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):
 		e.Repair = PlainBlocks
 	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
 		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
