@@ -13,7 +13,7 @@ var oneWay = []string{
 	"session", "session/blob", "session/bolt", "session/bolt/page", "session/mem", "session/storetest", "session/tool",
 	"agent/budget", "agent/feed", "agent/relay", "agent/transcript",
 	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider", "provider/durable", "provider/login", "provider/providertest", "provider/refusal", "provider/replay", "provider/thinktag", "registry/drift",
-	"cmd/thinkd/config", "cmd/thinkd/network", "provider/vendors",
+	"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/telemetry", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider/vendors",
 	"rpc/conn", "rpc/network",
 }
 

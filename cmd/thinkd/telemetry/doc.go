@@ -7,5 +7,5 @@
 // The daemon calls Turn, Call and Tool when a turn, a model call or a tool call has ended. None of them waits: what the
 // collector does not take in time is dropped and counted.
 //
-// Inside the package, files depend in one direction: telemetry, spans, counts, environment.
+// Inside the package, files depend in one direction: telemetry, spans, counts, pipeline, environment, config.
 package telemetry

@@ -3,60 +3,61 @@ package telemetry
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
-	"maps"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
 
-	"github.com/oklog/ulid/v2"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp"
 	"github.com/thinkd/thinkd/provider"
 )
 
-// otelSettings read what the environment says of OpenTelemetry (opentelemetry.io: "Environment Variable Specification" and
-// "OpenTelemetry Protocol Exporter"). The variables are about all programs of the user, so one that is wrong, or asks for
-// what thinkd cannot do, is told in the log and does not keep the daemon from starting.
-type otelSettings struct {
-	stated  string // the config's endpoint, which goes before the environment's; empty: there is none
-	getenv  func(string) string
-	version string
-	log     *slog.Logger
+// environment reads the variables of OpenTelemetry that are for exporters (opentelemetry.io: "Environment Variable Specification" and
+// "OpenTelemetry Protocol Exporter"). The SDK reads the others: OTEL_TRACES_SAMPLER, OTEL_BSP_*, OTEL_METRIC_EXPORT_*,
+// OTEL_SPAN_* and the resource. The variables are for all programs of the user. One that is wrong, or asks for what thinkd
+// cannot do, is named in the log and does not keep the daemon from starting.
+type environment struct {
+	configured string // the config's endpoint, which goes before the environment's; empty: none
+	getenv     func(string) string
+	log        *slog.Logger
 }
 
-// otelSignal is one of the two that are sent.
-type otelSignal struct{ name, path string }
+// settings are what the environment and the config say. Its fields are exported so that package fmt calls the methods that hide
+// keys.
+type settings struct {
+	Traces, Metrics otlp.Endpoint // without a URL: not sent
+	Queue           int           // how many spans may wait
+}
+
+// signal is one of the two that are sent.
+type signal struct{ name, path string }
 
 var (
-	otelTraces  = otelSignal{"TRACES", "v1/traces"}
-	otelMetrics = otelSignal{"METRICS", "v1/metrics"}
+	tracesSignal  = signal{"TRACES", "v1/traces"}
+	metricsSignal = signal{"METRICS", "v1/metrics"}
 )
 
-// config is what to send, and where. ok is false where nobody asked for it, which is the default.
-func (o otelSettings) config() (c otlp.Config, ok bool) {
+// settings are what to send, and where. ok is false unless a collector is configured.
+func (o environment) settings() (c settings, ok bool) {
 	if strings.EqualFold(o.get("OTEL_SDK_DISABLED"), "true") {
-		return otlp.Config{}, false
+		return settings{}, false
 	}
-	c.Traces, c.Metrics = o.endpoint(otelTraces), o.endpoint(otelMetrics)
+	c.Traces, c.Metrics = o.endpoint(tracesSignal), o.endpoint(metricsSignal)
 	if c.Traces.URL == "" && c.Metrics.URL == "" {
-		return otlp.Config{}, false
+		return settings{}, false
 	}
-	c.Interval = o.milliseconds("OTEL_METRIC_EXPORT_INTERVAL")
-	c.Delay = o.milliseconds("OTEL_BSP_SCHEDULE_DELAY")
-	c.Resource = o.resource()
-	c.Log = o.log
+	c.Queue = cmp.Or(o.number("OTEL_BSP_MAX_QUEUE_SIZE"), sdktrace.DefaultMaxQueueSize)
 	return c, true
 }
 
-func (o otelSettings) get(name string) string { return strings.TrimSpace(o.getenv(name)) }
+func (o environment) get(name string) string { return strings.TrimSpace(o.getenv(name)) }
 
-// of is what is said of a signal, else of all, and the variable that says it.
-func (o otelSettings) of(s otelSignal, what string) (value, name string) {
+// of is the value for a signal, otherwise for all signals, and the name of its variable.
+func (o environment) of(s signal, what string) (value, name string) {
 	name = "OTEL_EXPORTER_OTLP_" + s.name + "_" + what
 	if value = o.get(name); value == "" {
 		name = "OTEL_EXPORTER_OTLP_" + what
@@ -65,12 +66,12 @@ func (o otelSettings) of(s otelSignal, what string) (value, name string) {
 	return value, name
 }
 
-func (o otelSettings) wrong(name, problem string) {
+func (o environment) wrong(name, problem string) {
 	o.log.Warn("OpenTelemetry: a variable is not followed", "name", name, "because", problem)
 }
 
-// endpoint is where a signal goes; without a URL it goes nowhere.
-func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
+// endpoint is where a signal goes. It has no URL if the signal is not sent.
+func (o environment) endpoint(s signal) otlp.Endpoint {
 	switch name := "OTEL_" + s.name + "_EXPORTER"; o.get(name) {
 	case "", "otlp":
 	case "none":
@@ -80,8 +81,8 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 		return otlp.Endpoint{}
 	}
 	address, name := o.of(s, "ENDPOINT")
-	if o.stated != "" {
-		address, name = o.stated, ""
+	if o.configured != "" {
+		address, name = o.configured, ""
 	}
 	if address == "" {
 		return otlp.Endpoint{}
@@ -91,16 +92,16 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 		o.wrong(name, err.Error())
 		return otlp.Endpoint{}
 	}
-	if !strings.Contains(name, s.name) { // what is said of a signal is taken as it is
+	if !strings.Contains(name, s.name) { // the address of one signal is complete
 		u = u.JoinPath(s.path)
 	}
 	e := otlp.Endpoint{URL: u.String(), Headers: o.headers(s)}
 	switch protocol, name := o.of(s, "PROTOCOL"); protocol {
-	case "", "http/json":
-	case "http/protobuf":
-		o.wrong(name, "what is sent is http/json, at the same address")
+	case "", "http/protobuf":
+	case "http/json":
+		e.JSON = true
 	default:
-		o.wrong(name, "only http/json is spoken, so nothing is sent")
+		o.wrong(name, "only http/protobuf and http/json are known, so nothing is sent")
 		return otlp.Endpoint{}
 	}
 	switch how, name := o.of(s, "COMPRESSION"); how {
@@ -111,7 +112,7 @@ func (o otelSettings) endpoint(s otelSignal) otlp.Endpoint {
 		o.wrong(name, "only gzip and none are known")
 	}
 	_, name = o.of(s, "TIMEOUT")
-	e.Timeout = o.milliseconds(name)
+	e.Timeout = time.Duration(o.number(name)) * time.Millisecond
 	return e
 }
 
@@ -126,22 +127,22 @@ func ParseEndpoint(address string) (*url.URL, error) {
 
 var errEndpoint = errors.New(`wants an address such as "http://127.0.0.1:4318", without a user name; keys go into OTEL_EXPORTER_OTLP_HEADERS`)
 
-// milliseconds is a length of time, 0 where none is said.
-func (o otelSettings) milliseconds(name string) time.Duration {
+// number is a positive number, 0 if the variable has none.
+func (o environment) number(name string) int {
 	value := o.get(name)
 	if value == "" {
 		return 0
 	}
 	n, err := strconv.ParseUint(value, 10, 31)
 	if err != nil || n == 0 {
-		o.wrong(name, "wants a number of milliseconds")
+		o.wrong(name, "wants a positive number")
 		return 0
 	}
-	return time.Duration(n) * time.Millisecond
+	return int(n)
 }
 
-// headers are sent with each request of a signal. They may carry keys, so no value is ever shown.
-func (o otelSettings) headers(s otelSignal) map[string]provider.Secret {
+// headers are sent with each request of a signal. They may carry keys, so the log shows no value.
+func (o environment) headers(s signal) map[string]provider.Secret {
 	text, name := o.of(s, "HEADERS")
 	list, err := pairs(text)
 	if err != nil {
@@ -164,26 +165,9 @@ func notInHeaderName(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-// resource says who sends. What the environment says wins.
-func (o otelSettings) resource() []otlp.Attribute {
-	facts := map[string]string{"service.name": "thinkd", "service.version": o.version, "service.instance.id": ulid.Make().String(),
-		"telemetry.sdk.name": "thinkd", "telemetry.sdk.language": "go", "telemetry.sdk.version": o.version}
-	said, err := pairs(o.get("OTEL_RESOURCE_ATTRIBUTES"))
-	if err != nil {
-		o.wrong("OTEL_RESOURCE_ATTRIBUTES", err.Error())
-	}
-	maps.Copy(facts, said)
-	facts["service.name"] = cmp.Or(o.get("OTEL_SERVICE_NAME"), facts["service.name"])
-	var list []otlp.Attribute
-	for _, key := range slices.Sorted(maps.Keys(facts)) {
-		list = append(list, otlp.Attribute{Key: key, Value: otlp.Text(facts[key])})
-	}
-	return list
-}
-
 var errPairs = errors.New("wants name=value,name=value, with % and two hex digits for what may not stand in a value")
 
-// pairs reads a list of names and values, which are percent-encoded. Its errors have nothing of what was read.
+// pairs parses a list of names and percent-encoded values. Its errors quote nothing.
 func pairs(text string) (map[string]string, error) {
 	list := make(map[string]string)
 	for part := range strings.SplitSeq(text, ",") {
@@ -198,14 +182,4 @@ func pairs(text string) (map[string]string, error) {
 		list[name] = value
 	}
 	return list, nil
-}
-
-// traceOf is the id of a turn's trace, and of the span of the turn: the turn's own id in hex, so that whoever has one finds
-// the other. Below its time a ULID is random, as samplers want a trace's id.
-func traceOf(turn string) (otlp.TraceID, otlp.SpanID, error) {
-	id, err := ulid.ParseStrict(turn)
-	if err != nil {
-		return otlp.TraceID{}, otlp.SpanID{}, fmt.Errorf("turn %q: %w", turn, err)
-	}
-	return otlp.TraceID(id), otlp.SpanID(id[8:]), nil
 }

@@ -11,15 +11,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The variables of OpenTelemetry say whether, where and how. One that is wrong is told, without its value.
-func TestOtelSettings(t *testing.T) {
-	type wanted struct{ traces, metrics, headers, gzip, timeout, interval, warned string }
+// The variables of OpenTelemetry say whether, where and how. The log names one that is wrong, without its value.
+func TestEnvironment(t *testing.T) {
+	type wanted struct{ traces, metrics, headers, form, timeout, queue, warned string }
 	const base = "OTEL_EXPORTER_OTLP_ENDPOINT=http://c:4318"
 	for _, c := range []struct {
-		stated, env string
-		want        wanted
+		configured, env string
+		want            wanted
 	}{
 		{"http://file:1/x", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=https://c/t OTEL_EXPORTER_OTLP_ENDPOINT=http://d OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_HEADERS=a=k1",
 			wanted{traces: "http://file:1/x/v1/traces", headers: "a:k1"}},
@@ -43,13 +44,15 @@ func TestOtelSettings(t *testing.T) {
 		{"", "OTEL_EXPORTER_OTLP_ENDPOINT=http://user:sesame@c", wanted{warned: "OTEL_EXPORTER_OTLP_ENDPOINT OTEL_EXPORTER_OTLP_ENDPOINT"}},
 		{"", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=c:4317", wanted{warned: "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"}},
 		{"", base + " OTEL_EXPORTER_OTLP_PROTOCOL=grpc", wanted{warned: "OTEL_EXPORTER_OTLP_PROTOCOL OTEL_EXPORTER_OTLP_PROTOCOL"}},
-		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_PROTOCOL"}},
-		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_TIMEOUT=1500 OTEL_METRIC_EXPORT_INTERVAL=2000",
-			wanted{traces: "http://c:4318/v1/traces", gzip: "true", timeout: "1.5s", interval: "2s"}},
-		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=zstd OTEL_EXPORTER_OTLP_TIMEOUT=-1",
-			wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_COMPRESSION OTEL_EXPORTER_OTLP_TIMEOUT"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf", wanted{traces: "http://c:4318/v1/traces"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=http/json", wanted{traces: "http://c:4318/v1/traces", form: "json"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_PROTOCOL=grpc OTEL_EXPORTER_OTLP_TRACES_PROTOCOL=http/json", wanted{traces: "http://c:4318/v1/traces", form: "json"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_TIMEOUT=1500 OTEL_BSP_MAX_QUEUE_SIZE=9",
+			wanted{traces: "http://c:4318/v1/traces", form: "gzip", timeout: "1.5s", queue: "9"}},
+		{"", base + " OTEL_METRICS_EXPORTER=none OTEL_EXPORTER_OTLP_COMPRESSION=zstd OTEL_EXPORTER_OTLP_TIMEOUT=-1 OTEL_BSP_MAX_QUEUE_SIZE=many",
+			wanted{traces: "http://c:4318/v1/traces", warned: "OTEL_EXPORTER_OTLP_COMPRESSION OTEL_EXPORTER_OTLP_TIMEOUT OTEL_BSP_MAX_QUEUE_SIZE"}},
 	} {
-		t.Run(c.stated+" "+c.env, func(t *testing.T) {
+		t.Run(c.configured+" "+c.env, func(t *testing.T) {
 			var log bytes.Buffer
 			getenv := func(name string) string {
 				for pair := range strings.FieldsSeq(c.env) {
@@ -59,8 +62,7 @@ func TestOtelSettings(t *testing.T) {
 				}
 				return ""
 			}
-			o := otelSettings{c.stated, getenv, "1.2", slog.New(slog.NewJSONHandler(&log, nil))}
-			config, ok := o.config()
+			config, ok := environment{c.configured, getenv, slog.New(slog.NewJSONHandler(&log, nil))}.settings()
 			got := wanted{traces: config.Traces.URL, metrics: config.Metrics.URL}
 			if ok != (got.traces+got.metrics != "") {
 				t.Errorf("on: %v", ok)
@@ -70,14 +72,17 @@ func TestOtelSettings(t *testing.T) {
 				headers = append(headers, name+":"+config.Traces.Headers[name].Reveal())
 			}
 			got.headers = strings.Join(headers, " ")
-			if config.Traces.Gzip {
-				got.gzip = "true"
+			switch {
+			case config.Traces.Gzip:
+				got.form = "gzip"
+			case config.Traces.JSON:
+				got.form = "json"
 			}
 			if config.Traces.Timeout > 0 {
 				got.timeout = config.Traces.Timeout.String()
 			}
-			if config.Interval > 0 {
-				got.interval = config.Interval.String()
+			if ok && config.Queue != sdktrace.DefaultMaxQueueSize {
+				got.queue = fmt.Sprint(config.Queue)
 			}
 			for line := range strings.Lines(log.String()) {
 				var entry struct{ Name string }
@@ -97,12 +102,5 @@ func TestOtelSettings(t *testing.T) {
 				t.Errorf("a key is shown: %s", shown)
 			}
 		})
-	}
-}
-
-// Without an endpoint nothing is exported.
-func TestOffByDefault(t *testing.T) {
-	if got := Open(Config{Log: slog.New(slog.DiscardHandler), Getenv: func(string) string { return "" }}); got.Exports() {
-		t.Errorf("%+v", got)
 	}
 }

@@ -1,32 +1,37 @@
 package telemetry
 
 import (
+	"context"
 	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/oklog/ulid/v2"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
-	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
-// spans send turns, model calls and tool calls to a collector, by the conventions for generative AI: a turn is a span
-// "invoke_agent", each model call in it "chat", each tool call "execute_tool". Attributes that the conventions do not define
-// begin with "thinkd.".
+// spans record turns, model calls and tool calls by the conventions for generative AI: a turn is a span "invoke_agent", each model
+// call in it "chat", each tool call "execute_tool". Attributes that the conventions do not define begin with "thinkd.".
+//
+// The agent reports a span when it has ended, so all spans are made at their end, with their times. The span of a turn ends after its
+// children and is made last. Its id follows from the turn's id, so that the children know it already.
 type spans struct {
-	cfg      Config
-	log      *slog.Logger
-	exporter *otlp.Exporter
-	seconds  *meter.Histogram
-	first    *meter.Histogram
-	tokens   *meter.Histogram
-	thinking *meter.Histogram
-}
+	vendor func(provider string) (vendor string, ok bool)
+	log    *slog.Logger
+	tracer trace.Tracer
 
-// conventions names the version whose words are used: the last one that has those for generative AI and is released.
-const conventions = "https://opentelemetry.io/schemas/1.41.0"
+	seconds  metric.Float64Histogram
+	first    metric.Float64Histogram
+	tokens   metric.Float64Histogram
+	thinking metric.Float64Histogram
+}
 
 // The words of the conventions (opentelemetry.io: "Semantic conventions for generative AI systems").
 const (
@@ -49,46 +54,72 @@ const (
 var providerNames = map[string]string{"gemini": "gcp.gemini", "xai": "x_ai", "mistral": "mistral_ai", "moonshot": "moonshot_ai",
 	"azure": "azure.ai.openai", "chatgpt": "openai"}
 
-// startSpans starts an exporter with these settings. items counts what it sends and drops.
-func startSpans(cfg Config, c otlp.Config, items *meter.Counter) *spans {
-	histogram := func(name, unit, help string, bounds []float64, labels ...string) *meter.Histogram {
-		return meter.NewHistogram(name, unit, help, bounds, append([]string{keyOperation, keyProvider, keyModel}, labels...)...)
+func newSpans(c Config, tracer trace.Tracer, meter metric.Meter) *spans {
+	m := instruments{meter}
+	// The buckets of the conventions end at 82 s. A turn of a thinking model with tools may take an hour.
+	seconds, tokens := exponential(0.01, 2, 19), exponential(1, 4, 14)
+	return &spans{vendor: c.Vendor, log: c.Log, tracer: tracer,
+		seconds:  m.histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", seconds),
+		first:    m.histogram("gen_ai.client.operation.time_to_first_chunk", "s", "Time to receive the first chunk.", seconds),
+		tokens:   m.histogram("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", tokens),
+		thinking: m.histogram("thinkd.client.reasoning.usage", "{token}", "Number of output tokens that were thinking.", tokens),
 	}
-	// The conventions' buckets end at 82 s; a turn of a thinking model with tools may take an hour.
-	seconds := meter.Exponential(0.01, 2, 19)
-	tokens := meter.Exponential(1, 4, 14)
-	t := &spans{cfg: cfg, log: cfg.Log,
-		seconds:  histogram("gen_ai.client.operation.duration", "s", "GenAI operation duration.", seconds, keyError),
-		first:    histogram("gen_ai.client.operation.time_to_first_chunk", "s", "Time to receive the first chunk.", seconds),
-		tokens:   histogram("gen_ai.client.token.usage", "{token}", "Number of input and output tokens used.", tokens, keyTokenType),
-		thinking: histogram("thinkd.client.reasoning.usage", "{token}", "Number of output tokens that were thinking.", tokens, keyLevel),
-	}
-	c.Histograms = []*meter.Histogram{t.seconds, t.first, t.tokens, t.thinking}
-	c.Scope = otlp.Scope{Name: "github.com/thinkd/thinkd", Version: cfg.Version, SchemaURL: conventions}
-	c.Items = items
-	t.exporter = otlp.Start(c)
-	return t
 }
 
-// span tells one. A trace is a turn's; what belongs to no turn is a trace of its own.
-func (t *spans) span(turn session.TurnID, s otlp.Span) {
-	if turn == "" {
-		s.Trace, s.ID = otlp.TraceID(ulid.Make()), otlp.NewSpanID()
-		t.exporter.Span(s)
-		return
+// exponential is so many bounds, each of them factor times the one before.
+func exponential(first, factor float64, bounds int) []float64 {
+	list := make([]float64, bounds)
+	for i := range list {
+		list[i] = first
+		first *= factor
 	}
-	trace, first, err := traceOf(string(turn))
-	if err != nil {
-		t.log.Error("a turn cannot be told", "err", err)
-		return
-	}
-	if s.Trace, s.ID = trace, first; s.Name != opTurn {
-		s.ID, s.Parent = otlp.NewSpanID(), first
-	}
-	t.exporter.Span(s)
+	return list
 }
 
-// turn tells of a turn.
+// A span is what the agent reports of something that has ended.
+type span struct {
+	turn         session.TurnID // empty: it belongs to no turn, and is a trace of its own
+	name         string
+	kind         trace.SpanKind
+	begun, ended time.Time
+	fault        string // empty: none
+	facts        []attribute.KeyValue
+}
+
+// record makes a span, if its trace is sampled.
+func (t *spans) record(s span) {
+	ctx := context.Background()
+	if s.turn != "" {
+		id, err := ulid.ParseStrict(string(s.turn))
+		if err != nil {
+			t.log.Error("a turn cannot be exported", "turn", s.turn, "err", err)
+			return
+		}
+		if ctx = withTurn(ctx, id); s.name != opTurn {
+			// This span of the turn is never ended, and therefore never exported. It asks the sampler about the trace.
+			_, turn := t.tracer.Start(ctx, opTurn)
+			ctx = trace.ContextWithSpanContext(ctx, turn.SpanContext())
+		}
+	}
+	_, made := t.tracer.Start(ctx, s.name, trace.WithSpanKind(s.kind), trace.WithTimestamp(s.begun), trace.WithAttributes(s.facts...))
+	if s.fault != "" {
+		made.SetStatus(codes.Error, "")
+	}
+	made.End(trace.WithTimestamp(s.ended))
+}
+
+// measure records a value. Labels are pairs of a key and a value; one without a value is left out.
+func measure(h metric.Float64Histogram, value float64, pairs ...string) {
+	var list []attribute.KeyValue
+	for i := 0; i < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			list = append(list, attribute.String(pairs[i], pairs[i+1]))
+		}
+	}
+	h.Record(context.Background(), value, metric.WithAttributeSet(attribute.NewSet(list...)))
+}
+
+// turn records a turn.
 func (t *spans) turn(r agent.Report) {
 	fault := ""
 	switch {
@@ -100,79 +131,80 @@ func (t *spans) turn(r agent.Report) {
 	facts := t.facts(opTurn, r.Session, r.Turn, r.Model, fault)
 	facts = append(facts, decided(r.Reasoning)...)
 	facts = append(facts, used(r.End.Usage)...)
-	facts = append(facts, otlp.Attribute{Key: "thinkd.turn.stop_reason", Value: otlp.Text(string(r.End.StopReason))},
-		otlp.Attribute{Key: "thinkd.turn.model_calls", Value: otlp.Whole(r.Calls)},
-		otlp.Attribute{Key: "thinkd.turn.model_calls_again", Value: otlp.Whole(r.Again)})
-	t.span(r.Turn, otlp.Span{Name: opTurn, Kind: otlp.Internal, Begun: r.Begun, Ended: r.Ended, Failed: fault != "", Attributes: facts})
-	t.seconds.Observe(r.Ended.Sub(r.Begun).Seconds(), opTurn, t.name(r.Model), model(r.Model, r.Reasoning), fault)
+	facts = append(facts, attribute.String("thinkd.turn.stop_reason", string(r.End.StopReason)),
+		attribute.Int("thinkd.turn.model_calls", r.Calls), attribute.Int("thinkd.turn.model_calls_again", r.Again))
+	t.record(span{r.Turn, opTurn, trace.SpanKindInternal, r.Begun, r.Ended, fault, facts})
+	measure(t.seconds, r.Ended.Sub(r.Begun).Seconds(), keyOperation, opTurn, keyProvider, t.name(r.Model), keyModel, model(r.Model, r.Reasoning), keyError, fault)
 }
 
-// call tells of an exchange with a model.
+// call records a model call.
 func (t *spans) call(r agent.CallReport) {
 	op := opChat
 	if r.API == "gemini" {
 		op = "generate_content"
 	}
 	facts := t.facts(op, r.Session, r.Turn, r.Model, r.Fault)
-	facts = append(facts, otlp.Attribute{Key: "gen_ai.request.stream", Value: otlp.Truth(true)})
+	facts = append(facts, attribute.Bool("gen_ai.request.stream", true))
 	if r.Reasoning.Control.Mode == provider.ModeEffort {
-		facts = append(facts, otlp.Attribute{Key: "gen_ai.request.reasoning.level", Value: otlp.Text(r.Reasoning.Control.Effort)})
+		facts = append(facts, attribute.String("gen_ai.request.reasoning.level", string(r.Reasoning.Control.Effort)))
 	}
 	facts = append(facts, decided(r.Reasoning)...)
 	facts = append(facts, used(r.Usage)...)
 	if r.As != "" {
-		facts = append(facts, otlp.Attribute{Key: keyResponse, Value: otlp.Text(r.As)})
+		facts = append(facts, attribute.String(keyResponse, r.As))
 	}
 	if r.Stop != "" {
-		facts = append(facts, otlp.Attribute{Key: "gen_ai.response.finish_reasons", Value: otlp.Texts{string(r.Stop)}})
+		facts = append(facts, attribute.StringSlice("gen_ai.response.finish_reasons", []string{string(r.Stop)}))
 	}
 	if r.Summary {
-		facts = append(facts, otlp.Attribute{Key: "thinkd.summary", Value: otlp.Truth(true)})
+		facts = append(facts, attribute.Bool("thinkd.summary", true))
 	}
-	name, asked := t.name(r.Model), model(r.Model, r.Reasoning)
+	of := []string{keyOperation, op, keyProvider, t.name(r.Model), keyModel, model(r.Model, r.Reasoning)}
+	with := func(key, value string) []string { return append(slices.Clip(of), key, value) }
 	if !r.Heard.IsZero() {
 		wait := r.Heard.Sub(r.Begun).Seconds()
-		facts = append(facts, otlp.Attribute{Key: "gen_ai.response.time_to_first_chunk", Value: otlp.Real(wait)})
-		t.first.Observe(wait, op, name, asked)
+		facts = append(facts, attribute.Float64("gen_ai.response.time_to_first_chunk", wait))
+		measure(t.first, wait, of...)
 	}
-	t.span(r.Turn, otlp.Span{Name: op + " " + r.Model.ID, Kind: otlp.Client, Begun: r.Begun, Ended: r.Ended, Failed: r.Fault != "", Attributes: facts})
-	t.seconds.Observe(r.Ended.Sub(r.Begun).Seconds(), op, name, asked, r.Fault)
+	t.record(span{r.Turn, op + " " + r.Model.ID, trace.SpanKindClient, r.Begun, r.Ended, r.Fault, facts})
+	measure(t.seconds, r.Ended.Sub(r.Begun).Seconds(), with(keyError, r.Fault)...)
 	if r.Usage.Input+r.Usage.Output == 0 {
 		return
 	}
-	t.tokens.Observe(float64(r.Usage.Input), op, name, asked, "input")
-	t.tokens.Observe(float64(r.Usage.Output), op, name, asked, "output")
+	measure(t.tokens, float64(r.Usage.Input), with(keyTokenType, "input")...)
+	measure(t.tokens, float64(r.Usage.Output), with(keyTokenType, "output")...)
 	if n := r.Usage.Reasoning; n != nil {
-		t.thinking.Observe(float64(*n), op, name, asked, string(r.Reasoning.Effective))
+		measure(t.thinking, float64(*n), with(keyLevel, string(r.Reasoning.Effective))...)
 	}
 }
 
-// tool tells of a call of a tool.
+// tool records a tool call.
 func (t *spans) tool(r agent.ToolReport) {
-	facts := []otlp.Attribute{{Key: keyOperation, Value: otlp.Text(opTool)}, {Key: "gen_ai.tool.name", Value: otlp.Text(r.Name)},
-		{Key: "gen_ai.tool.call.id", Value: otlp.Text(r.CallID)}, {Key: keyConversation, Value: otlp.Text(r.Session)},
-		{Key: "thinkd.turn.id", Value: otlp.Text(r.Turn)}, {Key: "thinkd.tool.client", Value: otlp.Truth(r.Client)}}
+	facts := []attribute.KeyValue{attribute.String(keyOperation, opTool), attribute.String("gen_ai.tool.name", r.Name),
+		attribute.String("gen_ai.tool.call.id", r.CallID), attribute.String(keyConversation, string(r.Session)),
+		attribute.String("thinkd.turn.id", string(r.Turn)), attribute.Bool("thinkd.tool.client", r.Client)}
 	if r.Fault != "" {
-		facts = append(facts, otlp.Attribute{Key: keyError, Value: otlp.Text(r.Fault)})
+		facts = append(facts, attribute.String(keyError, r.Fault))
 	}
-	t.span(r.Turn, otlp.Span{Name: opTool + " " + r.Name, Kind: otlp.Internal, Begun: r.Begun, Ended: r.Ended, Failed: r.Fault != "", Attributes: facts})
-	t.seconds.Observe(r.Ended.Sub(r.Begun).Seconds(), opTool, "", "", r.Fault) // a client can name any tool
+	t.record(span{r.Turn, opTool + " " + r.Name, trace.SpanKindInternal, r.Begun, r.Ended, r.Fault, facts})
+	// The name is no label: a client can name any tool.
+	measure(t.seconds, r.Ended.Sub(r.Begun).Seconds(), keyOperation, opTool, keyError, r.Fault)
 }
 
-// facts are what turns and exchanges have alike.
-func (t *spans) facts(op string, id session.ID, turn session.TurnID, m session.ModelRef, fault string) []otlp.Attribute {
-	list := []otlp.Attribute{{Key: keyOperation, Value: otlp.Text(op)}, {Key: keyProvider, Value: otlp.Text(t.name(m))},
-		{Key: keyModel, Value: otlp.Text(m.ID)}, {Key: keyConversation, Value: otlp.Text(id)},
-		{Key: "thinkd.provider", Value: otlp.Text(m.Provider)}, {Key: "thinkd.turn.id", Value: otlp.Text(turn)}}
+// facts are the attributes that turns and model calls share.
+func (t *spans) facts(op string, id session.ID, turn session.TurnID, m session.ModelRef, fault string) []attribute.KeyValue {
+	list := []attribute.KeyValue{attribute.String(keyOperation, op), attribute.String(keyProvider, t.name(m)),
+		attribute.String(keyModel, m.ID), attribute.String(keyConversation, string(id)),
+		attribute.String("thinkd.provider", m.Provider), attribute.String("thinkd.turn.id", string(turn))}
 	if fault != "" {
-		list = append(list, otlp.Attribute{Key: keyError, Value: otlp.Text(fault)})
+		list = append(list, attribute.String(keyError, fault))
 	}
 	return list
 }
 
 // name is the conventions' word for a provider, otherwise the config's.
 func (t *spans) name(m session.ModelRef) string {
-	vendor, known := t.cfg.Vendor(m.Provider)
+	vendor, known := t.vendor(m.Provider)
 	if !known {
 		return "unknown"
 	}
@@ -182,7 +214,8 @@ func (t *spans) name(m session.ModelRef) string {
 	return vendor
 }
 
-// model is a model's name as metrics have it: a client can name any, and each would cost memory for good.
+// model is a model's name as a label. A client can name any model, and each label costs memory until the process ends, so models
+// that are not in the catalog have none.
 func model(m session.ModelRef, d provider.Decision) string {
 	if !d.KnownModel {
 		return ""
@@ -190,37 +223,37 @@ func model(m session.ModelRef, d provider.Decision) string {
 	return m.ID
 }
 
-// decided is what was decided about thinking.
-func decided(d provider.Decision) []otlp.Attribute {
-	levels := make(otlp.Texts, len(d.Supported))
+// decided is the decision about thinking.
+func decided(d provider.Decision) []attribute.KeyValue {
+	levels := make([]string, len(d.Supported))
 	for i, l := range d.Supported {
 		levels[i] = string(l)
 	}
-	return []otlp.Attribute{
-		{Key: "thinkd.reasoning.source", Value: otlp.Text(d.Source)},
-		{Key: "thinkd.reasoning.requested", Value: otlp.Text(d.Requested)},
-		{Key: keyLevel, Value: otlp.Text(d.Effective)},
-		{Key: "thinkd.reasoning.fallback", Value: otlp.Text(d.Fallback)},
-		{Key: "thinkd.reasoning.reason", Value: otlp.Text(d.Reason)},
-		{Key: "thinkd.reasoning.supported_levels", Value: levels},
-		{Key: "thinkd.reasoning.used_provider_default", Value: otlp.Truth(d.UsedProviderDefault)},
+	return []attribute.KeyValue{
+		attribute.String("thinkd.reasoning.source", string(d.Source)),
+		attribute.String("thinkd.reasoning.requested", string(d.Requested)),
+		attribute.String(keyLevel, string(d.Effective)),
+		attribute.String("thinkd.reasoning.fallback", string(d.Fallback)),
+		attribute.String("thinkd.reasoning.reason", string(d.Reason)),
+		attribute.StringSlice("thinkd.reasoning.supported_levels", levels),
+		attribute.Bool("thinkd.reasoning.used_provider_default", d.UsedProviderDefault),
 	}
 }
 
-// used is what was used, nothing where nobody counted.
-func used(u provider.Usage) []otlp.Attribute {
+// used is what a call used, empty if nobody counted.
+func used(u provider.Usage) []attribute.KeyValue {
 	if u.Input+u.Output == 0 {
 		return nil
 	}
-	list := []otlp.Attribute{
-		{Key: "gen_ai.usage.input_tokens", Value: otlp.Whole(u.Input)},
-		{Key: "gen_ai.usage.output_tokens", Value: otlp.Whole(u.Output)},
-		{Key: "gen_ai.usage.cache_read.input_tokens", Value: otlp.Whole(u.Cached)},
-		{Key: "gen_ai.usage.cache_creation.input_tokens", Value: otlp.Whole(u.CacheWrite)},
-		{Key: "thinkd.usage.estimated", Value: otlp.Truth(u.Estimated)},
+	list := []attribute.KeyValue{
+		attribute.Int("gen_ai.usage.input_tokens", u.Input),
+		attribute.Int("gen_ai.usage.output_tokens", u.Output),
+		attribute.Int("gen_ai.usage.cache_read.input_tokens", u.Cached),
+		attribute.Int("gen_ai.usage.cache_creation.input_tokens", u.CacheWrite),
+		attribute.Bool("thinkd.usage.estimated", u.Estimated),
 	}
 	if u.Reasoning != nil {
-		list = append(list, otlp.Attribute{Key: "gen_ai.usage.reasoning.output_tokens", Value: otlp.Whole(*u.Reasoning)})
+		list = append(list, attribute.Int("gen_ai.usage.reasoning.output_tokens", *u.Reasoning))
 	}
 	return list
 }

@@ -1,52 +1,33 @@
 package telemetry
 
 import (
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
-	"time"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
+	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/scrape"
 )
 
-// Config is what the daemon knows of itself.
-type Config struct {
-	Version  string
-	Endpoint string // of the collector, from the config file; empty: the environment names it
-	Getenv   func(string) string
-	Log      *slog.Logger
-
-	// Vendor is the vendor of a configured provider. ok is false for all other ids.
-	Vendor func(provider string) (vendor string, ok bool)
-	State  State
-}
-
-// State is the daemon at the moment. Each scrape calls its functions, so only a daemon that is open may serve Handler.
-type State struct {
-	Running  func() int  // sessions in which a turn runs
-	Clients  func() int  // connections
-	ReadOnly func() bool // nothing can be stored
-}
-
-// Telemetry counts what a daemon does. Its methods are safe for concurrent use, and none of Turn, Call and Tool waits.
+// Telemetry counts what a daemon does. Its methods are safe for concurrent use. Turn, Call and Tool do not block.
 type Telemetry struct {
-	counts *counts
-	spans  *spans // nil: nothing is exported
+	counts   *counts
+	exported *pipeline // nil: nothing is exported
+	spans    *spans    // nil like exported
 }
 
-// Open starts counting and, if the config or the environment names a collector, exporting. Close stops both.
+// Open starts counting and, if the config or the environment names a collector, exporting. Close stops both. The SDK's own messages
+// go to the log of the last one that was opened: the SDK has one place for them in a process.
 func Open(c Config) *Telemetry {
 	t := &Telemetry{counts: newCounts(c)}
-	if settings, ok := (otelSettings{c.Endpoint, c.Getenv, c.Version, c.Log}).config(); ok {
-		t.spans = startSpans(c, settings, t.counts.exported())
+	if s, ok := (environment{c.Endpoint, c.Getenv, c.Log}).settings(); ok {
+		t.exported = startPipeline(c, s, t.counts.exported)
+		t.spans = newSpans(c, t.exported.tracer(), t.exported.meter())
 	}
 	return t
 }
 
-// Exports reports whether a collector is configured. Without one, Call and Tool have nothing to do and need not be called.
-func (t *Telemetry) Exports() bool { return t.spans != nil }
+// Exports reports whether a collector is configured. Without one, Call and Tool have nothing to do and must not be called.
+func (t *Telemetry) Exports() bool { return t.exported != nil }
 
 // Turn counts a turn that has ended. It is for agent.Config.Ended.
 func (t *Telemetry) Turn(r agent.Report) {
@@ -62,17 +43,11 @@ func (t *Telemetry) Call(r agent.CallReport) { t.spans.call(r) }
 // Tool records a tool call that has ended. It is for agent.Config.Ran, and only if Exports.
 func (t *Telemetry) Tool(r agent.ToolReport) { t.spans.tool(r) }
 
-// flushTime is how long Close waits for a collector.
-const flushTime = 2 * time.Second
-
-// Close sends what is queued, for at most two seconds, and stops exporting. Call it once nothing runs any more.
+// Close sends what is queued, for at most two seconds, and stops exporting. Call it when no turn runs any more. Handler still works.
 func (t *Telemetry) Close() {
-	if t.spans == nil {
-		return
+	if t.exported != nil {
+		t.exported.close()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
-	defer cancel()
-	t.spans.exporter.Close(ctx)
 }
 
 // maxScrapes is how many scrapes are answered in parallel. Others get 503.
@@ -81,7 +56,7 @@ const maxScrapes = 4
 // Handler answers scrapes in the text format of Prometheus.
 func (t *Telemetry) Handler() http.Handler {
 	slots := make(chan struct{}, maxScrapes)
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()
@@ -89,7 +64,12 @@ func (t *Telemetry) Handler() http.Handler {
 			http.Error(w, "others are being answered", http.StatusServiceUnavailable)
 			return
 		}
-		w.Header().Set("Content-Type", meter.ContentType)
-		io.WriteString(w, t.counts.text()) // an error means that the client is gone
+		text, err := t.counts.text(r.Context())
+		if err != nil {
+			http.Error(w, "the metrics cannot be collected", http.StatusInternalServerError)
+			return
+		}
+		w.Header().Set("Content-Type", scrape.ContentType)
+		io.WriteString(w, text) // an error means that the client is gone
 	})
 }

@@ -3,7 +3,6 @@ package otlp
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -18,29 +17,35 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/sdk/instrumentation"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 
-	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/meter"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// bench is an exporter and its collector, without a network.
+// bench is what an exporter needs, and its collector, without a network.
 type bench struct {
 	*testing.T
-	*Exporter
 	collector *otlptest.Collector
-	begun     time.Time
+	way       func(*http.Request) (*http.Response, error) // nil: to the collector
 
-	mu    sync.Mutex
-	log   bytes.Buffer
-	tries []time.Duration // when requests came
-
-	said *meter.Histogram
-	way  func(*http.Request) (*http.Response, error) // nil: to the collector
+	mu     sync.Mutex
+	log    bytes.Buffer
+	begun  time.Time
+	tries  []time.Duration // when requests came
+	became []string
 }
 
 func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -62,39 +67,16 @@ func (b *bench) Write(line []byte) (int, error) {
 	return b.log.Write(line)
 }
 
-// seen is what has been logged, and when requests came, once all is done that can be.
-func (b *bench) seen() (log string, tries []time.Duration) {
-	synctest.Wait()
+func (b *bench) count(outcome string, items int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.log.String(), b.tries
+	b.became = append(b.became, fmt.Sprint(outcome, " ", items))
 }
 
-func (b *bench) asked() []time.Duration { _, tries := b.seen(); return tries }
-func (b *bench) logged() string         { log, _ := b.seen(); return log }
-
-const secret = "Bearer sesame-of-the-collector"
-
-func start(t *testing.T, change func(*Config)) *bench {
-	b := &bench{T: t, collector: &otlptest.Collector{}, begun: time.Now()}
-	b.said = meter.NewHistogram("a.time", "s", "How long.", []float64{1, 2, 4}, "who.is", "how")
-	c := Config{Traces: Endpoint{URL: "http://collector.test/v1/traces", Headers: map[string]provider.Secret{"Authorization": provider.NewSecret(secret)}},
-		Resource: []Attribute{{"service.name", Text("thinkd")}}, Scope: Scope{"scope", "1.2", "https://example.com/schema"},
-		Histograms: []*meter.Histogram{b.said, meter.NewHistogram("silent", "", "", []float64{1})}, Items: NewItems("items"),
-		RoundTripper: b, Log: slog.New(slog.NewTextHandler(b, nil))}
-	if change != nil {
-		change(&c)
-	}
-	b.Exporter = Start(c)
-	return b
-}
-
-// end closes the exporter, which has so long.
-func (b *bench) end(limit time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	b.Close(ctx)
-	if log := b.logged(); strings.Contains(log, "sesame") {
+// end releases an exporter. The collector found no fault in its requests, and the log has no key.
+func (b *bench) end(s *sender) {
+	s.Shutdown(b.Context())
+	if log := b.log.String(); strings.Contains(log, "sesame") {
 		b.Errorf("the log has the key: %s", log)
 	}
 	if _, faults := b.collector.Requests(); faults != nil {
@@ -102,18 +84,12 @@ func (b *bench) end(limit time.Duration) {
 	}
 }
 
-// became is what became of what was to be sent.
-func (b *bench) became() string {
-	b.Helper()
-	var list []string
-	for line := range strings.Lines(meter.Text(b.cfg.Items)) {
-		var outcome, signal string
-		var n int
-		if _, err := fmt.Sscanf(line, "items{outcome=%q,signal=%q} %d", &outcome, &signal, &n); err == nil {
-			list = append(list, fmt.Sprint(signal, " ", outcome, " ", n))
-		}
-	}
-	return strings.Join(list, ", ")
+const secret = "Bearer sesame-of-the-collector"
+
+func newBench(t *testing.T, json bool) (*bench, Config) {
+	b := &bench{T: t, collector: &otlptest.Collector{}, begun: time.Now()}
+	return b, Config{Endpoint: Endpoint{URL: "http://collector.test/v1/traces", JSON: json, Headers: map[string]provider.Secret{"Authorization": provider.NewSecret(secret)}},
+		Signal: "traces", Version: "1.2", Count: b.count, RoundTripper: b, Log: slog.New(slog.NewTextHandler(b, nil))}
 }
 
 func check(t *testing.T, what string, got, want any) {
@@ -123,60 +99,102 @@ func check(t *testing.T, what string, got, want any) {
 	}
 }
 
+// inBoth runs a test for Protocol Buffers and for JSON.
+func inBoth(t *testing.T, test func(t *testing.T, json bool)) {
+	for name, json := range map[string]bool{"protobuf": false, "json": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { test(t, json) })
+		})
+	}
+}
+
+var (
+	whose = resource.NewWithAttributes("https://example.com/resource", attribute.String("service.name", "thinkd"))
+	scope = instrumentation.Scope{Name: "scope", Version: "1.2", SchemaURL: "https://example.com/schema"}
+)
+
+// contextOf is that of a sampled span.
+func contextOf(traceID, id byte) trace.SpanContext {
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{traceID}, SpanID: trace.SpanID{id}, TraceFlags: trace.FlagsSampled})
+}
+
+// one is a batch with one span.
+func one(name string) []sdktrace.ReadOnlySpan {
+	now := time.Now()
+	return tracetest.SpanStubs{{Name: name, SpanContext: contextOf(1, 1), SpanKind: trace.SpanKindInternal, StartTime: now, EndTime: now,
+		Resource: whose, InstrumentationScope: scope}}.Snapshots()
+}
+
 func TestSpans(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, func(c *Config) { c.Traces.Gzip = true })
+	inBoth(t, func(t *testing.T, json bool) {
+		b, c := newBench(t, json)
+		c.Gzip = true
+		e := NewSpanExporter(c)
 		now := time.Now()
-		first := Span{Trace: TraceID{1}, ID: SpanID{2}, Name: "whole", Kind: Internal, Begun: now, Ended: now.Add(3 * time.Second), Failed: true}
-		part := Span{Trace: TraceID{1}, ID: NewSpanID(), Parent: first.ID, Name: "part", Kind: Client, Begun: now.Add(1), Ended: now.Add(2), Attributes: []Attribute{
-			{"text", Text("a\"\xffz" + strings.Repeat("é", 300))}, {"whole", Whole(math.MinInt64)}, {"real", Real(0.5)}, {"truth", Truth(false)},
-			{"texts", Texts{"a", "b"}}, {"none", Texts(nil)}}}
-		b.Span(part)
-		time.Sleep(3 * time.Second)
-		b.Span(first)
-		time.Sleep(3 * time.Second)
-		check(t, "requests, one for both", b.asked(), []time.Duration{5 * time.Second})
-		b.end(time.Second)
+		remote := contextOf(1, 9).WithRemote(true)
+		e.ExportSpans(t.Context(), tracetest.SpanStubs{
+			{Name: "part\xff", SpanContext: contextOf(1, 3), Parent: contextOf(1, 2), SpanKind: trace.SpanKindClient, StartTime: now.Add(1), EndTime: now.Add(2),
+				Resource: whose, InstrumentationScope: scope, DroppedAttributes: 3, Attributes: []attribute.KeyValue{
+					attribute.String("text", "a\"\xffz é\u2028"), attribute.Int64("whole", math.MinInt64), attribute.Float64("real", 0.5), attribute.Bool("truth", false),
+					attribute.Float64("infinite", math.Inf(-1)), attribute.Float64("none", math.NaN()), attribute.Float64("small", 5e-324),
+					attribute.StringSlice("texts", []string{"a", "b\xff"}), attribute.StringSlice("no texts", nil), attribute.Int64Slice("wholes", []int64{1, 2})}},
+			{Name: "whole", SpanContext: contextOf(1, 2), SpanKind: trace.SpanKindInternal, StartTime: now, EndTime: now.Add(3 * time.Second),
+				Resource: whose, InstrumentationScope: scope, Status: sdktrace.Status{Code: codes.Error, Description: "never sent"}},
+			{Name: "away", SpanContext: contextOf(1, 4), Parent: remote, SpanKind: trace.SpanKindServer, StartTime: now, EndTime: now, Resource: whose, InstrumentationScope: scope},
+		}.Snapshots())
+		b.end(e.sender)
 		taken, _ := b.collector.Requests()
-		check(t, "key", taken[0].Header.Get("Authorization"), secret)
-		resource := taken[0].Traces.ResourceSpans[0]
-		check(t, "schema and scope", []string{resource.SchemaUrl, resource.ScopeSpans[0].SchemaUrl, resource.ScopeSpans[0].Scope.Name, resource.ScopeSpans[0].Scope.Version},
-			[]string{"https://example.com/schema", "https://example.com/schema", "scope", "1.2"})
+		check(t, "form and key", fmt.Sprint(taken[0].JSON, taken[0].Header.Get("Authorization"), taken[0].Header.Get("Content-Encoding"), taken[0].Header.Get("User-Agent")),
+			fmt.Sprint(json, secret, "gzip", "OTel-OTLP-Exporter-thinkd/1.2"))
+		sent := taken[0].Traces.ResourceSpans[0]
+		check(t, "schemas and scope", []string{sent.SchemaUrl, sent.ScopeSpans[0].SchemaUrl, sent.ScopeSpans[0].Scope.Name, sent.ScopeSpans[0].Scope.Version},
+			[]string{"https://example.com/resource", "https://example.com/schema", "scope", "1.2"})
 		spans := b.collector.Spans()
-		check(t, "ids", []string{hex.EncodeToString(spans[0].TraceId), hex.EncodeToString(spans[0].ParentSpanId), hex.EncodeToString(spans[1].SpanId), hex.EncodeToString(spans[1].ParentSpanId)},
-			[]string{"01000000000000000000000000000000", "0200000000000000", "0200000000000000", ""})
-		check(t, "status and kind", fmt.Sprint(spans[0].Status.Code, spans[1].Status.Code, spans[0].Kind, spans[1].Kind),
-			"STATUS_CODE_UNSET STATUS_CODE_ERROR SPAN_KIND_CLIENT SPAN_KIND_INTERNAL")
+		check(t, "ids", fmt.Sprintf("%x %x %x %x %x", spans[0].TraceId, spans[0].ParentSpanId, spans[1].SpanId, spans[1].ParentSpanId, spans[2].ParentSpanId),
+			"01000000000000000000000000000000 0200000000000000 0200000000000000  0900000000000000")
+		check(t, "names, status, kind, flags", fmt.Sprintf("%s %s %s %q %s %s %d %d %d", spans[0].Name, spans[0].Status.GetCode(), spans[1].Status.GetCode(), spans[1].Status.GetMessage(), spans[0].Kind, spans[1].Kind,
+			spans[0].Flags, spans[2].Flags, spans[0].DroppedAttributesCount), "part\uFFFD STATUS_CODE_UNSET STATUS_CODE_ERROR \"\" SPAN_KIND_CLIENT SPAN_KIND_INTERNAL 257 769 3")
 		check(t, "times", []uint64{spans[1].StartTimeUnixNano, spans[1].EndTimeUnixNano}, []uint64{uint64(now.UnixNano()), uint64(now.Add(3 * time.Second).UnixNano())})
-		text := otlptest.Attribute(spans[0].Attributes, "text").GetStringValue()
-		if !strings.HasPrefix(text, "a\"\uFFFDzé") || !strings.HasSuffix(text, "é…") || len(text) > maxText+8 {
-			t.Errorf("a long text is %d bytes: %q", len(text), text)
-		}
 		for key, want := range map[string]string{"whole": `{"intValue":"-9223372036854775808"}`, "real": `{"doubleValue":0.5}`, "truth": `{"boolValue":false}`,
-			"texts": `{"arrayValue":{"values":[{"stringValue":"a"},{"stringValue":"b"}]}}`, "none": `{"arrayValue":{}}`} {
+			"infinite": `{"doubleValue":"-Infinity"}`, "none": `{"doubleValue":"NaN"}`, "small": `{"doubleValue":5e-324}`,
+			"texts": `{"arrayValue":{"values":[{"stringValue":"a"},{"stringValue":"b` + "\uFFFD" + `"}]}}`, "no texts": `{"arrayValue":{}}`, "wholes": `{"stringValue":"[1,2]"}`} {
 			got, err := protojson.Marshal(otlptest.Attribute(spans[0].Attributes, key))
 			check(t, key, strings.ReplaceAll(string(got), " ", ""), want)
 			check(t, key, err, nil)
 		}
-		check(t, "became", b.became(), "traces sent 2")
+		check(t, "text", otlptest.Attribute(spans[0].Attributes, "text").GetStringValue(), "a\"\uFFFDz é\u2028")
+		check(t, "became", b.became, []string{"sent 3"})
 	})
 }
 
 func TestMetrics(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, func(c *Config) { c.Metrics, c.Traces = Endpoint{URL: "http://collector.test/v1/metrics"}, Endpoint{} })
-		b.Span(Span{}) // nobody wants it
-		time.Sleep(61 * time.Second)
-		check(t, "requests while there is nothing", len(b.asked()), 0)
-		for _, seconds := range []float64{0.5, 1, 3, 100, 100} {
-			b.said.Observe(seconds, "me", "")
+	inBoth(t, func(t *testing.T, json bool) {
+		b, c := newBench(t, json)
+		c.URL = "http://collector.test/v1/metrics"
+		e := NewMetricExporter(c)
+		now := time.Now()
+		point := func(buckets []uint64, sum float64, labels ...attribute.KeyValue) metricdata.HistogramDataPoint[float64] {
+			p := metricdata.HistogramDataPoint[float64]{Attributes: attribute.NewSet(labels...), StartTime: now, Time: now.Add(time.Second), Bounds: []float64{1, 2, 4},
+				BucketCounts: buckets, Sum: sum, Min: metricdata.NewExtrema(0.5), Max: metricdata.NewExtrema(100.0)}
+			for _, n := range buckets {
+				p.Count += n
+			}
+			return p
 		}
-		b.said.Observe(2, "you", "so")
-		time.Sleep(time.Minute)
-		check(t, "requests", b.asked(), []time.Duration{2 * time.Minute})
-		b.said.Observe(2, "you", "so")
-		b.end(time.Second)
-		check(t, "requests, with that at the end", len(b.asked()), 2)
+		histogram := func(points ...metricdata.HistogramDataPoint[float64]) metricdata.Metrics {
+			return metricdata.Metrics{Name: "a.time", Unit: "s", Description: "How long.", Data: metricdata.Histogram[float64]{Temporality: metricdata.CumulativeTemporality, DataPoints: points}}
+		}
+		export := func(list ...metricdata.Metrics) error {
+			return e.Export(t.Context(), &metricdata.ResourceMetrics{Resource: whose, ScopeMetrics: []metricdata.ScopeMetrics{{Scope: scope, Metrics: list}}})
+		}
+		check(t, "error of nothing", export(histogram()), nil)
+		check(t, "requests while there is nothing", len(b.tries), 0)
+		err := export(histogram(point([]uint64{2, 0, 1, 2}, 204.5, attribute.String("who.is", "me")), point([]uint64{0, 2, 0, 0}, 4)),
+			metricdata.Metrics{Name: "a.sum", Data: metricdata.Sum[int64]{}})
+		if err == nil || !strings.Contains(err.Error(), "a.sum") {
+			t.Errorf("a sum: %v", err)
+		}
+		b.end(e.sender)
 		all := b.collector.Metrics()
 		check(t, "metrics", len(all), 1)
 		m := all["a.time"]
@@ -184,10 +202,10 @@ func TestMetrics(t *testing.T) {
 		me, you := m.GetHistogram().DataPoints[0], m.GetHistogram().DataPoints[1]
 		check(t, "bounds", me.ExplicitBounds, []float64{1, 2, 4})
 		check(t, "buckets", [][]uint64{me.BucketCounts, you.BucketCounts}, [][]uint64{{2, 0, 1, 2}, {0, 2, 0, 0}})
-		check(t, "sum", *me.Sum, 204.5)
-		check(t, "empty labels are none", len(me.Attributes)*10+len(you.Attributes), 12)
-		check(t, "label", otlptest.Attribute(you.Attributes, "who.is").GetStringValue(), "you")
-		check(t, "became", b.became(), "metrics sent 4")
+		check(t, "sum, least and most", []float64{*me.Sum, *me.Min, *me.Max}, []float64{204.5, 0.5, 100})
+		check(t, "times", me.TimeUnixNano-me.StartTimeUnixNano, uint64(time.Second))
+		check(t, "labels", fmt.Sprint(otlptest.Attribute(me.Attributes, "who.is").GetStringValue(), len(you.Attributes)), "me0")
+		check(t, "became", b.became, []string{"sent 2"})
 	})
 }
 
@@ -229,7 +247,14 @@ func answers(b *bench, list ...any) func(*http.Request) (*http.Response, error) 
 	}
 }
 
-// Whatever a collector does, what it does not take is counted, and what can be tried again is, for a bounded time.
+// rejects is an answer in Protocol Buffers: field 1 is a message with the number of rejected items and a reason.
+func rejects(n uint64, words string) []byte {
+	inner := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), n)
+	inner = protowire.AppendString(protowire.AppendTag(inner, 2, protowire.BytesType), words)
+	return protowire.AppendBytes(protowire.AppendTag(nil, 1, protowire.BytesType), inner)
+}
+
+// Whatever a collector does, items that it does not accept are counted, and requests are retried for a bounded time.
 func TestTroubleWithACollector(t *testing.T) {
 	down := errors.New("connection refused")
 	seconds := func(list ...float64) (d []time.Duration) {
@@ -240,91 +265,66 @@ func TestTroubleWithACollector(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
+		json   bool
 		does   []any
 		became string
-		tries  []time.Duration // the first is 5 s after the span
+		tries  []time.Duration
 		log    string
 	}{
-		{"down for a moment", []any{down, 503, 502}, "traces sent 1", seconds(5, 6, 8, 12), ""},
-		{"down", []any{down, down, down, down, down}, "traces unreachable 1", seconds(5, 6, 8, 12, 20), "connection refused"},
-		{"busy for so long", []any{"7"}, "traces sent 1", seconds(5, 12), ""},
-		{"busy for very long", []any{"100000000000"}, "traces sent 1", seconds(5, 35), ""},
-		{"busy without a number", []any{"later"}, "traces sent 1", seconds(5, 6), ""},
-		{"slow", []any{time.Hour}, "traces sent 1", seconds(5, 16), ""},
-		{"just in time", []any{9 * time.Second}, "traces sent 1", seconds(5), ""},
-		{"refuses", []any{400}, "traces refused 1", seconds(5), "it answers 400"},
-		{"wants a key", []any{401}, "traces refused 1", seconds(5), "it answers 401"},
-		{"broken", []any{500}, "traces refused 1", seconds(5), "it answers 500"},
-		{"sends elsewhere", []any{307}, "traces refused 1", seconds(5), "it answers 307"},
-		{"sends elsewhere on the same host", []any{308}, "traces refused 1", seconds(5), "it answers 308"},
-		{"takes some", []any{[]byte(`{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no ` + secret + ` here"}}`)}, "traces rejected 1", seconds(5), "no [secret] here"},
-		{"takes some, as a number", []any{[]byte(`{"partialSuccess":{"rejectedSpans":1}}`)}, "traces rejected 1", seconds(5), "rejected=1"},
-		{"rejects more than there were", []any{[]byte(`{"partialSuccess":{"rejectedSpans":"77"}}`)}, "traces rejected 1", seconds(5), "rejected=77"},
-		{"rejects less than nothing", []any{[]byte(`{"partialSuccess":{"rejectedSpans":"-7"}}`)}, "traces sent 1", seconds(5), ""},
-		{"warns", []any{[]byte(`{"partialSuccess":{"errorMessage":"soon no more"}}`)}, "traces sent 1", seconds(5), "soon no more"},
-		{"answers with something else", []any{[]byte("\x0a\x00")}, "traces sent 1", seconds(5), ""},
+		{"down for a moment", false, []any{down, 503, 502}, "sent 1", seconds(0, 1, 3, 7), ""},
+		{"down", false, []any{down, down, down, down, down}, "unreachable 1", seconds(0, 1, 3, 7, 15), "connection refused"},
+		{"busy for so long", false, []any{"7"}, "sent 1", seconds(0, 7), ""},
+		{"busy for very long", false, []any{"100000000000"}, "sent 1", seconds(0, 20), ""},
+		{"busy for longer than the SDK gives", false, []any{"15", "16"}, "unreachable 1", seconds(0, 15), "it answers 429"},
+		{"busy without a number", false, []any{"later"}, "sent 1", seconds(0, 1), ""},
+		{"slow", false, []any{time.Hour}, "sent 1", seconds(0, 11), ""},
+		{"slow for longer than the SDK gives", false, []any{time.Hour, time.Hour, time.Hour}, "unreachable 1", seconds(0, 11, 23), "context deadline exceeded"},
+		{"just in time", false, []any{9 * time.Second}, "sent 1", seconds(0), ""},
+		{"refuses", false, []any{400}, "refused 1", seconds(0), "it answers 400"},
+		{"wants a key", false, []any{401}, "refused 1", seconds(0), "it answers 401"},
+		{"broken", false, []any{500}, "refused 1", seconds(0), "it answers 500"},
+		{"sends elsewhere", false, []any{307}, "refused 1", seconds(0), "it answers 307"},
+		{"sends elsewhere on the same host", false, []any{308}, "refused 1", seconds(0), "it answers 308"},
+		{"takes some", false, []any{rejects(1, "no "+secret+" here")}, "rejected 1", seconds(0), "no [secret] here"},
+		{"rejects more than there were", false, []any{rejects(77, "")}, "rejected 1", seconds(0), "rejected=77"},
+		{"rejects less than nothing", false, []any{rejects(math.MaxUint64, "")}, "sent 1", seconds(0), ""},
+		{"warns", false, []any{rejects(0, "soon no more")}, "sent 1", seconds(0), "soon no more"},
+		{"answers with a long text", false, []any{rejects(0, strings.Repeat("é", 5000))}, "sent 1", seconds(0), strings.Repeat("é", 100) + "…"},
+		{"answers with half a message", false, []any{rejects(1, "cut")[:4]}, "sent 1", seconds(0), ""},
+		{"answers with something else", false, []any{[]byte("<html>")}, "sent 1", seconds(0), ""},
+		{"takes some, in JSON", true, []any{[]byte(`{"partialSuccess":{"rejectedSpans":"1","errorMessage":"no ` + secret + ` here"}}`)}, "rejected 1", seconds(0), "no [secret] here"},
+		{"takes some, as a number", true, []any{[]byte(`{"partialSuccess":{"rejectedSpans":1}}`)}, "rejected 1", seconds(0), "rejected=1"},
+		{"rejects more than there were, in JSON", true, []any{[]byte(`{"partialSuccess":{"rejectedSpans":"77"}}`)}, "rejected 1", seconds(0), "rejected=77"},
+		{"rejects less than nothing, in JSON", true, []any{[]byte(`{"partialSuccess":{"rejectedSpans":"-7"}}`)}, "sent 1", seconds(0), ""},
+		{"warns in JSON", true, []any{[]byte(`{"partialSuccess":{"errorMessage":"soon no more"}}`)}, "sent 1", seconds(0), "soon no more"},
+		{"answers with something else than JSON", true, []any{[]byte("\x0a\x00")}, "sent 1", seconds(0), ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := start(t, nil)
+				b, config := newBench(t, c.json)
 				b.way = answers(b, c.does...)
-				now := time.Now()
-				b.Span(Span{Trace: TraceID{1}, ID: SpanID{1}, Name: "one", Kind: Internal, Begun: now, Ended: now})
-				time.Sleep(3 * time.Minute)
-				check(t, "tries", b.asked(), c.tries)
-				check(t, "became", b.became(), c.became)
-				if log := b.logged(); !strings.Contains(log, c.log) || c.log == "" && log != "" {
+				e := NewSpanExporter(config)
+				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // as the SDK does
+				defer cancel()
+				e.ExportSpans(ctx, one("one"))
+				check(t, "tries", b.tries, c.tries)
+				check(t, "became", strings.Join(b.became, ", "), c.became)
+				if log := b.log.String(); !strings.Contains(log, c.log) || c.log == "" && log != "" {
 					t.Errorf("the log says %q", log)
 				}
-				b.Span(Span{Trace: TraceID{1}, ID: SpanID{2}, Name: "two", Kind: Internal, Begun: now, Ended: now})
-				b.end(time.Second)
+				b.way = nil
+				e.ExportSpans(t.Context(), one("two"))
+				b.end(e.sender)
 				spans := b.collector.Spans()
 				if len(spans) == 0 || spans[len(spans)-1].Name != "two" {
 					t.Errorf("the next one does not arrive: %v", spans)
 				}
-				if back := strings.Count(b.logged(), "is back"); back != strings.Count(b.logged(), "takes nothing") {
-					t.Errorf("the log says %q", b.logged())
+				if back := strings.Count(b.log.String(), "is back"); back != strings.Count(b.log.String(), "takes nothing") {
+					t.Errorf("the log says %q", b.log.String())
 				}
 			})
 		})
 	}
-}
-
-// While a collector hangs nobody waits for it, what has no room is dropped and counted, and the end is in time.
-func TestQueueIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, func(c *Config) { c.Traces.Timeout = time.Hour })
-		b.way = func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }
-		now := time.Now()
-		for range maxBatch {
-			b.Span(Span{Name: "hangs", Begun: now, Ended: now})
-		}
-		synctest.Wait()
-		for range maxQueue + 100 {
-			b.Span(Span{Name: "waits", Begun: now, Ended: now})
-		}
-		check(t, "time", time.Since(now), time.Duration(0))
-		check(t, "became", b.became(), "traces queue_full 100")
-		b.end(2 * time.Second)
-		check(t, "the end", time.Since(now), 2*time.Second)
-		check(t, "became", b.became(), fmt.Sprintf("traces queue_full 100, traces unreachable %d", maxBatch+maxQueue))
-	})
-}
-
-// At the end all that waits is sent at once, and a wait for another try is cut short.
-func TestEnd(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := start(t, nil)
-		b.way = answers(b, "20")
-		now := time.Now()
-		for i := range 3 * maxBatch / 2 {
-			b.Span(Span{Trace: TraceID{1}, ID: SpanID{1, byte(i), byte(i >> 8)}, Name: "one", Kind: Internal, Begun: now, Ended: now})
-		}
-		synctest.Wait()
-		b.end(2 * time.Second)
-		check(t, "time", time.Since(now), time.Duration(0))
-		check(t, "became", b.became(), fmt.Sprintf("traces sent %d, traces unreachable %d", maxBatch/2, maxBatch))
-	})
 }
 
 // endless is an answer without an end.
@@ -335,16 +335,17 @@ func (e *endless) Close() error               { return nil }
 
 func TestAnswerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := start(t, nil)
+		b, c := newBench(t, false)
 		body := &endless{}
 		b.way = func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.ReadCloser(body)}, nil
 		}
-		b.Span(Span{Trace: TraceID{1}, ID: SpanID{1}, Name: "one", Kind: Internal, Begun: time.Now(), Ended: time.Now()})
-		b.end(time.Second)
+		e := NewSpanExporter(c)
+		e.ExportSpans(t.Context(), one("one"))
+		b.end(e.sender)
 		if body.read > 2*maxAnswer {
 			t.Errorf("%d bytes were read", body.read)
 		}
-		check(t, "became", b.became(), "traces sent 1")
+		check(t, "became", b.became, []string{"sent 1"})
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,16 +14,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
-	"unicode/utf8"
 )
 
-// Bounds of trying again.
+// Bounds of retries.
 const (
 	maxTries  = 5
-	firstWait = time.Second // doubled with each try
-	maxWait   = 30 * time.Second
-	maxAnswer = 64 << 10 // bytes of an answer that are read
+	firstWait = time.Second      // doubled with each try
+	maxWait   = 20 * time.Second // below the SDK's 30 s for an export, so that a late answer gets another try
+	maxAnswer = 64 << 10         // bytes of an answer that are read
+	maxWords  = 200              // bytes of an answer that are logged
 )
 
 func newClient(rt http.RoundTripper) *http.Client {
@@ -45,15 +45,46 @@ func newClient(rt http.RoundTripper) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// line is the way of one signal to its collector. It belongs to one goroutine.
-type line struct {
-	*Exporter
-	signal string
-	to     Endpoint
-	down   bool // the log has it that nothing arrives
+// sender sends the requests of one signal, one after the other. It belongs to the goroutine that exports, except for End.
+type sender struct {
+	cfg    Config
+	client *http.Client
+	down   bool // the log says that nothing arrives
+
+	ending  chan struct{} // closed: nothing is retried
+	end     sync.Once
+	ctx     context.Context // of all requests
+	stop    context.CancelFunc
+	release func() bool // of the wait for the end of End's context
 }
 
-// failure is why a request came to nothing. It has no word of the collector's, and nothing of the request.
+func newSender(c Config) *sender {
+	s := &sender{cfg: c, client: newClient(c.RoundTripper), ending: make(chan struct{})}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// End makes the exporter try each further request once, and give up all requests when ctx is done. It returns at once. Call it
+// before the SDK's provider is shut down, which sends what is queued.
+func (s *sender) End(ctx context.Context) {
+	s.end.Do(func() {
+		close(s.ending)
+		s.release = context.AfterFunc(ctx, s.stop)
+	})
+}
+
+// Shutdown gives up all requests and closes the connections. The SDK calls it when its queue is empty.
+func (s *sender) Shutdown(context.Context) error {
+	s.end.Do(func() { close(s.ending) })
+	if s.release != nil {
+		s.release()
+	}
+	s.stop()
+	s.client.CloseIdleConnections()
+	return nil
+}
+
+// failure is why a request failed. It quotes neither the collector nor the request.
 type failure struct {
 	status int           // HTTP; 0: there was no answer
 	after  time.Duration // as the collector asks; 0: it does not
@@ -67,25 +98,33 @@ func (f *failure) Error() string {
 	return f.err.Error()
 }
 
-// again reports whether the same request may be taken later (OTLP Specification, "Retryable Response Codes").
+// again reports whether a retry may help (OTLP Specification, "Retryable Response Codes").
 func (f *failure) again() bool {
 	return f.status == 0 || slices.Contains([]int{http.StatusTooManyRequests, http.StatusBadGateway,
 		http.StatusServiceUnavailable, http.StatusGatewayTimeout}, f.status)
 }
 
-// deliver sends a request of so many items, some times if need be, and counts what became of them.
-func (l *line) deliver(body []byte, items int) {
+// deliver sends a request with so many items, retries it while ctx allows, and counts what became of the items.
+func (s *sender) deliver(ctx context.Context, m message, items int) {
+	body := m.encodeProto()
+	if s.cfg.JSON {
+		body = m.appendJSON(nil)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ctx, cancel)()
 	var fail *failure
 	wait := firstWait
 	for try := 1; ; try++ {
 		var rejected int
-		if rejected, fail = l.post(body); fail == nil {
-			l.count(l.signal, Rejected, min(rejected, items))
-			l.count(l.signal, Sent, items-min(rejected, items))
-			l.up()
+		if rejected, fail = s.post(ctx, body); fail == nil {
+			rejected = min(rejected, items)
+			s.count(Rejected, rejected)
+			s.count(Sent, items-rejected)
+			s.up()
 			return
 		}
-		if !fail.again() || try == maxTries || !l.pause(max(fail.after, wait)) {
+		if !fail.again() || try == maxTries || !s.pause(ctx, max(fail.after, wait)) {
 			break
 		}
 		wait *= 2
@@ -94,118 +133,114 @@ func (l *line) deliver(body []byte, items int) {
 	if fail.again() {
 		outcome = Unreachable
 	}
-	l.count(l.signal, outcome, items)
-	if !l.down {
-		l.down = true
-		l.cfg.Log.Warn("the collector of telemetry takes nothing", "signal", l.signal, "err", fail)
+	s.count(outcome, items)
+	if !s.down {
+		s.down = true
+		s.cfg.Log.Warn("the collector of telemetry takes nothing", "signal", s.cfg.Signal, "err", fail)
 	}
 }
 
-func (l *line) up() {
-	if l.down {
-		l.down = false
-		l.cfg.Log.Info("the collector of telemetry is back", "signal", l.signal)
+func (s *sender) count(outcome string, items int) {
+	if items > 0 {
+		s.cfg.Count(outcome, items)
 	}
 }
 
-// pause waits, and reports whether there is another try: at the end of the exporter there is none.
-func (l *line) pause(d time.Duration) bool {
+func (s *sender) up() {
+	if s.down {
+		s.down = false
+		s.cfg.Log.Info("the collector of telemetry is back", "signal", s.cfg.Signal)
+	}
+}
+
+// pause waits for the next try. It reports false if there is none.
+func (s *sender) pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(min(d, maxWait)):
 		return true
-	case <-l.closing:
+	case <-ctx.Done():
+		return false
+	case <-s.ending:
 		return false
 	}
 }
 
-// post sends a request. It tells how many of its items the collector rejected while it took the others.
-func (l *line) post(body []byte) (rejected int, fail *failure) {
-	timeout := l.to.Timeout
+// post sends a request. It returns how many of its items the collector rejected while it accepted the others.
+func (s *sender) post(ctx context.Context, body []byte) (rejected int, fail *failure) {
+	timeout := s.cfg.Timeout
 	if timeout <= 0 {
 		timeout = 10 * time.Second
 	}
-	ctx, cancel := context.WithTimeout(l.ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := l.request(ctx, body)
+	req, err := s.request(ctx, body)
 	if err != nil {
 		return 0, &failure{err: bare(err)}
 	}
-	resp, err := l.client.Do(req)
+	resp, err := s.client.Do(req)
 	if err != nil {
 		return 0, &failure{err: bare(err)}
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if resp.StatusCode/100 != 2 {
-		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date says nothing here
+		seconds, _ := strconv.Atoi(resp.Header.Get("Retry-After")) // a date is ignored
 		return 0, &failure{status: resp.StatusCode, after: time.Duration(min(max(seconds, 0), 3600)) * time.Second}
 	}
 	if err != nil {
-		return 0, nil // it was taken, whatever else it has to say
+		return 0, nil // the status says that all was accepted
 	}
-	return l.partly(answer), nil
+	return s.partly(answer), nil
 }
 
-func (l *line) request(ctx context.Context, body []byte) (*http.Request, error) {
-	if l.to.Gzip {
+func (s *sender) request(ctx context.Context, body []byte) (*http.Request, error) {
+	if s.cfg.Gzip {
 		var small bytes.Buffer
 		w := gzip.NewWriter(&small)
-		w.Write(body) // a buffer takes all
+		w.Write(body) // a buffer has no error
 		w.Close()
 		body = small.Bytes()
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.to.URL, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.cfg.URL, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range l.to.Headers {
+	for name, value := range s.cfg.Headers {
 		req.Header.Set(name, value.Reveal())
 	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("User-Agent", "OTel-OTLP-Exporter-thinkd/"+l.cfg.Scope.Version)
-	if l.to.Gzip {
+	req.Header.Set("Content-Type", "application/x-protobuf")
+	if s.cfg.JSON {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	req.Header.Set("User-Agent", "OTel-OTLP-Exporter-thinkd/"+s.cfg.Version)
+	if s.cfg.Gzip {
 		req.Header.Set("Content-Encoding", "gzip")
 	}
 	return req, nil
 }
 
-// partly reads which of the items were rejected (OTLP Specification, "Partial Success"). An answer without items and with
-// words is a warning.
-func (l *line) partly(answer []byte) int {
-	var a struct {
-		Partial struct {
-			Spans  json.Number `json:"rejectedSpans"`
-			Points json.Number `json:"rejectedDataPoints"`
-			Words  string      `json:"errorMessage"`
-		} `json:"partialSuccess"`
+// partly is how many items an answer rejects. A collector answers in the form of the request.
+func (s *sender) partly(answer []byte) int {
+	parse := parseProto
+	if s.cfg.JSON {
+		parse = parseJSON
 	}
-	if json.Unmarshal(answer, &a) != nil {
-		return 0 // some collectors answer with nothing, or in another form
+	p := parse(answer)
+	if p.rejected > 0 || p.words != "" {
+		s.cfg.Log.Warn("the collector of telemetry does not take all", "signal", s.cfg.Signal, "rejected", p.rejected, "because", s.clean(p.words))
 	}
-	n, _ := strconv.Atoi(string(a.Partial.Spans) + string(a.Partial.Points)) // there is one of them
-	if n > 0 || a.Partial.Words != "" {
-		l.cfg.Log.Warn("the collector of telemetry does not take all", "signal", l.signal, "rejected", n, "because", l.clean(a.Partial.Words))
-	}
-	return max(n, 0)
+	return p.rejected
 }
 
-// clean is a collector's word for the log: short, and without what it was sent to let us in.
-func (l *line) clean(words string) string {
-	for _, secret := range l.to.Headers {
+// clean is a collector's message for the log: short, and without the keys that were sent to it.
+func (s *sender) clean(words string) string {
+	for _, secret := range s.cfg.Headers {
 		words = secret.Scrub(words)
 	}
-	return clip(words, 200)
-}
-
-// clip is the beginning of a text, in so many bytes at most.
-func clip(text string, most int) string {
-	if len(text) > most {
-		for most > 0 && !utf8.RuneStart(text[most]) {
-			most--
-		}
-		text = text[:most] + "…"
+	if len(words) > maxWords {
+		words = words[:maxWords] + "…"
 	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return strings.ToValidUTF8(words, "\uFFFD")
 }
 
 // bare is an error without the address, in which there may be a key.

@@ -1,5 +1,5 @@
-// Package otlptest is a collector of OpenTelemetry for tests. It takes OTLP in JSON and is strict: what the specification
-// wants of a request, and what the messages' own definition wants, is held against each, and what is wrong is told.
+// Package otlptest is a collector of OpenTelemetry for tests. It accepts OTLP in Protocol Buffers and in JSON. It is strict: it refuses
+// each request that breaks the specification or the definition of the messages, and keeps the reason.
 package otlptest
 
 import (
@@ -19,7 +19,9 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // Collector is an http.Handler. Its methods are safe for concurrent use.
@@ -37,6 +39,7 @@ type Request struct {
 	Path    string
 	Header  http.Header
 	Body    string              // as it was sent, not compressed
+	JSON    bool                // otherwise Protocol Buffers
 	Traces  *tracepb.TracesData // nil: metrics
 	Metrics *metricspb.MetricsData
 }
@@ -90,46 +93,46 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c.requests = append(c.requests, taken)
-	w.Header().Set("Content-Type", "application/json")
-	io.WriteString(w, `{"partialSuccess":{}}`)
+	w.Header().Set("Content-Type", r.Header.Get("Content-Type"))
+	if taken.JSON {
+		io.WriteString(w, `{"partialSuccess":{}}`)
+	} else {
+		w.Write([]byte{1<<3 | 2, 0}) // field 1, a message without fields
+	}
 }
 
 func read(r *http.Request) (Request, error) {
 	taken := Request{Path: r.URL.Path, Header: r.Header.Clone()}
-	if r.Method != http.MethodPost || r.Header.Get("Content-Type") != "application/json" {
-		return taken, fmt.Errorf("%s of %s", r.Method, r.Header.Get("Content-Type"))
+	kind := r.Header.Values("Content-Type")
+	if r.Method != http.MethodPost || len(kind) != 1 {
+		return taken, fmt.Errorf("%s with the content types %q", r.Method, kind)
 	}
-	var in io.Reader = r.Body
-	switch how := r.Header.Get("Content-Encoding"); how {
-	case "":
-	case "gzip":
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			return taken, err
-		}
-		in = z
+	switch kind[0] {
+	case "application/json":
+		taken.JSON = true
+	case "application/x-protobuf":
 	default:
-		return taken, fmt.Errorf("encoding %q", how)
+		return taken, fmt.Errorf("content type %q", kind[0])
 	}
-	body, err := io.ReadAll(in)
+	body, err := readBody(r)
 	if err != nil {
 		return taken, err
 	}
 	taken.Body = string(body)
-	whole, err := proper(body)
-	if err != nil {
-		return taken, err
+	parse := parseProto
+	if taken.JSON {
+		parse = parseJSON
 	}
 	switch {
 	case strings.HasSuffix(taken.Path, "/v1/traces"):
 		taken.Traces = &tracepb.TracesData{}
-		if err := parse(whole, taken.Traces); err != nil {
+		if err := parse(body, taken.Traces); err != nil {
 			return taken, err
 		}
 		return taken, checkTraces(taken.Traces)
 	case strings.HasSuffix(taken.Path, "/v1/metrics"):
 		taken.Metrics = &metricspb.MetricsData{}
-		if err := parse(whole, taken.Metrics); err != nil {
+		if err := parse(body, taken.Metrics); err != nil {
 			return taken, err
 		}
 		return taken, checkMetrics(taken.Metrics)
@@ -137,11 +140,64 @@ func read(r *http.Request) (Request, error) {
 	return taken, fmt.Errorf("no such path")
 }
 
-// parse reads a message by its definition. A request has the form of the data it exports.
-func parse(body []byte, m proto.Message) error { return protojson.Unmarshal(body, m) }
+func readBody(r *http.Request) ([]byte, error) {
+	switch how := r.Header.Get("Content-Encoding"); how {
+	case "":
+		return io.ReadAll(r.Body)
+	case "gzip":
+		z, err := gzip.NewReader(r.Body)
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(z)
+	default:
+		return nil, fmt.Errorf("encoding %q", how)
+	}
+}
 
-// proper holds a body against what OTLP's JSON has of its own, and gives it in the form that all JSON of Protocol Buffers
-// has: there ids are base64 (OTLP Specification, "JSON Protobuf Encoding").
+// A request has the same fields as the data that it exports, so both forms are parsed as that.
+
+// parseProto parses Protocol Buffers. A field that the definition does not have, or has with another type, is a fault.
+func parseProto(body []byte, m proto.Message) error {
+	if err := proto.Unmarshal(body, m); err != nil {
+		return err
+	}
+	return unknown(m.ProtoReflect())
+}
+
+// unknown is an error for the first field of a message, or of one in it, that has no definition.
+func unknown(m protoreflect.Message) (err error) {
+	if fields := m.GetUnknown(); len(fields) > 0 {
+		n, kind, _ := protowire.ConsumeTag(fields)
+		return fmt.Errorf("%s has no field %d of the wire type %d", m.Descriptor().FullName(), n, kind)
+	}
+	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		switch {
+		case f.Message() == nil:
+		case f.IsList():
+			for i := range v.List().Len() {
+				if err = unknown(v.List().Get(i).Message()); err != nil {
+					break
+				}
+			}
+		default:
+			err = unknown(v.Message())
+		}
+		return err == nil
+	})
+	return err
+}
+
+func parseJSON(body []byte, m proto.Message) error {
+	whole, err := proper(body)
+	if err != nil {
+		return err
+	}
+	return protojson.Unmarshal(whole, m)
+}
+
+// proper checks the rules that only OTLP's JSON has, and returns the body in the form that all JSON of Protocol Buffers has. Its ids
+// are base64 (OTLP Specification, "JSON Protobuf Encoding").
 func proper(body []byte) ([]byte, error) {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -216,8 +272,12 @@ func checkTraces(d *tracepb.TracesData) error {
 			}
 			for _, s := range scope.Spans {
 				switch {
-				case len(s.TraceId) != 16, len(s.SpanId) != 8, s.Name == "", s.Kind == tracepb.Span_SPAN_KIND_UNSPECIFIED:
-					return fmt.Errorf("span %q lacks something", s.Name)
+				case !isID(s.TraceId, 16), !isID(s.SpanId, 8), len(s.ParentSpanId) > 0 && !isID(s.ParentSpanId, 8):
+					return fmt.Errorf("span %q has the ids %x, %x and %x", s.Name, s.TraceId, s.SpanId, s.ParentSpanId)
+				case s.Name == "", tracepb.Span_SpanKind_name[int32(s.Kind)] == "", s.Kind == tracepb.Span_SPAN_KIND_UNSPECIFIED:
+					return fmt.Errorf("span %q has the kind %d", s.Name, s.Kind)
+				case tracepb.Status_StatusCode_name[int32(s.GetStatus().GetCode())] == "":
+					return fmt.Errorf("span %q has the status %d", s.Name, s.Status.Code)
 				case s.StartTimeUnixNano == 0, s.EndTimeUnixNano < s.StartTimeUnixNano:
 					return fmt.Errorf("span %q has the times %d and %d", s.Name, s.StartTimeUnixNano, s.EndTimeUnixNano)
 				case bytes.Equal(s.SpanId, s.ParentSpanId):
@@ -232,6 +292,9 @@ func checkTraces(d *tracepb.TracesData) error {
 	return nil
 }
 
+// isID reports whether an id has its length and is not zero, which means that there is none.
+func isID(id []byte, size int) bool { return len(id) == size && len(bytes.Trim(id, "\x00")) > 0 }
+
 func checkMetrics(d *metricspb.MetricsData) error {
 	if len(d.ResourceMetrics) == 0 {
 		return fmt.Errorf("a request without anything")
@@ -244,7 +307,7 @@ func checkMetrics(d *metricspb.MetricsData) error {
 			for _, m := range scope.Metrics {
 				h := m.GetHistogram()
 				if m.Name == "" || m.Unit == "" || len(h.GetDataPoints()) == 0 ||
-					h.AggregationTemporality == metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_UNSPECIFIED {
+					h.AggregationTemporality != metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
 					return fmt.Errorf("metric %q is no histogram, or lacks something", m.Name)
 				}
 				for _, p := range h.DataPoints {
@@ -268,6 +331,8 @@ func checkPoint(p *metricspb.HistogramDataPoint) error {
 		return fmt.Errorf("the times are %d and %d", p.StartTimeUnixNano, p.TimeUnixNano)
 	case len(p.BucketCounts) != len(p.ExplicitBounds)+1:
 		return fmt.Errorf("%d buckets for %d bounds", len(p.BucketCounts), len(p.ExplicitBounds))
+	case p.Min != nil && p.Max != nil && *p.Min > *p.Max:
+		return fmt.Errorf("the least is %v, the most %v", *p.Min, *p.Max)
 	case !slices.IsSorted(p.ExplicitBounds), sum != p.Count:
 		return fmt.Errorf("the buckets have %d of %d, with bounds %v", sum, p.Count, p.ExplicitBounds)
 	}

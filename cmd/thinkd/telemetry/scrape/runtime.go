@@ -1,24 +1,39 @@
-package meter
+package scrape
 
 import (
+	"context"
 	"runtime"
-	"strings"
 	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 )
 
-// Runtime is what the Go runtime knows of this process, under the names that Prometheus' client has for it. It stops the
-// process for some µs (package runtime: ReadMemStats).
-func Runtime() string {
+// Process is a producer of metrics for a reader of the SDK: what the Go runtime and the system know of this process. What the
+// system does not say is left out. Reading it stops the process for some µs (package runtime: ReadMemStats).
+func Process(started time.Time) metric.Producer { return producer{started} }
+
+type producer struct{ started time.Time }
+
+// Produce implements metric.Producer.
+func (p producer) Produce(context.Context) ([]metricdata.ScopeMetrics, error) {
+	list := append(process(), value{"process_start_time_seconds", "Start of the process, since 1970.", float64(p.started.UnixMilli()) / 1000})
+	return []metricdata.ScopeMetrics{{Metrics: append(goRuntime(), encode(list)...)}}, nil
+}
+
+// goRuntime has the names of Prometheus' client.
+func goRuntime() []metricdata.Metrics {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	threads, _ := runtime.ThreadCreateProfile(nil)
-	var b strings.Builder
-	head(&b, "go_info", "The version of Go.", "gauge")
-	sample(&b, "go_info", []string{"version"}, []string{runtime.Version()}, 1)
-	head(&b, "go_gc_duration_seconds", "Pauses of garbage collections.", "summary")
-	sample(&b, "go_gc_duration_seconds_sum", nil, nil, time.Duration(m.PauseTotalNs).Seconds())
-	sample(&b, "go_gc_duration_seconds_count", nil, nil, float64(m.NumGC))
-	for _, v := range []value{
+	metrics := []metricdata.Metrics{
+		{Name: "go_info", Description: "The version of Go.", Data: metricdata.Gauge[float64]{DataPoints: []metricdata.DataPoint[float64]{
+			{Attributes: attribute.NewSet(attribute.String("version", runtime.Version())), Value: 1}}}},
+		{Name: "go_gc_duration_seconds", Description: "Pauses of garbage collections.", Data: metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{
+			{Sum: time.Duration(m.PauseTotalNs).Seconds(), Count: uint64(m.NumGC)}}}},
+	}
+	return append(metrics, encode([]value{
 		{"go_goroutines", "Goroutines.", float64(runtime.NumGoroutine())},
 		{"go_threads", "Threads that were made.", float64(threads)},
 		{"go_sched_gomaxprocs_threads", "Threads that may run Go code at a time.", float64(runtime.GOMAXPROCS(0))},
@@ -44,27 +59,5 @@ func Runtime() string {
 		{"go_memstats_sys_bytes", "Address space from the system.", float64(m.Sys)},
 		{"go_memstats_next_gc_bytes", "Size of the heap at which it is collected.", float64(m.NextGC)},
 		{"go_memstats_last_gc_time_seconds", "End of the last garbage collection, since 1970.", float64(m.LastGC) / 1e9},
-	} {
-		v.write(&b)
-	}
-	return b.String()
-}
-
-// value is what has been read already. As the format advises, what only grows has a name that ends in _total.
-type value struct {
-	name, help string
-	now        float64
-}
-
-func (v value) write(b *strings.Builder) {
-	Gauge{v.name, v.help, strings.HasSuffix(v.name, "_total"), func() float64 { return v.now }}.write(b)
-}
-
-// Process is what the system tells of this process, which began then: what it does not tell is left out.
-func Process(begun time.Time) string {
-	var b strings.Builder
-	for _, v := range append(process(), value{"process_start_time_seconds", "Start of the process, since 1970.", float64(begun.UnixMilli()) / 1000}) {
-		v.write(&b)
-	}
-	return b.String()
+	})...)
 }

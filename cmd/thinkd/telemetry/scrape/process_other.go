@@ -1,5 +1,5 @@
 //go:build !linux
 
-package meter
+package scrape
 
 func process() []value { return nil }
