@@ -23,7 +23,7 @@ var allowed = map[string][]string{
 	"provider/replay":       {"provider"},
 	"provider/login":        {"provider", "provider/durable", "provider/exchange", "provider/refusal"},
 	"provider/schema":       {"provider"},
-	"provider/vendors":      {"provider", "provider/chat", "provider/exchange", "provider/messages", "provider/responses", "registry"},
+	"provider/vendors":      {"provider", "provider/chat", "provider/exchange", "provider/gemini", "provider/messages", "provider/ollama", "provider/responses", "registry"},
 	"provider/ollama":       {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema", "provider/thinktag"},
 	"agent/tool":            {"provider", "session/tool"},
 	"agent/tool/guard":      {"agent/tool"},

@@ -16,14 +16,10 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/chat"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/gemini"
-	"github.com/thinkd/thinkd/provider/messages"
-	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/providertest"
-	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // Ways to deal with a refusal.
@@ -111,25 +107,21 @@ func (r *refuser) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 func (r *refuser) adapter(t *testing.T) provider.Provider {
-	client, key := &http.Client{Transport: r}, provider.NewSecret("key-0123456789")
-	const base = "https://host.test"
-	switch r.row.API {
-	case "messages":
-		return messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: base, Key: key, Client: client,
-			Headers: map[string]string{"anthropic-beta": "context-1m-2025-08-07,context-management-2025-06-27"},
-			Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`)}, messages.HostNamed(r.row.Host))
-	case "responses":
-		return responses.New(exchange.Config{Provider: "p", Vendor: "openai", BaseURL: base, Key: key, Account: "acc", Client: client}, responses.HostNamed(r.row.Host))
-	case "gemini":
-		return gemini.New(exchange.Config{Provider: "p", Vendor: "google", BaseURL: base, Key: key, Client: client}, gemini.Host{})
-	case "ollama":
-		return ollama.New(exchange.Config{Provider: "p", Vendor: "ollama", BaseURL: base, Key: key, Client: client})
+	cfg := exchange.Config{Provider: "p", Vendor: cmp.Or(map[string]string{"messages": "anthropic", "responses": "openai"}[r.row.API], r.row.API),
+		BaseURL: "https://host.test", Key: provider.NewSecret("key-0123456789"), Account: "acc", Client: &http.Client{Transport: r}}
+	if r.row.API == "messages" {
+		cfg.Headers = map[string]string{"anthropic-beta": "context-1m-2025-08-07,context-management-2025-06-27"}
+		cfg.Context = json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`)
 	}
-	d, err := chat.Named(r.row.Host)
+	api, ok := vendors.APINamed(r.row.API)
+	if !ok {
+		t.Fatalf("no API is named %q", r.row.API)
+	}
+	adapter, err := api.New(cfg, r.row.Host, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return chat.New(exchange.Config{Provider: "p", BaseURL: base, Key: key, Client: client}, d)
+	return adapter
 }
 
 // request has something of all that a refusal may be about: an image, thinking with its state, a call and its result, a

@@ -5,19 +5,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/chat"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/gemini"
-	"github.com/thinkd/thinkd/provider/messages"
-	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/providertest"
-	"github.com/thinkd/thinkd/provider/responses"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // silent answers every request with nothing and keeps its body.
@@ -27,6 +24,17 @@ func (s *silent) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	s.body = string(body)
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, err
+}
+
+// conversionTest is what becomes of thinking in the history of an API.
+type conversionTest struct {
+	name    string
+	model   string
+	own     provider.Origin
+	thought string // the state of a thought
+	answer  string // the state of what the first one led to; empty: it has none
+	want    provider.Conversion
+	sent    string // which thoughts are in the body
 }
 
 // TestConversion gives each API a history in which thinking stands at the beginning of an answer, at its end and alone,
@@ -39,52 +47,36 @@ func TestConversion(t *testing.T) {
 		useless  = "its host does not take it back"
 		follower = "what it led to is not there"
 	)
-	tests := []struct {
-		api     string
-		open    func(*http.Client) provider.Provider
-		model   string
-		own     provider.Origin
-		thought string // the state of a thought
-		answer  string // the state of what the first one led to; empty: it has none
-		want    provider.Conversion
-		sent    string // which thoughts are in the body
-	}{
-		{api: "messages", own: provider.Origin{API: "messages", Vendor: "anthropic"}, model: "claude-opus-5",
+	tests := []conversionTest{
+		{name: "messages", own: provider.Origin{API: "messages", Vendor: "anthropic"}, model: "claude-opus-5",
 			thought: `{"type":"thinking","thinking":"%[1]s","signature":"S"}`,
-			open: func(c *http.Client) provider.Provider {
-				return messages.New(exchange.Config{Vendor: "anthropic", BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c}, messages.Host{})
-			},
-			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{ends, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
-		{api: "responses", own: provider.Origin{API: "responses", Vendor: "openai", Host: "host"}, model: "gpt-5.5",
+			want:    provider.Conversion{Kept: 1, Dropped: 4, Why: []string{ends, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
+		{name: "responses", own: provider.Origin{API: "responses", Vendor: "openai", Host: "host"}, model: "gpt-5.5",
 			thought: `{"type":"reasoning","id":"rs_%[1]s","summary":[{"type":"summary_text","text":"%[1]s"}],"encrypted_content":"E"}`,
 			answer:  `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"a"}]}`,
-			open: func(c *http.Client) provider.Provider {
-				return responses.New(exchange.Config{Vendor: "openai", BaseURL: "http://host", Client: c}, responses.Host{})
-			},
-			want: provider.Conversion{Kept: 1, Dropped: 4, Why: []string{follower, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
-		{api: "chat, its own thinking", own: provider.Origin{API: "chat", Vendor: "zai"}, model: "glm-5.2",
-			thought: `{"reasoning_content":"%[1]s"}`, open: openChat(t, "zai"),
-			want: provider.Conversion{Kept: 2, Dropped: 3, Why: []string{alone, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last"},
-		{api: "chat, any thinking", own: provider.Origin{API: "chat", Vendor: "vllm"}, model: "qwen",
-			thought: `{"reasoning":"%[1]s"}`, open: openChat(t, "vllm"),
-			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyAsText, provider.WhyUnsealed}}, sent: "first last foreign"},
-		{api: "chat, none", own: provider.Origin{API: "chat", Vendor: "xai"}, model: "grok-4.3",
-			thought: `{"reasoning_content":"%[1]s"}`, open: openChat(t, "xai"),
-			want: provider.Conversion{Dropped: 5, Why: []string{useless, alone, provider.WhyForeign, provider.WhyUnsealed}}},
-		{api: "gemini", own: provider.Origin{API: "gemini", Model: "gemini-3.5-flash"}, model: "gemini-3.8-flash",
+			want:    provider.Conversion{Kept: 1, Dropped: 4, Why: []string{follower, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first"},
+		{name: "chat, its own thinking", own: provider.Origin{API: "chat", Vendor: "zai"}, model: "glm-5.2",
+			thought: `{"reasoning_content":"%[1]s"}`,
+			want:    provider.Conversion{Kept: 2, Dropped: 3, Why: []string{alone, provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last"},
+		{name: "chat, any thinking", own: provider.Origin{API: "chat", Vendor: "vllm"}, model: "qwen",
+			thought: `{"reasoning":"%[1]s"}`,
+			want:    provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyAsText, provider.WhyUnsealed}}, sent: "first last foreign"},
+		{name: "chat, none", own: provider.Origin{API: "chat", Vendor: "xai"}, model: "grok-4.3",
+			thought: `{"reasoning_content":"%[1]s"}`,
+			want:    provider.Conversion{Dropped: 5, Why: []string{useless, alone, provider.WhyForeign, provider.WhyUnsealed}}},
+		{name: "gemini", own: provider.Origin{API: "gemini", Model: "gemini-3.5-flash"}, model: "gemini-3.8-flash",
 			thought: `[{"text":"%[1]s","thought":true,"thoughtSignature":"S"}]`,
-			open: func(c *http.Client) provider.Provider {
-				return gemini.New(exchange.Config{Vendor: "gemini", BaseURL: "http://host", Client: c}, gemini.Host{})
-			},
-			want: provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
-		{api: "ollama", own: provider.Origin{API: "ollama"}, model: "qwen3", thought: `{}`,
-			open: func(c *http.Client) provider.Provider {
-				return ollama.New(exchange.Config{Vendor: "ollama", BaseURL: "http://host", Client: c})
-			},
+			want:    provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
+		{name: "ollama", own: provider.Origin{API: "ollama"}, model: "qwen3", thought: `{}`,
 			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyUnsealed, provider.WhyAsText}}, sent: "first last foreign"},
 	}
+	for _, api := range vendors.APIs {
+		if !slices.ContainsFunc(tests, func(tt conversionTest) bool { return tt.own.API == api.Name }) {
+			t.Errorf("no row for the API %s", api.Name)
+		}
+	}
 	for _, tt := range tests {
-		t.Run(tt.api, func(t *testing.T) {
+		t.Run(tt.name, func(t *testing.T) {
 			thought := func(text string) provider.Block {
 				return provider.Thinking{Text: text, Kind: provider.ThinkingSummary, Signed: true,
 					State: provider.State{Origin: tt.own, Data: json.RawMessage(fmt.Sprintf(tt.thought, text))}}
@@ -107,7 +99,15 @@ func TestConversion(t *testing.T) {
 				said(provider.User, words("Five")),
 			}}
 			wire := &silent{}
-			p := tt.open(exchange.NewClient(wire))
+			api, _ := vendors.APINamed(tt.own.API)
+			dialect := ""
+			if tt.own.API == "chat" {
+				dialect = tt.own.Vendor
+			}
+			p, err := api.New(exchange.Config{Vendor: tt.own.Vendor, BaseURL: "http://host", Client: exchange.NewClient(wire)}, dialect, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
 			got, err := p.(provider.Converter).Convert(req)
 			if err != nil {
 				t.Fatal(err)
@@ -128,15 +128,5 @@ func TestConversion(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func openChat(t *testing.T, dialect string) func(*http.Client) provider.Provider {
-	d, err := chat.Named(dialect)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return func(c *http.Client) provider.Provider {
-		return chat.New(exchange.Config{BaseURL: "http://host", Key: provider.NewSecret("k"), Client: c}, d)
 	}
 }

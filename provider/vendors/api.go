@@ -1,13 +1,18 @@
 package vendors
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/chat"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/messages"
+	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/responses"
 )
 
@@ -16,16 +21,53 @@ type API struct {
 	Name     string
 	Dialects func() ([]string, error) // the names of its dialects
 	Suffix   string                   // added to a base URL for each call; a base URL must not end in it. Empty: nothing is added
+
+	// New makes an adapter for a host of that dialect; an empty one is a host of which nothing is known. own are the
+	// dialects of the config. It makes no call.
+	New func(cfg exchange.Config, dialect string, own Dialects) (provider.Provider, error)
+
+	// Simulated is the path of the simulator's base URL for a dialect.
+	Simulated func(dialect string) string
 }
 
-// APIs lists them as the documentation does.
+// APIs has a row for each wire API, in the order of the documentation. All that depends on which APIs there are, the tests of
+// every adapter among it, goes by this table.
 var APIs = []API{
-	{"messages", list(messages.Hosts()...), "/v1"},
-	{"responses", list(responses.Hosts()...), ""},
-	{"chat", chat.Dialects, ""},
-	{"gemini", list("cloud", "gemini"), "/v1beta"},
-	{"ollama", list("ollama"), "/api"},
+	{"messages", list(messages.Hosts()...), "/v1", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
+		return messages.New(cfg, messages.HostNamed(dialect)), nil
+	}, func(dialect string) string {
+		if dialect == "copilot" { // it has ids and rules of its own
+			return "/copilot"
+		}
+		return ""
+	}},
+	{"responses", list(responses.Hosts()...), "", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
+		return responses.New(cfg, responses.HostNamed(dialect)), nil
+	}, always("/v1")},
+	{"chat", chat.Dialects, "", newChat, func(dialect string) string { return "/" + cmp.Or(dialect, plainDialect) }},
+	{"gemini", list(gemini.Hosts()...), "/v1beta", func(cfg exchange.Config, dialect string, _ Dialects) (provider.Provider, error) {
+		return gemini.New(cfg, gemini.HostNamed(dialect)), nil
+	}, always("")},
+	{"ollama", list("ollama"), "/api", func(cfg exchange.Config, _ string, _ Dialects) (provider.Provider, error) {
+		return ollama.New(cfg), nil
+	}, always("")},
 }
+
+// plainDialect is that of a host of Chat Completions of which nothing is known.
+const plainDialect = "generic"
+
+func newChat(cfg exchange.Config, dialect string, own Dialects) (provider.Provider, error) {
+	if d := own[dialect]; d != nil {
+		return chat.New(cfg, d), nil
+	}
+	d, err := chat.Named(cmp.Or(dialect, plainDialect))
+	if err != nil {
+		return nil, err
+	}
+	return chat.New(cfg, d), nil
+}
+
+func always(path string) func(string) string { return func(string) string { return path } }
 
 // Dialects are those of the config, by name. They are dialects of Chat Completions.
 type Dialects map[string]*chat.Dialect

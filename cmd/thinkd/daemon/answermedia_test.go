@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // Images and sources of answers are kept over each wire API that has them, and the vendor takes the history with them.
@@ -49,15 +50,15 @@ func TestAnswerMedia(t *testing.T) {
 			"":          {"text Paris is large.", openA, openB, "image/png"}}},
 		{"an image alone", []sim.Part{image}, map[string][]string{"chat": {"image/png"}, "gemini": {"image/png"}}},
 	} {
-		for _, api := range apis {
-			want, own := row.want[api.name]
+		for _, api := range vendors.APIs {
+			want, own := row.want[api.Name]
 			if !own {
 				want = row.want[""]
 			}
 			if want == nil {
 				continue // an answer with nothing that the API can say
 			}
-			t.Run(row.name+"/"+api.name, func(t *testing.T) {
+			t.Run(row.name+"/"+api.Name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					vendor := sim.New(sim.Config{})
 					vendor.Script(sim.Answer{Parts: row.parts})

@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // An answer that failed, or that says nothing, is asked for again: nothing, thinking alone, Gemini's words for a call or an
@@ -43,13 +44,13 @@ func TestFailedAnswers(t *testing.T) {
 		{name: "a network error", apis: []string{"chat"}, answer: sim.Answer{Parts: []sim.Part{thought}, Stop: "network_error"},
 			tries: 5, ends: "transport", says: "network_error", void: 1},
 	} {
-		for _, api := range apis {
-			if row.apis != nil && !slices.Contains(row.apis, api.name) {
+		for _, api := range vendors.APIs {
+			if row.apis != nil && !slices.Contains(row.apis, api.Name) {
 				continue
 			}
 			for _, once := range []bool{true, false} {
 				name := map[bool]string{true: "once", false: "for ever"}[once]
-				t.Run(row.name+"/"+api.name+"/"+name, func(t *testing.T) {
+				t.Run(row.name+"/"+api.Name+"/"+name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
 						tries, ends := row.tries, row.ends
 						vendor := sim.New(sim.Config{})
@@ -70,7 +71,7 @@ func TestFailedAnswers(t *testing.T) {
 							t.Errorf("the error is %+v, want it to say %q", e.End.Error, row.says)
 						}
 						want := row.void
-						if api.name == "gemini" && want > 0 {
+						if api.Name == "gemini" && want > 0 {
 							want-- // it shows no thinking at this level
 						}
 						retries, void := c.retries()
@@ -93,7 +94,7 @@ func TestFailedAnswers(t *testing.T) {
 // [DONE] without a finish reason ends an answer that was cut off. What was shown stays, as incomplete, and the turn is no
 // success. A call of which all came runs.
 func TestNoFinishReason(t *testing.T) {
-	api, _ := apiNamed("chat")
+	api, _ := vendors.APINamed("chat")
 	for _, row := range []struct {
 		name  string
 		parts []sim.Part

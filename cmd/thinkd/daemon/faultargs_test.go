@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // reader is a host with one tool, which counts its calls.
@@ -44,8 +45,8 @@ func TestToolArguments(t *testing.T) {
 	}
 	one := func(input string) []sim.Answer { return []sim.Answer{{Parts: []sim.Part{call("", input)}}} }
 	half := `{"path": "a`
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			longArguments(t, api)
 			for _, row := range []struct {
@@ -86,7 +87,7 @@ func TestToolArguments(t *testing.T) {
 						t.Errorf("%s: %s, %d ran, %d failed results, kept %.60s; refused: %v; want %s, %d, %d, %.60s",
 							row.name, ends, host.ran.Load(), failed, first, vendor.Refusals(), row.ends, row.ran, row.failed, row.kept)
 					}
-					t.Logf("%s %-10s %-38s ran %d, %d errors to the model, %s", verdict, api.name, row.name, host.ran.Load(), failed, ends)
+					t.Logf("%s %-10s %-38s ran %d, %d errors to the model, %s", verdict, api.Name, row.name, host.ran.Load(), failed, ends)
 				})
 			}
 		})
@@ -94,7 +95,7 @@ func TestToolArguments(t *testing.T) {
 }
 
 // longArguments is the row of five million bytes. No stand-in says so much, so its answer is stretched.
-func longArguments(t *testing.T, api wireAPI) {
+func longArguments(t *testing.T, api vendors.API) {
 	const mark = "~" // in no other place of an answer
 	stream, body, _, err := played(t, api, sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path":"` + mark + `"}`)}}})
 	if err != nil {
@@ -114,7 +115,7 @@ func longArguments(t *testing.T, api wireAPI) {
 			verdict = "FAIL"
 			t.Errorf("5 MB: %s, %d ran, %d failed results, kept %d bytes, %d calls", howEnded(e), files.ran.Load(), failed, len(first), len(host.called))
 		}
-		t.Logf("%s %-10s %-38s ran %d, %d errors to the model, %s", verdict, api.name, "5 MB", files.ran.Load(), failed, howEnded(e))
+		t.Logf("%s %-10s %-38s ran %d, %d errors to the model, %s", verdict, api.Name, "5 MB", files.ran.Load(), failed, howEnded(e))
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
@@ -63,13 +64,13 @@ func lineTo(t *testing.T, vendor *sim.Server) http.RoundTripper {
 }
 
 // newClockwork has the provider "p" at a host, which is silent for up to patience.
-func newClockwork(t *testing.T, api wireAPI, host http.RoundTripper, patience time.Duration, tools ...tool.Host) *clockwork {
+func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patience time.Duration, tools ...tool.Host) *clockwork {
 	t.Helper()
 	p, _, err := caller(api, host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	catalog, err := registry.New([]registry.Provider{{ID: "p", API: api.name}})
+	catalog, err := registry.New([]registry.Provider{{ID: "p", API: api.Name}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func newClockwork(t *testing.T, api wireAPI, host http.RoundTripper, patience ti
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: proof.SimulatedModel[api.name]}}}
+	of := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "p", ID: proof.SimulatedModel[api.Name]}}}
 	for _, h := range tools {
 		more, err := h.Tools(t.Context())
 		if err != nil {
@@ -158,7 +159,7 @@ type retried struct {
 }
 
 // retryTable is what calls are made again for, and when (docs of the vendors: errors, rate-limits). whole is an answer.
-func retryTable(t *testing.T, api wireAPI, stream http.Header, whole []byte) (rows []retried) {
+func retryTable(t *testing.T, api vendors.API, stream http.Header, whole []byte) (rows []retried) {
 	const s = time.Second
 	said := []byte(`{"error":{"message":"no"}}`)
 	status := func(n int, header ...string) answerer {
@@ -261,8 +262,8 @@ func near(waited, want time.Duration) bool {
 // Which failures make a call again, how often, and after exactly how long: over each wire API, on a fake clock. With -v
 // the table is printed.
 func TestRetryTimes(t *testing.T) {
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			stream, whole := recorded(t, api)
 			for _, row := range retryTable(t, api, stream, whole) {
@@ -284,7 +285,7 @@ func TestRetryTimes(t *testing.T) {
 						verdict = "FAIL"
 						t.Errorf("%s: %d calls, announced %v, %s; want waits of about %v (negative: exactly), %s", row.name, len(host.called), announced, howEnded(e), row.waits, row.outcome)
 					}
-					t.Logf("%s %-10s %-38s calls %d  %-12s waits %s", verdict, api.name, row.name, len(host.called), howEnded(e), strings.Join(waits, " "))
+					t.Logf("%s %-10s %-38s calls %d  %-12s waits %s", verdict, api.Name, row.name, len(host.called), howEnded(e), strings.Join(waits, " "))
 				})
 			}
 		})
@@ -319,8 +320,8 @@ func (s *quietBody) Read(p []byte) (int, error) {
 // each wire API, on a fake clock. With -v the table is printed.
 func TestStallTimes(t *testing.T) {
 	const s = time.Second
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			header, body, _, err := played(t, api, sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: strings.Repeat("Compare both dates. ", 40)},
 				{Kind: sim.Text, Text: "The second."}}, Fault: sim.FaultEnd, After: sim.After(3)})
@@ -328,7 +329,7 @@ func TestStallTimes(t *testing.T) {
 				t.Fatalf("half an answer: %v", err)
 			}
 			comment := []byte(": keep-alive\n\n")
-			if api.name == "ollama" { // lines of JSON, which have no comments
+			if api.Name == "ollama" { // lines of JSON, which have no comments
 				comment = []byte("\n")
 			}
 			stalled := func(before, beat []byte) answerer {
@@ -371,7 +372,7 @@ func TestStallTimes(t *testing.T) {
 						verdict = "FAIL"
 						t.Errorf("%s: %s after %v, people were told %v, %d calls; want stalled after %v", row.name, howEnded(e), took, told, len(host.called), row.limit)
 					}
-					t.Logf("%s %-10s %-38s %-12s after %v, told before: %v", verdict, api.name, row.name, howEnded(e), took, told)
+					t.Logf("%s %-10s %-38s %-12s after %v, told before: %v", verdict, api.Name, row.name, howEnded(e), took, told)
 				})
 			}
 		})

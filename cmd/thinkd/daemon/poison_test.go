@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // strict is a host that refuses what a vendor refuses in a request, in the vendor's words, and passes the rest on.
@@ -66,8 +67,8 @@ func (o *oddity) Run(_ context.Context, call provider.ToolCall, _ func(string)) 
 // TestPoisonedTurns has, for each rule by which vendors refuse a history or a tool, a host that refuses its breach, and a turn
 // that has the shape in it. Over each wire API the host refuses nothing, and the next plain prompts end well.
 func TestPoisonedTurns(t *testing.T) {
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			stuck, sessions := 0, 0
 			for _, row := range proof.Poisons() {
@@ -75,7 +76,7 @@ func TestPoisonedTurns(t *testing.T) {
 					vendor := sim.New(sim.Config{})
 					vendor.Script(row.Script...)
 					through := lineTo(t, vendor)
-					host := &strict{to: through, breach: row.Breach, api: api.name}
+					host := &strict{to: through, breach: row.Breach, api: api.Name}
 					files := &oddity{schema: row.Schema, result: row.Result}
 					c := newClockwork(t, api, host, 0, files)
 					defer c.group.Close()
@@ -100,22 +101,22 @@ func TestPoisonedTurns(t *testing.T) {
 						t.Errorf("%s: the host refused: %s", row.Name, host.refused[0])
 					}
 					for _, r := range vendor.Refusals() {
-						blind := api.name == "ollama" && strings.Contains(r.Message, "required for image input") // the model sees nothing, and is not shown it again
+						blind := api.Name == "ollama" && strings.Contains(r.Message, "required for image input") // the model sees nothing, and is not shown it again
 						if r.Status != http.StatusUnauthorized && !blind {
 							t.Errorf("%s: the simulator refused %+v", row.Name, r)
 						}
 					}
 				})
 			}
-			t.Logf("%s: %d of %d sessions stuck", api.name, stuck, sessions)
+			t.Logf("%s: %d of %d sessions stuck", api.Name, stuck, sessions)
 		})
 	}
 }
 
 // A model is told that its tool failed: by a member where the API has one, and else by the text.
 func TestFailedToolsAreTold(t *testing.T) {
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				vendor := sim.New(sim.Config{})
 				vendor.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: proof.PoisonTool, Input: json.RawMessage(`{}`)}}})
@@ -129,7 +130,7 @@ func TestFailedToolsAreTold(t *testing.T) {
 				requests := vendor.Requests()
 				sent := gjson.ParseBytes(requests[len(requests)-1].Body)
 				path, want := "", "error: no such file"
-				switch api.name {
+				switch api.Name {
 				case "messages":
 					path, want = `messages.2.content.0.is_error`, "true"
 				case "responses":

@@ -53,16 +53,16 @@ type ending struct{ err error }
 func (e ending) Read([]byte) (int, error) { return 0, cmp.Or(e.err, io.EOF) }
 
 // caller is an adapter of a wire API with a host, and a request for it.
-func caller(api wireAPI, to http.RoundTripper) (provider.Provider, *provider.Request, error) {
+func caller(api vendors.API, to http.RoundTripper) (provider.Provider, *provider.Request, error) {
 	dialect := ""
-	p, err := api.open(endpoint{Config: vendors.Config{ID: "p", Vendor: "v", BaseURL: "http://host.test" + api.simulated(dialect), Key: provider.NewSecret("sk-sim")},
-		client: exchange.NewClient(to), log: discard}, dialect)
-	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: proof.SimulatedModel[api.name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
+	p, err := api.New(exchange.Config{Provider: "p", Vendor: "v", BaseURL: "http://host.test" + api.Simulated(dialect), Key: provider.NewSecret("sk-sim"),
+		Client: exchange.NewClient(to), Log: discard}, dialect, nil)
+	return p, &provider.Request{Model: provider.Model{Provider: "p", ID: proof.SimulatedModel[api.Name]}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}},
 		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "hello [[sim: pace=0 thinking=20]]"}}}}}, err
 }
 
 // callOnce is what an adapter makes of an answer: how many Stops and which error.
-func callOnce(t *testing.T, api wireAPI, to http.RoundTripper) (text string, stops int, err error) {
+func callOnce(t *testing.T, api vendors.API, to http.RoundTripper) (text string, stops int, err error) {
 	t.Helper()
 	p, req, err := caller(api, to)
 	if err != nil {
@@ -83,17 +83,17 @@ func callOnce(t *testing.T, api wireAPI, to http.RoundTripper) (text string, sto
 }
 
 // recorded is a whole answer of the simulator.
-func recorded(t *testing.T, api wireAPI) (header http.Header, body []byte) {
+func recorded(t *testing.T, api vendors.API) (header http.Header, body []byte) {
 	t.Helper()
 	header, body, stops, err := played(t, api)
 	if err != nil || stops != 1 || len(body) == 0 {
-		t.Fatalf("%s: the whole answer of %d bytes: %d stops, %v", api.name, len(body), stops, err)
+		t.Fatalf("%s: the whole answer of %d bytes: %d stops, %v", api.Name, len(body), stops, err)
 	}
 	return header, body
 }
 
 // played is an answer of the simulator as its bytes, by a script or as it likes, and what an adapter makes of it.
-func played(t *testing.T, api wireAPI, script ...sim.Answer) (header http.Header, body []byte, stops int, err error) {
+func played(t *testing.T, api vendors.API, script ...sim.Answer) (header http.Header, body []byte, stops int, err error) {
 	t.Helper()
 	s := sim.New(sim.Config{})
 	s.Script(script...)
@@ -173,8 +173,8 @@ func TestProviderFaults(t *testing.T) {
 		return answering{func(*http.Request) (*http.Response, error) { return nil, broken }}
 	}, []provider.Kind{provider.KindTransport}})
 
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			stream, whole := recorded(t, api)
 			for _, f := range faults {
@@ -189,7 +189,7 @@ func TestProviderFaults(t *testing.T) {
 					verdict = "FAIL"
 					t.Errorf("%s: %s, want one of %v: %v", f.name, e.Kind, f.kinds, e)
 				}
-				t.Logf("%s %-10s %-24s %-12s status %d", verdict, api.name, f.name, e.Kind, e.Status)
+				t.Logf("%s %-10s %-24s %-12s status %d", verdict, api.Name, f.name, e.Kind, e.Status)
 			}
 			cuts(t, api, stream, whole)
 		})
@@ -200,7 +200,7 @@ var cutStride = flag.Int("cutstride", 61, "bytes between the places where TestPr
 
 // cuts ends an answer at places of its length, and at each of its last bytes: it is an error, or it was whole, which it
 // is from its finish reason on.
-func cuts(t *testing.T, api wireAPI, stream http.Header, whole []byte) {
+func cuts(t *testing.T, api vendors.API, stream http.Header, whole []byte) {
 	const tail = 200
 	text, _, _ := callOnce(t, api, answered(200, stream, whole, nil))
 	failed, complete := 0, 0
@@ -224,5 +224,5 @@ func cuts(t *testing.T, api wireAPI, stream http.Header, whole []byte) {
 	if failed == 0 || complete > 3*tail {
 		t.Errorf("%d cuts are errors, %d are not", failed, complete)
 	}
-	t.Logf("ok   %-10s %d cuts: %d errors, %d after the end", api.name, failed+complete, failed, complete)
+	t.Logf("ok   %-10s %d cuts: %d errors, %d after the end", api.Name, failed+complete, failed, complete)
 }

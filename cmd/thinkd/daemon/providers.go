@@ -142,6 +142,17 @@ type endpoint struct {
 	log       *slog.Logger
 }
 
+// config is what the adapter of an API needs to know. A vendor's own management of contexts is for the usual API of a provider that has
+// several.
+func (e endpoint) config(api string) exchange.Config {
+	c := exchange.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv, Account: e.account,
+		Headers: e.Headers, Cache: e.Cache, Window: e.NumCtx, Client: e.client, Log: e.log}
+	if e.API == api {
+		c.Context = e.Context
+	}
+	return c
+}
+
 // open makes an adapter for each way in which the provider's models are spoken to.
 func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
 	all := router{}
@@ -149,15 +160,15 @@ func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
 		if all[way] != nil {
 			return nil
 		}
-		api, ok := apiNamed(way.api)
+		api, ok := vendors.APINamed(way.api)
 		if !ok {
 			return fmt.Errorf("api %q is not served by this version", way.api)
 		}
 		at := e
 		if e.simulated {
-			at.BaseURL = "http://simulator" + api.simulated(way.dialect)
+			at.BaseURL = "http://simulator" + api.Simulated(way.dialect)
 		}
-		adapter, err := api.open(at, way.dialect)
+		adapter, err := api.New(at.config(way.api), way.dialect, e.own)
 		all[way] = adapter
 		return err
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 var (
@@ -41,7 +42,7 @@ var lastWords = map[string][]string{
 var numbered = map[string]bool{"messages": true, "responses": true}
 
 // deal records answers in which each word says what it is of: t of thinking, x of text, c of arguments, and of which one.
-func deal(t *testing.T, api wireAPI) (list []dealt) {
+func deal(t *testing.T, api vendors.API) (list []dealt) {
 	t.Helper()
 	words := func(kind string) string { return strings.Repeat(kind+" ", 30) }
 	call := func(n int) sim.Part {
@@ -55,10 +56,10 @@ func deal(t *testing.T, api wireAPI) (list []dealt) {
 	} {
 		header, body, stops, err := played(t, api, sim.Answer{Parts: parts})
 		if err != nil || stops != 1 {
-			t.Fatalf("%s: %d stops, %v", api.name, stops, err)
+			t.Fatalf("%s: %d stops, %v", api.Name, stops, err)
 		}
 		end := "\n\n"
-		if api.name == "ollama" {
+		if api.Name == "ollama" {
 			end = "\n"
 		}
 		d := dealt{header: header}
@@ -150,17 +151,17 @@ func TestStreamOrders(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	t.Logf("-orderseed %d", seed)
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			answers := deal(t, api)
 			whole, failed := 0, 0
-			for n := range *ordersWanted / len(apis) {
+			for n := range *ordersWanted / len(vendors.APIs) {
 				r := rand.New(rand.NewPCG(seed, uint64(n)))
 				base := answers[r.IntN(len(answers))]
 				events := shuffle(r, base.events, answers)
 				if r.IntN(3) == 0 {
-					events = slices.DeleteFunc(events, func(event []byte) bool { return says(event, lastWords[api.name]) })
+					events = slices.DeleteFunc(events, func(event []byte) bool { return says(event, lastWords[api.Name]) })
 				}
 				body := bytes.Join(events, nil)
 				reply, err := follow(api, base.header, body)
@@ -170,12 +171,12 @@ func TestStreamOrders(t *testing.T) {
 					wrong = err.Error()
 				case reply.Err != nil && !ok:
 					wrong = fmt.Sprintf("an error of type %T", reply.Err)
-				case reply.Err == nil && !says(body, lastWords[api.name]):
+				case reply.Err == nil && !says(body, lastWords[api.Name]):
 					wrong = "a success without the last event"
 				case ok && (e.Kind == provider.KindAuth || e.Kind == provider.KindQuota):
 					wrong = fmt.Sprint("nobody said ", e.Kind)
 				default:
-					wrong = mixed(api.name, reply.Blocks)
+					wrong = mixed(api.Name, reply.Blocks)
 				}
 				if wrong != "" {
 					t.Fatalf("-orderseed %d, stream %d: %s\n%s\n%s", seed, n, wrong, testgo.Excerpt(body), testgo.Excerpt(providertest.Lines(reply)))
@@ -188,13 +189,13 @@ func TestStreamOrders(t *testing.T) {
 			if whole == 0 || failed == 0 {
 				t.Errorf("%d came to an end, %d failed", whole, failed)
 			}
-			t.Logf("ok   %-10s %d streams: %d came to an end, %d are errors", api.name, whole+failed, whole, failed)
+			t.Logf("ok   %-10s %d streams: %d came to an end, %d are errors", api.Name, whole+failed, whole, failed)
 		})
 	}
 }
 
 // follow is what an adapter makes of an answer, and how it broke its contract.
-func follow(api wireAPI, header http.Header, body []byte) (reply providertest.Reply, err error) {
+func follow(api vendors.API, header http.Header, body []byte) (reply providertest.Reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // refusing is a host that refuses every request in which a word stands, and passes the others on. Where it serves, it refuses none.
@@ -128,10 +129,10 @@ func collected(t *testing.T, api string) (rows []refusalBody) {
 // answered, and so is the one after it. Where the host names a limit or a quota, it serves everybody from then on, and the
 // prompt is not left out.
 func TestNoSessionIsStuck(t *testing.T) {
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
-			own := collected(t, api.name)
+			own := collected(t, api.Name)
 			if len(own) == 0 {
 				t.Error("the table has no refusal of this API")
 			}
@@ -142,13 +143,13 @@ func TestNoSessionIsStuck(t *testing.T) {
 					sessions++
 				}
 			}
-			t.Logf("%s: %d sessions", api.name, sessions)
+			t.Logf("%s: %d sessions", api.Name, sessions)
 		})
 	}
 }
 
 // survive is a session with one refused prompt.
-func survive(t *testing.T, api wireAPI, row refusalBody, first bool) {
+func survive(t *testing.T, api vendors.API, row refusalBody, first bool) {
 	vendor := sim.New(sim.Config{})
 	through := lineTo(t, vendor)
 	host := &refusing{to: through, word: "POISON", status: row.status, body: row.body}
@@ -212,8 +213,8 @@ func (h *limiting) RoundTrip(r *http.Request) (*http.Response, error) {
 // tool call runs twice.
 func TestLoopOfFaults(t *testing.T) {
 	const loop = 30
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				vendor := sim.New(sim.Config{})
@@ -263,7 +264,7 @@ func TestLoopOfFaults(t *testing.T) {
 				if len(waits) != faults {
 					t.Errorf("%d retries for %d faults", len(waits), faults)
 				}
-				t.Logf("%s: %d tool calls, %d faults, %d retries", api.name, len(files.ran), faults, len(waits))
+				t.Logf("%s: %d tool calls, %d faults, %d retries", api.Name, len(files.ran), faults, len(waits))
 			})
 		})
 	}

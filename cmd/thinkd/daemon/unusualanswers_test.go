@@ -8,13 +8,14 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/vendors"
 )
 
 // A complete answer in an unusual shape is the same answer: without its last event, labelled as JSON behind blank lines,
 // or with a tool call whose id changes from piece to piece.
 func TestUnusualAnswers(t *testing.T) {
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			want := unusualAnswer(t, api, "")
 			if len(want) != 4 {
 				t.Fatalf("%d blocks in the usual answer, want thinking, text and two calls: %v", len(want), want)
@@ -30,8 +31,8 @@ func TestUnusualAnswers(t *testing.T) {
 
 // The word null in the place of a call's arguments means none.
 func TestNullArguments(t *testing.T) {
-	for _, api := range apis {
-		t.Run(api.name, func(t *testing.T) {
+	for _, api := range vendors.APIs {
+		t.Run(api.Name, func(t *testing.T) {
 			s := sim.New(sim.Config{})
 			s.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Call, Name: "list", Input: []byte("null")}}})
 			l := s.Listen()
@@ -53,7 +54,7 @@ func TestNullArguments(t *testing.T) {
 }
 
 // unusualAnswer is what an adapter reads of one answer in a shape, in blocks that can be compared.
-func unusualAnswer(t *testing.T, api wireAPI, shape sim.Fault) []string {
+func unusualAnswer(t *testing.T, api vendors.API, shape sim.Fault) []string {
 	t.Helper()
 	s := sim.New(sim.Config{})
 	s.Script(sim.Answer{Fault: shape, Parts: []sim.Part{
