@@ -1,13 +1,12 @@
-// Bench measures thinkd against a floor: a program that does nothing but what any program in its place has to do
-// (bench/floor). Both read the same streams from the same upstream in the same run, one after the other and again, so
-// that a busy machine is as hard on the one as on the other. docs/performance.md says how it is run and has the last
-// figures.
+// Bench measures thinkd against a floor: a program that does only what any program in its place has to do (bench/floor). Both read the
+// same streams from the same upstream in the same run. They take turns, so a busy machine affects both equally. docs/performance.md
+// describes the command and has the latest results.
 //
 //	go run ./bench          the table
 //	go run ./bench plots    how costs grow, drawn
 //
-// The programs are built anew and run as they are shipped: everything is on, the store is synced, the daemon and its
-// door are processes of their own. What they use is asked of the system, from outside.
+// It builds the programs and runs them as they are released: everything is on, the store is synced, and the daemon and its door are
+// separate processes. It measures their resources from outside, through the system.
 package main
 
 import (

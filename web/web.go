@@ -1,8 +1,8 @@
-// Package web is what a browser is shown: a page to converse with models, in the binary. It holds nothing secret: the
-// token is in the fragment of its address, which no browser sends.
+// Package web serves the page for browsers, which is part of the binary. The page contains nothing secret: the token is in the fragment of
+// its address, which browsers do not send.
 //
-// The page is written in TypeScript, in src, on the client library of clients/typescript. `npm run build` makes dist of
-// it, which is committed, so that building the program needs no node.
+// The page is written in TypeScript, in src, with the client library of clients/typescript. `npm run build` writes dist, which is committed,
+// so a build of the program needs no node.
 package web
 
 import (

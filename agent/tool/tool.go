@@ -1,11 +1,10 @@
-// Package tool is what models can do beside speaking: tools, who runs them, and who may.
+// Package tool defines tools: what they are, who runs them, and whether a call may run.
 //
-// A [Tool] is a definition that a model is told, with its host. A [Host] runs calls: an MCP server, or the daemon
-// itself. Tools of a client have no Host: the agent tells the client of the call and waits for its word. A [Policy] says
-// whether a call runs, waits for a person, or is refused.
+// A [Tool] is a definition for the model, with its host. A [Host] runs calls: an MCP server, or the daemon itself. Tools of a client have
+// no Host: the agent publishes the call and waits for the client's result. A [Policy] decides whether a call runs, waits for a
+// person, or is denied.
 //
-// Guarantees: a Host is only ever given calls whose arguments are whole and pass [Check], each call once; what a
-// policy refuses never reaches it.
+// Guarantees: a Host gets only calls whose arguments are complete and pass [Check], each call once. A denied call never reaches it.
 package tool
 
 import (

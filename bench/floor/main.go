@@ -1,11 +1,11 @@
-// Floor is the least that a program in the place of thinkd has to do, to know what the machine itself costs: it reads
-// the stream of a Messages API, cuts each delta of thinking out by its bytes, and writes it as one line of JSON-RPC. It
-// decides nothing, checks nothing, keeps nothing, and knows one client.
+// Floor is the minimum that a program in place of thinkd has to do. It measures what the machine itself costs. It reads the stream of a
+// Messages API, cuts out each delta of thinking by its bytes, and writes it as one line of JSON-RPC. It decides, checks and stores
+// nothing, and has one client.
 //
-// Its lines have the members that thinkd's have. It flushes when its input runs dry, so that no delta waits for the next. With -each it writes every delta by itself,
-// and with -json it reads and writes by encoding/json, as programs do that were written without a thought of this.
+// Its lines have the same members as those of thinkd. It flushes when its input is empty, so no delta waits for the next one. With -each
+// it writes every delta separately. With -json it reads and writes with encoding/json, as a simple program would.
 //
-// It answers initialize, session/new and session/prompt, each by its id, as far as the driver of the measurements needs.
+// It answers initialize, session/new and session/prompt by their ids, as far as the benchmark's driver needs.
 package main
 
 import (

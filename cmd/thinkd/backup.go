@@ -15,8 +15,8 @@ func (p *program) sessionsBackupCommand() *cobra.Command {
 		Use: "backup FILE", Short: "Copy all sessions to a new file, while they are in use", Args: cobra.ExactArgs(1),
 		Long: `Copy all sessions, as they are at one moment, to a new file, and check the copy.
 Turns continue during the copy. An existing file is not overwritten. To restore, stop the
-daemon and replace thinkd.db in the data directory by the copy. The copy has no images
-and documents: copy the folder blobs of the data directory afterwards.`,
+daemon and replace thinkd.db in the data directory by the copy. Images
+and documents are in FILE.blobs: replace the folder blobs by it.`,
 		RunE: p.onDaemon(func(link *rpc.Link, args []string) error {
 			path, err := filepath.Abs(args[0])
 			if err != nil {

@@ -41,8 +41,8 @@ func (p *program) modelsCommand() *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&of, "provider", "", "only the models of this `PROVIDER`")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "the answer of models/list as it is")
-	cmd.Flags().BoolVar(&refresh, "refresh", false, "ask the vendors for their lists first, and keep what they tell")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result of models/list as JSON")
+	cmd.Flags().BoolVar(&refresh, "refresh", false, "download the lists of the vendors first, and store them")
 	return cmd
 }
 

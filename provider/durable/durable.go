@@ -1,6 +1,6 @@
-// Package durable keeps files that must outlive a loss of power: keys, the token, settings, the files of a store. A file is for
-// its owner alone and is no link, and so is the directory. [Replace] replaces a small file whole or not at all; for others there
-// are the steps of that: [Open], Sync, [Publish].
+// Package durable writes files that must survive a loss of power: keys, the token, settings, the files of a store. A file and its
+// directory belong to their owner alone, and neither is a link. [Replace] replaces a small file completely or not at all. For other files
+// there are the single steps: [Open], Sync, [Publish].
 package durable
 
 import (

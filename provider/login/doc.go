@@ -1,15 +1,13 @@
-// Package login keeps what model APIs are called with: keys given by hand, and tokens that a login gives.
+// Package login keeps the credentials for model APIs: keys that people set, and tokens that a login returns.
 //
-// A [Source] is one provider's. It tells the [Credential] of the moment: the environment's key, else what [Keys] has in
-// its file, which is a key or the lasting token of a login. Where the vendor has one, a [Flow] leads a person through
-// the login and makes short-lived tokens of the lasting one. [Keyed] is a provider whose calls are each made with the
-// credential of the moment.
+// A [Source] belongs to one provider. It returns the current [Credential]: the key in the environment, or otherwise what [Keys] has in
+// its file, which is a key or the long-lived token of a login. If the vendor has a login, a [Flow] leads a person through it and
+// exchanges the long-lived token for short-lived ones. [Keyed] is a provider that gets the current credential for each call.
 //
 // Guarantees:
 //
-//   - what is set or removed is on disk before it is in force, and is in force with the next call;
-//   - short-lived tokens are in memory only, and are renewed ahead of their end; however many calls wait for a new one,
-//     it is fetched once;
-//   - a call that is refused with 401 is made once more with a new token, where one can be got;
-//   - no error, log or status holds a key or a token.
+//   - a change is on disk before it takes effect, and it applies from the next call;
+//   - short-lived tokens are only in memory. They are renewed before they expire, and fetched once, however many calls wait for one;
+//   - a call that fails with 401 is repeated once with a new token, if there is one;
+//   - no error, log or status contains a key or a token.
 package login

@@ -1,8 +1,8 @@
 // Package providertest checks that an adapter keeps the contract of package provider.
 //
-// [Collect] follows a reply and says what it was or how it broke the contract; [Check] does so in a test. [Run] plays
-// fixtures: files with a request of ours, what the vendor answers, and what has to come of it. Each is played whole, a
-// byte at a time, cut after every event, with unknown events mixed in, and with events doubled and out of order.
+// [Collect] reads a reply and returns it, or how it broke the contract. [Check] does so in a test. [Run] plays fixtures: files with a
+// request, the vendor's answer, and the expected result. Each fixture is played whole, one byte at once, cut after every event, with
+// unknown events added, and with duplicate and reordered events.
 package providertest
 
 import (

@@ -1,7 +1,7 @@
-// Package schema reduces the schemas of tools to what a vendor's API takes. One tool whose schema a vendor does not take
-// blocks every request that offers it, and tools come from servers that know nothing of vendors.
+// Package schema reduces the schemas of tools to what a vendor's API accepts. A vendor refuses every request that contains an unsupported
+// schema, and tools come from servers that know nothing about vendors.
 //
-// A reduction is a pure function of the schema and the rules: the same bytes in each request. A schema that fits goes out
-// byte for byte as it came, with its members in their order. What is reduced is wider than the schema was, never
-// narrower where that can be avoided: the agent checks each call against the original before it runs.
+// A reduction is a pure function of the schema and the rules, so each request has the same bytes. A supported schema is sent byte for byte,
+// with its members in their order. A reduced schema accepts more than the original, and never less where that can be avoided: the
+// agent checks each call against the original before it runs.
 package schema

@@ -1,16 +1,16 @@
 // Package sim is a strict stand-in for model APIs, served over HTTP.
 //
-// A [Server] checks what the vendor checks and answers with the vendor's status, error shape and the stable parts of
-// its texts. It signs thinking with an HMAC over what the vendor's rule binds, so that a changed, re-ordered or
-// misplaced block is refused as the vendor would refuse it. The signature carries all that the check needs: the server
-// remembers no conversation and accepts, after a restart, what it signed before. Of Messages and Responses it keeps a
-// prompt cache by the vendors' rules, as digests; of the others' nothing is documented that could be imitated.
+// A [Server] checks what the vendor checks, and answers with the vendor's status, error format and the stable parts of its texts. It signs
+// thinking with an HMAC over the data that the vendor's rule binds. So it refuses a changed, reordered or misplaced block as the vendor
+// would. The signature contains everything that the check needs: the server stores no conversation, and after a restart it accepts what
+// it signed before. For Messages and Responses it keeps a prompt cache by the vendors' rules, as digests. The other vendors document no
+// rules that could be imitated.
 //
-// Answers are composed from the request alone: the same request gets the same answer, but for the counts of its cache. What else shall happen is said
-// by an [Answer]: tests queue them with [Server.Script], clients write a marker into the prompt ([Help]).
+// An answer depends only on the request: the same request gets the same answer, except for the counts of its cache. An [Answer] requests
+// anything else: tests queue them with [Server.Script], and clients write a marker into the prompt ([Help]).
 //
-// Faults happen on the real HTTP stack: a cut is a broken connection, a stall is silence. An answer that waits ends as
-// soon as its client is gone, and a handler starts no goroutine.
+// Faults happen on the real HTTP stack: a cut is a broken connection, a stall is silence. A waiting answer ends as
+// soon as its client disconnects, and a handler starts no goroutine.
 //
 // Each API has its files: its HTTP face, its checks, its table of models. The tables are this package's own on
 // purpose. A judge who reads the rules in the defendant's notes finds no mistake. Nothing of the project is imported.

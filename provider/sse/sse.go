@@ -1,13 +1,12 @@
 // Package sse reads an event stream as model APIs send it.
 //
 // Fields, line ends and the byte order mark are those of the WHATWG text (HTML, section 9.2 "Server-sent events").
-// Four things that the text lets a browser drop are told here, since a model API's client needs them: comments, which
-// say that the other side lives; bytes that complete nothing yet; JSON that some hosts send in the middle of a stream
-// without "data:", mostly the body of an error; and what stood unfinished when the stream ended.
+// A browser may drop four things that a client of a model API needs, so this package returns them: comments, which show that the other
+// side is alive; bytes that complete nothing yet; JSON that some hosts send in the middle of a stream without "data:", usually the body
+// of an error; and an incomplete event at the end of the stream.
 //
-// The result does not depend on how the bytes were cut into reads, but for [Part]. An event takes at most three times
-// its size in memory, one above [MaxEvent] is an error. Nothing is read ahead of what has come: an event is told
-// before the next read.
+// The result does not depend on how the bytes were cut into reads, except for [Part]. An event takes at most three times its size in memory.
+// One above [MaxEvent] is an error. An event is returned before the next read.
 package sse
 
 import (

@@ -1,5 +1,5 @@
-// Package testgo starts the goroutines of tests. A panic in a goroutine that a test started with the go statement ends
-// the whole test binary and discards the results of all its other tests. Here it fails that one test.
+// Package testgo starts the goroutines of tests. If a test starts a goroutine with the go statement, a panic in it ends the whole test
+// binary, and the results of all other tests are lost. A goroutine of this package fails only its own test.
 package testgo
 
 import (

@@ -1,19 +1,22 @@
-// Package thinktag parts a model's text from the thinking that stands in it between tags.
+// Package thinktag separates a model's text from thinking between tags in it.
 //
-// Servers without a parser for a model's thinking leave it where the model put it: at the start of the answer, between
-// <think> and </think> or another pair. A [Splitter] takes the text as it streams, cut anywhere, and says what is
-// thinking and what is said. The result does not depend on the cuts: a tag may come a byte at a time.
+// Servers without a parser for a model's thinking leave it at the start of the answer, between <think> and </think> or another pair. A
+// [Splitter] reads the text as it streams, cut anywhere, and separates thinking from text. The result does not depend on the cuts: a
+// tag may arrive in single bytes.
 //
-// Guarantees: the Raw of all pieces, joined, is the text as it came; a Text is never empty but for pieces that only
-// mark a place; nothing is held back but the beginning of a tag and white space whose place is not yet clear, and
-// [Splitter.Flush] gives that out too; of white space it holds no more than 4 KiB, and beyond that the cuts may show in
-// it. The first closing tag ends thinking, wherever it stands: tags do not nest.
+// Guarantees:
 //
-// A closing tag that was never opened counts only if it is the model's own ([Tags.For]) and is used, not talked about:
-// outside of code and quotes, not after an opening tag in the text, and not as a word of a sentence.
+//   - the Raw of all pieces, joined, is the original text;
+//   - a Text is empty only in pieces that mark a place;
+//   - only the beginning of a tag and white space with an unclear place are held back, and [Splitter.Flush] returns them. At most 4 KiB of
+//     white space is held back: beyond that, the result may depend on the cuts;
+//   - the first closing tag ends thinking, wherever it is: tags do not nest.
 //
-// A Splitter is armed only where a dialect or a model says that such text is to be expected. It must never see what a
-// user or a tool wrote. This package imports nothing else of the project.
+// A closing tag without an opening one counts only if it is the model's own ([Tags.For]) and the text does not discuss it: it must be
+// outside of code and quotes, not after an opening tag in the text, and not a word of a sentence.
+//
+// A Splitter is used only if a dialect or a model expects such text. It must never read what a user or a tool wrote. This package imports
+// no other package of the project.
 package thinktag
 
 import "strings"

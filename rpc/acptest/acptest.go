@@ -1,5 +1,5 @@
-// Package acptest holds what is sent to editors against the schema of the Agent Client Protocol, version 1, as its SDK has
-// it. The SDK is not part of the project: where it is not installed, nothing can be checked.
+// Package acptest checks messages to editors against the schema of the Agent Client Protocol, version 1, from its SDK. The SDK is not part
+// of the project: without it, nothing can be checked.
 package acptest
 
 import (

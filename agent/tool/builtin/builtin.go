@@ -1,12 +1,11 @@
-// Package builtin is the daemon's own tools for work on files: read_file, write_file, edit_file, list, search and run.
+// Package builtin has the daemon's own tools for work on files: read_file, write_file, edit_file, list, search and run.
 //
-// [Tools] are those of the daemon; [Tools.In] makes the [Host] of a session, which works in a [Place]: the session's
-// folders. No path leads out of them, by whatever links: the system's own calls for rooted access see to that. What is
-// no plain file is refused, and so is what is too large, and so are the files that a [guard.Guard] has unless the call was
-// approved for them. The command that run starts is not bound to the folders: it is
-// a program of the user's, which is why it has an effect of its own to decide on.
+// [Tools] are the tools of the daemon. [Tools.In] creates the [Host] of a session, which works in a [Place]: the session's folders. No
+// path leads out of them, whatever links there are: the system's calls for rooted access ensure it. The tools refuse everything that is
+// not a plain file, files that are too large, and files of a [guard.Guard] unless the call was approved for them. A command that run
+// starts is not limited to the folders. It is a program of the user, so it has a separate effect to decide on.
 //
-// An editor can stand in for the disk and for running programs, see [Files] and [Terminal].
+// An editor can replace the disk and the execution of programs, see [Files] and [Terminal].
 package builtin
 
 import (

@@ -1,12 +1,12 @@
-// Package mcp runs tools on servers of the Model Context Protocol: programs that speak it on their standard input and
-// output, and addresses that speak it over streamable HTTP.
+// Package mcp runs tools on servers of the Model Context Protocol. A server is a program that speaks the protocol on its standard input
+// and output, or an address that speaks it over streamable HTTP.
 //
-// A [Host] is one server. It is started when it is first needed, and again when a call finds that it has ended: once for
-// each call. A call that was under way when the server ended fails and is not repeated. A program has a supervisor or
-// a process group of its own, which ends with it; what it writes to its standard error goes to the log.
+// A [Host] is one server. It starts when it is first needed. If a call finds that the server has exited, it starts again, once per call.
+// A call during which the server exits fails and is not repeated. A program has a supervisor or a separate process group, which ends
+// with it. Its standard error goes to the log.
 //
-// The names of a server's tools begin with its own and two underscores. What a server says of itself is taken as it was
-// when a session began: a list that changes later is for later sessions.
+// The names of a server's tools begin with the server's name and two underscores. The tools of a session are those at its start: a later
+// change applies to later sessions.
 package mcp
 
 import (

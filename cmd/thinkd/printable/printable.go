@@ -1,8 +1,7 @@
-// Package printable keeps a terminal from obeying text of others: of models, of tools, of vendors, of files.
+// Package printable makes foreign text safe for a terminal: text of models, tools, vendors and files.
 //
-// A program that prints such text as it is lets its writer move the cursor, change what was printed before, set the title, or
-// answer in the person's name: a terminal replies to some sequences as if the reply had been typed. Marks of direction make
-// one line read as another.
+// If a program prints such text unchanged, the text can move the cursor, change earlier output, set the title, or answer in the person's
+// name: a terminal replies to some sequences as if the reply had been typed. Marks of direction make one line read as another.
 package printable
 
 import (

@@ -1,5 +1,5 @@
-// Package proof tests the program from outside: its packages, one for each subject, start real daemons, doors and commands
-// and speak with them. This package has what they share.
+// Package proof has what the system tests share. They test the program from outside: the packages below this one, one for each subject,
+// start real daemons, doors and commands and communicate with them.
 //
 // The tests build the program once: see Program.
 package proof
