@@ -15,6 +15,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -24,12 +25,6 @@ import (
 // place among it: that to a prompt behind the last update of its turn, that to session/load behind the history.
 //
 // What ACP has no form for rides as the native notification, in _meta of the next update.
-
-// protocolACP is how a door names this protocol to the daemon.
-const protocolACP = "acp"
-
-// acpMessageBytes is the largest message of an editor, at least. The SDK of the protocol has the same number.
-const acpMessageBytes = 32 << 20
 
 // metaKey is where our own members are, on every type that has _meta.
 const metaKey = "thinkd.dev"
@@ -66,7 +61,7 @@ func (c *client) beEditor(local bool) {
 }
 
 // EditorMessageBytes is how large a message of an editor may be, in bytes.
-func (s *Server) EditorMessageBytes() int { return max(s.config.MessageBytes, acpMessageBytes) }
+func (s *Server) EditorMessageBytes() int { return max(s.config.MessageBytes, door.ACPMessageBytes) }
 
 // hear takes an answer of the client to whoever waits for it. What nobody waits for is dropped.
 func (e *editor) hear(frame []byte) {
@@ -234,9 +229,9 @@ const (
 	acpNotFound conn.Code = -32002
 )
 
-// acpError is an error as ACP has it: its own codes, and in data what a client can act on. Some show nothing but
+// ACPError is an error as ACP has it: its own codes, and in data what a client can act on. Some show nothing but
 // data.error, so the text is there once more.
-func acpError(e *conn.Error) *conn.Error {
+func ACPError(e *conn.Error) *conn.Error {
 	out := &conn.Error{Code: e.Code, Kind: e.DataKind(), Message: e.Message, Data: map[string]any{"error": e.Message}}
 	for name, value := range e.Data {
 		switch name {

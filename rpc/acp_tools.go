@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -203,7 +204,7 @@ func resultContent(content provider.Blocks) []acpToolContent {
 
 // fetched is content with its media, as far as there is room.
 func (th *thread) fetched(content provider.Blocks) provider.Blocks {
-	blobs, room := th.e.c.server.blobs(), acpMessageBytes/2
+	blobs, room := th.e.c.server.blobs(), door.ACPMessageBytes/2
 	if blobs == nil {
 		return content
 	}
@@ -213,7 +214,7 @@ func (th *thread) fetched(content provider.Blocks) provider.Blocks {
 // acpMedia is an image, or a line that says what is not shown.
 func acpMedia(b provider.Media) acpContent {
 	size := max(b.Size, len(b.Data))
-	if b.Kind() != "image" || len(b.Data) == 0 || base64.StdEncoding.EncodedLen(size) > acpMessageBytes/2 {
+	if b.Kind() != "image" || len(b.Data) == 0 || base64.StdEncoding.EncodedLen(size) > door.ACPMessageBytes/2 {
 		return acpContent{Type: "text", Text: fmt.Sprintf("[%s, %d bytes]", b.Type, size)}
 	}
 	return acpContent{Type: "image", MIME: b.Type, Data: base64.StdEncoding.EncodeToString(b.Data)}

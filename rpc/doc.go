@@ -13,8 +13,6 @@
 //     internal error with a reference into the log (fault.go), and says nothing else.
 //   - A slow client leaves its updates in their subscriptions, which merge them (follow.go).
 //
-// Methods are entries of one typed table (method.go), from which dispatch and rpc.discover come.
-//
-// The other side is here too, for the daemon's own commands: a [Link] is a connection to the daemon, and a [Door] joins a
-// client on a pipe to whichever daemon there is.
+// Methods are entries of one typed table (method.go), from which dispatch and rpc.discover come. The private methods of
+// the unix socket (local.go) have their names and types in package door, which is their client.
 package rpc

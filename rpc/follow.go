@@ -6,6 +6,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -80,17 +81,17 @@ func (s *subscription) Next() (message []byte, last bool) {
 func (s *subscription) next() (message []byte, last bool, err error) {
 	u, err := s.updates.TryNext()
 	if stale, ok := errors.AsType[*feed.Stale](err); ok {
-		return encodeStale(s.id, stale.After), true, nil
+		return door.Stale(string(s.id), stale.After), true, nil
 	}
 	if errors.Is(err, feed.ErrClosed) { // the session was closed under this client
-		return encodeStale(s.id, s.seq), true, nil
+		return door.Stale(string(s.id), s.seq), true, nil
 	}
 	if u == nil || err != nil {
 		return nil, err != nil, err
 	}
 	message = u.Encoded(s.c.server.encodeUpdate)
 	if len(message) > s.c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
-		return encodeStale(s.id, s.seq), true, nil
+		return door.Stale(string(s.id), s.seq), true, nil
 	}
 	s.seq = u.Seq
 	e, ok := u.Event.(feed.SessionUpdate)

@@ -6,16 +6,17 @@ import (
 	"io"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
 // connection has these methods, and rpc.discover does not tell of them: they may change with each version.
 type Local struct {
 	// Status is what the daemon is at the moment.
-	Status func(ctx context.Context) (Status, error)
+	Status func(ctx context.Context) (door.Status, error)
 
 	// Config describes the config in effect. Commands ask for it where Inputs differ.
-	Config func(ctx context.Context) (DaemonConfig, error)
+	Config func(ctx context.Context) (door.DaemonConfig, error)
 
 	// Leave begins the daemon's end. It is refused with an [*conn.Error] while a turn runs.
 	Leave func(ctx context.Context) error
@@ -26,27 +27,8 @@ type Local struct {
 
 	// Backup copies the store to a new file and checks the copy; Check makes a copy for that alone. Their errors reach
 	// the caller as they are. nil: the store of this daemon is no file.
-	Backup func(ctx context.Context, path string) (StoreReport, error)
-	Check  func(ctx context.Context) (StoreReport, error)
-}
-
-// Status is a daemon as its own commands see it.
-type Status struct {
-	Version      string `json:"version"`
-	PID          int    `json:"pid"`
-	Inputs       string `json:"inputs"`        // a sum of what the config is made of: where it is equal nothing else need be looked at
-	Variables    string `json:"variables"`     // the names of the environment's variables among that, apart by spaces
-	Running      int    `json:"running"`       // sessions in which a turn runs
-	Clients      int    `json:"clients"`       // this one included
-	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere
-	MessageBytes int    `json:"message_bytes"` // the largest message
-	SpreadMS     int64  `json:"spread_ms"`     // over which the doors of a daemon that went look for the next one
-}
-
-// DaemonConfig describes the config of a daemon.
-type DaemonConfig struct {
-	Path  string            `json:"path"`  // the file; empty: there is none
-	Facts map[string]string `json:"facts"` // a digest of each value, for comparisons
+	Backup func(ctx context.Context, path string) (door.StoreReport, error)
+	Check  func(ctx context.Context) (door.StoreReport, error)
 }
 
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
@@ -56,36 +38,25 @@ func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local 
 	return c.serve()
 }
 
-// The private methods.
-const (
-	methodStatus = "daemon/status"
-	methodConfig = "daemon/config"
-	methodLeave  = "daemon/leave"
-	methodListen = "daemon/listen"
-	methodDoor   = "daemon/door"
-	methodBackup = "daemon/backup"
-	methodCheck  = "daemon/check"
-)
-
 func localMethods() []method {
 	return []method{
-		define(method{name: methodStatus}, daemonStatus),
-		define(method{name: methodConfig}, daemonConfig),
-		define(method{name: methodLeave}, leave),
-		define(method{name: methodListen}, listen),
-		define(method{name: methodDoor}, beDoor),
-		defineLate(method{name: methodBackup}, backup),
-		defineLate(method{name: methodCheck}, check),
+		define(method{name: door.MethodStatus}, daemonStatus),
+		define(method{name: door.MethodConfig}, daemonConfig),
+		define(method{name: door.MethodLeave}, leave),
+		define(method{name: door.MethodListen}, listen),
+		define(method{name: door.MethodDoor}, beDoor),
+		defineLate(method{name: door.MethodBackup}, backup),
+		defineLate(method{name: door.MethodCheck}, check),
 	}
 }
 
-func daemonStatus(ctx context.Context, c *client, _ nothing) (Status, error) {
+func daemonStatus(ctx context.Context, c *client, _ nothing) (door.Status, error) {
 	s, err := c.local.Status(ctx)
 	s.MessageBytes, s.SpreadMS = c.server.config.MessageBytes, c.server.spread().Milliseconds()
 	return s, err
 }
 
-func daemonConfig(ctx context.Context, c *client, _ nothing) (DaemonConfig, error) {
+func daemonConfig(ctx context.Context, c *client, _ nothing) (door.DaemonConfig, error) {
 	return c.local.Config(ctx)
 }
 
@@ -93,15 +64,11 @@ func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {
 	return nothing{}, c.local.Leave(ctx)
 }
 
-type doorParams struct {
-	Protocol string `json:"protocol,omitempty"` // empty: the native one
-}
-
 // beDoor leaves the connection to a client of a door, who has none of these methods.
-func beDoor(_ context.Context, c *client, p doorParams) (nothing, error) {
+func beDoor(_ context.Context, c *client, p door.Params) (nothing, error) {
 	switch p.Protocol {
 	case "":
-	case protocolACP:
+	case door.ProtocolACP:
 		c.beEditor(true)
 	default:
 		return nothing{}, invalidParams("protocol", "%q is none of this version's", p.Protocol)
@@ -110,31 +77,23 @@ func beDoor(_ context.Context, c *client, p doorParams) (nothing, error) {
 	return nothing{}, nil
 }
 
-type listenParams struct {
-	Address string `json:"address"`
-}
-
-type listenResult struct {
-	URL string `json:"url"`
-}
-
 // listen begins what ends with this connection.
-func listen(_ context.Context, c *client, p listenParams) (listenResult, error) {
+func listen(_ context.Context, c *client, p door.ListenParams) (door.ListenResult, error) {
 	switch {
 	case c.local.Listen == nil:
-		return listenResult{}, conn.ErrMethodNotFound
+		return door.ListenResult{}, conn.ErrMethodNotFound
 	case c.listening != nil:
-		return listenResult{}, conn.InvalidRequest("this connection listens already")
+		return door.ListenResult{}, conn.InvalidRequest("this connection listens already")
 	}
 	url, end, err := c.local.Listen(p.Address)
 	if err != nil {
 		if e, ok := errors.AsType[*conn.Error](err); ok {
-			return listenResult{}, e
+			return door.ListenResult{}, e
 		}
-		return listenResult{}, invalidParams("address", "%v", err)
+		return door.ListenResult{}, invalidParams("address", "%v", err)
 	}
 	c.listening = end
-	return listenResult{url}, nil
+	return door.ListenResult{URL: url}, nil
 }
 
 func (c *client) stopListening() {

@@ -1,10 +1,6 @@
 package rpc
 
-import (
-	"context"
-	"math/rand/v2"
-	"time"
-)
+import "time"
 
 // When clients come back to a daemon that went. All of them notice in the same moment; a daemon that begins takes some
 // 1,000 a second without a sweat, so they are told beforehand to take any time below a bound that grows with their number.
@@ -31,16 +27,4 @@ func (s *Server) spread() time.Duration {
 
 func (s *Server) reconnect() reconnect {
 	return reconnect{daemonStart.Milliseconds(), min(fewClients+s.spread(), maxReconnect).Milliseconds()}
-}
-
-// apart waits for any time below a bound. The error is the cause of ctx's end, if that came first.
-func apart(ctx context.Context, bound time.Duration) error {
-	timer := time.NewTimer(rand.N(max(bound, 1)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

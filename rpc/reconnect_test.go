@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // Each client is told of as many as there were when it came, and nobody of more than 15 s.
@@ -59,13 +60,13 @@ func TestDoorsKeepApart(t *testing.T) {
 		h.server.clients.Add(others)
 		var found []time.Duration
 		var killed time.Time
-		dial := func(ctx context.Context) (*Link, error) {
+		dial := func(ctx context.Context) (*door.Link, error) {
 			if !killed.IsZero() {
 				found = append(found, time.Since(killed))
 			}
 			return h.dial(ctx)
 		}
-		p := conntest.Connect(t, func(pipe net.Conn) error { return Door{Client: pipe, Dial: dial}.Run(t.Context()) }) // leave waits
+		p := conntest.Connect(t, func(pipe net.Conn) error { return door.Door{Client: pipe, Dial: dial}.Run(t.Context()) }) // leave waits
 		p.Send(conntest.Ping("1"))
 		p.Expect(fmt.Sprintf(conntest.Pong, "1"))
 		const kills = 200

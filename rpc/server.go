@@ -259,7 +259,7 @@ func (c *client) answer(call *conn.Call, value any, err error) {
 	if err != nil {
 		refused := c.errorOf(call.Context(), call.Method(), err)
 		if c.editor != nil {
-			refused = acpError(refused)
+			refused = ACPError(refused)
 		}
 		message, err = call.Failure(refused)
 	}

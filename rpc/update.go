@@ -145,12 +145,3 @@ type wireTurnEnd struct {
 	session.TurnEnd
 	Error *conn.Error `json:"error,omitempty"` // in place of the log's
 }
-
-// encodeStale tells a connection that it missed updates of a session.
-func encodeStale(id session.ID, after uint64) []byte {
-	out := append([]byte(nil), `{"jsonrpc":"2.0","method":"stale","params":{"session_id":"`...)
-	out = append(out, id...)
-	out = append(out, `","after_seq":`...)
-	out = strconv.AppendUint(out, after, 10)
-	return append(out, `}}`...)
-}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -120,7 +121,7 @@ func TestUpdatesAreJSON(t *testing.T) {
 			}
 		}
 	}
-	if got, want := string(encodeStale("01K", 7)), `{"jsonrpc":"2.0","method":"stale","params":{"session_id":"01K","after_seq":7}}`; got != want {
+	if got, want := string(door.Stale("01K", 7)), `{"jsonrpc":"2.0","method":"stale","params":{"session_id":"01K","after_seq":7}}`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

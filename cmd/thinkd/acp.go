@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) acpCommand() *cobra.Command {
@@ -17,7 +18,7 @@ This command is a pipe to the daemon of the data directory, and starts the daemo
 none is running. The end of standard input closes the pipe. It does not stop a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.door(cmd.Context(), rpc.Door{ACP: true})
+			return p.door(cmd.Context(), door.Door{ACP: true, Failure: rpc.ACPError})
 		},
 	}
 }

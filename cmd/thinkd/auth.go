@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) authCommand() *cobra.Command {
@@ -23,14 +23,14 @@ func (p *program) authCommand() *cobra.Command {
 		Use:   "auth",
 		Short: "List the providers that have a key or a login; set, log in, log out",
 		Args:  cobra.NoArgs,
-		RunE:  p.onDaemon(func(link *rpc.Link, _ []string) error { return p.showAuth(link) }),
+		RunE:  p.onDaemon(func(link *door.Link, _ []string) error { return p.showAuth(link) }),
 	}
 	set := &cobra.Command{
 		Use:   "set PROVIDER",
 		Short: "Store a key, read from standard input",
 		Args:  cobra.ExactArgs(1),
 	}
-	set.RunE = p.onDaemon(func(link *rpc.Link, args []string) error {
+	set.RunE = p.onDaemon(func(link *door.Link, args []string) error {
 		key, err := p.readKey(set.Context(), args[0])
 		if err != nil {
 			return err
@@ -42,13 +42,13 @@ func (p *program) authCommand() *cobra.Command {
 			Use:   "login PROVIDER",
 			Short: "Log in to a plan: copilot, chatgpt",
 			Args:  cobra.ExactArgs(1),
-			RunE:  p.onDaemon(func(link *rpc.Link, args []string) error { return p.logIn(link, args[0]) }),
+			RunE:  p.onDaemon(func(link *door.Link, args []string) error { return p.logIn(link, args[0]) }),
 		},
 		&cobra.Command{
 			Use:   "logout PROVIDER",
 			Short: "Delete the key or login of a provider",
 			Args:  cobra.ExactArgs(1),
-			RunE:  p.onDaemon(func(link *rpc.Link, args []string) error { return p.setKey(link, args[0], "") }),
+			RunE:  p.onDaemon(func(link *door.Link, args []string) error { return p.setKey(link, args[0], "") }),
 		},
 	)
 	return cmd
@@ -60,7 +60,7 @@ type authState struct {
 	Login                   bool
 }
 
-func (p *program) showAuth(link *rpc.Link) error {
+func (p *program) showAuth(link *door.Link) error {
 	var list struct{ Providers []authState }
 	if err := link.Call("auth/status", present(), &list); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (p *program) showAuth(link *rpc.Link) error {
 	return w.Flush()
 }
 
-func (p *program) setKey(link *rpc.Link, provider, key string) error {
+func (p *program) setKey(link *door.Link, provider, key string) error {
 	var s authState
 	if err := link.Call("auth/set_key", map[string]any{"provider": provider, "key": key}, &s); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (p *program) readKey(ctx context.Context, provider string) (string, error) 
 }
 
 // logIn shows what to do and waits until the login has ended. When this command ends before, so does the login.
-func (p *program) logIn(link *rpc.Link, provider string) error {
+func (p *program) logIn(link *door.Link, provider string) error {
 	if err := link.Call("auth/login", map[string]any{"provider": provider}, nil); err != nil {
 		return err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) sessionsBackupCommand() *cobra.Command {
@@ -17,7 +17,7 @@ func (p *program) sessionsBackupCommand() *cobra.Command {
 Turns continue during the copy. An existing file is not overwritten. To restore, stop the
 daemon and replace thinkd.db in the data directory by the copy. Images
 and documents are in FILE.blobs: replace the folder blobs by it.`,
-		RunE: p.onDaemon(func(link *rpc.Link, args []string) error {
+		RunE: p.onDaemon(func(link *door.Link, args []string) error {
 			path, err := filepath.Abs(args[0])
 			if err != nil {
 				return err
@@ -43,7 +43,7 @@ and documents are in FILE.blobs: replace the folder blobs by it.`,
 }
 
 // storeFinding prints what a check found, a line for each session that is damaged.
-func (p *program) storeFinding(what, path string, r rpc.StoreReport) bool {
+func (p *program) storeFinding(what, path string, r door.StoreReport) bool {
 	well := p.finding(what, nil, fmt.Sprintf("%s: %d sessions, %d entries; %d KiB, of which %d KiB are free",
 		path, r.Sessions, r.Entries, r.Size>>10, r.Free>>10))
 	for _, d := range r.Damaged {

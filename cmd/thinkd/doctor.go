@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
@@ -155,7 +156,7 @@ func (p *program) checkStore(ctx context.Context, inUse bool) bool {
 }
 
 // checkInUse has the daemon check its own store.
-func (p *program) checkInUse(ctx context.Context, dir string, link *rpc.Link) bool {
+func (p *program) checkInUse(ctx context.Context, dir string, link *door.Link) bool {
 	stop := context.AfterFunc(ctx, func() { link.Close() })
 	report, err := link.Check()
 	if !stop() {

@@ -42,9 +42,10 @@ var allowed = map[string][]string{
 	"agent/budget":          {"provider"},
 	"agent/transcript":      {"agent/tool", "provider", "session"},
 	"agent":                 {"agent/budget", "agent/feed", "agent/relay", "agent/tool", "agent/transcript", "provider", "provider/refusal", "registry", "session"},
-	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "rpc/conn", "session"},
+	"rpc":                   {"agent", "agent/feed", "agent/tool", "provider", "registry", "rpc/conn", "rpc/door", "session"},
 	"rpc/conntest":          {"provider/testgo"},
 	"rpc/network":           {"provider", "rpc/conn"},
+	"rpc/door":              {"rpc/conn"},
 
 	"clients/typescript/generate": {"rpc"},
 
@@ -52,11 +53,11 @@ var allowed = map[string][]string{
 	"cmd/thinkd/daemon": {"agent", "agent/tool", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/sandbox",
 		"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/durable",
 		"provider/exchange", "provider/gemini", "provider/login", "provider/messages", "provider/ollama", "provider/responses", "provider/sim",
-		"provider/vendors", "registry", "rpc", "rpc/conn", "session", "session/blob", "session/bolt"},
+		"provider/vendors", "registry", "rpc", "rpc/conn", "rpc/door", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/conn", "rpc/network", "web"},
 	"cmd/thinkd/telemetry":      {"agent", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider", "session"},
 	"cmd/thinkd/telemetry/otlp": {"provider"},
-	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc", "rpc/conn", "session"},
+	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 
 	"bench": {"provider/sim", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // version is set by the build: -ldflags "-X main.version=…".
@@ -147,7 +147,7 @@ var (
 func (p *program) notice(line string) { fmt.Fprintln(p.errOut, "thinkd: "+line) }
 
 // connect finds the daemon, or starts it.
-func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
+func (p *program) connect(ctx context.Context) (*door.Link, error) {
 	link, notice, err := p.options.Connect(ctx)
 	if notice != "" {
 		p.notice(notice)
@@ -156,7 +156,7 @@ func (p *program) connect(ctx context.Context) (*rpc.Link, error) {
 }
 
 // onDaemon is a command's work over a link to the daemon.
-func (p *program) onDaemon(run func(link *rpc.Link, args []string) error) func(*cobra.Command, []string) error {
+func (p *program) onDaemon(run func(link *door.Link, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) (err error) {
 		ctx := cmd.Context()
 		link, err := p.connect(ctx)

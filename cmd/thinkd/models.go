@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) modelsCommand() *cobra.Command {
@@ -26,7 +27,7 @@ func (p *program) modelsCommand() *cobra.Command {
 			"with ! it was learned from a refusal. All others are confirmed by the vendor or the config.\n" +
 			"0.33x premium: a prompt counts as 0.33 premium requests on the plan.",
 		Args: cobra.NoArgs,
-		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
+		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
 			var answer json.RawMessage
 			params := present("provider", of)
 			params["refresh"] = refresh

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -96,7 +96,7 @@ func about(text, context string) string {
 }
 
 // prompt asks and shows what comes until the turn ends. An interrupt cancels the turn, which would go on without us.
-func (p *program) prompt(ctx context.Context, link *rpc.Link, f promptFlags, text string) error {
+func (p *program) prompt(ctx context.Context, link *door.Link, f promptFlags, text string) error {
 	hangUp := context.AfterFunc(ctx, func() { link.Close() })
 	w := &watch{out: p.out, errOut: p.errOut, own: printable.Bare(p.errOut), json: f.json}
 	if w.style = !f.json && printable.IsTerminal(p.errOut) && p.getenv("TERM") != "dumb"; w.style {
@@ -128,7 +128,7 @@ func (p *program) prompt(ctx context.Context, link *rpc.Link, f promptFlags, tex
 }
 
 // ask makes the session, or goes on with one, and says the text.
-func (p *program) ask(link *rpc.Link, w *watch, f promptFlags, text string) (id session.ID, err error) {
+func (p *program) ask(link *door.Link, w *watch, f promptFlags, text string) (id session.ID, err error) {
 	said := map[string]any{"text": text}
 	words := present("model_id", f.model, "thinking_level", f.thinking)
 	if f.session == "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) sessionsCommand() *cobra.Command {
@@ -27,7 +27,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 	var limit int
 	cmd := &cobra.Command{
 		Use: "list", Short: "List sessions, newest first, with the tokens they used and what they cost", Args: cobra.NoArgs,
-		RunE: p.onDaemon(func(link *rpc.Link, _ []string) error {
+		RunE: p.onDaemon(func(link *door.Link, _ []string) error {
 			w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 			params := present("query", query, "cwd", cwd)
 			for left := limit; left > 0; {
@@ -68,7 +68,7 @@ func (p *program) sessionsListCommand() *cobra.Command {
 func (p *program) sessionsShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a session's conversation as Markdown", Args: cobra.ExactArgs(1),
-		RunE: p.onDaemon(func(link *rpc.Link, args []string) error { return p.export(link, args[0], "markdown", true) }),
+		RunE: p.onDaemon(func(link *door.Link, args []string) error { return p.export(link, args[0], "markdown", true) }),
 	}
 }
 
@@ -79,7 +79,7 @@ func (p *program) sessionsExportCommand() *cobra.Command {
 		Use: "export ID", Short: "Write a session to standard output, as JSON lines or Markdown", Args: cobra.ExactArgs(1),
 		Long: `Write a session to standard output. As JSON, the first line is the session, and each
 further line is a message. Signatures and encrypted thinking are not exported.`,
-		RunE: p.onDaemon(func(link *rpc.Link, args []string) error { return p.export(link, args[0], format, thinking) }),
+		RunE: p.onDaemon(func(link *door.Link, args []string) error { return p.export(link, args[0], format, thinking) }),
 	}
 	cmd.Flags().StringVar(&format, "format", "json", "json or markdown")
 	cmd.Flags().BoolVar(&thinking, "thinking", true, "include thinking")
@@ -87,7 +87,7 @@ further line is a message. Signatures and encrypted thinking are not exported.`,
 }
 
 // export writes a session page by page.
-func (p *program) export(link *rpc.Link, id, format string, thinking bool) error {
+func (p *program) export(link *door.Link, id, format string, thinking bool) error {
 	params := map[string]any{"session_id": id, "format": format, "thinking": thinking}
 	for first := true; ; first = false {
 		var page struct {
@@ -121,7 +121,7 @@ func (p *program) export(link *rpc.Link, id, format string, thinking bool) error
 func (p *program) sessionsDeleteCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID...", Short: "Delete sessions", Args: cobra.MinimumNArgs(1),
-		RunE: p.onDaemon(func(link *rpc.Link, args []string) error {
+		RunE: p.onDaemon(func(link *door.Link, args []string) error {
 			for _, id := range args {
 				// The method takes what is not there for a success. A person who names it has made a mistake.
 				err := link.Call("session/state", map[string]any{"session_id": id}, nil)

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func (p *program) stdioCommand() *cobra.Command {
@@ -24,7 +24,7 @@ This command is a pipe to the daemon of the data directory, and starts the daemo
 none is running. The end of standard input closes the pipe. It does not stop a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.door(cmd.Context(), rpc.Door{})
+			return p.door(cmd.Context(), door.Door{})
 		},
 	}
 }
@@ -38,7 +38,7 @@ const doorStart = 250 * time.Millisecond
 //
 // A door copies, one message after another, and wants one processor. With more, Go wakes a second thread for each message
 // that comes, which finds nothing to do and sleeps again: that was half of the CPU of a delta here, and a sixth of its way.
-func (p *program) door(ctx context.Context, d rpc.Door) error {
+func (p *program) door(ctx context.Context, d door.Door) error {
 	started := time.AfterFunc(doorStart, func() { runtime.GOMAXPROCS(1) })
 	defer started.Stop()
 	d.Client, d.Dial = conn.Stdio(p.in, printable.Bare(p.out)), p.connect

@@ -11,8 +11,8 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/chat"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -90,7 +90,7 @@ func (w *watch) cite(sources []provider.Citation) error {
 	return err
 }
 
-func (w *watch) update(m rpc.Notification) error {
+func (w *watch) update(m door.Notification) error {
 	var u struct {
 		Turn       session.TurnID `json:"turn_id"`
 		Delta      string         `json:"delta"`

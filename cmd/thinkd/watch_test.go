@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // While nothing comes a line says so; it goes before what comes, and never stands in a line of the model's.
@@ -19,7 +19,7 @@ func TestSilenceIsTold(t *testing.T) {
 		w := &watch{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut, style: true}
 		stop := w.tellSilence()
 		update := func(method, params string) {
-			if err := w.update(rpc.Notification{Method: method, Params: json.RawMessage(params)}); err != nil {
+			if err := w.update(door.Notification{Method: method, Params: json.RawMessage(params)}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -53,7 +53,7 @@ func TestAnswerMediaIsTold(t *testing.T) {
 		{"media_end", `{"message_id":"m","block":1,"mime_type":"image/png","size":68}`},
 		{"message_end", `{"message_id":"m","stop_reason":"end_turn","cited":[{"block":0,"sources":[{"url":"https://e.x/2","title":"T\u001b[2Jwo"}]}]}`},
 	} {
-		if err := w.update(rpc.Notification{Method: m.method, Params: json.RawMessage(m.params)}); err != nil {
+		if err := w.update(door.Notification{Method: m.method, Params: json.RawMessage(m.params)}); err != nil {
 			t.Error(err)
 		}
 	}

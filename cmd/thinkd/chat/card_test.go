@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // desk is a screen with a clock of its own, and a daemon that writes down what it is asked.
@@ -240,7 +240,7 @@ func TestCardAnswersAgain(t *testing.T) {
 	d.ask("Q", commandPart("git diff"), nil)
 	d.wait(time.Hour)
 	d.press("tab", "enter", "tab", "enter")
-	d.Update(received{answer: &rpc.Answer{ID: len(d.daemon.asked), Error: &conn.Error{Message: "no such action"}}})
+	d.Update(received{answer: &door.Answer{ID: len(d.daemon.asked), Error: &conn.Error{Message: "no such action"}}})
 	d.wait(time.Hour)
 	d.press("tab", "enter")
 	d.dial = func() {}

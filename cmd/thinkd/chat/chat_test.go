@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 var plain = look{plain: true}
@@ -198,8 +198,8 @@ func (d *recorded) Send(method string, params any) (int, error) {
 	return len(d.asked), err
 }
 
-func (d *recorded) Receive() (rpc.Notification, *rpc.Answer, error) {
-	return rpc.Notification{}, nil, io.EOF
+func (d *recorded) Receive() (door.Notification, *door.Answer, error) {
+	return door.Notification{}, nil, io.EOF
 }
 func (d *recorded) Close() error { return nil }
 
@@ -236,7 +236,7 @@ func TestRefusal(t *testing.T) {
 	k.connected(d)
 	k.id = "S"
 	k.setLevel("huge")
-	k.answered(rpc.Answer{ID: len(d.asked), Error: &conn.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
+	k.answered(door.Answer{ID: len(d.asked), Error: &conn.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
 	if diff := cmp.Diff([]string{"", "error: no such level (low, high)"}, k.ready(40, plain)); diff != "" {
 		t.Error(diff)
 	}

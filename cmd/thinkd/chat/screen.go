@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // screen is the view for a terminal that can move its cursor. It is a tea.Model: only Update changes it.
@@ -40,7 +40,7 @@ type screen struct {
 type (
 	received struct {
 		update update
-		answer *rpc.Answer
+		answer *door.Answer
 	}
 	connection struct {
 		daemon Daemon

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // A talk is the state of a chat. Its owner passes it the daemon's messages in order ([talk.notified], [talk.answered]) and the person's
@@ -68,7 +68,7 @@ func result[T any](then func(T)) func(json.RawMessage) error {
 }
 
 // answered takes an answer.
-func (t *talk) answered(a rpc.Answer) {
+func (t *talk) answered(a door.Answer) {
 	then := t.answers[a.ID]
 	delete(t.answers, a.ID)
 	if a.ID == t.compaction {

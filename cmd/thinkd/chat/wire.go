@@ -5,15 +5,15 @@ import (
 	"fmt"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
 // A Daemon is a connection to one. One goroutine sends, one receives, any may close.
 type Daemon interface {
 	Send(method string, params any) (id int, err error)
-	Receive() (rpc.Notification, *rpc.Answer, error)
+	Receive() (door.Notification, *door.Answer, error)
 	Close() error
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -29,7 +29,7 @@ type crossing struct {
 	answered int
 }
 
-func (s *crossing) take(n rpc.Notification) error {
+func (s *crossing) take(n door.Notification) error {
 	var m struct {
 		crossed
 		AsText int    `json:"as_text"`

@@ -17,8 +17,8 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -38,7 +38,7 @@ func TestDecisions(t *testing.T) {
 	t.Parallel()
 	cases := readDecisions(t)
 	vendor := sim.New(sim.Config{})
-	daemons := decisionDaemons{t, vendor, proof.Serve(t, vendor), map[string]*rpc.Link{}}
+	daemons := decisionDaemons{t, vendor, proof.Serve(t, vendor), map[string]*door.Link{}}
 	seen := map[string]int{}
 	for _, tc := range cases {
 		daemons.play(tc)
@@ -149,10 +149,10 @@ type decisionDaemons struct {
 	t       *testing.T
 	vendor  *sim.Server
 	address string
-	links   map[string]*rpc.Link
+	links   map[string]*door.Link
 }
 
-func (d decisionDaemons) link(level string) *rpc.Link {
+func (d decisionDaemons) link(level string) *door.Link {
 	if link := d.links[level]; link != nil {
 		return link
 	}
@@ -244,7 +244,7 @@ func (d decisionDaemons) play(tc decisionCase) {
 	}
 	var started proof.Reasoning
 	over := false
-	link.Notify = func(n rpc.Notification) error {
+	link.Notify = func(n door.Notification) error {
 		over = over || n.Method == "turn_end"
 		if n.Method != "turn_start" {
 			return nil

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 
 // Connect finds the data directory's daemon, or starts one. notice is a line for the user: the daemon has another version or
 // another config than this process; empty: it has not. It gives up after 30 s, or when ctx ends.
-func (o Options) Connect(ctx context.Context) (link *rpc.Link, notice string, err error) {
+func (o Options) Connect(ctx context.Context) (link *door.Link, notice string, err error) {
 	dir, err := o.Data()
 	if err != nil {
 		return nil, "", err
@@ -88,7 +88,7 @@ func wait(ctx context.Context, pause time.Duration) {
 }
 
 // Greet connects to the daemon that is there. It starts none.
-func Greet(ctx context.Context, dir string) (*rpc.Link, error) {
+func Greet(ctx context.Context, dir string) (*door.Link, error) {
 	path, err := findSocket(dir)
 	if err != nil {
 		return nil, err
@@ -98,13 +98,13 @@ func Greet(ctx context.Context, dir string) (*rpc.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rpc.Greet(ctx, conn)
+	return door.Greet(ctx, conn)
 }
 
 // makesWay asks the daemon to leave, and is false if it does not.
-func makesWay(link *rpc.Link) bool {
+func makesWay(link *door.Link) bool {
 	err := link.Leave()
-	if err == nil || errors.Is(err, rpc.ErrDaemonGone) {
+	if err == nil || errors.Is(err, door.ErrDaemonGone) {
 		link.Close()
 		return true
 	}
@@ -112,7 +112,7 @@ func makesWay(link *rpc.Link) bool {
 }
 
 // notice is one line if the daemon has another version or another config than this process: the daemon's apply.
-func (o Options) notice(link *rpc.Link) string {
+func (o Options) notice(link *door.Link) string {
 	s := link.Status
 	var what []string
 	if s.Version != o.Version {
@@ -130,7 +130,7 @@ func (o Options) notice(link *rpc.Link) string {
 // otherConfig describes how the config of a daemon differs from that of this command; empty: it does not. Most do not. The
 // configs are compared, and the daemon is asked for its own, only if they are made of different things. A key or a header
 // with another value is not reported here: shells and editors of one user often have different ones.
-func (o Options) otherConfig(s rpc.Status, theirs func() (rpc.DaemonConfig, error)) string {
+func (o Options) otherConfig(s door.Status, theirs func() (door.DaemonConfig, error)) string {
 	doc, path, err := o.configFile()
 	if err == nil && config.Sum(doc, strings.Fields(s.Variables), o.Getenv) == s.Inputs {
 		return ""

@@ -12,8 +12,8 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/testgo"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // A daemon listens for one command at a time, as long as that lives, and no longer than itself.
@@ -29,7 +29,7 @@ func TestListenForACommand(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	testgo.Go(t, func() { ended <- h.run(ctx) })
-	greeted := func() *rpc.Link {
+	greeted := func() *door.Link {
 		t.Helper()
 		link, err := Greet(t.Context(), dir)
 		if err != nil {
@@ -54,7 +54,7 @@ func TestListenForACommand(t *testing.T) {
 		t.Errorf("a second listener: %v", err)
 	}
 	c := greeted()
-	if want := (rpc.Status{Version: h.version, PID: os.Getpid(), Inputs: h.daemon.inputs.Sum,
+	if want := (door.Status{Version: h.version, PID: os.Getpid(), Inputs: h.daemon.inputs.Sum,
 		Variables: strings.Join(h.daemon.inputs.Variables, " "), Clients: 3, Listen: page, MessageBytes: 8 << 20, SpreadMS: 3}); c.Status != want {
 		t.Errorf("the status is %+v, want %+v", c.Status, want)
 	}

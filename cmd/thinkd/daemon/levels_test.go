@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -248,7 +249,7 @@ func TestLevelsOnTheWire(t *testing.T) {
 // conversation is a session of a client inside the process.
 type conversation struct {
 	t         *testing.T
-	link      *rpc.Link
+	link      *door.Link
 	id        string
 	model     string // without its provider
 	first     string // the effort of the first turn that had one
@@ -258,7 +259,7 @@ type conversation struct {
 	ended     string // the turn that ended last
 }
 
-func newConversation(t *testing.T, link *rpc.Link, model string) *conversation {
+func newConversation(t *testing.T, link *door.Link, model string) *conversation {
 	t.Helper()
 	s := &conversation{t: t, link: link, model: model[strings.Index(model, "/")+1:]}
 	var made struct {
@@ -266,7 +267,7 @@ func newConversation(t *testing.T, link *rpc.Link, model string) *conversation {
 	}
 	s.call("session/new", present("model_id", model), &made)
 	s.id = made.ID
-	link.Notify = func(m rpc.Notification) error {
+	link.Notify = func(m door.Notification) error {
 		switch m.Method {
 		case "turn_start":
 			s.starts = append(s.starts, m.Params)
@@ -527,7 +528,7 @@ func TestDisplayOnTheWire(t *testing.T) {
 }
 
 // inProcess is a client of a daemon inside the test, with a store in memory.
-func inProcess(t *testing.T, env []string) *rpc.Link {
+func inProcess(t *testing.T, env []string) *door.Link {
 	t.Helper()
 	p := Options{LogTo: io.Discard, Getenv: proof.Environment(append(env, proof.NobodyHere...)...), ConfigPath: proof.WriteConfig(t, ""),
 		LogLevel: "warn", LogFormat: "text"}
@@ -539,15 +540,15 @@ func inProcess(t *testing.T, env []string) *rpc.Link {
 }
 
 // linked is a client of a daemon, both of which end with the test.
-func linked(t testing.TB, d *daemon) *rpc.Link {
+func linked(t testing.TB, d *daemon) *door.Link {
 	t.Helper()
 	ours, theirs := net.Pipe()
 	served := make(chan error, 1)
 	testgo.Go(t, func() { // ends when the link is closed; the cleanup waits
-		status := func(context.Context) (rpc.Status, error) { return rpc.Status{}, nil }
+		status := func(context.Context) (door.Status, error) { return door.Status{}, nil }
 		served <- d.server.ServeLocal(context.WithoutCancel(t.Context()), theirs, &rpc.Local{Status: status})
 	})
-	link, err := rpc.Greet(t.Context(), ours)
+	link, err := door.Greet(t.Context(), ours)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
@@ -67,7 +67,7 @@ func (o Options) serveThere(ctx context.Context, addr string, tell func(url stri
 	}
 	defer link.Close()
 	url, err := link.Listen(addr)
-	if errors.Is(err, rpc.ErrDaemonGone) {
+	if errors.Is(err, door.ErrDaemonGone) {
 		return nil
 	}
 	if err != nil {

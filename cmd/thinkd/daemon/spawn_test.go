@@ -12,7 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/testgo"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 func TestOlder(t *testing.T) {
@@ -39,7 +39,7 @@ func TestOtherConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon := rpc.Status{Inputs: c.Inputs.Sum, Variables: strings.Join(c.Inputs.Variables, " ")}
+	daemon := door.Status{Inputs: c.Inputs.Sum, Variables: strings.Join(c.Inputs.Variables, " ")}
 	for _, tt := range []struct {
 		name, doc string
 		env       []string
@@ -57,7 +57,7 @@ func TestOtherConfig(t *testing.T) {
 	} {
 		p := Options{ConfigPath: proof.WriteConfig(t, tt.doc), Getenv: proof.Environment(tt.env...)}
 		asked := false
-		theirs := func() (rpc.DaemonConfig, error) { asked = true; return rpc.DaemonConfig{Facts: c.Inputs.Facts}, nil }
+		theirs := func() (door.DaemonConfig, error) { asked = true; return door.DaemonConfig{Facts: c.Inputs.Facts}, nil }
 		if got := p.otherConfig(daemon, theirs); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // DataDir is a data directory whose daemon ends with the test.
@@ -29,7 +29,7 @@ func Door(t *testing.T, data string, env []string, flags ...string) *Process {
 }
 
 // TheDaemon is who serves a data directory.
-func TheDaemon(t *testing.T, data string) rpc.Status {
+func TheDaemon(t *testing.T, data string) door.Status {
 	t.Helper()
 	link, err := GreetDaemon(t.Context(), data)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
@@ -149,7 +149,7 @@ func SocketOf(data string) (string, error) {
 }
 
 // GreetDaemon connects to the daemon of a data directory as the program's own commands do.
-func GreetDaemon(ctx context.Context, data string) (*rpc.Link, error) {
+func GreetDaemon(ctx context.Context, data string) (*door.Link, error) {
 	path, err := SocketOf(data)
 	if err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func GreetDaemon(ctx context.Context, data string) (*rpc.Link, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rpc.Greet(ctx, conn)
+	return door.Greet(ctx, conn)
 }
 
 // Open runs a daemon on a data directory. It is killed at the end of the test if it still runs.

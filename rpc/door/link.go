@@ -1,4 +1,4 @@
-package rpc
+package door
 
 import (
 	"context"
@@ -22,10 +22,10 @@ type Link struct {
 	// dropped.
 	Notify func(Notification) error
 
-	pipe    net.Conn
-	frames  *conn.ByteFrames
-	calls   int
-	unheard bool // the answer to becomeDoor is still to be read, before all else that the daemon says
+	pipe   net.Conn
+	frames *conn.ByteFrames
+	calls  int
+	skip   bool // the answer to becomeDoor is still to be read, before all else that the daemon says
 }
 
 // Notification is one of the daemon's. Its parts are valid until the next read.
@@ -46,7 +46,7 @@ const linkBuffer = 64 << 10
 func Greet(ctx context.Context, pipe net.Conn) (*Link, error) {
 	l := &Link{pipe: pipe, frames: conn.NewHeaderFrames(pipe, math.MaxInt32, linkBuffer)} // the daemon has its own limit
 	stop := context.AfterFunc(ctx, func() { pipe.Close() })
-	err := l.bounded(func() error { return l.Call(methodStatus, nothing{}, &l.Status) })
+	err := l.bounded(func() error { return l.Call(MethodStatus, struct{}{}, &l.Status) })
 	if !stop() {
 		err = context.Cause(ctx)
 	}
@@ -68,13 +68,14 @@ func (l *Link) bounded(f func() error) error {
 // becomeDoor leaves the link to a door's client, and is false if the daemon has gone. The answer is not waited for: it says
 // nothing, and comes before those to the client. A refusal is that of another version.
 func (l *Link) becomeDoor(protocol string) bool {
-	_, err := l.Send(methodDoor, doorParams{protocol})
-	l.unheard = true
+	_, err := l.Send(MethodDoor, Params{protocol})
+	l.skip = true
 	return err == nil
 }
 
-// tell is false if the daemon has gone. A refusal is that of another version, and for the client to find out about.
-func (l *Link) tell(method string, params any) bool {
+// ask sends a request and waits for its answer. It is false if the daemon has gone. A refusal is that of another version,
+// and for the client to find out about.
+func (l *Link) ask(method string, params any) bool {
 	err := l.bounded(func() error { return l.Call(method, params, nil) })
 	_, refused := errors.AsType[*conn.Error](err)
 	return err == nil || refused
@@ -82,19 +83,19 @@ func (l *Link) tell(method string, params any) bool {
 
 // Config describes the config of the daemon.
 func (l *Link) Config() (c DaemonConfig, err error) {
-	err = l.bounded(func() error { return l.Call(methodConfig, nothing{}, &c) })
+	err = l.bounded(func() error { return l.Call(MethodConfig, struct{}{}, &c) })
 	return c, err
 }
 
 // Leave asks the daemon to end. It refuses while a turn runs.
 func (l *Link) Leave() error {
-	return l.bounded(func() error { return l.Call(methodLeave, nothing{}, nil) })
+	return l.bounded(func() error { return l.Call(MethodLeave, struct{}{}, nil) })
 }
 
-// Listen has the daemon serve browsers at a TCP address as long as this link lives, and tells where.
+// Listen has the daemon serve browsers at a TCP address as long as this link lives, and returns the page's address.
 func (l *Link) Listen(address string) (url string, err error) {
-	var r listenResult
-	err = l.Call(methodListen, listenParams{address}, &r)
+	var r ListenResult
+	err = l.Call(MethodListen, ListenParams{address}, &r)
 	return r.URL, err
 }
 
@@ -115,7 +116,7 @@ func (l *Link) Call(method string, params, result any) error {
 				return err
 			}
 		case m.ID == nil || *m.ID != id: // of a call that nobody waits for
-			l.unheard = false
+			l.skip = false
 		case m.Error != nil:
 			return m.Error
 		case result == nil:
@@ -221,3 +222,13 @@ func (l *Link) closeWrite() error {
 
 // Close ends the link, a read or write under way too.
 func (l *Link) Close() error { return l.frames.Close(nil) }
+
+// Backup has the daemon copy its store to a new file and check the copy. The path is absolute.
+func (l *Link) Backup(path string) (r StoreReport, err error) {
+	return r, l.Call(MethodBackup, BackupParams{path}, &r)
+}
+
+// Check has the daemon check all of its store while it is in use.
+func (l *Link) Check() (r StoreReport, err error) {
+	return r, l.Call(MethodCheck, struct{}{}, &r)
+}

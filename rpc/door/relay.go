@@ -1,96 +1,43 @@
-package rpc
+package door
 
 import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
+	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
-// Door joins a client on a pipe to the daemon, whichever process that is. It reads the client's frames, hands the
-// messages on as they are, and hands back what the daemon says in the client's framing.
-//
-// When the daemon goes, the door answers the requests in flight with 1006, takes the next daemon, says the client's
-// initialize again, and sends stale for each session that the client had subscribed to. What the client sends meanwhile
-// waits, up to 8 MiB, and goes to the new daemon.
-type Door struct {
-	// Client is the pipe. Closing it must end a Read and a Write under way; Run closes it.
-	Client io.ReadWriteCloser
-
-	// ACP says that the client speaks the Agent Client Protocol. Its initialize is said again as well, and each session that
-	// it had open is resumed; it hears of no stale.
-	ACP bool
-
-	// Dial finds the daemon or starts one. It gives up by itself, or when ctx ends.
-	Dial func(ctx context.Context) (*Link, error)
-}
-
 // errLeft ends the search for a daemon when there is no client any more.
 var errLeft = errors.New("the client has gone")
 
-// Run is one life of a client. It returns nil when the client's input has ended and what it had asked is answered, as
-// far as that is at once; the cause when ctx has ended; Dial's error when there is no daemon to be had, after
-// everything was answered with 1006; or the error of a read or write that failed. Then nothing of it is left running.
-func (d Door) Run(ctx context.Context) error {
-	link, err := d.Dial(ctx)
-	if err != nil {
-		return errors.Join(err, d.Client.Close())
-	}
-	limit, words := link.Status.MessageBytes, nativeWords
-	if d.ACP {
-		limit, words = max(limit, acpMessageBytes), acpWords
-	}
-	link.becomeDoor(words.protocol) // one that goes meanwhile is found gone below
-	c := &crossing{
-		door: d, client: conn.NewByteFrames(d.Client, limit), owed: newLedger(words),
-		in: conn.NewQueue(), out: conn.NewQueue(), left: make(chan struct{}),
-	}
-	ctx, c.end = context.WithCancelCause(ctx)
-	defer c.end(nil)
-	var reading, writing sync.WaitGroup
-	reading.Go(func() { c.readErr = c.read(ctx) }) // ends when the client's side is closed below
-	writing.Go(func() {                            // ends when out is closed below, and empty
-		if err := c.write(); err != nil {
-			c.end(err)
-		}
-	})
-	err = c.follow(ctx, link)
-
-	c.out.Close()
-	drain := time.AfterFunc(conn.DrainLimit, func() { c.client.Close(conn.ErrStalled) })
-	writing.Wait()
-	drain.Stop()
-	c.client.Close(err)
-	c.in.Close()
-	reading.Wait()
-	switch {
-	case err != nil:
-		return err
-	case errors.Is(c.readErr, io.EOF):
-		return nil
-	}
-	return c.readErr
-}
-
-// crossing is a door in use.
-type crossing struct {
-	door   Door
+// relay joins a client to one daemon after another.
+//
+//	client ──► read ──► in ──► send ──► daemon          ledger.sent(each)
+//	client ◄── write ◄── out ◄── join ◄── daemon        ledger.received(each)
+//
+// read and write run as long as the client is there; send and join as long as one daemon is. When a daemon has ended,
+// follow answers from the ledger what it left unanswered, finds the next daemon, repeats the client's initialize there,
+// and puts stale for each session that the client follows. What the client sends meanwhile waits in the queue in, and
+// goes to the next daemon. in and out are the bounded queues of package conn, so a side that does not read holds up the
+// other one, and nothing grows.
+type relay struct {
+	dial   func(context.Context) (*Link, error)
 	client *conn.ByteFrames
 	in     *conn.Queue   // from the client; closed when it has left
 	out    *conn.Queue   // to the client
 	left   chan struct{} // closed when the client's input has ended
-	owed   *ledger
+	ledger *ledger
 	end    context.CancelCauseFunc
 
 	readErr error // why the client's input ended; after that
 }
 
-// read takes what the client says until it leaves.
-func (c *crossing) read(ctx context.Context) error {
+// read takes what the client sends until it leaves.
+func (c *relay) read(ctx context.Context) error {
 	defer close(c.left)
 	defer c.in.Close()
 	for malformed := 0; malformed < conn.MaxMalformed; {
@@ -117,7 +64,7 @@ func (c *crossing) read(ctx context.Context) error {
 	return conn.ErrMalformed
 }
 
-func (c *crossing) write() error {
+func (c *relay) write() error {
 	for {
 		messages := c.out.Take()
 		if messages == nil {
@@ -140,8 +87,8 @@ const (
 
 var errShortLives = errors.New("the daemon ends as soon as it has started; thinkd.log in the data directory may say why")
 
-// follow hands messages on to one daemon after another. It returns nil when the client has left.
-func (c *crossing) follow(ctx context.Context, link *Link) error {
+// follow relays messages with one daemon after another. It returns nil when the client has left.
+func (c *relay) follow(ctx context.Context, link *Link) error {
 	for short := 0; ; {
 		began := time.Now()
 		heard, done := c.join(ctx, link)
@@ -151,7 +98,7 @@ func (c *crossing) follow(ctx context.Context, link *Link) error {
 		case done:
 			return nil
 		}
-		if err := c.answerOwed(ctx); err != nil {
+		if err := c.answerUnanswered(ctx); err != nil {
 			return err
 		}
 		if short++; heard || time.Since(began) >= shortLife {
@@ -165,10 +112,10 @@ func (c *crossing) follow(ctx context.Context, link *Link) error {
 		}
 		if err != nil {
 			c.in.Close()
-			for _, message := range c.in.Take() { // what no daemon was told
-				c.owed.asks(message)
+			for _, message := range c.in.Take() { // what no daemon got
+				c.ledger.sent(message)
 			}
-			answerErr := c.answerOwed(ctx)
+			answerErr := c.answerUnanswered(ctx)
 			if errors.Is(err, errLeft) {
 				return answerErr
 			}
@@ -177,9 +124,9 @@ func (c *crossing) follow(ctx context.Context, link *Link) error {
 	}
 }
 
-// join hands messages on until the daemon goes, or the client. It reports whether the daemon said anything, and whether
-// the client has left and the daemon was told all of what it had asked.
-func (c *crossing) join(ctx context.Context, link *Link) (heard, done bool) {
+// join relays messages until the daemon ends, or the client leaves. It reports whether the daemon sent anything, and
+// whether the client has left and the daemon got all of what it had asked.
+func (c *relay) join(ctx context.Context, link *Link) (heard, done bool) {
 	defer link.Close()
 	stop := context.AfterFunc(ctx, func() { link.Close() })
 	defer stop()
@@ -191,12 +138,12 @@ func (c *crossing) join(ctx context.Context, link *Link) (heard, done bool) {
 		if err != nil {
 			break
 		}
-		if link.unheard {
-			link.unheard = false
+		if link.skip {
+			link.skip = false
 			continue
 		}
 		heard = true
-		c.owed.hears(frame)
+		c.ledger.received(frame)
 		if c.out.Put(ctx, conn.Update, bytes.Clone(frame)) != nil {
 			break // ctx has ended
 		}
@@ -209,14 +156,14 @@ func (c *crossing) join(ctx context.Context, link *Link) (heard, done bool) {
 
 // send tells the daemon what the client says. When the client has left, the daemon hears of it, and has conn.DrainLimit for
 // what it still has to say: then all is done.
-func (c *crossing) send(link *Link, gone <-chan struct{}) (done bool) {
+func (c *relay) send(link *Link, gone <-chan struct{}) (done bool) {
 	for {
 		messages := c.in.TakeUntil(gone)
 		if messages == nil {
 			break
 		}
 		for _, m := range messages {
-			c.owed.asks(m)
+			c.ledger.sent(m)
 		}
 		err := link.frames.Write(messages)
 		c.in.Written()
@@ -244,9 +191,9 @@ func (c *crossing) send(link *Link, gone <-chan struct{}) (done bool) {
 	return true
 }
 
-// next is the next daemon, told what this client is. The client is told what it has to attach to again. It is looked for
-// after any time below spread: the first door to look starts it, and not all of them at once.
-func (c *crossing) next(ctx context.Context, spread time.Duration) (*Link, error) {
+// next is the next daemon, which knows this client. The client gets stale for what it has to attach to again. The search
+// begins after a random time below spread: the first door to look starts the daemon, and not all of them at once.
+func (c *relay) next(ctx context.Context, spread time.Duration) (*Link, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	watched := make(chan struct{})
 	go func() { // ends with ctx, awaited below
@@ -263,10 +210,10 @@ func (c *crossing) next(ctx context.Context, spread time.Duration) (*Link, error
 		return nil, errLeft // nothing is started for nobody
 	default:
 	}
-	if err := apart(ctx, spread); err != nil {
+	if err := waitRandom(ctx, spread); err != nil {
 		return nil, err
 	}
-	link, err := c.door.Dial(ctx)
+	link, err := c.dial(ctx)
 	switch {
 	case ctx.Err() != nil && err == nil:
 		link.Close()
@@ -280,7 +227,7 @@ func (c *crossing) next(ctx context.Context, spread time.Duration) (*Link, error
 		link.Close()
 		return link, nil // join finds it closed, and counts it
 	}
-	for _, message := range c.owed.words.stale(c.owed) {
+	for _, message := range c.ledger.dialect.stale(c.ledger) {
 		if err := c.out.Put(ctx, conn.Update, message); err != nil {
 			link.Close()
 			return nil, err
@@ -289,26 +236,38 @@ func (c *crossing) next(ctx context.Context, spread time.Duration) (*Link, error
 	return link, nil
 }
 
-// introduce says the client's initialize again, and is false if this daemon went as well.
-func (c *crossing) introduce(ctx context.Context, link *Link) bool {
-	if !link.becomeDoor(c.owed.words.protocol) {
+// introduce repeats the client's initialize, and is false if this daemon has ended as well.
+func (c *relay) introduce(ctx context.Context, link *Link) bool {
+	if !link.becomeDoor(c.ledger.dialect.protocol) {
 		return false
 	}
 	link.Notify = func(n Notification) error { return c.out.Put(ctx, conn.Update, bytes.Clone(n.Raw)) }
 	defer func() { link.Notify = nil }()
-	for _, said := range c.owed.introduction() {
-		if !link.tell(said.method, said.params) {
+	for _, said := range c.ledger.introduction() {
+		if !link.ask(said.method, said.params) {
 			return false
 		}
 	}
 	return true
 }
 
-// answerOwed gives every request in flight its answer.
-func (c *crossing) answerOwed(ctx context.Context) error {
-	messages, err := c.owed.settle()
+// answerUnanswered answers every request that the daemon left unanswered.
+func (c *relay) answerUnanswered(ctx context.Context) error {
+	messages, err := c.ledger.settle()
 	for _, m := range messages {
 		err = errors.Join(err, c.out.Put(ctx, conn.Answer, m))
 	}
 	return err
+}
+
+// waitRandom waits for a random time below a bound. The error is the cause of ctx's end, if that came first.
+func waitRandom(ctx context.Context, bound time.Duration) error {
+	timer := time.NewTimer(rand.N(max(bound, 1)))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }

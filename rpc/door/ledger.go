@@ -1,4 +1,4 @@
-package rpc
+package door
 
 import (
 	"bytes"
@@ -10,123 +10,121 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/rpc/conn"
-	"github.com/thinkd/thinkd/session"
 )
 
-// ledger is what a door has to know of the messages that pass: which answers the daemon owes, what the client said of
-// itself, and how far it has followed which session. It looks at a client's message just as the daemon does, so that
-// both agree on what will be answered, and how.
+// ledger is what a door has to know of the messages that pass: which requests have no answer yet, what the client said of
+// itself, and up to where it has followed which session. It reads a client's message exactly as the daemon does
+// (conn.Parse), so that both agree on what will be answered, and how.
 type ledger struct {
 	mu       sync.Mutex
-	alone    map[string][]asked // requests in flight by id, as sent; more than one where the client uses an id twice
-	batches  [][]asked          // in flight, in the order sent, which is the order of their answers
-	words    *doorWords
-	hello    json.RawMessage    // params of the initialize that was answered
-	followed map[string]*follow // by session
+	alone    map[string][]request // requests in flight by id, as sent; more than one where the client uses an id twice
+	batches  [][]request          // in flight, in the order sent, which is the order of their answers
+	dialect  *dialect
+	hello    json.RawMessage     // params of the initialize that was answered
+	followed map[string]*session // by id
+
+	failure func(*conn.Error) *conn.Error // an error as the client's protocol has it
 }
 
-// follow is what is known of a session that the client follows.
-type follow struct {
+// session is what is known of a session that the client follows.
+type session struct {
 	seq uint64          // natively: the last that passed
 	dir json.RawMessage // in ACP: where the session is
 }
 
-// asked is a request as far as its answer matters.
-type asked struct {
+// request is a request as far as its answer matters.
+type request struct {
 	id      string // as sent; empty: it cannot be read, and is answered with null
 	method  string
 	params  json.RawMessage // of a method whose params matter
 	session string          // that the params name
-	refused *conn.Error     // what the daemon will answer whatever happens
+	refused *conn.Error     // the answer that any daemon gives
 }
 
-func newLedger(words *doorWords) *ledger {
-	return &ledger{words: words, alone: make(map[string][]asked), followed: make(map[string]*follow)}
+func newLedger(d *dialect, failure func(*conn.Error) *conn.Error) *ledger {
+	return &ledger{dialect: d, failure: failure, alone: make(map[string][]request), followed: make(map[string]*session)}
 }
 
-// doorWords are what a door has to understand of a protocol.
-type doorWords struct {
-	protocol string // as the daemon is told
-	counts   bool   // notifications have numbers, from which a client may go on
-	refusal  func(*conn.Error) *conn.Error
-	asks     func(a *asked, params json.RawMessage)   // keeps of a request what matters
-	answered func(l *ledger, a asked, r gjson.Result) // a request went well
-	again    func(l *ledger) []introduced             // what a new daemon is told besides initialize
-	stale    func(l *ledger) [][]byte                 // what the client is told of a new daemon
+// dialect is what a door has to understand of a protocol.
+type dialect struct {
+	protocol string                                     // its name in Params
+	counts   bool                                       // notifications have numbers, from which a client may go on
+	sent     func(a *request, params json.RawMessage)   // keeps of a request what matters
+	answered func(l *ledger, a request, r gjson.Result) // a request went well
+	again    func(l *ledger) []repeated                 // what a new daemon gets besides initialize
+	stale    func(l *ledger) [][]byte                   // what the client gets when there is a new daemon
 }
 
-type introduced struct {
+type repeated struct {
 	method string
 	params any
 }
 
-var nativeWords = &doorWords{
-	counts:  true,
-	refusal: func(e *conn.Error) *conn.Error { return e },
-	asks: func(a *asked, params json.RawMessage) {
+var nativeDialect = &dialect{
+	counts: true,
+	sent: func(a *request, params json.RawMessage) {
 		switch a.method {
 		case "session/attach", "session/detach", "session/delete":
 			a.session = gjson.GetBytes(params, "session_id").String()
 		}
 	},
-	answered: func(l *ledger, a asked, r gjson.Result) {
+	answered: func(l *ledger, a request, r gjson.Result) {
 		switch a.method {
 		case "session/new":
 			if id := r.Get("session_id").String(); l.followed[id] == nil { // else it was sent again, and the client goes on
-				l.followed[id] = &follow{seq: r.Get("seq").Uint()}
+				l.followed[id] = &session{seq: r.Get("seq").Uint()}
 			}
 		case "session/attach":
-			l.followed[a.session] = &follow{seq: r.Get("seq").Uint()}
+			l.followed[a.session] = &session{seq: r.Get("seq").Uint()}
 		case "session/detach", "session/delete":
 			delete(l.followed, a.session)
 		}
 	},
-	again: func(*ledger) []introduced { return nil },
+	again: func(*ledger) []repeated { return nil },
 	stale: func(l *ledger) [][]byte { return l.stale() },
 }
 
-// acpWords has clients on the sessions that they had. What was said while there was no daemon is nothing.
-var acpWords = &doorWords{
-	protocol: protocolACP,
-	refusal:  acpError,
-	asks: func(a *asked, params json.RawMessage) {
+// acpDialect resumes the sessions that a client had. It has no word for updates that were missed.
+var acpDialect = &dialect{
+	protocol: ProtocolACP,
+	sent: func(a *request, params json.RawMessage) {
 		switch a.method {
 		case "session/new", "session/load", "session/resume", "session/close", "session/delete":
 			a.session = gjson.GetBytes(params, "sessionId").String()
 			a.params = json.RawMessage(gjson.GetBytes(params, "cwd").Raw)
 		}
 	},
-	answered: func(l *ledger, a asked, r gjson.Result) {
+	answered: func(l *ledger, a request, r gjson.Result) {
 		switch a.method {
 		case "session/new":
-			l.followed[r.Get("sessionId").String()] = &follow{dir: a.params}
+			l.followed[r.Get("sessionId").String()] = &session{dir: a.params}
 		case "session/load", "session/resume":
-			l.followed[a.session] = &follow{dir: a.params}
+			l.followed[a.session] = &session{dir: a.params}
 		case "session/close", "session/delete":
 			delete(l.followed, a.session)
 		}
 	},
-	again: func(l *ledger) []introduced {
-		var list []introduced
+	again: func(l *ledger) []repeated {
+		var list []repeated
 		for _, id := range slices.Sorted(maps.Keys(l.followed)) {
-			list = append(list, introduced{"session/resume", map[string]any{"sessionId": id, "cwd": l.followed[id].dir}})
+			list = append(list, repeated{"session/resume", map[string]any{"sessionId": id, "cwd": l.followed[id].dir}})
 		}
 		return list
 	},
 	stale: func(*ledger) [][]byte { return nil },
 }
 
-// asks enters a message of the client.
-func (l *ledger) asks(frame []byte) {
+// sent enters a message of the client.
+func (l *ledger) sent(frame []byte) {
 	messages, isBatch, refused := conn.Parse(frame)
 	if refused != nil {
 		return // its answer has no id, so nobody waits for it
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var all []asked
+	var all []request
 	for _, m := range messages {
-		if a, ok := l.newAsked(m); ok {
+		if a, ok := l.newRequest(m); ok {
 			all = append(all, a)
 		}
 	}
@@ -139,9 +137,9 @@ func (l *ledger) asks(frame []byte) {
 	}
 }
 
-// newAsked is false for what gets no answer.
-func (l *ledger) newAsked(m conn.Message) (asked, bool) {
-	a := asked{id: m.ID, method: m.Method, refused: m.Refused}
+// newRequest is false for what gets no answer.
+func (l *ledger) newRequest(m conn.Message) (request, bool) {
+	a := request{id: m.ID, method: m.Method, refused: m.Refused}
 	if m.Refused != nil {
 		return a, true
 	}
@@ -150,7 +148,7 @@ func (l *ledger) newAsked(m conn.Message) (asked, bool) {
 			a.params = json.RawMessage("{}")
 		}
 	} else {
-		l.words.asks(&a, m.Params)
+		l.dialect.sent(&a, m.Params)
 	}
 	return a, m.ID != ""
 }
@@ -159,8 +157,8 @@ func (l *ledger) newAsked(m conn.Message) (asked, bool) {
 // worth more than a look.
 var notificationStart = []byte(`{"jsonrpc":"2.0","method":"`)
 
-// hears enters a message of the daemon.
-func (l *ledger) hears(frame []byte) {
+// received enters a message of the daemon.
+func (l *ledger) received(frame []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -197,7 +195,7 @@ func (l *ledger) hears(frame []byte) {
 	}
 }
 
-func (l *ledger) answered(a asked, result gjson.Result) {
+func (l *ledger) answered(a request, result gjson.Result) {
 	if !result.Exists() {
 		return
 	}
@@ -205,13 +203,13 @@ func (l *ledger) answered(a asked, result gjson.Result) {
 		l.hello = a.params
 		return
 	}
-	l.words.answered(l, a, result)
+	l.dialect.answered(l, a, result)
 }
 
 // notified counts a notification. After stale the session stays: if the daemon goes before the client has attached
 // again, it has to hear it again. What is looked for stands before the text of a delta, which is not walked.
 func (l *ledger) notified(frame []byte) {
-	if !l.words.counts {
+	if !l.dialect.counts {
 		return
 	}
 	id := gjson.GetBytes(frame, "params.session_id").Str
@@ -227,8 +225,8 @@ func (l *ledger) notified(frame []byte) {
 	}
 }
 
-// errDaemonGone answers what was asked of a daemon that went, or of none.
-var errDaemonGone = &conn.Error{Code: conn.CodeClosing, Message: "the daemon has ended; whether it did this is not known", Unknown: true}
+// errUnanswered answers what was asked of a daemon that went, or of none.
+var errUnanswered = &conn.Error{Code: conn.CodeClosing, Message: "the daemon has ended; whether it did this is not known", Unknown: true}
 
 // settle is the answer to everything in flight, which is forgotten.
 func (l *ledger) settle() ([][]byte, error) {
@@ -237,7 +235,7 @@ func (l *ledger) settle() ([][]byte, error) {
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.alone)) {
 		for _, a := range l.alone[id] {
-			m, err := conn.EncodeFailure(id, l.words.refusal(a.lost()))
+			m, err := conn.EncodeFailure(id, l.failure(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -250,7 +248,7 @@ func (l *ledger) settle() ([][]byte, error) {
 			if i > 0 {
 				array = append(array, ',')
 			}
-			m, err := conn.EncodeFailure(a.id, l.words.refusal(a.lost()))
+			m, err := conn.EncodeFailure(a.id, l.failure(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -264,21 +262,21 @@ func (l *ledger) settle() ([][]byte, error) {
 }
 
 // lost is the answer to a request whose daemon went.
-func (a asked) lost() *conn.Error {
+func (a request) lost() *conn.Error {
 	if a.refused != nil {
 		return a.refused
 	}
-	return errDaemonGone
+	return errUnanswered
 }
 
-// introduction is what a new daemon has to be told of this client.
-func (l *ledger) introduction() (said []introduced) {
+// introduction is what a new daemon gets, to know this client.
+func (l *ledger) introduction() (said []repeated) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.hello != nil {
-		said = append(said, introduced{"initialize", l.hello})
+		said = append(said, repeated{"initialize", l.hello})
 	}
-	return append(said, l.words.again(l)...)
+	return append(said, l.dialect.again(l)...)
 }
 
 // stale is a notification for each session that the client follows.
@@ -287,7 +285,7 @@ func (l *ledger) stale() [][]byte {
 	defer l.mu.Unlock()
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.followed)) {
-		messages = append(messages, encodeStale(session.ID(id), l.followed[id].seq))
+		messages = append(messages, Stale(id, l.followed[id].seq))
 	}
 	return messages
 }
