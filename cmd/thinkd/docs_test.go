@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/mod/modfile"
 )
 
 const top = "../.." // the root of the repository
@@ -52,6 +54,37 @@ func TestThreatModelNamesTests(t *testing.T) {
 		if !slices.Contains(there, name) {
 			t.Errorf("there is no test %s", name)
 		}
+	}
+}
+
+// docs/dependencies.md has a row for each direct dependency, and for no other module.
+func TestDependencies(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(top, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := modfile.Parse("go.mod", text, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(top, "docs", "dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := make(map[string]bool)
+	for _, row := range regexp.MustCompile("(?m)^\\| `([\\w./-]+\\.[\\w./-]+)` \\| \\w").FindAllStringSubmatch(string(page), -1) {
+		listed[row[1]] = true
+	}
+	for _, r := range mod.Require {
+		if !r.Indirect && !listed[r.Mod.Path] {
+			t.Errorf("docs/dependencies.md has no row for %s: say what it is for, and what it costs if that is much", r.Mod.Path)
+		}
+		if !r.Indirect {
+			delete(listed, r.Mod.Path)
+		}
+	}
+	for path := range listed {
+		t.Errorf("docs/dependencies.md has a row for %s, which is no direct dependency", path)
 	}
 }
 

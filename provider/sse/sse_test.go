@@ -282,15 +282,35 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func BenchmarkRead(b *testing.B) {
+// stream is a thousand events of a model.
+func stream() []byte {
 	var in bytes.Buffer
 	for i := range 1000 {
 		fmt.Fprintf(&in, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"word %d \"}}\n\n", i)
 	}
-	b.SetBytes(int64(in.Len()))
+	return in.Bytes()
+}
+
+func BenchmarkRead(b *testing.B) {
+	in := stream()
+	b.SetBytes(int64(len(in)))
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, err := range sse.Read(bytes.NewReader(in.Bytes())) {
+		for _, err := range sse.Read(bytes.NewReader(in)) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkGoSSE is the same with go-sse, for docs/dependencies.md.
+func BenchmarkGoSSE(b *testing.B) {
+	in := stream()
+	b.SetBytes(int64(len(in)))
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range oracle.Read(bytes.NewReader(in), &oracle.ReadConfig{MaxEventSize: 1 << 20}) {
 			if err != nil {
 				b.Fatal(err)
 			}
