@@ -2,7 +2,6 @@ package sim
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -55,18 +54,8 @@ func chatDialect(ex *exchange, host *chatHost) *Dialect {
 			}
 			return status, cmp.Or(e.Code, e.Kind), host.errorBody(e, ex.id)
 		},
-		Reword: func(err error) *Error {
-			if wrong, ok := errors.AsType[*strictError](err); ok {
-				return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: wrong.text}
-			}
-			return &Error{Status: http.StatusInternalServerError, Kind: "server_error", Text: err.Error()}
-		},
-		Invalid: func(prompt bool, text string) error {
-			if prompt {
-				return chatInvalid("%s", text)
-			}
-			return chatInvalid("The request body could not be read: %s", text)
-		},
+		Wrong:  Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
+		Broken: Error{Status: http.StatusInternalServerError, Kind: "server_error"},
 	}
 }
 

@@ -91,7 +91,7 @@ func (ex *exchange) body(d *Dialect) ([]byte, error) {
 		return nil, &large
 	}
 	if err != nil {
-		return nil, d.Invalid(false, err.Error())
+		return nil, &BodyError{err}
 	}
 	ex.server.journal.body(ex.entry, b)
 	return b, nil
@@ -99,10 +99,7 @@ func (ex *exchange) body(d *Dialect) ([]byte, error) {
 
 // refuse answers with a refusal of the server's own, as opposed to a scripted one, and notes it in the journal.
 func (ex *exchange) refuse(d *Dialect, err error) {
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		e = d.Reword(err)
-	}
+	e := d.error(err)
 	status, word, body := d.Spell(e, "")
 	ex.server.journal.refuse(Refusal{Path: ex.r.URL.Path, Status: e.Status, Type: word, Message: e.Text})
 	ex.server.config.Log.Info("refused", "status", e.Status, "type", word, "message", e.Text, "request", ex.id)
@@ -132,7 +129,7 @@ func (ex *exchange) answer(d *Dialect, g Generation) {
 		err = g.Takes(marked)
 	}
 	if err != nil {
-		ex.refuse(d, d.Invalid(true, err.Error()))
+		ex.refuse(d, &MarkerError{err})
 		return
 	}
 	a := ex.server.scripts.next(*ex.entry, marked, g.Account, g.Ask.prompt)

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -94,6 +95,16 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Text }
 
+// BodyError is a body that ended before its time.
+type BodyError struct{ err error }
+
+func (e *BodyError) Error() string { return "The request body could not be read: " + e.err.Error() }
+
+// MarkerError is a marker that breaks the grammar, or asks for what the API has no form for.
+type MarkerError struct{ err error }
+
+func (e *MarkerError) Error() string { return e.err.Error() }
+
 // Dialect is how a face speaks to one client: the form of refusals and the types of bodies.
 type Dialect struct {
 	Limit    int64 // bytes of a request's body
@@ -101,10 +112,11 @@ type Dialect struct {
 
 	// Spell is an error as it is sent, with the word that the journal has for it. A scripted fault may add details.
 	Spell func(e *Error, f Fault) (status int, word string, body any)
-	// Reword makes a refusal of an error of the checks that is none yet: of [strict.Error], or of a fault of the server.
+	// Wrong is the refusal of a request that breaks a rule which all faces share: a member that the strict reader
+	// refuses, a body that cannot be read, a wrong marker. Broken is that of a fault of the server. Their texts are set.
+	Wrong, Broken Error
+	// Reword is for an API that spells such an error in another way; nil from it, or a nil Reword: as Wrong and Broken.
 	Reword func(err error) *Error
-	// Invalid is the refusal of a request whose body cannot be read (prompt is false) or whose prompt has a wrong marker.
-	Invalid func(prompt bool, text string) error
 
 	RetryAfter bool   // FaultRateLimit sets the header Retry-After
 	NoCache    bool   // streams set Cache-Control
@@ -136,4 +148,25 @@ type Stream struct {
 	Comment string                  // what is repeated for FaultComments
 	Ping    string                  // and for FaultPings
 	Noise   func() []byte           // what a client has to ignore, for FaultNoise; nil: the API has no form for it
+}
+
+// error is err in the words of the API.
+func (d *Dialect) error(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	if d.Reword != nil {
+		if e := d.Reword(err); e != nil {
+			return e
+		}
+	}
+	_, member := errors.AsType[*strictError](err)
+	_, body := errors.AsType[*BodyError](err)
+	_, marker := errors.AsType[*MarkerError](err)
+	e := d.Broken
+	if member || body || marker {
+		e = d.Wrong
+	}
+	e.Text = err.Error()
+	return &e
 }

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -48,19 +47,9 @@ func claimGemini(r *http.Request) Claim {
 func geminiDialect(ex *exchange) *Dialect {
 	d := &Dialect{
 		Limit: geminiLimit, StreamType: "application/json; charset=UTF-8", WholeType: "application/json; charset=UTF-8",
-		Spell: func(e *Error, f Fault) (int, string, any) { return e.Status, e.Kind, geminiErrorBody(e, f) },
-		Reword: func(err error) *Error {
-			if wrong, ok := errors.AsType[*strictError](err); ok {
-				return &Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: wrong.text}
-			}
-			return &Error{Status: http.StatusInternalServerError, Kind: "INTERNAL", Text: err.Error()}
-		},
-		Invalid: func(prompt bool, text string) error {
-			if prompt {
-				return geminiInvalid("%s", text)
-			}
-			return geminiInvalid("The request body could not be read: %s", text)
-		},
+		Spell:  func(e *Error, f Fault) (int, string, any) { return e.Status, e.Kind, geminiErrorBody(e, f) },
+		Wrong:  Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT"},
+		Broken: Error{Status: http.StatusInternalServerError, Kind: "INTERNAL"},
 	}
 	if inEvents(ex) {
 		d.StreamType = "text/event-stream"

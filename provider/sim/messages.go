@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -51,18 +50,8 @@ func messagesDialect(ex *exchange) *Dialect {
 		Spell: func(e *Error, _ Fault) (int, string, any) {
 			return e.Status, e.Kind, map[string]any{"type": "error", "error": messagesErrorObject(e), "request_id": ex.id}
 		},
-		Reword: func(err error) *Error {
-			if wrong, ok := errors.AsType[*strictError](err); ok {
-				return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: wrong.text}
-			}
-			return &Error{Status: http.StatusInternalServerError, Kind: "api_error", Text: err.Error()}
-		},
-		Invalid: func(prompt bool, text string) error {
-			if prompt {
-				return messagesInvalid("%s", text)
-			}
-			return messagesInvalid("The request body could not be read: %s", text)
-		},
+		Wrong:  Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
+		Broken: Error{Status: http.StatusInternalServerError, Kind: "api_error"},
 	}
 }
 

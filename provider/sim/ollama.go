@@ -47,11 +47,9 @@ func claimOllama(r *http.Request) Claim {
 // ollamaDialect is how Ollama refuses, with a text, and answers, with one object a line.
 var ollamaDialect = Dialect{
 	Limit: ollamaLimit, StreamType: "application/x-ndjson", WholeType: "application/json; charset=utf-8",
-	Spell: func(e *Error, _ Fault) (int, string, any) { return e.Status, "error", ollamaErrorBody(e) },
-	Reword: func(err error) *Error {
-		return &Error{Status: http.StatusInternalServerError, Text: err.Error()}
-	},
-	Invalid: func(_ bool, text string) error { return ollamaInvalid("%s", text) },
+	Spell:  func(e *Error, _ Fault) (int, string, any) { return e.Status, "error", ollamaErrorBody(e) },
+	Wrong:  Error{Status: http.StatusBadRequest},
+	Broken: Error{Status: http.StatusInternalServerError},
 }
 
 func ollamaErrorBody(e *Error) map[string]any { return map[string]any{"error": e.Text} }

@@ -87,20 +87,19 @@ func responsesDialect() *Dialect {
 			return e.Status, e.Kind, map[string]any{"error": responsesErrorObject(e)}
 		},
 		Reword: rewordResponses,
-		Invalid: func(prompt bool, text string) error {
-			if prompt {
-				return unfit("input", "invalid_value", "%s", text)
-			}
-			return unfit("", "", "The request body could not be read: %s", text)
-		},
+		Wrong:  Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
+		Broken: Error{Status: http.StatusInternalServerError, Kind: "server_error", Code: "server_error"},
 	}
 }
 
-// rewordResponses puts what the strict reader found into OpenAI's words.
+// rewordResponses puts a wrong marker and what the strict reader found into OpenAI's words.
 func rewordResponses(err error) *Error {
+	if _, ok := errors.AsType[*MarkerError](err); ok {
+		return &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "invalid_value", Param: "input", Text: err.Error()}
+	}
 	wrong, ok := errors.AsType[*strictError](err)
 	if !ok {
-		return &Error{Status: http.StatusInternalServerError, Kind: "server_error", Code: "server_error", Text: err.Error()}
+		return nil
 	}
 	param, what, _ := strings.Cut(wrong.text, ": ")
 	e := &Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "invalid_value", Param: param, Text: "Invalid value for '" + param + "': " + what + "."}
