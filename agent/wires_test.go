@@ -16,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/registry"
 )
 

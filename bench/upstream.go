@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 )
 
 // upstream is the model API, in a process of its own. Every prompt has an [order] in it; the answer is as many deltas

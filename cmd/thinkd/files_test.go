@@ -14,6 +14,7 @@ var oneWay = []string{
 	"agent/budget", "agent/feed", "agent/relay", "agent/transcript",
 	"agent/tool/guard", "cmd/thinkd/proof/structure", "provider", "provider/durable", "provider/login", "provider/providertest", "provider/refusal", "provider/replay", "provider/thinktag", "registry/drift",
 	"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/telemetry", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider/vendors",
+	"provider/sim/strict",
 	"rpc/conn", "rpc/door", "rpc/network",
 }
 

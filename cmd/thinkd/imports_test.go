@@ -47,6 +47,15 @@ var allowed = map[string][]string{
 	"rpc/network":           {"provider", "rpc/conn"},
 	"rpc/door":              {"rpc/conn"},
 
+	"provider/sim":           {"provider/sim/portable", "provider/sim/strict"},
+	"provider/sim/portable":  {"provider/sim/strict"},
+	"provider/sim/messages":  {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
+	"provider/sim/responses": {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
+	"provider/sim/chat":      {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
+	"provider/sim/gemini":    {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
+	"provider/sim/ollama":    {"provider/sim", "provider/sim/portable", "provider/sim/strict"},
+	"provider/sim/faces":     {"provider/sim/chat", "provider/sim/gemini", "provider/sim/messages", "provider/sim/ollama", "provider/sim/responses"},
+
 	"clients/typescript/generate": {"rpc"},
 
 	"cmd/thinkd/config": {"agent", "agent/budget", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
@@ -59,7 +68,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/telemetry/otlp": {"provider"},
 	"cmd/thinkd/chat":           {"agent/tool", "cmd/thinkd/printable", "provider", "rpc/conn", "rpc/door", "session"},
 
-	"bench": {"provider/sim", "session", "session/bolt"}, // it makes stores; all else it sees from outside
+	"bench": {"provider/sim", "provider/sim/faces", "session", "session/bolt"}, // it makes stores; all else it sees from outside
 }
 
 // onlyIn says where a library may be imported.
@@ -85,7 +94,7 @@ var onlyIn = map[string][]string{
 
 // forTests are packages for tests: no other imports them, except in its own tests.
 func forTests(name string) bool {
-	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "session/storetest" || name == "agent/feed/feedtest" || name == "rpc/conntest"
+	return name == "cmd/thinkd/proof" || strings.HasPrefix(name, "cmd/thinkd/proof/") || name == "provider/testgo" || name == "provider/sim/simtest" || name == "session/storetest" || name == "agent/feed/feedtest" || name == "rpc/conntest"
 }
 
 func TestImportDirections(t *testing.T) {

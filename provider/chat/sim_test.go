@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 )
 
 // seat is a model at a host of the simulator, with a decision that it takes.

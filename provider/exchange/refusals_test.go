@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/provider/vendors"
 )
 

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/provider/gemini"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/registry"
 )
 

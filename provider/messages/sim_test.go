@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 )
 
 // simulated is the adapter in front of the simulator, which refuses what the vendor refuses.

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/provider/ollama"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 )
 
 // simulated is the adapter in front of the simulator, which refuses what the server refuses.

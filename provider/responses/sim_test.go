@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/registry"
 )
 

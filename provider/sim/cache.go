@@ -4,13 +4,15 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// promptCache remembers prefixes of prompts by their digests alone, for as long as the vendors do. Its zero value is
+// Cache remembers prefixes of prompts by their digests alone, for as long as the vendors do. Its zero value is
 // empty and ready.
-type promptCache struct {
+type Cache struct {
 	mu    sync.Mutex
-	until map[digest]time.Time
+	until map[strict.Digest]time.Time
 }
 
 // prefixesMost is how many prefixes are remembered; what is out of date goes first, and then all.
@@ -18,49 +20,49 @@ const prefixesMost = 100_000
 
 // prefix is a prompt up to the end of one of its parts.
 type prefix struct {
-	digest digest
+	digest strict.Digest
 	tokens int
 	marked bool // a mark for the cache stands here
 }
 
-// prefixes grows part by part.
-type prefixes []prefix
+// Prefixes grows part by part.
+type Prefixes []prefix
 
-func (p prefixes) end() (e prefix) {
+func (p Prefixes) end() (e prefix) {
 	if len(p) > 0 {
 		e = p[len(p)-1]
 	}
 	return e
 }
 
-// add appends a part; what it means goes into the digest with it.
-func (p *prefixes) add(means string, v any, marked bool) {
+// Add appends a part; what it means goes into the digest with it.
+func (p *Prefixes) Add(means string, v any, marked bool) {
 	last := p.end()
-	text := canonical(nil, v)
-	*p = append(*p, prefix{last.digest.with([]byte(means), text), last.tokens + tokens(string(text)), marked})
+	text := strict.AppendCanonical(nil, v)
+	*p = append(*p, prefix{last.digest.With([]byte(means), text), last.tokens + Tokens(string(text)), marked})
 }
 
-// keyed begins with what is no part of the prompt and has to be equal all the same.
-func keyed(words ...string) prefixes {
-	var p prefixes
+// NewPrefixes begins with what is no part of the prompt and has to be equal all the same.
+func NewPrefixes(words ...string) Prefixes {
+	var p Prefixes
 	for _, w := range words {
-		p = append(p, prefix{digest: p.end().digest.with([]byte(w))})
+		p = append(p, prefix{digest: p.end().digest.With([]byte(w))})
 	}
 	return p
 }
 
-// cacheCount is what a request found in the cache and what it left there, in tokens.
-type cacheCount struct{ read, written int }
+// CacheCount is what a request found in the cache and what it left there, in tokens.
+type CacheCount struct{ Read, Written int }
 
-func (c *promptCache) has(p prefix, now time.Time) bool { return now.Before(c.until[p.digest]) }
+func (c *Cache) has(p prefix, now time.Time) bool { return now.Before(c.until[p.digest]) }
 
-func (c *promptCache) keep(p prefix, until time.Time) {
+func (c *Cache) keep(p prefix, until time.Time) {
 	if c.until == nil {
-		c.until = map[digest]time.Time{}
+		c.until = map[strict.Digest]time.Time{}
 	}
 	if len(c.until) >= prefixesMost {
 		now := time.Now()
-		maps.DeleteFunc(c.until, func(_ digest, t time.Time) bool { return !now.Before(t) })
+		maps.DeleteFunc(c.until, func(_ strict.Digest, t time.Time) bool { return !now.Before(t) })
 		if len(c.until) >= prefixesMost {
 			clear(c.until)
 		}
@@ -75,8 +77,8 @@ const (
 	lookBehind = 20
 )
 
-// marked is a request by Anthropic's rules: prefixes are written at marks, and read at marks or a little before them.
-func (c *promptCache) marked(p prefixes, least int) (n cacheCount) {
+// CountMarked is a request by Anthropic's rules: prefixes are written at marks, and read at marks or a little before them.
+func (c *Cache) CountMarked(p Prefixes, least int) (n CacheCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -86,9 +88,9 @@ func (c *promptCache) marked(p prefixes, least int) (n cacheCount) {
 			continue
 		}
 		written = max(written, p[i].tokens)
-		for j := i; j >= max(0, i-lookBehind) && n.read == 0; j-- {
+		for j := i; j >= max(0, i-lookBehind) && n.Read == 0; j-- {
 			if c.has(p[j], now) {
-				n.read = p[j].tokens
+				n.Read = p[j].tokens
 				c.keep(p[j], now.Add(markedTTL))
 			}
 		}
@@ -98,7 +100,7 @@ func (c *promptCache) marked(p prefixes, least int) (n cacheCount) {
 			c.keep(at, now.Add(markedTTL))
 		}
 	}
-	n.written = max(written-n.read, 0)
+	n.Written = max(written-n.Read, 0)
 	return n
 }
 
@@ -108,29 +110,29 @@ const (
 	automaticLeast = 1024
 )
 
-// automatic is a request by OpenAI's rules: the longest known prefix counts, without marks.
-func (c *promptCache) automatic(p prefixes) (n cacheCount) {
+// CountAutomatic is a request by OpenAI's rules: the longest known prefix counts, without marks.
+func (c *Cache) CountAutomatic(p Prefixes) (n CacheCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
 	for i := len(p) - 1; i >= 0 && p[i].tokens >= automaticLeast; i-- {
 		if c.has(p[i], now) {
-			n.read = p[i].tokens
+			n.Read = p[i].tokens
 			break
 		}
 	}
 	for _, at := range p {
 		if at.tokens >= automaticLeast {
 			c.keep(at, now.Add(automaticTTL))
-			n.written = at.tokens - n.read
+			n.Written = at.tokens - n.Read
 		}
 	}
 	return n
 }
 
-// of holds the counts within what the request has in all: the parts are measured with their braces.
-func (n cacheCount) of(total int) cacheCount {
-	n.read = min(n.read, total)
-	n.written = min(n.written, total-n.read)
+// Within holds the counts within what the request has in all: the parts are measured with their braces.
+func (n CacheCount) Within(total int) CacheCount {
+	n.Read = min(n.Read, total)
+	n.Written = min(n.Written, total-n.Read)
 	return n
 }

@@ -8,36 +8,39 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// ask is what a request comes down to, whatever its API: what there is to answer.
-type ask struct {
-	prompt  string   // what the user said last, without a marker
-	results []string // what tools answered since
-	rounds  int      // how many tool calls were made since
-	seed    digest   // of everything that the answer may depend on
-	words   int      // of thinking
-	blocks  int      // in so many blocks
-	call    *Part    // the tool that has to be called
-	inside  bool     // what is said before a call is said as thinking
+// Ask is what a request comes down to, whatever its API. A face fills it while it reads a request.
+type Ask struct {
+	Prompt          string        // what the user said last; its marker is removed before an answer is composed
+	Results         []string      // what tools answered since
+	Rounds          int           // how many times the model called tools since
+	Seed            strict.Digest // of everything that the answer may depend on
+	ThinkingWords   int           // about how many words of thinking; 0: none
+	ThinkingBlocks  int           // in how many blocks they come; 0: one
+	NotesInThinking bool          // what is said before a call is said as thinking
+
+	call *Part // the tool that has to be called; see Force
 }
 
-// compose turns a request into an answer, word by word the same each time.
-func (a *Answer) compose(q ask) []Part {
-	w := newWriter(q.seed, q.prompt)
-	w.results = q.results
+// Compose turns a request into an answer, word by word the same each time.
+func (a *Answer) Compose(q Ask) []Part {
+	w := newWriter(q.Seed, q.Prompt)
+	w.results = q.Results
 	var parts []Part
-	if n := pick(a.Thinking, q.words); n > 0 {
-		blocks := max(1, q.blocks)
+	if n := Default(a.Thinking, q.ThinkingWords); n > 0 {
+		blocks := max(1, q.ThinkingBlocks)
 		if a.Blocks > 0 {
 			blocks = a.Blocks
 		}
 		for i := range blocks {
-			parts = append(parts, Part{Kind: Thinking, Text: w.thinking(q.prompt, n/blocks+1, i == 0, i == blocks-1)})
+			parts = append(parts, Part{Kind: Thinking, Text: w.thinking(q.Prompt, n/blocks+1, i == 0, i == blocks-1)})
 		}
 	}
 	if a.Redacted {
-		parts = append(parts, Part{Kind: Redacted, Text: w.thinking(q.prompt, 40, false, false)})
+		parts = append(parts, Part{Kind: Redacted, Text: w.thinking(q.Prompt, 40, false, false)})
 	}
 	if a.Fault == FaultEndlessThinking {
 		return append(parts, Part{Kind: Thinking, Text: w.sentence(doubts) + " ", Endless: true})
@@ -47,14 +50,14 @@ func (a *Answer) compose(q ask) []Part {
 	}
 	call := q.call
 	var more []Part
-	if a.Tool != "" && q.rounds < max(1, a.Rounds) && (call == nil || call.Name != a.Tool) {
-		about := `{"about":` + string(quote(nil, w.topic()))
+	if a.Tool != "" && q.Rounds < max(1, a.Rounds) && (call == nil || call.Name != a.Tool) {
+		about := `{"about":` + string(strict.AppendQuoted(nil, w.topic()))
 		call = &Part{Kind: Call, Name: a.Tool, Input: []byte(about + `}`)}
 		if a.Calls > 0 {
-			call.Input = fmt.Appendf(nil, `%s,"round":%d,"part":1}`, about, q.rounds+1)
+			call.Input = fmt.Appendf(nil, `%s,"round":%d,"part":1}`, about, q.Rounds+1)
 		}
 		for part := 2; part <= a.Calls; part++ {
-			more = append(more, Part{Kind: Call, Name: a.Tool, Input: fmt.Appendf(nil, `%s,"round":%d,"part":%d}`, about, q.rounds+1, part)})
+			more = append(more, Part{Kind: Call, Name: a.Tool, Input: fmt.Appendf(nil, `%s,"round":%d,"part":%d}`, about, q.Rounds+1, part)})
 		}
 	}
 	if call != nil && a.CallID != "" {
@@ -66,7 +69,7 @@ func (a *Answer) compose(q ask) []Part {
 			note = a.Says
 		}
 		switch {
-		case !q.inside:
+		case !q.NotesInThinking:
 			parts = append(parts, Part{Kind: Text, Text: note})
 		case len(parts) > 0:
 			parts = append(parts, Part{Kind: Thinking, Text: note, Note: true})
@@ -74,8 +77,8 @@ func (a *Answer) compose(q ask) []Part {
 		return append(append(parts, *call), more...)
 	}
 	text := a.Says
-	if n := pick(a.Text, 160); text == "" && n > 0 {
-		text = w.answer(q.prompt, n)
+	if n := Default(a.Text, 160); text == "" && n > 0 {
+		text = w.answer(q.Prompt, n)
 	}
 	if text != "" {
 		parts = append(parts, Part{Kind: Text, Text: text})
@@ -83,14 +86,16 @@ func (a *Answer) compose(q ask) []Part {
 	return append(parts, a.media(text)...)
 }
 
-func pick(asked *int, usual int) int {
+// Default is what a script asked for, or usual if it asked for nothing.
+func Default(asked *int, usual int) int {
 	if asked != nil {
 		return *asked
 	}
 	return usual
 }
 
-func newRand(d digest) *rand.Rand {
+// NewRand is a source of numbers that depend on d alone.
+func NewRand(d strict.Digest) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(d[:8]), binary.BigEndian.Uint64(d[8:16])))
 }
 
@@ -103,8 +108,8 @@ type writer struct {
 	last    int      // the pattern used last
 }
 
-func newWriter(seed digest, prompt string) *writer {
-	return &writer{rng: newRand(seed), topics: topics(prompt), last: -1}
+func newWriter(seed strict.Digest, prompt string) *writer {
+	return &writer{rng: NewRand(seed), topics: topics(prompt), last: -1}
 }
 
 // topic draws from a shuffled deck, so that all of the prompt comes up.
@@ -284,8 +289,8 @@ func limitWords(s string, n int) string {
 	return s
 }
 
-// deltas parts s into pieces of a few words; joined they are s again.
-func deltas(rng *rand.Rand, s string) []string {
+// Deltas parts s into pieces of a few words; joined they are s again.
+func SplitWords(rng *rand.Rand, s string) []string {
 	var pieces []string
 	start, words, want := 0, 0, 1+rng.IntN(5)
 	space := false
@@ -306,8 +311,8 @@ func deltas(rng *rand.Rand, s string) []string {
 	return pieces
 }
 
-// chunks parts s into pieces of n characters.
-func chunks(s string, n int) []string {
+// SplitEvery parts s into pieces of n characters.
+func SplitEvery(s string, n int) []string {
 	var pieces []string
 	for r := []rune(s); len(r) > 0; r = r[min(n, len(r)):] {
 		pieces = append(pieces, string(r[:min(n, len(r))]))
@@ -315,11 +320,11 @@ func chunks(s string, n int) []string {
 	return pieces
 }
 
-// tokens is the simulator's measure: four characters each.
-func tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
+// Tokens is the simulator's measure: four characters each.
+func Tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
 
-// thinkingFactor is how many tokens of raw thinking stand behind a token of its summary.
-const thinkingFactor = 2
+// ThinkingFactor is how many tokens of raw thinking stand behind a token of its summary.
+const ThinkingFactor = 2
 
 // In these banks % stands for a word of the prompt.
 var (

@@ -4,18 +4,20 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// force makes the call that tool_choice asks for: of a tool by name, or of the first one by name for "*". The names
+// Force makes the call that tool_choice asks for: of a tool by name, or of the first one by name for "*". The names
 // lead to the tools' schemas. An empty name asks for none.
-func (q *ask) force(name string, tools map[string]map[string]any) {
+func (q *Ask) Force(name string, tools map[string]map[string]any) {
 	if name == "" || len(tools) == 0 {
 		return
 	}
 	if name == "*" {
 		name = slices.Min(slices.Collect(maps.Keys(tools)))
 	}
-	input := canonical(nil, newWriter(q.seed, q.prompt).example(tools[name], 0))
+	input := strict.AppendCanonical(nil, newWriter(q.Seed, q.Prompt).example(tools[name], 0))
 	q.call = &Part{Kind: Call, Name: name, Input: input}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
 // Face is one wire API: what the server serves of it, and how. A face is a package of its own below this one. It
@@ -15,7 +17,7 @@ import (
 type Face struct {
 	Name  string
 	Claim func(r *http.Request) Claim // whether a request is meant for this face
-	Serve func(ex *exchange)          // answers a request that the face has claimed
+	Serve func(ex *Exchange)          // answers a request that the face has claimed
 	Help  func() string               // the lines of [Help] about this face's models
 
 	// Faults is how scripted refusals read in the API's words: an entry for each fault that is one.
@@ -46,8 +48,8 @@ var registered struct {
 // or if the face has no words for one of the faults.
 func Register(f Face) {
 	for _, fault := range faults {
-		if _, known := f.Faults[fault]; known != fault.refuses() {
-			panic(fmt.Sprintf("sim: face %s and the fault %s: words for it: %t, needed: %t", f.Name, fault, known, fault.refuses()))
+		if _, known := f.Faults[fault]; known != fault.Refuses() {
+			panic(fmt.Sprintf("sim: face %s and the fault %s: words for it: %t, needed: %t", f.Name, fault, known, fault.Refuses()))
 		}
 	}
 	registered.Lock()
@@ -113,7 +115,7 @@ type Dialect struct {
 	// Spell is an error as it is sent, with the word that the journal has for it. A scripted fault may add details.
 	Spell func(e *Error, f Fault) (status int, word string, body any)
 	// Wrong is the refusal of a request that breaks a rule which all faces share: a member that the strict reader
-	// refuses, a body that cannot be read, a wrong marker. Broken is that of a fault of the server. Their texts are set.
+	// Refuses, a body that cannot be read, a wrong marker. Broken is that of a fault of the server. Their texts are set.
 	Wrong, Broken Error
 	// Reword is for an API that spells such an error in another way; nil from it, or a nil Reword: as Wrong and Broken.
 	Reword func(err error) *Error
@@ -126,7 +128,7 @@ type Dialect struct {
 
 // Generation is a request for an answer that has passed the checks of its face.
 type Generation struct {
-	Ask     *ask
+	Ask     *Ask
 	Account string
 	Stream  bool                      // the client asked for a stream
 	Takes   func(marked Answer) error // refuses what the API has no form for; nil: nothing
@@ -138,7 +140,7 @@ type Reply struct {
 	Deltas  int        // of the answer as a stream: a whole answer takes as long
 	Endless bool       // it has a part without end
 	Whole   func() any // the answer as one JSON value
-	Stream  func(p *player) Stream
+	Stream  func(p *Player) Stream
 }
 
 // Stream is an answer on its way, piece by piece.
@@ -160,7 +162,7 @@ func (d *Dialect) error(err error) *Error {
 			return e
 		}
 	}
-	_, member := errors.AsType[*strictError](err)
+	_, member := errors.AsType[*strict.Error](err)
 	_, body := errors.AsType[*BodyError](err)
 	_, marker := errors.AsType[*MarkerError](err)
 	e := d.Broken

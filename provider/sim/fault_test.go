@@ -1,4 +1,4 @@
-package sim
+package sim_test
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/simtest"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
@@ -24,11 +26,11 @@ func newRequest(t *testing.T) *http.Request {
 // client is the far end of a server in memory.
 type client struct {
 	t *testing.T
-	l *Listener
+	l *sim.Listener
 	c *http.Client
 }
 
-func dial(t *testing.T, s *Server) client {
+func dial(t *testing.T, s *sim.Server) client {
 	l := s.Listen()
 	tr := l.Transport()
 	tr.DisableCompression = true
@@ -45,7 +47,7 @@ func (c client) close() {
 // ask posts a streaming request with this prompt.
 func (c client) ask(ctx context.Context, prompt string) (*http.Response, error) {
 	c.t.Helper()
-	body, err := json.Marshal(request(obj{"stream": true, "thinking": thinking("adaptive", "display", "summarized"), "messages": arr{say("user", prompt)}}))
+	body, err := json.Marshal(simtest.Request(obj{"stream": true, "thinking": simtest.Thinking("adaptive", "display", "summarized"), "messages": arr{simtest.Say("user", prompt)}}))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -53,7 +55,7 @@ func (c client) ask(ctx context.Context, prompt string) (*http.Response, error) 
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	r.Header = header()
+	r.Header = simtest.Header()
 	return c.c.Do(r)
 }
 
@@ -79,13 +81,13 @@ func (c client) hear(prompt string) heard {
 func (h heard) deltas() int { return strings.Count(h.body, "event: content_block_delta") }
 
 func TestFaults(t *testing.T) {
-	s := New(Config{})
+	s := sim.New(sim.Config{})
 	c := dial(t, s)
 	defer c.close()
 	status := func(status int, kind string, retryAfter string) func(t *testing.T, h heard) {
 		return func(t *testing.T, h heard) {
-			r := reply{body: h.body}
-			if h.status != status || r.errorType() != kind || h.header.Get("retry-after") != retryAfter {
+			r := simtest.Reply{Body: h.body}
+			if h.status != status || r.ErrorType() != kind || h.header.Get("retry-after") != retryAfter {
 				t.Errorf("%d, retry after %q: %s", h.status, h.header.Get("retry-after"), h.body)
 			}
 		}
@@ -145,7 +147,7 @@ func TestFaults(t *testing.T) {
 			}
 		}},
 		{"fault=whole", func(t *testing.T, h heard) {
-			if m := (reply{body: h.body}).json(); h.header.Get("content-type") != "application/json" || get[string](m, "stop_reason") != "end_turn" {
+			if m := (simtest.Reply{Body: h.body}).JSON(); h.header.Get("content-type") != "application/json" || simtest.Get[string](m, "stop_reason") != "end_turn" {
 				t.Errorf("%v %s", h.header, h.body)
 			}
 		}},
@@ -174,54 +176,54 @@ func TestFaults(t *testing.T) {
 			}
 		}},
 		{"stop=max_tokens after=5", func(t *testing.T, h heard) {
-			m := folded(t, events(t, strings.NewReader(h.body)))
-			if m["stop_reason"] != "max_tokens" || h.deltas() != 5 || get[string](m, "content", 0, "signature") != "" || kindsOf(get[arr](m, "content")) != "thinking" {
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body)))
+			if m["stop_reason"] != "max_tokens" || h.deltas() != 5 || simtest.Get[string](m, "content", 0, "signature") != "" || simtest.KindsOf(simtest.Get[arr](m, "content")) != "thinking" {
 				t.Errorf("%v", m)
 			}
 		}},
 		{"stop=max_tokens", func(t *testing.T, h heard) {
-			if m := folded(t, events(t, strings.NewReader(h.body))); m["stop_reason"] != "max_tokens" {
+			if m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body))); m["stop_reason"] != "max_tokens" {
 				t.Errorf("%v", m)
 			}
 		}},
 		{"stop=model_context_window_exceeded after=9", func(t *testing.T, h heard) {
-			if m := folded(t, events(t, strings.NewReader(h.body))); m["stop_reason"] != "model_context_window_exceeded" || h.deltas() != 9 {
+			if m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body))); m["stop_reason"] != "model_context_window_exceeded" || h.deltas() != 9 {
 				t.Errorf("%v", m)
 			}
 		}},
 		{"stop=refusal category=cyber", func(t *testing.T, h heard) {
-			m := folded(t, events(t, strings.NewReader(h.body)))
-			if m["stop_reason"] != "refusal" || get[string](m, "stop_details", "category") != "cyber" || len(get[arr](m, "content")) != 0 || get[float64](m, "usage", "output_tokens") != 0 {
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body)))
+			if m["stop_reason"] != "refusal" || simtest.Get[string](m, "stop_details", "category") != "cyber" || len(simtest.Get[arr](m, "content")) != 0 || simtest.Get[float64](m, "usage", "output_tokens") != 0 {
 				t.Errorf("%v", m)
 			}
 		}},
 		{"stop=refusal after=10", func(t *testing.T, h heard) {
-			m := folded(t, events(t, strings.NewReader(h.body)))
-			if m["stop_reason"] != "refusal" || h.deltas() != 10 || get[obj](m, "stop_details")["category"] != nil {
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body)))
+			if m["stop_reason"] != "refusal" || h.deltas() != 10 || simtest.Get[obj](m, "stop_details")["category"] != nil {
 				t.Errorf("%v", m)
 			}
 		}},
 		{"thinking=30 text=20", func(t *testing.T, h heard) {
-			thought, said := answered(folded(t, events(t, strings.NewReader(h.body))))
+			thought, said := simtest.Answered(simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body))))
 			if n, m := len(strings.Fields(thought)), len(strings.Fields(said)); n < 18 || n > 45 || m != 20 {
 				t.Errorf("%d words of thinking, %d of text", n, m)
 			}
 		}},
 		{"thinking=0 text=0", func(t *testing.T, h heard) {
-			if m := folded(t, events(t, strings.NewReader(h.body))); len(get[arr](m, "content")) != 0 || m["stop_reason"] != "end_turn" {
+			if m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body))); len(simtest.Get[arr](m, "content")) != 0 || m["stop_reason"] != "end_turn" {
 				t.Errorf("%v", m)
 			}
 		}},
 		{"blocks=3 redacted", func(t *testing.T, h heard) {
-			m := folded(t, events(t, strings.NewReader(h.body)))
-			if got := kindsOf(get[arr](m, "content")); got != "thinking thinking thinking redacted_thinking text" {
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body)))
+			if got := simtest.KindsOf(simtest.Get[arr](m, "content")); got != "thinking thinking thinking redacted_thinking text" {
 				t.Errorf("%s", got)
 			}
 		}},
 		{"tool=find", func(t *testing.T, h heard) {
-			m := folded(t, events(t, strings.NewReader(h.body)))
-			last := get[obj](m, "content", len(get[arr](m, "content"))-1)
-			if m["stop_reason"] != "tool_use" || last["name"] != "find" || get[string](last, "input", "about") == "" {
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(h.body)))
+			last := simtest.Get[obj](m, "content", len(simtest.Get[arr](m, "content"))-1)
+			if m["stop_reason"] != "tool_use" || last["name"] != "find" || simtest.Get[string](last, "input", "about") == "" {
 				t.Errorf("%v", last)
 			}
 		}},
@@ -260,14 +262,14 @@ func TestSilence(t *testing.T) {
 			}
 		}},
 		{"fault=endless_thinking pace=100", true, time.Minute, func(t *testing.T, body string) {
-			m := folded(t, events(t, strings.NewReader(body)))
-			if thought, said := answered(m); len(thought) < 50_000 || said != "" {
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(body)))
+			if thought, said := simtest.Answered(m); len(thought) < 50_000 || said != "" {
 				t.Errorf("%d bytes of thinking, %d of text", len(thought), len(said))
 			}
 		}},
 		{"thinking=0 fault=endless_text pace=100", true, time.Minute, func(t *testing.T, body string) {
-			m := folded(t, events(t, strings.NewReader(body)))
-			_, said := answered(m)
+			m := simtest.Folded(t, simtest.Events(t, strings.NewReader(body)))
+			_, said := simtest.Answered(m)
 			if once := said[:20]; strings.Count(said, once) < 100 {
 				t.Errorf("%d bytes, %d times %q", len(said), strings.Count(said, once), once)
 			}
@@ -280,7 +282,7 @@ func TestSilence(t *testing.T) {
 	} {
 		t.Run(f.words, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := dial(t, New(Config{}))
+				c := dial(t, sim.New(sim.Config{}))
 				defer c.close()
 				ctx, cancel := context.WithTimeout(t.Context(), f.after)
 				defer cancel()
@@ -308,7 +310,7 @@ func TestSilence(t *testing.T) {
 // TestPace: a paced answer takes as long as it has deltas, whole or in pieces.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := New(Config{Pace: 10})
+		s := sim.New(sim.Config{Pace: 10})
 		c := dial(t, s)
 		defer c.close()
 		start := time.Now()
@@ -334,7 +336,7 @@ func TestPace(t *testing.T) {
 // TestClose: closing ends what is on its way, for good.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := dial(t, New(Config{}))
+		c := dial(t, sim.New(sim.Config{}))
 		r, err := c.ask(t.Context(), "[[sim: fault=stall after=1]] hello")
 		if err != nil {
 			t.Fatal(err)
@@ -361,7 +363,7 @@ func TestClose(t *testing.T) {
 
 // TestCloseWhileDialing: a connection that comes in at the last moment holds up nobody.
 func TestCloseWhileDialing(t *testing.T) {
-	s := New(Config{NoJournal: true})
+	s := sim.New(sim.Config{NoJournal: true})
 	for range 300 {
 		c := dial(t, s)
 		done := make(chan struct{})
@@ -380,7 +382,7 @@ func TestCloseWhileDialing(t *testing.T) {
 }
 
 func TestBomb(t *testing.T) {
-	c := dial(t, New(Config{}))
+	c := dial(t, sim.New(sim.Config{}))
 	defer c.close()
 	r, err := c.ask(t.Context(), "[[sim: fault=gzip_bomb]] hello")
 	if err != nil {
@@ -398,7 +400,7 @@ func TestBomb(t *testing.T) {
 
 // TestTimes: a fault that goes away after some tries.
 func TestTimes(t *testing.T) {
-	c := dial(t, New(Config{}))
+	c := dial(t, sim.New(sim.Config{}))
 	defer c.close()
 	for _, prompt := range []string{"first", "second"} {
 		for i, want := range []int{529, 529, 200, 200} {
@@ -411,64 +413,64 @@ func TestTimes(t *testing.T) {
 
 // TestScripts: queued answers come first and once, then the function's, then the usual one.
 func TestScripts(t *testing.T) {
-	s := New(Config{})
-	s.ScriptFunc(func(r Request) *Answer {
+	s := sim.New(sim.Config{})
+	s.ScriptFunc(func(r sim.Request) *sim.Answer {
 		if strings.Contains(string(r.Body), "special") {
-			return &Answer{Parts: []Part{{Kind: Thinking, Text: "no signature", Unsigned: true}, {Text: "from the function"}}}
+			return &sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "no signature", Unsigned: true}, {Text: "from the function"}}}
 		}
 		return nil
 	})
-	s.Script(Answer{Parts: []Part{{Text: "queued"}}}, Answer{Fault: FaultOverloaded, Head: http.Header{"X-Should-Retry": {"false"}}})
-	special := obj{"messages": arr{say("user", "special")}}
-	if _, said := answered(stream(t, s, header(), special)); said != "queued" {
+	s.Script(sim.Answer{Parts: []sim.Part{{Text: "queued"}}}, sim.Answer{Fault: sim.FaultOverloaded, Head: http.Header{"X-Should-Retry": {"false"}}})
+	special := obj{"messages": arr{simtest.Say("user", "special")}}
+	if _, said := simtest.Answered(simtest.Stream(t, s, simtest.Header(), special)); said != "queued" {
 		t.Errorf("%q", said)
 	}
-	create(t, s, header(), obj{"model": "claude-next"}) // refused: uses nothing up
-	if r := create(t, s, header(), special); r.status != 529 || r.header.Get("x-should-retry") != "false" {
-		t.Errorf("%d %v", r.status, r.header)
+	simtest.Create(t, s, simtest.Header(), obj{"model": "claude-next"}) // refused: uses nothing up
+	if r := simtest.Create(t, s, simtest.Header(), special); r.Status != 529 || r.Header.Get("x-should-retry") != "false" {
+		t.Errorf("%d %v", r.Status, r.Header)
 	}
-	m := stream(t, s, header(), special)
-	if _, said := answered(m); said != "from the function" || get[string](m, "content", 0, "signature") != "" {
+	m := simtest.Stream(t, s, simtest.Header(), special)
+	if _, said := simtest.Answered(m); said != "from the function" || simtest.Get[string](m, "content", 0, "signature") != "" {
 		t.Errorf("%v", m)
 	}
-	if _, said := answered(stream(t, s, header(), nil)); !strings.HasPrefix(said, "## ") {
+	if _, said := simtest.Answered(simtest.Stream(t, s, simtest.Header(), nil)); !strings.HasPrefix(said, "## ") {
 		t.Errorf("%q", said)
 	}
 	raw := json.RawMessage(`{"type":"hologram","light":[1,2]}`)
-	s.Script(Answer{Parts: []Part{{Kind: Raw, Raw: raw}, {Kind: Call, Name: "now"}, {Kind: Call, Name: "add", Input: json.RawMessage(`{"a":"1€"}`)}}})
-	m = stream(t, s, header(), nil)
-	if get[string](m, "content", 0, "type") != "hologram" || get[string](m, "content", 2, "input", "a") != "1€" || get[obj](m, "content", 1, "input") == nil || m["stop_reason"] != "tool_use" {
+	s.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Raw, Raw: raw}, {Kind: sim.Call, Name: "now"}, {Kind: sim.Call, Name: "add", Input: json.RawMessage(`{"a":"1€"}`)}}})
+	m = simtest.Stream(t, s, simtest.Header(), nil)
+	if simtest.Get[string](m, "content", 0, "type") != "hologram" || simtest.Get[string](m, "content", 2, "input", "a") != "1€" || simtest.Get[obj](m, "content", 1, "input") == nil || m["stop_reason"] != "tool_use" {
 		t.Errorf("%v", m)
 	}
 }
 
 // TestMarkerAfterAnUnansweredPrompt: what an earlier prompt asked for is over, with or without an answer.
 func TestMarkerAfterAnUnansweredPrompt(t *testing.T) {
-	s := New(Config{})
-	got := create(t, s, header(), obj{"messages": arr{
-		say("user", "First. [[sim: fault=overloaded]]"), say("user", "Second. [[sim: text=60]]")}})
-	if got.status != 200 || !strings.Contains(string(got.body), "You asked: *Second.*") {
-		t.Errorf("%d %s", got.status, got.body)
+	s := sim.New(sim.Config{})
+	got := simtest.Create(t, s, simtest.Header(), obj{"messages": arr{
+		simtest.Say("user", "First. [[sim: fault=overloaded]]"), simtest.Say("user", "Second. [[sim: text=60]]")}})
+	if got.Status != 200 || !strings.Contains(string(got.Body), "You asked: *Second.*") {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
-	got = create(t, s, header(), obj{"messages": arr{say("user", "First. [[sim: fault=overloaded]]"), say("user", "Second.")}})
-	if got.status != 200 {
-		t.Errorf("%d %s", got.status, got.body)
+	got = simtest.Create(t, s, simtest.Header(), obj{"messages": arr{simtest.Say("user", "First. [[sim: fault=overloaded]]"), simtest.Say("user", "Second.")}})
+	if got.Status != 200 {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 }
 
 func TestMarkerGrammar(t *testing.T) {
-	s := New(Config{})
+	s := sim.New(sim.Config{})
 	for words, says := range map[string]string{
-		"thought=300":                   usages(),
-		"thinking":                      usages(),
-		"redacted=yes":                  usages(),
+		"thought=300":                   sim.Usages(),
+		"thinking":                      sim.Usages(),
+		"redacted=yes":                  sim.Usages(),
 		"thinking=1 thinking=2":         "at most once",
 		"thinking=-1":                   "a number from 0",
 		"thinking=many":                 "a number from 0",
 		"text=200001":                   "a number from 0 to 200000",
 		"blocks=0":                      "a number from 1 to 20",
 		"pace=NaN":                      "deltas a second",
-		"fault=fire":                    string(FaultEndlessText),
+		"fault=fire":                    string(sim.FaultEndlessText),
 		"stop=end":                      "max_tokens, refusal",
 		"tool=a.b":                      "letters, digits",
 		"after=3":                       `"after" in the marker needs`,
@@ -485,33 +487,54 @@ func TestMarkerGrammar(t *testing.T) {
 		"thinking=3 ] text=4":           "at most once",
 		"fault=rate_limit retry_after=": "a number from 0",
 	} {
-		got := create(t, s, header(), obj{"messages": arr{say("user", "[[sim: "+words+"]] hello")}})
-		if got.status != 400 || !strings.Contains(got.errorText(), says) {
-			t.Errorf("%s: %d %s\nwant …%s…", words, got.status, got.body, says)
+		got := simtest.Create(t, s, simtest.Header(), obj{"messages": arr{simtest.Say("user", "[[sim: "+words+"]] hello")}})
+		if got.Status != 400 || !strings.Contains(got.ErrorText(), says) {
+			t.Errorf("%s: %d %s\nwant …%s…", words, got.Status, got.Body, says)
 		}
 	}
-	if got := create(t, s, header(), obj{"messages": arr{say("user", "[[sim: text=3")}}); !strings.Contains(got.errorText(), "has no ]]") {
-		t.Errorf("%s", got.body)
+	if got := simtest.Create(t, s, simtest.Header(), obj{"messages": arr{simtest.Say("user", "[[sim: text=3")}}); !strings.Contains(got.ErrorText(), "has no ]]") {
+		t.Errorf("%s", got.Body)
 	}
 	// Only the last prompt is looked at, and the marker is no part of it.
-	got := create(t, s, header(), obj{"messages": arr{say("user", "[[sim: fault=fire]]"), say("assistant", "hm"), say("user", "a lighthouse [[sim: text=100]]")}})
-	_, said := answered(got.json())
-	if got.status != 200 || !strings.Contains(said, "ighthouse") || strings.Contains(said, "sim:") {
-		t.Errorf("%d %s", got.status, got.body)
+	got := simtest.Create(t, s, simtest.Header(), obj{"messages": arr{simtest.Say("user", "[[sim: fault=fire]]"), simtest.Say("assistant", "hm"), simtest.Say("user", "a lighthouse [[sim: text=100]]")}})
+	_, said := simtest.Answered(got.JSON())
+	if got.Status != 200 || !strings.Contains(said, "ighthouse") || strings.Contains(said, "sim:") {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
-	for _, w := range words {
-		if !strings.Contains(Help(), w.usage) {
-			t.Errorf("Help is silent about %s", w.usage)
+	for _, w := range sim.WordUsages() {
+		if !strings.Contains(sim.Help(), w) {
+			t.Errorf("Help is silent about %s", w)
 		}
 	}
 	for _, model := range []string{"claude ", "claude-always ", "claude-budget ", "claude-between-tools "} {
-		if !strings.Contains(Help(), "  "+model) {
+		if !strings.Contains(sim.Help(), "  "+model) {
 			t.Errorf("Help is silent about %s", model)
 		}
 	}
-	for i, f := range faults {
-		if !strings.Contains(Help(), string(f)) || f.refuses() != (i < 12) {
+	for i, f := range sim.Faults {
+		if !strings.Contains(sim.Help(), string(f)) || f.Refuses() != (i < 12) {
 			t.Errorf("Help is silent or wrong about %s", f)
 		}
+	}
+}
+
+func TestJournal(t *testing.T) {
+	s := sim.New(sim.Config{})
+	simtest.Create(t, s, simtest.Header(), nil)
+	simtest.Create(t, s, simtest.Header(), obj{"model": "claude-next"})
+	s.Script(sim.Answer{Fault: sim.FaultOverloaded})
+	simtest.Create(t, s, simtest.Header(), nil)
+	got := s.Requests()
+	if len(got) != 3 || got[0].Status != 200 || got[1].Status != 404 || got[2].Status != 529 || got[0].Path != "/v1/messages" ||
+		got[0].Header.Get("x-api-key") != "key-1" || !strings.Contains(string(got[1].Body), "claude-next") {
+		t.Errorf("%v", got)
+	}
+	if r := s.Refusals(); len(r) != 1 || r[0].Type != "not_found_error" {
+		t.Errorf("%v", r)
+	}
+	s = sim.New(sim.Config{NoJournal: true})
+	simtest.Create(t, s, simtest.Header(), obj{"model": "claude-next"})
+	if len(s.Requests())+len(s.Refusals()) != 0 {
+		t.Error("kept, though nothing was to be kept")
 	}
 }

@@ -254,7 +254,7 @@ func plainJSON(w http.ResponseWriter, status int, v any) {
 	json.NewEncoder(w).Encode(v) // the same
 }
 
-// exchange makes a token for Copilot of one of GitHub's.
+// Exchange makes a token for Copilot of one of GitHub's.
 func (l *Logins) exchange(w http.ResponseWriter, r *http.Request) {
 	l.exchanges++
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")

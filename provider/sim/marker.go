@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/thinkd/thinkd/provider/sim/portable"
 )
 
 // Help describes the marker by which a prompt says how it wants to be answered.
@@ -74,7 +76,7 @@ var words = []word{
 		set: func(a *Answer, _ string) error { a.Sources = true; return nil }},
 	{name: "tool", usage: "tool=NAME", help: "call this tool, offered or not",
 		set: func(a *Answer, v string) error {
-			if !toolName().MatchString(v) {
+			if !portable.ToolName().MatchString(v) {
 				return fmt.Errorf("a tool's name consists of letters, digits, _ and -")
 			}
 			a.Tool = v
@@ -153,19 +155,20 @@ func positive(p *int, v string, most int) error {
 	return nil
 }
 
-const markerOpen, markerClose = "[[sim:", "]]"
+// MarkerOpen and MarkerClose enclose the words of a marker in a prompt.
+const MarkerOpen, MarkerClose = "[[sim:", "]]"
 
 // marker parts a prompt from its marker. An error lists what could have been said.
 func marker(prompt string) (a Answer, rest string, err error) {
-	before, after, found := strings.Cut(prompt, markerOpen)
+	before, after, found := strings.Cut(prompt, MarkerOpen)
 	if !found {
 		return Answer{}, prompt, nil
 	}
-	body, after, closed := strings.Cut(after, markerClose)
+	body, after, closed := strings.Cut(after, MarkerClose)
 	if !closed {
-		return Answer{}, "", fmt.Errorf("sim: the marker %s has no %s", markerOpen, markerClose)
+		return Answer{}, "", fmt.Errorf("sim: the marker %s has no %s", MarkerOpen, MarkerClose)
 	}
-	if strings.Contains(after, markerOpen) {
+	if strings.Contains(after, MarkerOpen) {
 		return Answer{}, "", fmt.Errorf("sim: more than one marker in a prompt")
 	}
 	seen := map[string]bool{}
@@ -193,13 +196,13 @@ func (a *Answer) check(seen map[string]bool) error {
 		met  bool
 		why  string
 	}{
-		{"after", a.Fault.breaks() || a.Stop != "" && a.Stop != "pause_turn", "a fault that comes in mid-stream, or a stop"},
+		{"after", a.Fault.Breaks() || a.Stop != "" && a.Stop != "pause_turn", "a fault that comes in mid-stream, or a stop"},
 		{"bytes", a.Fault == FaultCut && a.After == nil, "fault=cut without after"},
 		{"times", a.Fault != "", "a fault"},
 		{"category", a.Stop == "refusal", "stop=refusal"},
 		{"rounds", a.Tool != "", "tool=NAME"},
 		{"calls", a.Tool != "", "tool=NAME"},
-		{"retry_after", a.Fault.refuses() && a.After == nil, "a fault that is told by status"},
+		{"retry_after", a.Fault.Refuses() && a.After == nil, "a fault that is told by status"},
 	} {
 		if seen[need.word] && !need.met {
 			return fmt.Errorf("sim: %q in the marker needs %s", need.word, need.why)

@@ -17,8 +17,8 @@ type Page struct {
 // dot is a PNG of one pixel.
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// image is the data of a part, as base64 text.
-func (p Part) image() string {
+// Base64 is the data of a part, as base64 text.
+func (p Part) Base64() string {
 	if p.Text == "" {
 		return dot
 	}
@@ -38,8 +38,8 @@ func (a *Answer) media(text string) (parts []Part) {
 	return parts
 }
 
-// cite gives the pages of parts to the texts in front of them, for APIs that tell them with the text.
-func cite(parts []Part) (texts []Part) {
+// Cite gives the pages of parts to the texts in front of them, for APIs that tell them with the text.
+func Cite(parts []Part) (texts []Part) {
 	for _, p := range parts {
 		switch {
 		case p.Kind == Image:

@@ -10,18 +10,22 @@ import (
 	"time"
 )
 
-// player writes the body of an answer: it keeps the pace, counts deltas and bytes, and breaks off where the answer
-// says so. All its waiting ends with ctx, the life of the client's request.
-type player struct {
-	ctx    context.Context
-	w      io.Writer
-	flush  func() error
-	answer Answer
-	gap    time.Duration // between deltas; 0: none
-	next   time.Time     // when the next delta is due
-	deltas int
-	left   int           // bytes until a cut; negative: no such cut
-	noise  func() []byte // between the deltas of FaultNoise; nil: none
+// Player writes the body of an answer. It keeps the pace, counts deltas and bytes, and breaks off where the answer says
+// so. All its waiting ends with ctx, the life of the client's request.
+//
+// A face calls Next before each delta, Send for its bytes, Push after them, and End after the last delta, before the events
+// that close the answer. An error of any of them ends the answer; the face returns it.
+type Player struct {
+	Answer Answer // what is played
+	Deltas int    // so many deltas were due so far
+
+	ctx   context.Context
+	w     io.Writer
+	flush func() error
+	gap   time.Duration // between deltas; 0: none
+	next  time.Time     // when the next delta is due
+	left  int           // bytes until a cut; negative: no such cut
+	noise func() []byte // between the deltas of FaultNoise; nil: none
 }
 
 // errBroken says that the answer's fault is due; errCut that the connection is to break now.
@@ -30,8 +34,8 @@ var (
 	errCut    = errors.New("the connection breaks")
 )
 
-func (ex *exchange) player(a Answer) *player {
-	p := &player{ctx: ex.r.Context(), w: ex.w, flush: http.NewResponseController(ex.w).Flush, answer: a, left: -1}
+func (ex *Exchange) player(a Answer) *Player {
+	p := &Player{ctx: ex.Request.Context(), w: ex.w, flush: http.NewResponseController(ex.w).Flush, Answer: a, left: -1}
 	if a.Bytes > 0 {
 		p.left = a.Bytes
 	}
@@ -46,8 +50,8 @@ func (ex *exchange) player(a Answer) *player {
 	return p
 }
 
-// write sends b, or as much of it as comes before the cut.
-func (p *player) write(b []byte) error {
+// Send sends b, or as much of it as comes before the cut.
+func (p *Player) Send(b []byte) error {
 	if p.left < 0 {
 		_, err := p.w.Write(b)
 		return err
@@ -63,48 +67,51 @@ func (p *player) write(b []byte) error {
 	return nil
 }
 
-// delta is due when its time has come: it returns then, or with errBroken in place of the delta.
-func (p *player) delta() error {
-	if err := p.breakPoint(p.deltas); err != nil {
+// Next waits until the next delta is due, shown or not. It returns errBroken if a fault takes the place of the delta.
+func (p *Player) Next() error {
+	if err := p.breakPoint(p.Deltas); err != nil {
 		return err
 	}
-	p.deltas++
+	p.Deltas++
 	err := p.ctx.Err()
 	if p.gap > 0 {
 		p.next = p.next.Add(p.gap)
 		err = p.wait(time.Until(p.next))
 	}
-	if err != nil || p.noise == nil || p.deltas%3 > 0 {
+	if err != nil || p.noise == nil || p.Deltas%3 > 0 {
 		return err
 	}
-	return p.write(p.noise())
+	return p.Send(p.noise())
 }
 
-// pushed sends at once what was written, if the answer keeps a pace.
-func (p *player) pushed() error {
+// Flush sends at once what was written.
+func (p *Player) Flush() error { return p.flush() }
+
+// Push sends at once what was written, if the answer keeps a pace.
+func (p *Player) Push() error {
 	if p.gap == 0 {
 		return nil
 	}
 	return p.flush()
 }
 
-// end comes after the last delta: a fault that has not come by then comes now.
-func (p *player) end() error {
-	if p.answer.After == nil {
+// End comes after the last delta: a fault that has not come by then comes now.
+func (p *Player) End() error {
+	if p.Answer.After == nil {
 		return p.breakPoint(0)
 	}
-	return p.breakPoint(max(p.deltas, *p.answer.After))
+	return p.breakPoint(max(p.Deltas, *p.Answer.After))
 }
 
-func (p *player) breakPoint(deltas int) error {
-	if p.answer.Fault.breaks() && p.left < 0 && deltas >= pick(p.answer.After, 0) {
+func (p *Player) breakPoint(deltas int) error {
+	if p.Answer.Fault.Breaks() && p.left < 0 && deltas >= Default(p.Answer.After, 0) {
 		return errBroken
 	}
 	return nil
 }
 
 // wait sends what there is and sleeps.
-func (p *player) wait(d time.Duration) error {
+func (p *Player) wait(d time.Duration) error {
 	if err := p.flush(); err != nil {
 		return err
 	}
@@ -112,7 +119,7 @@ func (p *player) wait(d time.Duration) error {
 }
 
 // sleep sends nothing, not even a header.
-func (p *player) sleep(d time.Duration) error {
+func (p *Player) sleep(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -124,20 +131,20 @@ func (p *player) sleep(d time.Duration) error {
 }
 
 // silence sends what there is and then nothing, until the client goes.
-func (p *player) silence() {
+func (p *Player) silence() {
 	if p.flush() == nil {
 		<-p.ctx.Done()
 	}
 }
 
 // repeat sends b over and over, one each gap or each second, until the client goes.
-func (p *player) repeat(b []byte) error {
+func (p *Player) repeat(b []byte) error {
 	gap := p.gap
 	if gap == 0 {
 		gap = time.Second
 	}
 	for {
-		if err := p.write(b); err != nil {
+		if err := p.Send(b); err != nil {
 			return err
 		}
 		if err := p.wait(gap); err != nil {
@@ -148,13 +155,13 @@ func (p *player) repeat(b []byte) error {
 
 // cutOff breaks the connection after what was sent so far. It does not return; net/http knows this panic and only it
 // makes a broken connection of an open answer. [net/http: ErrAbortHandler]
-func (p *player) cutOff() {
+func (p *Player) cutOff() {
 	p.flush() // a failure here is the break that was asked for
 	panic(http.ErrAbortHandler)
 }
 
 // noAnswer plays the faults that are no answer of any API, and reports whether it was one.
-func (ex *exchange) noAnswer(a Answer, p *player) bool {
+func (ex *Exchange) noAnswer(a Answer, p *Player) bool {
 	h := ex.w.Header()
 	switch a.Fault {
 	case FaultHTML:
@@ -163,7 +170,7 @@ func (ex *exchange) noAnswer(a Answer, p *player) bool {
 	case FaultEmpty:
 		ex.w.WriteHeader(http.StatusOK)
 	case FaultRedirect:
-		h.Set("Location", "http://elsewhere.invalid"+ex.r.URL.Path)
+		h.Set("Location", "http://elsewhere.invalid"+ex.Request.URL.Path)
 		ex.w.WriteHeader(http.StatusTemporaryRedirect)
 	case FaultBomb:
 		h.Set("Content-Type", "text/event-stream; charset=utf-8")
@@ -197,7 +204,7 @@ func bomb(w io.Writer, ctx context.Context) {
 }
 
 // zipped makes ex answer compressed; the function it returns ends the compression.
-func (ex *exchange) zipped(p *player) (end func()) {
+func (ex *Exchange) zipped(p *Player) (end func()) {
 	ex.w.Header().Set("Content-Encoding", "gzip")
 	z := gzip.NewWriter(ex.w)
 	flush := p.flush
@@ -207,22 +214,22 @@ func (ex *exchange) zipped(p *player) (end func()) {
 }
 
 // stream sends an answer as a stream.
-func (ex *exchange) stream(d *Dialect, p *player, st Stream) {
+func (ex *Exchange) stream(d *Dialect, p *Player, st Stream) {
 	if d.NoCache {
-		ex.header().Set("Cache-Control", "no-cache")
+		ex.Header().Set("Cache-Control", "no-cache")
 	}
-	mislabelled := p.answer.Fault == FaultMislabelled
+	mislabelled := p.Answer.Fault == FaultMislabelled
 	if mislabelled {
-		ex.header().Set("Content-Type", "application/json")
+		ex.Header().Set("Content-Type", "application/json")
 	} else {
-		ex.header().Set("Content-Type", d.StreamType)
+		ex.Header().Set("Content-Type", d.StreamType)
 	}
 	ex.w.WriteHeader(http.StatusOK)
-	if mislabelled && p.write([]byte("\n\r\n")) != nil {
+	if mislabelled && p.Send([]byte("\n\r\n")) != nil {
 		return // the client is gone
 	}
 	run := st.Run
-	switch p.answer.Fault {
+	switch p.Answer.Fault {
 	case FaultNoise:
 		p.noise = st.Noise
 	case FaultComments:
@@ -233,49 +240,49 @@ func (ex *exchange) stream(d *Dialect, p *player, st Stream) {
 	switch err := run(); {
 	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
 		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.answer.Fault == FaultCut:
+	case errors.Is(err, errCut) || p.Answer.Fault == FaultCut:
 		p.cutOff()
-	case p.answer.Fault == FaultStall:
+	case p.Answer.Fault == FaultStall:
 		p.silence()
-	case p.answer.Fault.refuses():
-		e := ex.face.Faults[p.answer.Fault]
-		st.Fail(&e, p.answer.Fault)
+	case p.Answer.Fault.Refuses():
+		e := ex.face.Faults[p.Answer.Fault]
+		st.Fail(&e, p.Answer.Fault)
 	}
 }
 
-// appendEvent adds a server-sent event to b.
-func appendEvent(b []byte, name string, v any) []byte {
+// AppendEvent adds a server-sent event to b.
+func AppendEvent(b []byte, name string, v any) []byte {
 	b = append(b, "event: "...)
 	b = append(b, name...)
 	b = append(b, "\ndata: "...)
-	b = append(b, mustJSON(v)...)
+	b = append(b, JSON(v)...)
 	return append(b, "\n\n"...)
 }
 
 // whole sends an answer that is one JSON value, or as much of it as its fault lets through. It takes as long as the
 // stream of the answer would. An answer without end never comes.
-func (ex *exchange) whole(d *Dialect, p *player, reply Reply) {
-	if reply.Endless || p.answer.Fault == FaultPings || p.answer.Fault == FaultComments {
+func (ex *Exchange) whole(d *Dialect, p *Player, reply Reply) {
+	if reply.Endless || p.Answer.Fault == FaultPings || p.Answer.Fault == FaultComments {
 		<-p.ctx.Done()
 		return
 	}
 	if p.gap > 0 && p.sleep(p.gap*time.Duration(reply.Deltas)) != nil {
 		return
 	}
-	body := mustJSON(reply.Whole())
-	ex.header().Set("Content-Type", cmp.Or(d.WholeType, "application/json"))
-	if !p.answer.Fault.breaks() {
-		p.write(body) // a client that has gone needs no answer
+	body := JSON(reply.Whole())
+	ex.Header().Set("Content-Type", cmp.Or(d.WholeType, "application/json"))
+	if !p.Answer.Fault.Breaks() {
+		p.Send(body) // a client that has gone needs no answer
 		return
 	}
 	if p.left < 0 {
 		body = body[:len(body)/2]
 	}
-	err := p.write(body)
+	err := p.Send(body)
 	switch {
-	case p.answer.Fault == FaultStall:
+	case p.Answer.Fault == FaultStall:
 		p.silence()
-	case errors.Is(err, errCut), p.answer.Fault == FaultCut:
+	case errors.Is(err, errCut), p.Answer.Fault == FaultCut:
 		p.cutOff()
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"sync"
+
+	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
 // Answer says how a request is answered, once it has passed the checks. The zero value is the answer that the server
@@ -126,8 +128,8 @@ var faults = []Fault{
 	FaultEndlessThinking, FaultEndlessText,
 }
 
-// refuses reports whether f is an error that the vendor tells by status or by an event.
-func (f Fault) refuses() bool {
+// Refuses reports whether f is an error that the vendor tells by status or by an event.
+func (f Fault) Refuses() bool {
 	switch f {
 	case FaultRateLimit, FaultSpendCap, FaultOverloaded, FaultServer, FaultTimeout, FaultConflict, FaultBadRequest,
 		FaultAuth, FaultPermission, FaultBilling, FaultNotFound, FaultTooLarge:
@@ -136,9 +138,9 @@ func (f Fault) refuses() bool {
 	return false
 }
 
-// breaks reports whether f ends an answer at its After.
-func (f Fault) breaks() bool {
-	return f.refuses() || f == FaultCut || f == FaultEnd || f == FaultStall
+// Breaks reports whether f ends an answer at its After.
+func (f Fault) Breaks() bool {
+	return f.Refuses() || f == FaultCut || f == FaultEnd || f == FaultStall
 }
 
 // scripts is what tests want answered.
@@ -195,7 +197,7 @@ func (s *scripts) try(account, prompt string) int {
 	if s.tries == nil || len(s.tries) >= triesKept {
 		s.tries = map[[2]string]int{}
 	}
-	key := [2]string{account, digestOf(prompt)}
+	key := [2]string{account, strict.DigestOf(prompt)}
 	s.tries[key]++
 	return s.tries[key]
 }

@@ -8,14 +8,14 @@ import (
 	"encoding/json"
 )
 
-// seal is what a signature says about a block of thinking. It travels inside the signature, so that any server with
+// Seal is what a signature says about a block of thinking. It travels inside the signature, so that any server with
 // the same secret can judge a block without having seen the conversation.
 //
 // Two things bind a block to its place. Context is the digest of everything before it that is not thinking. Before and
 // Depth are the thinking that its writer saw: the id of the last block and how many there were. Kept apart, they allow
 // what the vendor allows: all thinking may be left out, or a leading run, or a trailing run, without a change of
 // Context; a hole in the middle shows in Before, a block put back in Depth. [docs: preserved-thinking]
-type seal struct {
+type Seal struct {
 	Kind    string `json:"k"`           // the API's word for the block
 	Model   string `json:"m"`           // who wrote it
 	Account string `json:"a"`           // for whom
@@ -31,10 +31,11 @@ type seal struct {
 	Depth   int    `json:"d,omitempty"`
 }
 
-type sealer struct{ secret []byte }
+// Sealer signs with a server's secret.
+type Sealer struct{ secret []byte }
 
-// close signs v. The id names the block in the seals of later ones.
-func (s sealer) close(v seal) (signature, id string) {
+// Sign signs v. The id names the block in the seals of later ones.
+func (s Sealer) Sign(v Seal) (signature, id string) {
 	body, err := json.Marshal(v)
 	if err != nil {
 		panic(err) // a struct of strings and numbers
@@ -43,20 +44,20 @@ func (s sealer) close(v seal) (signature, id string) {
 	return base64.StdEncoding.EncodeToString(append(mac, body...)), sealID(mac)
 }
 
-// open is the inverse of close; ok is false for whatever this secret did not sign.
-func (s sealer) open(signature string) (v seal, id string, ok bool) {
+// Open is the inverse of Sign; ok is false for whatever this secret did not sign.
+func (s Sealer) Open(signature string) (v Seal, id string, ok bool) {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || len(raw) < sha256.Size {
-		return seal{}, "", false
+		return Seal{}, "", false
 	}
 	mac, body := raw[:sha256.Size], raw[sha256.Size:]
 	if !hmac.Equal(mac, s.mac(body)) || json.Unmarshal(body, &v) != nil {
-		return seal{}, "", false
+		return Seal{}, "", false
 	}
 	return v, sealID(mac), true
 }
 
-func (s sealer) mac(body []byte) []byte {
+func (s Sealer) mac(body []byte) []byte {
 	h := hmac.New(sha256.New, s.secret)
 	h.Write(body)
 	return h.Sum(nil)

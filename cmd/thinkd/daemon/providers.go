@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/bolt"

@@ -1,0 +1,5 @@
+// Package gemini is the simulator's face for Google's generateContent: the verbs of a model and the list of models below
+// /v1beta/models.
+//
+// It refuses what Google refuses, above all a call without its thought signature.
+package gemini

@@ -1,0 +1,149 @@
+package gemini
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/strict"
+)
+
+// bodyLimit is the largest body that is taken here: the vendor's 20 MB of inline data and room for the rest.
+const bodyLimit = 32 << 20
+
+// invalid is the refusal of a request that breaks a rule.
+func invalid(format string, args ...any) error {
+	return &sim.Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: fmt.Sprintf(format, args...)}
+}
+
+// faults is how the scripted refusals read.
+var faults = map[sim.Fault]sim.Error{
+	sim.FaultRateLimit:  {Status: 429, Kind: "RESOURCE_EXHAUSTED", Text: "Resource has been exhausted (e.g. check quota)."},
+	sim.FaultSpendCap:   {Status: 429, Kind: "RESOURCE_EXHAUSTED", Text: "You exceeded your current quota, please check your plan and billing details."},
+	sim.FaultOverloaded: {Status: 503, Kind: "UNAVAILABLE", Text: "The model is overloaded. Please try again later."},
+	sim.FaultServer:     {Status: 500, Kind: "INTERNAL", Text: "An internal error has occurred. Please retry."},
+	sim.FaultTimeout:    {Status: 504, Kind: "DEADLINE_EXCEEDED", Text: "Deadline expired before operation could complete."},
+	sim.FaultConflict:   {Status: 409, Kind: "ABORTED", Text: "The operation was aborted."},
+	sim.FaultBadRequest: {Status: 400, Kind: "INVALID_ARGUMENT", Text: "The simulator was asked to find this request invalid"},
+	sim.FaultAuth:       {Status: 401, Kind: "UNAUTHENTICATED", Text: "Request had invalid authentication credentials."},
+	sim.FaultPermission: {Status: 403, Kind: "PERMISSION_DENIED", Text: "The caller does not have permission"},
+	sim.FaultBilling:    {Status: 402, Kind: "FAILED_PRECONDITION", Text: "Your prepaid credit is exhausted."},
+	sim.FaultNotFound:   {Status: 404, Kind: "NOT_FOUND", Text: "Requested entity was not found."},
+	sim.FaultTooLarge:   {Status: 413, Kind: "INVALID_ARGUMENT", Text: "Request payload size exceeds the limit"},
+}
+
+func init() {
+	sim.Register(sim.Face{Name: "gemini", Faults: faults, Claim: claim, Serve: serve, Help: help})
+}
+
+// claim claims the paths of generateContent.
+func claim(r *http.Request) sim.Claim {
+	if r.URL.Path == "/v1beta/models" || strings.HasPrefix(r.URL.Path, "/v1beta/models/") {
+		return sim.PathClaim
+	}
+	return sim.NoClaim
+}
+
+// newDialect is how Google refuses and answers: with events, or with a list where alt=sse was left out.
+// [docs: troubleshooting]
+func newDialect(ex *sim.Exchange) *sim.Dialect {
+	d := &sim.Dialect{
+		Limit: bodyLimit, StreamType: "application/json; charset=UTF-8", WholeType: "application/json; charset=UTF-8",
+		Spell:  func(e *sim.Error, f sim.Fault) (int, string, any) { return e.Status, e.Kind, errorBody(e, f) },
+		Wrong:  sim.Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT"},
+		Broken: sim.Error{Status: http.StatusInternalServerError, Kind: "INTERNAL"},
+	}
+	if inEvents(ex) {
+		d.StreamType = "text/event-stream"
+	}
+	return d
+}
+
+func inEvents(ex *sim.Exchange) bool { return ex.Request.URL.Query().Get("alt") == "sse" }
+
+// serve answers whatever belongs to generateContent.
+func serve(ex *sim.Exchange) {
+	d := newDialect(ex)
+	key, err := checkKey(ex)
+	if err != nil {
+		ex.Refuse(d, err)
+		return
+	}
+	path, method := strings.TrimPrefix(ex.Request.URL.Path, "/v1beta/models"), ex.Request.Method
+	id, verb, calls := strings.Cut(strings.TrimPrefix(path, "/"), ":")
+	switch {
+	case path == "" && method == http.MethodGet:
+		serveModels(ex, d)
+	case !calls && method == http.MethodGet:
+		serveModel(ex, d, id)
+	case method == http.MethodPost && (verb == "generateContent" || verb == "streamGenerateContent" || verb == "countTokens"):
+		serveGenerate(ex, d, id, verb, sim.Account(key))
+	default:
+		ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "Not found"})
+	}
+}
+
+// checkKey checks who calls. A wrong key is an invalid argument to this vendor. [docs: api-key]
+func checkKey(ex *sim.Exchange) (string, error) {
+	r := ex.Request
+	key := r.Header.Get("x-goog-api-key")
+	if key == "" {
+		key = r.URL.Query().Get("key")
+	}
+	switch {
+	case key == "":
+		return "", &sim.Error{Status: http.StatusForbidden, Kind: "PERMISSION_DENIED", Text: "Method doesn't allow unregistered callers (callers without established identity). Please use API Key or other form of API consumer identity to call this API."}
+	case ex.WrongKey(key):
+		return "", &sim.Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: "API key not valid. Please pass a valid API key."}
+	}
+	return key, nil
+}
+
+// serveGenerate answers the three verbs of a model.
+func serveGenerate(ex *sim.Exchange, d *sim.Dialect, id, verb, account string) {
+	model := modelAt(id, ex.Now())
+	if model == nil {
+		ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "NOT_FOUND", Text: "models/" + id + " is not found for API version v1beta, or is not supported for generateContent."})
+		return
+	}
+	call, ok := sim.Check(ex, d, func(body []byte) (*call, error) {
+		v, err := strict.Decode(body)
+		if err != nil {
+			return nil, invalid("Invalid JSON payload received. %s", err)
+		}
+		call := &call{model: model, sealer: ex.Sealer()}
+		return call, call.read(v)
+	})
+	if !ok {
+		return
+	}
+	if verb == "countTokens" {
+		ex.SendJSON(http.StatusOK, map[string]any{"totalTokens": call.tokens})
+		return
+	}
+	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: account, Stream: verb == "streamGenerateContent",
+		Takes: func(marked sim.Answer) error {
+			if marked.Stop == "pause_turn" && !model.continues {
+				return fmt.Errorf("sim: %s does not pause", model.id)
+			}
+			return nil
+		},
+		Reply: func(a sim.Answer) sim.Reply { return call.reply(ex.Sealer(), a).sent(inEvents(ex)) },
+	})
+}
+
+// errorBody is an error's object. What to wait for stands in its details, not in a header.
+func errorBody(e *sim.Error, fault sim.Fault) map[string]any {
+	details := []any{}
+	switch fault {
+	case sim.FaultRateLimit:
+		details = append(details,
+			map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{map[string]any{"quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}}},
+			map[string]any{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1.5s"})
+	case sim.FaultSpendCap:
+		details = append(details,
+			map[string]any{"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": []any{map[string]any{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}}})
+	}
+	return map[string]any{"error": map[string]any{"code": e.Status, "status": e.Kind, "message": e.Text, "details": details}}
+}

@@ -1,0 +1,186 @@
+package messages
+
+import (
+	"fmt"
+
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/strict"
+)
+
+// Betas of context_management. [docs: api/beta-headers]
+const (
+	betaEdits        = "context-management-2025-06-27"
+	betaCompact      = "compact-2026-01-12"
+	betaCompactLater = "compact-2026-09-04"
+)
+
+// edits is what a request has the server do to the context before the model sees it.
+type edits struct {
+	asked   bool
+	clears  bool
+	keep    int  // turns whose thinking stays, of those that have any; negative: all
+	trigger int  // input tokens from which on there is a compaction; 0: never
+	pauses  bool // the answer ends with the block of compaction, and the next request goes on
+
+	spent   map[int]int // tokens of thinking by turn, since the last compaction
+	news    bool        // something stands after the last compaction
+	applied []any       // what is told of it
+	due     bool        // this answer begins with a compaction
+	summed  int         // tokens of that
+}
+
+// compactTrigger is in force where none is named. [docs: compaction]
+const compactTrigger = 150_000
+
+// readContext checks context_management: each edit needs its beta. [docs: context-editing, compaction; SDK:
+// BetaContextManagementConfig]
+func (c *call) readContext(v any) error {
+	e := &c.edits
+	if v == nil {
+		return nil
+	}
+	if !c.betas[betaEdits] && !c.betas[betaCompact] {
+		return invalid("context_management: Extra inputs are not permitted")
+	}
+	e.asked = true
+	f := strict.NewObject("context_management", v)
+	for i, entry := range f.List("edits") {
+		edit := strict.NewObject(fmt.Sprintf("context_management.edits.%d", i), entry)
+		kind := edit.Text("type", true)
+		if edit.Err != nil {
+			return edit.Err
+		}
+		switch {
+		case kind == "clear_tool_uses_20250919" && c.betas[betaEdits]:
+			return invalid("%s: the simulator does not imitate this", edit.Path)
+		case kind == "clear_thinking_20251015" && c.betas[betaEdits]:
+			if i > 0 {
+				return invalid("%s: `clear_thinking_20251015` must be the first entry of `edits`", edit.Path)
+			}
+			e.clears = true
+			e.readKeep(edit)
+		case kind == "compact_20260112" && c.betas[betaCompact]:
+			e.pauses = edit.Flag("pause_after_compaction")
+			e.readTrigger(edit)
+		default:
+			return invalid("%s: Input tag '%s' found using 'type' does not match any of the expected tags", edit.Path, kind)
+		}
+		if err := edit.Done(); err != nil {
+			return err
+		}
+	}
+	return f.Done()
+}
+
+func (e *edits) readKeep(f *strict.Object) {
+	e.keep = 1
+	switch keep := f.Take("keep").(type) {
+	case nil:
+	case string:
+		e.keep = -1
+		if keep != "all" {
+			f.Fail("keep", "Input should be 'all' or an object")
+		}
+	default:
+		k := strict.NewObject(f.At("keep"), keep)
+		k.Word("type", true, "thinking_turns")
+		if e.keep, _ = k.Integer("value", true); e.keep < 1 {
+			k.Fail("value", "Input should be greater than or equal to 1")
+		}
+		if err := k.Done(); f.Err == nil {
+			f.Err = err
+		}
+	}
+}
+
+func (e *edits) readTrigger(f *strict.Object) {
+	e.trigger = compactTrigger
+	f.Text("instructions", false)
+	if v := f.Take("trigger"); v != nil {
+		t := strict.NewObject(f.At("trigger"), v)
+		t.Word("type", true, "input_tokens")
+		if e.trigger, _ = t.Integer("value", true); e.trigger < 1 {
+			t.Fail("value", "Input should be greater than or equal to 1")
+		}
+		if err := t.Done(); f.Err == nil {
+			f.Err = err
+		}
+	}
+}
+
+// resume judges a block of compaction that came back. The model sees it in place of all that stands before it, which
+// stays in the context that thinking is bound to: the server's own edits are none. [docs: compaction, preserved-thinking]
+func (c *call) resume(s sim.Sealer, role string, b block, base int) error {
+	content, _ := b.m["content"].(string)
+	sealed, _ := b.m["encrypted_content"].(string)
+	signature, signed := b.m["signature"].(string)
+	switch {
+	case signed && !c.betas[betaCompactLater]:
+		return invalid("%s.signature: Extra inputs are not permitted", b.path)
+	case !signed && !c.betas[betaCompact]:
+		return invalid("%s: Input tag 'compaction' found using 'type' does not match any of the expected tags", b.path)
+	}
+	v, _, ok := s.Open(sealed)
+	again, _, whole := s.Open(signature)
+	if !ok || v.Kind != "compaction" || v.Text != strict.DigestOf(content) || signed && (!whole || again.Text != strict.DigestOf(sealed)) || !signed && v.Shown {
+		return invalid("%s: `compaction` blocks cannot be modified", b.path)
+	}
+	c.context = c.context.With([]byte(role), canonicalBlock(b.m))
+	c.tokens = base + sim.Tokens(content)
+	c.edits.spent, c.edits.news = nil, false
+	return nil
+}
+
+// thought counts the thinking of a turn.
+func (e *edits) thought(turn, tokens int) {
+	if e.spent == nil {
+		e.spent = map[int]int{}
+	}
+	e.spent[turn] += tokens
+}
+
+// manage does what was asked for, once the whole conversation was read.
+func (c *call) manage() {
+	e := &c.edits
+	if e.clears && e.keep >= 0 {
+		turns, freed, kept := 0, 0, 0
+		for i := len(c.turns) - 1; i >= 0; i-- {
+			n, thinks := e.spent[i]
+			if !thinks {
+				continue
+			}
+			if kept++; kept > e.keep {
+				turns, freed = turns+1, freed+n
+			}
+		}
+		if turns > 0 {
+			c.tokens -= freed
+			e.applied = append(e.applied, map[string]any{"type": "clear_thinking_20251015", "cleared_thinking_turns": turns, "cleared_input_tokens": freed})
+		}
+	}
+	e.due = !c.count && e.trigger > 0 && e.news && c.tokens >= e.trigger
+}
+
+// compaction is the block that stands for all before it from now on. It is signed over its summary where the request
+// names the later beta. [SDK: BetaCompactionBlock]
+func (c *call) compaction(s sim.Sealer) sim.Part {
+	content, signed := fmt.Sprintf("What was said in %d turns.", len(c.turns)), c.betas[betaCompactLater]
+	sealed, _ := s.Sign(sim.Seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: strict.DigestOf(content), Shown: signed})
+	block := map[string]any{"type": "compaction", "content": content, "encrypted_content": sealed}
+	if signed {
+		block["signature"], _ = s.Sign(sim.Seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: strict.DigestOf(sealed)})
+		block["tool_changes"] = []any{}
+	}
+	c.edits.summed = sim.Tokens(content)
+	return sim.Part{Kind: sim.Raw, Text: content, Raw: strict.AppendCanonical(nil, block)}
+}
+
+// compacted reports whether a part is a block of compaction, whose content comes as a delta: no script has both.
+func compacted(p sim.Part) bool { return p.Kind == sim.Raw && p.Text != "" }
+
+// tellEdits adds what was done to the context to the end of an answer.
+func (r *reply) tellEdits(to map[string]any) {
+	if e := r.call.edits; e.asked {
+		to["context_management"] = map[string]any{"applied_edits": append([]any{}, e.applied...)}
+	}
+}

@@ -1,0 +1,228 @@
+package messages
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/strict"
+)
+
+// bodyLimit is the largest body that the API takes. [docs: API overview]
+const bodyLimit = 32 << 20
+
+// invalid is the refusal of a request that breaks a rule.
+func invalid(format string, args ...any) error {
+	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
+}
+
+// faults is how the scripted refusals read.
+var faults = map[sim.Fault]sim.Error{
+	sim.FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Text: "This request would exceed your account's rate limit. Please try again later."},
+	sim.FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Text: "You have reached your specified API usage limits."},
+	sim.FaultOverloaded: {Status: 529, Kind: "overloaded_error", Text: "Overloaded"},
+	sim.FaultServer:     {Status: 500, Kind: "api_error", Text: "Internal server error"},
+	sim.FaultTimeout:    {Status: 504, Kind: "timeout_error", Text: "Request timed out"},
+	sim.FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
+	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
+	sim.FaultAuth:       {Status: 401, Kind: "authentication_error", Text: "invalid x-api-key"},
+	sim.FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your API key does not have permission to use the specified resource"},
+	sim.FaultBilling:    {Status: 402, Kind: "billing_error", Text: "Your credit balance is too low to access the API"},
+	sim.FaultNotFound:   {Status: 404, Kind: "not_found_error", Text: "Not found"},
+	sim.FaultTooLarge:   {Status: 413, Kind: "request_too_large", Text: "Request exceeds the maximum size"},
+}
+
+func init() {
+	sim.Register(sim.Face{Name: "messages", Faults: faults, Claim: claim, Serve: serve, Help: help, Listed: copilotListing})
+}
+
+// claim claims what Copilot's clients send here, and every path that no other API knows.
+func claim(r *http.Request) sim.Claim {
+	if copilotMessages(r) {
+		return sim.OwnClaim
+	}
+	return sim.LastClaim
+}
+
+// newDialect is how Anthropic refuses and answers. [docs: errors]
+func newDialect(ex *sim.Exchange) *sim.Dialect {
+	return &sim.Dialect{
+		Limit: bodyLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
+		Spell: func(e *sim.Error, _ sim.Fault) (int, string, any) {
+			return e.Status, e.Kind, map[string]any{"type": "error", "error": errorObject(e), "request_id": ex.ID}
+		},
+		Wrong:  sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
+		Broken: sim.Error{Status: http.StatusInternalServerError, Kind: "api_error"},
+	}
+}
+
+func errorObject(e *sim.Error) map[string]any {
+	return map[string]any{"type": e.Kind, "message": e.Text}
+}
+
+// serve answers whatever belongs to the Messages API.
+func serve(ex *sim.Exchange) {
+	d := newDialect(ex)
+	if copilotMessages(ex.Request) {
+		serveCopilot(ex, d)
+		return
+	}
+	ex.Header().Set("request-id", ex.ID)
+	key, err := checkKey(ex)
+	if err != nil {
+		ex.Refuse(d, err)
+		return
+	}
+	ex.Header().Set("anthropic-organization-id", sim.Account(key))
+	path, method := ex.Request.URL.Path, ex.Request.Method
+	id, isModel := strings.CutPrefix(path, "/v1/models/")
+	switch {
+	case path == "/v1/messages" && method == http.MethodPost:
+		serveCreate(ex, d, sim.Account(key))
+	case path == "/v1/messages/count_tokens" && method == http.MethodPost:
+		serveCount(ex, d, sim.Account(key))
+	case path == "/v1/models" && method == http.MethodGet:
+		serveModels(ex, d)
+	case isModel && method == http.MethodGet:
+		serveModel(ex, d, id)
+	case path == "/v1/messages" || path == "/v1/messages/count_tokens" || path == "/v1/models" || isModel:
+		ex.Refuse(d, &sim.Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method Not Allowed"})
+	default:
+		ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "Not found"})
+	}
+}
+
+// checkKey checks the headers that every request needs. A bearer token stands for a key where its beta is named,
+// and never beside one. [docs: API overview]
+func checkKey(ex *sim.Exchange) (string, error) {
+	r := ex.Request
+	denied := func(text string) error {
+		return &sim.Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Text: text}
+	}
+	key := r.Header.Get("x-api-key")
+	if bearer, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		switch {
+		case key != "":
+			return "", denied("x-api-key and Authorization: Bearer are never sent together")
+		case !newBetas(r.Header)["oauth-2025-04-20"]:
+			return "", denied("OAuth authentication needs the beta oauth-2025-04-20")
+		}
+		key = bearer
+	}
+	switch {
+	case key == "":
+		return "", denied("x-api-key header is required")
+	case ex.WrongKey(key):
+		return "", denied("invalid x-api-key")
+	}
+	switch version := r.Header.Get("anthropic-version"); version {
+	case "2023-06-01":
+		return key, nil
+	case "":
+		return "", invalid("anthropic-version: header is required")
+	default:
+		return "", invalid("anthropic-version: %q is not a valid version", version)
+	}
+}
+
+// betas are the beta features that a request names.
+type betas map[string]bool
+
+func newBetas(h http.Header) betas {
+	b := betas{}
+	for _, line := range h.Values("anthropic-beta") {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = strings.TrimSpace(name); name != "" {
+				b[name] = true
+			}
+		}
+	}
+	return b
+}
+
+const (
+	betaInterleaved = "interleaved-thinking-2025-05-14"
+	betaBinding     = "thinking-binding-controls-2026-08-01"
+	betaTurnEffort  = "mid-conversation-output-config-2026-07-01"
+	betaTokenCount  = "thinking-token-count-2026-05-13"
+	betaUpdates     = "thinking-display-updates-2026-08-18"
+)
+
+// betasKnown is every name that the API takes, as far as its documentation lists them. One more is a typing error
+// until proven otherwise, and is refused. [docs: api/beta-headers]
+var betasKnown = []string{
+	betaInterleaved, betaBinding, betaTurnEffort, betaTokenCount, betaUpdates,
+	"oauth-2025-04-20", betaEdits, betaCompact, betaCompactLater,
+	"server-side-fallback-2026-06-01", "server-side-fallback-2026-07-01",
+	"mid-conversation-system-clear-at-2026-08-21", "mid-conversation-tool-changes-2026-07-01",
+	"inline-tools-2026-09-15", "task-budgets-2026-03-13", "fast-mode-2026-02-01", "fallback-credit-2026-06-01",
+	"output-300k-2026-03-24", "dev-full-thinking-2025-05-14",
+	// Older ones, by now without effect.
+	"prompt-caching-2024-07-31", "extended-cache-ttl-2025-04-11", "token-efficient-tools-2025-02-19",
+	"output-128k-2025-02-19", "context-1m-2025-08-07", "fine-grained-tool-streaming-2025-05-14",
+	"effort-2025-11-24", "structured-outputs-2025-11-13", "files-api-2025-04-14", "mcp-client-2025-11-20",
+}
+
+func (b betas) check() error {
+	for name := range b {
+		if !slices.Contains(betasKnown, name) {
+			return invalid("Unexpected value(s) `%s` for the `anthropic-beta` header.", name)
+		}
+	}
+	return nil
+}
+
+// serveCount answers count_tokens: the checks of create, then the number.
+func serveCount(ex *sim.Exchange, d *sim.Dialect, account string) {
+	if call, ok := readCall(ex, d, account, true); ok {
+		ex.SendJSON(http.StatusOK, map[string]any{"input_tokens": call.tokens})
+	}
+}
+
+// serveCreate answers POST /v1/messages.
+func serveCreate(ex *sim.Exchange, d *sim.Dialect, account string) {
+	call, ok := readCall(ex, d, account, false)
+	if !ok {
+		return
+	}
+	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: account, Stream: call.stream, Reply: func(a sim.Answer) sim.Reply {
+		call.cached = ex.Cache().CountMarked(call.prompt, call.model.cacheable()).Within(call.tokens)
+		return call.reply(ex.Sealer(), a).sent()
+	}})
+}
+
+// readCall reads and checks a request; false: it is answered.
+func readCall(ex *sim.Exchange, d *sim.Dialect, account string, count bool) (*call, bool) {
+	b, copilot := newBetas(ex.Request.Header), copilotMessages(ex.Request)
+	var err error
+	if copilot {
+		err = b.copilot()
+	}
+	if err == nil {
+		err = b.check()
+	}
+	if err != nil {
+		ex.Refuse(d, err)
+		return nil, false
+	}
+	return sim.Check(ex, d, func(body []byte) (*call, error) {
+		v, err := strict.Decode(body)
+		if err != nil {
+			return nil, invalid("The request body is not valid JSON: %s", err)
+		}
+		call := &call{
+			betas: b, count: count, account: account,
+			user: ex.Request.Header.Get("anthropic-user-profile-id"), copilot: copilot,
+		}
+		if err := call.read(v, ex.Sealer()); err != nil {
+			return nil, err
+		}
+		if copilot && call.pictured() && ex.Request.Header.Get("Copilot-Vision-Request") != "true" {
+			return nil, invalid("missing required Copilot-Vision-Request header for vision requests")
+		}
+		call.prompt = call.prefixes(v)
+		return call, nil
+	})
+}

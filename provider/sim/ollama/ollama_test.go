@@ -1,0 +1,87 @@
+package ollama
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/simtest"
+)
+
+// What a request is refused for. [source: api/types.go, server/routes.go]
+func TestOllamaRules(t *testing.T) {
+	say := func(role, text string) obj { return obj{"role": role, "content": text} }
+	long := strings.Repeat("word ", 8000)
+	tools := arr{obj{"type": "function", "function": obj{"name": "read", "parameters": obj{"type": "object"}}}}
+	call := func(args any) arr {
+		return arr{say("user", "Hi"), obj{"role": "assistant", "content": "", "tool_calls": arr{obj{"function": obj{"name": "read", "arguments": args}}}}, say("tool", "A")}
+	}
+	tests := []struct {
+		name   string
+		body   obj
+		status int
+		text   string
+	}{
+		{"on", obj{"think": true}, 200, `"thinking":`},
+		{"off", obj{"think": false}, 200, `"content":`},
+		{"level", obj{"think": "high", "model": "gpt-oss:20b"}, 200, `"thinking":`},
+		{"off where it cannot be", obj{"think": false, "model": "gpt-oss:20b"}, 200, `"thinking":`},
+		{"off where it leaks", obj{"think": false, "model": "deepseek-r1:8b"}, 200, `\u003c/think\u003e`},
+		{"xhigh", obj{"think": "xhigh"}, 400, "invalid think value"},
+		{"a number", obj{"think": 1}, 400, "invalid think value"},
+		{"on where there is none", obj{"think": true, "model": "llama3.2:3b"}, 400, "does not support thinking"},
+		{"off where there is none", obj{"think": false, "model": "llama3.2:3b"}, 200, `"content":`},
+		{"no model", obj{"model": "none"}, 404, "not found"},
+		{"tools", obj{"model": "deepseek-r1:8b", "tools": tools}, 400, "does not support tools"},
+		{"arguments in a string", obj{"messages": call(`{"path":"a"}`)}, 400, "cannot unmarshal string"},
+		{"arguments", obj{"messages": call(obj{"path": "a"})}, 200, `"content":`},
+		{"unknown member", obj{"reasoning_effort": "high"}, 200, `"content":`},
+		{"role", obj{"messages": arr{say("developer", "Hi")}}, 400, "role"},
+		{"image", obj{"model": "llama3.2:3b", "messages": arr{obj{"role": "user", "content": "Hi", "images": arr{"iVBORw0KGgo="}}}}, 400, "image"},
+		{"too long", obj{"truncate": false, "messages": arr{say("user", long)}}, 400, "context length"},
+		{"fits", obj{"truncate": false, "options": obj{"num_ctx": 65536}, "messages": arr{say("user", long)}}, 200, `"content":`},
+		{"cut without a word", obj{"messages": arr{say("user", long), say("assistant", "A"), say("user", "B")}}, 200, `"prompt_eval_count":2`},
+		{"a limit", obj{"options": obj{"num_predict": 20}}, 200, `"done_reason":"length"`},
+		{"a pause", obj{"messages": arr{say("user", "Hi [[sim: stop=pause_turn]]")}}, 400, "knows no pause_turn"},
+	}
+	for _, test := range tests {
+		s := sim.New(sim.Config{})
+		got := simtest.Chatted(t, s, test.body)
+		if got.Status != test.status || !strings.Contains(got.Body, test.text) {
+			t.Errorf("%s: %d %s, want %d with %s", test.name, got.Status, got.Body, test.status, test.text)
+		}
+		if refused := len(s.Refusals()) == 1; refused != (test.status != 200) {
+			t.Errorf("%s: %d refusals in the journal", test.name, len(s.Refusals()))
+		}
+		var e struct{ Error string }
+		if err := json.Unmarshal([]byte(got.Body), &e); err != nil || (e.Error != "") != (test.status != 200) {
+			t.Errorf("%s: error %q (%v)", test.name, e.Error, err)
+		}
+	}
+}
+
+// Every model of the list can be shown, with the length of its window where a client looks for it.
+func TestOllamaList(t *testing.T) {
+	s := sim.New(sim.Config{})
+	list := simtest.Send(t, s, "GET", "/api/tags", http.Header{}, nil)
+	listed := simtest.Get[arr](list.JSON(), "models")
+	if len(listed) != len(models) {
+		t.Fatalf("%d listed in %s", len(listed), list.Body)
+	}
+	for i := range listed {
+		name := simtest.Get[string](listed, i, "model")
+		show := simtest.Send(t, s, "POST", "/api/show", http.Header{}, obj{"model": name})
+		arch := simtest.Get[string](show.JSON(), "model_info", "general.architecture")
+		if n := simtest.Get[float64](show.JSON(), "model_info", arch+".context_length"); n != float64(models[i].window) {
+			t.Errorf("%s: window %v in %s", name, n, show.Body)
+		}
+	}
+	if got := simtest.Send(t, s, "POST", "/api/show", http.Header{}, obj{"model": "none"}); got.Status != 404 {
+		t.Errorf("none: %d", got.Status)
+	}
+	if got := simtest.Send(t, sim.New(sim.Config{Key: "k"}), "GET", "/api/tags", http.Header{}, nil); got.Status != 401 {
+		t.Errorf("without the key: %d", got.Status)
+	}
+}

@@ -1,0 +1,6 @@
+// Package responses is the simulator's face for OpenAI's Responses API: /v1/responses and /v1/models, Azure's
+// /openai/v1/responses, the ChatGPT plan's /backend-api/codex/responses and its list of models, and Copilot's /responses.
+//
+// It refuses what OpenAI refuses, above all encrypted reasoning that comes back through another door or without the item
+// that it led to.
+package responses
