@@ -2,11 +2,9 @@ package agent
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -318,8 +316,7 @@ func (s *state) guard(f func()) {
 }
 
 func (s *state) panicked(p any) error {
-	err := &internalError{rand.Text()[:12]}
-	s.log.Error("panic in session", "ref", err.ref, "panic", p, "stack", string(debug.Stack()))
+	err := panicked(s.log, "session", p)
 	s.end(err)
 	return err
 }

@@ -3,10 +3,8 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -61,9 +59,7 @@ func (s *state) startCall() {
 		defer c.steps.Close()
 		defer func() {
 			if p := recover(); p != nil {
-				ref := rand.Text()[:12]
-				r.log.Error("panic in provider", "ref", ref, "panic", p, "stack", string(debug.Stack()))
-				c.steps.Put(ctx, relay.Step{Err: &internalError{ref}})
+				c.steps.Put(ctx, relay.Step{Err: panicked(r.log, "provider", p)})
 			}
 		}()
 		for _, missing := range cfg.load(req) {
@@ -308,8 +304,3 @@ func (s *state) stalled(format string, quiet time.Duration) {
 	s.failed(&provider.Error{Provider: s.run.model.Provider, Kind: provider.KindStalled,
 		Message: fmt.Sprintf(format, quiet.Round(time.Second))})
 }
-
-// internalError is a fault of ours; the log has the rest under ref.
-type internalError struct{ ref string }
-
-func (e *internalError) Error() string { return "internal error " + e.ref }

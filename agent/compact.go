@@ -3,10 +3,8 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -85,9 +83,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		var sum summary
 		defer func() {
 			if p := recover(); p != nil {
-				ref := rand.Text()[:12]
-				log.Error("panic in provider", "ref", ref, "panic", p, "stack", string(debug.Stack()))
-				sum.err = &internalError{ref}
+				sum.err = panicked(log, "provider", p)
 			}
 			now.said <- sum
 		}()

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"crypto/rand"
 	"errors"
 	mathrand "math/rand/v2"
 	"slices"
@@ -166,7 +165,7 @@ func (s *state) failure(err error) *session.Failure {
 	if le, ok := errors.AsType[*provider.LevelError](err); ok {
 		return &session.Failure{Kind: string(provider.KindBadRequest), Message: le.Error()}
 	}
-	ref := rand.Text()[:12]
-	s.log.Error("turn failed", "ref", ref, "err", err)
-	return &session.Failure{Kind: "internal", Message: "internal error", Ref: ref}
+	ie := newInternalError()
+	s.log.Error("turn failed", "ref", ie.ref, "err", err)
+	return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.ref}
 }

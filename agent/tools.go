@@ -3,12 +3,10 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -142,9 +140,8 @@ func toolNames(tools []tool.Tool) string {
 func guarded(log *slog.Logger, c *toolCall, names string) (why string) {
 	defer func() {
 		if p := recover(); p != nil {
-			ref := rand.Text()[:12]
-			log.Error("panic in the check of a call", "ref", ref, "tool", c.Name, "panic", p, "stack", string(debug.Stack()))
-			why = "the arguments cannot be checked by an internal error " + ref + ", so the tool was not run"
+			err := panicked(log.With("tool", c.Name), "the check of a call", p)
+			why = "the arguments cannot be checked by an " + err.Error() + ", so the tool was not run"
 		}
 	}()
 	return fault(c.ToolCall, c.tool, names)
@@ -198,10 +195,9 @@ func examineCall(ctx context.Context, log *slog.Logger, examiner tool.Examiner, 
 	inspecting := false
 	defer func() {
 		if p := recover(); p != nil {
-			ref := rand.Text()[:12]
-			log.Error("panic in the examination of a call", "ref", ref, "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
+			err := panicked(log.With("tool", call.Name), "the examination of a call", p)
 			if !inspecting {
-				why = "the call cannot be examined by an internal error " + ref + ", so the tool was not run"
+				why = "the call cannot be examined by an " + err.Error() + ", so the tool was not run"
 			}
 		}
 	}()
@@ -338,9 +334,8 @@ func (s *state) runOn(host tool.Host, c *toolCall) {
 		var result provider.ToolResult
 		defer func() {
 			if p := recover(); p != nil {
-				ref := rand.Text()[:12]
-				log.Error("panic in tool", "ref", ref, "tool", call.Name, "panic", p, "stack", string(debug.Stack()))
-				result = tool.Failed(call.ID, "the tool failed by an internal error "+ref)
+				err := panicked(log.With("tool", call.Name), "tool", p)
+				result = tool.Failed(call.ID, "the tool failed by an "+err.Error())
 			}
 			c.output.Close()
 			rd.news <- func() {
