@@ -26,10 +26,10 @@ type Message struct {
 	quoted []byte // the method as sent
 }
 
-// checkFrame checks that a frame is one JSON value, and tells a batch from a single message.
+// checkFrame checks that a frame is one JSON value, and reports whether it is a batch.
 func checkFrame(frame []byte) (isBatch bool, err *Error) {
 	if !utf8.Valid(frame) || !json.Valid(frame) {
-		// encoding/json stops at 10,000 levels; such a frame may be whole, but nobody reads further.
+		// encoding/json stops at 10,000 levels; a deeper frame may be valid, but is refused anyway.
 		if depth(frame) > MaxDepth {
 			return false, InvalidRequest("nested deeper than %d levels", MaxDepth)
 		}
@@ -40,7 +40,7 @@ func checkFrame(frame []byte) (isBatch bool, err *Error) {
 
 // readMessage checks one valid JSON value. With an error, the message has the id, if that could be read.
 //
-// An id null is refused: an answer to it could not be told from the answers to what cannot be read, and the
+// An id null is refused: its answer would look like the answer to a message that cannot be read, and the
 // specification (section 4) knows it for those only.
 func readMessage(value []byte) (m Message, err *Error) {
 	value = value[skipSpace(value, 0):]

@@ -13,7 +13,7 @@ import (
 // read or write does, at the latest with the process. Neither file is closed.
 func Stdio(in io.Reader, out io.Writer) io.ReadWriteCloser {
 	s := &stdio{closed: make(chan struct{}), read: newHandover(in.Read), written: newHandover(out.Write)}
-	go s.read.run(s.closed) // until closed; nobody waits, since nobody could
+	go s.read.run(s.closed) // ends when closed is; no caller can wait for it, since the system may hold it
 	go s.written.run(s.closed)
 	return s
 }

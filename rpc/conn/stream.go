@@ -322,7 +322,7 @@ func (s *stream) call(number uint64) *Call {
 	return s.calls[number]
 }
 
-// WriteObject hears from the library that a call has its answer, and puts that where it belongs.
+// WriteObject is called by the library when a call has its answer. It queues the answer, or adds it to the batch.
 func (s *stream) WriteObject(object any) error {
 	encoded, err := json.Marshal(object)
 	if err != nil {
@@ -396,7 +396,7 @@ func (s *stream) finish() {
 	}
 	s.mu.Unlock()
 	s.out.Close()
-	s.frames.Close(context.Cause(s.ctx)) // its error says nothing that the reader or the writer has not said
+	s.frames.Close(context.Cause(s.ctx)) // the reader or the writer has reported its error
 }
 
 // Close ends the connection: nothing more is taken in, and what waits has DrainLimit to be written, unless the client has

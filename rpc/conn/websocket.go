@@ -118,7 +118,7 @@ func AcceptWebSocket(w http.ResponseWriter, r *http.Request, subprotocol string,
 }
 
 // Read is the next message. One that is too large is answered, and then the connection ends: the rest of it could be
-// skipped, but the length of a fragmented message is known to nobody.
+// skipped, but the length of a fragmented message is unknown.
 func (f *webSocketFrames) Read() ([]byte, error) {
 	if f.refused != nil {
 		return nil, f.refused
@@ -171,7 +171,7 @@ func (f *webSocketFrames) readAll(r io.Reader) error {
 	}
 }
 
-// failed tells why reading failed. Errors of the library have no types.
+// failed is the reason why reading failed. Errors of the library have no types.
 func (f *webSocketFrames) failed(err error) error {
 	broken := f.conn.readError()
 	switch {
@@ -204,8 +204,8 @@ func (f *webSocketFrames) control() bool {
 	return true
 }
 
-// ping asks whether the client is there: any byte that came since the last ping says so. A reader who has no time to
-// read proves nothing.
+// ping checks that the client is there: any byte since the last ping shows it. While the reader does not read, nothing
+// is known, and no ping counts as missed.
 func (f *webSocketFrames) ping() {
 	f.mu.Lock()
 	if f.closed {
@@ -216,7 +216,7 @@ func (f *webSocketFrames) ping() {
 	defer f.pings.Done()
 	f.timer.Reset(pingEvery)
 	f.missed++
-	if f.conn.heard() || !f.reading.Load() {
+	if f.conn.receivedMore() || !f.reading.Load() {
 		f.missed = 0
 	}
 	silent := f.missed >= maxMissed
@@ -270,8 +270,8 @@ func (f *webSocketFrames) isClosed() bool {
 	return f.closed
 }
 
-// Close tells the client why and waits a moment for its answer. A frame that is under way has that time to be taken,
-// too; a client that takes nothing will not read the code.
+// Close sends the client the cause and waits a moment for its answer. A frame that is under way has that time to be
+// taken as well; a client that takes nothing will not read the code.
 func (f *webSocketFrames) Close(cause error) (err error) {
 	f.closing.Do(func() {
 		f.mu.Lock()

@@ -13,24 +13,29 @@ import (
 	"time"
 )
 
-// socket is the connection under a WebSocket. What the library writes is gathered, since it writes each frame alone,
-// and goes out in pieces with a time limit each. One goroutine at a time sends what there is: mostly the writer, who
-// holds the connection meanwhile. A pong of the reader that comes then is put with the rest and holds up nobody.
+// socket is the connection under a WebSocket. The library writes each frame alone, and a write costs a system call. So
+// what it writes is gathered here, and goes out in pieces with a time limit each:
+//
+//	the writer:  hold ─► frame, frame, frame … ─► flush ─► release
+//	the reader:              pong ─────────────────┘ goes out with the rest
+//
+// One goroutine at a time sends. That is nearly always the writer, which holds the connection meanwhile. If the reader
+// answers a ping then, its pong is only added to out, and the sender takes it along: reading never waits for writing.
 type socket struct {
 	net.Conn
 	early []byte // what came with the handshake's request; the reader's
 
 	mu       sync.Mutex
-	idle     sync.Cond // nobody sends
+	idle     sync.Cond // no goroutine sends
 	sending  bool
-	stalled  bool // nothing is sent any more unless finish says how long
+	stalled  bool // nothing more is sent, except within the time that finish set
 	out      []byte
 	spare    []byte    // for the next out
 	broken   error     // of a write; there is no other
 	readErr  error     // of the last read
 	cause    error     // of an interruption
 	last     time.Time // when all ends; zero: it does not
-	received bool      // anything, since heard was asked
+	received bool      // anything, since the last call of receivedMore
 }
 
 // hijacker takes the connection from the HTTP server and gives the library one with buffers of its own: most
@@ -86,13 +91,13 @@ func (c *socket) readError() error {
 	return c.readErr
 }
 
-// heard reports whether anything came since it was asked last.
-func (c *socket) heard() bool {
+// receivedMore reports whether anything came since the last call.
+func (c *socket) receivedMore() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	heard := c.received
+	more := c.received
 	c.received = false
-	return heard
+	return more
 }
 
 // readBefore bounds reading; the zero time: it is not bounded.
@@ -149,7 +154,7 @@ func (c *socket) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close is called by the library when all is said, as it thinks: what was gathered goes out first. Then it waits for
+// Close is called by the library when it has written everything: what was gathered goes out first. Then it waits for
 // the client's own end, since a connection that is closed with bytes unread is reset, and the client would lose the
 // close frame that it has not read yet. All that ends within closeTime.
 func (c *socket) Close() error {

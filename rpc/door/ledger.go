@@ -118,7 +118,7 @@ var acpDialect = &dialect{
 func (l *ledger) sent(frame []byte) {
 	messages, isBatch, refused := conn.Parse(frame)
 	if refused != nil {
-		return // its answer has no id, so nobody waits for it
+		return // its answer has no id, so no request waits for it
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -207,7 +207,7 @@ func (l *ledger) answered(a request, result gjson.Result) {
 }
 
 // notified counts a notification. After stale the session stays: if the daemon goes before the client has attached
-// again, it has to hear it again. What is looked for stands before the text of a delta, which is not walked.
+// again, it must get stale again. The members that are read stand before the text of a delta, which is not scanned.
 func (l *ledger) notified(frame []byte) {
 	if !l.dialect.counts {
 		return
@@ -270,13 +270,13 @@ func (a request) lost() *conn.Error {
 }
 
 // introduction is what a new daemon gets, to know this client.
-func (l *ledger) introduction() (said []repeated) {
+func (l *ledger) introduction() (list []repeated) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.hello != nil {
-		said = append(said, repeated{"initialize", l.hello})
+		list = append(list, repeated{"initialize", l.hello})
 	}
-	return append(said, l.dialect.again(l)...)
+	return append(list, l.dialect.again(l)...)
 }
 
 // stale is a notification for each session that the client follows.

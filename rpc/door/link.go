@@ -15,7 +15,7 @@ import (
 
 // Link is a connection to the daemon from one of its own commands. One goroutine reads and one writes.
 type Link struct {
-	// Status is what the daemon said of itself when the link was made.
+	// Status is the daemon's answer to daemon/status when the link was made.
 	Status Status
 
 	// Notify gets the notifications that come while an answer is waited for; its error ends the wait. nil: they are
@@ -115,7 +115,7 @@ func (l *Link) Call(method string, params, result any) error {
 			if err := l.notify(m); err != nil {
 				return err
 			}
-		case m.ID == nil || *m.ID != id: // of a call that nobody waits for
+		case m.ID == nil || *m.ID != id: // the answer to an earlier Send
 			l.skip = false
 		case m.Error != nil:
 			return m.Error
@@ -127,7 +127,7 @@ func (l *Link) Call(method string, params, result any) error {
 	}
 }
 
-// Send sends a request whose answer nobody will wait for, unless [Link.Call] does.
+// Send sends a request and returns its id. Its answer is skipped, or returned by [Link.Receive].
 func (l *Link) Send(method string, params any) (id int, err error) {
 	l.calls++
 	request, err := json.Marshal(struct {
@@ -142,7 +142,7 @@ func (l *Link) Send(method string, params any) (id int, err error) {
 	return l.calls, l.gone(l.frames.Write([][]byte{request}))
 }
 
-// Next is the next notification; Notify is not asked. Answers that nobody waits for are skipped.
+// Next is the next notification; Notify is not called. Answers are skipped.
 func (l *Link) Next() (Notification, error) {
 	for {
 		if m, err := l.read(); err != nil || m.Method != "" {
@@ -202,7 +202,7 @@ func (l *Link) read() (received, error) {
 	return m, nil
 }
 
-// ErrDaemonGone says that the daemon ended while something was asked of it.
+// ErrDaemonGone says that the daemon ended during a call.
 var ErrDaemonGone = errors.New("the daemon has ended")
 
 func (l *Link) gone(err error) error {
@@ -212,7 +212,7 @@ func (l *Link) gone(err error) error {
 	return err
 }
 
-// closeWrite tells the daemon that nothing more is asked. What was asked is still answered.
+// closeWrite ends the requests. The daemon still answers those that it has.
 func (l *Link) closeWrite() error {
 	if half, ok := l.pipe.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -91,7 +91,7 @@ var errShortLives = errors.New("the daemon ends as soon as it has started; think
 func (c *relay) follow(ctx context.Context, link *Link) error {
 	for short := 0; ; {
 		began := time.Now()
-		heard, done := c.join(ctx, link)
+		answered, done := c.join(ctx, link)
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -101,7 +101,7 @@ func (c *relay) follow(ctx context.Context, link *Link) error {
 		if err := c.answerUnanswered(ctx); err != nil {
 			return err
 		}
-		if short++; heard || time.Since(began) >= shortLife {
+		if short++; answered || time.Since(began) >= shortLife {
 			short = 0
 		}
 		var err error
@@ -126,7 +126,7 @@ func (c *relay) follow(ctx context.Context, link *Link) error {
 
 // join relays messages until the daemon ends, or the client leaves. It reports whether the daemon sent anything, and
 // whether the client has left and the daemon got all of what it had asked.
-func (c *relay) join(ctx context.Context, link *Link) (heard, done bool) {
+func (c *relay) join(ctx context.Context, link *Link) (answered, done bool) {
 	defer link.Close()
 	stop := context.AfterFunc(ctx, func() { link.Close() })
 	defer stop()
@@ -142,7 +142,7 @@ func (c *relay) join(ctx context.Context, link *Link) (heard, done bool) {
 			link.skip = false
 			continue
 		}
-		heard = true
+		answered = true
 		c.ledger.received(frame)
 		if c.out.Put(ctx, conn.Update, bytes.Clone(frame)) != nil {
 			break // ctx has ended
@@ -151,11 +151,11 @@ func (c *relay) join(ctx context.Context, link *Link) (heard, done bool) {
 	close(gone)
 	link.Close()
 	sending.Wait()
-	return heard, done
+	return answered, done
 }
 
-// send tells the daemon what the client says. When the client has left, the daemon hears of it, and has conn.DrainLimit for
-// what it still has to say: then all is done.
+// send gives the daemon what the client sends. When the client has left, it closes its direction of the link, and the
+// daemon has conn.DrainLimit for what it still has to send: then all is done.
 func (c *relay) send(link *Link, gone <-chan struct{}) (done bool) {
 	for {
 		messages := c.in.TakeUntil(gone)
@@ -207,7 +207,7 @@ func (c *relay) next(ctx context.Context, spread time.Duration) (*Link, error) {
 	defer func() { stop(nil); <-watched }()
 	select {
 	case <-c.left:
-		return nil, errLeft // nothing is started for nobody
+		return nil, errLeft // no daemon is started without a client
 	default:
 	}
 	if err := waitRandom(ctx, spread); err != nil {
@@ -243,8 +243,8 @@ func (c *relay) introduce(ctx context.Context, link *Link) bool {
 	}
 	link.Notify = func(n Notification) error { return c.out.Put(ctx, conn.Update, bytes.Clone(n.Raw)) }
 	defer func() { link.Notify = nil }()
-	for _, said := range c.ledger.introduction() {
-		if !link.ask(said.method, said.params) {
+	for _, r := range c.ledger.introduction() {
+		if !link.ask(r.method, r.params) {
 			return false
 		}
 	}

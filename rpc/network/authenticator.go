@@ -11,7 +11,7 @@ type Principal struct {
 	Name string // for logs
 }
 
-// Operator is the principal of whoever has the daemon's own token. It has all rights.
+// Operator is the principal of a client with the daemon's own token. It has all rights.
 var Operator = Principal{Name: "operator"}
 
 // Authenticator decides who sends a request. Its methods are called by many requests in parallel.

@@ -113,7 +113,7 @@ func (h *Handler) refuse(w http.ResponseWriter, err error) {
 	refusal, ok := errors.AsType[*Refusal](err)
 	if !ok {
 		h.log.Error("authentication failed", "err", err)
-		refusal = &Refusal{Status: http.StatusServiceUnavailable, Reason: "nobody can be let in for now"}
+		refusal = &Refusal{Status: http.StatusServiceUnavailable, Reason: "authentication is not possible for now"}
 	}
 	if refusal.Status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="thinkd"`)
@@ -125,7 +125,7 @@ func (h *Handler) refuse(w http.ResponseWriter, err error) {
 }
 
 // securityHeaders are on every answer. Pages run our own script and no other, have markup made by their sanitiser alone,
-// speak to us alone, are in no frame, and send their address to nobody.
+// connect to us alone, are in no frame, and send no referrer.
 var securityHeaders = map[string]string{
 	"Content-Security-Policy":      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types dompurify",
 	"Cross-Origin-Opener-Policy":   "same-origin",
@@ -136,7 +136,7 @@ var securityHeaders = map[string]string{
 	"Cache-Control":                "no-store",
 }
 
-// deny ends the HTTP connection too: whoever is refused costs nothing further.
+// deny refuses a request, and ends its HTTP connection too, so that it costs nothing further.
 func deny(w http.ResponseWriter, status int, why string) {
 	w.Header().Set("Connection", "close")
 	http.Error(w, why, status)

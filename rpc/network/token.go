@@ -31,8 +31,8 @@ type Token struct {
 	guesses guesses
 }
 
-// NewToken admits the bearers of a token; of an empty one, nobody. look is called before a token is judged: it sees to it,
-// by Set, that the token is the one in force; nil: it is. behindProxy says that a proxy stands in front, whose word
+// NewToken admits the bearers of a token; an empty one admits no client. look is called before a token is
+// checked, and calls Set if the token has changed; nil: Set is called otherwise. behindProxy says that a proxy stands in front, whose word
 // about a peer's address counts.
 func NewToken(token provider.Secret, look func(), behindProxy bool) *Token {
 	t := &Token{look: look, behindProxy: behindProxy}
@@ -40,7 +40,7 @@ func NewToken(token provider.Secret, look func(), behindProxy bool) *Token {
 	return t
 }
 
-// Set replaces the token at once; empty: nobody is let in. A client that came with the one before is disconnected,
+// Set replaces the token at once; empty: no client is let in. A client that came with the one before is disconnected,
 // unless the token is the same.
 func (t *Token) Set(token provider.Secret) {
 	t.mu.Lock()
@@ -150,7 +150,7 @@ type guess struct {
 	at   time.Time
 }
 
-// wrong takes note of a wrong token, or says after what time another would be looked at.
+// wrong records a wrong token, or returns the time after which another would be checked.
 func (list *guesses) wrong(peer netip.Prefix, now time.Time) (after time.Duration) {
 	old := 0
 	for old < len(*list) && now.Sub((*list)[old].at) >= guessTime {
