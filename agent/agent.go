@@ -36,7 +36,12 @@ var (
 
 // Config is what all agents of a daemon share.
 type Config struct {
-	Store   session.Store
+	Store session.Store
+
+	// Left lists the sessions with a turn that a crash left open, for NewGroup to close; nil: there are none. A turn that it
+	// does not list is closed when its session is loaded.
+	Left func(context.Context) ([]session.ID, error)
+
 	Blobs   session.Blobs // where media are kept; nil: in the log
 	Catalog Catalog
 
@@ -256,6 +261,11 @@ func (s *state) waitForCalls() {
 func (a *Agent) loop(ctx context.Context, s *state) {
 	defer close(a.done)
 	defer a.stop(feed.ErrClosed)
+	defer func() {
+		if err := s.owned.Release(context.WithoutCancel(ctx)); err != nil {
+			s.log.Warn("the log is not released", "err", err)
+		}
+	}()
 	defer s.waitForCalls()
 	period := s.period()
 	tick := time.NewTicker(period)

@@ -182,6 +182,7 @@ func newBench(t *testing.T, scripts ...script) *bench {
 func (b *bench) start() {
 	b.Helper()
 	var err error
+	b.cfg.Left = b.cfg.Store.Open
 	if b.group, err = NewGroup(b.Context(), b.cfg); err != nil {
 		b.Fatal(err)
 	}

@@ -45,7 +45,10 @@ func benchAgents(b *testing.B, play script) (*Group, *Agent) {
 // unchecked is a store that keeps nothing of open blocks: what a store does with growth is not what is measured here.
 type unchecked struct{ session.Store }
 
-func (unchecked) Checkpoint(session.ID, session.BlockRef, int, string) {}
+func (u unchecked) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	log, err := u.Store.Claim(ctx, id)
+	return &logOf{Log: log, checkpoint: func(session.BlockRef, int, string) {}}, err
+}
 
 // deltas is an answer of n pieces, in blocks of a thousand so that none grows without end.
 func deltas(n int) script {

@@ -17,12 +17,16 @@ type off struct {
 	by time.Duration
 }
 
-func (o off) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
+func (o off) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	return appending(ctx, o.Store, id, o.add)
+}
+
+func (o off) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
 	entries = slices.Clone(entries)
 	for i := range entries {
 		entries[i].Time += o.by.Milliseconds()
 	}
-	return o.Store.Append(ctx, id, entries...)
+	return log.Append(ctx, entries...)
 }
 
 // TestClockJumps has the wall clock go a day on or back between one process and the next, and beneath an open turn.

@@ -361,7 +361,11 @@ type approvals struct {
 	commit  chan error    // what becomes of it
 }
 
-func (s *approvals) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
+func (s *approvals) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	return appending(ctx, s.Store, id, s.add)
+}
+
+func (s *approvals) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
 	var kinds []string
 	for _, e := range entries {
 		kinds = append(kinds, strings.TrimPrefix(fmt.Sprintf("%T", e.Body), "session."))
@@ -372,7 +376,7 @@ func (s *approvals) Append(ctx context.Context, id session.ID, entries ...sessio
 			return 0, err
 		}
 	}
-	return s.Store.Append(ctx, id, entries...)
+	return log.Append(ctx, entries...)
 }
 
 // A tool starts only after the approval is on disk, together with the word that it starts: after a power cut nobody would

@@ -119,12 +119,16 @@ type slow struct {
 	storing func(session.Entry)
 }
 
-func (s slow) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
+func (s slow) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	return appending(ctx, s.Store, id, s.add)
+}
+
+func (s slow) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
 	synctest.Wait()
 	for _, e := range entries {
 		s.storing(e)
 	}
-	return s.Store.Append(ctx, id, entries...)
+	return log.Append(ctx, entries...)
 }
 
 // No tool runs before its start is stored, nor before the approval is: after a crash a call that ran must not look as if it

@@ -4,11 +4,14 @@
 // waits for the result. A closure computes, and writes to the store at most once. It never uses the network. Each model call runs in
 // a second goroutine, which sends what arrives as steps. So does each tool call that a host runs.
 //
-//	method ──closure──► mailbox ──► goroutine of the agent ──► Store.Append, then feed ──► subscriptions
+//	method ──closure──► mailbox ──► goroutine of the agent ──► Log.Append, then feed ──► subscriptions
 //	model call ──steps──►───────────────┘
 //	tool call  ──steps──►───────────────┘
 //
 // A [Group] has the agents of a daemon. It loads a session when it is needed, unloads an idle one, and ends what a crash left open.
+//
+// Other packages hold what needs no state of a session: feed sends updates to clients, transcript turns the log into what a model
+// is sent, budget counts, relay carries what calls produce, and tool decides on calls and runs them.
 //
 // Guarantees:
 //
@@ -16,6 +19,7 @@
 //     before its request is answered;
 //   - the updates of a session are numbered without a gap, and no number is used twice, even over restarts. The notice that nothing can
 //     be stored is the exception, because its number cannot be stored;
+//   - only the owner of a session writes to its log: an agent claims the session when it starts, and releases it when it ends;
 //   - every start of a turn, message or block has exactly one end. If the daemon or its store fails in between, the log has the end
 //     before the session is read again;
 //   - a client that returns during a turn gets exactly what it missed, within the bounds of [Agent.AttachAfter]. Otherwise it starts

@@ -33,23 +33,43 @@ type loading struct {
 	err   error
 }
 
-// NewGroup closes the turns that a crash left open and is ready for sessions. The agents end with Close or ctx.
+// NewGroup closes the turns of Config.Left and is ready for sessions. The agents end with Close or ctx.
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	cfg.room = new(room)
-	open, err := cfg.Store.Open(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("sessions with an open turn: %w", err)
-	}
-	for _, id := range open {
-		// A session that cannot be closed now is closed when it is loaded; the others are not held up.
-		if err := session.Recover(ctx, cfg.Store, id, time.Now()); err != nil {
-			cfg.Log.Warn("open turn is not closed", "session", id, "err", err)
-		}
+	if err := cfg.recover(ctx); err != nil {
+		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.ID]*loading),
 		told: make(map[session.ID]uint64)}, nil
+}
+
+// recover closes the turns that a crash left open.
+func (cfg Config) recover(ctx context.Context) error {
+	if cfg.Left == nil {
+		return nil
+	}
+	left, err := cfg.Left(ctx)
+	if err != nil {
+		return fmt.Errorf("sessions with an open turn: %w", err)
+	}
+	for _, id := range left {
+		// A session that cannot be closed now is closed when it is loaded; the others are not delayed.
+		if err := cfg.recoverOne(ctx, id); err != nil {
+			cfg.Log.Warn("open turn is not closed", "session", id, "err", err)
+		}
+	}
+	return nil
+}
+
+func (cfg Config) recoverOne(ctx context.Context, id session.ID) error {
+	log, err := cfg.Store.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
+	err = session.Recover(ctx, cfg.Store, log, id, time.Now())
+	return errors.Join(err, log.Release(context.WithoutCancel(ctx)))
 }
 
 // Config is what the agents of this group share.

@@ -173,7 +173,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 
 func (l *life) start(catalog Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
-	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
+	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Left: l.store.Open, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
 		Hosts: func(s session.Session) []tool.Host { return []tool.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
@@ -609,7 +609,7 @@ func (l *life) forgetAmbiguous() error {
 	if err != nil {
 		return err
 	}
-	l.gone = slices.DeleteFunc(l.gone, func(w *watcher) bool { return w.seq > firstSeq(view) })
+	l.gone = slices.DeleteFunc(l.gone, func(w *watcher) bool { return w.seq > session.FirstSeq(view.LastSeq, 0) })
 	return nil
 }
 

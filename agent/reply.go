@@ -152,7 +152,7 @@ func (s *state) grow(index int, list []relay.Step) {
 	}
 	if b.kind == provider.KindThinking || b.kind == provider.KindText {
 		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
-		s.cfg.Store.Checkpoint(s.id, ref, len(b.text), text)
+		s.owned.Checkpoint(ref, len(b.text), text)
 	}
 	b.text = append(b.text, text...)
 	s.count(b.kind, text)

@@ -15,12 +15,13 @@ import (
 
 // state is all that a session is at the moment. Only the agent's goroutine sees it.
 type state struct {
-	id   session.ID
-	cfg  Config
-	log  *slog.Logger
-	ctx  context.Context // the agent's: ends when it is closed
-	view *session.View
-	feed *feed.Feed
+	id    session.ID
+	cfg   Config
+	log   *slog.Logger
+	ctx   context.Context // the agent's: ends when it is closed
+	view  *session.View
+	feed  *feed.Feed
+	owned session.Log // released when the agent ends
 
 	live   atomic.Value             // session.Status: see noteStatus
 	busy   atomic.Bool              // run is not nil, for a Group to see
@@ -78,14 +79,27 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 	now := time.Now()
 	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
 		sizes: make(map[session.TurnID]int64), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
-	view, err := session.Load(ctx, cfg.Store, id)
+	log, err := cfg.Store.Claim(ctx, id)
 	if err != nil {
 		return nil, err
+	}
+	s.owned = log
+	if err := s.read(now); err != nil {
+		return nil, errors.Join(err, log.Release(context.WithoutCancel(ctx)))
+	}
+	return s, nil
+}
+
+// read makes the state of the log.
+func (s *state) read(now time.Time) error {
+	view, err := session.Load(s.ctx, s.cfg.Store, s.id)
+	if err != nil {
+		return err
 	}
 	if view.Running() != nil {
 		view, err = s.recover(now)
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	s.view = view
@@ -95,17 +109,17 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 		view.Unload(t)
 	}
 	s.held = len(s.queue) > 0
-	s.feed = feed.New(id, firstSeq(view))
+	s.feed = feed.New(s.id, session.FirstSeq(view.LastSeq, s.owned.Epoch()))
 	s.measure()
-	return s, nil
+	return nil
 }
 
 func (s *state) recover(now time.Time) (*session.View, error) {
-	ends, err := session.LeftOpen(s.ctx, s.cfg.Store, s.id, now)
+	ends, err := session.LeftOpen(s.ctx, s.cfg.Store, s.owned, s.id, now)
 	if err != nil {
 		return nil, err
 	}
-	if _, err = s.cfg.Store.Append(s.ctx, s.id, ends...); err != nil && !errors.Is(err, session.ErrReadOnly) {
+	if _, err = s.owned.Append(s.ctx, ends...); err != nil && !errors.Is(err, session.ErrReadOnly) {
 		return nil, err
 	}
 	view, loadErr := session.Load(s.ctx, s.cfg.Store, s.id)
@@ -119,14 +133,6 @@ func (s *state) recover(now time.Time) (*session.View, error) {
 		}
 	}
 	return view, nil
-}
-
-// firstSeq is where the numbering begins: at 0 for a session that has told nothing yet, else above all that was told.
-func firstSeq(v *session.View) uint64 {
-	if v.LastSeq == 0 {
-		return 0
-	}
-	return session.NextBase(v.LastSeq)
 }
 
 // fact is something that happened: what the log keeps of it and what clients are told; either may be missing.
@@ -179,7 +185,7 @@ func (s *state) keep(entries []session.Entry) error {
 		}
 	}
 	// The commit outlives a call for the end: what was begun is finished.
-	if _, err := s.cfg.Store.Append(context.WithoutCancel(s.ctx), s.id, entries...); err != nil {
+	if _, err := s.owned.Append(context.WithoutCancel(s.ctx), entries...); err != nil {
 		return err
 	}
 	for _, e := range entries {
@@ -302,11 +308,11 @@ func (s *state) writable() error {
 }
 
 func (s *state) save(ctx context.Context) error {
-	open, err := session.LeftOpen(ctx, s.cfg.Store, s.id, time.Now())
+	open, err := session.LeftOpen(ctx, s.cfg.Store, s.owned, s.id, time.Now())
 	if err != nil || len(open) == 0 { // an earlier write is there after all
 		return err
 	}
-	_, err = s.cfg.Store.Append(ctx, s.id, s.unsaved...)
+	_, err = s.owned.Append(ctx, s.unsaved...)
 	return err
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
+	"github.com/thinkd/thinkd/session/storetest"
 )
 
 // host runs calls as a function says.
@@ -281,7 +282,7 @@ func TestToolsAfterACrash(t *testing.T) {
 		if err := crashed.Create(t.Context(), record); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := crashed.Append(t.Context(), id, entries...); err != nil {
+		if _, err := storetest.Append(t.Context(), crashed, id, entries...); err != nil {
 			t.Fatal(err)
 		}
 		b.store, b.cfg.Store = crashed, crashed

@@ -24,8 +24,12 @@ type hooked struct {
 	asked    func()
 }
 
-func (h *hooked) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
-	last, err := h.Store.Append(ctx, id, entries...)
+func (h *hooked) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	return appending(ctx, h.Store, id, h.add)
+}
+
+func (h *hooked) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
+	last, err := log.Append(ctx, entries...)
 	if h.appended != nil {
 		h.appended()
 	}

@@ -48,7 +48,21 @@ func (w *wounded) next() wound {
 	return hit
 }
 
-func (w *wounded) Append(ctx context.Context, id session.ID, entries ...session.Entry) (uint64, error) {
+func (w *wounded) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	log, err := w.Store.Claim(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return &logOf{
+		Log: log,
+		append: func(ctx context.Context, entries ...session.Entry) (uint64, error) {
+			return w.add(ctx, log, entries...)
+		},
+		checkpoint: func(block session.BlockRef, from int, text string) { w.checkpoint(log, block, from, text) },
+	}, nil
+}
+
+func (w *wounded) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
 	switch hit := w.next(); hit {
 	case readOnly:
 		return 0, session.ErrReadOnly
@@ -57,21 +71,21 @@ func (w *wounded) Append(ctx context.Context, id session.ID, entries ...session.
 	case killed:
 		return 0, errDead
 	case readOnlyWritten, failingWritten, killedWritten:
-		if _, err := w.Store.Append(ctx, id, entries...); err != nil {
+		if _, err := log.Append(ctx, entries...); err != nil {
 			return 0, err
 		}
 		return 0, map[wound]error{readOnlyWritten: session.ErrReadOnly, failingWritten: errDisk, killedWritten: errDead}[hit]
 	}
-	return w.Store.Append(ctx, id, entries...)
+	return log.Append(ctx, entries...)
 }
 
-func (w *wounded) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+func (w *wounded) checkpoint(log session.Log, block session.BlockRef, from int, text string) {
 	w.mu.Lock()
 	w.checkpoints++
 	lost := w.dead || w.lost[w.checkpoints]
 	w.mu.Unlock()
 	if !lost {
-		w.Store.Checkpoint(id, block, from, text)
+		log.Checkpoint(block, from, text)
 	}
 }
 

@@ -102,6 +102,10 @@ func (c *conversation) keepOne(ctx context.Context, store session.Store, id sess
 	if err := store.Create(ctx, s); err != nil {
 		return err
 	}
+	log, err := store.Claim(ctx, id)
+	if err != nil {
+		return err
+	}
 	var entries []session.Entry
 	for turn := range turns {
 		again, err := c.again(turn)
@@ -110,13 +114,13 @@ func (c *conversation) keepOne(ctx context.Context, store session.Store, id sess
 		}
 		entries = append(entries, again...)
 		if turn == turns-1 || len(entries) > 1000 {
-			if _, err := store.Append(ctx, id, entries...); err != nil {
+			if _, err := log.Append(ctx, entries...); err != nil {
 				return err
 			}
 			entries = entries[:0]
 		}
 	}
-	return nil
+	return log.Release(ctx)
 }
 
 // again is the turn with ids of its own, as the nth of a session.

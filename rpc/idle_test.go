@@ -27,6 +27,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
+	"github.com/thinkd/thinkd/session/storetest"
 )
 
 var idleCount = flag.Int("idle", 200, "how many idle connections TestIdleWebSockets holds, and sessions TestIdleSessions")
@@ -152,7 +153,7 @@ func TestIdleSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := slog.New(slog.DiscardHandler)
-		group, err := agent.NewGroup(t.Context(), agent.Config{Store: store, Catalog: catalog, Log: log, Simulator: "sim",
+		group, err := agent.NewGroup(t.Context(), agent.Config{Store: store, Left: store.Open, Catalog: catalog, Log: log, Simulator: "sim",
 			Provider: func(string) provider.Provider { return nil }}) // no turn is run
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +235,7 @@ func storeSessions(t *testing.T, group *agent.Group, store session.Store, n int)
 				} {
 					entries = append(entries, session.Entry{Turn: turn, Body: body})
 				}
-				if _, err := store.Append(t.Context(), s.ID, entries...); err != nil {
+				if _, err := storetest.Append(t.Context(), store, s.ID, entries...); err != nil {
 					t.Error(err)
 				}
 			}

@@ -157,7 +157,7 @@ func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *s
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.config = agent.Config{Store: s.store, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
+	s.config = agent.Config{Store: s.store, Left: s.store.Open, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
 		Provider: func(string) provider.Provider { return api }}
 	s.gate <- struct{}{}
 	s.connect()

@@ -18,8 +18,9 @@
 //   - a store never writes to data that is damaged, of a newer format, or not the data that it opened.
 //
 // A Store and Blobs are safe for concurrent use. A View belongs to one goroutine: that of the agent that runs the session.
-// Only that agent appends to the log, and it calls [Recover] before its first Append.
+// Only the owner of a session appends to its log. [Store.Claim] makes an owner and returns a [Log]; a later claim fences it. The
+// owner calls [Recover] before its first Append.
 //
-// The files of this package depend on each other in one direction: session, stamp, body, entry, record, store, query and blobs
-// define what is kept; message, turn, view, compaction, apply and fork are the fold; load, recover and whole read a Store.
+// The files of this package depend on each other in one direction: session, stamp, body, entry, record, log, claim, store, query
+// and blobs define what is kept; message, turn, view, compaction, apply and fork are the fold; load, recover and whole read a Store.
 package session

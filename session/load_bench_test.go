@@ -25,7 +25,7 @@ func BenchmarkLoad(b *testing.B) {
 					session.Sealed{Message: reply, Number: 1, Block: provider.Text{Text: "The second."}}, session.MessageEnd{Message: reply}, session.TurnEnd{StopReason: "end_turn"}} {
 					entries = append(entries, session.Entry{Turn: turn, Body: body})
 				}
-				if _, err := s.Append(b.Context(), storetest.ID(1), entries...); err != nil {
+				if _, err := storetest.Append(b.Context(), s, storetest.ID(1), entries...); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -20,16 +20,26 @@ const MaxUnstored = baseStep / 4
 // 2^24 that is more than MaxUnstored above it.
 func NextBase(last uint64) uint64 { return ((last+2*MaxUnstored)/baseStep + 1) * baseStep }
 
+// FirstSeq is the number above which an owner with this epoch numbers its updates, if the log goes up to last. A session without
+// updates begins at its epoch alone, so the first update of a session in a new store is 1.
+func FirstSeq(last, epoch uint64) uint64 {
+	base := epoch * baseStep
+	if last > 0 {
+		base = max(base, NextBase(last))
+	}
+	return base
+}
+
 // Recover closes what a crash left open in a session: it appends the entries of LeftOpen. If no turn runs, it does nothing. now is the
 // time of the new entries.
 //
-// Only the owner of the session may call it, before its own first Append.
-func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
-	ends, err := LeftOpen(ctx, store, id, now)
+// log is that of the session; the owner calls Recover before its own first Append.
+func Recover(ctx context.Context, store Store, log Log, id ID, now time.Time) error {
+	ends, err := LeftOpen(ctx, store, log, id, now)
 	if err != nil || len(ends) == 0 {
 		return err
 	}
-	if _, err := store.Append(ctx, id, ends...); err != nil {
+	if _, err := log.Append(ctx, ends...); err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
 	return nil
@@ -41,7 +51,7 @@ func Recover(ctx context.Context, store Store, id ID, now time.Time) error {
 // no turn runs, there are no entries.
 //
 // The results are in a message with a new id. So whoever shows the entries to clients must append these and not make them again.
-func LeftOpen(ctx context.Context, store Store, id ID, now time.Time) ([]Entry, error) {
+func LeftOpen(ctx context.Context, store Store, log Log, id ID, now time.Time) ([]Entry, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -62,13 +72,13 @@ func LeftOpen(ctx context.Context, store Store, id ID, now time.Time) ([]Entry, 
 	if turn == nil {
 		return nil, nil
 	}
-	grown, err := store.Checkpoints(ctx, id)
+	grown, err := log.Checkpoints(ctx)
 	if err != nil {
 		return nil, err
 	}
 	ends := interrupted(turn, grown, max(seen-began, 0))
 	for i := range ends {
-		ends[i].Seq = NextBase(view.LastSeq) + uint64(i)
+		ends[i].Seq = FirstSeq(view.LastSeq, log.Epoch()) + uint64(i)
 		ends[i].Time = now.UnixMilli()
 		ends[i].Turn = turn.ID
 	}

@@ -3,16 +3,13 @@ package session
 import (
 	"context"
 	"errors"
-	"slices"
-
-	"github.com/thinkd/thinkd/provider"
 )
 
 // Store keeps sessions. It is safe for concurrent use. Every method that waits returns when ctx ends. That does not undo a write
 // that has begun, so the outcome of the write is unknown then.
 //
-// Agents call Append, Checkpoint and Checkpoints, each for the session that it runs. Everybody may call the others. Package
-// storetest tests what is promised here.
+// Everybody may call these methods. Only the owner of a session writes to its log: see Claim. Package storetest tests what is
+// promised here.
 type Store interface {
 	// Create keeps a new session; it is durable on return. The error is ErrExists if the id is taken, and ErrNotFound if the
 	// session shares a log that is not there.
@@ -43,22 +40,13 @@ type Store interface {
 	// still reads it, until the last of them is deleted.
 	Delete(ctx context.Context, id ID) error
 
-	// Append adds entries to the log, all or none, and updates the record ([Session.Project]) in the same commit; both are
-	// durable on return. It returns the position of the last entry; positions begin with 1 and have no gaps. An entry that ends
-	// a block ([Entry.Ends]) removes its checkpoints. After an error the outcome is unknown: Entries has it. The error is
-	// ErrReadOnly if nothing can be stored for now.
-	Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error)
-
 	// Entries reads the log after a position: at most limit entries, in order. At the end of the log there are none.
 	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 
-	// Checkpoint says that an open block grew by text, from byte from on. It never waits: the store writes growth after
-	// 500 ms or 16 KiB, whichever is first, in one commit with all else that grew, and forgets it when the block is sealed. A
-	// checkpoint that cannot be written is not reported; that of the block's end is.
-	Checkpoint(id ID, block BlockRef, from int, text string)
-
-	// Checkpoints is what is stored of open blocks, in order of Number. Each text is a prefix of the text of the block.
-	Checkpoints(ctx context.Context, id ID) ([]Growth, error)
+	// Claim makes the caller the owner of a session, and returns its log as only the owner has it. In one process it always
+	// succeeds, and fences the owner before. The error is ErrNotFound if there is no such session, and ErrDamaged if it is known
+	// that it cannot be read.
+	Claim(ctx context.Context, id ID) (Log, error)
 
 	// Close writes what waits and closes the store. Every later call returns ErrClosed.
 	Close() error
@@ -70,20 +58,6 @@ type Query struct {
 	Limit  int    // 0: 100; at most 1,000
 	CWD    string // exact; empty: any
 	Text   string // part of the title, case ignored
-}
-
-// BlockRef names an open block. Kind is what becomes of it if it is never sealed.
-type BlockRef struct {
-	Turn    TurnID             `json:"turn_id"`
-	Message MessageID          `json:"message_id"`
-	Number  int                `json:"number"`
-	Kind    provider.BlockKind `json:"kind"`
-}
-
-// Growth is what is stored of an open block.
-type Growth struct {
-	BlockRef
-	Text string
 }
 
 var (
@@ -104,21 +78,6 @@ var (
 	// ErrReplaced says that the file at the store's path is not the one that was opened.
 	ErrReplaced = errors.New("store was removed or replaced while in use")
 )
-
-// Ends reports whether an entry is the end of an open block: a [Store] forgets its growth in the same commit.
-func (e Entry) Ends(ref BlockRef) bool {
-	switch body := e.Body.(type) {
-	case Sealed:
-		return body.Message == ref.Message && body.Number == ref.Number
-	case Retry:
-		return body.Message == ref.Message && slices.Contains(body.Discarded, ref.Number)
-	case MessageEnd:
-		return body.Message == ref.Message
-	case TurnEnd:
-		return e.Turn == ref.Turn
-	}
-	return false
-}
 
 // Report is what a check of all data of a store found.
 type Report struct {

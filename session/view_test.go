@@ -33,7 +33,7 @@ func TestViewEqualsFold(t *testing.T) {
 				refused++ // and not stored: an agent applies before it appends
 				continue
 			}
-			if _, err := store.Append(t.Context(), record.ID, e); err != nil {
+			if _, err := storetest.Append(t.Context(), store, record.ID, e); err != nil {
 				r.Fatal(err)
 			}
 		}

@@ -39,7 +39,7 @@ func TestBackup(t *testing.T) {
 					return
 				default:
 				}
-				last, err := b.Append(t.Context(), storetest.ID(n), numbered(number))
+				last, err := (journal{b}).Append(t.Context(), storetest.ID(n), numbered(number))
 				if err != nil {
 					t.Errorf("append during a copy: %v", err)
 					return

@@ -49,7 +49,7 @@ func BenchmarkAppend(b *testing.B) {
 				storetest.Create(b, s, session.Session{ID: storetest.ID(w)})
 			}
 			timed(b, writers, func(w int) error {
-				_, err := s.Append(b.Context(), storetest.ID(w), e)
+				_, err := (journal{s}).Append(b.Context(), storetest.ID(w), e)
 				return err
 			})
 		})

@@ -41,6 +41,7 @@ func (b *Store) Create(ctx context.Context, s session.Session) error {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	b.vouch(s.ID)
+	b.claims.Begin(s.ID)
 	return nil
 }
 
@@ -108,6 +109,7 @@ func (b *Store) CreateOnce(ctx context.Context, s session.Session, m session.Mad
 	}
 	if c.first.Session == s.ID {
 		b.vouch(s.ID)
+		b.claims.Begin(s.ID)
 	}
 	return c.first, nil
 }
@@ -133,21 +135,24 @@ type appendChange struct {
 	id      session.ID
 	entries []session.Entry
 	values  [][]byte // of entries
+	reserve uint64   // epochs before that are reserved with it; 0: none
 	last    uint64   // position of the last, once applied
 }
 
 // Append adds entries to the log.
-func (b *Store) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
+func (b journal) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
 	c := &appendChange{id: id, entries: entries}
 	if c.values, err = session.EncodeEntries(entries); err == nil {
 		err = b.vet(id)
 	}
 	if err == nil {
+		c.reserve = b.toReserve()
 		err = b.submit(ctx, c)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("session %s: %w", id, err)
 	}
+	b.reservedUpTo(c.reserve)
 	return c.last, nil
 }
 
@@ -200,6 +205,11 @@ func (c *appendChange) apply(tx *bbolt.Tx) error {
 	if err != nil {
 		return err
 	}
+	if c.reserve > readEpoch(tx) {
+		if err := tx.Bucket(metaBucket).Put(epochKey, position(c.reserve)); err != nil {
+			return err
+		}
+	}
 	return errors.Join(
 		tx.Bucket(sessionBucket).Put(id, value),
 		putRunning(tx, c.id, running),
@@ -240,6 +250,7 @@ func (b *Store) Delete(ctx context.Context, id session.ID) error {
 		}
 		if err == nil {
 			b.unvouch(id, c.shared)
+			b.claims.Forget(id)
 		}
 	}
 	if err != nil {

@@ -121,7 +121,7 @@ func (b *Store) checkSession(ctx context.Context, id session.ID) (entries int, e
 	if err != nil {
 		return entries, err
 	}
-	if _, err := b.Checkpoints(ctx, id); err != nil {
+	if _, err := (journal{b}).Checkpoints(ctx, id); err != nil {
 		return entries, err
 	}
 	if !reflect.DeepEqual(view.Session, record) {

@@ -89,7 +89,7 @@ func damageSample(t *testing.T) (file, mark []byte, want map[session.ID][]sessio
 	if err := b.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	b.Checkpoint(storetest.ID(1), session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgB, Number: 0, Kind: provider.KindThinking}, 0, strings.Repeat("thought ", 100))
+	(journal{b}).Checkpoint(storetest.ID(1), session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgB, Number: 0, Kind: provider.KindThinking}, 0, strings.Repeat("thought ", 100))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -240,13 +240,13 @@ func useDamaged(t *testing.T, what string, b *Store, want map[session.ID][]sessi
 			if err != nil || id > storetest.ID(4) {
 				break
 			}
-			if _, err := b.Append(ctx, id, more); err == nil {
+			if _, err := (journal{b}).Append(ctx, id, more); err == nil {
 				entries = append(entries[:len(entries):len(entries)], more)
 			} else if !errors.Is(err, session.ErrDamaged) {
 				t.Errorf("%s: session %s: append: %v", what, id, err)
 			}
 		}
-		if _, err := b.Checkpoints(ctx, id); err != nil && !errors.Is(err, session.ErrDamaged) {
+		if _, err := (journal{b}).Checkpoints(ctx, id); err != nil && !errors.Is(err, session.ErrDamaged) {
 			t.Errorf("%s: session %s: checkpoints: %v", what, id, err)
 		}
 	}

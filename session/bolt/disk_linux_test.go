@@ -64,13 +64,13 @@ func TestFailingDisk(t *testing.T) {
 	default:
 	}
 	fail()
-	_, err = b.Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+	_, err = (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "append on a disk that fails again", err, session.ErrReadOnly)
 	storetest.WantErr(t, "its cause", err, unix.EBADF)
 	storetest.WantErr(t, "state", <-states, session.ErrReadOnly)
 	storetest.Equal(t, "what was acknowledged", storetest.Entries(t, b, id), []session.Entry{storetest.Said(storetest.TurnA, "x"), storetest.Started(storetest.TurnA)})
 	<-looked // the store could have mended itself
-	_, err = b.Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+	_, err = (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "append later", err, session.ErrReadOnly)
 }
 
@@ -125,7 +125,7 @@ func TestToldBeforeMending(t *testing.T) {
 	testgo.Go(t, func() { tried <- b.submit(t.Context(), held) }) // both end with the store at the latest
 	<-held.begun
 	testgo.Go(t, func() {
-		_, err := b.Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+		_, err := (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 		waited <- err
 	})
 	for queued := 0; queued == 0; runtime.Gosched() {
@@ -149,7 +149,7 @@ func TestToldBeforeMending(t *testing.T) {
 		b.dbMu.RUnlock()
 		return
 	}
-	_, err = b.Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+	_, err = (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "what comes", err, session.ErrReadOnly)
 	select {
 	case err := <-tried:

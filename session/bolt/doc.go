@@ -31,7 +31,7 @@
 //
 // These are its buckets. The constants are in layout.go.
 //
-//	meta      the format, and the id of the store
+//	meta      the format, the id of the store, and the first epoch of claims that is not reserved
 //	sessions  the changing part of each record, with the position of its last entry and the number of its last change
 //	fixed     the part of each record that never changes
 //	index     the numbers of last changes, with the ids of their sessions: the order of listings
@@ -47,6 +47,6 @@
 // # Files of this package
 //
 // They depend on each other in one direction: layout (bytes), rows (transactions), store (the type), sessions and examine (the
-// look at a file without bbolt), mark and file (opening), read, growth, queue, fault and changes (the methods of session.Store),
+// look at a file without bbolt), mark and file (opening), read, growth, queue, fault, changes and claim (the methods of session.Store),
 // check and rewrite (whole files), occurring, and open on top.
 package bolt

@@ -28,7 +28,7 @@ const (
 )
 
 // Checkpoint tells that an open block grew.
-func (b *Store) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+func (b journal) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != nil {

@@ -40,6 +40,7 @@ var (
 	formatKey = []byte("format")
 	storeKey  = []byte("store")
 	roomKey   = []byte("room")
+	epochKey  = []byte("epoch") // the first that no claim has; missing: 0
 )
 
 func allBuckets() [][]byte {

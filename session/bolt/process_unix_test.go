@@ -115,8 +115,8 @@ func childWrite(dir string) error {
 			for n := 0; ; n++ {
 				text := strings.Repeat(fmt.Sprint(n, " "), n%500)
 				e := session.Entry{Seq: uint64(n), Body: session.Prompt{Content: provider.Blocks{provider.Text{Text: text}}}}
-				b.Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: n, Kind: provider.KindText}, 0, text)
-				last, err := b.Append(ctx, id, e, e)
+				(journal{b}).Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: n, Kind: provider.KindText}, 0, text)
+				last, err := (journal{b}).Append(ctx, id, e, e)
 				out.Lock()
 				if err != nil {
 					fmt.Println("error", err)
@@ -225,7 +225,7 @@ func fillUp(b *Store, states <-chan error, looked <-chan struct{}, number int, m
 	e := session.Entry{Body: session.Repair{API: strings.Repeat("x", 50_000)}}
 	acked := uint64(0)
 	for {
-		last, err := b.Append(ctx, id, e)
+		last, err := (journal{b}).Append(ctx, id, e)
 		if err == nil {
 			acked = last
 			if acked > 10_000 {
@@ -241,10 +241,10 @@ func fillUp(b *Store, states <-chan error, looked <-chan struct{}, number int, m
 	if why := <-states; !errors.Is(why, session.ErrReadOnly) {
 		return fmt.Errorf("state: %w", why)
 	}
-	if _, err := b.Append(ctx, id, session.Entry{Body: session.Setting{}}); !errors.Is(err, session.ErrReadOnly) {
+	if _, err := (journal{b}).Append(ctx, id, session.Entry{Body: session.Setting{}}); !errors.Is(err, session.ErrReadOnly) {
 		return fmt.Errorf("append while full: %w", err)
 	}
-	b.Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: 0, Kind: provider.KindText}, 0, "grew while full")
+	(journal{b}).Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: 0, Kind: provider.KindText}, 0, "grew while full")
 	entries, err := b.Entries(ctx, id, 0, 20_000)
 	if err != nil || uint64(len(entries)) != acked {
 		return fmt.Errorf("%d entries while full, %d acknowledged: %w", len(entries), acked, err)
@@ -266,7 +266,7 @@ func fillUp(b *Store, states <-chan error, looked <-chan struct{}, number int, m
 	case <-time.After(time.Minute): // a bound for failures
 		return fmt.Errorf("it does not write again")
 	}
-	last, err := b.Append(ctx, id, e)
+	last, err := (journal{b}).Append(ctx, id, e)
 	if err != nil || last != acked+1 {
 		return fmt.Errorf("append afterwards at %d, want %d: %w", last, acked+1, err)
 	}

@@ -234,7 +234,7 @@ func (b *Store) readSome(id session.ID, after uint64, limit int) (values [][]byt
 }
 
 // Checkpoints is what is stored of open blocks.
-func (b *Store) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
+func (b journal) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}

@@ -268,3 +268,12 @@ func deleteGrowth(tx *bbolt.Tx, id session.ID, entries []session.Entry) error {
 	}
 	return err
 }
+
+// readEpoch is the first epoch that is not reserved.
+func readEpoch(tx *bbolt.Tx) uint64 {
+	value := tx.Bucket(metaBucket).Get(epochKey)
+	if len(value) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(value)
+}

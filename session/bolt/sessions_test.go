@@ -181,7 +181,7 @@ func manySessions(t *testing.T, number int) (file, mark []byte, ids []session.ID
 				if err := b.Create(t.Context(), session.Session{ID: ids[i], Updated: int64(i % 7), Title: strings.Repeat("t", 80)}); err != nil {
 					t.Error(err)
 				}
-				if _, err := b.Append(t.Context(), ids[i], storetest.Said(storetest.TurnA, strings.Repeat("x", 900))); err != nil {
+				if _, err := (journal{b}).Append(t.Context(), ids[i], storetest.Said(storetest.TurnA, strings.Repeat("x", 900))); err != nil {
 					t.Error(err)
 				}
 			}

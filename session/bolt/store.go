@@ -36,9 +36,16 @@ type Store struct {
 	stop chan struct{} // closed by Close
 	done chan struct{} // closed by the writer
 
+	claims   session.Claims
+	epochsMu sync.Mutex
+	epochs   epochs
+
 	writer writer // of the writer's goroutine alone
 	broken bool   // of the writer's goroutine: bbolt panicked and may hold its locks
 }
+
+// journal has the methods of a session's owner: those of [session.Log], for any session and without a check of the owner.
+type journal struct{ *Store }
 
 // Options are for Open. The zero value is fine.
 type Options struct {
@@ -94,4 +101,15 @@ type growing struct {
 	ref    session.BlockRef
 	stored int
 	text   []byte
+}
+
+// epochs are the epochs of claims. The file has the first one that no process has used. A process begins there, so its epochs are
+// higher than those of every process that stored anything. Its first append reserves a block of them, in the same commit; later
+// ones do so when the block is used up. Sessions count on their own: a block is enough for 64 claims of each. A session that this
+// process has made begins at 0.
+type epochs struct {
+	known    bool   // the file was read
+	least    uint64 // of sessions that this process has not made
+	next     uint64 // above all that were used
+	reserved uint64 // the first one that another process could use
 }

@@ -31,7 +31,7 @@ func TestReopen(t *testing.T) {
 		storetest.Create(t, b, session.Session{ID: storetest.ID(i), Updated: int64(i)})
 	}
 	storetest.Add(t, b, storetest.ID(3), want...)
-	b.Checkpoint(storetest.ID(3), ref, 0, "half a thought")
+	(journal{b}).Checkpoint(storetest.ID(3), ref, 0, "half a thought")
 	if err := b.Close(); err != nil { // writes what waits
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestReopen(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Equal(t, "open turns", open, []session.ID{storetest.ID(3)})
-	growth, err := b.Checkpoints(t.Context(), storetest.ID(3))
+	growth, err := (journal{b}).Checkpoints(t.Context(), storetest.ID(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestLazyWalk(t *testing.T) {
 		storetest.Add(t, b, id, want[0])
 		storetest.Equal(t, string(id), storetest.Entries(t, b, id), append(want[:len(want):len(want)], want[0]))
 	}
-	_, err = b.Append(t.Context(), storetest.ID(1), want[0])
+	_, err = (journal{b}).Append(t.Context(), storetest.ID(1), want[0])
 	storetest.WantErr(t, "append", err, session.ErrDamaged)
 	_, err = b.Entries(t.Context(), storetest.ID(1), 0, 1)
 	storetest.WantErr(t, "entries", err, session.ErrDamaged)
@@ -135,7 +135,7 @@ func TestDeletedIsForgotten(t *testing.T) {
 	}
 	record.ID = child
 	storetest.Create(t, b, record)
-	b.Checkpoint(parent, session.BlockRef{Turn: storetest.TurnB, Message: storetest.MsgB, Number: 7}, 0, "growth of a block that has no end")
+	(journal{b}).Checkpoint(parent, session.BlockRef{Turn: storetest.TurnB, Message: storetest.MsgB, Number: 7}, 0, "growth of a block that has no end")
 	known := func() (ids []session.ID) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -491,7 +491,7 @@ func TestReplaced(t *testing.T) {
 					t.Errorf("load: %v", err)
 				}
 				if write {
-					_, err = b.Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
+					_, err = (journal{b}).Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
 					if !errors.Is(err, session.ErrReplaced) && !errors.Is(err, session.ErrDamaged) {
 						t.Errorf("append: %v", err)
 					}
@@ -504,7 +504,7 @@ func TestReplaced(t *testing.T) {
 				case <-time.After(time.Minute): // a bound for failures
 					t.Fatal("the state was not reported")
 				}
-				_, err = b.Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
+				_, err = (journal{b}).Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
 				storetest.WantErr(t, "append afterwards", err, session.ErrReplaced)
 				_, err = b.Get(t.Context(), storetest.ID(1))
 				storetest.WantErr(t, "get afterwards", err, session.ErrReplaced)

@@ -23,6 +23,7 @@ type Store struct {
 	stamps   []string            // the same ids in order
 	changes  uint64              // how many there were
 	closed   bool
+	claims   session.Claims
 }
 
 // row is what is kept of a session.
@@ -217,6 +218,7 @@ func (m *Store) Open(ctx context.Context) (ids []session.ID, err error) {
 func (m *Store) Delete(ctx context.Context, id session.ID) error {
 	err := m.with(ctx, id, func(s *row) error {
 		delete(m.sessions, id)
+		m.claims.Forget(id)
 		if m.sharedLocked(id) {
 			m.gone[id] = s
 		}
@@ -251,8 +253,19 @@ func (m *Store) sharedLocked(id session.ID) bool {
 	return false
 }
 
+// Claim makes the caller the owner of a session.
+func (m *Store) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	if err := m.with(ctx, id, func(*row) error { return nil }); err != nil {
+		return nil, err
+	}
+	return m.claims.Claim(journal{m}, id, 0), nil
+}
+
+// journal has the methods of a session's owner.
+type journal struct{ *Store }
+
 // Append adds entries to the log.
-func (m *Store) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
+func (m journal) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
 	values, err := session.EncodeEntries(entries)
 	if err != nil {
 		return 0, fmt.Errorf("session %s: %w", id, err)
@@ -313,7 +326,7 @@ func (m *Store) Entries(ctx context.Context, id session.ID, after uint64, limit 
 }
 
 // Checkpoint tells that an open block grew. Here it is stored at once.
-func (m *Store) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+func (m journal) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	kept := m.sessions[id]
@@ -335,7 +348,7 @@ func (m *Store) Checkpoint(id session.ID, block session.BlockRef, from int, text
 }
 
 // Checkpoints is what is stored of open blocks.
-func (m *Store) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
+func (m journal) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
 	err = m.with(ctx, id, func(kept *row) error {
 		stored = slices.Clone(kept.growth)
 		slices.SortStableFunc(stored, func(a, b session.Growth) int { return cmp.Compare(a.Number, b.Number) })

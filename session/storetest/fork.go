@@ -75,7 +75,7 @@ func testFork(t *testing.T, s session.Store) {
 	Equal(t, "fork in the shared part", words(load(back)), first[:1])
 	Equal(t, "what it shares", load(back).Session.Shared, []session.Span{{Session: parent, Upto: 2, Message: session.MessageID("U" + TurnA)}})
 	recovered := fork(child, "")
-	if err := session.Recover(ctx, s, recovered, time.UnixMilli(1_000_000)); err != nil {
+	if err := session.Recover(ctx, s, Claim(t, s, recovered), recovered, time.UnixMilli(1_000_000)); err != nil {
 		t.Error(err)
 	}
 
@@ -87,8 +87,8 @@ func testFork(t *testing.T, s session.Store) {
 		if _, err := session.Load(ctx, s, id); !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("load of a deleted session: %v", err)
 		}
-		_, err := s.Append(ctx, id, Said("01K0000000000000000000000E", "x"))
-		WantErr(t, "append to a deleted session", err, session.ErrNotFound)
+		_, err := s.Claim(ctx, id)
+		WantErr(t, "claim of a deleted session", err, session.ErrNotFound)
 	}
 	Equal(t, "grandchild without the others", words(load(grandchild)), grown)
 	again := fork(grandchild, MsgA)

@@ -62,15 +62,16 @@ func testLoad(t *testing.T, s session.Store) {
 func testRecover(t *testing.T, s session.Store) {
 	ctx, id := t.Context(), ID(1)
 	now := time.UnixMilli(1_000_000)
+	Create(t, s, session.Session{ID: id})
+	owner := Claim(t, s, id)
 	recoverTwice := func() {
 		t.Helper()
 		for range 2 {
-			if err := session.Recover(ctx, s, id, now); err != nil {
+			if err := session.Recover(ctx, s, owner, id, now); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	Create(t, s, session.Session{ID: id})
 	recoverTwice() // nothing runs
 	Equal(t, "an empty log stays empty", Entries(t, s, id), []session.Entry(nil))
 
@@ -80,14 +81,14 @@ func testRecover(t *testing.T, s session.Store) {
 		at(Sealed(TurnA, MsgA, 0, "done"), 9), at(MessageEnded(TurnA, MsgA, 30), 10),
 		at(Sealed(TurnA, MsgB, 0, "sealed"), 1<<24+20),
 	}
-	Add(t, s, id, log...)
+	AddTo(t, owner, log...)
 	thinking := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 1, Kind: provider.KindThinking}
 	text := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 2, Kind: provider.KindText}
 	call := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 3, Kind: provider.KindToolCall}
-	s.Checkpoint(id, thinking, 0, "half a thou")
-	s.Checkpoint(id, text, 0, "half a sen")
-	s.Checkpoint(id, call, 0, `{"half`)
-	Stored(t, s, id, []session.Growth{{BlockRef: thinking, Text: "half a thou"}, {BlockRef: text, Text: "half a sen"}, {BlockRef: call, Text: `{"half`}})
+	owner.Checkpoint(thinking, 0, "half a thou")
+	owner.Checkpoint(text, 0, "half a sen")
+	owner.Checkpoint(call, 0, `{"half`)
+	Stored(t, owner, []session.Growth{{BlockRef: thinking, Text: "half a thou"}, {BlockRef: text, Text: "half a sen"}, {BlockRef: call, Text: `{"half`}})
 	recoverTwice()
 
 	const base = 2 << 24
@@ -98,7 +99,7 @@ func testRecover(t *testing.T, s session.Store) {
 		session.Entry{Seq: base + 3, Time: 1_000_000, Turn: TurnA, Body: session.TurnEnd{StopReason: "interrupted", Usage: provider.Usage{Output: 30}, DurationMS: 2000}},
 	)
 	Equal(t, "log", Entries(t, s, id), want)
-	Stored(t, s, id, nil)
+	Stored(t, owner, nil)
 	open, err := s.Open(ctx)
 	if err != nil || len(open) != 0 {
 		t.Errorf("still open: %v, %v", open, err)
@@ -112,22 +113,22 @@ func testRecover(t *testing.T, s session.Store) {
 	}
 
 	// A turn without a message; then one whose message is known from its growth alone.
-	Add(t, s, id, Started(TurnB))
+	AddTo(t, owner, Started(TurnB))
 	recoverTwice()
 	got := Entries(t, s, id)[len(want)+1:]
 	Equal(t, "no message", got, []session.Entry{{Seq: 3 << 24, Time: 1_000_000, Turn: TurnB, Body: session.TurnEnd{StopReason: "interrupted"}}})
 
 	turnC := session.TurnID("01K0000000000000000000000C")
-	last := Add(t, s, id, Said(turnC, "z"), Started(turnC))
+	last := AddTo(t, owner, Said(turnC, "z"), Started(turnC))
 	ref := session.BlockRef{Turn: turnC, Message: "01K000000000000000000000MC", Number: 0, Kind: provider.KindToolCall}
-	s.Checkpoint(id, ref, 0, "{")
-	Stored(t, s, id, []session.Growth{{BlockRef: ref, Text: "{"}})
+	owner.Checkpoint(ref, 0, "{")
+	Stored(t, owner, []session.Growth{{BlockRef: ref, Text: "{"}})
 	recoverTwice()
 	Equal(t, "only an unfinished call", Entries(t, s, id)[last:], []session.Entry{
 		{Seq: 4 << 24, Time: 1_000_000, Turn: turnC, Body: session.MessageEnd{Message: ref.Message, StopReason: "interrupted", Incomplete: session.Interrupted}},
 		{Seq: 4<<24 + 1, Time: 1_000_000, Turn: turnC, Body: session.TurnEnd{StopReason: "interrupted"}},
 	})
-	if err := session.Recover(ctx, s, ID(2), now); !errors.Is(err, session.ErrNotFound) {
+	if err := session.Recover(ctx, s, owner, ID(2), now); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("recover of none: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,10 +59,40 @@ func Create(t testing.TB, s session.Store, record session.Session) {
 	}
 }
 
-// Add appends entries, and returns the position of the last.
+// Append claims a session, appends entries, and gives the session back.
+func Append(ctx context.Context, s session.Store, id session.ID, entries ...session.Entry) (last uint64, err error) {
+	log, err := s.Claim(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	last, err = log.Append(ctx, entries...)
+	return last, errors.Join(err, log.Release(ctx))
+}
+
+// Add is Append for tests.
 func Add(t testing.TB, s session.Store, id session.ID, entries ...session.Entry) uint64 {
 	t.Helper()
-	last, err := s.Append(t.Context(), id, entries...)
+	last, err := Append(t.Context(), s, id, entries...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+// Claim makes the test the owner of a session.
+func Claim(t testing.TB, s session.Store, id session.ID) session.Log {
+	t.Helper()
+	log, err := s.Claim(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+// AddTo appends entries to a log, and returns the position of the last.
+func AddTo(t testing.TB, log session.Log, entries ...session.Entry) uint64 {
+	t.Helper()
+	last, err := log.Append(t.Context(), entries...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +126,11 @@ func Equal(t testing.TB, what string, got, want any) {
 }
 
 // Stored waits as long as a store may keep growth back, and compares the checkpoints of a session.
-func Stored(t testing.TB, s session.Store, id session.ID, want []session.Growth) {
+func Stored(t testing.TB, log session.Log, want []session.Growth) {
 	t.Helper()
 	time.Sleep(time.Second) // of the bubble
 	synctest.Wait()
-	got, err := s.Checkpoints(t.Context(), id)
+	got, err := log.Checkpoints(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ func Run(t *testing.T, open func(*testing.T) session.Store) {
 		{"list in pages while sessions change", testListPages},
 		{"list without what never changes", testListFixed},
 		{"append", testAppend},
+		{"claim", testClaim},
 		{"record follows the log", testProjection},
 		{"open turns", testOpenTurns},
 		{"checkpoints", testCheckpoints},
@@ -79,12 +80,10 @@ func testCreate(t *testing.T, s session.Store) {
 	WantErr(t, "the same id again", s.Create(ctx, want), session.ErrExists)
 	_, err = s.Get(ctx, ID(2))
 	WantErr(t, "get of none", err, session.ErrNotFound)
-	_, err = s.Append(ctx, ID(2), Said(TurnA, "x"))
-	WantErr(t, "append to none", err, session.ErrNotFound)
+	_, err = s.Claim(ctx, ID(2))
+	WantErr(t, "claim of none", err, session.ErrNotFound)
 	_, err = s.Entries(ctx, ID(2), 0, 10)
 	WantErr(t, "entries of none", err, session.ErrNotFound)
-	_, err = s.Checkpoints(ctx, ID(2))
-	WantErr(t, "checkpoints of none", err, session.ErrNotFound)
 	if err := s.Create(ctx, session.Session{}); err == nil {
 		t.Error("a session without an id was taken")
 	}
@@ -159,7 +158,7 @@ func testListWhole(t *testing.T, s session.Store) {
 	changing.Go(testgo.Guard(t, func() { // ends with the sessions
 		for i := range n {
 			e := session.Entry{Time: int64(n + i), Body: session.Setting{}}
-			if _, err := s.Append(t.Context(), ID(i), e); err != nil {
+			if _, err := Append(t.Context(), s, ID(i), e); err != nil {
 				t.Error(err)
 				return
 			}
@@ -287,7 +286,7 @@ func testAppend(t *testing.T, s session.Store) {
 			t.Errorf("%d entries after %d: got %d, want %d", c.limit, c.after, len(got), len(some))
 		}
 	}
-	if _, err := s.Append(ctx, id, Said(TurnB, "x"), session.Entry{Turn: TurnB}); err == nil {
+	if _, err := Append(ctx, s, id, Said(TurnB, "x"), session.Entry{Turn: TurnB}); err == nil {
 		t.Error("an entry without a body was taken")
 	}
 	if n := len(Entries(t, s, id)); n != len(want) {
@@ -373,52 +372,57 @@ func testOpenTurns(t *testing.T, s session.Store) {
 func testCheckpoints(t *testing.T, s session.Store) {
 	id := ID(1)
 	Create(t, s, session.Session{ID: id})
-	Add(t, s, id, Said(TurnA, "x"), Started(TurnA))
+	log := Claim(t, s, id)
+	AddTo(t, log, Said(TurnA, "x"), Started(TurnA))
 	ref := func(m session.MessageID, n int) session.BlockRef {
 		return session.BlockRef{Turn: TurnA, Message: m, Number: n, Kind: provider.KindThinking}
 	}
-	s.Checkpoint(id, ref(MsgA, 1), 0, "be\nta")
-	s.Checkpoint(id, ref(MsgA, 0), 0, "al")
-	s.Checkpoint(id, ref(MsgA, 0), 2, "pha")
-	Stored(t, s, id, []session.Growth{{BlockRef: ref(MsgA, 0), Text: "alpha"}, {BlockRef: ref(MsgA, 1), Text: "be\nta"}})
-	s.Checkpoint(id, ref(MsgA, 0), 5, "béta")
+	log.Checkpoint(ref(MsgA, 1), 0, "be\nta")
+	log.Checkpoint(ref(MsgA, 0), 0, "al")
+	log.Checkpoint(ref(MsgA, 0), 2, "pha")
+	Stored(t, log, []session.Growth{{BlockRef: ref(MsgA, 0), Text: "alpha"}, {BlockRef: ref(MsgA, 1), Text: "be\nta"}})
+	log.Checkpoint(ref(MsgA, 0), 5, "béta")
 	long := strings.Repeat("x", 16<<10) // so much does not wait for the clock
-	s.Checkpoint(id, ref(MsgA, 1), 5, long)
-	Stored(t, s, id, []session.Growth{{BlockRef: ref(MsgA, 0), Text: "alphabéta"}, {BlockRef: ref(MsgA, 1), Text: "be\nta" + long}})
+	log.Checkpoint(ref(MsgA, 1), 5, long)
+	Stored(t, log, []session.Growth{{BlockRef: ref(MsgA, 0), Text: "alphabéta"}, {BlockRef: ref(MsgA, 1), Text: "be\nta" + long}})
 
-	Add(t, s, id, Sealed(TurnA, MsgA, 0, "alphabéta"))
-	Stored(t, s, id, []session.Growth{{BlockRef: ref(MsgA, 1), Text: "be\nta" + long}})
-	s.Checkpoint(id, ref(MsgB, 0), 0, "other message")
-	Stored(t, s, id, []session.Growth{{BlockRef: ref(MsgB, 0), Text: "other message"}, {BlockRef: ref(MsgA, 1), Text: "be\nta" + long}})
-	Add(t, s, id, MessageEnded(TurnA, MsgA, 1))
-	Stored(t, s, id, []session.Growth{{BlockRef: ref(MsgB, 0), Text: "other message"}})
-	Add(t, s, id, session.Entry{Turn: TurnA, Body: session.Retry{Message: MsgB, Discarded: []int{0}}})
-	Stored(t, s, id, nil)
-	s.Checkpoint(id, ref(MsgB, 1), 0, "again")
-	Stored(t, s, id, []session.Growth{{BlockRef: ref(MsgB, 1), Text: "again"}})
-	Add(t, s, id, Ended(TurnA))
-	Stored(t, s, id, nil)
-	s.Checkpoint(ID(9), ref(MsgB, 1), 0, "no such session") // is no error, nor kept
+	AddTo(t, log, Sealed(TurnA, MsgA, 0, "alphabéta"))
+	Stored(t, log, []session.Growth{{BlockRef: ref(MsgA, 1), Text: "be\nta" + long}})
+	log.Checkpoint(ref(MsgB, 0), 0, "other message")
+	Stored(t, log, []session.Growth{{BlockRef: ref(MsgB, 0), Text: "other message"}, {BlockRef: ref(MsgA, 1), Text: "be\nta" + long}})
+	AddTo(t, log, MessageEnded(TurnA, MsgA, 1))
+	Stored(t, log, []session.Growth{{BlockRef: ref(MsgB, 0), Text: "other message"}})
+	AddTo(t, log, session.Entry{Turn: TurnA, Body: session.Retry{Message: MsgB, Discarded: []int{0}}})
+	Stored(t, log, nil)
+	log.Checkpoint(ref(MsgB, 1), 0, "again")
+	Stored(t, log, []session.Growth{{BlockRef: ref(MsgB, 1), Text: "again"}})
+	AddTo(t, log, Ended(TurnA))
+	Stored(t, log, nil)
+	if err := s.Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	log.Checkpoint(ref(MsgB, 1), 0, "no such session") // is no error, and is not kept
 }
 
 func testCheckpointRules(t *testing.T, s session.Store) {
 	id := ID(1)
 	Create(t, s, session.Session{ID: id})
-	Add(t, s, id, Said(TurnA, "x"), Started(TurnA))
+	log := Claim(t, s, id)
+	AddTo(t, log, Said(TurnA, "x"), Started(TurnA))
 	ref := session.BlockRef{Turn: TurnA, Message: MsgA, Number: 0, Kind: provider.KindText}
-	s.Checkpoint(id, ref, 5, "no beginning")
-	s.Checkpoint(id, ref, 0, "hello")
-	s.Checkpoint(id, ref, 0, "hello")        // told twice
-	s.Checkpoint(id, ref, 3, "lo wor")       // overlaps
-	s.Checkpoint(id, ref, 20, "with a hole") // is not joined
-	s.Checkpoint(id, ref, 9, "ld")
-	Stored(t, s, id, []session.Growth{{BlockRef: ref, Text: "hello world"}})
+	log.Checkpoint(ref, 5, "no beginning")
+	log.Checkpoint(ref, 0, "hello")
+	log.Checkpoint(ref, 0, "hello")        // told twice
+	log.Checkpoint(ref, 3, "lo wor")       // overlaps
+	log.Checkpoint(ref, 20, "with a hole") // is not joined
+	log.Checkpoint(ref, 9, "ld")
+	Stored(t, log, []session.Growth{{BlockRef: ref, Text: "hello world"}})
 
 	// What is sealed before it was written is never written.
-	s.Checkpoint(id, session.BlockRef{Turn: TurnA, Message: MsgA, Number: 1, Kind: provider.KindText}, 0, "soon sealed")
-	Add(t, s, id, Sealed(TurnA, MsgA, 1, "soon sealed"))
-	s.Checkpoint(id, ref, 11, "!")
-	Stored(t, s, id, []session.Growth{{BlockRef: ref, Text: "hello world!"}})
+	log.Checkpoint(session.BlockRef{Turn: TurnA, Message: MsgA, Number: 1, Kind: provider.KindText}, 0, "soon sealed")
+	AddTo(t, log, Sealed(TurnA, MsgA, 1, "soon sealed"))
+	log.Checkpoint(ref, 11, "!")
+	Stored(t, log, []session.Growth{{BlockRef: ref, Text: "hello world!"}})
 }
 
 func testDelete(t *testing.T, s session.Store) {
@@ -429,7 +433,8 @@ func testDelete(t *testing.T, s session.Store) {
 			Add(t, s, ID(i), session.Entry{Body: session.Setting{}}, session.Entry{Body: session.Repair{API: strings.Repeat("x", 1000)}})
 		}
 	}
-	s.Checkpoint(ID(0), session.BlockRef{Turn: TurnA, Message: MsgA, Number: 0, Kind: provider.KindText}, 0, "x")
+	log := Claim(t, s, ID(0))
+	log.Checkpoint(session.BlockRef{Turn: TurnA, Message: MsgA, Number: 0, Kind: provider.KindText}, 0, "x")
 	for range 2 {
 		if err := s.Delete(ctx, ID(0)); err != nil {
 			t.Fatal(err)
@@ -439,7 +444,7 @@ func testDelete(t *testing.T, s session.Store) {
 	WantErr(t, "get", err, session.ErrNotFound)
 	_, err = s.Entries(ctx, ID(0), 0, 5)
 	WantErr(t, "entries", err, session.ErrNotFound)
-	_, err = s.Append(ctx, ID(0), Said(TurnA, "x"))
+	_, err = log.Append(ctx, Said(TurnA, "x"))
 	WantErr(t, "append", err, session.ErrNotFound)
 	page, _, err := s.List(ctx, session.Query{})
 	if err != nil || len(page) != 1 || page[0].ID != ID(1) {
@@ -450,21 +455,23 @@ func testDelete(t *testing.T, s session.Store) {
 	}
 	Create(t, s, session.Session{ID: ID(0)})
 	Equal(t, "the same id anew", Entries(t, s, ID(0)), []session.Entry(nil))
-	Stored(t, s, ID(0), nil)
+	Stored(t, Claim(t, s, ID(0)), nil)
 }
 
 func testConcurrent(t *testing.T, s session.Store) {
 	const sessions, writers, each = 8, 4, 20
+	logs := make([]session.Log, sessions)
 	for i := range sessions {
 		Create(t, s, session.Session{ID: ID(i)})
+		logs[i] = Claim(t, s, ID(i))
 	}
 	var wg sync.WaitGroup
 	for w := range sessions * writers {
 		wg.Go(testgo.Guard(t, func() {
-			id := ID(w % sessions)
+			id, log := ID(w%sessions), logs[w%sessions]
 			for i := range each {
 				e := session.Entry{Seq: uint64(w), Time: int64(i), Body: session.Setting{}}
-				last, err := s.Append(t.Context(), id, e, e)
+				last, err := log.Append(t.Context(), e, e)
 				if err != nil {
 					t.Error(err)
 					return
@@ -473,7 +480,7 @@ func testConcurrent(t *testing.T, s session.Store) {
 				if err != nil || !cmp.Equal(got, []session.Entry{e, e}) {
 					t.Errorf("acknowledged at %d and read %v, %v", last, got, err)
 				}
-				s.Checkpoint(id, session.BlockRef{Turn: TurnA, Message: MsgA, Number: w, Kind: provider.KindText}, i, "x")
+				log.Checkpoint(session.BlockRef{Turn: TurnA, Message: MsgA, Number: w, Kind: provider.KindText}, i, "x")
 				if _, _, err := s.List(t.Context(), session.Query{}); err != nil {
 					t.Error(err)
 				}
@@ -499,10 +506,11 @@ func testConcurrent(t *testing.T, s session.Store) {
 
 func testContext(t *testing.T, s session.Store) {
 	Create(t, s, session.Session{ID: ID(1)})
+	log := Claim(t, s, ID(1))
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(why)
-	_, err := s.Append(ctx, ID(1), Said(TurnA, "x"))
+	_, err := log.Append(ctx, Said(TurnA, "x"))
 	WantErr(t, "append", err, why)
 	WantErr(t, "create", s.Create(ctx, session.Session{ID: ID(2)}), why)
 	_, err = s.CreateOnce(ctx, session.Session{ID: ID(2)}, session.Made{})
@@ -514,8 +522,10 @@ func testContext(t *testing.T, s session.Store) {
 	WantErr(t, "get", err, why)
 	_, err = s.Entries(ctx, ID(1), 0, 1)
 	WantErr(t, "entries", err, why)
-	_, err = s.Checkpoints(ctx, ID(1))
+	_, err = log.Checkpoints(ctx)
 	WantErr(t, "checkpoints", err, why)
+	_, err = s.Claim(ctx, ID(1))
+	WantErr(t, "claim", err, why)
 	_, err = s.Open(ctx)
 	WantErr(t, "open", err, why)
 	_, _, err = s.List(ctx, session.Query{})
@@ -526,6 +536,7 @@ func testContext(t *testing.T, s session.Store) {
 func testClose(t *testing.T, s session.Store) {
 	ctx := t.Context()
 	Create(t, s, session.Session{ID: ID(1)})
+	log := Claim(t, s, ID(1))
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -536,17 +547,22 @@ func testClose(t *testing.T, s session.Store) {
 	_, _, err = s.Made(ctx, "")
 	WantErr(t, "made", err, session.ErrClosed)
 	WantErr(t, "delete", s.Delete(ctx, ID(1)), session.ErrClosed)
-	_, err = s.Append(ctx, ID(1), Said(TurnA, "x"))
+	_, err = log.Append(ctx, Said(TurnA, "x"))
 	WantErr(t, "append", err, session.ErrClosed)
 	_, err = s.Get(ctx, ID(1))
 	WantErr(t, "get", err, session.ErrClosed)
 	_, err = s.Entries(ctx, ID(1), 0, 1)
 	WantErr(t, "entries", err, session.ErrClosed)
-	_, err = s.Checkpoints(ctx, ID(1))
+	_, err = log.Checkpoints(ctx)
 	WantErr(t, "checkpoints", err, session.ErrClosed)
+	_, err = s.Claim(ctx, ID(1))
+	WantErr(t, "claim", err, session.ErrClosed)
 	_, err = s.Open(ctx)
 	WantErr(t, "open", err, session.ErrClosed)
 	_, _, err = s.List(ctx, session.Query{})
 	WantErr(t, "list", err, session.ErrClosed)
-	s.Checkpoint(ID(1), session.BlockRef{}, 0, "x")
+	log.Checkpoint(session.BlockRef{}, 0, "x")
+	if err := log.Release(ctx); err != nil {
+		t.Error(err)
+	}
 }

@@ -81,7 +81,7 @@ func (o Options) open(ctx context.Context, store session.Store) (*daemon, error)
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
 			Clients: func() int { return d.server.Clients() }}})
 	ac := agent.Config{
-		Store: store, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Left: store.Open, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Address:   d.providers.address,
 		Simulator: vendors.Simulator, Log: log,

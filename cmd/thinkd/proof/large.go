@@ -30,15 +30,19 @@ func Fill(t *testing.T, data string, sessions, mib int) {
 		if err := store.Create(t.Context(), s); err != nil {
 			return err
 		}
+		log, err := store.Claim(t.Context(), s.ID)
+		if err != nil {
+			return err
+		}
 		for range mib << 20 / piece / sessions {
 			turn := session.NewTurnID()
-			_, err := store.Append(t.Context(), s.ID, session.Entry{Time: now, Turn: turn, Body: session.Prompt{Message: session.NewMessageID(), Content: text}},
+			_, err := log.Append(t.Context(), session.Entry{Time: now, Turn: turn, Body: session.Prompt{Message: session.NewMessageID(), Content: text}},
 				session.Entry{Time: now, Turn: turn, Body: session.TurnEnd{StopReason: "cancelled"}})
 			if err != nil {
 				return err
 			}
 		}
-		return nil
+		return log.Release(t.Context())
 	}
 	const writers = 512
 	failed := make([]error, writers)
