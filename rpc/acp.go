@@ -194,19 +194,19 @@ func (e *editor) leave() {
 func acpTable(native map[string]method) map[string]method {
 	table := make(map[string]method)
 	for _, m := range []method{
-		define(method{name: "initialize"}, acpInitialize),
-		defineOwn[acpNewParams, acpNewResult](method{name: "session/new"}, acpNew),
-		defineOwn[acpLoadParams, acpOpened](method{name: "session/load"}, acpLoad),
-		define(method{name: "session/resume"}, acpResume),
-		define(method{name: "session/list"}, acpList),
-		define(method{name: "session/delete"}, acpDelete),
-		define(method{name: "session/close"}, acpClose),
-		defineOwn[acpPromptParams, acpPromptResult](method{name: "session/prompt"}, acpPrompt),
-		define(method{name: "session/cancel"}, acpCancel),
-		define(method{name: "session/set_mode"}, acpSetMode),
-		define(method{name: "session/set_model"}, acpSetModel),
-		define(method{name: "session/set_config_option"}, acpSetOption),
-		define(method{name: "_session/steering"}, acpSteer),
+		define("initialize", use, "", now(acpInitialize)),
+		define("session/new", use, "", inOrder[acpNewParams, acpNewResult](acpNew)),
+		define("session/load", use, "", inOrder[acpLoadParams, acpOpened](acpLoad)),
+		define("session/resume", use, "", now(acpResume)),
+		define("session/list", use, "", now(acpList)),
+		define("session/delete", use, "", now(acpDelete)),
+		define("session/close", use, "", now(acpClose)),
+		define("session/prompt", use, "", inOrder[acpPromptParams, acpPromptResult](acpPrompt)),
+		define("session/cancel", use, "", now(acpCancel)),
+		define("session/set_mode", use, "", now(acpSetMode)),
+		define("session/set_model", use, "", now(acpSetModel)),
+		define("session/set_config_option", use, "", now(acpSetOption)),
+		define("_session/steering", use, "", now(acpSteer)),
 	} {
 		table[m.name] = m
 	}

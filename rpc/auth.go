@@ -12,15 +12,6 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
-// authMethods are those on keys and logins. None of them tells a key.
-func authMethods() []method {
-	return []method{
-		define(method{name: "auth/status", doc: "Which providers have the key or the login that they need."}, authStatus),
-		define(method{name: "auth/set_key", doc: "Keeps a key for a provider; an empty one removes it, and a login."}, setKey),
-		define(method{name: "auth/login", doc: "Begins a login to a provider; auth_update tells how it goes."}, beginLogin),
-	}
-}
-
 // ErrNoKeyNeeded says that there is no key and no login for a provider.
 var ErrNoKeyNeeded = errors.New("the provider needs no key")
 

@@ -3,11 +3,13 @@ package rpc
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // openRPC is an OpenRPC document (spec.open-rpc.org, 1.3).
@@ -33,6 +35,26 @@ type openRPCEntry struct {
 	ParamStructure string              `json:"paramStructure"`
 	Params         []contentDescriptor `json:"params"`
 	Result         contentDescriptor   `json:"result"`
+	Errors         []openRPCError      `json:"errors"`
+	Examples       []openRPCExample    `json:"examples,omitempty"`
+	Right          string              `json:"x-right"` // that a client needs
+}
+
+// openRPCError is an error by its code and its stable word; the message of an answer says more.
+type openRPCError struct {
+	Code    conn.Code `json:"code"`
+	Message string    `json:"message"`
+}
+
+type openRPCExample struct {
+	Name   string         `json:"name"`
+	Params []exampleValue `json:"params"`
+	Result exampleValue   `json:"result"`
+}
+
+type exampleValue struct {
+	Name  string          `json:"name"`
+	Value json.RawMessage `json:"value"`
 }
 
 // openRPCNotification describes a notification: its params are one object.
@@ -54,17 +76,26 @@ type document struct{ json.RawMessage }
 func (document) JSONSchema() *jsonschema.Schema { return about("object", "an OpenRPC document") }
 
 func discover(_ context.Context, c *client, _ nothing) (document, error) {
-	text, err := c.server.discover()
+	text, err := describe(c.server.methods, c.server.config.Version)
 	return document{text}, err
 }
 
-// discover describes the table. Schemas are made from the types that params are decoded into and results encoded from.
-func (s *Server) discover() ([]byte, error) {
-	schemas := newSchemaSet()
-	doc := openRPC{OpenRPC: "1.3.2", Info: openRPCInfo{Title: "thinkd", Version: s.config.Version}}
-	for _, m := range s.methods {
+// Document is what rpc.discover answers in a daemon of this build: an OpenRPC document. version is the program's.
+func Document(version string) ([]byte, error) { return describe(nativeMethods(), version) }
+
+// describe describes a table. Schemas are made from the types that params are decoded into and results encoded from.
+func describe(methods []method, version string) ([]byte, error) {
+	schemas, shown := newSchemaSet(), examples()
+	doc := openRPC{OpenRPC: "1.3.2", Info: openRPCInfo{Title: "thinkd", Version: version}}
+	for _, m := range methods {
 		entry := openRPCEntry{Name: m.name, Summary: m.doc, ParamStructure: "by-name", Params: []contentDescriptor{},
-			Result: contentDescriptor{Name: "result", Schema: schemas.whole(m.result)}}
+			Result: contentDescriptor{Name: "result", Schema: schemas.whole(m.result)}, Right: m.right.word}
+		for _, code := range m.codes() {
+			entry.Errors = append(entry.Errors, openRPCError{code, code.Kind()})
+		}
+		for i, e := range shown[m.name] {
+			entry.Examples = append(entry.Examples, e.describe(fmt.Sprintf("%s %d", m.name, i+1)))
+		}
 		for _, f := range fieldsOf(m.params) {
 			entry.Params = append(entry.Params, contentDescriptor{f.name, f.required, schemas.of(m.params.FieldByIndex(f.index).Type)})
 		}
@@ -81,6 +112,15 @@ func (s *Server) discover() ([]byte, error) {
 		openRPCNotification{"auth_update", schemas.whole(reflect.TypeFor[authUpdate]())})
 	doc.Components.Schemas = schemas.components
 	return json.Marshal(doc)
+}
+
+// describe is an example in OpenRPC's form.
+func (e example) describe(name string) openRPCExample {
+	out := openRPCExample{Name: name, Params: []exampleValue{}, Result: exampleValue{"result", json.RawMessage(e.result)}}
+	for member, value := range conn.Members([]byte(e.params)) {
+		out.Params = append(out.Params, exampleValue{member, value})
+	}
+	return out
 }
 
 // whole is the schema of a struct in full, and not a reference.

@@ -27,7 +27,7 @@ type blocksParams struct {
 }
 
 func TestDiscover(t *testing.T) {
-	blocks := define(method{name: "blocks", doc: "Takes blocks."}, func(_ context.Context, _ *client, p blocksParams) (blocksParams, error) { return p, nil })
+	blocks := define("blocks", use, "Takes blocks.", now(func(_ context.Context, _ *client, p blocksParams) (blocksParams, error) { return p, nil }))
 	methods := append(append(coreMethods(), testMethods()...), blocks)
 	s := newServer(Config{Version: "1.2.3", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, methods)
 	got, err := converse(t, s, strings.NewReader(conntest.Request(1, "rpc.discover", "{}")))
@@ -125,12 +125,12 @@ func TestNoRecursion(t *testing.T) {
 
 // The native table is described whole.
 func TestDiscoverNative(t *testing.T) {
-	text, err := NewServer(Config{Log: slog.New(slog.DiscardHandler)}).discover()
+	text, err := Document("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	doc := gjson.ParseBytes(text)
-	if got, want := int(doc.Get("methods.#").Int()), len(allMethods()); got != want {
+	if got, want := int(doc.Get("methods.#").Int()), len(nativeMethods()); got != want {
 		t.Errorf("%d methods are described, want %d", got, want)
 	}
 	checkReferences(t, doc)
@@ -151,18 +151,17 @@ func TestDiscoverNative(t *testing.T) {
 	}
 }
 
-// What the document says of params is what decoding takes: each member, whether it must be there, and its type. A
-// member of a later version is neither described nor taken.
+// What the document says of params is what decoding takes: each member, whether it must be there, and its type.
 func TestDiscoverParams(t *testing.T) {
 	judge := newSchemas(t)
 	values := []string{`"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`, `["01KAK2V7M0Q2X4T6V8Y0A2C4E6"]`, `[{"type":"text","text":"x"}]`,
 		`{"name":"x"}`, `{"tools":true}`, `{"effort":"low"}`, `{"effects":{}}`, `{"cache":"1h"}`, `[{"name":"x"}]`, `"read"`, `"low"`, `"downgrade"`, `"summarized"`, `"queue"`, `"json"`, `"allow"`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
-	for _, m := range allMethods() {
+	for _, m := range nativeMethods() {
 		described := judge.params[m.name].(map[string]any)
 		properties, required := described["properties"].(map[string]any), described["required"].([]any)
 		fields := fieldsOf(m.params)
 		decode := func(params string) error {
-			return decodeParams(json.RawMessage(params), reflect.New(m.params).Elem(), fields, m.later)
+			return decodeParams(json.RawMessage(params), reflect.New(m.params).Elem(), fields)
 		}
 		if len(fields) != len(properties) {
 			t.Errorf("%s: %d members are described, %d are taken", m.name, len(properties), len(fields))
@@ -205,14 +204,6 @@ func TestDiscoverParams(t *testing.T) {
 			err := decode(whole(name))
 			if must := slices.Contains(required, any(name)); must != (err != nil) {
 				t.Errorf("%s without %s: required: %v; decoding says: %v", m.name, name, must, err)
-			}
-		}
-		for _, name := range m.later {
-			if properties[name] != nil {
-				t.Errorf("%s: %s is of a later version, and described", m.name, name)
-			}
-			if err := decode(strings.Replace(whole(""), "{", `{"`+name+`":1,`, 1)); err == nil {
-				t.Errorf("%s: %s is of a later version, and taken", m.name, name)
 			}
 		}
 	}

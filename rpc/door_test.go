@@ -38,7 +38,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	s := testServer(t, Config{MessageBytes: 1 << 10})
-	s.byName["session/new"] = define(method{name: "session/new"}, func(_ context.Context, c *client, p newParams) (followParams, error) {
+	s.byName["session/new"] = define("session/new", use, "", now(func(_ context.Context, c *client, p newParams) (followParams, error) {
 		id := testSession(p.Title)
 		c.follow(id, func(ctx context.Context) error {
 			for n := range 3 {
@@ -50,7 +50,7 @@ func newHouse(t *testing.T) *house {
 			return nil
 		})
 		return followParams{Session: id}, nil
-	})
+	}))
 	return &house{t: t, server: s}
 }
 
@@ -192,11 +192,11 @@ func TestDoorFindsTheNextDaemon(t *testing.T) {
 func TestDoorAnswersBatches(t *testing.T) {
 	h := newHouse(t)
 	block, release := make(chan struct{}), make(chan struct{})
-	h.server.byName["block"] = define(method{name: "block"}, func(context.Context, *client, nothing) (nothing, error) {
+	h.server.byName["block"] = define("block", use, "", now(func(context.Context, *client, nothing) (nothing, error) {
 		block <- struct{}{}
 		<-release
 		return nothing{}, nil
-	})
+	}))
 	v := visit(t, h)
 	v.Send(`[` + conntest.Request(1, "block", "{}") + `,{"jsonrpc":"2.0","method":"ping"},1,` + conntest.Ping(`"2"`) + `]`)
 	<-block

@@ -55,10 +55,10 @@ func following(t *testing.T, config Config) (*conntest.Peer, *script) {
 	t.Helper()
 	s := testServer(t, config)
 	var followed *script
-	s.byName["subscribe"] = define(method{name: "subscribe"}, func(_ context.Context, c *client, p followParams) (nothing, error) {
+	s.byName["subscribe"] = define("subscribe", use, "", now(func(_ context.Context, c *client, p followParams) (nothing, error) {
 		followed = followScript(c, p.Session)
 		return nothing{}, nil
-	})
+	}))
 	p := connect(t, t.Context(), s)
 	p.Send(conntest.Request(1, "subscribe", `{"session_id":"a","updates":0}`))
 	p.Expect(fmt.Sprintf(conntest.Pong, "1"))

@@ -15,14 +15,6 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// historyMethods read what was said.
-func historyMethods() []method {
-	return []method{
-		define(method{name: "session/history", doc: "A page of messages, in order."}, history),
-		defineLate(method{name: "session/export", doc: "The session in pages, as JSON or Markdown."}, export),
-	}
-}
-
 // Bounds of pages.
 const (
 	defaultLimit = 100

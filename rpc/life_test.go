@@ -37,10 +37,10 @@ func TestServeWaits(t *testing.T) {
 			time.Sleep(time.Minute)
 			return ctx.Err()
 		}
-		s.byName["linger"] = defineLate(method{name: "linger"}, func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
+		s.byName["linger"] = define("linger", use, "", late(func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
 			c.follow("a", linger)
 			return func(ctx context.Context) (nothing, error) { return nothing{}, linger(ctx) }, nil
-		})
+		}))
 		began := time.Now()
 		got, err := converse(t, s, strings.NewReader(conntest.Request(1, "linger", "{}")))
 		if waited := time.Since(began); err != nil || got != "" || waited != time.Minute {
@@ -57,10 +57,10 @@ func TestDrain(t *testing.T) {
 			t.Errorf("nothing runs, and Drain ends with %v", err)
 		}
 		release := make(chan struct{})
-		s.byName["linger"] = defineLate(method{name: "linger"}, func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
+		s.byName["linger"] = define("linger", use, "", late(func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
 			c.follow("a", func(context.Context) error { <-release; return nil })
 			return func(context.Context) (nothing, error) { <-release; time.Sleep(time.Second); return nothing{}, nil }, nil
-		})
+		}))
 		p := connect(t, t.Context(), s)
 		p.Send(conntest.Request(1, "linger", "{}"))
 		synctest.Wait()
@@ -111,10 +111,10 @@ func TestSenderThatFailsEndsTheConnection(t *testing.T) {
 	var log conntest.Log
 	s := testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil)), MessageBytes: 100})
 	answered := make(chan struct{})
-	s.byName["bad_sender"] = define(method{name: "bad_sender"}, func(_ context.Context, c *client, _ nothing) (nothing, error) {
+	s.byName["bad_sender"] = define("bad_sender", use, "", now(func(_ context.Context, c *client, _ nothing) (nothing, error) {
 		c.follow("a", func(ctx context.Context) error { <-answered; panic("canary") })
 		return nothing{}, nil
-	})
+	}))
 	p := connect(t, t.Context(), s)
 	p.Send(conntest.Request(1, "bad_sender", "{}"))
 	p.Expect(fmt.Sprintf(conntest.Pong, "1"))

@@ -40,13 +40,13 @@ func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local 
 
 func localMethods() []method {
 	return []method{
-		define(method{name: door.MethodStatus}, daemonStatus),
-		define(method{name: door.MethodConfig}, daemonConfig),
-		define(method{name: door.MethodLeave}, leave),
-		define(method{name: door.MethodListen}, listen),
-		define(method{name: door.MethodDoor}, beDoor),
-		defineLate(method{name: door.MethodBackup}, backup),
-		defineLate(method{name: door.MethodCheck}, check),
+		define(door.MethodStatus, admin, "What the daemon is at the moment.", now(daemonStatus)),
+		define(door.MethodConfig, admin, "A fingerprint of its config.", now(daemonConfig)),
+		define(door.MethodLeave, admin, "Ends the daemon, unless a turn runs.", now(leave), conn.CodeBusy),
+		define(door.MethodListen, admin, "Serves browsers as long as this connection lasts.", now(listen), conn.CodeMethodNotFound, conn.CodeBusy),
+		define(door.MethodDoor, admin, "Leaves the connection to the client of a door.", now(beDoor)),
+		define(door.MethodBackup, admin, "Copies the store to a new file, and checks the copy.", late(backup), conn.CodeMethodNotFound),
+		define(door.MethodCheck, admin, "Checks the whole store.", late(check), conn.CodeMethodNotFound),
 	}
 }
 

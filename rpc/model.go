@@ -17,18 +17,6 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// modelMethods are those on models, levels and providers.
-func modelMethods() []method {
-	return []method{
-		defineBoth(method{name: "models/list", doc: "All models, or those of one provider; late where hosts are asked anew."},
-			func(_ *client, p modelsParams) bool { return p.Refresh }, models, refreshModels),
-		define(method{name: "model/set", doc: "The session's model from the next turn on."}, setModel),
-		define(method{name: "thinking/set", doc: "The preferred level from the next turn on."}, setThinking),
-		define(method{name: "thinking/explain", doc: "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes."}, explain),
-		define(method{name: "providers/list", doc: "The configured providers and their defaults."}, providers),
-	}
-}
-
 // ProviderStatus is what clients are told of a provider. It holds no key.
 type ProviderStatus struct {
 	ID        string

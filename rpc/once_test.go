@@ -16,7 +16,7 @@ import (
 func TestStamps(t *testing.T) {
 	read := func(text string) string {
 		var p promptParams
-		if err := decodeParams(json.RawMessage(text), reflect.ValueOf(&p).Elem(), fieldsOf(reflect.TypeFor[promptParams]()), nil); err != nil {
+		if err := decodeParams(json.RawMessage(text), reflect.ValueOf(&p).Elem(), fieldsOf(reflect.TypeFor[promptParams]())); err != nil {
 			t.Fatal(err)
 		}
 		stamp, err := p.stamp()

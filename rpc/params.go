@@ -46,7 +46,7 @@ func fieldsOf(t reflect.Type) []field {
 
 // decodeParams fills a params struct, member by member: so names are compared exactly, null is the same as absent
 // whatever the member's type, and each error names its member. Unknown members are ignored. Every error is an *conn.Error.
-func decodeParams(params json.RawMessage, into reflect.Value, fields []field, later []string) error {
+func decodeParams(params json.RawMessage, into reflect.Value, fields []field) error {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")
 	}
@@ -57,9 +57,6 @@ func decodeParams(params json.RawMessage, into reflect.Value, fields []field, la
 	for name, value := range conn.Members(params) {
 		if string(value) == "null" {
 			continue
-		}
-		if slices.Contains(later, name) {
-			return invalidParams(name, "is not supported by this version")
 		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
 		if i < 0 {

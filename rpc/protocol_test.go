@@ -88,7 +88,7 @@ func same(t *testing.T, what string, page, build []string) {
 func TestProtocolHeadings(t *testing.T) {
 	sections := readProtocol(t)
 	var methods, notifications []string
-	for _, m := range allMethods() {
+	for _, m := range nativeMethods() {
 		methods = append(methods, m.name)
 	}
 	for _, e := range feed.Events() {
@@ -229,7 +229,7 @@ func TestProtocolExamples(t *testing.T) {
 		if !inner {
 			continue
 		}
-		for _, line := range examples(sections[name].text) {
+		for _, line := range examplesIn(sections[name].text) {
 			at := fmt.Sprintf("protocol.md, %s", name)
 			schema, text := any(nil), strings.TrimLeft(line, "→← ")
 			switch {
@@ -253,8 +253,8 @@ func TestProtocolExamples(t *testing.T) {
 	}
 }
 
-// examples are the lines of the json blocks.
-func examples(text string) (lines []string) {
+// examplesIn are the lines of the json blocks.
+func examplesIn(text string) (lines []string) {
 	for _, block := range strings.Split(text, "```json\n")[1:] {
 		body, _, _ := strings.Cut(block, "```")
 		for line := range strings.Lines(body) {

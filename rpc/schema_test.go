@@ -3,7 +3,6 @@ package rpc
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +19,7 @@ type schemas struct {
 
 func newSchemas(t testing.TB) schemas {
 	t.Helper()
-	text, err := NewServer(Config{Log: slog.New(slog.DiscardHandler)}).discover()
+	text, err := Document("")
 	if err != nil {
 		t.Fatal(err)
 	}

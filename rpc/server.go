@@ -56,7 +56,7 @@ type Server struct {
 }
 
 // NewServer makes a server of the native protocol.
-func NewServer(config Config) *Server { return newServer(config, allMethods()) }
+func NewServer(config Config) *Server { return newServer(config, nativeMethods()) }
 
 func newServer(config Config, methods []method) *Server {
 	if config.MessageBytes == 0 {
@@ -187,7 +187,7 @@ const (
 )
 
 // client is a connection as the methods see it. They run one after another on the connection's reading goroutine and
-// must not wait for anything but a store; whoever waits is late (see defineLate). So what only methods touch needs no
+// must not wait for anything but a store; whoever waits is late. So what only methods touch needs no
 // lock.
 type client struct {
 	server  *Server
@@ -224,29 +224,31 @@ func (c *client) method(name string) (m method, ok bool) {
 // handle runs one request.
 func (c *client) handle(call *conn.Call) {
 	m, ok := c.method(call.Method())
+	reply := func(value any, err error) { c.answer(call, value, err) }
+	late := func() (outcome, error) {
+		return outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.name)
+	}
+	out, err := guard(func() (outcome, error) {
+		switch {
+		case !ok:
+			return outcome{}, conn.ErrMethodNotFound
+		case m.late && call.InBatch():
+			return late()
+		}
+		return m.begin(call.Context(), c, call.Params(), reply)
+	})
 	switch {
-	case !ok:
-		c.answer(call, nil, conn.ErrMethodNotFound)
-	case m.own != nil:
-		reply := func(value any, err error) { c.answer(call, value, err) }
-		if _, err := guard(func() (any, error) { return nil, m.own(call.Context(), c, call.Params(), reply) }); err != nil {
-			reply(nil, err)
-		}
-	case m.now != nil && !m.waits(c, call.Params()):
-		value, err := guard(func() (any, error) { return m.now(call.Context(), c, call.Params()) })
-		c.answer(call, value, err)
-	case call.InBatch():
-		c.answer(call, nil, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.name))
-	default:
-		finish, err := guard(func() (finish, error) { return m.late(call.Context(), c, call.Params()) })
-		if err != nil {
-			c.answer(call, nil, err)
-			return
-		}
+	case err != nil:
+		reply(nil, err)
+	case out.finish != nil && call.InBatch():
+		reply(late())
+	case out.finish != nil:
 		c.run(func() {
-			value, err := guard(func() (any, error) { return finish(call.Context()) })
-			c.answer(call, value, err)
+			value, err := guard(func() (any, error) { return out.finish(call.Context()) })
+			reply(value, err)
 		})
+	case !out.replies:
+		reply(out.value, nil)
 	}
 }
 

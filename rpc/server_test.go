@@ -54,26 +54,26 @@ type followParams struct {
 
 func testMethods() []method {
 	return []method{
-		define(method{name: "echo", later: []string{"shout"}}, func(_ context.Context, _ *client, p echoParams) (echoResult, error) {
+		define("echo", use, "Says it again.", now(func(_ context.Context, _ *client, p echoParams) (echoResult, error) {
 			return echoResult{strings.Repeat(p.Text, max(p.Times, 1))}, nil
-		}),
-		define(method{name: "panic"}, func(context.Context, *client, nothing) (nothing, error) { panic("canary /etc/shadow") }),
-		define(method{name: "fail"}, func(context.Context, *client, nothing) (nothing, error) {
+		})),
+		define("panic", use, "", now(func(context.Context, *client, nothing) (nothing, error) { panic("canary /etc/shadow") })),
+		define("fail", use, "", now(func(context.Context, *client, nothing) (nothing, error) {
 			return nothing{}, errors.New("canary /etc/shadow")
-		}),
-		defineLate(method{name: "late"}, func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
+		})),
+		define("late", use, "", late(func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
 			return func(ctx context.Context) (nothing, error) {
 				<-ctx.Done()
 				return nothing{}, ctx.Err()
 			}, nil
-		}),
-		defineLate(method{name: "late_panic"}, func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
+		})),
+		define("late_panic", use, "", late(func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
 			return func(context.Context) (nothing, error) { panic("late") }, nil
-		}),
-		defineLate(method{name: "late_refused"}, func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
+		})),
+		define("late_refused", use, "", late(func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
 			return nil, session.ErrNotFound
-		}),
-		define(method{name: "follow"}, func(_ context.Context, c *client, p followParams) (nothing, error) {
+		})),
+		define("follow", use, "", now(func(_ context.Context, c *client, p followParams) (nothing, error) {
 			c.follow(p.Session, func(ctx context.Context) error {
 				for i := range p.Updates {
 					update := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"` + string(p.Session) + `","n":` + strconv.Itoa(i) + `}}`
@@ -84,11 +84,11 @@ func testMethods() []method {
 				return nil
 			})
 			return nothing{}, nil
-		}),
-		define(method{name: "unfollow"}, func(_ context.Context, c *client, p followParams) (nothing, error) {
+		})),
+		define("unfollow", use, "", now(func(_ context.Context, c *client, p followParams) (nothing, error) {
 			c.unfollow(p.Session)
 			return nothing{}, nil
-		}),
+		})),
 	}
 }
 

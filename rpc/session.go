@@ -15,26 +15,6 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// sessionMethods are those on a session and its turns.
-func sessionMethods() []method {
-	return []method{
-		defineBoth(method{name: "session/new", doc: "Makes a session and subscribes this connection to it; late where servers of tools are asked."},
-			(*client).newWaits, newSession, newSessionLate),
-		define(method{name: "session/prompt", doc: "Says something; it is on disk when it is answered."}, prompt),
-		defineLate(method{name: "turn/wait", doc: "Answers when the turn has ended."}, wait),
-		define(method{name: "session/cancel", doc: "Ends the running turn or takes a queued one out."}, cancel),
-		define(method{name: "session/queue", doc: "Tells what waits; takes turns out; lets a held queue go on."}, queueOf),
-		define(method{name: "session/attach", doc: "Subscribes this connection and answers with the state to begin from, or with what it missed."}, attach),
-		define(method{name: "session/detach", doc: "Ends this connection's subscription."}, detach),
-		define(method{name: "session/state", doc: "Tells what the session is."}, state),
-		define(method{name: "session/list", doc: "A page of sessions, newest first."}, list),
-		define(method{name: "session/fork", doc: "Makes a session that goes on from a message of this one, and shares what was said before."}, fork),
-		defineLate(method{name: "session/compact", doc: "Has a model summarise the earlier turns; answers when that is done."}, compact),
-		define(method{name: "session/update", doc: "Sets the title, metadata, or what becomes of calls of tools."}, updateSession),
-		define(method{name: "session/delete", doc: "Cancels what runs and removes the session."}, deleteSession),
-	}
-}
-
 // onAgent runs f with the session's agent.
 func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
 	var value T

@@ -10,15 +10,6 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// settingsMethods are those on what holds for all sessions and is kept: agents, and the providers' defaults.
-func settingsMethods() []method {
-	return []method{
-		define(method{name: "agents/list", doc: "What new sessions may begin with by name."}, agents),
-		define(method{name: "agents/set", doc: "Makes, changes or removes an agent; it acts on new sessions."}, setAgent),
-		define(method{name: "providers/set", doc: "A provider's defaults, from the next turn on."}, setProvider),
-	}
-}
-
 type wireAgent struct {
 	Name      string          `json:"agent"`
 	Model     string          `json:"model_id,omitempty"`

@@ -14,15 +14,6 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// toolMethods are those by which clients run tools and decide on calls.
-func toolMethods() []method {
-	return []method{
-		define(method{name: "tool/result", doc: "The result of a call that clients run; the first one counts."}, toolResult),
-		define(method{name: "confirm/answer", doc: "Answers the question whether a call may run; the first answer counts."}, answerConfirm),
-		define(method{name: "session/grants", doc: "Lists what a person approved for later calls too; revokes grants."}, grants),
-	}
-}
-
 // newTool is a tool that clients of the session run.
 type newTool struct {
 	Name        string      `json:"name"`

@@ -30,6 +30,7 @@ import (
 	"github.com/thinkd/thinkd/provider/responses"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/mem"
@@ -465,6 +466,9 @@ func (s *stage) checkShapes(judge schemas) {
 			schema = judge.updates[m.Get("method").String()]
 		case m.Get("error").Exists():
 			schema, part = judge.components["Error"], "error"
+			if method := s.sent[m.Get("id").Raw]; !returns(method, conn.Code(m.Get("error.code").Int())) {
+				s.Errorf("the table of methods does not say that %s returns this error: %.200s", method, message)
+			}
 		default:
 			schema, part = judge.results[s.sent[m.Get("id").Raw]], "result"
 		}

@@ -204,7 +204,7 @@ func (p *program) command(args []string) *cobra.Command {
 	}{
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
 		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"auth", p.authCommand}, {"sim", p.simCommand},
-		{"doctor", p.doctorCommand}, {"version", p.versionCommand}, {"daemon", p.daemonCommand},
+		{"doctor", p.doctorCommand}, {"schema", p.schemaCommand}, {"version", p.versionCommand}, {"daemon", p.daemonCommand},
 	}
 	for _, c := range commands {
 		if len(args) > 0 && c.name == args[0] { // the others and their flags are for help and for guesses

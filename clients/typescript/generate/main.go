@@ -2,12 +2,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"log"
-	"log/slog"
-	"net"
 	"os"
 	"strings"
 
@@ -29,33 +25,12 @@ func main() {
 	}
 }
 
-// discover calls rpc.discover on a daemon of this build.
+// discover is the document that a daemon of this build answers rpc.discover with.
 func discover() (gjson.Result, error) {
-	ours, its := net.Pipe()
-	done := make(chan error, 1)
-	go func() { // stops when ours is closed below, which waits for it
-		done <- rpc.NewServer(rpc.Config{Log: slog.New(slog.DiscardHandler)}).Serve(context.Background(), its)
-	}()
-	go io.WriteString(ours, `{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}`+"\n") // stops at the latest when ours is closed
-	var answer strings.Builder
-	buffer := make([]byte, 64<<10)
-	for !strings.HasSuffix(answer.String(), "\n") {
-		n, err := ours.Read(buffer)
-		answer.Write(buffer[:n])
-		if err != nil {
-			return gjson.Result{}, err
-		}
-	}
-	ours.Close()
-	<-done // the error of a closed connection does not matter
-	doc := gjson.Get(answer.String(), "result")
-	if !doc.IsObject() {
-		return doc, fmt.Errorf("rpc.discover: %s", answer.String())
-	}
-	return doc, nil
+	text, err := rpc.Document("")
+	return gjson.ParseBytes(text), err
 }
 
-// typescript returns the document as a file of types.
 func typescript(doc gjson.Result) string {
 	var b strings.Builder
 	b.WriteString("// Code generated from rpc.discover by `go generate ./web`. DO NOT EDIT.\n")
