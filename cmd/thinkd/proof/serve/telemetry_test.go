@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/oklog/ulid/v2"
+	commonpb "go.opentelemetry.io/proto/otlp/common/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
@@ -73,7 +74,7 @@ func TestTelemetry(t *testing.T) {
 	}
 	for _, r := range requests {
 		if r.Traces != nil {
-			got := proof.Facts(r.Traces.ResourceSpans[0].Resource.Attributes, "service.name", "team", "service.version")
+			got := facts(r.Traces.ResourceSpans[0].Resource.Attributes, "service.name", "team", "service.version")
 			if diff := cmp.Diff(map[string]string{"service.name": "mine", "team": "a b", "service.version": "never-mind"}, got); diff != "" {
 				t.Error(diff)
 			}
@@ -125,7 +126,7 @@ func TestTelemetry(t *testing.T) {
 		"thinkd.turn.model_calls_again": "0"})
 	sums := map[string]int{}
 	for i, want := range []map[string]string{whole, chat("tool_use"), tool, chat("end_turn")} {
-		got := proof.Facts(spans[i].Attributes)
+		got := facts(spans[i].Attributes)
 		for key, value := range got {
 			if !strings.HasPrefix(key, "gen_ai.usage.") {
 				continue
@@ -152,7 +153,7 @@ func TestTelemetry(t *testing.T) {
 	counts := map[string]uint64{}
 	for name, m := range collector.Metrics() {
 		for _, p := range m.GetHistogram().DataPoints {
-			words := slices.Sorted(maps.Values(proof.Facts(p.Attributes)))
+			words := slices.Sorted(maps.Values(facts(p.Attributes)))
 			counts[name+" "+strings.Join(words, " ")] += p.Count
 		}
 	}
@@ -241,4 +242,29 @@ func TestTelemetryIsOff(t *testing.T) {
 	if n := requests.Load(); n != 0 {
 		t.Errorf("%d requests", n)
 	}
+}
+
+// facts are attributes as text. With keys, only those.
+func facts(list []*commonpb.KeyValue, keys ...string) map[string]string {
+	words := make(map[string]string)
+	for _, a := range list {
+		if len(keys) > 0 && !slices.Contains(keys, a.Key) {
+			continue
+		}
+		switch v := a.Value.Value.(type) {
+		case *commonpb.AnyValue_StringValue:
+			words[a.Key] = v.StringValue
+		case *commonpb.AnyValue_IntValue:
+			words[a.Key] = fmt.Sprint(v.IntValue)
+		case *commonpb.AnyValue_DoubleValue:
+			words[a.Key] = "a number"
+		case *commonpb.AnyValue_BoolValue:
+			words[a.Key] = fmt.Sprint(v.BoolValue)
+		case *commonpb.AnyValue_ArrayValue:
+			for _, inner := range v.ArrayValue.Values {
+				words[a.Key] = strings.TrimSpace(words[a.Key] + " " + inner.GetStringValue())
+			}
+		}
+	}
+	return words
 }
