@@ -12,21 +12,6 @@ import (
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
-// part is a block of text or thinking while it comes.
-type part struct {
-	kind    provider.BlockKind
-	number  int
-	begun   bool // Begin was told, and number is set
-	since   time.Time
-	text    exchange.Growth
-	field   string          // of thinking: the name that it came under; empty: details or tags
-	chunks  gjson.Result    // of thinking in a content array: the last chunk, for what it holds beside the text
-	array   bool            // it came in a content array
-	raw     strings.Builder // of thinking between tags: all that stood there
-	details []*detail
-	opaque  json.RawMessage
-}
-
 // begin makes a part of this kind the open one, unless it is already.
 func (r *reply) begin(kind provider.BlockKind) (*part, error) {
 	if r.open != nil && r.open.kind == kind {
@@ -237,27 +222,6 @@ func (r *reply) skippedThinking() error {
 	return r.say(r.content.String())
 }
 
-// array takes in content that is an array: parts of text and of thinking, in any order (docs.mistral.ai: reasoning).
-func (r *reply) array(content gjson.Result) error {
-	var err error
-	content.ForEach(func(_, chunk gjson.Result) bool {
-		switch kind := chunk.Get("type").Str; kind {
-		case "text", "output_text":
-			if text := chunk.Get("text"); text.Type == gjson.String {
-				err = r.text(text)
-			}
-		case "thinking", "reasoning":
-			err = r.thinkingChunk(chunk)
-		case "image_url":
-			err = r.image(chunk)
-		default:
-			err = r.Deviation("a part of content of type " + kind)
-		}
-		return err == nil
-	})
-	return err
-}
-
 // thinkingChunk takes in a thinking part: its text is a string, or a list of texts.
 func (r *reply) thinkingChunk(chunk gjson.Result) error {
 	p, err := r.begin(provider.KindThinking)
@@ -387,4 +351,42 @@ func (r *reply) state(p *part) (provider.State, error) {
 		return provider.State{}, r.NoAnswer(err.Error())
 	}
 	return provider.State{Origin: r.origin, Data: data}, nil
+}
+
+// detailed takes in details that come alone. Their text is shown unless thinking comes under a name: then it was.
+func (r *reply) detailed(list gjson.Result) error {
+	r.details.came = true
+	var err error
+	list.ForEach(func(_, piece gjson.Result) bool {
+		if piece.IsObject() {
+			err = r.detail(piece)
+		}
+		return err == nil
+	})
+	return err
+}
+
+func (r *reply) detail(piece gjson.Result) error {
+	member := textMember(piece.Get("type").Str)
+	worded := member != "" && piece.Get(member).Str != ""
+	thinks := r.open != nil && r.open.kind == provider.KindThinking
+	switch {
+	case worded && !r.named:
+		p, err := r.begin(provider.KindThinking)
+		if err != nil {
+			return err
+		}
+		text := r.own(piece, p)
+		p.text.Write(text)
+		return r.show(p, text)
+	case thinks:
+		r.own(piece, r.open)
+	case !r.thought && !r.spoke && !worded:
+		p := &part{}
+		r.own(piece, p)
+		return r.withheld(p)
+	default:
+		r.own(piece, nil)
+	}
+	return nil
 }

@@ -14,21 +14,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// toolCall is a call while it comes. It ends with the reply: arguments that are JSON already may go on.
-type toolCall struct {
-	id, name string
-	given    string // the host's id, empty if it gave none
-	begun    bool
-	number   int
-	text     exchange.Growth // of the arguments
-	waiting  string          // of the text, until the name is known, and while it may be the word null
-	shown    bool            // a piece of the text was shown
-	members  tree            // to be given back
-}
-
-// slot is the latest call at an index.
-type slot struct{ *toolCall }
-
 // toolCall takes in a piece of a call. Pieces belong together by their index; where there is none, by their id, else
 // by their order. Another id at the same index is another call only where the piece begins one, see followedBy: some
 // hosts say index 0 for all calls, others give each piece of one call another id.

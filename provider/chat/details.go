@@ -6,24 +6,8 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// details is the array in which a host keeps thinking with its signatures, put together from its pieces. It goes back
-// whole, unchanged and in order (docs: openrouter.ai, reasoning-tokens; platform.minimax.io, text-m2-function-call).
-type details struct {
-	list []*detail
-	came bool // an array came, be it empty
-	late bool // something came after its block had ended
-}
-
-// detail is one element: its members, those of text joined.
-type detail struct {
-	members map[string]json.RawMessage
-	text    *exchange.Growth // of "text" or "summary"
-	owner   *part            // the block that it came in
-}
 
 func (d *detail) string(member string) string { return gjson.ParseBytes(d.members[member]).Str }
 func (d *detail) kind() string                { return d.string("type") }
@@ -134,42 +118,4 @@ func (r *reply) own(piece gjson.Result, p *part) (text string) {
 		r.details.late = true
 	}
 	return text
-}
-
-// detailed takes in details that come alone. Their text is shown unless thinking comes under a name: then it was.
-func (r *reply) detailed(list gjson.Result) error {
-	r.details.came = true
-	var err error
-	list.ForEach(func(_, piece gjson.Result) bool {
-		if piece.IsObject() {
-			err = r.detail(piece)
-		}
-		return err == nil
-	})
-	return err
-}
-
-func (r *reply) detail(piece gjson.Result) error {
-	member := textMember(piece.Get("type").Str)
-	worded := member != "" && piece.Get(member).Str != ""
-	thinks := r.open != nil && r.open.kind == provider.KindThinking
-	switch {
-	case worded && !r.named:
-		p, err := r.begin(provider.KindThinking)
-		if err != nil {
-			return err
-		}
-		text := r.own(piece, p)
-		p.text.Write(text)
-		return r.show(p, text)
-	case thinks:
-		r.own(piece, r.open)
-	case !r.thought && !r.spoke && !worded:
-		p := &part{}
-		r.own(piece, p)
-		return r.withheld(p)
-	default:
-		r.own(piece, nil)
-	}
-	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/replay"
 )
 
 // echo puts a message's thinking back on it, as the dialect wants it.
@@ -262,4 +263,31 @@ func family(model string) string {
 		return model[:n]
 	}
 	return model
+}
+
+// history turns our messages into the host's, and counts what becomes of earlier thinking.
+type history struct {
+	dialect     *Dialect
+	model       string
+	placeholder bool // PlaceholderReasoning is in force
+	strip       bool // StripOpaque is in force
+	lastUser    int  // the last message in which a user speaks, -1 if there is none
+
+	count   provider.Conversion
+	opaque  bool            // opaque data is in it
+	details map[string]bool // ids of details sent so far: a second one is refused
+	images  bool
+	row     provider.Model
+	unseen  int // media that were left out
+	calls   replay.CallIDs
+	who     string // made the request, in the words of Copilot
+}
+
+// speaks reports whether a block of a user's message is the user's own, not a tool's.
+func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }
+
+// own reports whether a state came by this dialect. Host, account and model may differ: what is bound to a model says
+// so by its own rule.
+func (h *history) own(s provider.State) bool {
+	return len(s.Data) > 0 && s.Origin.API == wireAPI && s.Origin.Vendor == h.dialect.ID
 }

@@ -22,24 +22,6 @@ import (
 // JSON object: templates of local servers read the text as JSON and fail on anything else.
 const InvalidArguments = "invalid_arguments"
 
-// history turns our messages into the host's, and counts what becomes of earlier thinking.
-type history struct {
-	dialect     *Dialect
-	model       string
-	placeholder bool // PlaceholderReasoning is in force
-	strip       bool // StripOpaque is in force
-	lastUser    int  // the last message in which a user speaks, -1 if there is none
-
-	count   provider.Conversion
-	opaque  bool            // opaque data is in it
-	details map[string]bool // ids of details sent so far: a second one is refused
-	images  bool
-	row     provider.Model
-	unseen  int // media that were left out
-	calls   replay.CallIDs
-	who     string // made the request, in the words of Copilot
-}
-
 func newHistory(d *Dialect, req *provider.Request) *history {
 	h := &history{
 		dialect: d, model: req.Model.ID, row: exchange.Row(req, wireAPI), lastUser: -1, details: map[string]bool{},
@@ -59,9 +41,6 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 	}
 	return h
 }
-
-// speaks reports whether a block of a user's message is the user's own, not a tool's.
-func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindToolResult }
 
 func (h *history) messages(req *provider.Request) ([]tree, error) {
 	kinds := slices.Clone(replay.Images)
@@ -271,12 +250,6 @@ func (h *history) foreign(m provider.Message) bool {
 	})
 }
 
-// own reports whether a state came by this dialect. Host, account and model may differ: what is bound to a model says
-// so by its own rule.
-func (h *history) own(s provider.State) bool {
-	return len(s.Data) > 0 && s.Origin.API == wireAPI && s.Origin.Vendor == h.dialect.ID
-}
-
 // call writes a tool call: the vendor's own members where it left some.
 func (h *history) call(i int, b provider.ToolCall) (tree, error) {
 	text, err := arguments(b)
@@ -353,4 +326,63 @@ func shortID(id string, n int) string {
 		short[i] = alphanumerics[int(sum[i])%len(alphanumerics)]
 	}
 	return string(short)
+}
+
+// What is put between two messages that a host refuses side by side. The model has said neither.
+const (
+	goneOn = "OK."    // of the model, between what a tool returned and what a user says
+	goOn   = "Go on." // of a user, between two answers
+)
+
+// strictTemplates are models whose chat templates refuse two messages of one role in a row, whoever serves them. Mistral's
+// also refuse a user directly after a tool (error 3230).
+var strictTemplates = []string{"mistral", "ministral", "magistral", "codestral", "devstral", "pixtral", "gemma"}
+
+// alternates reports whether users and the assistant have to take turns.
+func (d *Dialect) alternates(model string) bool {
+	model = strings.ToLower(model)
+	return d.Message.Alternate || slices.ContainsFunc(strictTemplates, func(name string) bool { return strings.Contains(model, name) })
+}
+
+// alternate has users and the assistant take turns: what a user says in several messages becomes one, and a sentence
+// stands where two answers, or a tool and a user, would meet. It looks only backwards, so a message that follows changes
+// nothing before what the user said last.
+func alternate(list []tree) []tree {
+	out := []tree{}
+	for _, m := range list {
+		before := ""
+		if len(out) > 0 {
+			before, _ = out[len(out)-1]["role"].(string)
+		}
+		switch role := m["role"]; {
+		case role == "user" && before == "user":
+			last := out[len(out)-1]
+			out[len(out)-1] = tree{"role": "user", "content": joined(last["content"], m["content"])}
+			continue
+		case role == "user" && before == "tool":
+			out = append(out, tree{"role": "assistant", "content": goneOn})
+		case role == "assistant" && before == "assistant":
+			out = append(out, tree{"role": "user", "content": goOn})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// joined is what a user says in two messages: a string, or parts where one of them has any.
+func joined(first, second any) any {
+	a, plain := first.(string)
+	b, too := second.(string)
+	if plain && too {
+		return a + "\n\n" + b
+	}
+	return append(slices.Clone(partsOf(first)), partsOf(second)...)
+}
+
+func partsOf(content any) []tree {
+	if text, ok := content.(string); ok {
+		return []tree{{"type": "text", "text": text}}
+	}
+	parts, _ := content.([]tree)
+	return parts
 }

@@ -8,12 +8,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// like is what a chunk did, if that was all: it brought a piece of text, or of thinking.
-type like struct {
-	field  string  // of thinking: the name that it came under; empty: text
-	detail *detail // that grew with it; nil: none
-}
-
 // again takes in another piece, of a chunk that is the one before but for its text.
 func (r *reply) again(piece gjson.Result) error {
 	var err error

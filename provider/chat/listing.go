@@ -11,31 +11,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// lists read the hosts' lists, by the name that a dialect gives. One that is not here has no more than names.
-var lists = map[string]func(*API, context.Context) ([]provider.Model, error){
-	"ids":            (*API).listIDs,
-	"openrouter":     (*API).listOpenRouter,
-	"kimi":           (*API).listKimi,
-	"copilot":        (*API).listCopilot,
-	"lmstudio":       (*API).listLMStudio,
-	"llamacpp_props": (*API).listLlamaCPP,
-	"max_model_len":  (*API).listServed,
-}
-
-// Models lists what the host has, as its dialect says how.
-func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
-	read := lists[a.dialect.Listing.Parser]
-	if read == nil {
-		return nil, provider.ErrTellsNothing
-	}
-	if a.dialect.Auth != "none" {
-		if err := a.caller.NoKey(); err != nil {
-			return nil, err
-		}
-	}
-	return read(a, ctx)
-}
-
 func (a *API) list(ctx context.Context, address, member string) ([]gjson.Result, error) {
 	answer, err := a.caller.List(ctx, address, a.header(&history{}), member)
 	return answer.Get(member).Array(), err

@@ -29,163 +29,6 @@ type call struct {
 	opaque   bool // opaque data of earlier turns was sent
 }
 
-// tree is an object on its way into a body.
-type tree map[string]any
-
-// merge puts an object's members in, and those of objects in them one by one.
-func (t tree) merge(o object) error {
-	for name, value := range o {
-		var v any
-		if err := json.Unmarshal(value, &v); err != nil {
-			return fmt.Errorf("member %s: %w", name, err)
-		}
-		t.put(name, v)
-	}
-	return nil
-}
-
-func (t tree) put(name string, v any) {
-	inner, ok := v.(map[string]any)
-	if !ok {
-		t[name] = v
-		return
-	}
-	into, ok := t[name].(tree)
-	if !ok {
-		into = tree{}
-		t[name] = into
-	}
-	for name, v := range inner {
-		into.put(name, v)
-	}
-}
-
-// at is the object that holds the last step of a path, and that step.
-func (t tree) at(path string, make bool) (tree, string) {
-	for {
-		first, rest, deeper := strings.Cut(path, ".")
-		if !deeper {
-			return t, first
-		}
-		into, ok := t[first].(tree)
-		if !ok {
-			if !make {
-				return nil, ""
-			}
-			into = tree{}
-			t[first] = into
-		}
-		t, path = into, rest
-	}
-}
-
-func (t tree) set(path string, v any) {
-	into, name := t.at(path, true)
-	into[name] = v
-}
-
-func (t tree) has(path string) bool {
-	into, name := t.at(path, false)
-	return into != nil && into[name] != nil
-}
-
-func (t tree) remove(path string) {
-	if into, name := t.at(path, false); into != nil {
-		delete(into, name)
-	}
-}
-
-// without takes out what the host has refused by name: the path, or all of its first step where the path is not there.
-func (t tree) without(members []string) {
-	for _, path := range members {
-		first, _, _ := strings.Cut(path, ".")
-		if t.has(path) {
-			t.remove(path)
-		} else {
-			delete(t, first)
-		}
-	}
-}
-
-// control turns the decision into the form that the model takes, less what the host has refused.
-func (d *Dialect) control(req *provider.Request) (tree, error) {
-	t, err := d.decided(req)
-	if err == nil {
-		t.without(exchange.Withheld(req, wireAPI))
-	}
-	return t, err
-}
-
-func (d *Dialect) decided(req *provider.Request) (tree, error) {
-	want, row := req.Decision.Control, req.Model
-	form, out := d.form(row.ID), tree{}
-	if row.Known && !row.Thinking.Thinks() || !row.Known && (want.Mode == provider.ModeOmit || want.Mode == "") {
-		return out, nil // nothing is said to a model that does not think, nor to one of which nothing is known
-	}
-	if err := out.merge(form.Show); err != nil {
-		return nil, err
-	}
-	switch want.Mode {
-	case provider.ModeOmit, "":
-		return out, nil
-	case provider.ModeOff:
-		if form.Off == nil {
-			return nil, fmt.Errorf("decision on thinking: %s of dialect %s cannot be off", row.ID, d.ID)
-		}
-		if err := out.merge(form.Off); err != nil {
-			return nil, err
-		}
-		for _, path := range form.OffOmits {
-			out.remove(path)
-		}
-		return out, nil
-	case provider.ModeOn, provider.ModeEffort, provider.ModeBudget:
-	default:
-		return nil, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
-	}
-	if err := out.merge(form.On); err != nil {
-		return nil, err
-	}
-	switch {
-	case form.Effort == nil:
-	case want.Effort != "":
-		out.set(form.Effort.Path, form.Effort.word(want.Effort))
-	case row.Thinking.Control == provider.ControlEffort:
-		out.remove(form.Effort.Path) // on without a degree, where there are some: the degree is the host's to choose
-	}
-	if want.Mode == provider.ModeBudget {
-		if form.Budget == nil {
-			return nil, fmt.Errorf("decision on thinking: dialect %s has no budget for %s", d.ID, row.ID)
-		}
-		out.set(form.Budget.Path, want.Budget)
-	}
-	out.exclude(form.Exclusive)
-	return out, nil
-}
-
-func (e *Effort) word(level provider.Level) string {
-	if word, ok := e.Map[level]; ok {
-		return word
-	}
-	return string(level)
-}
-
-// exclude keeps the first of members that refuse each other.
-func (t tree) exclude(sets [][]string) {
-	for _, set := range sets {
-		kept := false
-		for _, path := range set {
-			switch {
-			case !t.has(path):
-			case kept:
-				t.remove(path)
-			default:
-				kept = true
-			}
-		}
-	}
-}
-
 func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	d := a.dialect
 	body, err := d.control(req)
@@ -311,4 +154,126 @@ func (a *API) header(h *history) http.Header {
 		header.Set(name, "true")
 	}
 	return header
+}
+
+// mark is what marks the end of a prefix for the host's prompt cache; nil: the host wants no marks, or none for this model.
+func (a *API) mark(req *provider.Request) *replay.CacheMark {
+	form, id := a.dialect.Request.Cache, strings.ToLower(req.Model.ID)
+	if form == nil || exchange.Withholds(req, wireAPI, "cache_control") ||
+		!slices.ContainsFunc(form.Models, func(part string) bool { return strings.Contains(id, strings.ToLower(part)) }) {
+		return nil
+	}
+	mark := replay.Mark(a.caller.Cache, req.CacheTime)
+	if mark != nil && !form.Long {
+		mark.TTL = ""
+	}
+	return mark
+}
+
+// markCache marks the system prompt, the last message, and the last one of the request before, which stands in front of the
+// model's last answer: the vendor looks for what it has only up to 20 blocks before a mark. Of the four marks that are
+// taken, one stays free.
+func markCache(list []tree, mark *replay.CacheMark, tool string) {
+	if len(list) == 0 {
+		return
+	}
+	role := func(i int) string { word, _ := list[i]["role"].(string); return word }
+	put := func(i int) {
+		m := list[i]
+		if role(i) == "tool" && tool == "message" {
+			m["cache_control"] = mark
+			return
+		}
+		switch content := m["content"].(type) {
+		case string:
+			if content != "" {
+				m["content"] = []tree{{"type": "text", "text": content, "cache_control": mark}}
+			}
+		case []tree: // only text can carry it
+			for _, part := range slices.Backward(content) {
+				if part["type"] == "text" {
+					part["cache_control"] = mark
+					break
+				}
+			}
+		}
+	}
+	if role(0) == "system" || role(0) == "developer" {
+		put(0)
+	}
+	last := len(list) - 1
+	for i := last - 1; i > 0; i-- {
+		if role(i) == "assistant" && role(i-1) != "assistant" {
+			if role(i-1) != "system" && role(i-1) != "developer" {
+				put(i - 1)
+			}
+			break
+		}
+	}
+	if role(last) == "user" || role(last) == "tool" {
+		put(last)
+	}
+}
+
+// control turns the decision into the form that the model takes, less what the host has refused.
+func (d *Dialect) control(req *provider.Request) (tree, error) {
+	t, err := d.decided(req)
+	if err == nil {
+		t.without(exchange.Withheld(req, wireAPI))
+	}
+	return t, err
+}
+
+func (d *Dialect) decided(req *provider.Request) (tree, error) {
+	want, row := req.Decision.Control, req.Model
+	form, out := d.form(row.ID), tree{}
+	if row.Known && !row.Thinking.Thinks() || !row.Known && (want.Mode == provider.ModeOmit || want.Mode == "") {
+		return out, nil // nothing is said to a model that does not think, nor to one of which nothing is known
+	}
+	if err := out.merge(form.Show); err != nil {
+		return nil, err
+	}
+	switch want.Mode {
+	case provider.ModeOmit, "":
+		return out, nil
+	case provider.ModeOff:
+		if form.Off == nil {
+			return nil, fmt.Errorf("decision on thinking: %s of dialect %s cannot be off", row.ID, d.ID)
+		}
+		if err := out.merge(form.Off); err != nil {
+			return nil, err
+		}
+		for _, path := range form.OffOmits {
+			out.remove(path)
+		}
+		return out, nil
+	case provider.ModeOn, provider.ModeEffort, provider.ModeBudget:
+	default:
+		return nil, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
+	}
+	if err := out.merge(form.On); err != nil {
+		return nil, err
+	}
+	switch {
+	case form.Effort == nil:
+	case want.Effort != "":
+		out.set(form.Effort.Path, form.Effort.word(want.Effort))
+	case row.Thinking.Control == provider.ControlEffort:
+		out.remove(form.Effort.Path) // on without a degree, where there are some: the degree is the host's to choose
+	}
+	if want.Mode == provider.ModeBudget {
+		if form.Budget == nil {
+			return nil, fmt.Errorf("decision on thinking: dialect %s has no budget for %s", d.ID, row.ID)
+		}
+		out.set(form.Budget.Path, want.Budget)
+	}
+	out.exclude(form.Exclusive)
+	return out, nil
+}
+
+func (e *Effort) word(level provider.Level) string {
+	if word, ok := e.Map[level]; ok {
+		return word
+	}
+	return string(level)
 }

@@ -14,15 +14,6 @@ import (
 // other source belongs to the text that is open, or else to the last one that ended. Before the first text it waits for
 // it. What comes for a text that has ended is told with the end of the answer.
 
-// said is a text that has ended, with its sources.
-type said struct {
-	number int // of its block
-	text   string
-	from   int64 // characters of the answer's texts before it
-	cited  []provider.Citation
-	late   bool // some of these came after its end
-}
-
 func (s *said) to() int64 { return s.from + int64(utf8.RuneCountInString(s.text)) }
 
 // cited notes what a message or delta says of its sources.
@@ -135,58 +126,4 @@ func (r *reply) lateSources() (list []provider.Cited) {
 		}
 	}
 	return list
-}
-
-// images takes in the images of a message or delta (docs: openrouter.ai, image-generation).
-func (r *reply) images(m gjson.Result) error {
-	var err error
-	m.Get("images").ForEach(func(_, image gjson.Result) bool {
-		err = r.image(image)
-		return err == nil
-	})
-	return err
-}
-
-// image takes in an image. One that is only an address is not fetched: the address is a source of the text. Where the
-// answer has no text, it becomes one.
-func (r *reply) image(image gjson.Result) error {
-	address := image.Get("image_url.url").Str
-	media, ok := exchange.DataURL(address)
-	switch {
-	case ok:
-		return r.media(media)
-	case len(address) > exchange.MaxAddress || address == "":
-		return r.Deviation("an image that is neither base64 text nor an address")
-	}
-	c := exchange.LinkedImage(address)
-	r.linked = append(r.linked, c)
-	r.page(c)
-	return nil
-}
-
-// linkedImages says where the images of an answer without text are.
-func (r *reply) linkedImages() error {
-	if len(r.linked) == 0 || len(r.said) > 0 {
-		return nil
-	}
-	if _, err := r.begin(provider.KindText); err != nil {
-		return err
-	}
-	return r.say(exchange.LinkedImages(r.linked))
-}
-
-func (r *reply) media(b provider.Media) error {
-	if err := r.flush(); err != nil {
-		return err
-	}
-	if err := r.closeOpen(); err != nil {
-		return err
-	}
-	number := r.next
-	r.next++
-	r.spoke = true
-	if err := r.Emit(provider.Begin{Index: number, Block: provider.Media{Type: b.Type}}); err != nil {
-		return err
-	}
-	return r.Emit(provider.End{Index: number, Block: b})
 }

@@ -11,63 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/thinktag"
 )
-
-// reply is the state of one answer.
-type reply struct {
-	*exchange.Answer
-
-	api    *API
-	form   *ResponseForm
-	call   *call
-	origin provider.Origin
-	next   int // our number of the next block
-
-	open    *part            // the text or thinking that grows
-	calls   []*toolCall      // in the order of their coming
-	slots   map[string]*slot // calls by the host's index
-	details details
-	late    object // members of the message that came after their block
-
-	thought  bool // a block of thinking was begun
-	spoke    bool // text or a call was begun
-	named    bool // thinking came under a name of its own
-	filler   string
-	split    *thinktag.Splitter // nil: no text came, or none is parted
-	learned  bool               // an earlier answer showed that the prompt opens the thinking
-	content  exchange.Growth    // all text that goes through split
-	fielded  strings.Builder    // thinking under a name, as long as the same between tags may follow
-	repeated int                // how much of it came between tags as well
-
-	stencil exchange.Stencil // of the chunk before, which did nothing but what like says
-	like    like
-
-	said        []said              // texts that have ended
-	annotations []gjson.Result      // of the text that is open, or the first
-	pages       []provider.Citation // the same, without places
-	linked      []provider.Citation // images that are only addresses
-
-	finished bool     // a finish_reason came
-	bills    []string // what a chunk with a usage has in it: few have one
-	usage    gjson.Result
-	tier     string // how the host says that it served the request
-	stop     provider.Stop
-}
-
-// Reply begins to read an answer.
-func (c *call) Reply(a *exchange.Answer) exchange.Reply {
-	d := c.api.dialect
-	r := &reply{Answer: a, api: c.api, form: &d.Response, call: c, slots: map[string]*slot{}, late: object{},
-		origin: a.Origin(c.model), stop: a.Stop(c.model)}
-	for _, path := range d.Response.UsagePaths {
-		name := `"` + path[strings.LastIndexByte(path, '.')+1:] + `"`
-		if !slices.Contains(r.bills, name) {
-			r.bills = append(r.bills, name)
-		}
-	}
-	return r
-}
 
 // Over reports whether a finish_reason came, after which some hosts leave [DONE] out. With other hosts one may stand at the
 // end of an answer that was cut.
@@ -81,13 +25,6 @@ func (r *reply) Finish() error {
 		return r.finish()
 	}
 	return r.failure(provider.KindTransport, "the host ended the answer without a finish reason, so it was cut off")
-}
-
-// failure is an error of an answer that its host ended. Some hosts name the exchange in its chunks only.
-func (r *reply) failure(kind provider.Kind, text string) *provider.Error {
-	e := r.Failure(kind, text)
-	e.RequestID = r.stop.RequestID
-	return e
 }
 
 // calledWhole reports whether there are calls, and all of each.
@@ -340,4 +277,35 @@ func malformed(raw string) bool {
 	return slices.ContainsFunc([]string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE"}, func(word string) bool {
 		return strings.Contains(strings.ToUpper(raw), word)
 	})
+}
+
+// Value takes in an answer that is one JSON value: a completion, an error, or a list of chunks.
+func (r *reply) Value(root gjson.Result) error {
+	list := []gjson.Result{root}
+	if root.IsArray() { // Google's compatible endpoint puts its errors into a list
+		list = root.Array()
+	}
+	answered := false
+	for _, v := range list {
+		if r.failing(v) {
+			return r.failed(v)
+		}
+		answered = answered || v.Get("choices.0").IsObject()
+	}
+	if !answered {
+		return r.NoAnswer("the answer is JSON, but no completion")
+	}
+	if err := r.NotStreamed(); err != nil {
+		return err
+	}
+	for _, v := range list {
+		words := "message"
+		if v.Get("choices.0.delta").IsObject() && !v.Get("choices.0.message").IsObject() {
+			words, r.Whole = "delta", false
+		}
+		if err := r.chunk(v, words); err != nil {
+			return err
+		}
+	}
+	return r.finish()
 }

@@ -86,11 +86,3 @@ func eventStream(body *bufio.Reader) bool {
 	}
 	return false
 }
-
-func encoded(resp *http.Response) string {
-	e := resp.Header.Get("Content-Encoding")
-	if strings.EqualFold(e, "identity") {
-		return ""
-	}
-	return e
-}

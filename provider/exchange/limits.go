@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/refusal"
@@ -16,42 +15,6 @@ const (
 	leastOutput = 1_024  // less is of no use: the conversation has to become shorter
 	plainOutput = 8_192  // what a host takes that refused more and named no number
 )
-
-// limits is what an address has said of its models in refusals, for as long as its adapter lives.
-type limits struct {
-	mu    sync.Mutex
-	known map[string]refusal.Room
-}
-
-// modelsMost is for how many models limits are remembered: an address with more than that makes them up.
-const modelsMost = 1000
-
-func (l *limits) of(model string) refusal.Room {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.known[model]
-}
-
-func (l *limits) learn(model string, said refusal.Room) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.known == nil {
-		l.known = map[string]refusal.Room{}
-	}
-	if _, ok := l.known[model]; !ok && len(l.known) >= modelsMost {
-		return
-	}
-	was := l.known[model]
-	l.known[model] = refusal.Room{Window: lower(was.Window, said.Window), Output: lower(was.Output, said.Output)}
-}
-
-// lower is the smaller of two numbers, of which 0 is none.
-func lower(a, b int) int {
-	if a == 0 || b > 0 && b < a {
-		return b
-	}
-	return a
-}
 
 // Fit lowers a limit on output to what the model and its window leave: window − input − margin. The margin is 5 % of the
 // window where the vendor has counted the input, and 15 % where it is estimated. Where nothing is left, the vendor says

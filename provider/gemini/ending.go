@@ -1,17 +1,12 @@
 package gemini
 
 import (
-	"cmp"
 	"encoding/json"
-	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/exchange"
-	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // continues is the finish reason at the limit of one request (docs: get-started-with-gemini-4).
@@ -60,31 +55,6 @@ func (e *ending) stopReason(calls int) provider.StopReason {
 	return provider.StopEndTurn // STOP, OTHER behind an answer, and words that this build does not know
 }
 
-// finish ends the block that is open, and the reply: all requests that it took are answered.
-func (r *reply) finish() error {
-	if err := r.seal(); err != nil {
-		return err
-	}
-	if r.end.failed(r.said, r.calls) {
-		e := r.Failure(provider.KindTransport, cmp.Or(r.end.message, "the model's answer failed, and the vendor does not say why"))
-		e.Code, e.Subject, e.RequestID = r.end.reason, provider.SubjectOutput, cmp.Or(e.RequestID, r.Text(r.end.responseID))
-		return e
-	}
-	if err := r.linkedImages(); err != nil {
-		return err
-	}
-	s := &r.stop
-	s.Cited = r.lateSources()
-	s.Reason = r.end.stopReason(r.calls)
-	s.Raw = cmp.Or(r.end.reason, r.end.blocked)
-	if s.Raw != "STOP" && s.Raw != "MAX_TOKENS" {
-		s.Detail = strings.TrimSuffix(s.Raw+": "+r.end.message, ": ")
-	}
-	s.Usage, s.RawUsage = r.usage.sum, r.usage.raw
-	s.RequestID = cmp.Or(r.RequestID(), r.Text(r.end.responseID)) // no header names an exchange
-	return r.End(*s)
-}
-
 // usage sums the requests of an answer: within one, each report is the total so far.
 type usage struct {
 	raw  json.RawMessage // the last report
@@ -125,26 +95,4 @@ func (u *usage) hop() {
 		u.sum.Context = &provider.Context{Used: u.prompt + u.sum.Output}
 	}
 	u.last = provider.Usage{}
-}
-
-// Refine gives an error the meaning that its text has, and names the repair that may help, unless it is in force
-// already. The texts are matched on their code-like fragments only (docs: thought-signatures).
-func (c *call) Refine(e *provider.Error) {
-	if e.Status != http.StatusBadRequest {
-		return
-	}
-	req := c.req
-	text := strings.ToLower(e.Message)
-	says := func(fragment string) bool { return strings.Contains(text, fragment) }
-	switch {
-	case e.Subject == provider.SubjectParameter && e.Param == "thinking" && says("thinking") && !exchange.Withholds(req, wireAPI, "thinkingConfig") && thinks(req):
-		e.Repair = exchange.Without(wireAPI, "thinkingConfig", req.Model.ID)
-	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
-		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
-	case says("api key not valid"), says("api_key_invalid"):
-		e.Kind = provider.KindAuth // the vendor answers 400 to a wrong key
-	case (says("thought_signature") || says("thoughtsignature") || says("thought signature")) &&
-		!slices.Contains(req.Repairs, BypassSignature):
-		e.Repair = BypassSignature
-	}
 }

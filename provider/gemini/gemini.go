@@ -13,55 +13,23 @@
 // is over at the end of its body, after a finish reason.
 //
 // Facts are from the vendor's documentation; "docs: x" names its page, "SDK" is google.golang.org/genai.
+//
+// Inside the package, files depend in one direction: whole, stream, next, media, run, sources and reply; then listing, gemini, request, hops,
+// history, ending and api.
 package gemini
 
 import (
 	"context"
 	"encoding/json"
 	"iter"
-	"net/url"
+	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
-
-// wireAPI is the name in [provider.Origin] and [provider.Error].
-const wireAPI = "gemini"
-
-// BypassSignature puts the documented bypass in the place of all thought signatures of earlier turns, for a history
-// whose signatures the vendor does not take (docs: thought-signatures).
-const BypassSignature provider.Repair = "gemini/bypass_signature"
-
-// Host is what is special about who serves the API. The zero value is Google's own address, whose BaseURL is without /v1beta.
-type Host struct {
-	// Cloud is Google Cloud, once called Vertex AI: other addresses, of which BaseURL has all up to the location, and a
-	// bearer token for the key.
-	Cloud bool
-}
-
-// HostNamed is the record for a dialect of the API; a dialect that is not known is Google's own address.
-func HostNamed(dialect string) Host { return Host{Cloud: dialect == "cloud"} }
-
-// Hosts lists the dialects of the API, sorted.
-func Hosts() []string { return []string{"cloud", "gemini"} }
-
-// API is generateContent at one address with one key.
-type API struct {
-	host   Host
-	caller exchange.Caller
-}
-
-var (
-	_ provider.Provider  = (*API)(nil)
-	_ provider.Converter = (*API)(nil)
-	_ provider.Lister    = (*API)(nil)
-)
-
-// New makes the adapter; it does not call.
-func New(cfg exchange.Config, host Host) *API {
-	return &API{host: host, caller: exchange.NewCaller(wireAPI, cfg)}
-}
 
 // Wire is `generationConfig` with its `thinkingConfig`, `{}` where nothing is said about thinking.
 func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
@@ -88,11 +56,24 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 	return a.caller.Stream(ctx, req, a.build)
 }
 
-// address is where a model answers. Names from the vendor's list begin with "models/".
-func (a *API) address(model string) string {
-	models := "/v1beta/models/"
-	if a.host.Cloud {
-		models = "/publishers/google/models/"
+// Refine gives an error the meaning that its text has, and names the repair that may help, unless it is in force
+// already. The texts are matched on their code-like fragments only (docs: thought-signatures).
+func (c *call) Refine(e *provider.Error) {
+	if e.Status != http.StatusBadRequest {
+		return
 	}
-	return a.caller.BaseURL + models + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":streamGenerateContent?alt=sse"
+	req := c.req
+	text := strings.ToLower(e.Message)
+	says := func(fragment string) bool { return strings.Contains(text, fragment) }
+	switch {
+	case e.Subject == provider.SubjectParameter && e.Param == "thinking" && says("thinking") && !exchange.Withholds(req, wireAPI, "thinkingConfig") && thinks(req):
+		e.Repair = exchange.Without(wireAPI, "thinkingConfig", req.Model.ID)
+	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
+	case says("api key not valid"), says("api_key_invalid"):
+		e.Kind = provider.KindAuth // the vendor answers 400 to a wrong key
+	case (says("thought_signature") || says("thoughtsignature") || says("thought signature")) &&
+		!slices.Contains(req.Repairs, BypassSignature):
+		e.Repair = BypassSignature
+	}
 }

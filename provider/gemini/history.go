@@ -369,3 +369,13 @@ func arguments(b provider.ToolCall) (json.RawMessage, error) {
 	}
 	return b.Input, nil
 }
+
+// withData is a part of this vendor's with the data that its state does not hold.
+func withData(p json.RawMessage, b provider.Media) (json.RawMessage, error) {
+	var members map[string]any
+	if err := json.Unmarshal(p, &members); err != nil {
+		return nil, err
+	}
+	members["inlineData"] = inline{b.Type, b.Data}
+	return exchange.Encode(members)
+}

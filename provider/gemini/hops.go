@@ -1,14 +1,10 @@
 package gemini
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // reconnects is how often a broken stream is taken up again without progress. The vendor's own client gives up after as
@@ -81,55 +77,4 @@ func (h *hops) fresh(kind provider.BlockKind, text string) (string, error) {
 		h.since = append(h.since, piece{kind, text})
 	}
 	return text, nil
-}
-
-// Next decides whether the answer takes another request, and ends the reply if not.
-func (r *reply) Next(ctx context.Context, err error) (json.RawMessage, error) {
-	r.caughtUp()
-	r.usage.hop()
-	again, err := r.again(ctx, err)
-	switch {
-	case err != nil:
-		return nil, err
-	case !again:
-		return nil, r.finish()
-	}
-	r.end = ending{}
-	r.stencil.Clear() // how the last answer ended counts no more
-	r.call.body.Continuation = r.hops.token
-	return exchange.Encode(r.call.body)
-}
-
-// again decides after a request, which ended in err or well, whether the answer takes another one.
-func (r *reply) again(ctx context.Context, err error) (bool, error) {
-	h := &r.hops
-	if errors.Is(err, errDiffers) {
-		return false, r.Broken(ctx, errors.Join(io.ErrUnexpectedEOF, err))
-	}
-	if err == nil && len(h.overlap) > 0 {
-		return false, r.Broken(ctx, errors.Join(io.ErrUnexpectedEOF, errDiffers))
-	}
-	if h.moved {
-		h.idle = 0
-	}
-	h.idle++
-	switch {
-	case err == nil && r.end.reason == continues && h.token != "" && r.calls == 0 && h.idle <= reconnects:
-		// The limit of one request: nothing comes twice.
-		h.since, h.stuck = nil, false
-	case err == nil:
-		return false, nil
-	case !r.resumable(ctx, err):
-		return false, err
-	}
-	h.overlap = append([]piece(nil), h.since...)
-	h.moved = false
-	return true, nil
-}
-
-// resumable reports whether a broken stream can be taken up at its last checkpoint.
-func (r *reply) resumable(ctx context.Context, err error) bool {
-	e, ok := errors.AsType[*provider.Error](err)
-	return ok && e.Kind == provider.KindTransport && e.Status/100 != 4 && e.Passing() && ctx.Err() == nil &&
-		r.hops.token != "" && !r.hops.stuck && r.calls == 0 && r.hops.idle <= reconnects
 }

@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
@@ -60,35 +58,6 @@ type function struct {
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"parametersJsonSchema,omitempty"`
 }
-
-var numbered = regexp.MustCompile(`gemini-(\d+)`)
-
-// generationOf is a model's generation by its name; 0: the name does not say.
-func generationOf(model string) int {
-	if m := numbered.FindStringSubmatch(model); m != nil {
-		if n, err := strconv.Atoi(m[1]); err == nil {
-			return n
-		}
-	}
-	return 0
-}
-
-// generationFor is the generation of the model that is asked. A name without a number, as the aliases of the newest model
-// have it, is judged by its row: up to the second models think by budget, since the third by level (docs: thinking).
-func generationFor(row provider.Model) int {
-	switch n := generationOf(row.Rules()); {
-	case n > 0:
-		return n
-	case row.Thinking.Control == provider.ControlBudget:
-		return 2
-	case row.Thinking.Control == provider.ControlEffort, !row.Known && strings.Contains(row.ID, "gemini"):
-		return 3
-	}
-	return 0
-}
-
-// leveled reports whether a model belongs to the generations that think by level and insist on their signatures.
-func leveled(row provider.Model) bool { return generationFor(row) >= 3 }
 
 // control turns the decision into the form that the model takes. clamped is a level that the vendor has no word for.
 func control(req *provider.Request) (t *thinking, clamped provider.Level, err error) {
@@ -231,3 +200,6 @@ func (a *API) header() http.Header {
 	}
 	return a.caller.Header("x-goog-api-key")
 }
+
+// maxValue bounds an answer that comes whole, in bytes. The images that a model's tools have made may be in it.
+const maxValue = 32 << 20

@@ -13,20 +13,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// run is a row of text parts of one kind while it comes: what becomes one block. Parts that say nothing beside their
-// text are joined; one that is signed, or says anything else, stays a part of its own (docs: thought-signatures).
-type run struct {
-	kind   provider.BlockKind // text or thinking
-	begun  bool               // Begin was told, and number is set
-	number int
-	since  time.Time         // of its start; zero: the answer came whole
-	text   strings.Builder   // of the whole run
-	parts  []json.RawMessage // those that are closed
-	plain  strings.Builder   // of the part that is still growing
-	own    bool              // a part says more than its text
-	signed bool
-}
-
 // plain is the kind of a text part, if it says nothing beside its text.
 func plain(p gjson.Result) (kind provider.BlockKind, ok bool) {
 	kind, ok = provider.KindText, p.Get("text").Type == gjson.String

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"encoding/json"
 	"maps"
 	"strconv"
 	"strings"
@@ -11,14 +10,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// said is a text that has ended, with its sources.
-type said struct {
-	number int // of its block
-	text   string
-	cited  []provider.Citation
-	late   bool // some of these came after its end
-}
 
 // sources are the pages that the vendor's search found for a text that ends now.
 func (r *reply) sources(number int, text string) []provider.Citation {
@@ -95,60 +86,4 @@ func (r *reply) lateSources() (list []provider.Cited) {
 		}
 	}
 	return list
-}
-
-// linkedImages says where the images are of which only the address came: as sources of the last text, or in a text of
-// their own.
-func (r *reply) linkedImages() error {
-	switch {
-	case len(r.linked) == 0:
-		return nil
-	case len(r.texts) == 0:
-		text := exchange.LinkedImages(r.linked)
-		r.said = true
-		return r.block(provider.Text{}, provider.Text{Text: text, Sources: r.linked}, text)
-	}
-	last := &r.texts[len(r.texts)-1]
-	for _, c := range r.linked {
-		last.cited, last.late = exchange.Cite(last.cited, c), true
-	}
-	return nil
-}
-
-// media takes in a part that is an image or a sound. Its state is the part without the data: a signature on it goes
-// back with it (docs: thought-signatures).
-func (r *reply) media(p gjson.Result, b provider.Media) error {
-	if err := r.hops.only("a part beside text"); err != nil {
-		return err
-	}
-	r.hops.fixed()
-	if err := r.seal(); err != nil {
-		return err
-	}
-	members := map[string]json.RawMessage{}
-	p.ForEach(func(name, value gjson.Result) bool {
-		if name.Str != "inlineData" {
-			members[name.Str] = json.RawMessage(value.Raw)
-		}
-		return true
-	})
-	raw, err := exchange.Encode(members)
-	if err != nil {
-		return err
-	}
-	if b.State, err = r.state([]json.RawMessage{raw}); err != nil {
-		return err
-	}
-	r.said = true
-	return r.block(provider.Media{Type: b.Type}, b, "")
-}
-
-// withData is a part of this vendor's with the data that its state does not hold.
-func withData(p json.RawMessage, b provider.Media) (json.RawMessage, error) {
-	var members map[string]any
-	if err := json.Unmarshal(p, &members); err != nil {
-		return nil, err
-	}
-	members["inlineData"] = inline{b.Type, b.Data}
-	return exchange.Encode(members)
 }

@@ -15,37 +15,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 )
 
-// reply is the state of one answer, over all requests that it takes.
-type reply struct {
-	*exchange.Answer
-
-	api    *API
-	call   *call
-	origin provider.Origin
-	next   int  // our number of the next block
-	run    *run // the parts that a block is being made of; nil: none
-	calls  int
-	said   bool // text was shown
-
-	grounding gjson.Result        // the last groundingMetadata: of the text that ends next
-	texts     []said              // those that have ended
-	linked    []provider.Citation // images that are only addresses
-
-	stencil exchange.Stencil // of the chunk before, which was nothing but text of this kind:
-	kind    provider.BlockKind
-	latest  []byte // the last chunk that the stencil knew: its usage is not yet reported
-
-	hops  hops
-	end   ending
-	usage usage
-	stop  provider.Stop
-}
-
-// Reply begins to read an answer.
-func (c *call) Reply(a *exchange.Answer) exchange.Reply {
-	return &reply{Answer: a, api: c.api, call: c, origin: a.Origin(c.req.Model.ID), stop: provider.Stop{Model: c.req.Model.ID}}
-}
-
 // Event takes in one event, which is a chunk.
 func (r *reply) Event(_ string, data []byte) error { return r.chunk(data) }
 
@@ -142,14 +111,6 @@ func counts(v gjson.Result, list []gjson.Result) []gjson.Result {
 		})
 	}
 	return list
-}
-
-// caughtUp reports the usage of the last chunk that was not decoded: each report is of all so far.
-func (r *reply) caughtUp() {
-	if len(r.latest) > 0 {
-		r.usage.report(gjson.GetBytes(r.latest, "usageMetadata"))
-		r.latest = r.latest[:0]
-	}
 }
 
 // first is the candidate that is ours: one is asked for, more are another's.

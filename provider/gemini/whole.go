@@ -8,9 +8,6 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// maxValue bounds an answer that comes whole, in bytes. The images that a model's tools have made may be in it.
-const maxValue = 32 << 20
-
 // Value takes in an answer that is one JSON value: a response, or the list of chunks that a stream without alt=sse is. The
 // end of the body is the end of the request's answer.
 func (r *reply) Value(value gjson.Result) error {

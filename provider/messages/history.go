@@ -339,3 +339,18 @@ func media(b provider.Media) (any, error) {
 	}
 	return nil, fmt.Errorf("media of type %q is not taken", b.Type)
 }
+
+// echoed puts empty thinking before an answer with tool calls that has none, where the host insists on some. What
+// another vendor thought is not made up as this one's.
+func (h *history) echoed(blocks []any, from provider.Blocks) []any {
+	calls := func(b provider.Block) bool { return provider.KindOf(b) == provider.KindToolCall }
+	if !h.host.Echo || !slices.ContainsFunc(from, calls) || slices.ContainsFunc(blocks, isThinking) {
+		return blocks
+	}
+	return slices.Insert(blocks, 0, any(json.RawMessage(`{"type":"thinking","thinking":""}`)))
+}
+
+// effortChange is the message from which on another effort is in force (docs: effort).
+func effortChange(effort provider.Level) message {
+	return message{Role: "system", Content: []any{}, Output: &outputConfig{effort}}
+}

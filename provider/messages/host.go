@@ -1,11 +1,17 @@
 package messages
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
+)
 
-	"github.com/thinkd/thinkd/provider"
+// Betas that a request may need (docs: api/beta-headers).
+const (
+	betaInterleaved = "interleaved-thinking-2025-05-14"
+	betaBinding     = "thinking-binding-controls-2026-08-01"
+	betaTokenCount  = "thinking-token-count-2026-05-13"
+	betaUpdates     = "thinking-display-updates-2026-08-18"
+	betaInPlace     = "mid-conversation-output-config-2026-07-01"
 )
 
 // Host is what is special about who serves the API. The zero value is Anthropic, or who passes everything on to it.
@@ -59,13 +65,3 @@ func (h Host) takes(beta string) bool {
 
 // Hosts lists the dialects of the API, sorted.
 func Hosts() []string { return slices.Sorted(maps.Keys(hosts)) }
-
-// echoed puts empty thinking before an answer with tool calls that has none, where the host insists on some. What
-// another vendor thought is not made up as this one's.
-func (h *history) echoed(blocks []any, from provider.Blocks) []any {
-	calls := func(b provider.Block) bool { return provider.KindOf(b) == provider.KindToolCall }
-	if !h.host.Echo || !slices.ContainsFunc(from, calls) || slices.ContainsFunc(blocks, isThinking) {
-		return blocks
-	}
-	return slices.Insert(blocks, 0, any(json.RawMessage(`{"type":"thinking","thinking":""}`)))
-}

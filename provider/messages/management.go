@@ -2,9 +2,7 @@ package messages
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -48,19 +46,4 @@ func compactionBeta(block json.RawMessage) string {
 		return betaCompactLater
 	}
 	return betaCompact
-}
-
-// edited passes on what the server left out of the context that it was sent. It stays in ours, and is sent again each
-// time: the server's edits are none of ours (docs: preserved-thinking).
-func (r *reply) edited(management gjson.Result) error {
-	edits := management.Get("applied_edits")
-	var said []string
-	for _, e := range edits.Array() {
-		said = append(said, fmt.Sprintf("%s (%d tokens)", r.Text(e.Get("type").Str), e.Get("cleared_input_tokens").Int()))
-	}
-	if len(said) == 0 {
-		return nil
-	}
-	return r.Emit(provider.Notice{Kind: provider.NoticeEdited,
-		Text: "the provider shortened what it was sent: " + strings.Join(said, ", "), Data: json.RawMessage(edits.Raw)})
 }

@@ -11,6 +11,9 @@
 // A reply is whole only with its message_stop. When it breaks off, blocks that are open get no End from here.
 //
 // Facts are from the vendor's documentation; "docs: x" names its page.
+//
+// Inside the package, files depend in one direction: stream, seal, block, reply and messages; then listing, request, cache, history,
+// management, control, api and host.
 package messages
 
 import (
@@ -29,52 +32,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/refusal"
 )
-
-// wireAPI is the name in [provider.Origin] and [provider.Error].
-const wireAPI = "messages"
-
-// Repairs of a history that the vendor refuses.
-const (
-	// DropBlock lets the server leave out thinking whose prefix is not as it was (docs: preserved-thinking).
-	DropBlock provider.Repair = "messages/drop_block"
-	// StripThinking leaves all earlier thinking out: dropping all of it is tolerated, editing is not.
-	StripThinking provider.Repair = "messages/strip_thinking"
-	// NoLongContext leaves out the beta of the long context, which some accounts do not have.
-	NoLongContext provider.Repair = "messages/no_long_context"
-	// PlainBlocks sends calls and text of the model's without members that only some hosts take.
-	PlainBlocks provider.Repair = "messages/plain_blocks"
-	// Adaptive is the beginning of a repair that lets a model choose how much it thinks, since it takes no budget; the
-	// model's id follows.
-	Adaptive = "messages/adaptive:"
-)
-
-// API is the Messages API at one address with one key.
-type API struct {
-	host   Host
-	caller exchange.Caller
-	betas  []string // of the configured headers
-}
-
-var (
-	_ provider.Provider  = (*API)(nil)
-	_ provider.Converter = (*API)(nil)
-	_ provider.Lister    = (*API)(nil)
-)
-
-// New makes the adapter; it does not call.
-func New(cfg exchange.Config, host Host) *API {
-	headers := map[string]string{}
-	var betas []string
-	for name, value := range cfg.Headers {
-		if strings.EqualFold(name, "anthropic-beta") { // one header holds them all
-			betas = strings.FieldsFunc(value, func(r rune) bool { return r == ',' || r == ' ' })
-			continue
-		}
-		headers[name] = value
-	}
-	cfg.Headers = headers
-	return &API{host: host, caller: exchange.NewCaller(wireAPI, cfg), betas: betas}
-}
 
 // Wire is the `thinking` and `output_config` members of the body, `{}` where neither is sent, and of `messages` the one
 // that changed the effort to what it is now.
@@ -106,8 +63,6 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 var extraMember = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\.(?:tool_use|text)\.\w+: Extra inputs are not permitted`)
 })
-
-func adaptive(m provider.Model) provider.Repair { return provider.Repair(Adaptive + m.ID) }
 
 // longContext lists the betas of the long context among others.
 func longContext(betas []string) []string {

@@ -1,7 +1,6 @@
 package messages
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -19,15 +18,6 @@ const (
 	unknownOutput = 32_000 // for a model without a row: what every model since Claude 4 takes
 	answerRoom    = 8_192  // the same beside a budget
 	leastBudget   = 1_024  // docs: extended-thinking
-)
-
-// Betas that a request may need (docs: api/beta-headers).
-const (
-	betaInterleaved = "interleaved-thinking-2025-05-14"
-	betaBinding     = "thinking-binding-controls-2026-08-01"
-	betaTokenCount  = "thinking-token-count-2026-05-13"
-	betaUpdates     = "thinking-display-updates-2026-08-18"
-	betaInPlace     = "mid-conversation-output-config-2026-07-01"
 )
 
 // call is what a request has that its answer and its refusal are read by.
@@ -56,92 +46,12 @@ type body struct {
 	control
 }
 
-// control is what the decision on thinking puts into the body.
-type control struct {
-	Thinking *thinking     `json:"thinking,omitempty"`
-	Output   *outputConfig `json:"output_config,omitempty"`
-}
-
-type thinking struct {
-	Type    string           `json:"type"`
-	Budget  int              `json:"budget_tokens,omitempty"`
-	Display provider.Display `json:"display,omitempty"`
-	Binding *blockBinding    `json:"block_binding,omitempty"`
-}
-
-type blockBinding struct {
-	PrefixMismatch string `json:"prefix_mismatch_behavior"`
-}
-
-type outputConfig struct {
-	Effort provider.Level `json:"effort"`
-}
-
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
 
 	Cache *replay.CacheMark `json:"cache_control,omitempty"`
-}
-
-// control turns the decision into the form that the model takes (docs: thinking, effort), less what the host has refused.
-func (a *API) control(req *provider.Request) (control, error) {
-	c, err := a.decided(req)
-	if exchange.Withholds(req, wireAPI, "thinking") {
-		c.Thinking = nil
-	}
-	if exchange.Withholds(req, wireAPI, "output_config") {
-		c.Output = nil
-	}
-	return c, err
-}
-
-func (a *API) decided(req *provider.Request) (control, error) {
-	want, can := req.Decision.Control, req.Model.Thinking
-	on := &thinking{Type: cmp.Or(a.host.On, "adaptive"), Display: want.Display}
-	if on.Display == "" && a.hasDisplay(req.Model) {
-		on.Display = provider.Summarized // left out, it would mean omitted on newer models and not on older ones
-	}
-	if slices.Contains(req.Repairs, DropBlock) && a.host.takes(betaBinding) {
-		on.Binding = &blockBinding{PrefixMismatch: "drop_block"}
-	}
-	switch want.Mode {
-	case provider.ModeOmit, "":
-		return control{}, nil
-	case provider.ModeOff:
-		switch {
-		case can.Off == provider.OffUpFront:
-			return control{Thinking: &thinking{Type: "between_tools"}}, nil
-		case can.Control == provider.ControlNone:
-			return control{}, nil
-		}
-		return control{Thinking: &thinking{Type: "disabled"}}, nil
-	case provider.ModeOn:
-		return control{Thinking: on}, nil
-	case provider.ModeEffort:
-		effort := want.Effort
-		if inPlace(req) {
-			effort = req.Opening
-		}
-		return control{Thinking: on, Output: &outputConfig{effort}}, nil
-	case provider.ModeBudget:
-		if slices.Contains(req.Repairs, adaptive(req.Model)) {
-			return control{Thinking: on}, nil
-		}
-		c := control{Thinking: &thinking{Type: "enabled", Budget: want.Budget, Display: on.Display}}
-		if want.Effort != "" {
-			c.Output = &outputConfig{want.Effort}
-		}
-		return c, nil
-	}
-	return control{}, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
-}
-
-// hasDisplay reports whether `display` may be sent unasked: the vendor's own models all take it, others only if their
-// row says so.
-func (a *API) hasDisplay(row provider.Model) bool {
-	return !a.host.Plain && (a.caller.Vendor == "anthropic" || !row.Known || len(row.Thinking.Display) > 0)
 }
 
 func (a *API) build(req *provider.Request) (*exchange.Call, error) {

@@ -2,8 +2,10 @@ package messages
 
 import (
 	"bytes"
-	"cmp"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/tidwall/gjson"
@@ -11,29 +13,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// reply is the state of one answer.
-type reply struct {
-	*exchange.Answer
-
-	api     *API
-	origin  provider.Origin
-	next    int              // our number of the next block
-	parts   []*part          // all blocks, in order of their start
-	blocks  map[int64]*part  // the latest at each of the vendor's indexes
-	stencil exchange.Stencil // of the delta before, which grew this part:
-	grown   *part
-	begun   bool // message_start came
-	usage   usage
-	stop    provider.Stop
-}
-
-// Reply begins to read an answer. The account is the organization that the answer names.
-func (c *call) Reply(a *exchange.Answer) exchange.Reply {
-	r := &reply{Answer: a, api: c.api, blocks: map[int64]*part{}, origin: a.Origin(c.req.Model.ID), stop: a.Stop(c.req.Model.ID)}
-	r.origin.Account = cmp.Or(a.Header().Get("anthropic-organization-id"), r.origin.Account)
-	return r
-}
 
 // Over reports whether a stop_reason came, after which some hosts leave message_stop out.
 func (r *reply) Over() bool { return r.stop.Raw != "" }
@@ -197,4 +176,161 @@ func (r *reply) Finish() error {
 	}
 	r.stop.Usage, r.stop.RawUsage = r.usage.usage(), raw
 	return r.End(r.stop)
+}
+
+// start opens a block, or adopts the one that deltas opened before. Hosts that start a block again for each piece of it
+// mean the same block, also where they give a call another id each time: that shows in its input, which is not complete.
+// Any other kind or id at an open index is another block, whose predecessor was never stopped.
+func (r *reply) start(index int64, object gjson.Result) error {
+	kind := object.Get("type").Str
+	if kind == "" {
+		return r.Deviation("content_block_start without a type")
+	}
+	if p := r.blocks[index]; p != nil && !p.ended {
+		if p.kind == kind && (p.implied || sameID(p.members["id"], object.Get("id")) || p.halfCall(object)) {
+			if p.implied {
+				p.implied, p.members = false, members(object)
+			}
+			return r.Deviation("second start of a block")
+		}
+		r.Deviations++
+		if err := r.seal(p); err != nil {
+			return err
+		}
+	}
+	p := r.open(index, kind)
+	p.members = members(object)
+	switch kind {
+	case "text":
+		return r.grow(p, object.Get("text"))
+	case "thinking":
+		p.sig = object.Get("signature").Str
+		return r.grow(p, object.Get("thinking"))
+	case "tool_use":
+		return r.tell(p)
+	}
+	return r.Alive()
+}
+
+// delta grows a block by the delta of an event. One of another kind than its block is not taken in: nothing is ever
+// mixed.
+func (r *reply) delta(event []byte, index int64, d gjson.Result) error {
+	kind := d.Get("type").Str
+	p := r.blocks[index]
+	if p == nil {
+		switch kind {
+		case "text_delta":
+			p = r.open(index, "text")
+		case "thinking_delta":
+			p = r.open(index, "thinking")
+		default:
+			return r.Deviation(kind + " before its block")
+		}
+		p.implied = true
+		r.Deviations++
+	}
+	switch {
+	case p.ended:
+		return r.Deviation(kind + " after its block")
+	case p.kind == "text" && kind == "text_delta":
+		return r.growOn(p, event, d.Get("text"))
+	case p.kind == "text" && kind == "citations_delta":
+		return r.cite(p, d.Get("citation"))
+	case p.kind == "thinking" && kind == "thinking_delta":
+		const most = 1 << 30 // of an increment, and of their sum (SDK: BetaThinkingDelta)
+		if n := min(max(d.Get("estimated_tokens").Int(), 0), most); n > 0 {
+			p.estimate = min(p.estimate+int(n), most)
+			return r.grow(p, d.Get("thinking"))
+		}
+		return r.growOn(p, event, d.Get("thinking"))
+	case p.kind == "thinking" && kind == "signature_delta":
+		p.sig = exchange.Valid(d.Get("signature").Str) // assigned: it comes once and whole (docs: streaming)
+		return r.Alive()
+	case p.kind == "tool_use" && kind == "input_json_delta":
+		return r.growOn(p, event, d.Get("partial_json"))
+	case slices.Contains([]string{"text", "thinking", "redacted_thinking", "tool_use"}, p.kind):
+		return r.Deviation(kind + " in a block of kind " + p.kind)
+	}
+	return r.absorb(p, d)
+}
+
+// end closes a block.
+func (r *reply) end(index int64) error {
+	p := r.blocks[index]
+	if p == nil || p.ended {
+		return r.Deviation("stop without a block")
+	}
+	return r.seal(p)
+}
+
+// halfCall reports whether p is a call of the same tool whose input has begun and is not complete.
+func (p *part) halfCall(object gjson.Result) bool {
+	input := p.text.String()
+	return p.kind == "tool_use" && p.string("name") == object.Get("name").Str && input != "" && !gjson.Valid(input)
+}
+
+func sameID(have json.RawMessage, now gjson.Result) bool {
+	return gjson.ParseBytes(have).Str == now.Str
+}
+
+func members(object gjson.Result) map[string]json.RawMessage {
+	all := map[string]json.RawMessage{}
+	object.ForEach(func(name, value gjson.Result) bool {
+		all[name.Str] = json.RawMessage(value.Raw)
+		return true
+	})
+	return all
+}
+
+// edited passes on what the server left out of the context that it was sent. It stays in ours, and is sent again each
+// time: the server's edits are none of ours (docs: preserved-thinking).
+func (r *reply) edited(management gjson.Result) error {
+	edits := management.Get("applied_edits")
+	var said []string
+	for _, e := range edits.Array() {
+		said = append(said, fmt.Sprintf("%s (%d tokens)", r.Text(e.Get("type").Str), e.Get("cleared_input_tokens").Int()))
+	}
+	if len(said) == 0 {
+		return nil
+	}
+	return r.Emit(provider.Notice{Kind: provider.NoticeEdited,
+		Text: "the provider shortened what it was sent: " + strings.Join(said, ", "), Data: json.RawMessage(edits.Raw)})
+}
+
+// message takes in a whole message as if it had been streamed.
+func (r *reply) message(root gjson.Result) error {
+	if err := r.NotStreamed(); err != nil {
+		return err
+	}
+	if err := r.begin(root); err != nil {
+		return err
+	}
+	for i, b := range root.Get("content").Array() {
+		index := int64(i)
+		if err := r.start(index, b); err != nil {
+			return err
+		}
+		if r.blocks[index] == nil {
+			continue // it had no type, and was counted
+		}
+		if err := r.end(index); err != nil {
+			return err
+		}
+	}
+	if err := r.edited(root.Get("context_management")); err != nil {
+		return err
+	}
+	r.ending(root, gjson.Result{})
+	return exchange.Done
+}
+
+// Value takes in an answer that is one JSON value.
+func (r *reply) Value(root gjson.Result) error {
+	switch {
+	case root.Get("type").Str == "error" || exchange.HasError(root):
+		return r.failed([]byte(root.Raw))
+	case !root.Get("content").IsArray():
+		return r.NoAnswer("the answer is JSON, but no message")
+	}
+	return r.message(root)
 }

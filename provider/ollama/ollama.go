@@ -12,59 +12,21 @@
 // shown as text by then; from then on that model's text is known to begin with thinking.
 //
 // Facts are from the vendor's documentation and source; "docs: x" names the page.
+//
+// Inside the package, files depend in one direction: stream, ollama, request, models, history and api.
 package ollama
 
 import (
 	"context"
 	"encoding/json"
 	"iter"
-	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/refusal"
 )
-
-// wireAPI is the name in [provider.Origin] and [provider.Error].
-const wireAPI = "ollama"
-
-// API is one Ollama, on this machine or in its cloud.
-type API struct {
-	caller exchange.Caller
-
-	leakyMu sync.Mutex
-	leaky   map[string]bool // models that begin with thinking though it is off
-}
-
-var (
-	_ provider.Provider  = (*API)(nil)
-	_ provider.Converter = (*API)(nil)
-	_ provider.Lister    = (*API)(nil)
-)
-
-// New makes the adapter; it does not call. A BaseURL without a scheme is http and has the usual port, as OLLAMA_HOST may have
-// it.
-func New(cfg exchange.Config) *API {
-	cfg.BaseURL = withPort(cfg.BaseURL)
-	return &API{caller: exchange.NewCaller(wireAPI, cfg), leaky: map[string]bool{}}
-}
-
-// withPort makes an address of one that is bare.
-func withPort(base string) string {
-	if strings.Contains(base, "://") {
-		return base
-	}
-	base = "http://" + base
-	if u, err := url.Parse(base); err == nil && u.Port() == "" {
-		u.Host += ":11434"
-		return u.String()
-	}
-	return base
-}
 
 // Wire is the `think` member of the body, `{}` where nothing is said about thinking.
 func (a *API) Wire(req *provider.Request) (json.RawMessage, error) {
@@ -107,30 +69,4 @@ func (c *call) Refine(e *provider.Error) {
 	case strings.Contains(text, "system memory"):
 		e.Hint = provider.HintFinal // it will not fit the next time either
 	}
-}
-
-func (a *API) header() http.Header {
-	h := a.caller.Header("")
-	h.Set("Accept", "application/x-ndjson")
-	return h
-}
-
-// leaks remembers that a model begins with thinking though it is off.
-func (a *API) leaks(model string) {
-	a.leakyMu.Lock()
-	defer a.leakyMu.Unlock()
-	a.leaky[model] = true
-}
-
-// leaksNot forgets that.
-func (a *API) leaksNot(model string) {
-	a.leakyMu.Lock()
-	defer a.leakyMu.Unlock()
-	delete(a.leaky, model)
-}
-
-func (a *API) knownLeaky(model string) bool {
-	a.leakyMu.Lock()
-	defer a.leakyMu.Unlock()
-	return a.leaky[model]
 }

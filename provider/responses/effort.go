@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -114,37 +112,13 @@ func effortChange(effort string) configurationUpdate {
 	return configurationUpdate{"configuration_update", reasoning{Effort: effort}}
 }
 
-// wire is what of a body the decision on thinking puts there.
-type wire struct {
-	control
-	Input []configurationUpdate `json:"input,omitempty"`
+type reasoning struct {
+	Effort  string `json:"effort,omitempty"`
+	Summary string `json:"summary,omitempty"`
+	Context string `json:"context,omitempty"`
 }
 
-var _ provider.Cacher = (*API)(nil)
-
-// Cache compares the effort on top, which is a part of the cache's key. Summaries are not (docs: prompt-caching).
-func (a *API) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
-	c, err := a.control(req)
-	if err != nil {
-		return provider.CacheUnknown, err.Error()
-	}
-	was := wire{}
-	if err := json.Unmarshal(before, &was); err != nil {
-		return provider.CacheUnknown, "what was sent before is not known"
-	}
-	if len(was.Input) > 0 && slices.Contains(req.Repairs, effortOnTop(req.Model.ID)) {
-		was.Reasoning = &was.Input[0].Reasoning // that call was made again with the effort on top
-	}
-	then, now := keyed(was.control), keyed(c)
-	if then == now {
-		return provider.CacheKept, ""
-	}
-	return provider.CacheLost, fmt.Sprintf("the effort is a part of the vendor's cache key, and it changed from %s to %s", then, now)
-}
-
-func keyed(c control) string {
-	if c.Reasoning == nil || c.Reasoning.Effort == "" {
-		return "the vendor's default"
-	}
-	return c.Reasoning.Effort
+// control is what the decision on thinking puts into the body.
+type control struct {
+	Reasoning *reasoning `json:"reasoning,omitempty"`
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -43,17 +42,6 @@ type body struct {
 	control
 }
 
-// control is what the decision on thinking puts into the body.
-type control struct {
-	Reasoning *reasoning `json:"reasoning,omitempty"`
-}
-
-type reasoning struct {
-	Effort  string `json:"effort,omitempty"`
-	Summary string `json:"summary,omitempty"`
-	Context string `json:"context,omitempty"`
-}
-
 type streamOptions struct {
 	Obfuscation bool `json:"include_obfuscation"`
 }
@@ -64,49 +52,6 @@ type tool struct {
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Strict      bool            `json:"strict"` // left out it would mean true, which few schemas fulfil
-}
-
-// control turns the decision into the form that the API takes (docs: reasoning). All there is is a word; a summary has
-// to be asked for, or thinking is not shown at all.
-func (a *API) control(req *provider.Request) (control, error) {
-	c, err := a.decided(req)
-	c.withhold(exchange.Withheld(req, wireAPI))
-	return c, err
-}
-
-func (a *API) decided(req *provider.Request) (control, error) {
-	want, can := req.Decision.Control, req.Model.Thinking
-	r := reasoning{}
-	switch want.Mode {
-	case provider.ModeOmit, "":
-		return control{}, nil
-	case provider.ModeOff:
-		if can.Control == provider.ControlNone {
-			return control{}, nil
-		}
-		return control{&reasoning{Effort: nearest("none", req)}}, nil
-	case provider.ModeOn:
-	case provider.ModeEffort:
-		r.Effort = nearest(string(want.Effort), req)
-		if a.inPlace(req) {
-			r.Effort = nearest(string(req.Opening), req)
-		}
-	case provider.ModeBudget:
-		return control{}, fmt.Errorf("decision on thinking: a budget of tokens, and this API has none")
-	default:
-		return control{}, fmt.Errorf("decision on thinking: unknown mode %q", want.Mode)
-	}
-	asked := want.Display != "" && want.Display != provider.Omitted || want.Display == "" && !req.Model.Known
-	if asked && !slices.Contains(req.Repairs, NoSummary) {
-		r.Summary = "auto"
-	}
-	if can.AllTurns {
-		r.Context = "all_turns"
-	}
-	if r == (reasoning{}) {
-		return control{}, nil
-	}
-	return control{&r}, nil
 }
 
 func (a *API) build(req *provider.Request) (*exchange.Call, error) {
@@ -237,4 +182,26 @@ func (a *API) header(list []provider.Message, session, who string) http.Header {
 		}
 	}
 	return h
+}
+
+// withhold takes out what a host has refused by name.
+func (b *body) withhold(members []string) {
+	for _, member := range members {
+		switch member {
+		case "temperature":
+			b.Temperature = nil
+		case "top_p":
+			b.TopP = nil
+		case "max_output_tokens":
+			b.MaxOutput = 0
+		case "prompt_cache_key":
+			b.CacheKey = ""
+		case "include":
+			b.Include = nil
+		case "stream_options":
+			b.Options = nil
+		case "context_management":
+			b.Context = nil
+		}
+	}
 }

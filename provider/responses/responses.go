@@ -14,55 +14,23 @@
 // one host gives an item another id in each event. When a reply breaks off, blocks that are open get no End from here.
 //
 // Facts are from the vendors' documentation; "docs: x" names a page of OpenAI's unless it says whose.
+//
+// Inside the package, files depend in one direction: stream, seal, responses, item, failure and reply; then listing, request, history, user,
+// cache, control, effort, api and host.
 package responses
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
-	"net/http"
-	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// wireAPI is the name in [provider.Origin] and [provider.Error].
-const wireAPI = "responses"
-
-// API is the Responses API at one address with one key.
-type API struct {
-	host   Host
-	plan   string // the account that the configuration names
-	caller exchange.Caller
-}
-
-var (
-	_ provider.Provider  = (*API)(nil)
-	_ provider.Converter = (*API)(nil)
-	_ provider.Lister    = (*API)(nil)
-)
-
-// New makes the adapter; it does not call. Encrypted content is bound to the account: the configured one, else the
-// organization that the headers name, else the owner of the key.
-func New(cfg exchange.Config, host Host) *API {
-	a := &API{host: host, plan: cfg.Account}
-	cfg.Account = cmp.Or(cfg.Account, organization(cfg.Headers))
-	a.caller = exchange.NewCaller(wireAPI, cfg)
-	return a
-}
-
-// organization is whom the configured headers call for.
-func organization(headers map[string]string) string {
-	for name, value := range headers {
-		switch http.CanonicalHeaderKey(name) {
-		case "Openai-Organization", "Chatgpt-Account-Id":
-			return value
-		}
-	}
-	return ""
-}
 
 // Wire is the `reasoning` member of the body, `{}` where it is not sent, and of `input` the item that changed the effort
 // to what it is now.
@@ -91,10 +59,61 @@ func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provi
 	return a.caller.Stream(ctx, req, a.build)
 }
 
-func (a *API) address() string {
-	address := a.caller.BaseURL + "/responses"
-	if a.host.Version != "" {
-		address += "?api-version=" + url.QueryEscape(a.host.Version)
+// optional are the members that a request can do without, if a host refuses them by name.
+var optional = []string{"reasoning", "reasoning.effort", "reasoning.summary", "reasoning.context", "temperature", "top_p", "max_output_tokens",
+	"prompt_cache_key", "include", "stream_options", "context_management"}
+
+func (c *call) holds(member string) bool {
+	return slices.Contains(optional, member) && gjson.GetBytes(c.body, member).Exists()
+}
+
+// Refine says what this vendor's words mean, beyond what is common to all, and names the repair that may help.
+func (c *call) Refine(e *provider.Error) {
+	switch e.Code {
+	case "insufficient_quota", "credit_balance_exhausted", "usage_not_included":
+		e.Kind, e.Hint = provider.KindQuota, provider.HintFinal
+	case "usage_limit_reached": // of a plan, until it is filled again
+		e.Kind = provider.KindQuota
+	case "server_is_overloaded":
+		e.Kind = provider.KindOverloaded
+	case "slow_down":
+		if e.Status != 429 {
+			e.Kind = provider.KindOverloaded
+		}
+	case "invalid_prompt", "content_filter":
+		e.Kind = provider.KindRefused
+	default:
+		if strings.HasSuffix(e.Code, "_policy") || strings.HasSuffix(e.Code, "_policy_violation") {
+			e.Kind = provider.KindRefused
+		}
 	}
-	return address
+	switch {
+	case c.changes > 0 && e.Status == 400 && strings.Contains(e.Message, "configuration_update"):
+		e.Repair = effortOnTop(c.model)
+	case c.effort != "" && e.Code == "unsupported_value" && learned(c.effort, e.Message) != nil:
+		words := learned(c.effort, e.Message)
+		e.Repair, e.Learned = effortsOf(c.model, words), &provider.Learned{Levels: levelsOf(words)}
+	case c.last != "" && unpaired(e):
+		e.Repair = repairUpTo(c.last)
+	case c.summary && e.Status == 400 && (strings.Contains(e.Message, "reasoning.summary") || strings.Contains(e.Message, "reasoning summaries")):
+		e.Repair = NoSummary
+	case e.Subject == provider.SubjectParameter && c.holds(e.Param):
+		e.Repair = exchange.Without(wireAPI, e.Param, c.model)
+	}
+}
+
+// unpaired reports whether an error is about encrypted content or about items that need each other. The texts are
+// matched on their stable fragments only.
+func unpaired(e *provider.Error) bool {
+	if e.Code == "invalid_encrypted_content" {
+		return true
+	}
+	if e.Status != 400 && e.Status != 404 {
+		return false
+	}
+	return slices.ContainsFunc([]string{
+		"item_id did not match", "without its required following item", "without its required 'reasoning' item",
+		"Items are not persisted", "Duplicate item found with id", "encrypted_content", "compaction blob",
+		".summary'", "required field `summary`", ".status'", "context_compaction",
+	}, func(fragment string) bool { return strings.Contains(e.Message, fragment) })
 }

@@ -3,44 +3,12 @@ package responses
 import (
 	"encoding/json"
 	"strings"
-	"time"
 
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// end ends a part of a message or of reasoning. signed says that the state is what the vendor wants back.
-func (r *reply) end(it *item, p *shown, state provider.State, signed bool) error {
-	if err := r.tell(it, p); err != nil {
-		return err
-	}
-	text := p.text.String()
-	p.ended = true
-	var b provider.Block = provider.Text{Text: text, Sources: sources(text, p.cited), State: state}
-	if it.kind == "reasoning" {
-		thought := provider.Thinking{Text: p.text.String(), Kind: thinkingKind(p.kind), Signed: signed, State: state}
-		if !p.since.IsZero() {
-			thought.Duration = time.Since(p.since)
-		}
-		b = thought
-	}
-	return r.Emit(provider.End{Index: p.number, Block: b})
-}
-
-// sources are the pages that a text's annotations name (docs: tools-web-search).
-func sources(text string, cited []gjson.Result) (list []provider.Citation) {
-	for _, a := range cited {
-		if a.Get("type").Str != "url_citation" {
-			continue
-		}
-		c := provider.Citation{URL: a.Get("url").Str, Title: a.Get("title").Str}
-		c.Place(text, a.Get("start_index").Int(), a.Get("end_index").Int())
-		list = exchange.Cite(list, c)
-	}
-	return list
-}
 
 // annotated notes an annotation of a text, which may have ended.
 func (r *reply) annotated(index int64, data gjson.Result) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -13,30 +12,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// reply is the state of one answer.
-type reply struct {
-	*exchange.Answer
-
-	api     *API
-	model   string // that was asked for
-	origin  provider.Origin
-	next    int              // our number of the next block
-	items   []*item          // all of them, in order of their start
-	at      map[int64]*item  // the latest at each output_index
-	settled int              // so many items were ended
-	stencil exchange.Stencil // of the delta before, which grew this part of this item:
-	growing *item
-	grown   *shown
-	called  bool // a tool call was sealed
-	refused bool // the model refused, in its own words
-	stop    provider.Stop
-}
-
-// Reply begins to read an answer.
-func (c *call) Reply(a *exchange.Answer) exchange.Reply {
-	return &reply{Answer: a, api: c.api, model: c.model, at: map[int64]*item{}, origin: a.Origin(c.model), stop: a.Stop(c.model)}
-}
 
 // Over is false: a stream is whole only with its terminal event.
 func (r *reply) Over() bool { return false }
@@ -111,33 +86,10 @@ func (r *reply) rare(kind string, data gjson.Result) error {
 	return r.skipped("event " + kind)
 }
 
-// index is where an event's item stands. Where nothing is said it is the item that was begun last.
-func (r *reply) index(data gjson.Result) int64 {
-	if at := data.Get("output_index"); at.Type == gjson.Number {
-		return at.Int()
-	}
-	if n := len(r.items); n > 0 {
-		return r.items[n-1].index
-	}
-	return 0
-}
-
 // begin takes in what is known of the response at its start.
 func (r *reply) begin(response gjson.Result) error {
 	r.named(response)
 	return r.Alive()
-}
-
-// named notes which model answers. Where that is the name of a machine, the origin keeps the one that was asked for.
-func (r *reply) named(response gjson.Result) {
-	model := response.Get("model").Str
-	if model == "" {
-		return
-	}
-	r.stop.Model = model
-	if !r.api.host.ModelBound {
-		r.origin.Model = model
-	}
 }
 
 // terminal takes in all that the terminal event has.
@@ -253,12 +205,171 @@ func usageOf(object gjson.Result) provider.Usage {
 	return sum
 }
 
-// skipped notes an event that the API does not foresee. Events of tools that the vendor runs are foreseen, and say nothing that their
-// item does not.
-func (r *reply) skipped(what string) error {
-	hosted := []string{"_call.", "_call_code.", "_call_command.", "_call_output", "annotation.", "mcp_", "image_generation", "compaction"}
-	if slices.ContainsFunc(hosted, func(word string) bool { return strings.Contains(what, word) }) {
+// added opens an item, or adopts the one that deltas opened before. Another kind at an index that is open is another
+// item, whose predecessor never ended.
+func (r *reply) added(index int64, object gjson.Result) error {
+	kind := object.Get("type").Str
+	if kind == "" {
+		return r.skipped("an item without a type")
+	}
+	it := r.at[index]
+	switch {
+	case it == nil:
+		it = r.open(index, kind)
+	case it.kind == kind && (!it.sealed || it.id == object.Get("id").Str):
+		r.Deviations++ // once more
+	default:
+		if err := r.abandon(it); err != nil {
+			return err
+		}
+		it = r.open(index, kind)
+	}
+	if it.sealed {
 		return r.Alive()
 	}
-	return r.Deviation(what)
+	it.learn(object)
+	if it.isCall() && it.callID != "" && it.name != "" {
+		return r.tell(it, r.argument(it))
+	}
+	return r.Alive()
+}
+
+// abandon seals an item whose end did not come.
+func (r *reply) abandon(it *item) error {
+	if it.sealed {
+		return nil
+	}
+	r.Deviations++
+	it.sealed = true
+	return r.settle()
+}
+
+// done takes in an item as it is at its end, which is how it has to be kept.
+func (r *reply) done(index int64, object gjson.Result) error {
+	kind := object.Get("type").Str
+	if kind == "" {
+		return r.skipped("the end of an item without a type")
+	}
+	it := r.at[index]
+	if it != nil && it.sealed && it.kind == kind && it.id == object.Get("id").Str {
+		return r.skipped("a second end of an item")
+	}
+	if it != nil && (it.sealed || it.kind != kind) {
+		if err := r.abandon(it); err != nil {
+			return err
+		}
+		it = nil
+	}
+	if it == nil {
+		it = r.open(index, kind)
+	}
+	it.learn(object)
+	it.sealed, it.end = true, object
+	return r.settle()
+}
+
+// delta grows a part of an item. Where its item never began it is opened now; a part that has ended takes no more.
+func (r *reply) delta(data []byte, kind, partKind, indexName string) error {
+	at := gjson.GetBytes(data, "output_index")
+	index := at.Int()
+	if at.Type != gjson.Number {
+		index = r.index(gjson.Result{})
+	}
+	piece := gjson.GetBytes(data, "delta")
+	if piece.Type != gjson.String {
+		return r.Alive() // the end says all of it
+	}
+	it := r.at[index]
+	switch {
+	case it == nil:
+		r.Deviations++
+		it = r.open(index, kind)
+	case it.kind != kind:
+		return r.skipped(partKind + " in an item of kind " + it.kind)
+	case it.sealed:
+		return r.skipped(partKind + " after its item")
+	}
+	if it.isCall() {
+		return r.argue(it, data, piece)
+	}
+	var of int64
+	if indexName != "" {
+		of = gjson.GetBytes(data, indexName).Int()
+	}
+	p := it.last()
+	if p == nil || p.kind != partKind || p.index != of {
+		if it.part(partKind, of) != nil {
+			return r.skipped(partKind + " after its part")
+		}
+		var err error
+		if p, err = r.openPart(it, partKind, of); err != nil {
+			return err
+		}
+	}
+	r.likewise(data, piece, it, p)
+	return r.show(it, p, p.text.Add(piece))
+}
+
+// argued notes what the arguments are at their end.
+func (r *reply) argued(index int64, final gjson.Result) error {
+	if it := r.at[index]; it != nil && it.isCall() && !it.sealed && final.Type == gjson.String {
+		it.final = final
+	}
+	return r.Alive()
+}
+
+// Value takes in an answer that is one JSON value.
+func (r *reply) Value(root gjson.Result) error {
+	if nested := root.Get("response"); nested.Get("output").IsArray() {
+		root = nested
+	}
+	switch {
+	case exchange.HasError(root), root.Get("type").Str == "error":
+		return r.failed(root)
+	case !root.Get("output").IsArray():
+		return r.NoAnswer("the answer is JSON, but no response")
+	}
+	return r.response(root)
+}
+
+// response takes in a whole response as if it had been streamed.
+func (r *reply) response(root gjson.Result) error {
+	if exchange.HasError(root) {
+		return r.failed(root)
+	}
+	if len(r.items) == 0 {
+		if err := r.NotStreamed(); err != nil {
+			return err
+		}
+	}
+	return r.terminal("completed", root)
+}
+
+// likewise notes that an event grew this part and did nothing else: so one like it does the same, whatever its number,
+// its padding, and what it calls the item.
+func (r *reply) likewise(data []byte, piece gjson.Result, it *item, p *shown) {
+	if gjson.GetBytes(data, "type").Str == "" {
+		return // the name of the event says what it is, and that is not in its data
+	}
+	r.stencil.Cut(data, []gjson.Result{piece}, gjson.GetBytes(data, "sequence_number"), gjson.GetBytes(data, "obfuscation"), gjson.GetBytes(data, "item_id"))
+	r.growing, r.grown = it, p
+}
+
+// argue takes in a piece of a call's arguments. It is shown if the call is known by name, and if it can be JSON: some
+// hosts send ciphertext here.
+func (r *reply) argue(it *item, data []byte, piece gjson.Result) error {
+	p := r.argument(it)
+	text := p.text.Add(piece)
+	start := strings.TrimSpace(p.text.String())
+	if it.kind == "function_call" && start != "" && start[0] != '{' {
+		p.secret = true
+	}
+	if p.secret || !p.begun {
+		p.secret = true
+		return r.Alive()
+	}
+	if start != "" { // what it begins with is settled
+		r.likewise(data, piece, it, p)
+	}
+	return r.show(it, p, text)
 }

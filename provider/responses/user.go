@@ -110,3 +110,21 @@ func media(b provider.Media) (part, error) {
 	}
 	return part{}, fmt.Errorf("media of type %q is not taken", b.Type)
 }
+
+// history writes earlier messages as items and counts what becomes of their thinking.
+type history struct {
+	origin     provider.Origin // what a state has to say to go back
+	modelBound bool
+	inPlace    bool                        // changes of effort go where they were made
+	effort     func(provider.Level) string // the word for one
+	changes    int                         // so many did
+	bare       int                         // items up to the so-manieth go without reasoning and ids: a repair is in force
+	seen       int                         // items so far
+	calls      replay.CallIDs
+	custom     map[string]bool // names on the wire of calls whose result is of the custom kind
+	count      provider.Conversion
+	list       []provider.Message // as the model is shown them
+	unseen     int                // media that were left out
+	last       string
+	input      []any
+}

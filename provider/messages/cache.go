@@ -8,23 +8,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// EffortOnTop is the beginning of a repair that says the effort of a model where it is said at first, and no change of
-// it inside of the conversation; the model's id follows.
-const EffortOnTop = "messages/effort_on_top:"
-
-func effortOnTop(m provider.Model) provider.Repair { return provider.Repair(EffortOnTop + m.ID) }
-
-// inPlace reports whether changes of effort go inside of the conversation. They are refused while thinking is off
-// (docs: effort).
-func inPlace(req *provider.Request) bool {
-	return req.Opening != "" && req.Decision.Control.Mode == provider.ModeEffort && !slices.Contains(req.Repairs, effortOnTop(req.Model))
-}
-
-// effortChange is the message from which on another effort is in force (docs: effort).
-func effortChange(effort provider.Level) message {
-	return message{Role: "system", Content: []any{}, Output: &outputConfig{effort}}
-}
-
 // wire is what of a body the decision on thinking puts there.
 type wire struct {
 	control

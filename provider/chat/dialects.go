@@ -1,8 +1,12 @@
 package chat
 
 import (
+	"bytes"
+	_ "embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,6 +15,67 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
+
+//go:embed dialects.json
+var dialectsJSON []byte
+
+var table = sync.OnceValues(func() ([]*Dialect, error) {
+	var list []json.RawMessage
+	if err := json.Unmarshal(dialectsJSON, &list); err != nil {
+		return nil, err
+	}
+	var all []*Dialect
+	for _, record := range list {
+		d, err := ParseDialect(record)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
+	}
+	return all, nil
+})
+
+// Dialects lists the ids of the named dialects. The error is that of a broken table, which the tests refuse.
+func Dialects() ([]string, error) {
+	all, err := table()
+	var ids []string
+	for _, d := range all {
+		ids = append(ids, d.ID)
+	}
+	return ids, err
+}
+
+// Named is the dialect of that id in the table.
+func Named(id string) (*Dialect, error) {
+	all, err := table()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(all, func(d *Dialect) bool { return d.ID == id })
+	if i < 0 {
+		ids, err := Dialects()
+		return nil, errors.Join(fmt.Errorf("unknown dialect %q; known: %s", id, strings.Join(ids, ", ")), err)
+	}
+	return all[i], nil
+}
+
+// ParseDialect reads one record as JSON. Members that it does not know are refused, and so is what contradicts itself;
+// the error names the dialect and the member.
+func ParseDialect(record []byte) (*Dialect, error) {
+	dec := json.NewDecoder(bytes.NewReader(record))
+	dec.DisallowUnknownFields()
+	d := new(Dialect)
+	if err := dec.Decode(d); err != nil {
+		return nil, fmt.Errorf("dialect %q: %w", d.ID, err)
+	}
+	if _, err := dec.Token(); err != io.EOF {
+		return nil, fmt.Errorf("dialect %q: something follows the record", d.ID)
+	}
+	if err := d.check(); err != nil {
+		return nil, fmt.Errorf("dialect %q: %w", d.ID, err)
+	}
+	return d, nil
+}
 
 // samplingParameters are what a request of ours may hold and a host may refuse. The penalties are never sent, and may
 // be named all the same, as the vendors' documents name them.
