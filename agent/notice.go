@@ -173,9 +173,9 @@ const (
 	noticeOff           = "off_not_supported"
 	noticeNotHonoured   = "control_not_honoured"
 	noticeNoThinking    = "no_thinking_seen"
-	noticeHidden        = "hidden_thinking"
+	noticeHidden        = string(provider.NoticeHidden)
 	noticeCacheLost     = "cache_lost"
-	noticeRepaired      = "history_repaired"
+	noticeRepaired      = string(provider.NoticeRepaired)
 	noticeLeftOut       = "suspect_left_out"
 	noticeEmpty         = "empty_answer"
 	noticeStalled       = "stalled"
