@@ -49,7 +49,7 @@ func BenchmarkRequest(b *testing.B) {
 	}
 }
 
-// BenchmarkUpdates is one update on its way from a pump to a client that reads.
+// BenchmarkUpdates is one update on its way from a goroutine to a client that reads.
 func BenchmarkUpdates(b *testing.B) {
 	conn := dial(b)
 	in := bufio.NewReaderSize(conn, 64<<10)

@@ -128,7 +128,7 @@ func TestUpdatesFollowTheAnswer(t *testing.T) {
 		p.Expect("[" + fmt.Sprintf(conntest.Pong, "2") + "," + fmt.Sprintf(conntest.Pong, "3") + "]")
 		p.Expect(tick("b", 0))
 
-		// The first pump is far from its end when the second begins, and is never heard again.
+		// The first goroutine is far from its end when the second begins, and sends nothing more.
 		p.Send(follow(4, "c", 1_000_000))
 		p.Expect(fmt.Sprintf(conntest.Pong, "4"))
 		testgo.Go(t, func() { p.Send(follow(5, "c", 1)) })
