@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -320,16 +321,20 @@ func (g *Group) Status(id session.ID) (now session.Status, ok bool) {
 }
 
 // Running counts the sessions in which a turn runs.
-func (g *Group) Running() int {
+func (g *Group) Running() int { return len(g.RunningSessions()) }
+
+// RunningSessions lists the sessions in which a turn runs, by id.
+func (g *Group) RunningSessions() []session.ID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	n := 0
-	for _, l := range g.agents {
+	var list []session.ID
+	for id, l := range g.agents {
 		if l.loaded() && l.agent.busy.Load() {
-			n++
+			list = append(list, id)
 		}
 	}
-	return n
+	slices.Sort(list)
+	return list
 }
 
 // Close interrupts all turns and returns when all agents have ended. The store stays open.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -20,6 +21,10 @@ type Local struct {
 
 	// Leave begins the daemon's end. It is refused with an [*conn.Error] while a turn runs.
 	Leave func(ctx context.Context) error
+
+	// Stop waits until no turn runs, for so long at most, and begins the daemon's end. Turns that still run then are
+	// interrupted. If ctx ends during the wait, the daemon goes on. nil: this daemon cannot.
+	Stop func(ctx context.Context, wait time.Duration) (door.Stopping, error)
 
 	// Listen serves clients at a TCP address until close is called, and answers where a browser finds it. Its errors
 	// reach the caller as they are. nil: this daemon cannot.
@@ -41,8 +46,9 @@ func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local 
 func localMethods() []method {
 	return []method{
 		define(door.MethodStatus, admin, "What the daemon is at the moment.", now(daemonStatus)),
-		define(door.MethodConfig, admin, "A fingerprint of its config.", now(daemonConfig)),
+		define(door.MethodConfig, admin, "What its config is made of.", now(daemonConfig)),
 		define(door.MethodLeave, admin, "Ends the daemon, unless a turn runs.", now(leave), conn.CodeBusy),
+		define(door.MethodStop, admin, "Ends the daemon when no turn runs, or after a time.", late(stop), conn.CodeMethodNotFound),
 		define(door.MethodListen, admin, "Serves browsers as long as this connection lasts.", now(listen), conn.CodeMethodNotFound, conn.CodeBusy),
 		define(door.MethodDoor, admin, "Leaves the connection to the client of a door.", now(beDoor)),
 		define(door.MethodBackup, admin, "Copies the store to a new file, and checks the copy.", late(backup), conn.CodeMethodNotFound),
@@ -62,6 +68,19 @@ func daemonConfig(ctx context.Context, c *client, _ nothing) (door.DaemonConfig,
 
 func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {
 	return nothing{}, c.local.Leave(ctx)
+}
+
+func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context) (door.Stopping, error), error) {
+	run := c.local.Stop
+	switch {
+	case run == nil:
+		return nil, conn.ErrMethodNotFound
+	case p.WaitMS < 0:
+		return nil, invalidParams("wait_ms", "%d is negative", p.WaitMS)
+	}
+	return func(ctx context.Context) (door.Stopping, error) {
+		return run(ctx, time.Duration(p.WaitMS)*time.Millisecond)
+	}, nil
 }
 
 // beDoor leaves the connection to a client of a door, who has none of these methods.

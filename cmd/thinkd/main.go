@@ -113,12 +113,13 @@ func (p *program) execute(ctx context.Context, args []string) error {
 const (
 	statusFailed      = 1
 	statusShort       = 2   // the answer of a turn is incomplete: a limit, or the vendor's refusal
+	statusNotRunning  = 3   // of `thinkd status`, as of service managers
 	statusInterrupted = 130 // as shells report an interrupt: 128+SIGINT
 )
 
 // report prints an error, unless the user has read it already, and returns the exit status.
 func (p *program) report(err error) int {
-	if err != nil && !errors.Is(err, errReported) {
+	if err != nil && !errors.Is(err, errReported) && !errors.Is(err, errNotRunning) {
 		p.notice(err.Error())
 	}
 	return status(err)
@@ -134,12 +135,15 @@ func status(err error) int {
 		return statusInterrupted
 	case isShort:
 		return statusShort
+	case errors.Is(err, errNotRunning):
+		return statusNotRunning
 	}
 	return statusFailed
 }
 
 var (
 	errReported    = errors.New("failed") // the user has read why
+	errNotRunning  = errors.New("no daemon is running")
 	errInterrupted = errors.New("interrupted")
 )
 
@@ -204,7 +208,8 @@ func (p *program) command(args []string) *cobra.Command {
 	}{
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
 		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"auth", p.authCommand}, {"sim", p.simCommand},
-		{"doctor", p.doctorCommand}, {"schema", p.schemaCommand}, {"version", p.versionCommand}, {"daemon", p.daemonCommand},
+		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand},
+		{"version", p.versionCommand}, {"daemon", p.daemonCommand},
 	}
 	for _, c := range commands {
 		if len(args) > 0 && c.name == args[0] { // the others and their flags are for help and for guesses

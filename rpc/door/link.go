@@ -92,6 +92,11 @@ func (l *Link) Leave() error {
 	return l.bounded(func() error { return l.Call(MethodLeave, struct{}{}, nil) })
 }
 
+// Stop has the daemon end when no turn runs, or after so long at the latest. Closing the link during the wait takes it back.
+func (l *Link) Stop(wait time.Duration) (s Stopping, err error) {
+	return s, l.Call(MethodStop, StopParams{wait.Milliseconds()}, &s)
+}
+
 // Listen has the daemon serve browsers at a TCP address as long as this link lives, and returns the page's address.
 func (l *Link) Listen(address string) (url string, err error) {
 	var r ListenResult

@@ -8,6 +8,7 @@ const (
 	MethodStatus = "daemon/status"
 	MethodConfig = "daemon/config"
 	MethodLeave  = "daemon/leave"
+	MethodStop   = "daemon/stop"
 	MethodListen = "daemon/listen"
 	MethodDoor   = "daemon/door"
 	MethodBackup = "daemon/backup"
@@ -21,10 +22,12 @@ type Status struct {
 	Inputs       string `json:"inputs"`        // a sum of what the config is made of: equal sums are equal configs
 	Variables    string `json:"variables"`     // the names of the environment's variables among that, separated by spaces
 	Running      int    `json:"running"`       // sessions in which a turn runs
+	Sessions     string `json:"sessions"`      // their ids, with spaces between them
 	Clients      int    `json:"clients"`       // this one included
 	Listen       string `json:"listen"`        // where it serves browsers; empty: nowhere
 	MessageBytes int    `json:"message_bytes"` // the largest message
 	SpreadMS     int64  `json:"spread_ms"`     // over which the doors of a daemon that has ended look for the next one
+	Started      int64  `json:"started"`       // Unix time in ms
 }
 
 // DaemonConfig describes the config of a daemon.
@@ -87,4 +90,15 @@ func Stale(session string, after uint64) []byte {
 	out = append(out, `","after_seq":`...)
 	out = strconv.AppendUint(out, after, 10)
 	return append(out, `}}`...)
+}
+
+// StopParams say for how long a stop waits until no turn runs.
+type StopParams struct {
+	WaitMS int64 `json:"wait_ms"`
+}
+
+// Stopping is a daemon that has begun to end.
+type Stopping struct {
+	Interrupted []string `json:"interrupted"` // sessions whose turn is interrupted
+	Clients     int      `json:"clients"`     // that are connected, besides the one that asked
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -54,6 +55,18 @@ func lockFile(path string, mode lockMode) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// Owner is the process that has the store of a data directory open; 0: none has, or it could not be told.
+func Owner(dir string) (pid int) {
+	lock, err := lockFile(filepath.Join(dir, lockName), onlyIfThere)
+	if locked, ok := errors.AsType[*LockedError](err); ok {
+		return locked.PID
+	}
+	if err == nil {
+		unlockFile(lock) // closing it is enough
+	}
+	return 0
 }
 
 // unlockFile gives the lock back. To close the file is not enough: a process that is being started by another goroutine

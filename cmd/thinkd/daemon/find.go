@@ -118,33 +118,39 @@ func (o Options) notice(link *door.Link) string {
 	if s.Version != o.Version {
 		what = append(what, fmt.Sprintf("version %s, not %s", s.Version, o.Version))
 	}
-	if difference := o.otherConfig(s, link.Config); difference != "" {
+	difference, wrong := o.otherConfig(s, link.Config)
+	if difference != "" {
 		what = append(what, difference)
 	}
 	if len(what) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the daemon (process %d) runs with %s; that is in force until it ends", s.PID, strings.Join(what, ", and with "))
+	text := fmt.Sprintf("the daemon (process %d) runs with %s. ", s.PID, strings.Join(what, ", and with "))
+	if wrong != nil {
+		return text + "The config has an error now: " + strings.ReplaceAll(wrong.Error(), "\n", "; ")
+	}
+	return text + "To restart it with yours, run `thinkd stop`"
 }
 
 // otherConfig describes how the config of a daemon differs from that of this command; empty: it does not. Most do not. The
 // configs are compared, and the daemon is asked for its own, only if they are made of different things. A key or a header
-// with another value is not reported here: shells and editors of one user often have different ones.
-func (o Options) otherConfig(s door.Status, theirs func() (door.DaemonConfig, error)) string {
+// with another value is not reported here: shells and editors of one user often have different ones. wrong is an error of the
+// config that a new daemon would read.
+func (o Options) otherConfig(s door.Status, theirs func() (door.DaemonConfig, error)) (difference string, wrong error) {
 	doc, path, err := o.configFile()
 	if err == nil && config.Sum(doc, strings.Fields(s.Variables), o.Getenv) == s.Inputs {
-		return ""
+		return "", nil
 	}
 	var mine config.Config
 	if err == nil {
 		mine, err = config.Parse(path, doc, o.Getenv)
 	}
 	if err != nil {
-		return "a config that was in order: " + strings.ReplaceAll(err.Error(), "\n", "; ")
+		return "the config that it was started with", err
 	}
 	other, err := theirs()
 	if err != nil || other.Facts == nil { // an older version says something else
-		return "another config"
+		return "another config", nil
 	}
 	var names []string
 	for _, d := range config.Compare(other.Facts, mine.Inputs.Facts) {
@@ -153,9 +159,9 @@ func (o Options) otherConfig(s door.Status, theirs func() (door.DaemonConfig, er
 		}
 	}
 	if len(names) == 0 {
-		return ""
+		return "", nil
 	}
-	return "another config (" + enumerate(names, 5) + ")"
+	return "another config (" + enumerate(names, 5) + ")", nil
 }
 
 // enumerate lists words, at most so many.

@@ -18,6 +18,7 @@ import (
 // more or it is told to end.
 type host struct {
 	version string
+	started time.Time
 	daemon  *daemon
 	log     *slog.Logger
 	dir     string
@@ -26,7 +27,7 @@ type host struct {
 
 	serving context.Context // of all connections
 	stop    context.CancelCauseFunc
-	asked   chan struct{} // one token: a newer version wants the place
+	asked   chan string // one fits: why the daemon is to end
 
 	connections sync.WaitGroup
 
@@ -54,8 +55,8 @@ func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*hos
 	if err != nil {
 		return nil, err
 	}
-	h := &host{version: o.Version, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan struct{}, 1),
-		clients: make(map[net.Conn]struct{}), quiet: time.Now()}
+	h := &host{version: o.Version, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan string, 1),
+		clients: make(map[net.Conn]struct{}), quiet: time.Now(), started: time.Now()}
 	if h.socket, err = openSocket(dir, o.Getenv); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
@@ -118,8 +119,8 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 			return "it was told to", nil
 		case err := <-h.daemon.lost:
 			return "the store is lost", err
-		case <-h.asked:
-			return "a newer version asked for the place", nil
+		case why := <-h.asked:
+			return why, nil
 		case now := <-tick.C:
 			if err := h.networkFailed(); err != nil {
 				return "its listener failed", err

@@ -54,7 +54,7 @@ func TestListenForACommand(t *testing.T) {
 		t.Errorf("a second listener: %v", err)
 	}
 	c := greeted()
-	if want := (door.Status{Version: h.version, PID: os.Getpid(), Inputs: h.daemon.inputs.Sum,
+	if want := (door.Status{Version: h.version, PID: os.Getpid(), Started: h.started.UnixMilli(), Inputs: h.daemon.inputs.Sum,
 		Variables: strings.Join(h.daemon.inputs.Variables, " "), Clients: 3, Listen: page, MessageBytes: 8 << 20, SpreadMS: 3}); c.Status != want {
 		t.Errorf("the status is %+v, want %+v", c.Status, want)
 	}

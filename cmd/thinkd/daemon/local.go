@@ -6,16 +6,18 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
 // local is what commands of the same user may ask.
 func (h *host) local() *rpc.Local {
-	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Listen: h.listen,
+	local := &rpc.Local{Status: h.status, Leave: h.makeWay, Stop: h.stopWhenIdle, Listen: h.listen,
 		Config: func(context.Context) (door.DaemonConfig, error) {
 			return door.DaemonConfig{Path: h.daemon.configPath, Facts: h.daemon.inputs.Facts}, nil
 		}}
@@ -32,9 +34,10 @@ func (h *host) local() *rpc.Local {
 func (h *host) status(context.Context) (door.Status, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return door.Status{Version: h.version, PID: os.Getpid(),
-		Inputs: h.daemon.inputs.Sum, Variables: strings.Join(h.daemon.inputs.Variables, " "), Running: h.daemon.agents.Running(),
-		Clients: len(h.clients), Listen: h.daemon.listening()}, nil
+	running := h.daemon.agents.RunningSessions()
+	return door.Status{Version: h.version, PID: os.Getpid(), Started: h.started.UnixMilli(),
+		Inputs: h.daemon.inputs.Sum, Variables: strings.Join(h.daemon.inputs.Variables, " "),
+		Running: len(running), Sessions: strings.Join(words(running), " "), Clients: len(h.clients), Listen: h.daemon.listening()}, nil
 }
 
 // makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
@@ -45,11 +48,48 @@ func (h *host) makeWay(context.Context) error {
 	if h.daemon.agents.Running() > 0 {
 		return &conn.Error{Code: conn.CodeBusy, Message: "a turn is running"}
 	}
+	h.end("a newer version asked for the place")
+	return nil
+}
+
+// end has run end the daemon; the first reason counts.
+func (h *host) end(why string) {
 	select {
-	case h.asked <- struct{}{}:
+	case h.asked <- why:
 	default:
 	}
-	return nil
+}
+
+// runningLook is how often a stop looks whether a turn still runs.
+const runningLook = 50 * time.Millisecond
+
+// stopWhenIdle is [rpc.Local.Stop]. Turns may begin during the wait: it is bounded.
+func (h *host) stopWhenIdle(ctx context.Context, limit time.Duration) (door.Stopping, error) {
+	late := time.NewTimer(limit)
+	defer late.Stop()
+	tick := time.NewTicker(runningLook)
+	defer tick.Stop()
+	for waiting := true; waiting && h.daemon.agents.Running() > 0; {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			waiting = false
+		case <-ctx.Done():
+			return door.Stopping{}, context.Cause(ctx)
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := door.Stopping{Interrupted: words(h.daemon.agents.RunningSessions()), Clients: len(h.clients) - 1}
+	h.end("thinkd stop")
+	return s, nil
+}
+
+func words(ids []session.ID) (list []string) {
+	for _, id := range ids {
+		list = append(list, string(id))
+	}
+	return list
 }
 
 // BlobsOf is where a backup has its images and documents.

@@ -53,13 +53,13 @@ func TestOtherConfig(t *testing.T) {
 		{"no key", doc, nil, false, "another config (ANTHROPIC_API_KEY)"},
 		{"another address", doc, append(env, "ANTHROPIC_BASE_URL=http://127.0.0.1:1"), false, "another config (ANTHROPIC_BASE_URL)"},
 		{"another level", "thinking_level = \"high\"\n", env, false, "another config (thinking_level)"},
-		{"a wrong one", "thinking_level = \"lots\"\n", env, false, "a config that was in order: "},
+		{"a wrong one", "thinking_level = \"lots\"\n", env, false, "the config that it was started with"},
 	} {
 		p := Options{ConfigPath: proof.WriteConfig(t, tt.doc), Getenv: proof.Environment(tt.env...)}
 		asked := false
 		theirs := func() (door.DaemonConfig, error) { asked = true; return door.DaemonConfig{Facts: c.Inputs.Facts}, nil }
-		if got := p.otherConfig(daemon, theirs); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
-			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		if got, wrong := p.otherConfig(daemon, theirs); got != tt.want || (wrong != nil) != (tt.name == "a wrong one") {
+			t.Errorf("%s: %q, %v, want %q", tt.name, got, wrong, tt.want)
 		}
 		if asked && tt.same {
 			t.Errorf("%s: the daemon was asked for its config", tt.name)

@@ -3,6 +3,7 @@
 package daemon
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -32,3 +33,8 @@ func ours(info os.FileInfo) bool {
 
 // restrict keeps other users from connecting to a socket.
 func restrict(path string) error { return os.Chmod(path, 0o600) }
+
+// nobodyListens reports whether a connection failed because no daemon listens.
+func nobodyListens(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ECONNREFUSED)
+}

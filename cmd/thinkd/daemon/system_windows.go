@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"syscall"
@@ -21,3 +22,8 @@ func Silence(f *os.File) error { return f.Close() }
 func ours(os.FileInfo) bool { return true }
 
 func restrict(string) error { return nil }
+
+// nobodyListens reports whether a connection failed because no daemon listens.
+func nobodyListens(err error) bool {
+	return errors.Is(err, os.ErrNotExist) || errors.Is(err, windows.WSAECONNREFUSED)
+}

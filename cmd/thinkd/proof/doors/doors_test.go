@@ -385,7 +385,7 @@ func TestDoorTellsWhyThereIsNoDaemon(t *testing.T) {
 
 	// While a daemon runs, a broken config is a word on standard error.
 	out, err := proof.Command(t, env, "--data", data, "--config", config, "sessions", "list").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "in force until it ends") || !strings.Contains(string(out), config+":1: model: wants a string") {
+	if err != nil || !strings.Contains(string(out), "The config has an error now") || !strings.Contains(string(out), config+":1: model: wants a string") {
 		t.Errorf("%v, %s", err, out)
 	}
 	killDaemon(t, data)
@@ -422,7 +422,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("an older daemon with a turn has made way: %+v", s)
 	}
 	newer.End() // only then all of its standard error is here
-	if log := newer.Log(); !strings.Contains(log, "runs with version 1.2.0, not 1.10.0; that is in force until it ends\n") || strings.Count(log, "\n") != 1 {
+	if log := newer.Log(); !strings.Contains(log, "runs with version 1.2.0, not 1.10.0. To restart it with yours, run `thinkd stop`\n") || strings.Count(log, "\n") != 1 {
 		t.Errorf("the newer door says %q", log)
 	}
 	old.Must("session/cancel", map[string]any{"session_id": id}, nil)
@@ -441,7 +441,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("%d messages, %v", len(messages), err)
 	}
 	old.End()
-	if log := old.Log(); !strings.Contains(log, "runs with version 1.10.0, not 1.9.9;") {
+	if log := old.Log(); !strings.Contains(log, "runs with version 1.10.0, not 1.9.9. To restart") {
 		t.Errorf("the older door says %q", log)
 	}
 	newer.End()

@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
 )
@@ -108,6 +109,21 @@ func TestScripts(t *testing.T) {
 						return
 					case time.Since(begun) > proof.Patience:
 						ts.Fatalf("standard output never had %q", args[0])
+					}
+				}
+			},
+			"begun": func(ts *testscript.TestScript, neg bool, args []string) { // waits until a turn runs
+				arguments(ts, neg, args, 1)
+				for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+					if link, err := daemon.Greet(t.Context(), ts.MkAbs(args[0])); err == nil {
+						running := link.Status.Running
+						ts.Check(link.Close())
+						if running > 0 {
+							return
+						}
+					}
+					if time.Since(begun) > proof.Patience {
+						ts.Fatalf("no turn runs in %s", args[0])
 					}
 				}
 			},
