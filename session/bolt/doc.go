@@ -47,6 +47,6 @@
 // # Files of this package
 //
 // They depend on each other in one direction: layout (bytes), rows (transactions), store (the type), sessions and examine (the
-// look at a file without bbolt), mark and file (opening), read, growth, queue, fault, changes and claim (the methods of session.Store),
+// look at a file without bbolt), mark and file (opening), read, growth, queue, fault and changes (the methods of session.Store),
 // check and rewrite (whole files), occurring, and open on top.
 package bolt
