@@ -14,58 +14,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// window is every model's window in tokens.
-const window = 262_144
-
-// call is a request for a completion: read, checked, and reduced to what the answer needs.
-type call struct {
-	host    *hostRules
-	account string
-	header  http.Header
-
-	model  *model
-	stream bool
-	usage  bool // stream_options asks for it
-	most   int  // output tokens
-	tools  map[string]map[string]any
-	force  string
-	turns  []turn
-	marks  int // for a prompt cache
-
-	thinks bool
-	words  int
-	split  bool // thinking is parted from the text, where that has to be asked for
-	mute   bool // thinking is not shown, since nobody asked for it
-
-	tokens int
-	ask    sim.Ask
-}
-
-// turn is one message.
-type turn struct {
-	path   string
-	role   string
-	m      map[string]any
-	text   string
-	calls  []toolCall
-	images bool
-	parts  []map[string]any // of an array
-}
-
-type toolCall struct {
-	id, name string
-	m        map[string]any
-}
-
-// think settles how much the model thinks: by a word, not at all for the empty one.
-func (c *call) think(word string) {
-	c.thinks = word != ""
-	c.words = map[string]int{"minimal": 20, "low": 40, "medium": 120, "high": 240, "xhigh": 420, "max": 700}[word]
-	if c.thinks && c.words == 0 {
-		c.words = 160 // on, default
-	}
-}
-
 // commonMembers are members that every host takes.
 var commonMembers = []string{"model", "messages", "stream", "stream_options", "tools", "tool_choice", "temperature", "top_p",
 	"max_tokens", "max_completion_tokens", "stop", "seed", "user", "n", "response_format", "reasoning_effort",
@@ -518,16 +466,6 @@ func (c *call) checkSchema(path, tool string, schema map[string]any) error {
 
 func unansweredCalls(open map[string]bool) error {
 	return invalid("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following did not have response messages: %s", slices.Min(slices.Collect(maps.Keys(open))))
-}
-
-// lastUser is the index of the last message of a user, -1 if there is none.
-func (c *call) lastUser() int {
-	for i := len(c.turns) - 1; i >= 0; i-- {
-		if c.turns[i].role == "user" {
-			return i
-		}
-	}
-	return -1
 }
 
 // lastMarked is the latest of several prompts in one message, as far as markers tell: clients of hosts whose templates want

@@ -3,4 +3,7 @@
 //
 // A host is a row of a table. What the row says about a request is checked; what it says about an answer is how answers
 // come.
+//
+// Inside the package, files depend in one direction: errors and host at the bottom, then the request, its rules, the
+// answer, and face on top.
 package chat

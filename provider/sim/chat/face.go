@@ -2,7 +2,6 @@ package chat
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -13,26 +12,6 @@ import (
 
 // bodyLimit is the largest body that is taken.
 const bodyLimit = 32 << 20
-
-func invalid(format string, args ...any) error {
-	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
-}
-
-// faults is how the scripted refusals read. [docs: error codes of the hosts]
-var faults = map[sim.Fault]sim.Error{
-	sim.FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Code: "rate_limit_exceeded", Text: "Rate limit reached"},
-	sim.FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Code: "rate_limit_exceeded", Text: "You have reached your usage limit"},
-	sim.FaultOverloaded: {Status: 503, Kind: "overloaded_error", Code: "overloaded_error", Text: "The server is overloaded"},
-	sim.FaultServer:     {Status: 500, Kind: "server_error", Text: "Internal server error"},
-	sim.FaultTimeout:    {Status: 504, Kind: "server_error", Text: "Request timed out"},
-	sim.FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
-	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
-	sim.FaultAuth:       {Status: 401, Kind: "authentication_error", Code: "invalid_api_key", Text: "Incorrect API key provided"},
-	sim.FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your key has no permission for this model"},
-	sim.FaultBilling:    {Status: 402, Kind: "billing_error", Code: "insufficient_quota", Text: "Insufficient balance"},
-	sim.FaultNotFound:   {Status: 404, Kind: "not_found_error", Code: "model_not_found", Text: "Not found"},
-	sim.FaultTooLarge:   {Status: 413, Kind: "invalid_request_error", Text: "Request exceeds the maximum size"},
-}
 
 func init() {
 	sim.Register(sim.Face{Name: "chat", Faults: faults, Claim: claim, Serve: serve, Help: help})
@@ -138,43 +117,4 @@ func serveCompletion(ex *sim.Exchange, d *sim.Dialect, host *hostRules, account 
 	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: account, Stream: call.stream, Reply: func(a sim.Answer) sim.Reply {
 		return call.reply(ex.Sealer(), a).sent(ex.ID)
 	}})
-}
-
-// errorBody is an error in the host's own form.
-func (h *hostRules) errorBody(e *sim.Error, id string) any {
-	var code any
-	if e.Code != "" {
-		code = e.Code
-	}
-	switch h.errors {
-	case "flat":
-		return map[string]any{"object": "error", "message": e.Text, "type": "BadRequestError", "param": nil, "code": e.Status}
-	case "vllm":
-		return map[string]any{"error": map[string]any{"message": e.Text, "type": "BadRequestError", "param": nil, "code": e.Status}}
-	case "llamacpp":
-		return map[string]any{"error": map[string]any{"code": e.Status, "message": e.Text, "type": e.Kind}}
-	case "mistral":
-		if e.Status == http.StatusUnprocessableEntity {
-			return map[string]any{"detail": []any{map[string]any{"type": "extra_forbidden", "msg": e.Text}}}
-		}
-		return map[string]any{"object": "error", "message": e.Text, "type": e.Kind, "code": "1000"}
-	case "zai":
-		return map[string]any{"error": map[string]any{"code": "1210", "message": e.Text}}
-	case "minimax":
-		if e.Status == http.StatusBadRequest {
-			return map[string]any{"base_resp": map[string]any{"status_code": 2013, "status_msg": e.Text}}
-		}
-	case "xai":
-		return map[string]any{"code": cmp.Or(e.Code, e.Kind), "error": e.Text}
-	case "openrouter":
-		return map[string]any{"error": map[string]any{"code": e.Status, "message": "Provider returned error", "metadata": map[string]any{"raw": e.Text, "provider_name": "Simulator"}}}
-	case "gemini":
-		return []any{map[string]any{"error": map[string]any{"code": e.Status, "message": e.Text, "status": "INVALID_ARGUMENT"}}}
-	case "dashscope":
-		if e.Status == http.StatusBadRequest && e.Code == "" {
-			code = "invalid_parameter_error"
-		}
-		return map[string]any{"error": map[string]any{"message": e.Text, "type": e.Kind, "code": code}, "request_id": id}
-	}
-	return map[string]any{"error": map[string]any{"message": e.Text, "type": e.Kind, "param": nil, "code": code}}
 }

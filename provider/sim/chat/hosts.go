@@ -3,83 +3,6 @@ package chat
 import (
 	"fmt"
 	"strings"
-
-	"github.com/thinkd/thinkd/provider/sim/strict"
-)
-
-// hostRules is what the hosts of Chat Completions differ in. What it says of a request is judged; what it says of an
-// answer is how answers come. [docs of each host: thinking, streaming, errors, tools]
-type hostRules struct {
-	name   string
-	local  bool   // needs no key
-	errors string // form of its errors; empty: OpenAI's
-	models []model
-
-	// Requests.
-	think     func(c *call, f *strict.Object) error // reads what asks for thinking
-	strict    bool                                  // members that it does not know are refused
-	known     []string                              // members that it takes beside those that all take
-	noChoice  bool                                  // tool_choice is none of them
-	autoOnly  bool                                  // while thinking tool_choice is auto or none
-	developer bool                                  // the role of that name is taken
-	files     bool                                  // documents are taken
-	members   []string                              // of assistant messages, beside role, content and tool_calls
-	closed    bool                                  // any other member of a message is refused
-	ids9      bool                                  // ids of calls are nine letters or digits
-	short     bool                                  // ids of calls have at most 40 characters
-	turns     bool                                  // users and the assistant take turns, or the model's template fails
-	filled    bool                                  // a message without any text is refused
-	blind     bool                                  // images are refused
-	parsed    bool                                  // arguments of calls are read as JSON
-	echo      string                                // a member that every turn with calls needs while thinking
-	noEmpty   bool                                  // an empty content beside calls is refused
-	headers   []string                              // that every request needs
-
-	// Answers.
-	field    string    // of thinking; empty: it is not shown
-	details  string    // openrouter, minimax: thinking is an array as well
-	array    bool      // content is an array
-	tags     [2]string // thinking is inside content
-	filler   string    // content of a chunk of thinking: null, empty; else there is none
-	opaque   bool      // one reasoning_opaque per answer
-	signed   bool      // the first call of each step is signed
-	whole    bool      // calls come whole
-	usage    string    // finish, trailing, choice, groq; trailing needs stream_options but where it says always
-	always   bool
-	count    string // of thinking: details, flat; empty: none
-	outside  bool   // completion_tokens is without it
-	noDone   bool
-	swallows bool // an error in mid-stream is the end of the body and nothing else
-	comment  string
-}
-
-// model is what the models of a host differ in.
-type model struct {
-	id       string
-	imitates string // the simulator's own names: the row that they stand for
-	note     string
-	efforts  []string // words that ask for thinking; empty: there are none
-	effort   string   // without a word; where there are no words: on
-	off      bool     // can be off
-	silent   bool     // does not think unless asked
-	dumb     bool     // never thinks
-	budget   int      // the largest; 0: takes none
-	stream   bool     // thinks only when streamed
-	hidden   bool     // thinks, and shows nothing
-	form     string   // the host's own kind of control, where its models differ
-	output   int      // tokens; 0: 32,000
-}
-
-func (m *model) thinks() bool { return !m.dumb }
-
-var (
-	words3   = []string{"low", "medium", "high"}
-	words3x  = []string{"low", "medium", "high", "xhigh"}
-	wordsDS  = []string{"low", "high", "max"}
-	wordsHM  = []string{"high", "max"}
-	wordsNoX = []string{"low", "medium", "high", "max"}
-	words5   = []string{"low", "medium", "high", "xhigh", "max"}
-	words6   = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 )
 
 // hosts is the table. Never written.
@@ -323,25 +246,6 @@ var hosts = []hostRules{
 		field: "reasoning_content", usage: "trailing", count: "details", noDone: true, models: []model{
 			{id: "generic", efforts: words6, effort: "medium", off: true, note: "a host that nobody knows", imitates: "a model"},
 		}},
-}
-
-// model finds a row, and takes the one that it imitates for what it does not say itself.
-func (h *hostRules) model(id string) *model {
-	for i := range h.models {
-		m := h.models[i]
-		if m.id != id {
-			continue
-		}
-		for j := range h.models {
-			if h.models[j].id == m.imitates {
-				own := h.models[j]
-				own.id, own.imitates, own.note = m.id, m.imitates, m.note
-				return &own
-			}
-		}
-		return &m
-	}
-	return nil
 }
 
 // help has the hosts, and the simulator's own names of their models.

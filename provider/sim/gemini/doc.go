@@ -2,4 +2,7 @@
 // /v1beta/models.
 //
 // It refuses what Google refuses, above all a call without its thought signature.
+//
+// Inside the package, files depend in one direction: errors and models at the bottom, then the request, its rules, the
+// answer, and face on top.
 package gemini

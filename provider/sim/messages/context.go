@@ -7,13 +7,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// Betas of context_management. [docs: api/beta-headers]
-const (
-	betaEdits        = "context-management-2025-06-27"
-	betaCompact      = "compact-2026-01-12"
-	betaCompactLater = "compact-2026-09-04"
-)
-
 // edits is what a request has the server do to the context before the model sees it.
 type edits struct {
 	asked   bool

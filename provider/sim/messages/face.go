@@ -1,9 +1,7 @@
 package messages
 
 import (
-	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/sim"
@@ -12,27 +10,6 @@ import (
 
 // bodyLimit is the largest body that the API takes. [docs: API overview]
 const bodyLimit = 32 << 20
-
-// invalid is the refusal of a request that breaks a rule.
-func invalid(format string, args ...any) error {
-	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
-}
-
-// faults is how the scripted refusals read.
-var faults = map[sim.Fault]sim.Error{
-	sim.FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Text: "This request would exceed your account's rate limit. Please try again later."},
-	sim.FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Text: "You have reached your specified API usage limits."},
-	sim.FaultOverloaded: {Status: 529, Kind: "overloaded_error", Text: "Overloaded"},
-	sim.FaultServer:     {Status: 500, Kind: "api_error", Text: "Internal server error"},
-	sim.FaultTimeout:    {Status: 504, Kind: "timeout_error", Text: "Request timed out"},
-	sim.FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
-	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
-	sim.FaultAuth:       {Status: 401, Kind: "authentication_error", Text: "invalid x-api-key"},
-	sim.FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your API key does not have permission to use the specified resource"},
-	sim.FaultBilling:    {Status: 402, Kind: "billing_error", Text: "Your credit balance is too low to access the API"},
-	sim.FaultNotFound:   {Status: 404, Kind: "not_found_error", Text: "Not found"},
-	sim.FaultTooLarge:   {Status: 413, Kind: "request_too_large", Text: "Request exceeds the maximum size"},
-}
 
 func init() {
 	sim.Register(sim.Face{Name: "messages", Faults: faults, Claim: claim, Serve: serve, Help: help, Listed: copilotListing})
@@ -56,10 +33,6 @@ func newDialect(ex *sim.Exchange) *sim.Dialect {
 		Wrong:  sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error"},
 		Broken: sim.Error{Status: http.StatusInternalServerError, Kind: "api_error"},
 	}
-}
-
-func errorObject(e *sim.Error) map[string]any {
-	return map[string]any{"type": e.Kind, "message": e.Text}
 }
 
 // serve answers whatever belongs to the Messages API.
@@ -125,53 +98,6 @@ func checkKey(ex *sim.Exchange) (string, error) {
 	default:
 		return "", invalid("anthropic-version: %q is not a valid version", version)
 	}
-}
-
-// betas are the beta features that a request names.
-type betas map[string]bool
-
-func newBetas(h http.Header) betas {
-	b := betas{}
-	for _, line := range h.Values("anthropic-beta") {
-		for name := range strings.SplitSeq(line, ",") {
-			if name = strings.TrimSpace(name); name != "" {
-				b[name] = true
-			}
-		}
-	}
-	return b
-}
-
-const (
-	betaInterleaved = "interleaved-thinking-2025-05-14"
-	betaBinding     = "thinking-binding-controls-2026-08-01"
-	betaTurnEffort  = "mid-conversation-output-config-2026-07-01"
-	betaTokenCount  = "thinking-token-count-2026-05-13"
-	betaUpdates     = "thinking-display-updates-2026-08-18"
-)
-
-// betasKnown is every name that the API takes, as far as its documentation lists them. One more is a typing error
-// until proven otherwise, and is refused. [docs: api/beta-headers]
-var betasKnown = []string{
-	betaInterleaved, betaBinding, betaTurnEffort, betaTokenCount, betaUpdates,
-	"oauth-2025-04-20", betaEdits, betaCompact, betaCompactLater,
-	"server-side-fallback-2026-06-01", "server-side-fallback-2026-07-01",
-	"mid-conversation-system-clear-at-2026-08-21", "mid-conversation-tool-changes-2026-07-01",
-	"inline-tools-2026-09-15", "task-budgets-2026-03-13", "fast-mode-2026-02-01", "fallback-credit-2026-06-01",
-	"output-300k-2026-03-24", "dev-full-thinking-2025-05-14",
-	// Older ones, by now without effect.
-	"prompt-caching-2024-07-31", "extended-cache-ttl-2025-04-11", "token-efficient-tools-2025-02-19",
-	"output-128k-2025-02-19", "context-1m-2025-08-07", "fine-grained-tool-streaming-2025-05-14",
-	"effort-2025-11-24", "structured-outputs-2025-11-13", "files-api-2025-04-14", "mcp-client-2025-11-20",
-}
-
-func (b betas) check() error {
-	for name := range b {
-		if !slices.Contains(betasKnown, name) {
-			return invalid("Unexpected value(s) `%s` for the `anthropic-beta` header.", name)
-		}
-	}
-	return nil
 }
 
 // serveCount answers count_tokens: the checks of create, then the number.

@@ -11,29 +11,6 @@ import (
 // bodyLimit is the largest body that is taken here.
 const bodyLimit = 64 << 20
 
-// usualWindow is what a model gets where nobody asks for more, on a machine with little memory. [docs: context-length]
-const usualWindow = 4096
-
-func invalid(format string, args ...any) error {
-	return &sim.Error{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
-}
-
-// faults is how the scripted refusals read. In mid-stream the status is lost.
-var faults = map[sim.Fault]sim.Error{
-	sim.FaultRateLimit:  {Status: 429, Text: "too many requests"},
-	sim.FaultSpendCap:   {Status: 429, Text: "you have reached your usage limit"},
-	sim.FaultOverloaded: {Status: 503, Text: "server busy, please try again.  maximum pending requests exceeded"},
-	sim.FaultServer:     {Status: 500, Text: "llama runner process has terminated: exit status 2"},
-	sim.FaultTimeout:    {Status: 504, Text: "timed out waiting for llama runner to start"},
-	sim.FaultConflict:   {Status: 409, Text: "conflict"},
-	sim.FaultBadRequest: {Status: 400, Text: "invalid request: the simulator was asked to find it so"},
-	sim.FaultAuth:       {Status: 401, Text: "unauthorized"},
-	sim.FaultPermission: {Status: 403, Text: "ollama cloud is disabled"},
-	sim.FaultBilling:    {Status: 402, Text: "payment required"},
-	sim.FaultNotFound:   {Status: 404, Text: "model not found"},
-	sim.FaultTooLarge:   {Status: 413, Text: "request body too large"},
-}
-
 func init() {
 	sim.Register(sim.Face{Name: "ollama", Faults: faults, Claim: claim, Serve: serve, Help: help})
 }
@@ -53,8 +30,6 @@ var dialect = sim.Dialect{
 	Wrong:  sim.Error{Status: http.StatusBadRequest},
 	Broken: sim.Error{Status: http.StatusInternalServerError},
 }
-
-func errorBody(e *sim.Error) map[string]any { return map[string]any{"error": e.Text} }
 
 // serve answers whatever belongs to Ollama's own API. No key is asked for, unless the server has one.
 func serve(ex *sim.Exchange) {

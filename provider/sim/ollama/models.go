@@ -112,3 +112,6 @@ func help() string {
 	}
 	return b.String()
 }
+
+// usualWindow is what a model gets where nobody asks for more, on a machine with little memory. [docs: context-length]
+const usualWindow = 4096

@@ -3,4 +3,7 @@
 //
 // It refuses what OpenAI refuses, above all encrypted reasoning that comes back through another door or without the item
 // that it led to.
+//
+// Inside the package, files depend in one direction: errors and models at the bottom, then the request, its rules, the
+// answer, and face on top.
 package responses

@@ -10,48 +10,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// item is one item of the input, where it stands and what it is.
-type item struct {
-	path string // input[3]
-	kind string
-	id   string
-	m    map[string]any
-}
-
-// role is who says a message; empty for what is none.
-func (i item) role() string {
-	if i.kind != "message" {
-		return ""
-	}
-	role, _ := i.m["role"].(string)
-	return role
-}
-
-// output reports whether an item is of a model's making.
-func (i item) output() bool {
-	switch i.kind {
-	case "message":
-		return i.role() == "assistant"
-	case "function_call_output", "custom_tool_call_output", "configuration_update":
-		return false
-	}
-	return true
-}
-
-func (i item) called() bool {
-	return i.kind == "function_call" || i.kind == "custom_tool_call"
-}
-
-// answers reports whether an item is the result of a call.
-func (i item) answers() bool {
-	return i.kind == "function_call_output" || i.kind == "custom_tool_call_output"
-}
-
-func (i item) text(member string) string {
-	s, _ := i.m[member].(string)
-	return s
-}
-
 // idPrefixes is how the ids of items begin. Copilot's are no such ids.
 var idPrefixes = map[string]string{"reasoning": "rs", "message": "msg", "function_call": "fc", "custom_tool_call": "ctc",
 	"web_search_call": "ws", "compaction": "cmp"}

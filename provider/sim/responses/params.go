@@ -11,36 +11,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// call is a request for a response: read, checked, and reduced to what the answer needs.
-type call struct {
-	door    door
-	account string
-	vision  bool // the header that Copilot wants beside images
-
-	model     *model
-	name      string // of the model, as the answer tells it
-	stream    bool
-	plain     bool   // no padding in deltas
-	effort    string // in force
-	summary   bool
-	sealed    bool // encrypted content was asked for
-	context   string
-	maxOutput int // 0: the model's
-	tools     map[string]map[string]any
-	force     string // a tool that must be called; "*": any
-	items     []item
-
-	trigger int  // tokens from which on there is a compaction; 0: never
-	news    bool // something stands after the last compaction
-	due     bool // this answer begins with a compaction
-
-	tokens  int // input
-	prompt  sim.Prefixes
-	cached  sim.CacheCount
-	removed []any // reasoning that the model does not see
-	ask     sim.Ask
-}
-
 // unimitatedMembers are members of the API that this server knows and does not have.
 var unimitatedMembers = []string{"conversation", "prompt", "moderation", "multi_agent"}
 
@@ -169,11 +139,6 @@ func (c *call) readReasoning(v any) error {
 		c.effort = effort
 	}
 	return nil
-}
-
-func (c *call) noEffort(param, effort string) error {
-	list := "'" + strings.Join(c.model.efforts, "', '") + "'"
-	return unfit(param, "unsupported_value", "Unsupported value: '%s' is not supported with the '%s' model. Supported values are: %s.", effort, c.name, list)
 }
 
 // includes is what may be asked for beside the answer.

@@ -11,9 +11,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// sealedPrefix is how encrypted content looks.
-const sealedPrefix = "gAAAAA"
-
 // ledBy matches the id of an item that reasoning led to; the second group is the reasoning's own id without its prefix.
 // The ids of one answer share its core, so that the server need not remember which item belongs to which.
 var ledBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})[0-9]{2}r([0-9]{2})$`) })
