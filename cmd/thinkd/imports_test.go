@@ -61,7 +61,7 @@ var allowed = map[string][]string{
 	"cmd/thinkd/config": {"agent", "agent/budget", "agent/tool", "agent/tool/guard", "agent/tool/sandbox", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry"},
 	"cmd/thinkd/daemon": {"agent", "agent/tool", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/sandbox",
 		"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/durable",
-		"provider/exchange", "provider/gemini", "provider/login", "provider/messages", "provider/ollama", "provider/responses", "provider/sim",
+		"provider/exchange", "provider/gemini", "provider/login", "provider/messages", "provider/ollama", "provider/responses", "provider/sim", "provider/sim/faces",
 		"provider/vendors", "registry", "rpc", "rpc/conn", "rpc/door", "session", "session/blob", "session/bolt"},
 	"cmd/thinkd/network":        {"cmd/thinkd/config", "provider", "provider/durable", "rpc", "rpc/conn", "rpc/network", "web"},
 	"cmd/thinkd/telemetry":      {"agent", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider", "session"},

@@ -1,13 +1,50 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/testgo"
 )
 
 func TestMain(m *testing.M) { proof.Main(m) }
+
+// A whole life of the program in the process of the test: it serves, another command finds it, and it ends in order.
+func TestServeInProcess(t *testing.T) {
+	flags := []string{"--data", t.TempDir(), "--config", proof.WriteConfig(t, "")}
+	started := func(args ...string) (out *bufio.Reader, ended <-chan error, end func()) {
+		ctx, cancel := context.WithCancel(t.Context())
+		reader, writer := io.Pipe()
+		done := make(chan error, 1)
+		p := newProgram(strings.NewReader(""), writer, io.Discard, proof.Environment(proof.NobodyHere...))
+		testgo.Go(t, func() {
+			err := p.execute(ctx, append(args, flags...))
+			writer.Close()
+			done <- err
+		})
+		return bufio.NewReader(reader), done, cancel
+	}
+	page, ended, end := started("serve", "--listen", "127.0.0.1:0")
+	defer end()
+	if line, err := page.ReadString('\n'); err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	report, over, _ := started("status", "--json")
+	if line, err := report.ReadString('\n'); err != nil || !strings.Contains(line, `"running":true`) {
+		t.Errorf("%q, %v", line, err)
+	}
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	end()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
 
 // A command that the arguments begin with is made alone, and is the one that is made with the others.
 func TestOneCommand(t *testing.T) {
