@@ -169,7 +169,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 		switch {
 		case err == nil:
 			e.Earlier = &c
-		case !errors.Is(err, provider.ErrUntold):
+		case !errors.Is(err, provider.ErrNotKnownYet):
 			return e, err
 		}
 	}

@@ -53,7 +53,7 @@ func (s *state) tryWithout(pe *provider.Error) bool {
 
 // suspicious reports whether a refusal that comes twice in a row may be due to what was said before.
 func suspicious(pe *provider.Error) bool {
-	return isRefusal(pe.Kind) || refusal.BlamesHistory(pe) || refusal.Garbled(pe)
+	return isRefusal(pe.Kind) || refusal.BlamesHistory(pe) || refusal.Unreadable(pe)
 }
 
 // wasRefused is suspicious for a turn that ended.

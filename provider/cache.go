@@ -38,5 +38,5 @@ const (
 // Words lists all states.
 func (CacheState) Words() []string { return Words(CacheKept, CacheLost, CacheUnknown) }
 
-// CacheUntold is why nobody knows what becomes of a prompt cache.
-const CacheUntold = "the vendor does not say what its prompt cache depends on"
+// CacheUndocumented is the text of [CacheUnknown] for a vendor that does not document its prompt cache.
+const CacheUndocumented = "the vendor does not say what its prompt cache depends on"

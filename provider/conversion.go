@@ -16,13 +16,13 @@ type Conversion struct {
 }
 
 // Converter is a [Provider] that can tell beforehand what becomes of earlier thinking. Convert makes no call, changes
-// nothing, and is what Stream does and says. The error is ErrUntold where that cannot be known yet.
+// nothing, and is what Stream does and says. The error is ErrNotKnownYet where that cannot be known yet.
 type Converter interface {
 	Convert(req *Request) (Conversion, error)
 }
 
-// ErrUntold says that only a call will show what becomes of earlier thinking.
-var ErrUntold = errors.New("what becomes of earlier thinking is not known before a call")
+// ErrNotKnownYet says that only a call will show what becomes of earlier thinking.
+var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known before a call")
 
 // Reasons that several APIs have.
 const (

@@ -137,7 +137,7 @@ const (
 	OffNever   OffForm = ""         // it cannot be off
 	OffFull    OffForm = "full"     // off is off
 	OffUpFront OffForm = "up_front" // only thinking before the answer is off, not that between tool calls
-	OffUntold  OffForm = "untold"   // of a [Lister] alone: the host does not say
+	OffUnknown OffForm = "untold"   // of a [Lister] alone: the host does not say
 )
 
 // Capability is what a model's row says about thinking.

@@ -110,7 +110,7 @@ func (p *Price) Cost(u Usage, at time.Time) *Cost {
 		return nil
 	}
 	cost := p.one(u.Sent(), at)
-	for _, part := range u.Apart {
+	for _, part := range u.Separate {
 		more := p.one(part, at)
 		cost.Amount, cost.Partial = cost.Amount+more.Amount, cost.Partial || more.Partial
 	}

@@ -81,7 +81,7 @@ func CacheOf(p Provider, before json.RawMessage, req *Request) (CacheState, stri
 	if c, ok := p.(Cacher); ok {
 		return c.Cache(before, req)
 	}
-	return CacheUnknown, CacheUntold
+	return CacheUnknown, CacheUndocumented
 }
 
 // Cacher is a Provider that knows what its vendor's prompt cache is bound to.

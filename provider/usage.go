@@ -16,29 +16,29 @@ type Usage struct {
 	Premium        Money    `json:"premium_requests,omitempty"`      // of a plan that counts them, by its list's factor
 	Context        *Context `json:"context,omitempty"`
 
-	// For the price alone. Apart are requests that the vendor made on its own, and those that went on with an answer: they
+	// For the price alone. Separate are requests that the vendor made on its own, and those that went on with an answer: they
 	// are part of the counts, and each is charged by its own prompt. Tier is the vendor's word for how the request was served; empty: in the usual way.
-	Apart []Usage `json:"-"`
-	Tier  string  `json:"-"`
+	Separate []Usage `json:"-"`
+	Tier     string  `json:"-"`
 }
 
 // With is u with a request that the vendor made on its own.
 func (u Usage) With(part Usage) Usage {
 	sum := u.Add(part)
-	sum.Tier, sum.Apart = u.Tier, append(slices.Clip(u.Apart), part)
+	sum.Tier, sum.Separate = u.Tier, append(slices.Clip(u.Separate), part)
 	return sum
 }
 
 // Sent is what was sent and answered, without the requests that the vendor made on its own.
 func (u Usage) Sent() Usage {
-	for _, part := range u.Apart {
+	for _, part := range u.Separate {
 		u.Input -= part.Input
 		u.Output -= part.Output
 		u.Cached -= part.Cached
 		u.CacheWrite -= part.CacheWrite
 		u.CacheWriteLong -= part.CacheWriteLong
 	}
-	u.Apart = nil
+	u.Separate = nil
 	return u
 }
 

@@ -238,7 +238,7 @@ func corrected(c, told provider.Capability) provider.Capability {
 	if told.Levels != nil {
 		c.Levels = told.Levels
 	}
-	if told.Off != provider.OffUntold {
+	if told.Off != provider.OffUnknown {
 		c.Off = told.Off
 	}
 	c.Levels = slices.DeleteFunc(slices.Clone(c.Levels), func(l provider.Level) bool { return l == provider.Off })

@@ -77,7 +77,7 @@ func (c *call) Refine(e *provider.Error) {
 		may = StripOpaque
 	case says("both content and thinking", "assistant.reasoning_content: extra", "assistant.reasoning: extra"):
 		may = stripThinking(req.Model.ID)
-	case c.images && refusal.Blind(e):
+	case c.images && refusal.RefusesMedia(e):
 		may = exchange.NoMedia(wireAPI, req.Model.ID)
 	case c.streamed && says("verified to stream"):
 		may = NotStreamed
@@ -119,7 +119,7 @@ var lists = map[string]func(*API, context.Context) ([]provider.Model, error){
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	read := lists[a.dialect.Listing.Parser]
 	if read == nil {
-		return nil, provider.ErrTellsNothing
+		return nil, provider.ErrNoList
 	}
 	if a.dialect.Auth != "none" {
 		if err := a.caller.NoKey(); err != nil {

@@ -247,12 +247,12 @@ func supported(s gjson.Result) provider.Capability {
 	levels, none := words(s.Get("reasoning_effort").Array())
 	switch most := provider.Tokens(s.Get("max_thinking_budget").Int()); {
 	case len(levels) > 0: // with adaptive_thinking or without: the words are the control
-		c.Control, c.Levels, c.Off = provider.ControlEffort, levels, provider.OffUntold
+		c.Control, c.Levels, c.Off = provider.ControlEffort, levels, provider.OffUnknown
 		if none {
 			c.Off = provider.OffFull
 		}
 	case most > 0:
-		c.Control, c.Off, c.BudgetMin = provider.ControlBudget, provider.OffUntold, provider.Tokens(s.Get("min_thinking_budget").Int())
+		c.Control, c.Off, c.BudgetMin = provider.ControlBudget, provider.OffUnknown, provider.Tokens(s.Get("min_thinking_budget").Int())
 		c.BudgetMax = most
 	}
 	return c // where nothing is published, nothing is said

@@ -180,7 +180,7 @@ func TestListingsBroken(t *testing.T) {
 		_, err := listedBy(t, dialect, nil)
 		tells := slices.Contains([]string{"openrouter", "kimi", "copilot", "lmstudio", "llamacpp", "vllm", "sglang",
 			"openai", "deepseek", "dashscope", "zai", "minimax", "xai", "groq", "mistral"}, dialect)
-		if errors.Is(err, provider.ErrTellsNothing) == tells {
+		if errors.Is(err, provider.ErrNoList) == tells {
 			t.Errorf("%s: %v", dialect, err)
 		}
 	}

@@ -36,7 +36,7 @@ func TestCloud(t *testing.T) {
 	if text, _ := reply.Blocks[0].(provider.Text); text.Text != "Hello" {
 		t.Errorf("got %+v", reply.Blocks)
 	}
-	if _, err := api.Models(t.Context()); !errors.Is(err, provider.ErrTellsNothing) {
+	if _, err := api.Models(t.Context()); !errors.Is(err, provider.ErrNoList) {
 		t.Errorf("its list: %v", err)
 	}
 }

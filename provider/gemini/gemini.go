@@ -68,7 +68,7 @@ func (c *call) Refine(e *provider.Error) {
 	switch {
 	case e.Subject == provider.SubjectParameter && e.Param == "thinking" && says("thinking") && !exchange.Withholds(req, wireAPI, "thinkingConfig") && thinks(req):
 		e.Repair = exchange.Without(wireAPI, "thinkingConfig", req.Model.ID)
-	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+	case refusal.RefusesMedia(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
 		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case says("api key not valid"), says("api_key_invalid"):
 		e.Kind = provider.KindAuth // the vendor answers 400 to a wrong key

@@ -16,7 +16,7 @@ const mostPages = 20
 // nothing of it.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if a.host.Cloud {
-		return nil, provider.ErrTellsNothing
+		return nil, provider.ErrNoList
 	}
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err

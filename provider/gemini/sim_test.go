@@ -211,7 +211,7 @@ func TestContinuation(t *testing.T) {
 			if want := whole.Stop.Usage.Input + u.Output; u.Size() != want && !strings.Contains(test.name, "cut") {
 				t.Errorf("%d tokens of the window after %d requests, want %d: the prompt counts once", u.Size(), requests, want)
 			}
-			if price := (&provider.Price{Rates: provider.Rates{Input: 1}, Tiers: []provider.PriceTier{{Above: whole.Stop.Usage.Input, Rates: provider.Rates{Input: 1000}}}}); len(u.Apart) > 0 {
+			if price := (&provider.Price{Rates: provider.Rates{Input: 1}, Tiers: []provider.PriceTier{{Above: whole.Stop.Usage.Input, Rates: provider.Rates{Input: 1000}}}}); len(u.Separate) > 0 {
 				if got, want := price.Cost(u, time.Time{}).Amount, (&provider.Price{Rates: provider.Rates{Input: 1}}).Cost(u, time.Time{}).Amount; got != want {
 					t.Errorf("%d requests cost %v, want %v: each is priced by its own prompt", requests, got, want)
 				}

@@ -9,11 +9,11 @@ import (
 var _ provider.Converter = (*Keyed)(nil)
 
 // Convert is what becomes of earlier thinking with the credential of the moment: some of it is bound to an account. It
-// makes no call; where the credential needs one first, it is provider.ErrUntold.
+// makes no call; where the credential needs one first, it is provider.ErrNotKnownYet.
 func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 	cred, ok := k.source.known()
 	if !ok {
-		return provider.Conversion{}, provider.ErrUntold
+		return provider.Conversion{}, provider.ErrNotKnownYet
 	}
 	adapter, err := k.at(cred)
 	if err != nil {
@@ -21,7 +21,7 @@ func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 	}
 	c, ok := adapter.(provider.Converter)
 	if !ok {
-		return provider.Conversion{}, fmt.Errorf("provider %s: its API %q: %w", req.Model.Provider, req.Model.API, provider.ErrUntold)
+		return provider.Conversion{}, fmt.Errorf("provider %s: its API %q: %w", req.Model.Provider, req.Model.API, provider.ErrNotKnownYet)
 	}
 	return c.Convert(req)
 }

@@ -42,7 +42,7 @@ func TestConvert(t *testing.T) {
 			t.Fatal(err)
 		}
 		exchanges := h.logins.Exchanges()
-		if c, err := p.Convert(&provider.Request{}); !errors.Is(err, provider.ErrUntold) || h.logins.Exchanges() != exchanges {
+		if c, err := p.Convert(&provider.Request{}); !errors.Is(err, provider.ErrNotKnownYet) || h.logins.Exchanges() != exchanges {
 			t.Errorf("before a call: %+v, %v, %d exchanges", c, err, h.logins.Exchanges()-exchanges)
 		}
 		if _, err := call(t, p); err != nil {

@@ -94,7 +94,7 @@ func (k *Keyed) Models(ctx context.Context) ([]provider.Model, error) {
 	}
 	lister, ok := adapter.(provider.Lister)
 	if !ok {
-		return nil, provider.ErrTellsNothing
+		return nil, provider.ErrNoList
 	}
 	return lister.Models(ctx)
 }

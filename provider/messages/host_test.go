@@ -110,7 +110,7 @@ func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 				history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks},
 					provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: fmt.Sprintf("c%d", host.asked)}}})
 			}
-			if _, err := api.Models(t.Context()); !errors.Is(err, provider.ErrTellsNothing) {
+			if _, err := api.Models(t.Context()); !errors.Is(err, provider.ErrNoList) {
 				t.Errorf("its list: %v", err)
 			}
 			count, err := api.Convert(&provider.Request{Model: row, Messages: history})

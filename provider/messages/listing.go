@@ -18,7 +18,7 @@ const mostPages = 20
 // not its default, nor how it shows thinking. Other hosts' lists tell names.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if a.host.Plain || a.host.Betas != nil {
-		return nil, provider.ErrTellsNothing
+		return nil, provider.ErrNoList
 	}
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err

@@ -82,7 +82,7 @@ func TestManagedConversation(t *testing.T) {
 							if signed := gjson.GetBytes(b.State.Data, "signature").Exists(); signed != test.signed {
 								t.Errorf("the compaction is %s", b.State.Data)
 							}
-							apart := reply.Stop.Usage.Apart
+							apart := reply.Stop.Usage.Separate
 							if len(apart) != 1 || apart[0].Input < 1500 || reply.Stop.Usage.Input <= apart[0].Input {
 								t.Errorf("usage %+v of %s", reply.Stop.Usage, reply.Stop.RawUsage)
 							}

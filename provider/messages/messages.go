@@ -113,7 +113,7 @@ func (c *call) Refine(e *provider.Error) {
 		e.Repair = exchange.Without(wireAPI, c.leaves(e.Param), req.Model.ID)
 	case extraMember().MatchString(e.Message) && !slices.Contains(req.Repairs, PlainBlocks):
 		e.Repair = PlainBlocks
-	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+	case refusal.RefusesMedia(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
 		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case slices.Contains(req.Repairs, StripThinking):
 	case bound && c.adaptive && c.binding && !slices.Contains(req.Repairs, DropBlock):

@@ -62,7 +62,7 @@ func (c *call) Refine(e *provider.Error) {
 	case e.Status < 400:
 	case e.Param == "thinking" && len(req.Decision.Control.Mode) > 0 && !exchange.Withholds(req, wireAPI, "think"):
 		e.Repair = exchange.Without(wireAPI, "think", req.Model.ID)
-	case refusal.Blind(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
+	case refusal.RefusesMedia(e) && !slices.Contains(req.Repairs, exchange.NoMedia(wireAPI, req.Model.ID)):
 		e.Repair = exchange.NoMedia(wireAPI, req.Model.ID)
 	case strings.Contains(text, "server busy"):
 		e.Kind = provider.KindOverloaded

@@ -30,14 +30,14 @@ func BlamesHistory(e *provider.Error) bool {
 	return false
 }
 
-// Garbled reports whether a host says that it could not read what the model wrote. The same request may go well; where it
+// Unreadable reports whether a host says that it could not read what the model wrote. The same request may go well; where it
 // never does, something that was said leads the model there.
-func Garbled(e *provider.Error) bool {
+func Unreadable(e *provider.Error) bool {
 	return e.Status >= 500 && cmp.Or(e.Subject, subjectOf(strings.ToLower(e.Message))) == provider.SubjectOutput
 }
 
-// Blind reports whether a refusal says that the model sees no media at all.
-func Blind(e *provider.Error) bool {
+// RefusesMedia reports whether a refusal says that the model sees no media at all.
+func RefusesMedia(e *provider.Error) bool {
 	if e.Kind != provider.KindBadRequest || e.Subject != provider.SubjectHistory {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 // form is that of OpenAI's own client, which is open source.
 func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if a.host.Catalog == "" && a.host.List == "" {
-		return nil, provider.ErrTellsNothing
+		return nil, provider.ErrNoList
 	}
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func TestModels(t *testing.T) {
 		!slices.ContainsFunc(list, func(m provider.Model) bool { return m.ID == "gpt-5" && m.Lifecycle.Retires == "2026-12-11" }) {
 		t.Errorf("a list of names and dates: %+v, %v", list, err)
 	}
-	if _, err := api("azure", "sk").Models(t.Context()); !errors.Is(err, provider.ErrTellsNothing) {
+	if _, err := api("azure", "sk").Models(t.Context()); !errors.Is(err, provider.ErrNoList) {
 		t.Errorf("no list: %v", err)
 	}
 }

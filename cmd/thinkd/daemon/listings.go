@@ -276,13 +276,13 @@ func (l *listings) ask(ctx context.Context, providerID string) []answer {
 		case available && lister != nil:
 			asking.Go(func() { // ends with ctx; waited for below
 				models, err := lister.Models(ctx)
-				if !errors.Is(err, provider.ErrTellsNothing) || providerID != "" {
+				if !errors.Is(err, provider.ErrNoList) || providerID != "" {
 					rows, skipped := registry.Bounded(models)
 					answers[i] = answer{name: pc.ID, list: keptListing{pc.BaseURL, provider.Today(), rows}, err: err, skipped: skipped}
 				}
 			})
 		case providerID != "":
-			answers[i] = answer{name: pc.ID, err: errors.New(cmp.Or(why, provider.ErrTellsNothing.Error()))}
+			answers[i] = answer{name: pc.ID, err: errors.New(cmp.Or(why, provider.ErrNoList.Error()))}
 		}
 	}
 	if address := l.modelsDev; address != "" && providerID == "" {

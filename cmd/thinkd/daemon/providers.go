@@ -252,7 +252,7 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	if c, ok := api.(provider.Converter); ok {
 		return c.Convert(req)
 	}
-	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrUntold)
+	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrNotKnownYet)
 }
 
 var _ provider.Cacher = router(nil)
@@ -261,7 +261,7 @@ func (r router) Cache(before json.RawMessage, req *provider.Request) (provider.C
 	if api, err := r.of(req.Model); err == nil {
 		return provider.CacheOf(api, before, req)
 	}
-	return provider.CacheUnknown, provider.CacheUntold
+	return provider.CacheUnknown, provider.CacheUndocumented
 }
 
 // Models is what the host lists, where one of its APIs has a list that tells more than names.
@@ -271,11 +271,11 @@ func (r router) Models(ctx context.Context) ([]provider.Model, error) {
 		if !ok {
 			continue
 		}
-		if list, err := lister.Models(ctx); !errors.Is(err, provider.ErrTellsNothing) {
+		if list, err := lister.Models(ctx); !errors.Is(err, provider.ErrNoList) {
 			return list, err
 		}
 	}
-	return nil, provider.ErrTellsNothing
+	return nil, provider.ErrNoList
 }
 
 func (r router) of(m provider.Model) (provider.Provider, error) {
