@@ -19,7 +19,7 @@ func TestServeStays(t *testing.T) {
 		t.Errorf("the daemon is %+v", status)
 	}
 	p.End() // only then all of its standard error is here
-	if log := p.Log(); !strings.Contains(log, "runs with version 1.0.0, not 2.0.0;") {
+	if log := p.Log(); !strings.Contains(log, "runs with version 1.0.0, not 2.0.0. To restart") {
 		t.Errorf("the door says %q", log)
 	}
 	s.Terminate()
