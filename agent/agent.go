@@ -254,7 +254,7 @@ func (s *state) waitForCalls() {
 	select {
 	case <-ended:
 	case <-late.C:
-		s.cfg.Log.Error("a tool or a model call does not end; it is left behind", "session", s.view.Session.ID, "after", callsEnd)
+		s.cfg.Log.Error("a tool or a model call does not stop; the agent no longer waits for it", "session", s.view.Session.ID, "after", callsEnd)
 	}
 }
 

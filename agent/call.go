@@ -84,7 +84,7 @@ func (s *state) stopCall(cause error, end callEnd) {
 	c.stop(cause)
 	s.called(c, end)
 	if c.odd > 0 {
-		s.run.log.Warn("events that fit nothing were left out", "provider", s.run.model.Provider, "count", c.odd)
+		s.run.log.Warn("events without a block were ignored", "provider", s.run.model.Provider, "count", c.odd)
 	}
 	s.run.call = nil
 }

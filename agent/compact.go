@@ -148,7 +148,7 @@ func summarise(ctx context.Context, stop context.CancelCauseFunc, c choice, req 
 		sum.err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindTransport, Message: "the summary ended without an end"}
 	case last.Reason != provider.StopEndTurn || sum.text == "":
 		sum.err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindBadRequest, RequestID: last.RequestID,
-			Message: fmt.Sprintf("the summary is not whole: it ended with %s", last.Reason)}
+			Message: fmt.Sprintf("the summary is incomplete: it ended with %s", last.Reason)}
 	}
 	return sum
 }
@@ -201,7 +201,7 @@ func (s *state) compacted(sum summary) {
 	switch {
 	case sum.err == nil:
 		entry.Upto, entry.Summary = c.Upto, sum.text+c.Verbatim
-		told := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is not sent any more, and the prompt cache begins anew",
+		told := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is no longer sent, and the prompt cache starts again",
 			len([]rune(entry.Summary)), c.Messages))
 		if s.record(fact{c.turn, entry, told}, usage) != nil {
 			return

@@ -206,7 +206,7 @@ func TestCompactComesToNothing(t *testing.T) {
 				return ok && pe.Kind == provider.KindOverloaded
 			}, 0},
 			{"cut off", events(concat(say("half"), []any{provider.Stop{Reason: provider.StopMaxTokens, Usage: provider.Usage{Input: 5, Output: 5}}})...), nil,
-				func(err error) bool { return err != nil && strings.Contains(err.Error(), "not whole") }, 1},
+				func(err error) bool { return err != nil && strings.Contains(err.Error(), "incomplete") }, 1},
 			{"silent", events(time.Hour), nil, func(err error) bool {
 				pe, ok := errors.AsType[*provider.Error](err)
 				return ok && pe.Kind == provider.KindStalled

@@ -168,7 +168,7 @@ func (s *state) questioned(confirm string) *toolCall {
 
 // decline is the answer of nobody.
 func (s *state) decline(c *toolCall) {
-	s.refuse(c, feed.ByTimeout, "", "nobody allowed this call in time, so it was not run")
+	s.refuse(c, feed.ByTimeout, "", "this call was not allowed in time, so it did not run")
 }
 
 func (s *state) refuse(c *toolCall, by feed.By, client, why string) {

@@ -237,10 +237,10 @@ func (s *state) cached(before *session.Turn, c choice) feed.Cache {
 	}
 	was, now := before.Start.Reasoning, c.decision
 	if before.Start.Model != c.ref() {
-		return feed.Cache{State: provider.CacheLost, Why: fmt.Sprintf("the model changed from %s to %s: its prompt cache begins anew", before.Start.Model, c.ref())}
+		return feed.Cache{State: provider.CacheLost, Why: fmt.Sprintf("the model changed from %s to %s: its prompt cache starts again", before.Start.Model, c.ref())}
 	}
 	if s.view.Precompacted(before.Messages[len(before.Messages)-1]) {
-		return feed.Cache{State: provider.CacheLost, Why: "earlier messages were summarised: the prompt cache begins anew"}
+		return feed.Cache{State: provider.CacheLost, Why: "earlier messages were summarised: the prompt cache starts again"}
 	}
 	state, why := provider.CacheKept, ""
 	if !bytes.Equal(was.Wire, now.Wire) {
@@ -249,9 +249,9 @@ func (s *state) cached(before *session.Turn, c choice) feed.Cache {
 	if state == provider.CacheKept || was.Effective == now.Effective {
 		return feed.Cache{State: state, Why: why}
 	}
-	verdict := "begins anew"
+	verdict := "starts again"
 	if state == provider.CacheUnknown {
-		verdict = "may begin anew"
+		verdict = "may start again"
 	}
 	return feed.Cache{State: state, Why: fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
 }

@@ -245,7 +245,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 			}
 			if s.cfg.Blobs != nil { // first: after a crash they may be looked for in vain, but not forgotten
 				if err := s.cfg.Blobs.Forget(); err != nil {
-					s.log.Warn("media of deleted sessions stay until another one is deleted", "err", err)
+					s.log.Warn("media of deleted sessions stay until the next deletion", "err", err)
 				}
 			}
 			if err := s.cfg.Store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {

@@ -34,16 +34,16 @@ func (s *state) tellStart() {
 		s.told.clamp = clamp
 		switch d.Reason {
 		case provider.LevelNotSupported:
-			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s is in force; it has %v",
+			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s applies; it has %v",
 				r.model.Ref(), d.Requested, d.Effective, d.Supported)))
 		case provider.OffNotSupported:
-			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s is in force", r.model.Ref(), d.Effective)))
+			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s applies", r.model.Ref(), d.Effective)))
 		}
 	}
 	s.tellUnpriced()
 	s.warnRetirement()
 	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
-		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" takes no tools, so it is offered none"))
+		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" does not support tools, so it gets none"))
 	}
 	if r.cache.State == provider.CacheLost {
 		s.tell(r.ID, inform(noticeCacheLost, r.cache.Why))

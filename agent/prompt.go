@@ -183,7 +183,7 @@ func (s *state) result(content provider.Blocks) provider.Blocks {
 	if err == nil {
 		return kept
 	}
-	s.log.Warn("media of a result are not kept", "err", err)
+	s.log.Warn("the media of a result could not be stored", "err", err)
 	kept = slices.Clone(content)
 	for i, b := range kept {
 		if media, ok := b.(provider.Media); ok {
@@ -199,7 +199,7 @@ func (cfg Config) load(req *provider.Request) (notices []provider.Notice) {
 		m := lost.Media
 		cfg.Log.Warn("media", "hash", m.Hash, "err", lost.Err)
 		notices = append(notices, provider.Notice{Kind: noticeMissing,
-			Text: fmt.Sprintf("%s of %d bytes is missing or damaged, and the model is told so in its place: %.12s", m.Type, m.Size, m.Hash)})
+			Text: fmt.Sprintf("%s of %d bytes is missing or damaged; the model gets a sentence in its place: %.12s", m.Type, m.Size, m.Hash)})
 	}
 	return notices
 }

@@ -209,7 +209,7 @@ func (s *state) seal(ev provider.End) {
 		}
 		kept, err := s.cfg.stored(provider.Blocks{block})
 		if err != nil {
-			s.log.Warn("media of an answer are not kept", "err", err)
+			s.log.Warn("the media of an answer could not be stored", "err", err)
 			s.tell(s.run.ID, warn(noticeMissing, fmt.Sprintf("%s of %d bytes in the answer could not be kept: %v", block.Type, size, err)))
 			return
 		}

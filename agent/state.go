@@ -267,7 +267,7 @@ func (s *state) tell(turn session.TurnID, e feed.Event) {
 		return
 	}
 	if err := s.record(fact{turn, nil, e}); err != nil { // which has ended the agent
-		s.log.Debug("an update is not told", "method", e.Method(), "err", err)
+		s.log.Debug("an update is not published", "method", e.Method(), "err", err)
 	}
 }
 

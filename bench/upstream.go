@@ -135,7 +135,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, body []byte, o
 	// In pieces that fit into the buffers of a connection: the first is not to wait for the last.
 	for piece := range chunks(whole, 256<<10) {
 		if _, err := w.Write(piece); err != nil {
-			return nil // the client has gone
+			return nil // the client disconnected
 		}
 	}
 	return nil
@@ -219,14 +219,14 @@ func (s *stream) send(w http.ResponseWriter, o order, begin <-chan struct{}) err
 		}
 		if len(texts) == 0 {
 			if p.flush() != nil {
-				return nil // the client has gone
+				return nil // the client disconnected
 			}
 			<-begin // or the end of this process: a crowd that loses a client never begins
 		}
 		var text []byte
 		for range s.share(len(texts), o.deltas) {
 			if p.wait() != nil {
-				return nil // the client has gone
+				return nil // the client disconnected
 			}
 			stamp := appendStamp(p.stamp[:0], time.Now())
 			text = append(text, stamp...)

@@ -109,7 +109,7 @@ func (f *EditorFiles) Write(ctx context.Context, path, text string) error {
 func (e *editor) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	r, err := e.ask(ctx, method, params)
 	if err != nil {
-		return nil, errors.New("the editor has gone")
+		return nil, errors.New("the editor disconnected")
 	}
 	result, err := r.wait(ctx)
 	refused, ok := errors.AsType[*conn.Error](err)
@@ -119,7 +119,7 @@ func (e *editor) call(ctx context.Context, method string, params any) (json.RawM
 	case ok:
 		return nil, fmt.Errorf("the editor refuses: %s", characters(refused.Message, 300))
 	case errors.Is(err, conn.ErrGone):
-		return nil, errors.New("the editor has gone")
+		return nil, errors.New("the editor disconnected")
 	}
 	return result, err
 }

@@ -659,7 +659,7 @@ func TestACPRepeatedParagraph(t *testing.T) {
 			retries, repeats := 0, 0
 			for _, m := range d.got() {
 				title := m.Get("params.update.title").String()
-				if strings.HasPrefix(title, "The model is asked again") {
+				if strings.HasPrefix(title, "The model call is repeated") {
 					retries++
 				}
 				if strings.Contains(title, "paragraph") {

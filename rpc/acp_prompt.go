@@ -201,7 +201,7 @@ func (th *thread) cancel(ctx context.Context, turn session.TurnID) {
 	c := th.e.c
 	_, err := onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
 	if err != nil && ctx.Err() == nil {
-		c.server.config.Log.Warn("a cancelled prompt goes on", "session", th.id, "turn", turn, keyError, err)
+		c.server.config.Log.Warn("a cancelled prompt continues", "session", th.id, "turn", turn, keyError, err)
 	}
 }
 

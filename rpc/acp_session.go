@@ -127,12 +127,12 @@ func (c *client) reoffer(st agent.State, list []acpServer, dir acpDirectory) {
 	}
 	missing := slices.ContainsFunc(st.Session.Tools, func(t tool.Tool) bool { return t.Source != "" && !has[t.Source] })
 	if !missing {
-		config.Log.Info("an editor's servers are not taken: the session keeps its own", "session", st.Session.ID)
+		config.Log.Info("an editor's servers are ignored: the session keeps its own", "session", st.Session.ID)
 		return
 	}
 	hosts, err := c.offered(offeredBy(list, dir))
 	if err != nil {
-		config.Log.Warn("an editor's servers are not taken", "session", st.Session.ID, keyError, err)
+		config.Log.Warn("an editor's servers are refused", "session", st.Session.ID, keyError, err)
 		return
 	}
 	config.Tools.Adopt(st.Session.ID, hosts)
@@ -213,7 +213,7 @@ func (c *client) make(ctx context.Context, p newParams, record session.Session, 
 	}
 	c.editor.run(snap, sub, func() { reply(acpNewResult{record.ID, c.opened(snap.State)}, nil) })
 	if err := equipment.tell(c.conn.Context(), c, record.ID); err != nil && c.conn.Context().Err() == nil {
-		c.server.config.Log.Warn("nobody is told of tools that are missing", "session", record.ID, keyError, err)
+		c.server.config.Log.Warn("missing tools could not be reported", "session", record.ID, keyError, err)
 	}
 	return nil
 }

@@ -355,7 +355,7 @@ func (th *thread) permit(ctx context.Context, r *acpAsked, q feed.Confirm) {
 	}
 	_, err = onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Answer(ctx, q.ID, ruling(result, c.name)) })
 	if err != nil && ctx.Err() == nil {
-		c.server.config.Log.Info("an editor's answer is of no use", "session", th.id, keyError, err)
+		c.server.config.Log.Info("an editor's answer is invalid", "session", th.id, keyError, err)
 	}
 }
 

@@ -193,7 +193,7 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 	case feed.UsageTotal:
 		return th.usage(ctx, u, e.Usage)
 	case feed.Retry:
-		text := "The model is asked again: " + e.Message
+		text := "The model call is repeated: " + e.Message
 		if slices.ContainsFunc(e.Discarded, func(block int) bool { return th.texts[block] }) {
 			text += ". The paragraph before this is void: the model repeats it" // ACP cannot take text back
 		}

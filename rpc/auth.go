@@ -72,7 +72,7 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 	case c.server.config.SetKey == nil || s.Auth == provider.KeyNotNeeded:
 		return wireAuth{}, invalidParams("provider", "%s needs no key", p.Provider)
 	case strings.Contains(key, "://"):
-		return wireAuth{}, invalidParams("key", "wants the key alone, not an address: that is the operator's to set")
+		return wireAuth{}, invalidParams("key", "must be the key alone, not an address: that is the operator's to set")
 	case len(key) > maxKey, strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r > unicode.MaxASCII }):
 		return wireAuth{}, invalidParams("key", "is not a key: it has white space or characters that no header takes, or is too long")
 	}
@@ -142,7 +142,7 @@ func (c *client) logIn(ctx context.Context, id string) {
 	tell := func(u authUpdate) {
 		u.Provider = id
 		if err := c.notify(ctx, encodeAuthUpdate(u)); err != nil && ctx.Err() == nil {
-			c.server.config.Log.Warn("a login's progress was not told", "provider", id, keyError, err)
+			c.server.config.Log.Warn("the progress of a login could not be sent", "provider", id, keyError, err)
 		}
 	}
 	_, err := guard(func() (struct{}, error) {

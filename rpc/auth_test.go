@@ -73,7 +73,7 @@ func TestSetKey(t *testing.T) {
 		{`{"provider":"a","key":["` + canary + `"]}`, `"message":"key: must be a string, not array"`},
 		{`{"provider":"b","key":"` + canary + `"}`, `"code":1003,"message":"no such provider: b","data":{"candidates":["a","plan","sim"]`},
 		{`{"provider":"sim","key":"` + canary + `"}`, `"message":"provider: sim needs no key"`},
-		{`{"provider":"a","key":"https://canary@example.com"}`, `"message":"key: wants the key alone, not an address: that is the operator's to set"`},
+		{`{"provider":"a","key":"https://canary@example.com"}`, `"message":"key: must be the key alone, not an address: that is the operator's to set"`},
 		{`{"provider":"a","key":"can ary"}`, `"message":"key: is not a key:`},
 		{`{"provider":"a","key":"a\u0000canary"}`, `"message":"key: is not a key:`},
 		{`{"provider":"a","key":"kanarienvögel"}`, `"message":"key: is not a key:`},

@@ -160,7 +160,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 		case a.err != nil && a.host.Name() == builtinWord: // nobody asked for them here
 			continue
 		case a.err != nil: // the session is of use without them
-			c.server.config.Log.Warn("a host of tools cannot be asked", "host", a.host.Name(), keyError, a.err)
+			c.server.config.Log.Warn("a tool host cannot be reached", "host", a.host.Name(), keyError, a.err)
 			e.missing = append(e.missing, a.host.Name())
 		}
 		for _, t := range a.tools {
@@ -273,7 +273,7 @@ func (e *equipment) adopt(c *client, id session.ID) {
 func (e *equipment) tell(ctx context.Context, c *client, id session.ID) error {
 	for _, name := range e.missing {
 		_, err := onAgent(ctx, c, id, func(a *agent.Agent) (nothing, error) {
-			return nothing{}, a.ToolsMissing(ctx, fmt.Sprintf("this session has no tools of %s, which cannot be asked; the daemon's log says why", name))
+			return nothing{}, a.ToolsMissing(ctx, fmt.Sprintf("this session has no tools of %s, which cannot be reached; see the daemon's log", name))
 		})
 		if err != nil && !errors.Is(err, session.ErrNotFound) { // it may be deleted already
 			return err

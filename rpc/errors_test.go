@@ -30,7 +30,7 @@ func TestKnownErrors(t *testing.T) {
 		{"cursor", session.ErrCursor, `{"code":-32602,"message":"cursor: is not one that an answer gave","data":{"field":"cursor","kind":"invalid_params"}}`},
 		{"closed", session.ErrClosed, `{"code":1006,"message":"the daemon is going down","data":{"kind":"closing"}}`},
 		{"replaced", session.ErrReplaced, `{"code":1006,"message":"the store was removed or replaced; the daemon is going down","data":{"kind":"closing"}}`},
-		{"read-only", session.ErrReadOnly, `{"code":1006,"message":"the store takes no writes for now: its disk is full or failing","data":{"kind":"store_readonly"}}`},
+		{"read-only", session.ErrReadOnly, `{"code":1006,"message":"the store is read-only: its disk is full or fails","data":{"kind":"store_readonly"}}`},
 		{"damaged", session.ErrDamaged, "{\"code\":-32603,\"message\":\"what is stored of this is damaged; `thinkd doctor` tells more\",\"data\":{\"kind\":\"damaged\"}}"},
 		{"level", &provider.LevelError{Level: "max", Model: "a/b", Supported: []provider.Level{"off", "low"}},
 			`{"code":1010,"message":"model a/b has no thinking level \"max\"; it has: off, low","data":{"kind":"level_not_supported","thinking_levels":["off","low"]}}`},

@@ -124,7 +124,7 @@ func history(ctx context.Context, c *client, p historyParams) (historyResult, er
 		return historyResult{}, err
 	}
 	if p.Before.ID != "" && p.After.ID != "" {
-		return historyResult{}, invalidParams("after", "stands beside before; give one of them")
+		return historyResult{}, invalidParams("after", "cannot be combined with before; give one of them")
 	}
 	messages, more, err := c.page(ctx, p.Session.ID, agent.Page{Before: p.Before.ID, After: p.After.ID, Limit: limit})
 	if err != nil {

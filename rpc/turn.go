@@ -107,7 +107,7 @@ func (s *Server) tellable(id session.ID, content provider.Blocks) error {
 func (p promptParams) content() (provider.Blocks, error) {
 	switch {
 	case p.Text != "" && len(p.Content) > 0:
-		return nil, invalidParams("content", "stands beside text; give one of them")
+		return nil, invalidParams("content", "cannot be combined with text; give one of them")
 	case strings.TrimSpace(p.Text) != "":
 		return provider.Blocks{provider.Text{Text: p.Text}}, nil
 	case len(p.Content) == 0:

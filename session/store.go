@@ -64,7 +64,7 @@ var (
 	ErrNotFound = errors.New("no such session")
 	ErrExists   = errors.New("session exists already")
 	ErrClosed   = errors.New("store is closed")
-	ErrCursor   = errors.New("cursor is not one of ours")
+	ErrCursor   = errors.New("unknown cursor")
 
 	// ErrReadOnly says that nothing can be written for now: the disk is full or failed. Reading works.
 	ErrReadOnly = errors.New("store is read-only: the disk is full or failing")

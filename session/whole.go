@@ -105,7 +105,7 @@ func (v *View) Whole(ctx context.Context, store Store, t *Turn) (*Turn, error) {
 	}
 	whole := scratch.Turn(t.ID)
 	if whole == nil || whole.End == nil {
-		return nil, fmt.Errorf("session %s: %w: turn %s is not whole", id, ErrDamaged, t.ID)
+		return nil, fmt.Errorf("session %s: %w: turn %s is incomplete", id, ErrDamaged, t.ID)
 	}
 	return whole, nil
 }

@@ -50,7 +50,7 @@ func (s Server) Check() error {
 	case len(s.Command) == 0 && s.URL == "":
 		return wrong("command", "missing; say which program the server is, or its url")
 	case len(s.Command) > 0 && s.URL != "":
-		return wrong("url", "stands beside command; give one of them")
+		return wrong("url", "cannot be combined with command; give one of them")
 	case s.URL == "" && s.Command[0] == "":
 		return wrong("command", "names no program")
 	case s.URL == "" && len(s.Headers) > 0:
@@ -58,11 +58,11 @@ func (s Server) Check() error {
 	case s.URL != "" && (len(s.Env) > 0 || s.CWD != ""):
 		return wrong("url", "has neither env nor cwd: they are a program's")
 	case s.URL != "" && (err != nil || address.Scheme != "http" && address.Scheme != "https" || address.Hostname() == ""):
-		return wrong("url", `wants an address such as "https://tools.example.com/mcp"`)
+		return wrong("url", `must be an address such as "https://tools.example.com/mcp"`)
 	case s.URL != "" && (address.User != nil || address.Fragment != ""):
 		return wrong("url", "has a password or a fragment in it; a key goes into headers")
 	case s.CWD != "" && !filepath.IsAbs(s.CWD):
-		return wrong("cwd", "wants an absolute path")
+		return wrong("cwd", "must be an absolute path")
 	}
 	for _, word := range s.Command {
 		if strings.ContainsRune(word, 0) {

@@ -89,7 +89,7 @@ func (p *program) setKey(link *door.Link, provider, key string) error {
 func (p *program) sayState(s authState) {
 	text := s.State
 	if s.Source == "environment" {
-		text += " (the environment's key is in force)"
+		text += " (the environment's key applies)"
 	}
 	fmt.Fprintf(p.out, "%s: %s\n", s.Provider, text)
 }

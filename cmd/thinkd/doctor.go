@@ -65,7 +65,7 @@ func (p *program) checkConfig() bool {
 	c, err := p.options.Config()
 	path := c.Path
 	if path == "" {
-		path = "no file; the defaults are in force"
+		path = "no file; the defaults apply"
 	}
 	if !p.finding("config", err, path) {
 		return false
@@ -177,7 +177,7 @@ func (p *program) compactStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.finding("store", nil, fmt.Sprintf("written anew: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
+	p.finding("store", nil, fmt.Sprintf("rewritten: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
 		before.Size>>10, before.Free>>10, after.Size>>10, after.Sessions, after.Entries))
 	return nil
 }
@@ -251,7 +251,7 @@ func (p *program) tellSandbox(box sandbox.Sandbox) {
 		p.finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
 	case kind == sandbox.Landlock:
 		p.finding("run", nil, "commands run under Landlock: they can read no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
-		p.unprotected("run", "under Landlock commands can list the names in secret places, and beside a secret in the session's folder they can make, rename and remove no files")
+		p.unprotected("run", "under Landlock commands can list the names in secret places, and next to a secret in the session's folder they cannot create, rename or remove files")
 		for _, text := range sandbox.Lacks() {
 			p.unprotected("run", "under Landlock of this kernel "+text)
 		}

@@ -202,7 +202,7 @@ func (c *Caller) Unforeseen(what string) {
 // Oddities logs how much of that there was in an answer, if there was any.
 func (c *Caller) Oddities(count int, requestID string) {
 	if count > 0 {
-		c.Log.Debug("an answer with oddities", "provider", c.Provider, "odd", count, "request_id", requestID)
+		c.Log.Debug("an answer with deviations", "provider", c.Provider, "odd", count, "request_id", requestID)
 	}
 }
 

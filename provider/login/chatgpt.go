@@ -198,7 +198,7 @@ func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	query := r.URL.Query()
 	if subtle.ConstantTimeCompare([]byte(query.Get("state")), []byte(b.state)) != 1 {
-		page(w, http.StatusBadRequest, "This is not the login that thinkd began. Begin again.")
+		page(w, http.StatusBadRequest, "thinkd did not start this login. Start again.")
 		return
 	}
 	b.mu.Lock()

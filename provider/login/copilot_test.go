@@ -117,8 +117,8 @@ func TestDeviceCode(t *testing.T) {
 		{name: "denied", person: func(l *sim.Logins, code string) { l.Deny(code) }, want: "the login was declined"},
 		{name: "nobody comes", person: func(*sim.Logins, string) {}, want: "the login was not completed in time"},
 		{name: "given up", person: func(*sim.Logins, string) {}, ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
-			return context.WithTimeoutCause(ctx, 7*time.Second, errors.New("the client has gone"))
-		}, want: "the client has gone"},
+			return context.WithTimeoutCause(ctx, 7*time.Second, errors.New("the client disconnected"))
+		}, want: "the client disconnected"},
 		{name: "no code", instead: once(200, `{"interval":-5,"expires_in":9}`), want: "gave no answer that makes sense"},
 		{name: "no page", instead: once(200, `{"device_code":"d","user_code":"u","verification_uri":"javascript:alert(1)","expires_in":9}`), want: "gave no answer that makes sense"},
 		{name: "no JSON", instead: once(200, `<html>`), want: "gave no answer that makes sense"},

@@ -182,7 +182,7 @@ func (s *Source) Credential(ctx context.Context) (Credential, error) {
 		return Credential{}, context.Cause(ctx)
 	}
 	if t.err != nil && !have.Key.IsZero() && now.Before(have.expires) && !isRefusal(t.err) {
-		s.config.Log.Warn("a token was not renewed; the one before is still good", "provider", s.config.Provider, "err", t.err)
+		s.config.Log.Warn("a token was not renewed; the previous one is still valid", "provider", s.config.Provider, "err", t.err)
 		return have, nil
 	}
 	return t.got, t.err
@@ -217,7 +217,7 @@ func (s *Source) exchangeLocked(g Grant) *trip {
 		}
 		if err == nil && next != g { // on disk before it is used: the old one is worth nothing by now
 			if e := s.config.Keys.Replace(s.config.Provider, g, next); e != nil {
-				s.config.Log.Error("a login's new token was not kept; after a restart this login is over", "provider", s.config.Provider, "err", e)
+				s.config.Log.Error("the new token of a login could not be stored; log in again after a restart", "provider", s.config.Provider, "err", e)
 			}
 		}
 		if isRefusal(err) {

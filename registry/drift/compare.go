@@ -64,7 +64,7 @@ func accepted() (map[key]accept, error) {
 	found := make(map[key]accept)
 	for _, a := range list {
 		if _, twice := found[a.key]; twice || a.Reason == "" || a.Right != "catalog" && a.Right != "unclear" && a.Right != "absent" || (a.Right == "absent") != (a.Field == "model") {
-			return nil, fmt.Errorf("accepted.json: %v stands twice, or lacks a reason or who is right", a.key)
+			return nil, fmt.Errorf("accepted.json: %v is listed twice, or lacks a reason or who is right", a.key)
 		}
 		found[a.key] = a
 	}

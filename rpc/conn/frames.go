@@ -25,7 +25,7 @@ type Frames interface {
 
 // Why a connection ends, if neither its client nor a failure of the network ended it.
 var (
-	ErrGone      = errors.New("the client has gone")
+	ErrGone      = errors.New("the client disconnected")
 	ErrStalled   = errors.New("the client took nothing for " + stallLimit.String())
 	ErrMalformed = fmt.Errorf("%d malformed messages in a row", MaxMalformed)
 

@@ -12,7 +12,7 @@ import (
 )
 
 // errLeft ends the search for a daemon when there is no client any more.
-var errLeft = errors.New("the client has gone")
+var errLeft = errors.New("the client disconnected")
 
 // relay joins a client to one daemon after another.
 //

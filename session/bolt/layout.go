@@ -213,7 +213,7 @@ func unseal(key, sealed []byte) ([]byte, error) {
 
 // damagedFile says what is wrong and what to do.
 func damagedFile(why error) error {
-	return fmt.Errorf("%w: %s: %w; it is left as it is: put back a copy of it, or move it and %s away to begin anew",
+	return fmt.Errorf("%w: %s: %w; it is left as it is: restore a copy of it, or move it and %s away to start without sessions",
 		session.ErrDamaged, fileName, why, markName)
 }
 

@@ -46,7 +46,7 @@ func writeMark(dir, store string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%s\nWhile this file is here, thinkd does not begin anew when %s is missing or empty.\n", store, fileName)
+	_, err = fmt.Fprintf(f, "%s\nWhile this file is here, thinkd does not create a new store when %s is missing or empty.\n", store, fileName)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func present(path string, m mark) (bool, error) {
 		return true, nil
 	}
 	if m.there {
-		return false, fmt.Errorf("%w: %s %s, but a store was here: put back a copy of it, or remove %s to begin anew",
+		return false, fmt.Errorf("%w: %s %s, but a store was here: restore a copy of it, or remove %s to start without sessions",
 			session.ErrDamaged, filepath.Base(path), lost, markName)
 	}
 	return false, nil

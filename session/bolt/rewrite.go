@@ -280,7 +280,7 @@ func Compact(ctx context.Context, path string) (before, after session.Report, er
 		return before, after, err
 	}
 	if len(before.Damaged) > 0 {
-		return before, after, fmt.Errorf("%w: %d sessions cannot be read; only a sound store is written anew", session.ErrDamaged, len(before.Damaged))
+		return before, after, fmt.Errorf("%w: %d sessions cannot be read; only an undamaged store is rewritten", session.ErrDamaged, len(before.Damaged))
 	}
 	fresh := path + ".new"
 	if err := os.Remove(fresh); err != nil && !errors.Is(err, os.ErrNotExist) { // of one that was killed

@@ -368,7 +368,7 @@ func TestMark(t *testing.T) {
 
 	dir, file, mark := made()
 	must(os.Remove(file))
-	refused(t, "missing", dir, session.ErrDamaged, "is missing", "put back a copy", "remove thinkd.mark")
+	refused(t, "missing", dir, session.ErrDamaged, "is missing", "restore a copy", "remove thinkd.mark")
 	must(os.WriteFile(file, nil, 0o600))
 	refused(t, "empty", dir, session.ErrDamaged, "is empty")
 	must(os.WriteFile(mark, []byte("scribble"), 0o600))

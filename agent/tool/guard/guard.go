@@ -79,7 +79,7 @@ func CheckPath(p string) error {
 	names := strings.Split(strings.TrimPrefix(filepath.ToSlash(p), "/"), "/")
 	for i, name := range names {
 		if name == "" || name == "." || name == ".." || name == "~" && (i > 0 || len(names) == 1) {
-			return fmt.Errorf("%q: wants a name such as .env, a path such as ~/vault, or an absolute path", p)
+			return fmt.Errorf("%q: must be a name such as .env, a path such as ~/vault, or an absolute path", p)
 		}
 		if _, err := path.Match(name, ""); err != nil {
 			return fmt.Errorf("%q: %w", p, err)

@@ -39,12 +39,12 @@ func (l *link) list(ctx context.Context) (listing, error) {
 		}
 		ours := nameOf(server.Name, t.Name)
 		if _, twice := names[ours]; twice {
-			log.Warn("a tool of an mcp server is left out: its name is there already", "server", server.Name, "tool", t.Name)
+			log.Warn("a tool of an mcp server is ignored: its name exists already", "server", server.Name, "tool", t.Name)
 			continue
 		}
 		made, err := toolOf(ours, l.host.config.Name, t, server.TrustHints)
 		if err != nil {
-			log.Warn("a tool of an mcp server is left out", "server", server.Name, "tool", t.Name, "err", err)
+			log.Warn("a tool of an mcp server is ignored", "server", server.Name, "tool", t.Name, "err", err)
 			continue
 		}
 		names[ours] = t.Name

@@ -101,7 +101,7 @@ func (l *link) run() {
 		l.host.links.Go(func() { over <- session.Wait() }) // ends with the connection, at the latest by Close below
 		select {
 		case why := <-over:
-			log.Warn("an mcp server has ended", "err", why)
+			log.Warn("an mcp server exited", "err", why)
 		case <-l.ctx.Done():
 		}
 	}
@@ -120,7 +120,7 @@ func (h *Host) client(l *link) *mcp.Client {
 		Capabilities: &mcp.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
 			l.other.Store(true) // asked for when it is needed: a handler must not wait for an answer
-			log.Info("an mcp server has other tools now; sessions keep theirs")
+			log.Info("the tools of an mcp server changed; sessions keep theirs")
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progressed(r.Params) },
 	})

@@ -74,7 +74,7 @@ func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) to
 		return tool.Concern{}
 	}
 	return tool.Concern{Danger: tool.Changed, Place: t.Definition(),
-		Why: fmt.Sprintf("the server %s describes this tool otherwise than when the session began", h.config.Server.Name)}
+		Why: fmt.Sprintf("the server %s has changed the definition of this tool since the session began", h.config.Server.Name)}
 }
 
 // defines reports whether the server has a tool with the same definition, or none of the name, which a call then says.

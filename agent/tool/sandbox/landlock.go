@@ -72,7 +72,7 @@ func parse(args []string) (r rules, program []string, err error) {
 			return r, nil, errArgs
 		}
 		if !filepath.IsAbs(value) {
-			return r, nil, fmt.Errorf("%s %q: wants an absolute path", word, value)
+			return r, nil, fmt.Errorf("%s %q: must be an absolute path", word, value)
 		}
 		args = args[2:]
 	}

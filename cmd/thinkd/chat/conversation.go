@@ -224,7 +224,7 @@ func (c *conversation) close() {
 func (c *conversation) resolved(u update) {
 	for i, q := range c.questions {
 		if q.Confirm == u.Confirm {
-			by := map[string]string{"client": cmp.Or(u.Client, "a client"), "timeout": "nobody in time", "turn_end": "the end of the turn", "tool_mode": "the tool mode"}[u.By]
+			by := map[string]string{"client": cmp.Or(u.Client, "a client"), "timeout": "no answer in time", "turn_end": "the end of the turn", "tool_mode": "the tool mode"}[u.By]
 			text := map[string]string{"allow": "allowed", "allow_session": "allowed", "deny": "denied"}[u.Action]
 			text += " by " + by
 			if u.Grant != nil {

@@ -18,7 +18,7 @@ func checkBaseURL(text, api string) string {
 	spoken, _ := vendors.APINamed(api) // CheckAPI has found it
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "", u.Hostname() == "":
-		return `wants an address such as "https://llm.example.com"`
+		return `must be an address such as "https://llm.example.com"`
 	case u.User != nil:
 		return "has a user name or password in it; name the variable with the key in api_key_env"
 	case u.RawQuery != "" || u.ForceQuery:

@@ -33,7 +33,7 @@ func (src *source) managed(key string, said any, api string) (json.RawMessage, e
 		}
 	}
 	if !ok || len(list) == 0 {
-		return nil, src.errorf(key, `wants an array of tables such as { type = "..." }`)
+		return nil, src.errorf(key, `must be an array of tables such as { type = "..." }`)
 	}
 	text, err := json.Marshal(said)
 	if err != nil { // a number that JSON has no word for

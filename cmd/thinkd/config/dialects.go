@@ -24,7 +24,7 @@ func (src *source) dialects(f map[string]any) (vendors.Dialects, error) {
 		record, ok := f[name].(map[string]any)
 		switch {
 		case !ok:
-			return nil, src.errorf(key, "wants a table")
+			return nil, src.errorf(key, "must be a table")
 		case slices.Contains(taken, name):
 			return nil, src.errorf(key, "thinkd has a dialect of this name; choose another one")
 		case record["id"] != nil:

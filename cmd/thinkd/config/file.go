@@ -238,7 +238,7 @@ func parseSize(v any) (int64, error) {
 	text, _ := v.(string)
 	parts := sizePattern().FindStringSubmatch(text)
 	if parts == nil {
-		return 0, errors.New(`wants a size such as "64MiB"; the units are B, KiB, MiB and GiB`)
+		return 0, errors.New(`must be a size such as "64MiB"; the units are B, KiB, MiB and GiB`)
 	}
 	n, err := strconv.ParseInt(parts[1], 10, 64)
 	if err != nil {
@@ -256,7 +256,7 @@ func parseTime(v any) (time.Duration, error) {
 	text, _ := v.(string)
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, errors.New(`wants a length of time such as "60m"; the units are s, m and h`)
+		return 0, errors.New(`must be a length of time such as "60m"; the units are s, m and h`)
 	}
 	return d, nil
 }

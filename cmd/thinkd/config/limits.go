@@ -20,7 +20,7 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 	l := Limits{Limits: agent.DefaultLimits(), MessageBytes: 8 << 20, CompactAt: 0.8}
 	if f.MaxModelCalls != nil {
 		if l.ModelCalls = *f.MaxModelCalls; l.ModelCalls < 1 {
-			return l, src.errorf("limits.max_model_calls", "wants 1 or more")
+			return l, src.errorf("limits.max_model_calls", "must be 1 or more")
 		}
 	}
 	for _, size := range []struct {
@@ -30,7 +30,7 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 		wants       string
 		set         func(int64)
 	}{
-		{"max_turn_bytes", f.MaxTurnBytes, 1, math.MaxInt, "more than nothing", func(n int64) { l.TurnBytes = int(n) }},
+		{"max_turn_bytes", f.MaxTurnBytes, 1, math.MaxInt, "more than 0", func(n int64) { l.TurnBytes = int(n) }},
 		// A shorter result would say little more than that it was cut; a longer one fills any model's window.
 		{"max_tool_output", f.MaxToolOutput, 1 << 10, 16 << 20, "1KiB to 16MiB", func(n int64) { l.ToolOutput = int(n) }},
 		{"max_message_bytes", f.MaxMessageBytes, 4 << 10, math.MaxInt, "4KiB or more: the protocol's own answers have to fit", func(n int64) { l.MessageBytes = int(n) }},
@@ -46,7 +46,7 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 			return l, src.errorf("limits."+size.key, "%w", err)
 		}
 		if n < size.least || n > size.most {
-			return l, src.errorf("limits."+size.key, "wants %s", size.wants)
+			return l, src.errorf("limits."+size.key, "must be %s", size.wants)
 		}
 		size.set(n)
 	}
@@ -59,7 +59,7 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 	}
 	if f.CompactAt != nil {
 		if l.CompactAt = *f.CompactAt; l.CompactAt != 0 && !(l.CompactAt >= 0.1 && l.CompactAt <= 1) {
-			return l, src.errorf("limits.compact_at", "wants a share of the context window from 0.1 to 1, or 0 for never")
+			return l, src.errorf("limits.compact_at", "must be a share of the context window from 0.1 to 1, or 0 for never")
 		}
 	}
 	if err := src.budget("limits.max_turn_", f.MaxTurnTokens, f.MaxTurnCost, &l.TurnBudget); err != nil {
@@ -77,7 +77,7 @@ func (src *source) duration(key string, written any, d *time.Duration) (err erro
 		return src.errorf(key, "%w", err)
 	}
 	if *d <= 0 {
-		return src.errorf(key, "wants more than nothing")
+		return src.errorf(key, "must be more than 0")
 	}
 	return nil
 }
@@ -86,12 +86,12 @@ func (src *source) duration(key string, written any, d *time.Duration) (err erro
 func (src *source) budget(prefix string, tokens *int, cost *float64, b *budget.Limit) error {
 	if tokens != nil {
 		if b.Tokens = *tokens; *tokens < 1 {
-			return src.errorf(prefix+"tokens", "wants 1 or more; leave it out for no limit")
+			return src.errorf(prefix+"tokens", "must be 1 or more; leave it out for no limit")
 		}
 	}
 	if cost != nil {
 		if b.Cost = provider.MoneyOf(*cost); b.Cost == 0 {
-			return src.errorf(prefix+"cost", "wants an amount of USD above nothing; leave it out for no limit")
+			return src.errorf(prefix+"cost", "must be an amount of USD above 0; leave it out for no limit")
 		}
 	}
 	return nil

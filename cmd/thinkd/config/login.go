@@ -26,7 +26,7 @@ func (src *source) login(key string, f *vendors.Login, vendor string, own bool) 
 	case v.Login == "":
 		return nil, src.errorf(key+".login", "there is no login for this provider; it takes a key")
 	case !clientID().MatchString(f.ClientID):
-		return nil, src.errorf(key+".login.client_id", "wants the id of an application, not an address or a secret")
+		return nil, src.errorf(key+".login.client_id", "must be the id of an application, not an address or a secret")
 	case f.Port < 0 || f.Port > 65535:
 		return nil, src.errorf(key+".login.port", "%d is not a port", f.Port)
 	case v.Login != "copilot" && (f.Editor || f.API != ""):

@@ -39,7 +39,7 @@ func (src *source) decode() (file, error) {
 		key, problem := toml.Key(e.Key()), strings.TrimPrefix(e.Error(), "toml: ")
 		if strings.HasPrefix(problem, "cannot decode TOML ") {
 			key = src.keyOf(e)
-			problem = "wants " + wanted(key) // not the library's text, which names our types
+			problem = "must be " + wanted(key) // not the library's text, which names our types
 		}
 		return file{}, src.at(e, key, problem)
 	}

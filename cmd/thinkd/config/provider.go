@@ -73,7 +73,7 @@ func (src *source) provider(id string, f fileProvider, own vendors.Dialects, get
 		return vendors.Config{}, err
 	}
 	if !variableName().MatchString(p.KeyEnv) {
-		return vendors.Config{}, src.errorf(key+".api_key_env", "wants the name of an environment variable, not a key")
+		return vendors.Config{}, src.errorf(key+".api_key_env", "must be the name of an environment variable, not a key")
 	}
 	p.Key = provider.NewSecret(variable(getenv, p.KeyEnv))
 	if before := vendor.KeyEnvBefore; p.Key.IsZero() && before != "" && f.KeyEnv == "" {
@@ -122,7 +122,7 @@ func (src *source) numCtx(key string, tokens int, api string) (int, error) {
 	case tokens < 0:
 		return 0, src.errorf(key+".num_ctx", "%d is not a number of tokens", tokens)
 	case tokens > 0 && api != "ollama":
-		return 0, src.errorf(key+".num_ctx", "only Ollama's own API can be asked for a window, and this is %s", api)
+		return 0, src.errorf(key+".num_ctx", "only Ollama's own API supports this setting; this provider uses %s", api)
 	}
 	return tokens, nil
 }

@@ -25,12 +25,12 @@ type Serve struct {
 func (src *source) serve(f fileServe) (Serve, error) {
 	for _, h := range f.Hosts {
 		if !isHost(h) {
-			return Serve{}, src.errorf("serve.hosts", `%q: wants names such as "thinkd.example.com" or "box.lan:7717"`, h)
+			return Serve{}, src.errorf("serve.hosts", `%q: must be names such as "thinkd.example.com" or "box.lan:7717"`, h)
 		}
 	}
 	for _, o := range f.Origins {
 		if !isOrigin(o) {
-			return Serve{}, src.errorf("serve.origins", `%q: wants origins such as "https://app.example.com", without a path`, o)
+			return Serve{}, src.errorf("serve.origins", `%q: must be origins such as "https://app.example.com", without a path`, o)
 		}
 	}
 	if (f.TLSCert == "") != (f.TLSKey == "") {

@@ -40,7 +40,7 @@ func (src *source) tools(f fileTools) (Tools, error) {
 	}
 	for _, name := range f.PassEnv {
 		if name == "" || !variableName().MatchString(name) {
-			return c, src.errorf("tools.pass_env", "wants names of environment variables")
+			return c, src.errorf("tools.pass_env", "must be names of environment variables")
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Names)) {

@@ -160,9 +160,9 @@ func (d *daemon) sweep() {
 		d.blobs.Tend(ctx, d.store, func(removed int, err error) {
 			switch {
 			case err != nil:
-				d.log.Warn("media that no session has stay for now", "err", err)
+				d.log.Warn("unused media were not removed", "err", err)
 			case removed > 0:
-				d.log.Info("media that no session has were removed", "files", removed)
+				d.log.Info("unused media were removed", "files", removed)
 			}
 		})
 	}()

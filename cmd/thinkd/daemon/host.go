@@ -94,7 +94,7 @@ func (h *host) close(accepting *sync.WaitGroup) error {
 	told, cancel := context.WithTimeout(h.serving, drainTime)
 	defer cancel()
 	if err := h.daemon.server.Drain(told); err != nil {
-		h.log.Warn("a client does not read; it is not told how its turns ended", "err", err)
+		h.log.Warn("a client does not read; it does not get the end of its turns", "err", err)
 	}
 	h.stop(errEnded)
 	if listener != nil {
@@ -116,7 +116,7 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return "it was told to", nil
+			return "it was asked to stop", nil
 		case err := <-h.daemon.lost:
 			return "the store is lost", err
 		case why := <-h.asked:
@@ -126,7 +126,7 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 				return "its listener failed", err
 			}
 			if h.unused(now) {
-				return "nobody needs it", nil
+				return "no client and no turn needs it", nil
 			}
 			if h.daemon.agents.Running() == 0 && memory.due() {
 				memory.collect()
@@ -157,7 +157,7 @@ func (h *host) accept() {
 			return
 		}
 		if err != nil { // for want of file descriptors, say
-			h.log.Warn("a client was not let in", "err", err)
+			h.log.Warn("a client was refused", "err", err)
 			wait(h.serving, maxPause)
 			continue
 		}
@@ -168,7 +168,7 @@ func (h *host) accept() {
 		h.connections.Go(func() { // ends with the client or with h.serving; run waits
 			defer h.leave(conn)
 			err := h.daemon.server.ServeLocal(h.serving, conn, h.local())
-			h.log.Debug("a client has gone", "err", err)
+			h.log.Debug("a client disconnected", "err", err)
 		})
 	}
 }

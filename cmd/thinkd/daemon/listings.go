@@ -98,7 +98,7 @@ func readListings(dir string, log *slog.Logger) keptListings {
 		err = fmt.Errorf("version %d, and this is version %d", kept.Version, listingsVersion)
 	}
 	if err != nil {
-		log.Warn("the lists of models that were kept are not used; thinkd models --refresh makes new ones", "file", path, "err", err)
+		log.Warn("the stored model lists cannot be used; run thinkd models --refresh", "file", path, "err", err)
 		return keptListings{Version: listingsVersion}
 	}
 	return kept
@@ -112,7 +112,7 @@ func newListings(c config.Config, kept keptListings, providers *providers, dir s
 		return nil, err
 	}
 	for _, err := range catalog.Skipped() {
-		log.Warn("a row of a kept list is left out", "file", listingsName, "err", err)
+		log.Warn("an entry of a stored model list is ignored", "file", listingsName, "err", err)
 	}
 	l.current = registry.NewCurrent(catalog)
 	return l, nil
@@ -183,7 +183,7 @@ func (l *listings) Refresh(ctx context.Context, providerID string) (rpc.Refresh,
 		done.Lists = append(done.Lists, r)
 	}
 	if kept != nil {
-		l.log.Error("the new lists of models could not be stored; they apply until the daemon ends", "err", kept)
+		l.log.Error("the new model lists could not be stored; they apply until the daemon stops", "err", kept)
 		done.Lists = append(done.Lists, rpc.Refreshed{Error: "The lists could not be written to the data directory. They apply until the daemon ends."})
 	}
 	done.Changes = registry.Changes(before, catalog)
@@ -238,7 +238,7 @@ func (l *listings) Learn(model session.ModelRef, said provider.Learned) {
 	list.Models = append(list.Models, lesson)
 	next.Learned[model.Provider] = list
 	if _, notKept, err := l.replaceLocked(next); err != nil || notKept != nil {
-		l.log.Warn("what a provider said of a model in a refusal is not kept", "model", model, "err", cmp.Or(err, notKept))
+		l.log.Warn("a fact from a provider's refusal could not be stored", "model", model, "err", cmp.Or(err, notKept))
 	}
 }
 

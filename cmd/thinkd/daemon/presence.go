@@ -102,9 +102,9 @@ func (p *presence) list() ([]provider.Model, bool) {
 	models, err := p.lister.Models(ctx)
 	switch {
 	case err != nil && p.strange && !p.proves():
-		p.log.Debug("a server is not what it was taken for", "address", p.address, "err", err)
+		p.log.Debug("a server is of another kind than expected", "address", p.address, "err", err)
 	case err != nil:
-		p.log.Warn("a server does not tell its models", "address", p.address, "err", err)
+		p.log.Warn("a server does not list its models", "address", p.address, "err", err)
 	}
 	return models, err == nil
 }

@@ -131,7 +131,7 @@ func (o Options) Background(ctx context.Context, idle time.Duration, starter Sta
 		err = starter.HangUp()
 	}
 	if err != nil {
-		h.daemon.log.Warn("nobody was told of the start", "err", err)
+		h.daemon.log.Warn("the start could not be reported", "err", err)
 	}
 	return h.run(ctx)
 }

@@ -43,7 +43,7 @@ func openSettings(c config.Config, dir string, log *slog.Logger) (*registry.Sett
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("settings: %s: %w; mend the file, or remove it to begin anew", path, err)
+		return nil, fmt.Errorf("settings: %s: %w; repair the file, or remove it to start without settings", path, err)
 	}
 	return settings, nil
 }
@@ -79,7 +79,7 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 		return err
 	}
 	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
-		log.Info("the store was upgraded; the file as it was is kept, and can be removed when all is well", "format", format, "kept", kept)
+		log.Info("the store was upgraded; the old file is kept, and can be removed", "format", format, "kept", kept)
 	}})
 	if err != nil {
 		return dataError(err)

@@ -104,7 +104,7 @@ func endpoints(server *rpc.Server) []network.Endpoint {
 }
 
 var errNeedsTLS = errors.New("an address that others can reach needs TLS: set tls_cert and tls_key under [serve] in the config," +
-	" or behind_proxy = true if a proxy that speaks TLS stands in front of it")
+	" or behind_proxy = true if a proxy terminates TLS")
 
 // newHTTPServer is patient with nobody: whoever wants to stay becomes a WebSocket, which is not the server's any more.
 func newHTTPServer(handler http.Handler, guests *lobby, tlsConfig *tls.Config, log *slog.Logger) *http.Server {

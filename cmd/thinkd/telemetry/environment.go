@@ -67,7 +67,7 @@ func (o environment) of(s signal, what string) (value, name string) {
 }
 
 func (o environment) wrong(name, problem string) {
-	o.log.Warn("OpenTelemetry: a variable is not followed", "name", name, "because", problem)
+	o.log.Warn("OpenTelemetry: a variable is ignored", "name", name, "because", problem)
 }
 
 // endpoint is where a signal goes. It has no URL if the signal is not sent.
@@ -125,7 +125,7 @@ func ParseEndpoint(address string) (*url.URL, error) {
 	return u, nil
 }
 
-var errEndpoint = errors.New(`wants an address such as "http://127.0.0.1:4318", without a user name; keys go into OTEL_EXPORTER_OTLP_HEADERS`)
+var errEndpoint = errors.New(`must be an address such as "http://127.0.0.1:4318", without a user name; keys go into OTEL_EXPORTER_OTLP_HEADERS`)
 
 // number is a positive number, 0 if the variable has none.
 func (o environment) number(name string) int {
@@ -135,7 +135,7 @@ func (o environment) number(name string) int {
 	}
 	n, err := strconv.ParseUint(value, 10, 31)
 	if err != nil || n == 0 {
-		o.wrong(name, "wants a positive number")
+		o.wrong(name, "must be a positive number")
 		return 0
 	}
 	return int(n)
@@ -165,7 +165,7 @@ func notInHeaderName(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
 }
 
-var errPairs = errors.New("wants name=value,name=value, with % and two hex digits for what may not stand in a value")
+var errPairs = errors.New("must be name=value,name=value, with % and two hex digits for what may not stand in a value")
 
 // pairs parses a list of names and percent-encoded values. Its errors quote nothing.
 func pairs(text string) (map[string]string, error) {

@@ -133,7 +133,7 @@ func newResource(version string, log *slog.Logger) *resource.Resource {
 		attribute.String("service.name", "thinkd"), attribute.String("service.version", version),
 		attribute.String("service.instance.id", ulid.Make().String())), resource.WithFromEnv())
 	if err != nil { // r is what could be read
-		log.Warn("OpenTelemetry: a variable is not followed", "name", "OTEL_RESOURCE_ATTRIBUTES", "because", errPairs)
+		log.Warn("OpenTelemetry: a variable is ignored", "name", "OTEL_RESOURCE_ATTRIBUTES", "because", errPairs)
 	}
 	return r
 }

@@ -414,7 +414,7 @@ func TestUnreachable(t *testing.T) {
 		check(t, "time of the end", time.Since(now), time.Duration(0))
 		log, _ := b.seen()
 		check(t, "lines of the log", strings.Count(log, "\n"), 2)
-		check(t, "lines about it", strings.Count(log, "takes nothing"), 2)
+		check(t, "lines about it", strings.Count(log, "accepts nothing"), 2)
 		check(t, "spans", strings.Contains(b.became(), "traces unreachable 9"), true)
 	})
 }

@@ -385,7 +385,7 @@ func TestDoorTellsWhyThereIsNoDaemon(t *testing.T) {
 
 	// While a daemon runs, a broken config is a word on standard error.
 	out, err := proof.Command(t, env, "--data", data, "--config", config, "sessions", "list").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "The config has an error now") || !strings.Contains(string(out), config+":1: model: wants a string") {
+	if err != nil || !strings.Contains(string(out), "The config has an error now") || !strings.Contains(string(out), config+":1: model: must be a string") {
 		t.Errorf("%v, %s", err, out)
 	}
 	killDaemon(t, data)
@@ -400,7 +400,7 @@ func TestDoorTellsWhyThereIsNoDaemon(t *testing.T) {
 	p.Mu.Lock()
 	p.Ended = true
 	p.Mu.Unlock()
-	if want := "thinkd: " + config + ":1: model: wants a string\n"; p.Log() != want {
+	if want := "thinkd: " + config + ":1: model: must be a string\n"; p.Log() != want {
 		t.Errorf("standard error has %q, want %q", p.Log(), want)
 	}
 }

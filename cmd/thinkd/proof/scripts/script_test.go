@@ -160,7 +160,7 @@ func quitAll(t testing.TB, dir string) {
 
 func arguments(ts *testscript.TestScript, neg bool, args []string, n int) {
 	if neg || len(args) != n {
-		ts.Fatalf("wants %d arguments and no !", n)
+		ts.Fatalf("must be %d arguments and no !", n)
 	}
 }
 

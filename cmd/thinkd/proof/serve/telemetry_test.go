@@ -217,7 +217,7 @@ func TestTelemetryWithoutACollector(t *testing.T) {
 			}
 			took := s.Terminate()
 			proof.Judge(t, took <= 8*time.Second, "the end took %s", took)
-			if n := strings.Count(s.Stderr.String(), "takes nothing"); n != 2 { // spans and metrics
+			if n := strings.Count(s.Stderr.String(), "accepts nothing"); n != 2 { // spans and metrics
 				t.Errorf("%d lines: %s", n, proof.Excerpt(s.Stderr.String()))
 			}
 		})

@@ -281,7 +281,7 @@ func TestTroubleWithACollector(t *testing.T) {
 		{"slow for longer than the SDK gives", false, []any{time.Hour, time.Hour, time.Hour}, "unreachable 1", seconds(0, 11, 23), "context deadline exceeded"},
 		{"just in time", false, []any{9 * time.Second}, "sent 1", seconds(0), ""},
 		{"refuses", false, []any{400}, "refused 1", seconds(0), "it answers 400"},
-		{"wants a key", false, []any{401}, "refused 1", seconds(0), "it answers 401"},
+		{"must be a key", false, []any{401}, "refused 1", seconds(0), "it answers 401"},
 		{"broken", false, []any{500}, "refused 1", seconds(0), "it answers 500"},
 		{"sends elsewhere", false, []any{307}, "refused 1", seconds(0), "it answers 307"},
 		{"sends elsewhere on the same host", false, []any{308}, "refused 1", seconds(0), "it answers 308"},
@@ -319,7 +319,7 @@ func TestTroubleWithACollector(t *testing.T) {
 				if len(spans) == 0 || spans[len(spans)-1].Name != "two" {
 					t.Errorf("the next one does not arrive: %v", spans)
 				}
-				if back := strings.Count(b.log.String(), "is back"); back != strings.Count(b.log.String(), "takes nothing") {
+				if back := strings.Count(b.log.String(), "accepts data again"); back != strings.Count(b.log.String(), "accepts nothing") {
 					t.Errorf("the log says %q", b.log.String())
 				}
 			})

@@ -136,7 +136,7 @@ func (s *sender) deliver(ctx context.Context, m message, items int) {
 	s.count(outcome, items)
 	if !s.down {
 		s.down = true
-		s.cfg.Log.Warn("the collector of telemetry takes nothing", "signal", s.cfg.Signal, "err", fail)
+		s.cfg.Log.Warn("the telemetry collector accepts nothing", "signal", s.cfg.Signal, "err", fail)
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *sender) count(outcome string, items int) {
 func (s *sender) up() {
 	if s.down {
 		s.down = false
-		s.cfg.Log.Info("the collector of telemetry is back", "signal", s.cfg.Signal)
+		s.cfg.Log.Info("the telemetry collector accepts data again", "signal", s.cfg.Signal)
 	}
 }
 
@@ -227,7 +227,7 @@ func (s *sender) partly(answer []byte) int {
 	}
 	p := parse(answer)
 	if p.rejected > 0 || p.words != "" {
-		s.cfg.Log.Warn("the collector of telemetry does not take all", "signal", s.cfg.Signal, "rejected", p.rejected, "because", s.clean(p.words))
+		s.cfg.Log.Warn("the telemetry collector rejected some data", "signal", s.cfg.Signal, "rejected", p.rejected, "because", s.clean(p.words))
 	}
 	return p.rejected
 }

@@ -36,7 +36,7 @@ func goRuntime() []metricdata.Metrics {
 	return append(metrics, encode([]value{
 		{"go_goroutines", "Goroutines.", float64(runtime.NumGoroutine())},
 		{"go_threads", "Threads that were made.", float64(threads)},
-		{"go_sched_gomaxprocs_threads", "Threads that may run Go code at a time.", float64(runtime.GOMAXPROCS(0))},
+		{"go_sched_gomaxprocs_threads", "Threads that may run Go code in parallel.", float64(runtime.GOMAXPROCS(0))},
 		{"go_memstats_alloc_bytes", "Objects on the heap.", float64(m.Alloc)},
 		{"go_memstats_alloc_bytes_total", "Objects ever made on the heap.", float64(m.TotalAlloc)},
 		{"go_memstats_mallocs_total", "Number of objects ever made on the heap.", float64(m.Mallocs)},
