@@ -3,6 +3,7 @@ package rpc
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -77,7 +78,12 @@ func (s schemas) check(schema, v any, at string) string {
 	wrong := func(format string, args ...any) string {
 		return strings.TrimPrefix(at+": ", ": ") + fmt.Sprintf(format, args...)
 	}
-	for word, arg := range rule {
+	words := slices.Sorted(maps.Keys(rule))
+	if i := slices.Index(words, "type"); i > 0 { // first, so that the message is the same each time
+		words = slices.Insert(slices.Delete(words, i, i+1), 0, "type")
+	}
+	for _, word := range words {
+		arg := rule[word]
 		switch word {
 		case "$ref":
 			name, ok := strings.CutPrefix(arg.(string), "#/components/schemas/")

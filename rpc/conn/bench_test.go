@@ -22,7 +22,7 @@ func dial(b *testing.B) net.Conn {
 	testgo.Go(b, func() {
 		conn, err := listener.Accept()
 		if err == nil {
-			err = testServer(0).Serve(b.Context(), conn)
+			err = testServer(b, 0).Serve(b.Context(), conn)
 		}
 		served <- err
 	})

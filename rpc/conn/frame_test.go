@@ -73,7 +73,7 @@ func TestFraming(t *testing.T) {
 			headers.All(pong1, conntest.ParseError, pong2), nil},
 		{"endless header line", headers.Wrap(one) + "X: " + strings.Repeat("z", 10*readBuffer) + "\r\n" + headers.Wrap(two), headers.All(pong1, conntest.ParseError, pong2), nil},
 	}
-	s := testServer(limit)
+	s := testServer(t, limit)
 	for _, tc := range cases {
 		for _, reader := range []struct {
 			name string
@@ -121,7 +121,7 @@ func TestTooLargeIsAnsweredAtOnce(t *testing.T) {
 		"header": "Content-Length: 1000000000\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := connect(t, t.Context(), testServer(limit))
+			p := connect(t, t.Context(), testServer(t, limit))
 			defer p.HangUp()
 			testgo.Go(t, func() { p.Conn.Write([]byte(begin)) }) // ends with the pipe
 			want := conntest.Framings[0].Wrap(fmt.Sprintf(conntest.TooLarge, limit))
@@ -160,7 +160,7 @@ func TestTooLargeCostsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			const limit = 64 << 10
-			s := testServer(limit)
+			s := testServer(t, limit)
 			after := conntest.Framings[0]
 			if name == "body" {
 				after = conntest.Framings[1]
@@ -198,7 +198,7 @@ func TestLargeMessageMemory(t *testing.T) {
 		"many keys":                    `{"text":"x"` + string(keys) + `}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := testServer(0)
+			s := testServer(t, 0)
 			message := `{"jsonrpc":"2.0","id":1,"method":"echo","params":` + params + `}`
 			var before, then runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -23,7 +23,7 @@ func FuzzFrames(f *testing.F) {
 	}
 	f.Add([]byte("Content-Length: 5\r\n\r\n"+conntest.Ping("1")+conntest.Framings[1].Wrap(conntest.Ping("2"))), uint64(3))
 	f.Add([]byte("\xef\xbb\xbf{}\r\n\r\n[[],{},1]\n\x00"), uint64(4))
-	s := testServer(1 << 10)
+	s := testServer(f, 1<<10)
 	delete(s.methods, "late") // a late answer comes before the end of input or not at all
 	f.Fuzz(func(t *testing.T, input []byte, seed uint64) {
 		whole, err := converse(t, s, bytes.NewReader(input))

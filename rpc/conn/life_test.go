@@ -21,14 +21,14 @@ func TestAnswersKeepTheOrderOfRequests(t *testing.T) {
 		send.WriteString(conntest.Ping(fmt.Sprint(i)) + "\n")
 		want.WriteString(fmt.Sprintf(conntest.Pong, fmt.Sprint(i)) + "\n")
 	}
-	got, err := converse(t, testServer(0), strings.NewReader(send.String()))
+	got, err := converse(t, testServer(t, 0), strings.NewReader(send.String()))
 	if err != nil || got != want.String() {
 		t.Errorf("%v, %s", err, got)
 	}
 }
 
 func TestLateAnswersHoldUpNobody(t *testing.T) {
-	p := connect(t, t.Context(), testServer(0))
+	p := connect(t, t.Context(), testServer(t, 0))
 	p.Send(conntest.Request(1, "late", "{}"), conntest.Request(`"1"`, "late", "{}"), conntest.Ping("2"))
 	p.Expect(fmt.Sprintf(conntest.Pong, "2"))
 
@@ -49,7 +49,7 @@ func TestLateAnswersHoldUpNobody(t *testing.T) {
 
 // A batch frees its own ids when its array is out, and nobody else's.
 func TestIDsOfBatches(t *testing.T) {
-	p := connect(t, t.Context(), testServer(0))
+	p := connect(t, t.Context(), testServer(t, 0))
 	p.Send(conntest.Request(1, "late", "{}"))
 	for range 2 {
 		p.Send("[" + conntest.Ping("1") + "," + conntest.Ping("2") + "]")
@@ -66,7 +66,7 @@ func TestIDsOfBatches(t *testing.T) {
 }
 
 func TestRequestsInFlightAreBounded(t *testing.T) {
-	p := connect(t, t.Context(), testServer(0))
+	p := connect(t, t.Context(), testServer(t, 0))
 	for i := range MaxInFlight {
 		p.Send(conntest.Request(i, "late", "{}"))
 	}
@@ -87,7 +87,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 
 // Cancels come through where nothing else does, and are bounded too.
 func TestCancelsInFlightAreBounded(t *testing.T) {
-	s := testServer(0)
+	s := testServer(t, 0)
 	s.methods["session/cancel"] = s.methods["late"] // one that does not end
 	p := connect(t, t.Context(), s)
 	for i := range MaxInFlight {
@@ -112,7 +112,7 @@ func TestCancelsInFlightAreBounded(t *testing.T) {
 // What a request causes is written behind its Answer, in a batch too, and a second follow ends the first.
 func TestUpdatesFollowTheAnswer(t *testing.T) {
 	for range 20 {
-		p := connect(t, t.Context(), testServer(0))
+		p := connect(t, t.Context(), testServer(t, 0))
 		tick := func(session string, n int) string {
 			return fmt.Sprintf(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"%s","n":%d}}`, session, n)
 		}
@@ -157,7 +157,7 @@ func TestUpdatesFollowTheAnswer(t *testing.T) {
 
 func TestAnswerTooLarge(t *testing.T) {
 	const limit = 2000
-	s := testServer(limit)
+	s := testServer(t, limit)
 	large := func(id int, size int) string {
 		return conntest.Request(id, "echo", fmt.Sprintf(`{"text":"x","times":%d}`, size))
 	}
@@ -198,7 +198,7 @@ func TestStalledClient(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := connect(t, t.Context(), testServer(0))
+				p := connect(t, t.Context(), testServer(t, 0))
 				tc.talk(t, p)
 				synctest.Wait()
 				stalled := time.Now()
@@ -217,7 +217,7 @@ func TestStalledClient(t *testing.T) {
 // A client that reads slowly, but reads, stays.
 func TestSlowClient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := connect(t, t.Context(), testServer(0))
+		p := connect(t, t.Context(), testServer(t, 0))
 		p.Send(conntest.Request(1, "echo", `{"text":"xxxxxxxxxx","times":30000}`))
 		total := len(`{"jsonrpc":"2.0","id":1,"result":{"text":""}}`) + 300000 + 1
 		for total > 0 {
@@ -237,7 +237,7 @@ func TestSlowClient(t *testing.T) {
 // A client that takes no answers is not read any further, so that it costs bounded memory while it stalls.
 func TestAnswersAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := connect(t, t.Context(), testServer(0))
+		p := connect(t, t.Context(), testServer(t, 0))
 		sent := 0
 		testgo.Go(t, func() {
 			for i := range 1000 {
@@ -264,7 +264,7 @@ func TestEndOfTheContext(t *testing.T) {
 	t.Run("idle, late and followed", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			p := connect(t, ctx, testServer(0))
+			p := connect(t, ctx, testServer(t, 0))
 			p.Send(conntest.Request(1, "late", "{}"), conntest.Request(2, "follow", `{"session_id":"a","updates":0}`))
 			p.Expect(fmt.Sprintf(conntest.Pong, "2"))
 			began := time.Now()
@@ -284,7 +284,7 @@ func TestEndOfTheContext(t *testing.T) {
 	t.Run("what waits is written", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			p := connect(t, ctx, testServer(0))
+			p := connect(t, ctx, testServer(t, 0))
 			p.Send(conntest.Request(1, "echo", `{"text":"xxxxxxxxxx","times":100000}`))
 			synctest.Wait()
 			cancel(why)
@@ -301,7 +301,7 @@ func TestEndOfTheContext(t *testing.T) {
 	t.Run("nobody takes it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			p := connect(t, ctx, testServer(0))
+			p := connect(t, ctx, testServer(t, 0))
 			p.Send(conntest.Request(1, "echo", `{"text":"xxxxxxxxxx","times":100000}`))
 			synctest.Wait()
 			began := time.Now()
@@ -330,7 +330,7 @@ func TestBrokenOutputEndsTheConnection(t *testing.T) {
 		ours, theirs := net.Pipe()
 		broken := errors.New("broken pipe")
 		served := make(chan error, 1)
-		testgo.Go(t, func() { served <- testServer(0).Serve(t.Context(), brokenPipe{theirs, broken}) })
+		testgo.Go(t, func() { served <- testServer(t, 0).Serve(t.Context(), brokenPipe{theirs, broken}) })
 		if _, err := ours.Write([]byte(conntest.Request(1, "late", "{}") + "\n" + conntest.Ping("2") + "\n")); err != nil {
 			t.Fatal(err)
 		}

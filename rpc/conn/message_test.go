@@ -14,7 +14,7 @@ import (
 )
 
 func TestFrameTable(t *testing.T) {
-	s := testServer(0)
+	s := testServer(t, 0)
 	cases := append(conntest.IDs(), conntest.Shapes()...)
 	if len(cases) < 60 {
 		t.Fatalf("%d cases", len(cases))
@@ -46,7 +46,7 @@ func TestMalformedInARow(t *testing.T) {
 	}
 	for _, f := range conntest.Framings {
 		t.Run(f.Name, func(t *testing.T) {
-			s := testServer(0)
+			s := testServer(t, 0)
 			nearly := f.All(bad[1:]...)
 			got, err := converse(t, s, strings.NewReader(nearly+f.Wrap(conntest.Ping("1"))+nearly+f.Wrap(conntest.Ping("2"))))
 			if err != nil || !strings.HasSuffix(got, f.Wrap(fmt.Sprintf(conntest.Pong, "2"))) {

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/conntest"
 )
 
@@ -21,6 +22,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // server has the methods of the JSON-RPC specification's examples and some that behave badly.
 type server struct {
+	t       testing.TB
 	limit   int
 	methods map[string]method
 }
@@ -31,12 +33,13 @@ type method func(c *client, params json.RawMessage) (value any, late func(contex
 // client is a connection as the methods see it.
 type client struct {
 	*Conn
+	t       testing.TB
 	running sync.WaitGroup // late answers and followed sessions
 	follows map[string]context.CancelFunc
 }
 
 // testServer takes messages of limit bytes; 0: of 8 MiB.
-func testServer(limit int) *server {
+func testServer(t testing.TB, limit int) *server {
 	if limit == 0 {
 		limit = 8 << 20
 	}
@@ -44,7 +47,7 @@ func testServer(limit int) *server {
 		return nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, context.Cause(ctx) }, nil
 	}
 	empty := func(json.RawMessage) (any, error) { return nil, nil }
-	return &server{limit: limit, methods: map[string]method{
+	return &server{t: t, limit: limit, methods: map[string]method{
 		"ping": named(func(struct{}) (any, error) { return struct{}{}, nil }),
 		"echo": named(func(p struct {
 			Text  string
@@ -121,7 +124,7 @@ func (c *client) follow(params json.RawMessage) error {
 	ctx, stop := context.WithCancel(c.Context())
 	done := make(chan struct{})
 	c.follows[p.Session] = func() { stop(); <-done }
-	c.running.Go(func() { // ended by unfollow or the connection; Serve waits
+	c.running.Go(testgo.Guard(c.t, func() { // ended by unfollow or the connection; Serve waits
 		defer close(done)
 		for i := range p.Updates {
 			update := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"` + p.Session + `","n":` + strconv.Itoa(i) + `}}`
@@ -129,7 +132,7 @@ func (c *client) follow(params json.RawMessage) error {
 				return
 			}
 		}
-	})
+	}))
 	return nil
 }
 
@@ -150,7 +153,7 @@ func (s *server) Serve(ctx context.Context, pipe io.ReadWriteCloser) error {
 }
 
 func (s *server) serve(ctx context.Context, f Frames) error {
-	c := &client{follows: make(map[string]context.CancelFunc)}
+	c := &client{t: s.t, follows: make(map[string]context.CancelFunc)}
 	c.Conn = New(ctx, f, Config{Log: slog.New(slog.DiscardHandler), Limit: s.limit,
 		Protocol: Protocol{Cancel: "$/cancelRequest", CancelID: "id", Urgent: "session/cancel"}})
 	err := c.Serve(func(call *Call) { s.handle(c, call) })
@@ -174,10 +177,10 @@ func (s *server) handle(c *client, call *Call) {
 	case call.InBatch():
 		answer(call, nil, InvalidRequest("%s answers late and cannot be part of a batch", call.Method()))
 	default:
-		c.running.Go(func() { // ends with the request or the connection; Serve waits
+		c.running.Go(testgo.Guard(c.t, func() { // ends with the request or the connection; Serve waits
 			value, err := late(call.Context())
 			answer(call, value, err)
-		})
+		}))
 	}
 }
 

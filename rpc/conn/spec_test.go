@@ -53,7 +53,7 @@ func TestSpecificationExamples(t *testing.T) {
 		{"batch of notifications", `[ {"jsonrpc": "2.0", "method": "notify_sum", "params": [1,2,4]},` +
 			` {"jsonrpc": "2.0", "method": "notify_hello", "params": [7]} ]`, none},
 	}
-	s := testServer(0)
+	s := testServer(t, 0)
 	for _, f := range conntest.Framings {
 		for _, tc := range cases {
 			t.Run(f.Name+"/"+tc.name, func(t *testing.T) {

@@ -31,7 +31,7 @@ func TestStdio(t *testing.T) {
 	}
 	defer func() { in.Close(); out.Close(); answers.Close() }()
 	served := make(chan error, 1)
-	testgo.Go(t, func() { served <- testServer(0).Serve(t.Context(), Stdio(in, out)) })
+	testgo.Go(t, func() { served <- testServer(t, 0).Serve(t.Context(), Stdio(in, out)) })
 	fmt.Fprintln(client, conntest.Ping("1"))
 	fmt.Fprint(client, conntest.Request(2, "echo", `{"text":"xxxxxxxxxx","times":5000}`))
 	client.Close()
@@ -52,7 +52,7 @@ func TestStdioThatHangs(t *testing.T) {
 		defer close(file)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		served := make(chan error, 1)
-		testgo.Go(t, func() { served <- testServer(0).Serve(ctx, Stdio(file, file)) })
+		testgo.Go(t, func() { served <- testServer(t, 0).Serve(ctx, Stdio(file, file)) })
 		synctest.Wait()
 		cancel(why)
 		if err := <-served; err != why {
@@ -63,7 +63,7 @@ func TestStdioThatHangs(t *testing.T) {
 		file := make(stuck)
 		defer close(file)
 		in := io.MultiReader(strings.NewReader(conntest.Ping("1")+"\n"), file)
-		if err := testServer(0).Serve(t.Context(), Stdio(in, file)); !errors.Is(err, ErrStalled) {
+		if err := testServer(t, 0).Serve(t.Context(), Stdio(in, file)); !errors.Is(err, ErrStalled) {
 			t.Errorf("Serve ended with %v", err)
 		}
 	})

@@ -172,7 +172,7 @@ func TestSubscription(t *testing.T) {
 // the source waits.
 func TestUnsubscribeOfAClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := testServer(0)
+		s := testServer(t, 0)
 		var source *script
 		s.methods["subscribe"] = func(c *client, _ json.RawMessage) (any, func(context.Context) (any, error), error) {
 			source = &script{}

@@ -41,7 +41,7 @@ func (h *sockets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	h.running.Go(func() { _ = h.server.serve(h.ctx, f) }) // ends with the client or the context; Close waits
+	h.running.Go(testgo.Guard(h.server.t, func() { _ = h.server.serve(h.ctx, f) })) // ends with the client or the context; Close waits
 }
 
 // Close ends all connections as the daemon does, and returns when nothing of them is left.
@@ -124,7 +124,7 @@ func TestWebSocketFrames(t *testing.T) {
 			append(strings.Split(strings.Repeat("pong \n", maxControl-1)+"pong ", "\n"), "close 1008")},
 		{"a flood of pongs", strings.Repeat(conntest.Frame(conntest.Fin|conntest.PongFrame, ""), 1000), []string{"close 1008"}},
 	}
-	addr := listen(t, testServer(limit))
+	addr := listen(t, testServer(t, limit))
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			c := conntest.Dial(t, addr)
@@ -188,7 +188,7 @@ func TestWebSocketFrames(t *testing.T) {
 
 // A large answer comes in frames that leave room for others, and is the same.
 func TestWebSocketLargeAnswer(t *testing.T) {
-	addr := listen(t, testServer(0))
+	addr := listen(t, testServer(t, 0))
 	c := conntest.Dial(t, addr)
 	const times = 500_000
 	if err := conntest.AtOnce(c.Conn, conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "echo", fmt.Sprintf(`{"text":"0123456789","times":%d}`, times)))); err != nil {
@@ -300,7 +300,7 @@ func inBubble(t *testing.T, s *server, f func(t *testing.T, h *sockets, c *connt
 }
 
 func TestWebSocketSlowMessage(t *testing.T) {
-	inBubble(t, testServer(0), func(t *testing.T, _ *sockets, c *conntest.Socket) {
+	inBubble(t, testServer(t, 0), func(t *testing.T, _ *sockets, c *conntest.Socket) {
 		var drip sync.WaitGroup
 		drip.Go(testgo.Guard(t, func() { // a byte a second, in fragments and with all else in order; ends with the pipe, awaited below
 			head := byte(conntest.Text)
@@ -319,7 +319,7 @@ func TestWebSocketSlowMessage(t *testing.T) {
 }
 
 func TestWebSocketSilentClient(t *testing.T) {
-	inBubble(t, testServer(0), func(t *testing.T, _ *sockets, c *conntest.Socket) {
+	inBubble(t, testServer(t, 0), func(t *testing.T, _ *sockets, c *conntest.Socket) {
 		after, why := c.ClosedAfter(false)
 		if after != 3*pingEvery || why != "close 1008 2 pings were not answered" {
 			t.Errorf("after %v: %s", after, why)
@@ -328,7 +328,7 @@ func TestWebSocketSilentClient(t *testing.T) {
 }
 
 func TestWebSocketIdleClient(t *testing.T) {
-	inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+	inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 		const long = time.Hour + time.Second // no ping is on its way then: a pipe has no room for two
 		time.AfterFunc(long, func() { c.Conn.Write([]byte(conntest.CloseFrame(1000, ""))) })
 		if after, why := c.ClosedAfter(true); after != long || why != "close 1000 " {
@@ -341,7 +341,7 @@ func TestWebSocketIdleClient(t *testing.T) {
 func TestWebSocketStalledClient(t *testing.T) {
 	prompt := conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "echo", `{"text":"0123456789","times":100000}`))
 	t.Run("for ever", func(t *testing.T) {
-		inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+		inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 			c.Send(prompt)
 			stalled := time.Now()
 			h.running.Wait()
@@ -351,7 +351,7 @@ func TestWebSocketStalledClient(t *testing.T) {
 		})
 	})
 	t.Run("and wakes up", func(t *testing.T) {
-		inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+		inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 			c.Send(prompt)
 			time.Sleep(stallLimit + closeTime/2)
 			if _, why := c.ClosedAfter(true); why != "close 1013 the client took nothing for 10s" {
@@ -360,7 +360,7 @@ func TestWebSocketStalledClient(t *testing.T) {
 		})
 	})
 	t.Run("slow, but there, and pinging", func(t *testing.T) {
-		inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+		inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 			c.Send(prompt)
 			c.In = bufio.NewReaderSize(&slowly{c.Conn}, pieceSize/2)
 			head, first, err := c.Receive()
@@ -391,7 +391,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 
 // What ends with the daemon ends with 1001, after what was still to be told, and takes no more requests.
 func TestWebSocketEndOfDaemon(t *testing.T) {
-	inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+	inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 		c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "follow", `{"session_id":"a","updates":3}`)))
 		if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
 			t.Fatal(got, err)
@@ -425,7 +425,7 @@ func TestWebSocketEndWithoutAnswer(t *testing.T) {
 		{"an answer not taken", conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "echo", `{"text":"0123456789","times":100000}`)), true, DrainLimit + closeTime},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+			inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 				c.Send(tc.begin)
 				synctest.Wait()
 				if !tc.deaf {
@@ -442,7 +442,7 @@ func TestWebSocketEndWithoutAnswer(t *testing.T) {
 }
 
 func TestWebSocketRevoked(t *testing.T) {
-	inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+	inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 		c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Ping("1")))
 		if _, got, err := c.Receive(); err != nil || got != fmt.Sprintf(conntest.Pong, "1") {
 			t.Fatal(got, err)
@@ -469,7 +469,7 @@ func TestWebSocketRevokedInMidst(t *testing.T) {
 			func(r io.Reader) io.Reader { return &slowly{r} }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			inBubble(t, testServer(0), func(t *testing.T, h *sockets, c *conntest.Socket) {
+			inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 				c.Send(tc.begin)
 				synctest.Wait()
 				var got int64
