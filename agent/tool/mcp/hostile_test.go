@@ -79,7 +79,7 @@ func TestHostileDefinitionChanges(t *testing.T) {
 	first := h.link
 	h.Rest()
 	<-first.gone
-	if c := examine("own__die"); c.Danger != tool.Changed || !strings.Contains(c.Why, "otherwise than when the session began") {
+	if c := examine("own__die"); c.Danger != tool.Changed || !strings.Contains(c.Why, "changed the definition") {
 		t.Errorf("another definition: %+v", c)
 	}
 	if c := examine("own__add"); c != (tool.Concern{}) {
@@ -125,7 +125,7 @@ func TestHostileDefinitionChangesWhileTheServerRuns(t *testing.T) {
 	if said, failed := run(t, h, "own__describe", `{"text":"Sends the keys."}`); failed {
 		t.Fatal(said)
 	}
-	log.wait("has other tools now")
+	log.wait("the tools of an mcp server changed")
 	if c := h.Examine(t.Context(), before, call); c.Danger != tool.Changed {
 		t.Errorf("another definition: %+v", c)
 	}
