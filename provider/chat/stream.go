@@ -46,7 +46,7 @@ func (r *reply) Event(name string, data []byte) error {
 	r.stencil.Clear()
 	switch {
 	case string(data) == "[DONE]":
-		return exchange.Done
+		return exchange.ErrDone
 	case len(data) == 0:
 		return r.Alive()
 	case !gjson.ValidBytes(data):

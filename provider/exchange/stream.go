@@ -88,8 +88,8 @@ type Continuer interface {
 	Next(ctx context.Context, err error) (json.RawMessage, error)
 }
 
-// Done is what [Reply.Event] returns for the terminal event of a stream.
-var Done = errors.New("the terminal event came")
+// ErrDone is what [Reply.Event] returns for the terminal event of a stream.
+var ErrDone = errors.New("the terminal event came")
 
 const maxValue = 8 << 20
 
@@ -193,7 +193,7 @@ func (a *Answer) request(ctx context.Context, call *Call, reply *Reply) error {
 		return err
 	}
 	switch err := (*reply).Value(gjson.ParseBytes(value)); err {
-	case Done:
+	case ErrDone:
 		return (*reply).Finish()
 	case io.ErrUnexpectedEOF:
 		return a.Broken(ctx, err)
@@ -226,7 +226,7 @@ func (a *Answer) events(ctx context.Context, r Reply, body io.Reader, known func
 			came = true
 			err = r.Event(ev.Name, ev.Data)
 		}
-		if err == Done {
+		if err == ErrDone {
 			return r.Finish()
 		}
 		if err != nil {

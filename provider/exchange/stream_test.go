@@ -35,13 +35,13 @@ func (s *scripted) Refine(*provider.Error) {}
 
 func (s *scripted) Event(_ string, data []byte) error {
 	if string(data) == "done" {
-		return exchange.Done
+		return exchange.ErrDone
 	}
 	return s.event(s.Answer)
 }
 
 func (s *scripted) Over() bool               { return s.over }
-func (s *scripted) Value(gjson.Result) error { return exchange.Done }
+func (s *scripted) Value(gjson.Result) error { return exchange.ErrDone }
 
 func (s *scripted) Finish() error {
 	if s.ended {

@@ -51,7 +51,7 @@ func (r *reply) Event(_ string, data []byte) error {
 		}
 		return r.Alive()
 	case "message_stop":
-		return exchange.Done
+		return exchange.ErrDone
 	case "message":
 		return r.message(gjson.ParseBytes(data))
 	case "error":
@@ -321,7 +321,7 @@ func (r *reply) message(root gjson.Result) error {
 		return err
 	}
 	r.ending(root, gjson.Result{})
-	return exchange.Done
+	return exchange.ErrDone
 }
 
 // Value takes in an answer that is one JSON value.

@@ -386,7 +386,7 @@ func (r *reply) ending(root gjson.Result) error {
 	default:
 		s.Reason = provider.StopEndTurn
 	}
-	return exchange.Done
+	return exchange.ErrDone
 }
 
 // Finish ends the block that is open, and the reply. A model that was known to begin with thinking, and this time did

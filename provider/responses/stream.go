@@ -121,7 +121,7 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 		return err
 	}
 	r.stop.Cited = r.cited()
-	return exchange.Done
+	return exchange.ErrDone
 }
 
 // Finish emits the Stop.

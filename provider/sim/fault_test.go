@@ -8,7 +8,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -18,10 +17,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/simtest"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
-
-func newRequest(t *testing.T) *http.Request {
-	return httptest.NewRequestWithContext(t.Context(), "POST", "/v1/messages", nil)
-}
 
 // client is the far end of a server in memory.
 type client struct {
