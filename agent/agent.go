@@ -61,7 +61,7 @@ type Config struct {
 	// Address is where a provider is reached, as it may be stored; nil or empty: not known.
 	Address func(providerID string) string
 
-	// Simulator is the id of the provider whose answers are made up, so that people are told.
+	// Simulator is the id of the provider whose answers are made up, so that a notice says so.
 	Simulator string
 
 	// Hosts lists who runs tools for a session, or for one that has no id yet: the operator's hosts, and the session's
@@ -127,7 +127,7 @@ type Limits struct {
 	ConfirmBytes int           // of the parts of a call that a person can approve, as JSON, default 1 MiB
 
 	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
-	QuietNotice  time.Duration // without a byte: people are told, default 90 s
+	QuietNotice  time.Duration // without a byte: a notice follows, default 90 s
 	QuietBytes   time.Duration // without a byte: the call is stalled, default 300 s
 	QuietContent time.Duration // without content, whatever else comes: the call is stalled, default 10 min
 }
@@ -203,7 +203,7 @@ type Agent struct {
 	busy  *atomic.Bool  // a turn runs
 	size  *atomic.Int64 // bytes that the session holds, at the last look
 
-	told uint64 // set before done is closed: the last Seq, if the store failed, so that the log may not know of it
+	lastSeq uint64 // set before done is closed, if the store failed: the log may not know of it
 }
 
 // Start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn
@@ -212,8 +212,8 @@ func Start(ctx context.Context, id session.ID, cfg Config) (*Agent, error) {
 	return start(ctx, id, cfg, 0)
 }
 
-// start is Start for a session of which numbers up to told are known to be used, whatever the log says.
-func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent, error) {
+// start is Start for a session of which the update numbers up to used are taken, whatever the log says.
+func start(ctx context.Context, id session.ID, cfg Config, used uint64) (*Agent, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, id, cfg)
@@ -221,8 +221,8 @@ func start(ctx context.Context, id session.ID, cfg Config, told uint64) (*Agent,
 		stop(err)
 		return nil, err
 	}
-	if told > 0 {
-		s.feed = feed.New(id, max(s.feed.Seq(), session.NextBase(told)))
+	if used > 0 {
+		s.feed = feed.New(id, max(s.feed.Seq(), session.NextBase(used)))
 	}
 	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
@@ -239,7 +239,7 @@ func (a *Agent) Close() error {
 // Done is closed when the agent has ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// callsEnd is how long the end of an agent waits for the goroutines of its calls, which have been told to end. A tool that
+// callsEnd is how long the end of an agent waits for the goroutines of its calls, after their context has ended. A tool that
 // does not heed its context is left behind: the daemon has to end, and its results are not read any more.
 const callsEnd = 4 * time.Second
 
@@ -296,7 +296,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		case f := <-s.news():
 			s.guard(f)
 		case <-s.outputGrew():
-			s.guard(s.tellOutput)
+			s.guard(s.publishOutput)
 		case <-s.retryTime():
 			s.guard(s.callAgain)
 		case now := <-tick.C:
@@ -311,7 +311,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	}
 	s.hangUp()
 	if s.failedToKeep {
-		a.told = s.feed.Seq()
+		a.lastSeq = s.feed.Seq()
 	}
 }
 

@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 			[]string{"budget_near", "budget_reached"}},
 		{"a prompt that is too large is not sent", Limits{TurnBudget: budget.Limit{Tokens: 1000}}, "dear",
 			[]script{answered(1, 1)}, []string{strings.Repeat("word", 1000)}, []string{"limit tokens"}, 0, []string{"budget_reached"}},
-		{"money is not seen without a price, and that is told once", Limits{TurnBudget: budget.Limit{Cost: 1}}, "unpriced",
+		{"a cost without a price is unknown, and one notice says so", Limits{TurnBudget: budget.Limit{Cost: 1}}, "unpriced",
 			[]script{answered(800, 100), answered(800, 100)}, []string{"one", "two"}, []string{"end_turn", "end_turn"}, 2,
 			[]string{"price_unknown"}},
 		{"no budget, no word", Limits{}, "unpriced", []script{answered(1e6, 1e6)}, []string{"one"}, []string{"end_turn"}, 1, nil},

@@ -25,7 +25,7 @@ type call struct {
 	heard   time.Time // the first event that is more than a sign of life
 	byteAt  time.Time // the last sign of life, zero before the first
 	content time.Time // the last content
-	told    bool      // people know that it is quiet
+	noticed bool      // a notice says that it is quiet
 	odd     int       // events that fit nothing
 
 }
@@ -117,7 +117,7 @@ func (s *state) step() {
 		s.failed(list[0].Err)
 		return
 	}
-	c.byteAt, c.told = time.Now(), false
+	c.byteAt, c.noticed = time.Now(), false
 	if _, alive := list[0].Event.(provider.Alive); alive {
 		return
 	}
@@ -201,8 +201,8 @@ func (s *state) stopped(stop provider.Stop) {
 		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: &session.Failure{Kind: string(provider.KindTransport),
 			Message: "the model was to call a tool, and nothing of the call came"}}, "", facts...)
 	case empty && s.heard():
-		told := inform(noticeEmpty, "the model ended its turn without a word after the results of its tools")
-		s.endTurn(session.TurnEnd{StopReason: session.StopReason(stop.Reason)}, "", append(facts, fact{r.ID, nil, told})...)
+		notice := inform(noticeEmpty, "the model ended its turn without a word after the results of its tools")
+		s.endTurn(session.TurnEnd{StopReason: session.StopReason(stop.Reason)}, "", append(facts, fact{r.ID, nil, notice})...)
 	case empty:
 		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(emptyAnswer(r.model.Provider, stop))}, "", facts...)
 	case stop.Reason != provider.StopPause:
@@ -293,8 +293,8 @@ func (s *state) watch(now time.Time) {
 		s.stalled("nothing came for %s", quiet)
 	case now.Sub(c.content) >= limits.QuietContent:
 		s.stalled("no content came for %s", now.Sub(c.content))
-	case quiet >= limits.QuietNotice && !c.told:
-		c.told = true
+	case quiet >= limits.QuietNotice && !c.noticed:
+		c.noticed = true
 		s.tell(r.ID, inform(noticeStalled, fmt.Sprintf("nothing has come from %s for %s", r.model.Provider, quiet.Round(time.Second))))
 	}
 }

@@ -201,9 +201,9 @@ func (s *state) compacted(sum summary) {
 	switch {
 	case sum.err == nil:
 		entry.Upto, entry.Summary = c.Upto, sum.text+c.Verbatim
-		told := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is no longer sent, and the prompt cache starts again",
+		notice := inform(noticeCompacted, fmt.Sprintf("models get a summary of %d characters in place of %d earlier messages; earlier thinking is no longer sent, and the prompt cache starts again",
 			len([]rune(entry.Summary)), c.Messages))
-		if s.record(fact{c.turn, entry, told}, usage) != nil {
+		if s.record(fact{c.turn, entry, notice}, usage) != nil {
 			return
 		}
 	case sum.usage.Input+sum.usage.Output > 0:
@@ -267,7 +267,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 			return nil, nil
 		}
 		if c, err := s.decide(s.view.Session.Settings, session.Override{}); err == nil {
-			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", budget.Of(s.usage()), &s.told.near), c.summaryCost(p)); b != nil {
+			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", budget.Of(s.usage()), &s.notified.near), c.summaryCost(p)); b != nil {
 				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
 			}
 		}

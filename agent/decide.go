@@ -164,7 +164,7 @@ func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, e
 		return e, err
 	}
 	if p, ok := q.provider.(provider.Converter); ok { // here, since it may take a while, and the session goes on
-		q.cfg.load(q.req) // what is missing is told where it is sent
+		q.cfg.load(q.req) // its notices about missing media come with the call itself
 		c, err := p.Convert(q.req)
 		switch {
 		case err == nil:

@@ -23,7 +23,7 @@ type Group struct {
 
 	mu     sync.Mutex
 	agents map[session.ID]*loading
-	told   map[session.ID]uint64 // Seqs in use that a failed store may not know of: of the sessions that it failed
+	used   map[session.ID]uint64 // the last Seq of each session whose store failed: its log may not know of it
 	closed bool
 }
 
@@ -43,7 +43,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.ID]*loading),
-		told: make(map[session.ID]uint64)}, nil
+		used: make(map[session.ID]uint64)}, nil
 }
 
 // recover closes the turns that a crash left open.
@@ -152,8 +152,8 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 		g.forgetLocked(id, l)
 		l = &loading{ready: make(chan struct{})}
 		g.agents[id] = l
-		told := g.told[id]
-		g.loads.Go(func() { g.load(id, l, told) }) // ends with the agent; Close waits
+		used := g.used[id]
+		g.loads.Go(func() { g.load(id, l, used) }) // ends with the agent; Close waits
 	}
 	g.mu.Unlock()
 	select {
@@ -164,8 +164,8 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 	}
 }
 
-func (g *Group) load(id session.ID, l *loading, told uint64) {
-	l.agent, l.err = start(g.ctx, id, g.cfg, told)
+func (g *Group) load(id session.ID, l *loading, used uint64) {
+	l.agent, l.err = start(g.ctx, id, g.cfg, used)
 	if l.err == nil {
 		if err := g.makeRoom(g.ctx, l.agent.size.Load(), id); err != nil {
 			l.agent.Close()
@@ -199,8 +199,8 @@ func (g *Group) forgetLocked(id session.ID, l *loading) {
 		return
 	}
 	delete(g.agents, id)
-	if l.err == nil && l.agent.told > 0 {
-		g.told[id] = l.agent.told
+	if l.err == nil && l.agent.lastSeq > 0 {
+		g.used[id] = l.agent.lastSeq
 	}
 }
 
@@ -270,7 +270,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 		return err
 	}
 	g.mu.Lock()
-	delete(g.told, id)
+	delete(g.used, id)
 	g.mu.Unlock()
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(id)
@@ -386,8 +386,8 @@ func (g *Group) forked(ctx context.Context, id session.ID, message session.Messa
 	return fork, err
 }
 
-// DefaultsChanged tells the clients of a provider's open sessions what is in force now, since the provider's defaults
-// have changed. It returns at once.
+// DefaultsChanged sends the clients of a provider's open sessions the new levels, after the provider's defaults changed. It does
+// not wait.
 func (g *Group) DefaultsChanged(providerID string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

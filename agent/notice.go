@@ -25,13 +25,13 @@ func warn(kind, text string) feed.Notice {
 func (s *state) tellStart() {
 	r := s.run
 	d := r.decision
-	if r.model.Provider == s.cfg.Simulator && !s.told.simulator {
-		s.told.simulator = true
+	if r.model.Provider == s.cfg.Simulator && !s.notified.simulator {
+		s.notified.simulator = true
 		s.tell(r.ID, inform(noticeSimulator, "the answers come from the built-in simulator, not from a model"))
 	}
 	clamp := fmt.Sprint(r.model.Ref(), d.Requested, d.Effective, d.Reason)
-	if clamp != s.told.clamp {
-		s.told.clamp = clamp
+	if clamp != s.notified.clamp {
+		s.notified.clamp = clamp
 		switch d.Reason {
 		case provider.LevelNotSupported:
 			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s applies; it has %v",
@@ -72,10 +72,10 @@ func (s *state) notice(n provider.Notice) {
 			return // told when the model changed
 		}
 		crossing := crossing{before.ID, r.ref()}
-		if crossing == s.told.crossing {
+		if crossing == s.notified.crossing {
 			return // an earlier call, of this turn or of one that had no answer
 		}
-		s.told.crossing = crossing
+		s.notified.crossing = crossing
 		if err := json.Unmarshal(n.Data, &c); err != nil {
 			r.log.Warn("notice without its data", "kind", n.Kind, "err", err)
 			return
@@ -93,13 +93,13 @@ func (s *state) notice(n provider.Notice) {
 	}
 	severity := feed.Info
 	if n.Kind == noticeMissing || n.Kind == provider.NoticeSchema { // each call says it again
-		if s.told.once[n.Text] {
+		if s.notified.once[n.Text] {
 			return
 		}
-		if s.told.once == nil {
-			s.told.once = make(map[string]bool)
+		if s.notified.once == nil {
+			s.notified.once = make(map[string]bool)
 		}
-		s.told.once[n.Text] = true
+		s.notified.once[n.Text] = true
 	}
 	if n.Kind == noticeMissing || n.Kind == provider.NoticeDropped || n.Kind == provider.NoticeRepaired {
 		severity = feed.Warning
@@ -126,13 +126,13 @@ func (s *state) checked(m reply, usage provider.Usage) []fact {
 		if n, ok := f.event.(feed.Notice); !ok || n.Kind != noticeNoThinking {
 			return false
 		}
-		if s.told.unthinking[model] {
+		if s.notified.unthinking[model] {
 			return true
 		}
-		if s.told.unthinking == nil {
-			s.told.unthinking = make(map[session.ModelRef]bool)
+		if s.notified.unthinking == nil {
+			s.notified.unthinking = make(map[session.ModelRef]bool)
 		}
-		s.told.unthinking[model] = true
+		s.notified.unthinking[model] = true
 		return false
 	})
 }
@@ -197,11 +197,11 @@ const retiresSoon = 60 * 24 * time.Hour
 // serves: the call is made.
 func (s *state) warnRetirement() {
 	r := s.run
-	if s.told.retires == r.ref() && s.told.answers == r.model.As {
+	if s.notified.retires == r.ref() && s.notified.answers == r.model.As {
 		return
 	}
 	if text := retirement(r.model, time.Now()); text != "" {
-		s.told.retires, s.told.answers = r.ref(), r.model.As
+		s.notified.retires, s.notified.answers = r.ref(), r.model.As
 		s.tell(r.ID, warn(noticeRetires, text))
 	}
 }

@@ -68,7 +68,7 @@ func TestDeletedAfterTrouble(t *testing.T) {
 			synctest.Wait()
 			b.group.mu.Lock()
 			defer b.group.mu.Unlock()
-			return len(b.group.told)
+			return len(b.group.used)
 		}
 		if err := b.group.Delete(t.Context(), early); err != nil {
 			t.Fatal(err)

@@ -35,11 +35,11 @@ type state struct {
 
 	compacting *compacting // nil: no summary is on its way
 
-	waiters map[session.TurnID][]waiter
-	used    time.Time // when anything happened last
-	told    told
-	titled  session.TurnID  // whose prompt the title is of; empty: that was before the load, or somebody gave it
-	unsaved []session.Entry // these close a crash's open turn in the view, and not yet in the store
+	waiters  map[session.TurnID][]waiter
+	used     time.Time // when anything happened last
+	notified notified
+	titled   session.TurnID  // whose prompt the title is of; empty: that was before the load, or somebody gave it
+	unsaved  []session.Entry // these close a crash's open turn in the view, and not yet in the store
 
 	resolved map[string]bool // questions that are over, by id
 
@@ -53,16 +53,16 @@ type waiter struct {
 	until <-chan struct{} // closed when nobody waits any more
 }
 
-// told is what people need not be told twice.
-type told struct {
+// notified records the notices that a session has sent, so that it sends each one once.
+type notified struct {
 	simulator bool
 	clamp     string
 	crossing  crossing
-	once      map[string]bool  // of missing media and reduced schemas, by what was told
-	near      [2]bool          // that the session's budget is nearly used up: of tokens, of money
-	unpriced  session.ModelRef // that nobody knows what it costs
-	retires   session.ModelRef // that it retires
-	answers   string           // what answered under its name then, where that is redirected
+	once      map[string]bool  // missing media and reduced schemas, by the text of the notice
+	near      [2]bool          // the session's budget is nearly used up: tokens, cost
+	unpriced  session.ModelRef // the model whose price is unknown
+	retires   session.ModelRef // the model that retires soon
+	answers   string           // the model that then answered under its name, if it was redirected
 
 	unthinking map[session.ModelRef]bool // that no thinking was seen, though the model was asked to think
 }

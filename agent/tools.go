@@ -552,8 +552,8 @@ func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title st
 	return e
 }
 
-// tellOutput tells what the running calls told.
-func (s *state) tellOutput() {
+// publishOutput publishes the output of running calls that is not published yet.
+func (s *state) publishOutput() {
 	for _, c := range s.run.round.calls {
 		if chunk := c.output.Take(); chunk != "" && !c.done {
 			s.tell(s.run.ID, feed.ToolOutput{CallID: c.ID, Chunk: chunk})
@@ -561,7 +561,7 @@ func (s *state) tellOutput() {
 	}
 }
 
-// outputGrew has a token when tellOutput has something to tell, nil between rounds.
+// outputGrew has a token when publishOutput has something to tell, nil between rounds.
 func (s *state) outputGrew() chan struct{} {
 	if s.run == nil || s.run.round == nil {
 		return nil

@@ -79,7 +79,7 @@ func (l Limits) budgeted() bool {
 	return l.TurnBudget != (budget.Limit{}) || l.SessionBudget != (budget.Limit{})
 }
 
-// bounds are those in force, with what is used; what the running call has used is estimated.
+// bounds returns the limits that apply, each with its use so far. It estimates the use of the running call.
 func (s *state) bounds() []budget.Bound {
 	r, l := s.run, s.cfg.Limits
 	if !l.budgeted() {
@@ -89,7 +89,7 @@ func (s *state) bounds() []budget.Bound {
 	now.Cost = r.model.Price.Cost(now, time.Now())
 	turn := budget.Of(r.usage).Plus(budget.Of(now))
 	all := budget.Of(s.view.Session.Usage).Plus(turn)
-	list := append(l.TurnBudget.Bounds("turn", turn, &r.near), l.SessionBudget.Bounds("session", all, &s.told.near)...)
+	list := append(l.TurnBudget.Bounds("turn", turn, &r.near), l.SessionBudget.Bounds("session", all, &s.notified.near)...)
 	return slices.DeleteFunc(list, func(b budget.Bound) bool { return b.Most == 0 })
 }
 
@@ -122,10 +122,10 @@ func (s *state) tellNear() {
 func (s *state) tellUnpriced() {
 	r, l := s.run, s.cfg.Limits
 	if l.TurnBudget.Cost == 0 && l.SessionBudget.Cost == 0 || r.model.Price != nil || r.model.Provider == s.cfg.Simulator ||
-		s.told.unpriced == r.ref() {
+		s.notified.unpriced == r.ref() {
 		return
 	}
-	s.told.unpriced = r.ref()
+	s.notified.unpriced = r.ref()
 	s.tell(r.ID, warn(noticePriceUnknown,
 		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
 }

@@ -19,7 +19,7 @@ type Row struct {
 	ID   string
 	Name string
 
-	// The short form: that the model thinks, that it does so unless told otherwise, with how much.
+	// The short form: that the model thinks, that it does so by default, with how much.
 	Reasoning    *bool
 	Enabled      *bool
 	BudgetTokens int

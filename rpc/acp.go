@@ -34,7 +34,7 @@ type editor struct {
 	c     *client
 	local bool // it comes over our own pipe: from a process of the same user on this machine
 
-	// What it can do, as it said in initialize. Only methods write it; whoever else reads was started by a later one.
+	// What it can do, as it said in initialize. Only methods write it. Every other reader is a goroutine that a later method started.
 	can acpClientCapabilities
 
 	prefix string // of the ids of what we ask: a daemon before us has asked under another one

@@ -289,8 +289,8 @@ func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (sn
 	return snap, sub, err
 }
 
-// run tells the client what happens in a session after a snapshot. The sender calls first before all else: a client that has
-// its answer finds the thread.
+// run sends the client the updates of a session after a snapshot. The sender calls first before it sends any of them, so the
+// thread exists when the client has its answer.
 func (e *editor) run(snap agent.Snapshot, sub *feed.Subscription, first func()) {
 	id := snap.Session.ID
 	th := e.replace(id)
@@ -303,7 +303,7 @@ func (e *editor) run(snap agent.Snapshot, sub *feed.Subscription, first func()) 
 	})
 }
 
-// follow tells the client what happens in a session from now on.
+// follow sends the client the updates of a session from now on.
 func (e *editor) follow(ctx context.Context, id session.ID) (agent.State, error) {
 	snap, sub, err := e.c.attachEditor(ctx, id, 0)
 	if err != nil {

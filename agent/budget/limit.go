@@ -48,11 +48,11 @@ const (
 // Near is the share of a limit at which people are notified.
 const Near = 0.8
 
-// Bounds are the members of a limit; told says of each whether people were notified.
-func (b Limit) Bounds(whose string, used Used, told *[2]bool) []Bound {
+// Bounds are the members of a limit; near says of each whether a notice was sent.
+func (b Limit) Bounds(whose string, used Used, near *[2]bool) []Bound {
 	return []Bound{
-		{limitTokens, whose, int64(used.tokens), int64(b.Tokens), &told[0]},
-		{limitCost, whose, int64(used.cost), int64(b.Cost), &told[1]},
+		{limitTokens, whose, int64(used.tokens), int64(b.Tokens), &near[0]},
+		{limitCost, whose, int64(used.cost), int64(b.Cost), &near[1]},
 	}
 }
 

@@ -17,7 +17,7 @@ func MemoryCases() []MemoryCase {
 	delta := func(block, n int) Event { return MessageDelta{"m", block, piece[:n]} }
 	return []MemoryCase{
 		{"small updates", repeat(10_000, func(i int) Event { return TurnEnd{} }), 4096},
-		{"growth of two blocks by turns", repeat(10_000, func(i int) Event { return delta(i%2, 1) }), 4096},
+		{"alternating growth of two blocks", repeat(10_000, func(i int) Event { return delta(i%2, 1) }), 4096},
 		{"growth of one block", repeat(100_000, func(i int) Event { return delta(0, 5) }), 45_000},
 		{"growth byte by byte", repeat(200_000, func(i int) Event { return delta(0, 1) }), 55_000},
 		{"large pieces", repeat(100, func(i int) Event { return delta(0, 100_000) }), 10},
@@ -65,7 +65,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			}
 			if f.memory.after > 1<<24 {
 				if list := f.Since(f.memory.after - 1); list != nil {
-					t.Errorf("what is forgotten is told: %d", len(list))
+					t.Errorf("Since returned %d updates that were forgotten", len(list))
 				}
 			}
 			f.Forget()

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Subscription is one client's bounded queue of updates. One goroutine at a time reads it; every goroutine may call Close.
+// Subscription is one client's bounded queue of updates. Only one goroutine may read it. Any goroutine may call Close.
 //
 //	Feed ──push──► queue ──Next──► client
 //	               │  growth of the block at the end of the queue merges there

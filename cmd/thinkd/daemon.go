@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
-// daemonCommand is what start runs. It is no secret, and nothing that a person has to know.
+// daemonCommand is the hidden command with which other commands start a daemon.
 func (p *program) daemonCommand() *cobra.Command {
 	var idle time.Duration
 	var environment bool
@@ -36,7 +36,7 @@ func (p *program) daemonCommand() *cobra.Command {
 				}
 			}
 			err := p.options.Background(cmd.Context(), idle, starter)
-			if errors.Is(err, daemon.ErrTold) {
+			if errors.Is(err, daemon.ErrReported) {
 				return errReported
 			}
 			return err

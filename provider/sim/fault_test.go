@@ -477,7 +477,7 @@ func TestMarkerGrammar(t *testing.T) {
 		"stop=refusal category=rude":    "general_harms",
 		"rounds=3":                      "tool=NAME",
 		"calls=3":                       "tool=NAME",
-		"retry_after=3":                 "told by status",
+		"retry_after=3":                 "a fault that has an HTTP status",
 		"]] [[sim: text=3":              "more than one marker",
 		"thinking=3 ] text=4":           "at most once",
 		"fault=rate_limit retry_after=": "a number from 0",

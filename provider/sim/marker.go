@@ -202,7 +202,7 @@ func (a *Answer) check(seen map[string]bool) error {
 		{"category", a.Stop == "refusal", "stop=refusal"},
 		{"rounds", a.Tool != "", "tool=NAME"},
 		{"calls", a.Tool != "", "tool=NAME"},
-		{"retry_after", a.Fault.Refuses() && a.After == nil, "a fault that is told by status"},
+		{"retry_after", a.Fault.Refuses() && a.After == nil, "a fault that has an HTTP status"},
 	} {
 		if seen[need.word] && !need.met {
 			return fmt.Errorf("sim: %q in the marker needs %s", need.word, need.why)

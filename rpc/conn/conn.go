@@ -85,7 +85,8 @@ type handler struct {
 	handle func(*Call)
 }
 
-// Handle runs one request. The library calls it by turns with the stream's ReadObject.
+// Handle runs one request. The library alternates between it and the stream's ReadObject, on one
+// goroutine.
 func (h handler) Handle(_ context.Context, library *jsonrpc2.Conn, req *jsonrpc2.Request) {
 	call := h.stream.call(req.ID.Num)
 	call.library = library

@@ -20,9 +20,9 @@ import (
 // one. Written makes room: until then, what was taken still counts.
 //
 // A subscription has no goroutine and no message here. Its source says that there is something ([Subscription.Ready]),
-// and the queue takes from the sources by turns, one message at a time, while updates have room. So a client that reads
-// slowly leaves its updates in their sources, which merge or drop them. Whoever makes room takes: the writer in Take, or
-// the reading goroutine when a request has been answered.
+// and the queue takes one message from each source in turn while updates have room. So a client that reads
+// slowly leaves its updates in their sources, which merge or drop them. The goroutine that makes room takes: the writer in
+// Take, or the reading goroutine when a request has been answered.
 //
 // While a request is handled, updates are held. They come in behind its answer: nothing that a request causes is written
 // before that.
@@ -288,8 +288,8 @@ func (q *Queue) removeFirstLocked() *Subscription {
 	return s
 }
 
-// draw takes from the sources by turns, as far as there is room. One goroutine at a time does, so that the messages of
-// a source stay in order; a second one leaves the work to the first.
+// draw takes one message from each source in turn while there is room. Only one goroutine does so, which keeps the messages of
+// a source in order. A second goroutine leaves the work to the first.
 func (q *Queue) draw() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

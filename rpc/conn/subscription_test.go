@@ -81,7 +81,7 @@ func TestSubscription(t *testing.T) {
 		name string
 		test func(t *testing.T, q *Queue, a *script)
 	}{
-		{"is taken from by the writer, by turns with others", func(t *testing.T, q *Queue, a *script) {
+		{"the writer takes from several sources in turn", func(t *testing.T, q *Queue, a *script) {
 			b := subscribed(q)
 			a.publish("a1", "a2", "a3")
 			b.publish("b1", "b2")
@@ -154,7 +154,7 @@ func TestSubscription(t *testing.T) {
 			put(t, q, "answer")
 			expect(t, q, "answer")
 		}},
-		{"is asked again where it is ready while it is asked", func(t *testing.T, q *Queue, a *script) {
+		{"a source that becomes ready during Next is asked again", func(t *testing.T, q *Queue, a *script) {
 			once := sync.OnceFunc(func() { a.list = append(a.list, "a1"); a.sub.Ready() })
 			a.next = once
 			a.sub.Ready()

@@ -389,7 +389,7 @@ func (s *slowly) Read(p []byte) (int, error) {
 	return s.Reader.Read(p)
 }
 
-// What ends with the daemon ends with 1001, after what was still to be told, and takes no more requests.
+// A daemon that shuts down sends what is still pending, closes the connection with 1001, and takes no more requests.
 func TestWebSocketEndOfDaemon(t *testing.T) {
 	inBubble(t, testServer(t, 0), func(t *testing.T, h *sockets, c *conntest.Socket) {
 		c.Send(conntest.Frame(conntest.Fin|conntest.Text, conntest.Request(1, "follow", `{"session_id":"a","updates":3}`)))

@@ -14,7 +14,7 @@ import (
 
 // LockedError says that another process has the data directory.
 type LockedError struct {
-	PID int // 0: it could not be told
+	PID int // 0: unknown
 }
 
 func (e *LockedError) Error() string {
@@ -57,7 +57,7 @@ func lockFile(path string, mode lockMode) (*os.File, error) {
 	return f, nil
 }
 
-// Owner is the process that has the store of a data directory open; 0: none has, or it could not be told.
+// Owner is the process that has the store of a data directory open; 0: none has, or it is unknown.
 func Owner(dir string) (pid int) {
 	lock, err := lockFile(filepath.Join(dir, lockName), onlyIfThere)
 	if locked, ok := errors.AsType[*LockedError](err); ok {

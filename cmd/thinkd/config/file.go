@@ -70,7 +70,7 @@ type fileThinking struct {
 	BudgetMax  int                    `toml:"budget_max"`
 	Budgets    map[provider.Level]int `toml:"budgets"`
 
-	// The short form: thinks unless told otherwise, with so many tokens.
+	// The short form: thinks by default, with so many tokens.
 	Enabled      *bool `toml:"enabled"`
 	BudgetTokens int   `toml:"budget_tokens"`
 }

@@ -114,8 +114,9 @@ func (o Options) open(ctx context.Context, store session.Store) (*daemon, error)
 	return d, nil
 }
 
-// configure reads the config, and opens what is kept: both at a time, since neither needs the other and who started the
-// daemon waits, but only where something is kept already. Nothing is made for a config that is wrong; its error goes first.
+// configure reads the config and opens the store. If there is a store already, it does both in parallel: neither depends on
+// the other, and the command that started the daemon waits. For a wrong config it creates no store; the config's error is
+// reported first.
 func (o Options) configure(open func() error, already bool) (c config.Config, err error) {
 	var reading sync.WaitGroup
 	reading.Go(func() { c, err = o.Config() }) // awaited here
@@ -168,14 +169,14 @@ func (d *daemon) sweep() {
 	}()
 }
 
-// storeState hears how the store is.
+// storeState is called when the store becomes read-only or writable.
 func (d *daemon) storeState(readOnly bool, why error) {
 	d.readOnly.Store(readOnly)
 	d.log.Warn("store", "read_only", readOnly, "err", why)
 	if readOnly {
 		select {
 		case d.refuses <- struct{}{}:
-		default: // it is about to be told
+		default: // a signal is pending already
 		}
 	}
 	if errors.Is(why, session.ErrReplaced) {

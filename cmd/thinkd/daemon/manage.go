@@ -87,7 +87,7 @@ func (o Options) Stop(ctx context.Context, limit time.Duration, waiting func(tur
 	defer stop()
 	for bolt.Owner(dir) == s.PID {
 		if wait(ctx, firstPause); ctx.Err() != nil {
-			return s, fmt.Errorf("the daemon (process %d) has been told to stop and still runs: %w", s.PID, context.Cause(ctx))
+			return s, fmt.Errorf("the daemon (process %d) was asked to stop and still runs: %w", s.PID, context.Cause(ctx))
 		}
 	}
 	return s, nil

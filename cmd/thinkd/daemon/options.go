@@ -98,7 +98,7 @@ func defaultConfigPath() string {
 	return filepath.Join(dir, "thinkd", "config.toml")
 }
 
-// defaultDataDir is where the daemon keeps its store, unless told otherwise.
+// defaultDataDir is where the daemon keeps its store by default.
 func defaultDataDir(goos string, getenv func(string) string) (string, error) {
 	switch goos {
 	case "windows":

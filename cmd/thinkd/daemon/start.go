@@ -82,7 +82,7 @@ func (o Options) start(ctx context.Context, dir string) error {
 // idleVariable shortens a daemon's life in tests.
 const idleVariable = "THINKD_IDLE"
 
-// arguments hand on what this command was told. The daemon has another working directory, so paths are absolute.
+// arguments passes the options of this command on. The daemon has another working directory, so paths are absolute.
 func (o Options) arguments(dir string) []string {
 	args := []string{"daemon", "--" + EnvironmentFlag, "--data", dir, "--log-format", o.LogFormat}
 	if o.ConfigPath != "" {
@@ -103,12 +103,12 @@ func (o Options) arguments(dir string) []string {
 
 // Starter is the process that started a daemon in the background, and waits until it is ready.
 type Starter struct {
-	Tell   func(line string) error // says how the start went
-	HangUp func() error            // lets the starter go; nothing is told after it
+	Tell   func(line string) error // reports how the start went
+	HangUp func() error            // closes the pipe to the starter; Tell must not be called after it
 }
 
 // Background runs the daemon until nobody has needed it for the idle time, or ctx ends; 0: it stays. Its log is a file of the
-// data directory. If it returns [ErrTold], the starter has been told why there is no daemon.
+// data directory. If it returns [ErrReported], the starter knows why there is no daemon.
 func (o Options) Background(ctx context.Context, idle time.Duration, starter Starter) error {
 	dir, err := o.Data()
 	var h *host
@@ -124,7 +124,7 @@ func (o Options) Background(ctx context.Context, idle time.Duration, starter Sta
 		if _, held := errors.AsType[*bolt.LockedError](err); held {
 			text = saidHeld + "\n" + text
 		}
-		return errors.Join(starter.Tell(text), ErrTold)
+		return errors.Join(starter.Tell(text), ErrReported)
 	}
 	log.takeCrashes()
 	if err = starter.Tell(saidReady); err == nil {
@@ -136,5 +136,5 @@ func (o Options) Background(ctx context.Context, idle time.Duration, starter Sta
 	return h.run(ctx)
 }
 
-// ErrTold says that whoever started the daemon knows already why it could not start.
-var ErrTold = errors.New("the daemon could not start")
+// ErrReported means that the daemon could not start, and that Starter.Tell has reported why.
+var ErrReported = errors.New("the daemon could not start")

@@ -20,7 +20,7 @@ type model struct {
 
 	open    bool // its weights are: the thinking itself is shown, nothing is encrypted
 	phases  bool // messages say whether they are commentary
-	recalls bool // sees its reasoning of all turns unless told otherwise, and misses what is not there
+	recalls bool // sees its reasoning of all turns by default, and misses what is not there
 	concise bool // has that summary
 	adapts  bool // takes another effort inside of the conversation
 }
