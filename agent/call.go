@@ -118,7 +118,8 @@ func (s *state) step() {
 		return
 	}
 	c.byteAt, c.noticed = time.Now(), false
-	if _, alive := list[0].Event.(provider.Alive); alive {
+	switch list[0].Event.(type) {
+	case provider.Alive, provider.Served:
 		return
 	}
 	if c.heard.IsZero() {

@@ -10,6 +10,7 @@
 //
 // Every adapter keeps these guarantees, and provider/providertest checks them:
 //
+//   - [Served] comes before the first block, and again when the answer names another model;
 //   - a block opens with [Begin], grows with [Delta] and closes with [End]; the deltas add up to the end's text;
 //   - [End] has the whole block with its State, so that only the adapter accumulates;
 //   - nothing follows the Stop or the error;

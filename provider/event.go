@@ -2,8 +2,16 @@ package provider
 
 import "encoding/json"
 
-// Event is one of Begin, Delta, End, Notice, Alive and Stop.
+// Event is one of Served, Begin, Delta, End, Notice, Alive and Stop.
 type Event interface{ event() }
+
+// Served says which model answers, in the words of the answer itself. It comes before the first Begin and before a Stop
+// without one, as soon as the answer names its model. If a later part of the answer names another model or host, it comes
+// again. An answer is never changed because of it: whether Model is the one that was asked for is for the reader to decide.
+type Served struct {
+	Model string // as the vendor's answer names it, at most 200 bytes; empty: it names none
+	Host  string // who runs the model, if the answer names it, else the host and port that were called
+}
 
 // Begin opens a block: Block has its kind and whatever is known by then (a tool call's name), no text. Index is the
 // adapter's number of the block in this reply: not negative, used once.
@@ -76,7 +84,7 @@ type Stop struct {
 	Detail    string // for people, where the vendor explains itself (a refusal's category)
 	Usage     Usage
 	RawUsage  json.RawMessage // the vendor's object as reported last, nil if none came
-	Model     string          // as the answer names it
+	Model     string          // as the answer names it; the one that was asked for if it names none
 	RequestID string
 	State     State // opaque data of the whole message
 	Cited     []Cited
@@ -89,6 +97,7 @@ type Cited struct {
 	Sources []Citation
 }
 
+func (Served) event() {}
 func (Begin) event()  {}
 func (Delta) event()  {}
 func (End) event()    {}

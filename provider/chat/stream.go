@@ -71,14 +71,16 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 	if !root.IsObject() {
 		return r.Deviation("an event that is no object")
 	}
-	var choices gjson.Result
+	var choices, model, host gjson.Result
 	pages := false
 	root.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
 		case "model":
-			if value.Str != "" {
+			if model = value; value.Str != "" {
 				r.origin.Model, r.stop.Model = exchange.Valid(value.Str), exchange.Valid(value.Str)
 			}
+		case "provider": // OpenRouter's name for who runs the model
+			host = value
 		case "id":
 			if r.stop.RequestID == "" {
 				r.stop.RequestID = exchange.Valid(value.Str)
@@ -90,6 +92,9 @@ func (r *reply) chunk(root gjson.Result, words string) error {
 		}
 		return true
 	})
+	if err := r.Served(model.Str, host.Str); err != nil {
+		return err
+	}
 	if pages {
 		r.searched(root)
 	}

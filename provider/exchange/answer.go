@@ -1,13 +1,16 @@
 package exchange
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/refusal"
 )
 
 // Answer is the answer to one call, for the adapter that reads it: where the answer came from, and where the events go. It is for
@@ -16,11 +19,15 @@ type Answer struct {
 	caller *Caller
 	req    *provider.Request
 	yield  func(provider.Event, error) bool
-	resp   *http.Response // the latest; nil: the latest request has none
-	came   bool           // any answer with a status of 2xx
-	begun  bool           // a block has begun
-	shown  bool           // an event was emitted since the body was last read
-	last   time.Time      // of the last event before that
+	resp   *http.Response  // the latest; nil: the latest request has none
+	came   bool            // any answer with a status of 2xx
+	begun  bool            // a block has begun
+	named  bool            // a Served was emitted, and nothing is new since
+	served provider.Served // the latest, made of these:
+	model  string
+	host   string
+	shown  bool      // an event was emitted since the body was last read
+	last   time.Time // of the last event before that
 
 	// Whole says that the answer came as one JSON value. Then it says nothing about durations.
 	Whole bool
@@ -38,6 +45,9 @@ func (a *Answer) Emit(ev provider.Event) error {
 	switch ev := ev.(type) {
 	case provider.Begin:
 		a.begun = true
+		if err := a.serves(); err != nil {
+			return err
+		}
 	case provider.Stop:
 		if a.begun {
 			break
@@ -45,11 +55,49 @@ func (a *Answer) Emit(ev provider.Event) error {
 		if err := silent(a.req, ev); err != nil {
 			return err
 		}
+		if err := a.serves(); err != nil {
+			return err
+		}
 	}
 	if !a.yield(ev, nil) {
 		return ErrLeft
 	}
 	return nil
+}
+
+// maxName bounds the names in a [provider.Served], in bytes: they are stored and shown.
+const maxName = 200
+
+// Served reports the model that the answer names, and who runs it. Empty names say nothing and leave those that came
+// before. It emits only what is new, so an adapter may call it for each event. The error is ErrLeft.
+func (a *Answer) Served(model, host string) error {
+	if model == a.model && host == a.host {
+		return nil
+	}
+	a.model, a.host = model, host
+	now := provider.Served{Model: cmp.Or(a.name(model), a.served.Model), Host: cmp.Or(a.name(host), a.served.Host)}
+	if now == a.served {
+		return nil
+	}
+	a.served = now
+	if now.Model == "" && !a.named {
+		return nil // the first block emits it
+	}
+	a.named = false
+	return a.serves()
+}
+
+// serves emits what is known of the model that answers, once.
+func (a *Answer) serves() error {
+	if a.named {
+		return nil
+	}
+	a.named = true
+	return a.Emit(provider.Served{Model: a.served.Model, Host: cmp.Or(a.served.Host, a.caller.Host)})
+}
+
+func (a *Answer) name(foreign string) string {
+	return strings.TrimSuffix(refusal.Clean(a.caller.scrub(foreign), maxName-len("…")), "…")
 }
 
 // Alive reports that something came, at most once a second. The error is ErrLeft.

@@ -49,7 +49,7 @@ func (r *reply) chunk(data []byte) error {
 	if root.IsArray() {
 		root = root.Get("0")
 	}
-	var candidate, feedback gjson.Result
+	var candidate, feedback, model gjson.Result
 	known := false
 	root.ForEach(func(name, value gjson.Result) bool {
 		switch name.Str {
@@ -60,7 +60,7 @@ func (r *reply) chunk(data []byte) error {
 		case "promptFeedback":
 			feedback = value
 		case "modelVersion":
-			if value.Str != "" {
+			if model = value; value.Str != "" {
 				r.origin.Model, r.stop.Model = value.Str, value.Str
 			}
 		case "responseId":
@@ -77,6 +77,11 @@ func (r *reply) chunk(data []byte) error {
 	}
 	if !known {
 		return r.Deviation("a chunk of no known member")
+	}
+	if model.Str != "" {
+		if err := r.Served(model.Str, ""); err != nil {
+			return err
+		}
 	}
 	if word := feedback.Get("blockReason").Str; word != "" {
 		r.end.block(word, r.Text(feedback.Get("blockReasonMessage").Str))

@@ -151,6 +151,9 @@ func (r *reply) fellBack(p *part) error {
 	if why := r.Text(gjson.ParseBytes(p.members["trigger"]).String()); why != "" {
 		text += ": " + why
 	}
+	if err := r.Served(model("to"), ""); err != nil {
+		return err
+	}
 	return r.Emit(provider.Notice{Kind: provider.NoticeOverride, Text: text})
 }
 

@@ -72,6 +72,9 @@ func (r *reply) begin(message gjson.Result) error {
 	r.begun = true
 	if model := message.Get("model").Str; model != "" {
 		r.origin.Model, r.stop.Model = model, model
+		if err := r.Served(model, ""); err != nil {
+			return err
+		}
 	}
 	r.usage.merge(message.Get("usage"))
 	if changes := message.Get("input_transformations"); len(changes.Array()) > 0 {

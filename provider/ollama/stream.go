@@ -120,6 +120,9 @@ func (r *reply) object(data []byte) error {
 	r.begun = true
 	if model := root.Get("model").Str; model != "" {
 		r.origin.Model, r.stop.Model = model, model
+		if err := r.Served(model, ""); err != nil {
+			return err
+		}
 	}
 	if err := r.message(message); err != nil {
 		return err

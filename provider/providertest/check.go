@@ -68,6 +68,9 @@ type collector struct {
 	open  map[int]*openBlock
 	used  map[int]bool
 	alive time.Time
+
+	told   bool // a Served came, and the latest is:
+	served provider.Served
 }
 
 func (c *collector) take(ev provider.Event, err error) error {
@@ -84,7 +87,15 @@ func (c *collector) take(ev provider.Event, err error) error {
 		c.reply.Events = append(c.reply.Events, ev)
 	}
 	switch ev := ev.(type) {
+	case provider.Served:
+		if ev == c.served || !utf8.ValidString(ev.Model+ev.Host) {
+			return fmt.Errorf("served %+v after %+v", ev, c.served)
+		}
+		c.served, c.told = ev, true
 	case provider.Begin:
+		if !c.told {
+			return errors.New("a block before Served")
+		}
 		return c.begin(ev)
 	case provider.Delta:
 		return c.delta(ev)
@@ -104,8 +115,11 @@ func (c *collector) take(ev provider.Event, err error) error {
 		}
 	case provider.Stop:
 		c.reply.Stop = &ev
-		if ev.Reason == "" {
+		switch {
+		case ev.Reason == "":
 			return errors.New("Stop without a reason")
+		case !c.told:
+			return errors.New("a Stop before Served")
 		}
 		return checkState(ev.State)
 	default:

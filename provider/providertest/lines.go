@@ -14,6 +14,8 @@ func Lines(r Reply) string {
 	var b strings.Builder
 	for _, ev := range r.Events {
 		switch ev := ev.(type) {
+		case provider.Served:
+			fmt.Fprintf(&b, "served %q by %q\n", ev.Model, ev.Host)
 		case provider.Begin:
 			fmt.Fprintf(&b, "begin %d %s\n", ev.Index, block(ev.Block))
 		case provider.Delta:

@@ -111,13 +111,15 @@ func (r *reply) skipped(what string) error {
 }
 
 // named notes which model answers. Where that is the name of a machine, the origin keeps the one that was asked for.
-func (r *reply) named(response gjson.Result) {
+// The error is that of Served.
+func (r *reply) named(response gjson.Result) error {
 	model := response.Get("model").Str
 	if model == "" {
-		return
+		return nil
 	}
 	r.stop.Model = model
 	if !r.api.host.ModelBound {
 		r.origin.Model = model
 	}
+	return r.Served(model, "")
 }

@@ -88,7 +88,9 @@ func (r *reply) rare(kind string, data gjson.Result) error {
 
 // begin takes in what is known of the response at its start.
 func (r *reply) begin(response gjson.Result) error {
-	r.named(response)
+	if err := r.named(response); err != nil {
+		return err
+	}
 	return r.Alive()
 }
 
@@ -103,7 +105,9 @@ func (r *reply) terminal(word string, response gjson.Result) error {
 	case "cancelled", "queued", "in_progress":
 		return r.NoAnswer("the answer ends in status " + word)
 	}
-	r.named(response)
+	if err := r.named(response); err != nil {
+		return err
+	}
 	if err := r.outputs(response.Get("output").Array()); err != nil {
 		return err
 	}
