@@ -122,6 +122,8 @@ type stock struct {
 	display  []provider.Display
 	rows     []provider.Model
 	aliases  map[string]string         // alias to id
+	redirect map[string]string         // id to the id of the model that answers under it
+	own      []string                  // ids of the vendor's rows, without aliases
 	stated   map[string]Row            // of the configuration
 	base     map[string]provider.Model // without the configuration; aliases included
 	byID     map[string]provider.Model // with it
@@ -133,14 +135,14 @@ type stock struct {
 }
 
 func newStock(p Provider, v vendorRows) *stock {
-	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live, lessons: p.Lessons}
+	s := &stock{provider: p.ID, vendor: p.Vendor, resells: v.Resells, display: v.Display, aliases: map[string]string{}, stated: map[string]Row{}, numCtx: p.NumCtx, live: p.Live, lessons: p.Lessons, redirect: v.Redirected}
 	s.spoken = spoken{v.API, v.Dialect}.or(p.API, p.Dialect)
 	for _, row := range v.rows() {
 		m := row.Model
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
 		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
 		m.Facts = stated(m, row.Source)
-		s.rows = append(s.rows, complete(m, m.Thinking.Budgets))
+		s.rows, s.own = append(s.rows, complete(m, m.Thinking.Budgets)), append(s.own, m.ID)
 		for _, alias := range row.Aliases {
 			s.aliases[alias] = m.ID
 		}

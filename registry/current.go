@@ -37,6 +37,11 @@ func (c *Current) Providers() []string { return c.Catalog().Providers() }
 // Find is [Catalog.Find].
 func (c *Current) Find(modelID string) (provider.Model, error) { return c.Catalog().Find(modelID) }
 
+// Served is [Catalog.Served].
+func (c *Current) Served(asked provider.Model, answer string) Service {
+	return c.Catalog().Served(asked, answer)
+}
+
 // Spoken is that of the catalog as it is now.
 func (c *Current) Spoken(m provider.Model, api string) provider.Model {
 	return c.Catalog().Spoken(m, api)

@@ -41,6 +41,7 @@ type Row struct {
 	Tools      *bool // a new row that does not say has tools: the vendor knows better than silence
 	Sampling   *provider.SamplingRule
 	Price      *provider.Price
+	ServedAs   []string // names that answers may have for it, such as those of a gateway: see [Catalog.Served]
 }
 
 // RowError is a row that contradicts itself or lacks what is needed. Field is named as in the configuration.

@@ -27,6 +27,7 @@ type Vendor struct {
 	Patience     int                `json:"patience_s"` // for how many seconds it may be silent, before an answer and in it; 0: no longer than others
 	Live         bool               `json:"live"`       // its servers tell what they have, and may be asked at any time
 	Display      []provider.Display `json:"display"`    // what a row has that does not say
+	Redirected   map[string]string  `json:"redirected"` // ids under which another model answers, by its id: see [Catalog.Served]
 }
 
 // Vendors lists the catalog's vendors in its fixed order, the simulator last.

@@ -58,6 +58,7 @@ type fileModel struct {
 	Tools     *bool        `toml:"tools"`
 	Sampling  string       `toml:"sampling"` // free, never, not_in_thinking
 	Price     *filePrice   `toml:"price"`
+	ServedAs  []string     `toml:"served_as"` // other names that answers may have for it
 }
 
 type fileThinking struct {
@@ -201,7 +202,7 @@ func (m fileModel) row() registry.Row {
 		ID: m.ID, Name: m.Name, API: m.API, Dialect: m.Dialect, Control: t.Control, Levels: spelled(t.Levels), Default: spelled([]provider.Level{t.Default})[0],
 		CanDisable: t.CanDisable, Display: t.Display, BudgetMin: t.BudgetMin, BudgetMax: t.BudgetMax, Budgets: t.Budgets,
 		Reasoning: m.Reasoning, Enabled: t.Enabled, BudgetTokens: t.BudgetTokens,
-		Window: m.Window, NumCtx: m.NumCtx, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools,
+		Window: m.Window, NumCtx: m.NumCtx, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, ServedAs: m.ServedAs,
 	}
 	if m.Sampling != "" {
 		rule := provider.SamplingRule(m.Sampling)
