@@ -18,6 +18,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/suspect"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
@@ -61,7 +63,7 @@ func (f *fake) Stream(ctx context.Context, req *provider.Request) iter.Seq2[prov
 func (f *fake) judged(said iter.Seq2[provider.Event, error]) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
 		for e, err := range said {
-			if pe, ok := errors.AsType[*provider.Error](err); ok && suspicious(pe) {
+			if pe, ok := errors.AsType[*provider.Error](err); ok && suspect.Suspicious(pe) {
 				f.mu.Lock()
 				f.refused = true
 				f.mu.Unlock()
@@ -577,7 +579,7 @@ func TestRetryBudgetIsOfEachCall(t *testing.T) {
 				b := newBench(t, scripts...)
 				b.group.Close()
 				var again int
-				b.cfg.Ended = func(r Report) { again = r.Again }
+				b.cfg.Ended = func(r report.Turn) { again = r.Again }
 				b.start()
 				defer b.close()
 				e := b.turn(b.session("sim/claude", ""), "go")

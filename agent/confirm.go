@@ -2,34 +2,52 @@ package agent
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/transcript"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
-var (
-	// ErrNoConfirm says that a question is none of this session's.
-	ErrNoConfirm = errors.New("no such question")
+func (s *state) tool(name string) *tool.Tool {
+	for i := range s.view.Session.Tools {
+		if t := &s.view.Session.Tools[i]; t.Name == name {
+			return t
+		}
+	}
+	return nil
+}
 
-	// ErrNoAction says that an answer is none of those that the question has.
-	ErrNoAction = errors.New("the question has no such action")
+// believed is a tool with the effect that decisions go by: what a server says of its tools counts only while the operator
+// trusts it, whatever it said when the session began.
+func (s *state) believed(t tool.Tool) tool.Tool {
+	host := s.cfg.host(s.view.Session, t)
+	if t.Host != tool.MCP || host == nil {
+		return t
+	}
+	if h, ok := host.(tool.Hinter); !ok || !h.TrustsHints() {
+		t.Effect = tool.Other
+	}
+	return t
+}
 
-	// ErrNoGrant says that an answer gives a grant that the question does not have, or denies the call with it.
-	ErrNoGrant = errors.New("the question has no such grant")
-)
+// rule decides on a call that has passed the check of its arguments.
+func (s *state) rule(c *toolCall) tool.Rule {
+	q := s.questionAbout(c)
+	q.Concern = c.concern
+	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return tool.Covers(g, c.tool, c.would) })
+	return q.Rule()
+}
 
-// question is a Confirm that nobody has answered yet.
-type question struct {
-	feed.Confirm
-	asked    time.Time // silence is a no by this, and Until is for people: their clock may be set meanwhile
-	tooLarge string    // why the call can only be denied, for the model; empty: it can be allowed
+// questionAbout is what is known of a call before its host has looked at it.
+func (s *state) questionAbout(c *toolCall) tool.Question {
+	return tool.Question{Tool: c.tool, Operator: s.cfg.Rules, Session: s.view.Session.Rules, Mode: s.view.Session.Mode}
 }
 
 // maxResolved bounds what is remembered of questions that are over.
@@ -63,13 +81,16 @@ func (s *state) question(c *toolCall) fact {
 	return fact{s.run.ID, nil, q}
 }
 
-// partsSize is the bytes of parts as clients get them.
-func partsSize(parts []tool.Part) int {
-	text, err := json.Marshal(parts)
-	if err != nil {
-		panic(err) // strings alone
+func (s *state) questioned(confirm string) *toolCall {
+	if s.run == nil || s.run.round == nil {
+		return nil
 	}
-	return len(text)
+	for _, c := range s.run.round.calls {
+		if c.asked != nil && c.asked.ID == confirm {
+			return c
+		}
+	}
+	return nil
 }
 
 // resolve closes a question; what follows of it is the caller's. grant may be nil.
@@ -86,95 +107,6 @@ func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, b
 		facts = append(facts, fact{"", nil, feed.SessionUpdate{Grants: &list}})
 	}
 	return facts
-}
-
-// Ruling is an answer to the question about a call.
-type Ruling struct {
-	Action session.Action
-	Grant  string // the id of one of the question's grants that is given with AllowOnce; empty: none is
-	Reason string // of Deny, for the model
-	Client string // the name of who answers
-}
-
-// Answer resolves a question about a call. It reports whether this was the answer that counts: the first one is, if it
-// comes in time. ErrNoConfirm for an id that the daemon did not give, ErrNoAction, ErrNoGrant. The verdict is on disk when
-// it returns.
-func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, error) {
-	return ask(ctx, a, func(s *state) (bool, error) {
-		c := s.questioned(confirm)
-		switch {
-		case c == nil && s.resolved[confirm]:
-			return false, nil
-		case c == nil:
-			return false, ErrNoConfirm
-		case !slices.Contains(c.asked.Actions, r.Action):
-			return false, ErrNoAction
-		}
-		grant, err := c.asked.grant(r)
-		if err != nil {
-			return false, err
-		}
-		if r.Action == session.Deny {
-			why := "a person did not allow this call, so it was not run"
-			if r.Reason != "" {
-				why += ": " + r.Reason
-			}
-			s.refuse(c, feed.ByClient, r.Client, why)
-			return s.ended == nil, s.ended
-		}
-		facts := append(s.resolve(c, r.Action, grant, feed.ByClient, r.Client), s.beginCall(c)...)
-		if err := s.record(facts...); err != nil {
-			return false, err
-		}
-		s.launch(c)
-		if s.run != nil {
-			s.tellWaiting()
-		}
-		return true, s.ended
-	})
-}
-
-// grant is the grant that an answer gives, nil if it gives none. It has the id of its question: a question has one answer.
-func (q *question) grant(r Ruling) (*tool.Grant, error) {
-	id := r.Grant
-	switch {
-	case r.Action == session.AllowSession && id == "":
-		id = tool.ToolGrant
-	case id == "":
-		return nil, nil
-	case r.Action == session.Deny || r.Action == session.AllowSession && id != tool.ToolGrant:
-		return nil, ErrNoGrant
-	}
-	for _, g := range q.Grants {
-		if g.ID == id {
-			g.ID = q.ID
-			return &g, nil
-		}
-	}
-	return nil, ErrNoGrant
-}
-
-func (s *state) questioned(confirm string) *toolCall {
-	if s.run == nil || s.run.round == nil {
-		return nil
-	}
-	for _, c := range s.run.round.calls {
-		if c.asked != nil && c.asked.ID == confirm {
-			return c
-		}
-	}
-	return nil
-}
-
-// decline is the answer of nobody.
-func (s *state) decline(c *toolCall) {
-	s.refuse(c, feed.ByTimeout, "", "this call was not allowed in time, so it did not run")
-}
-
-func (s *state) refuse(c *toolCall, by feed.By, client, why string) {
-	if s.record(s.refusal(c, by, client, why)...) == nil {
-		s.goOn()
-	}
 }
 
 // refusal is what is kept and told of a call that was not approved.
@@ -213,20 +145,91 @@ func (s *state) confirms() (open []feed.Confirm) {
 	return open
 }
 
-// waitsForPeople reports whether nothing goes on but what waits for a person or a client.
-func (s *state) waitsForPeople() bool {
-	if s.run == nil || s.run.round == nil || s.run.round.left == 0 {
-		return false
-	}
-	return !slices.ContainsFunc(s.run.round.calls, func(c *toolCall) bool {
-		return !c.done && c.asked == nil && (c.begun.IsZero() || c.tool.Host != tool.Client)
-	})
+// beginCall is what is kept and told of a call that is about to run.
+func (s *state) beginCall(c *toolCall) []fact {
+	c.told, c.begun = true, time.Now()
+	rd := s.run.round
+	return []fact{{s.run.ID, session.ToolStart{Message: rd.reply, Block: c.Number}, toolStart(rd.reply, c.Call, c.tool.Host, c.tool.Title)}}
 }
 
-// tellWaiting tells when the turn begins to wait for people, and when it goes on.
-func (s *state) tellWaiting() {
-	if waits := s.waitsForPeople(); waits != s.run.waits {
-		s.run.waits = waits
-		s.tell("", feed.SessionUpdate{Status: s.status()})
+// answer is what is kept and told of a call's result.
+func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
+	rd := s.run.round
+	fault := ""
+	if result.Failed {
+		fault = report.ToolFailed
 	}
+	s.ran(c, fault)
+	c.done = true
+	rd.left--
+	if c.stop != nil {
+		c.stop()
+	}
+	var facts []fact
+	if !c.told {
+		c.told = true
+		facts = append(facts, fact{s.run.ID, nil, toolStart(rd.reply, c.Call, "", c.tool.Title)})
+	}
+	if rest := c.output.Take(); rest != "" {
+		facts = append(facts, fact{s.run.ID, nil, feed.ToolOutput{CallID: c.ID, Chunk: rest}})
+	}
+	end := session.ToolEnd{Message: rd.results, Number: c.index, Reply: rd.reply, CallID: c.ID,
+		Content: s.result(result.Blocks), Failed: result.Failed}
+	if !c.begun.IsZero() {
+		end.DurationMS = time.Since(c.begun).Milliseconds()
+	}
+	return append(facts, fact{s.run.ID, end, feed.ToolEnd{ToolEnd: end}})
+}
+
+// result stores the media of a tool's result, which goes on without those that cannot be stored.
+func (s *state) result(content provider.Blocks) provider.Blocks {
+	fitting := transcript.Result(s.run.model, content, s.cfg.Limits.ToolOutput)
+	kept, err := transcript.KeepMedia(s.cfg.Blobs, fitting)
+	if err == nil {
+		return kept
+	}
+	s.log.Warn("the media of a result could not be stored", "err", err)
+	return transcript.WithoutMedia(fitting)
+}
+
+// ran tells of a call of a tool that is over, if it had begun.
+func (s *state) ran(c *toolCall, fault string) {
+	if s.cfg.Ran == nil || c.begun.IsZero() {
+		return
+	}
+	s.cfg.Ran(report.Tool{Session: s.id, Turn: s.run.ID, Name: c.Name, CallID: c.ID, Client: c.tool.Host == tool.Client,
+		Begun: c.begun, Ended: time.Now(), Fault: fault})
+}
+
+// OpenTool is a call that runs.
+type OpenTool struct {
+	feed.ToolStart
+	Output string `json:"output,omitempty"` // the end of what it has told so far
+}
+
+// openTools lists the calls that run.
+func (s *state) openTools() (open []OpenTool) {
+	if s.run.round == nil {
+		return nil
+	}
+	for _, c := range s.run.round.calls {
+		if !c.done && !c.begun.IsZero() {
+			open = append(open, OpenTool{toolStart(s.run.round.reply, c.Call, c.tool.Host, c.tool.Title), c.output.Tail()})
+		}
+	}
+	return open
+}
+
+// hosted finds a call that waits for a client's result.
+func (s *state) hosted(callID string) *toolCall {
+	if s.run == nil || s.run.round == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.run.round.calls, func(c *toolCall) bool {
+		return c.ID == callID && !c.done && !c.begun.IsZero() && c.tool.Host == tool.Client
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.run.round.calls[i]
 }

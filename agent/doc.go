@@ -11,7 +11,15 @@
 // A [Group] has the agents of a daemon. It loads a session when it is needed, unloads an idle one, and ends what a crash left open.
 //
 // Other packages hold what needs no state of a session: feed sends updates to clients, transcript turns the log into what a model
-// is sent, budget counts, relay carries what calls produce, and tool decides on calls and runs them.
+// is sent, queue keeps the prompts that wait, relay carries what calls produce, summary and suspect handle conversations that are
+// too long or refused, budget and room count, and tool decides on calls and runs them.
+//
+// A turn goes up through the files, and each step ends with the next event of the loop: prompt starts the turn, compact and call
+// make a model call, stream takes in its events, tools runs the calls of the reply and makes the next model call, retry handles a
+// failed one. end closes whatever is open, from any of these.
+//
+// Inside the package, files depend in one direction: config, decide, reply, notice, round, turn, state, agent, confirm, end, call,
+// compact, retry, prompt, tools, snapshot, stream, loop, group.
 //
 // Guarantees:
 //

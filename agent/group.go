@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/queue"
+	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -37,7 +40,7 @@ type loading struct {
 // NewGroup closes the turns of Config.Left and is ready for sessions. The agents end with Close or ctx.
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg.Limits = cfg.Limits.withDefaults()
-	cfg.room = new(room)
+	cfg.queued = new(queue.Total)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
@@ -79,7 +82,7 @@ func (g *Group) Config() Config { return g.cfg }
 // Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
 func (g *Group) Create(ctx context.Context, s session.Session) (session.Session, error) {
 	s = begun(s)
-	if err := g.makeRoom(ctx, sizeOfRecord(s), ""); err != nil {
+	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return s, err
 	}
 	return s, g.cfg.Store.Create(ctx, s)
@@ -98,7 +101,7 @@ func begun(s session.Session) session.Session {
 // new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
 func (g *Group) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
 	s = begun(s)
-	if err := g.makeRoom(ctx, sizeOfRecord(s), ""); err != nil {
+	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return session.Made{}, err
 	}
 	text, err := answer(s.ID)
@@ -120,6 +123,45 @@ func (g *Group) Made(ctx context.Context, stamp session.Stamp) (first session.Ma
 		err = stamp.Repeats(first.Stamp)
 	}
 	return first, ok, err
+}
+
+// Fork makes a session that goes on from a message of another one, or, without a message, from the turns that have ended. It
+// shares what was said up to there, so models are sent the same bytes, and thinking that is bound to them stays valid. What a
+// person allowed for the whole session, the fork asks again. The other session does not change, and may be deleted.
+// Errors: ErrNoMessage, session.ErrUnfinished, and those of the store.
+func (g *Group) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
+	s, err := g.forked(ctx, id, message)
+	if err != nil {
+		return s, err
+	}
+	return g.Create(ctx, s)
+}
+
+// ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
+func (g *Group) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+	s, err := g.forked(ctx, id, message)
+	if err != nil {
+		return session.Made{}, err
+	}
+	return g.CreateOnce(ctx, s, stamp, answer)
+}
+
+// forked is the record of a fork, without an id.
+func (g *Group) forked(ctx context.Context, id session.ID, message session.MessageID) (fork session.Session, err error) {
+	err = g.Do(ctx, id, func(a *Agent) error {
+		fork, err = ask(ctx, a, func(s *state) (session.Session, error) {
+			if err := s.writable(); err != nil { // what closes a crash's turn is to be in the log
+				return session.Session{}, err
+			}
+			fork, ok, err := s.view.Fork(message)
+			if !ok {
+				return fork, ErrNoMessage
+			}
+			return fork, err
+		})
+		return err
+	})
+	return fork, err
 }
 
 // Do runs f with the session's agent, which is loaded if it must be. An agent that was let go meanwhile is loaded
@@ -232,11 +274,71 @@ func (l *loading) ended() bool {
 	}
 }
 
+// loadedSize is what all loaded sessions hold together.
+func (g *Group) loadedSize() (n int64) {
+	for _, a := range g.running() {
+		n += a.size.Load()
+	}
+	return n
+}
+
+// makeRoom unloads sessions until there is room for more bytes. It returns a *room.Error if there is none.
+//
+// What a session takes is estimated when it is loaded and after each turn. Sessions are unloaded in which nothing runs and that
+// nobody follows, the longest unused first; but is never one of them. What is on disk is not bounded here.
+func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error {
+	limit := g.cfg.Limits.Loaded
+	if g.loadedSize()+more <= limit {
+		return nil
+	}
+	type resting struct {
+		*Agent
+		used time.Time
+	}
+	var rest []resting
+	for _, a := range g.running() {
+		if a.id == but {
+			continue
+		}
+		used, err := ask(ctx, a, func(s *state) (time.Time, error) { return s.used, nil })
+		if err == nil { // else it is ending
+			rest = append(rest, resting{a, used})
+		}
+	}
+	slices.SortFunc(rest, func(a, b resting) int { return cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
+	for _, a := range rest {
+		if g.loadedSize()+more <= limit {
+			return nil
+		}
+		gone, err := ask(ctx, a.Agent, func(s *state) (bool, error) {
+			if !s.rests() {
+				return false, nil
+			}
+			s.end(feed.ErrClosed)
+			return true, nil
+		})
+		if err == nil && gone {
+			<-a.done
+		}
+	}
+	if held := g.loadedSize(); held > 0 && held+more > limit {
+		return &room.Error{What: "the sessions in use take too much memory", Limit: "max_loaded_bytes", Bytes: limit}
+	}
+	return nil // a session that is larger than all that may be is loaded alone
+}
+
+// rests reports whether nothing of the session runs and nobody follows it.
+func (s *state) rests() bool {
+	s.feed.Prune()
+	s.pruneWaiters()
+	return s.run == nil && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil
+}
+
 // Delete ends what the session is doing, tells its clients, and removes it. Deleting what is not there is a success.
 func (g *Group) Delete(ctx context.Context, id session.ID) error {
 	err := g.Do(ctx, id, func(a *Agent) error {
 		_, err := ask(ctx, a, func(s *state) (struct{}, error) {
-			s.held = true // nothing queued starts any more
+			s.queue.Held = true // nothing queued starts any more
 			if s.run != nil {
 				s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
 			}
@@ -298,6 +400,46 @@ func (g *Group) TellReadOnly(ctx context.Context) {
 	telling.Wait()
 }
 
+// DefaultsChanged sends the clients of a provider's open sessions the new levels, after the provider's defaults changed. It does
+// not wait.
+func (g *Group) DefaultsChanged(providerID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	for _, l := range g.agents {
+		g.loads.Go(func() { // ends with the group's context at the latest; Close waits
+			select {
+			case <-l.ready:
+			case <-g.ctx.Done():
+				return
+			}
+			if l.err != nil {
+				return
+			}
+			_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has nobody to tell
+				s.retell(providerID)
+				return struct{}{}, nil
+			})
+		})
+	}
+}
+
+// retell says what the next turn would get. Where that would be refused, the turn says so.
+func (s *state) retell(providerID string) {
+	set := s.view.Session.Settings
+	if set.Model.Provider != providerID || !s.feed.Subscribed() {
+		return
+	}
+	next, err := s.conversation().decide(set, session.Override{})
+	if err != nil {
+		return
+	}
+	model := next.shown()
+	s.tell("", feed.SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level})
+}
+
 // running is all agents that are there at the moment.
 func (g *Group) running() (agents []*Agent) {
 	g.mu.Lock()
@@ -345,83 +487,4 @@ func (g *Group) Close() error {
 	g.stop(feed.ErrClosed)
 	g.loads.Wait()
 	return nil
-}
-
-// Fork makes a session that goes on from a message of another one, or, without a message, from the turns that have ended. It
-// shares what was said up to there, so models are sent the same bytes, and thinking that is bound to them stays valid. What a
-// person allowed for the whole session, the fork asks again. The other session does not change, and may be deleted.
-// Errors: ErrNoMessage, session.ErrUnfinished, and those of the store.
-func (g *Group) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
-	s, err := g.forked(ctx, id, message)
-	if err != nil {
-		return s, err
-	}
-	return g.Create(ctx, s)
-}
-
-// ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
-func (g *Group) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
-	s, err := g.forked(ctx, id, message)
-	if err != nil {
-		return session.Made{}, err
-	}
-	return g.CreateOnce(ctx, s, stamp, answer)
-}
-
-// forked is the record of a fork, without an id.
-func (g *Group) forked(ctx context.Context, id session.ID, message session.MessageID) (fork session.Session, err error) {
-	err = g.Do(ctx, id, func(a *Agent) error {
-		fork, err = ask(ctx, a, func(s *state) (session.Session, error) {
-			if err := s.writable(); err != nil { // what closes a crash's turn is to be in the log
-				return session.Session{}, err
-			}
-			fork, ok, err := s.view.Fork(message)
-			if !ok {
-				return fork, ErrNoMessage
-			}
-			return fork, err
-		})
-		return err
-	})
-	return fork, err
-}
-
-// DefaultsChanged sends the clients of a provider's open sessions the new levels, after the provider's defaults changed. It does
-// not wait.
-func (g *Group) DefaultsChanged(providerID string) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return
-	}
-	for _, l := range g.agents {
-		g.loads.Go(func() { // ends with the group's context at the latest; Close waits
-			select {
-			case <-l.ready:
-			case <-g.ctx.Done():
-				return
-			}
-			if l.err != nil {
-				return
-			}
-			_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has nobody to tell
-				s.retell(providerID)
-				return struct{}{}, nil
-			})
-		})
-	}
-}
-
-// retell says what the next turn would get. Where that would be refused, the turn says so.
-func (s *state) retell(providerID string) {
-	set := s.view.Session.Settings
-	if set.Model.Provider != providerID || !s.feed.Subscribed() {
-		return
-	}
-	next, err := s.decide(set, session.Override{})
-	if err != nil {
-		return
-	}
-	model := next.shown()
-	s.tell("", feed.SessionUpdate{Model: &model, Level: model.Level, Preferred: set.Level})
 }

@@ -64,7 +64,7 @@ func TestNumbersOfALongAnswer(t *testing.T) {
 	for range 3 {
 		_, err := ask(t.Context(), b.agent(id), func(s *state) (struct{}, error) {
 			s.feed.PublishGrowth("", 0, feed.MessageDelta{}, make([]int, session.MaxUnstored-1)) // the pieces of a long block
-			s.tell("", s.waiting())
+			s.tell("", s.queue.Update())
 			last = s.feed.Seq()
 			return struct{}{}, nil
 		})

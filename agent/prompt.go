@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -28,12 +28,9 @@ type Receipt struct {
 	Disposition feed.Disposition
 }
 
-// maxQueue is how many prompts of a session may wait.
-const maxQueue = 1000
-
 // Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. A prompt whose stamp
-// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *RoomError, session.ErrReused,
-// *provider.LevelError, *MediaError, and those of the store.
+// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *room.Error, session.ErrReused,
+// *provider.LevelError, *transcript.MediaError, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
 }
@@ -76,29 +73,29 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := s.writable(); err != nil {
 		return Receipt{}, err
 	}
-	c, err := s.decide(s.view.Session.Settings, p.Override)
+	c, err := s.conversation().decide(s.view.Session.Settings, p.Override)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if err := takes(c.model, p.Content); err != nil {
+	if err := transcript.Takes(c.model, p.Content); err != nil {
 		return Receipt{}, err
 	}
-	busy := s.run != nil || s.compacting != nil || len(s.queue) > 0
+	busy := s.run != nil || s.compacting != nil || s.queue.Len() > 0
 	switch {
 	case p.Reject && s.run == nil && s.compacting != nil:
 		return Receipt{}, ErrCompacting
-	case p.Reject && s.run == nil && s.held:
+	case p.Reject && s.run == nil && s.queue.Held:
 		return Receipt{}, ErrHeld
 	case p.Reject && busy:
 		return Receipt{}, ErrBusy
-	case len(s.queue) >= maxQueue:
+	case s.queue.Len() >= maxQueue:
 		return Receipt{}, ErrQueueFull
 	}
 	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: feed.Started}
 	var into session.TurnID
 	switch {
 	case p.Steer && s.run != nil:
-		if err := takes(s.run.model, p.Content); err != nil {
+		if err := transcript.Takes(s.run.model, p.Content); err != nil {
 			return Receipt{}, err
 		}
 		r.Disposition, into = feed.Steered, s.run.ID
@@ -106,18 +103,18 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		r.Disposition = feed.Enqueued
 	}
 	if r.Disposition != feed.Started {
-		if err := s.roomToQueue(p.Content); err != nil {
+		if err := s.queue.RoomFor(p.Content, s.cfg.Limits.SessionQueue, s.cfg.Limits.Queues); err != nil {
 			return Receipt{}, err
 		}
 	}
-	content, err := s.cfg.stored(p.Content)
+	content, err := transcript.KeepMedia(s.cfg.Blobs, p.Content)
 	if err != nil {
 		return Receipt{}, err
 	}
 	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: content, Override: p.Override, Stamp: p.Stamp,
 		Queued: busy, Steer: into != ""}, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
 	if r.Disposition == feed.Started {
-		if err := s.record(stored, c.start(r.Turn)); err != nil {
+		if err := s.record(stored, startFact(r.Turn, c)); err != nil {
 			return Receipt{}, err
 		}
 		s.runTurn(r.Turn, c)
@@ -126,110 +123,185 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := s.record(stored); err != nil {
 		return Receipt{}, err
 	}
-	s.held = false
+	s.queue.Held = false
 	s.tellQueue()
 	return r, nil
 }
 
-// MediaError refuses media that a model does not take.
-type MediaError struct {
-	Model string
-	Type  string
-	Takes []string
+// startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after whatever
+// happened. It is one turn at a time, since a turn may end as it starts, and a long queue of such must not keep the
+// mailbox waiting. A turn that cannot start ends with an error.
+func (s *state) startNext() {
+	if !s.mayStart() {
+		return
+	}
+	next := s.view.Turn(s.queue.First())
+	c, err := s.conversation().decide(s.view.Session.Settings, next.Prompt.Override)
+	if err != nil {
+		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}
+		if s.record(endFact(next.ID, end)) == nil {
+			s.wakeWaiters(next.ID)
+			s.tellQueue()
+		}
+		return
+	}
+	if s.record(startFact(next.ID, c)) == nil {
+		s.tellQueue()
+		s.runTurn(next.ID, c)
+	}
 }
 
-func (e *MediaError) Error() string {
-	return fmt.Sprintf("model %s does not take %s; it takes: %s", e.Model, e.Type, strings.Join(e.Takes, ", "))
+// runTurn runs a turn whose start is recorded.
+func (s *state) runTurn(id session.TurnID, c choice) {
+	s.busy.Store(true)
+	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: time.Now()}
+	s.tellStart()
+	if c.provider == nil {
+		s.failed(&provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth,
+			Message: "no such provider is configured"})
+		return
+	}
+	if err := gone(c.model); err != nil {
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed)
+		return
+	}
+	s.callModel()
 }
 
-// takes checks media against what the model's row says that it takes, if it says so.
-func takes(m provider.Model, content provider.Blocks) error {
-	for _, b := range content {
-		media, ok := b.(provider.Media)
-		if ok && m.Known && len(m.Input) > 0 && !slices.Contains(m.Input, media.Kind()) {
-			return &MediaError{m.Ref(), media.Type, m.Input}
+// tellStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
+// had, that the vendor's prompt cache is lost.
+func (s *state) tellStart() {
+	r := s.run
+	d := r.decision
+	if r.model.Provider == s.cfg.Simulator && !s.notified.simulator {
+		s.notified.simulator = true
+		s.tell(r.ID, inform(noticeSimulator, "the answers come from the built-in simulator, not from a model"))
+	}
+	clamp := fmt.Sprint(r.model.Ref(), d.Requested, d.Effective, d.Reason)
+	if clamp != s.notified.clamp {
+		s.notified.clamp = clamp
+		switch d.Reason {
+		case provider.LevelNotSupported:
+			s.tell(r.ID, inform(noticeClamped, fmt.Sprintf("%s has no level %s: %s applies; it has %v",
+				r.model.Ref(), d.Requested, d.Effective, d.Supported)))
+		case provider.OffNotSupported:
+			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s applies", r.model.Ref(), d.Effective)))
 		}
 	}
-	return nil
+	s.tellUnpriced()
+	s.warnRetirement()
+	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
+		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" does not support tools, so it gets none"))
+	}
+	if r.cache.State == provider.CacheLost {
+		s.tell(r.ID, inform(noticeCacheLost, r.cache.Why))
+	}
 }
 
-// noticeMissing says that a model is sent a sentence in place of an image or a document that is not there any more.
-const noticeMissing = "media_missing"
-
-// stored is what the log keeps of content: media are kept once beside it, and it has their names. So they take no memory
-// until a request needs them.
-func (cfg Config) stored(content provider.Blocks) (provider.Blocks, error) {
-	if cfg.Blobs == nil {
-		return content, nil
+// tellUnpriced tells that a budget of money cannot see what a model costs.
+func (s *state) tellUnpriced() {
+	r, l := s.run, s.cfg.Limits
+	if l.TurnBudget.Cost == 0 && l.SessionBudget.Cost == 0 || r.model.Price != nil || r.model.Provider == s.cfg.Simulator ||
+		s.notified.unpriced == r.ref() {
+		return
 	}
-	kept := slices.Clone(content)
-	for i, b := range kept {
-		media, ok := b.(provider.Media)
-		if !ok {
-			continue
-		}
-		hash, err := cfg.Blobs.Keep(media.Data)
-		if err != nil {
-			return nil, err
-		}
-		kept[i] = provider.Media{Type: media.Type, Hash: hash, Size: len(media.Data), State: media.State}
-	}
-	return kept, nil
+	s.notified.unpriced = r.ref()
+	s.tell(r.ID, warn(noticePriceUnknown,
+		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
 }
 
-// result is stored for the result of a tool, which goes on without what cannot be kept.
-func (s *state) result(content provider.Blocks) provider.Blocks {
-	kept, err := s.cfg.stored(content)
-	if err == nil {
-		return kept
-	}
-	s.log.Warn("the media of a result could not be stored", "err", err)
-	kept = slices.Clone(content)
-	for i, b := range kept {
-		if media, ok := b.(provider.Media); ok {
-			kept[i] = provider.Text{Text: fmt.Sprintf("[%s was left out: it could not be kept]", media.Type)}
-		}
-	}
-	return kept
-}
-
-// load reads the media that a request refers to. What cannot be read is logged, and is a notice.
-func (cfg Config) load(req *provider.Request) (notices []provider.Notice) {
-	for _, lost := range transcript.LoadMedia(cfg.Blobs, req) {
-		m := lost.Media
-		cfg.Log.Warn("media", "hash", m.Hash, "err", lost.Err)
-		notices = append(notices, provider.Notice{Kind: noticeMissing,
-			Text: fmt.Sprintf("%s of %d bytes is missing or damaged; the model gets a sentence in its place: %.12s", m.Type, m.Size, m.Hash)})
-	}
-	return notices
-}
-
-// maxToolMedia is in bytes, of one image or document of a result.
-const maxToolMedia = 5 << 20
-
-// fitting is a result as a model gets it: text up to a limit, of which the beginning and the end are kept, and media that
-// the model takes. A sentence replaces what is left out.
-func (s *state) fitting(content provider.Blocks) provider.Blocks {
-	out := provider.Blocks{}
-	room := s.cfg.Limits.ToolOutput
-	for _, b := range content {
-		switch b := b.(type) {
-		case provider.Text:
-			text := transcript.Abridged(b.Text, room, "the output is longer than a result may be")
-			room = max(room-len(text), 0)
-			out = append(out, provider.Text{Text: text})
-		case provider.Media:
-			switch {
-			case len(b.Data) > maxToolMedia:
-				out = append(out, provider.Text{Text: fmt.Sprintf("[%s of %d bytes was left out: it is too large]", b.Type, len(b.Data))})
-			case takes(s.run.model, provider.Blocks{b}) != nil:
-				out = append(out, provider.Text{Text: fmt.Sprintf("[%s was left out: the model does not take it]", b.Type)})
-			default:
-				out = append(out, b)
+// Cancel ends the running turn (an empty id, or its own), or, with an empty id, a compaction that was asked for, or takes a queued one out; it reports whether there was
+// one. What the turn had said stays in the log. The end is on disk when it returns. ErrNoTurn for an id that the
+// session never had.
+func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
+	return ask(ctx, a, func(s *state) (bool, error) {
+		if id == "" || s.run != nil && s.run.ID == id {
+			if s.run == nil {
+				compacts := s.compacting != nil
+				return compacts, s.stopCompaction()
 			}
-		default:
-			out = append(out, provider.Text{Text: fmt.Sprintf("[%s was left out: a result has text and media]", provider.KindOf(b))})
+			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
+			return s.ended == nil, s.ended
 		}
+		return s.dequeue(id)
+	})
+}
+
+// Dequeue takes a queued turn out; a turn that has started or ended is left as it is. ErrNoTurn.
+func (a *Agent) Dequeue(ctx context.Context, id session.TurnID) error {
+	_, err := ask(ctx, a, func(s *state) (bool, error) { return s.dequeue(id) })
+	return err
+}
+
+func (s *state) dequeue(id session.TurnID) (bool, error) {
+	t := s.view.Turn(id)
+	if t == nil {
+		return false, ErrNoTurn
 	}
-	return out
+	if !t.Queued() {
+		return false, nil
+	}
+	if err := s.writable(); err != nil {
+		return false, err
+	}
+	if err := s.record(endFact(id, session.TurnEnd{StopReason: session.StopCancelled})); err != nil {
+		return false, err
+	}
+	s.wakeWaiters(id)
+	s.queue.Held = s.queue.Held && s.queue.Len() > 0
+	s.tellQueue()
+	return true, nil
+}
+
+// Resume lets a held queue go on and tells what waits after that.
+func (a *Agent) Resume(ctx context.Context) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		if !s.queue.Held {
+			return struct{}{}, nil
+		}
+		if err := s.writable(); err != nil {
+			return struct{}{}, err
+		}
+		s.queue.Held = false
+		s.tellQueue()
+		return struct{}{}, s.ended
+	})
+	return err
+}
+
+// Queue lists what waits, and whether it waits for a word.
+func (a *Agent) Queue(ctx context.Context) (feed.QueueUpdate, error) {
+	return ask(ctx, a, func(s *state) (feed.QueueUpdate, error) { return s.queue.Update(), nil })
+}
+
+// Leave is for a client that goes for good, after its subscription was closed: where nobody else is left, its turns are
+// cancelled, those that wait too. Turns that have ended are left as they are.
+func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		if s.feed.Prune(); s.feed.Subscribed() {
+			return struct{}{}, nil
+		}
+		for _, id := range turns {
+			if s.run != nil && s.run.ID == id {
+				continue
+			}
+			if _, err := s.dequeue(id); err != nil {
+				return struct{}{}, err
+			}
+		}
+		if s.run != nil && slices.Contains(turns, s.run.ID) {
+			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
+		}
+		return struct{}{}, s.ended
+	})
+	return err
+}
+
+// ToolsMissing tells the session's clients that a host of tools could not be asked, and why.
+func (a *Agent) ToolsMissing(ctx context.Context, why string) error {
+	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
+		s.tell("", warn(noticeToolsMissing, why))
+		return struct{}{}, s.ended
+	})
+	return err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -178,8 +179,8 @@ func TestTakes(t *testing.T) {
 		{"a row that says nothing", provider.Model{Known: true}, image, true},
 		{"no row", provider.Model{}, pdf, true},
 	} {
-		err := takes(tt.model, provider.Blocks{provider.Text{Text: "Look"}, tt.media})
-		if _, refused := errors.AsType[*MediaError](err); refused == tt.ok || (err == nil) != tt.ok {
+		err := transcript.Takes(tt.model, provider.Blocks{provider.Text{Text: "Look"}, tt.media})
+		if _, refused := errors.AsType[*transcript.MediaError](err); refused == tt.ok || (err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}

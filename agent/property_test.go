@@ -17,6 +17,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
@@ -220,7 +221,7 @@ func (l *life) act(a act) error {
 			if err == nil {
 				l.acked = append(l.acked, r.Turn)
 			}
-			if _, blind := errors.AsType[*MediaError](err); blind && a.kind == "prompt with a picture" {
+			if _, blind := errors.AsType[*transcript.MediaError](err); blind && a.kind == "prompt with a picture" {
 				return nil
 			}
 			return err

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -38,7 +40,7 @@ func (b *bench) reports() *ledger {
 		}
 		return t.Sub(l.begun).String()
 	}
-	b.cfg.Called = func(r CallReport) {
+	b.cfg.Called = func(r report.Call) {
 		kind := "call"
 		if r.Summary {
 			kind = "summary"
@@ -46,10 +48,10 @@ func (b *bench) reports() *ledger {
 		l.add("%s %s..%s heard %s of %s/%s: %s%s in %d out %d", kind, at(r.Begun), at(r.Ended), at(r.Heard), r.Model.Provider, r.Model.ID,
 			r.Stop, r.Fault, r.Usage.Input, r.Usage.Output)
 	}
-	b.cfg.Ran = func(r ToolReport) {
+	b.cfg.Ran = func(r report.Tool) {
 		l.add("tool %s..%s %s %s client=%v: %s", at(r.Begun), at(r.Ended), r.Name, r.CallID, r.Client, r.Fault)
 	}
-	b.cfg.Ended = func(r Report) {
+	b.cfg.Ended = func(r report.Turn) {
 		l.add("turn %s..%s: %s, %d calls, %d again", at(r.Begun), at(r.Ended), r.End.StopReason, r.Calls, r.Again)
 	}
 	b.group.Close()
@@ -146,7 +148,7 @@ func TestReportsOfSummaries(t *testing.T) {
 		var got []string
 		l := b.reports()
 		said := b.cfg.Called
-		b.cfg.Called = func(r CallReport) {
+		b.cfg.Called = func(r report.Call) {
 			said(r)
 			l.add("summary=%v in a turn=%v: %s%s", r.Summary, r.Turn != "", r.Stop, r.Fault)
 		}
@@ -179,7 +181,7 @@ func TestReportsCostNothingUnasked(t *testing.T) {
 	c, tool, stop := &call{}, &toolCall{begun: time.Now()}, provider.Stop{Usage: provider.Usage{Input: 1}}
 	if n := testing.AllocsPerRun(100, func() {
 		s.called(c, callEnd{stop: stop})
-		s.summarised(&compacting{}, summary{}, nil)
+		s.summarised(&compacting{}, summary.Result{}, nil)
 		s.ran(tool, "")
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

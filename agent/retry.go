@@ -2,23 +2,17 @@ package agent
 
 import (
 	"errors"
-	mathrand "math/rand/v2"
+	"fmt"
 	"slices"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/summary"
+	"github.com/thinkd/thinkd/agent/suspect"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/refusal"
 	"github.com/thinkd/thinkd/session"
-)
-
-// Bounds of retries.
-const (
-	maxTries    = 5                // of one model call, the first included
-	maxRetries  = 100              // of all model calls of a turn
-	maxWait     = 60 * time.Second // a vendor that asks for more ends the turn
-	backoff     = time.Second      // before the first retry, doubled with each further one
-	backoffBusy = 2 * time.Second  // the same for a vendor that is overloaded, or limits the rate and names no time
-	jitterShare = 0.2              // a wait of ours is up to this share shorter or longer
 )
 
 // failed decides what a failed call means: a repair and another call, a wait and another call, or the turn's end.
@@ -60,47 +54,58 @@ func (s *state) repair(pe *provider.Error) bool {
 	facts = append(facts, fact{"", session.Repair{API: pe.API, Repair: pe.Repair}, nil},
 		fact{s.run.ID, nil, warn(noticeRepaired,
 			"the provider refused the history; from now on it is sent with the repair "+string(pe.Repair)+": "+pe.Message)})
-	before := s.cached(s.before(), s.run.choice)
+	before := s.conversation().cached(s.before(), s.run.choice)
 	if s.record(facts...) != nil {
 		return true
 	}
 	if pe.Learned != nil && s.cfg.Learned != nil {
 		s.cfg.Learned(s.run.ref(), *pe.Learned)
 	}
-	if after := s.cached(s.before(), s.run.choice); after.State == provider.CacheLost && before.State != provider.CacheLost {
+	if after := s.conversation().cached(s.before(), s.run.choice); after.State == provider.CacheLost && before.State != provider.CacheLost {
 		s.tell(s.run.ID, inform(noticeCacheLost, after.Why))
 	}
 	s.callAgain()
 	return true
 }
 
-// mayRetry reports whether the budget of retries has one left for the running call.
-func (r *turn) mayRetry() bool { return r.tries < maxTries && r.again < maxRetries }
-
-// wait says whether the call is made again, and after how long. A time that the vendor names comes first.
-func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
-	base := backoff
-	switch {
-	case pe.Hint == provider.HintFinal, !r.mayRetry(), pe.RetryAfter > maxWait:
-		return 0, false
-	case pe.Hint == provider.HintRetry:
-	case !pe.Passing():
-		return 0, false
-	case pe.Kind != provider.KindOverloaded && pe.Kind != provider.KindRateLimit && pe.Kind != provider.KindTransport:
-		return 0, false
+// compactAfter summarises earlier turns since a call was refused as too long, once a turn, and makes the call again.
+func (s *state) compactAfter(pe *provider.Error) bool {
+	r := s.run
+	if pe.Kind != provider.KindTooLong || r.overflowed {
+		return false
 	}
-	if pe.RetryAfter > 0 {
-		return pe.RetryAfter, true
+	p, ok := s.planned(transcript.KeptAsked)
+	if !ok {
+		return false
 	}
-	if pe.Kind == provider.KindOverloaded || pe.Kind == provider.KindRateLimit {
-		base = backoffBusy
+	r.overflowed = true
+	// The window may be smaller than the row says, or not be known: half of what was too long fits rather.
+	p.Shorten(s.conversation().estimateOf(r.ref(), s.request()).Sent / 2)
+	facts, void := s.discard()
+	if len(void) > 0 {
+		facts = append(facts, r.retryFact(0, pe, void))
 	}
-	return jitter(base << (r.tries - 1)), true
-}
-
-// jitter spreads a wait, so that many clients do not come back at once.
-func jitter(wait time.Duration) time.Duration {
-	return time.Duration(float64(wait) * (1 - jitterShare + 2*jitterShare*mathrand.Float64()))
+	if s.record(facts...) != nil {
+		return true
+	}
+	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p)); b != nil {
+		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.Whose, b.Words())))
+		s.overLimit(b.Limit)
+		return true
+	}
+	s.compact(p, func(err error) {
+		if err == nil {
+			s.callAgain()
+			return
+		}
+		if s.tryWithout(pe) {
+			return
+		}
+		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(pe)}
+		end.Error.Message += "; and the earlier messages could not be summarised: " + s.failure(err).Message
+		s.endTurn(end, session.Failed, s.unsend(pe)...)
+	})
+	return true
 }
 
 // retryAfter makes the call again after a wait; what it had said is void.
@@ -112,60 +117,51 @@ func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	}
 }
 
-func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fact {
-	return fact{r.ID, nil, feed.Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
-		Kind: pe.Kind, Message: pe.Error(), Discarded: void}}
+// tryWithout makes a refused call again without some of the suspects; false if there is nothing left to try.
+func (s *state) tryWithout(pe *provider.Error) bool {
+	r := s.run
+	if r.suspects == nil {
+		r.suspects = new(suspect.Find(suspect.Call{To: s.conversation().share(r.ref()), Turn: r.Turn, Level: r.decision.Effective, Address: r.address}, pe))
+	}
+	if r.trial = nil; len(r.suspects.Trials) == 0 || r.again >= maxRetries || !suspect.Suspicious(pe) {
+		return false
+	}
+	facts, void := s.discard()
+	r.trial, r.suspects.Trials = &r.suspects.Trials[0], r.suspects.Trials[1:]
+	if s.record(append(facts, r.retryFact(0, pe, void))...) == nil {
+		s.callAgain()
+	}
+	return true
 }
 
-// discard ends the open blocks and makes all of the reply so far void: it lists the numbers of those blocks. The
-// message goes on with numbers above them.
-func (s *state) discard() (facts []fact, void []int) { return s.void(s.unmetered()) }
-
-// void is discard for a call that has used so much.
-func (s *state) void(usage provider.Usage) (facts []fact, void []int) {
-	m := &s.run.reply
-	void = append([]int{}, m.sealed...)
-	for _, b := range m.seen() {
-		void = append(void, b.number)
-	}
-	slices.Sort(void)
-	facts = s.closeBlocks(false)
-	if m.id != "" && (len(void) > 0 || usage.Input+usage.Output > 0) { // what is void is paid for all the same
-		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void, Usage: usage}, nil})
-	}
-	*m = reply{id: m.id, next: m.next}
-	s.run.lastTool, s.run.same = s.run.toolBefore, s.run.sameBefore
-	return facts, void
-}
-
-// retryTime is when the awaited retry is due, nil if none is.
-func (s *state) retryTime() <-chan time.Time {
-	if s.run == nil || s.run.retry == nil {
+// unsend is what is left out of later requests since a turn ends with a refusal that nothing helped against.
+func (s *state) unsend(pe *provider.Error) []fact {
+	r := s.run
+	if r.suspects == nil || len(r.suspects.Own) == 0 || !refusal.BlamesHistory(pe) {
 		return nil
 	}
-	return s.run.retry.C
+	return []fact{leaveOut(r.ID, session.LeftOut{Model: r.ref(), Messages: r.suspects.Own, Why: pe.Error()})}
 }
 
-func (s *state) callAgain() {
-	s.run.retry = nil
-	s.run.again++
-	s.run.tries++
-	s.startCall()
+func leaveOut(turn session.TurnID, l session.LeftOut) fact {
+	text := fmt.Sprintf("%d messages are not sent to %s any more", len(l.Messages), l.Model)
+	switch {
+	case len(l.Messages) == 0:
+		text = fmt.Sprintf("media and results of tools in %d messages are not sent to %s any more, but a sentence in their place", len(l.Emptied), l.Model)
+	case len(l.Messages) == 1:
+		text = fmt.Sprintf("1 message is not sent to %s any more", l.Model)
+	}
+	return fact{turn, l, warn(noticeLeftOut, text+", because its provider refused the request: "+l.Why)}
 }
 
-// failure is an error in words for clients. What is not known here is an internal error: the log has it by ref.
-func (s *state) failure(err error) *session.Failure {
-	if pe, ok := errors.AsType[*provider.Error](err); ok {
-		return &session.Failure{Kind: string(pe.Kind), Message: pe.Error(), Status: pe.Status,
-			RetryAfterMS: pe.RetryAfter.Milliseconds(), RequestID: pe.RequestID}
+// learnRetired takes a refusal of the model for its end, if that is known to have come.
+func (s *state) learnRetired(pe *provider.Error) {
+	m := s.run.model
+	l := m.Lifecycle
+	if s.cfg.Learned == nil || pe.Subject != provider.SubjectModel || pe.Status < 400 || l == nil || l.Gone {
+		return
 	}
-	if ie, ok := errors.AsType[*internalError](err); ok {
-		return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.ref}
+	if l.State == provider.LifecycleRetired || l.Retires != "" && l.Retires <= time.Now().UTC().Format(time.DateOnly) {
+		s.cfg.Learned(s.run.ref(), provider.Learned{Retired: true})
 	}
-	if le, ok := errors.AsType[*provider.LevelError](err); ok {
-		return &session.Failure{Kind: string(provider.KindBadRequest), Message: le.Error()}
-	}
-	ie := newInternalError()
-	s.log.Error("turn failed", "ref", ie.ref, "err", err)
-	return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.ref}
 }

@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
@@ -16,7 +17,7 @@ import (
 
 func wantRoom(t *testing.T, what string, err error, limit string) {
 	t.Helper()
-	if e, ok := errors.AsType[*RoomError](err); !ok || e.Limit != limit {
+	if e, ok := errors.AsType[*room.Error](err); !ok || e.Limit != limit {
 		t.Errorf("%s: %v, want a refusal by %s", what, err, limit)
 	}
 }
@@ -71,7 +72,7 @@ func TestHostileQueues(t *testing.T) {
 		t.Errorf("in the place of one that was taken out: %v", err)
 	}
 	b.group.Close()
-	check(t, "bytes that wait at last", b.group.cfg.room.queued.Load(), int64(0))
+	check(t, "bytes that wait at last", b.group.cfg.queued.Bytes(), int64(0))
 }
 
 // What prompts say that wait is on disk and not in memory, and comes whole to the model and to people, also after a restart.
@@ -97,9 +98,9 @@ func TestHostileQueuesAreOnDisk(t *testing.T) {
 		held := func(when string, limit int64) {
 			t.Helper()
 			n, err := ask(t.Context(), b.agent(id), func(s *state) (int64, error) {
-				n := sizeOfView(s.view)
+				n := room.OfView(s.view)
 				for _, turn := range s.view.Turns {
-					n += sizeOfBlocks(turn.Prompt.Content)
+					n += room.OfBlocks(turn.Prompt.Content)
 				}
 				return n, nil
 			})
@@ -159,7 +160,7 @@ func TestHostileQueuesAreOnDisk(t *testing.T) {
 		if text := last[len(last)-1].Blocks[0].(provider.Text).Text; text != said("fourth") {
 			t.Errorf("the model gets %d bytes as the last prompt", len(text))
 		}
-		check(t, "bytes that wait", b.group.cfg.room.queued.Load(), int64(0))
+		check(t, "bytes that wait", b.group.cfg.queued.Bytes(), int64(0))
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -50,13 +51,16 @@ func TestRejectSaysWhy(t *testing.T) {
 	reject.Reject = true
 	for want, busy := range map[error]func(*state){
 		ErrHeld: func(s *state) {
-			s.held, s.queue = true, []feed.Queued{{Turn: session.NewTurnID()}}
+			s.queue.Held = true
+			s.queue.Add(session.NewTurnID(), session.Prompt{})
 		},
 		ErrCompacting: func(s *state) { s.compacting = &compacting{} },
 	} {
 		_, err := ask(t.Context(), b.agent(id), func(s *state) (struct{}, error) {
+			whole := s.queue
+			s.queue = queue.New(nil)
 			busy(s)
-			defer func() { s.held, s.queue, s.compacting = false, nil, nil }()
+			defer func() { s.queue, s.compacting = whole, nil }()
 			_, err := s.prompt(reject)
 			return struct{}{}, err
 		})

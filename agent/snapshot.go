@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -28,12 +29,6 @@ type Message struct {
 	Start *session.TurnStart // nil: its turn never started
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
 	Open  []Open             // blocks that are being written, in order
-}
-
-// Open is a block that is being written.
-type Open struct {
-	Number int
-	Block  provider.Block // as far as it came
 }
 
 // Snapshot is a session's state at an update, for a client that joins.
@@ -69,11 +64,11 @@ func (a *Agent) State(ctx context.Context) (State, error) {
 func (s *state) state() State {
 	record := s.view.Session
 	record.Status, record.Usage = s.status(), s.usage()
-	c, err := s.decide(record.Settings, session.Override{})
+	c, err := s.conversation().decide(record.Settings, session.Override{})
 	if err != nil { // the row changed since the level was chosen, and the policy is to refuse
 		lenient := record.Settings
 		lenient.Fallback = provider.Downgrade
-		c, _ = s.decide(lenient, session.Override{})
+		c, _ = s.conversation().decide(lenient, session.Override{})
 	}
 	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil, Grants: s.view.Grants}
 }
@@ -93,7 +88,7 @@ func (a *Agent) AttachAfter(ctx context.Context, after uint64, limit int) (Snaps
 func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*feed.Update) (Snapshot, *feed.Subscription, error) {
 	sub := feed.NewSubscription()
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
-		snap := Snapshot{State: s.state(), Seq: s.feed.Seq(), Queue: s.waiting(), Since: since(s)}
+		snap := Snapshot{State: s.state(), Seq: s.feed.Seq(), Queue: s.queue.Update(), Since: since(s)}
 		if s.run != nil {
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
@@ -125,29 +120,6 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 func (a *Agent) Subscribe(ctx context.Context) (*feed.Subscription, error) {
 	_, sub, err := a.Attach(ctx, 0)
 	return sub, err
-}
-
-// Leave is for a client that goes for good, after its subscription was closed: where nobody else is left, its turns are
-// cancelled, those that wait too. Turns that have ended are left as they are.
-func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
-	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
-		if s.feed.Prune(); s.feed.Subscribed() {
-			return struct{}{}, nil
-		}
-		for _, id := range turns {
-			if s.run != nil && s.run.ID == id {
-				continue
-			}
-			if _, err := s.dequeue(id); err != nil {
-				return struct{}{}, err
-			}
-		}
-		if s.run != nil && slices.Contains(turns, s.run.ID) {
-			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
-		}
-		return struct{}{}, s.ended
-	})
-	return err
 }
 
 // Ended is a turn that has ended, with the model's last message.
@@ -224,7 +196,7 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if len(c.Metadata) > 0 && session.MetadataSize(after.Metadata) > MaxMetadata {
 			return State{}, ErrMetadata
 		}
-		next, err := s.decide(after.Settings, session.Override{})
+		next, err := s.conversation().decide(after.Settings, session.Override{})
 		if err != nil {
 			return State{}, err
 		}
@@ -252,6 +224,55 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		}
 		return s.state(), s.ended
 	})
+}
+
+// Explanation is what another model or level would get.
+type Explanation struct {
+	Model    provider.Model
+	Decision provider.Decision
+	Earlier  *provider.Conversion // what would become of earlier thinking; nil: the provider cannot tell
+	Cache    feed.Cache
+	LeftOut  []Omitted // of what was said, since the model's provider refused it
+}
+
+// Explain tells what another model or level would get; nothing changes.
+func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, error) {
+	type asked struct {
+		choice
+		req *provider.Request
+		out []Omitted
+		cfg Config
+	}
+	q, err := ask(ctx, a, func(s *state) (asked, error) {
+		set := s.view.Session.Settings
+		if o.Model != nil {
+			set.Model = *o.Model
+		}
+		if o.Level != "" {
+			set.Level = o.Level
+		}
+		v := s.conversation()
+		c, err := v.decide(set, session.Override{})
+		return asked{c, v.requestFor(c), v.omitted(c.ref()), s.cfg}, err
+	})
+	e := Explanation{Model: q.model, Decision: q.decision, Cache: q.cache, LeftOut: q.out}
+	if e.Cache.State == "" { // nothing was said yet, so nothing can be lost
+		e.Cache.State = provider.CacheKept
+	}
+	if err != nil {
+		return e, err
+	}
+	if p, ok := q.provider.(provider.Converter); ok { // here, since it may take a while, and the session goes on
+		q.cfg.load(q.req) // its notices about missing media come with the call itself
+		c, err := p.Convert(q.req)
+		switch {
+		case err == nil:
+			e.Earlier = &c
+		case !errors.Is(err, provider.ErrNotKnownYet):
+			return e, err
+		}
+	}
+	return e, nil
 }
 
 // Page selects messages of the history: those before or after one, or the newest.
@@ -386,15 +407,6 @@ func (s *state) messages(t *session.Turn) []Message {
 	if s.run != nil && s.run.Turn == t && s.run.reply.id != "" && !found {
 		m := session.Message{ID: s.run.reply.id, Turn: t.ID, Role: provider.Assistant}
 		list = append(list, Message{Message: m, Start: t.Start, Open: s.run.reply.blocks()})
-	}
-	return list
-}
-
-// blocks is what is being written.
-func (m *reply) blocks() []Open {
-	var list []Open
-	for _, b := range m.seen() {
-		list = append(list, Open{b.number, b.soFar()})
 	}
 	return list
 }

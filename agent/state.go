@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -9,7 +10,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/queue"
+	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/agent/summary"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -23,15 +30,12 @@ type state struct {
 	feed  *feed.Feed
 	owned session.Log // released when the agent ends
 
-	live   atomic.Value             // session.Status: see noteStatus
-	busy   atomic.Bool              // run is not nil, for a Group to see
-	size   atomic.Int64             // see measure
-	run    *turn                    // nil between turns
-	queue  []feed.Queued            // turns that wait, in order; shared with updates, so what is in it never changes
-	held   bool                     // queued prompts wait for a word
-	queued int64                    // bytes of the prompts in queue, which are in the log and not in memory
-	sizes  map[session.TurnID]int64 // of each
-	calls  sync.WaitGroup           // goroutines of model calls
+	live  atomic.Value // session.Status: see noteStatus
+	busy  atomic.Bool  // run is not nil, for a Group to see
+	size  atomic.Int64 // see measure
+	run   *turn        // nil between turns
+	queue *queue.Queue
+	calls sync.WaitGroup // goroutines of model calls
 
 	compacting *compacting // nil: no summary is on its way
 
@@ -53,93 +57,13 @@ type waiter struct {
 	until <-chan struct{} // closed when nobody waits any more
 }
 
-// notified records the notices that a session has sent, so that it sends each one once.
-type notified struct {
-	simulator bool
-	clamp     string
-	crossing  crossing
-	once      map[string]bool  // missing media and reduced schemas, by the text of the notice
-	near      [2]bool          // the session's budget is nearly used up: tokens, cost
-	unpriced  session.ModelRef // the model whose price is unknown
-	retires   session.ModelRef // the model that retires soon
-	answers   string           // the model that then answered under its name, if it was redirected
-
-	unthinking map[session.ModelRef]bool // that no thinking was seen, though the model was asked to think
-}
-
-// crossing is a switch of models: the last turn that the one before answered, and the one after.
-type crossing struct {
-	from session.TurnID
-	to   session.ModelRef
-}
-
-// load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is
-// closed in the view alone, so that the session can be read; the next write, or time, closes it in the store.
-func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
-	now := time.Now()
-	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
-		sizes: make(map[session.TurnID]int64), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
-	log, err := cfg.Store.Claim(ctx, id)
-	if err != nil {
-		return nil, err
+// conversation is what was said so far, without what the running call leaves out on trial.
+func (s *state) conversation() conversation {
+	v := conversation{cfg: &s.cfg, view: s.view}
+	if s.run != nil {
+		v.trial = s.run.trial
 	}
-	s.owned = log
-	if err := s.read(now); err != nil {
-		return nil, errors.Join(err, log.Release(context.WithoutCancel(ctx)))
-	}
-	return s, nil
-}
-
-// read makes the state of the log.
-func (s *state) read(now time.Time) error {
-	view, err := session.Load(s.ctx, s.cfg.Store, s.id)
-	if err != nil {
-		return err
-	}
-	if view.Running() != nil {
-		view, err = s.recover(now)
-		if err != nil {
-			return err
-		}
-	}
-	s.view = view
-	for _, t := range view.Queue() {
-		s.queue = append(s.queue, feed.NewQueued(t.ID, t.Prompt))
-		s.waits(t.ID, t.Prompt)
-		view.Unload(t)
-	}
-	s.held = len(s.queue) > 0
-	s.feed = feed.New(s.id, session.FirstSeq(view.LastSeq, s.owned.Epoch()))
-	s.measure()
-	return nil
-}
-
-func (s *state) recover(now time.Time) (*session.View, error) {
-	ends, err := session.LeftOpen(s.ctx, s.cfg.Store, s.owned, s.id, now)
-	if err != nil {
-		return nil, err
-	}
-	if _, err = s.owned.Append(s.ctx, ends...); err != nil && !errors.Is(err, session.ErrReadOnly) {
-		return nil, err
-	}
-	view, loadErr := session.Load(s.ctx, s.cfg.Store, s.id)
-	if err == nil || loadErr != nil || view.Running() == nil { // a failed write may be there after all
-		return view, loadErr
-	}
-	s.unsaved = ends
-	for _, e := range ends {
-		if err := view.Apply(e); err != nil {
-			return nil, err
-		}
-	}
-	return view, nil
-}
-
-// fact is something that happened: what the log keeps of it and what clients are told; either may be missing.
-type fact struct {
-	turn  session.TurnID
-	body  session.Body
-	event feed.Event
+	return v
 }
 
 // record makes facts true: all are on disk in one commit before the first is told. After an error none is told, and
@@ -213,20 +137,81 @@ func (s *state) apply(e session.Entry) error {
 	}
 	switch b := e.Body.(type) {
 	case session.Prompt:
-		s.enqueue(feed.NewQueued(e.Turn, b), b.Steer)
-		s.waits(e.Turn, b)
+		s.queue.Add(e.Turn, b)
 	case session.TurnStart, session.TurnEnd, session.Steered:
-		i := slices.IndexFunc(s.queue, func(q feed.Queued) bool { return q.Turn == e.Turn })
-		switch {
-		case i == 0:
-			s.queue = s.queue[1:]
-		case i > 0: // into a new array: updates share the old one
-			s.queue = slices.Concat(s.queue[:i], s.queue[i+1:])
-		}
-		s.setQueued(s.queued - s.sizes[e.Turn])
-		delete(s.sizes, e.Turn)
+		s.queue.Remove(e.Turn)
 	}
 	return nil
+}
+
+// numbered reports whether the log knows that this process has told something. Until then the next process would begin
+// with the same numbers.
+func (s *state) numbered() bool { return s.view.LastSeq > s.feed.Base() }
+
+// tell publishes what is not kept, but for the first thing that is told: that is kept by its number.
+func (s *state) tell(turn session.TurnID, e feed.Event) {
+	if s.numbered() {
+		s.publish(turn, e)
+		return
+	}
+	if err := s.record(fact{turn, nil, e}); err != nil { // which has ended the agent
+		s.log.Debug("an update is not published", "method", e.Method(), "err", err)
+	}
+}
+
+func (s *state) tellQueue() { s.tell("", s.queue.Update()) }
+
+// tellWaiting tells when the turn begins to wait for people, and when it goes on.
+func (s *state) tellWaiting() {
+	if waits := s.run.round.waitsForPeople(); waits != s.run.waits {
+		s.run.waits = waits
+		s.tell("", feed.SessionUpdate{Status: s.status()})
+	}
+}
+
+func (s *state) publish(turn session.TurnID, e feed.Event) {
+	s.feed.Publish(turn, time.Now().UnixMilli(), e)
+}
+
+// tellGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
+func (s *state) tellGrowth(e feed.Event, ends []int) {
+	s.feed.PublishGrowth(s.run.ID, s.run.call.byteAt.UnixMilli(), e, ends)
+}
+
+// keepNumber stores a number when too many above the last that the log has were used: see session.MaxUnstored. An answer
+// of millions of pieces is one block, and stores none. The loop calls it after whatever happened.
+func (s *state) keepNumber() {
+	if s.feed.Seq()-max(s.view.LastSeq, s.feed.Base()) < session.MaxUnstored || s.failedToKeep || s.ended != nil {
+		return
+	}
+	if err := s.keep([]session.Entry{{Seq: s.feed.Seq(), Time: time.Now().UnixMilli(), Body: session.Setting{}}}); err != nil {
+		s.storeFailed(err)
+	}
+}
+
+// writable closes in the store what a crash left open, if that could not be done at load. The entries are those that
+// the view has. While the store takes no writes the session stays as it is.
+func (s *state) writable() error {
+	if s.unsaved == nil {
+		return nil
+	}
+	err := s.save(context.WithoutCancel(s.ctx))
+	switch {
+	case err == nil:
+		s.unsaved = nil
+	case !errors.Is(err, session.ErrReadOnly):
+		s.storeFailed(err)
+	}
+	return err
+}
+
+func (s *state) save(ctx context.Context) error {
+	open, err := session.LeftOpen(ctx, s.cfg.Store, s.owned, s.id, time.Now())
+	if err != nil || len(open) == 0 { // an earlier write is there after all
+		return err
+	}
+	_, err = s.owned.Append(ctx, s.unsaved...)
+	return err
 }
 
 // storeFailed tells people that nothing can be kept, and ends the agent: what the log holds now, only the log knows.
@@ -256,84 +241,119 @@ func storeTrouble(err error) string {
 	return "the store failed"
 }
 
-// numbered reports whether the log knows that this process has told something. Until then the next process would begin
-// with the same numbers.
-func (s *state) numbered() bool { return s.view.LastSeq > s.feed.Base() }
-
-// tell publishes what is not kept, but for the first thing that is told: that is kept by its number.
-func (s *state) tell(turn session.TurnID, e feed.Event) {
-	if s.numbered() {
-		s.publish(turn, e)
+// stopCall ends the running exchange, if there is one; end is what came of it.
+func (s *state) stopCall(cause error, end callEnd) {
+	if s.run == nil || s.run.call == nil {
 		return
 	}
-	if err := s.record(fact{turn, nil, e}); err != nil { // which has ended the agent
-		s.log.Debug("an update is not published", "method", e.Method(), "err", err)
+	c := s.run.call
+	c.stop(cause)
+	s.called(c, end)
+	if c.odd > 0 {
+		s.run.log.Warn("events without a block were ignored", "provider", s.run.model.Provider, "count", c.odd)
 	}
+	s.run.call = nil
 }
 
-// keepNumber stores a number when too many above the last that the log has were used: see session.MaxUnstored. An answer
-// of millions of pieces is one block, and stores none. The loop calls it after whatever happened.
-func (s *state) keepNumber() {
-	if s.feed.Seq()-max(s.view.LastSeq, s.feed.Base()) < session.MaxUnstored || s.failedToKeep || s.ended != nil {
+// called tells of an exchange of the running turn.
+func (s *state) called(c *call, end callEnd) {
+	if s.cfg.Called == nil {
 		return
 	}
-	if err := s.keep([]session.Entry{{Seq: s.feed.Seq(), Time: time.Now().UnixMilli(), Body: session.Setting{}}}); err != nil {
-		s.storeFailed(err)
+	r := s.run
+	s.cfg.Called(report.Call{Session: s.id, Turn: r.ID, Model: r.ref(), API: r.model.API, Reasoning: r.decision, Begun: c.begun,
+		Heard: c.heard, Ended: time.Now(), Stop: end.stop.Reason, As: end.stop.Model, Usage: end.usage, Fault: end.fault})
+}
+
+// dropRound ends the goroutines of a round; what they still send is not read.
+func (s *state) dropRound(cause error) {
+	if r := s.run; r != nil && r.round != nil {
+		r.round.stop(cause)
+		r.round = nil
 	}
 }
 
-func (s *state) publish(turn session.TurnID, e feed.Event) {
-	s.feed.Publish(turn, time.Now().UnixMilli(), e)
-}
-
-// tellGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
-func (s *state) tellGrowth(e feed.Event, ends []int) {
-	s.feed.PublishGrowth(s.run.ID, s.run.call.byteAt.UnixMilli(), e, ends)
-}
-
-// writable closes in the store what a crash left open, if that could not be done at load. The entries are those that
-// the view has. While the store takes no writes the session stays as it is.
-func (s *state) writable() error {
-	if s.unsaved == nil {
+// dropCompaction stops a summary that is on its way; nothing changes but what was used, which is in the facts: an
+// estimate, if the vendor had begun to answer. Who waits for the summary hears why, but not a turn: it is the one that ends.
+func (s *state) dropCompaction(cause error) (facts []fact) {
+	c := s.compacting
+	if c == nil {
 		return nil
 	}
-	err := s.save(context.WithoutCancel(s.ctx))
+	s.compacting = nil
+	var sum summary.Result
+	if used, ok := c.Used(); ok {
+		sum.Usage = used
+		facts = []fact{{c.turn, s.countSummary(c, sum.Usage), nil}}
+	}
+	s.summarised(c, sum, cmp.Or(cause, errNoSummary))
+	c.stop(cause)
+	if c.turn == "" {
+		c.over(cause)
+	}
+	return facts
+}
+
+// countSummary is the entry of a summary that used so much. In a turn that counts for the turn and its budget.
+func (s *state) countSummary(c *compacting, usage provider.Usage) session.Compaction {
+	if c.turn != "" && s.run != nil {
+		s.run.usage = s.run.usage.Add(usage)
+	}
+	return session.Compaction{Model: refOf(c.Model), Usage: usage, InTurn: c.turn != ""}
+}
+
+// summarised tells of the exchange for a summary that is over; err is nil if it came to something.
+func (s *state) summarised(c *compacting, sum summary.Result, err error) {
+	if s.cfg.Called == nil {
+		return
+	}
+	r := report.Call{Session: s.id, Turn: c.turn, Model: refOf(c.Model), API: c.Model.API, Reasoning: c.Decision, Summary: true,
+		Begun: c.begun, Ended: time.Now(), Usage: sum.Usage}
+	if r.Stop = provider.StopEndTurn; err != nil {
+		r.Stop, r.Fault = "", s.faultOf(err)
+	}
+	s.cfg.Called(r)
+}
+
+// faultOf is an error in one word. What ends with the agent ends by it, whatever it says.
+func (s *state) faultOf(err error) string {
+	if s.ctx.Err() != nil {
+		return string(session.StopInterrupted)
+	}
+	if pe, ok := errors.AsType[*provider.Error](err); ok {
+		return string(pe.Kind)
+	}
+	if errors.Is(err, errNoSummary) {
+		return string(session.StopCancelled)
+	}
+	return "internal"
+}
+
+// usage is the session's so far, with the running turn's calls that are over.
+func (s *state) usage() provider.Usage {
+	sum := s.view.Session.Usage
+	if s.run != nil {
+		sum = sum.Add(s.run.usage)
+	}
+	return sum
+}
+
+// mayStart reports whether a queued turn is to start now.
+func (s *state) mayStart() bool {
+	return s.run == nil && s.compacting == nil && !s.queue.Held && s.ended == nil && s.queue.Len() > 0
+}
+
+// status is what the session is doing.
+func (s *state) status() session.Status {
 	switch {
-	case err == nil:
-		s.unsaved = nil
-	case !errors.Is(err, session.ErrReadOnly):
-		s.storeFailed(err)
+	case s.run != nil && s.run.round.waitsForPeople():
+		return session.Waiting
+	case s.run != nil || s.compacting != nil || s.mayStart():
+		return session.Running
+	case s.queue.Held:
+		return session.Held
 	}
-	return err
-}
-
-func (s *state) save(ctx context.Context) error {
-	open, err := session.LeftOpen(ctx, s.cfg.Store, s.owned, s.id, time.Now())
-	if err != nil || len(open) == 0 { // an earlier write is there after all
-		return err
-	}
-	_, err = s.owned.Append(ctx, s.unsaved...)
-	return err
-}
-
-// end makes the loop end.
-func (s *state) end(err error) {
-	if s.ended == nil {
-		s.ended = err
-	}
-}
-
-// hangUp lets go of everyone who waits.
-func (s *state) hangUp() {
-	s.setQueued(0)
-	s.size.Store(0)
-	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
-	s.dropRound(feed.ErrClosed)
-	s.dropCompaction(feed.ErrClosed)
-	s.feed.Close(feed.ErrClosed)
-	for id := range s.waiters {
-		s.wakeWaiters(id)
-	}
+	return session.Idle
 }
 
 // noteStatus lets the group know what the session is doing, for lists.
@@ -343,43 +363,52 @@ func (s *state) noteStatus() {
 	}
 }
 
-// period is how often time is looked after: each second while a turn runs, else now and then.
-func (s *state) period() time.Duration {
-	if s.run != nil {
-		return time.Second
+// measure takes note of what the session holds. It is for the load and for moments after which nothing of it runs.
+func (s *state) measure() { s.size.Store(room.OfView(s.view)) }
+
+func (s *state) wakeWaiters(id session.TurnID) {
+	for _, w := range s.waiters[id] {
+		close(w.ended)
 	}
-	return max(s.cfg.Limits.Idle/10, time.Millisecond)
+	delete(s.waiters, id)
 }
 
-// tick looks after time: stalls, limits, and idleness.
-func (s *state) tick(now time.Time) {
-	if s.run != nil {
-		s.used = now
-		s.watch(now)
-		return
-	}
-	if err := s.writable(); err != nil {
-		s.log.Debug("the turn that a crash left open is still open in the store", "err", err)
-	}
-	s.feed.Prune()
-	s.pruneWaiters()
-	if s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil {
-		s.used = now
-	}
-	if now.Sub(s.used) >= s.cfg.Limits.Idle {
-		s.end(feed.ErrClosed)
+// pruneWaiters forgets those who gave up.
+func (s *state) pruneWaiters() {
+	for id, waiting := range s.waiters {
+		waiting = slices.DeleteFunc(waiting, func(w waiter) bool {
+			select {
+			case <-w.until:
+				return true
+			default:
+				return false
+			}
+		})
+		if s.waiters[id] = waiting; len(waiting) == 0 {
+			delete(s.waiters, id)
+		}
 	}
 }
 
-// status is what the session is doing.
-func (s *state) status() session.Status {
-	switch {
-	case s.waitsForPeople():
-		return session.Waiting
-	case s.run != nil || s.compacting != nil || s.mayStart():
-		return session.Running
-	case s.held:
-		return session.Held
+// end makes the loop end.
+func (s *state) end(err error) {
+	if s.ended == nil {
+		s.ended = err
 	}
-	return session.Idle
+}
+
+// guard runs f; a panic ends this session's agent and nothing else. The session is loaded anew by whoever asks next.
+func (s *state) guard(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked(p)
+		}
+	}()
+	f()
+}
+
+func (s *state) panicked(p any) error {
+	err := fault.Panicked(s.log, "session", p)
+	s.end(err)
+	return err
 }

@@ -1,61 +1,19 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
-
-// ErrNoCall says that no call of that id waits for a client's result: there never was one, or it has its result.
-var ErrNoCall = errors.New("no such call waits for a result")
-
-// Bounds of what models may do with tools in one turn.
-const (
-	maxBadRounds = 3       // replies in a row of which no call can be run
-	maxArguments = 1 << 20 // bytes of a call's arguments
-	maxCalls     = 128     // of one reply; the others get a result that says so, and do not run
-)
-
-// round is the calls of one reply on the way to their results. It belongs to the agent's goroutine, but for what the
-// goroutines of its calls send.
-type round struct {
-	reply   session.MessageID
-	results session.MessageID
-	calls   []*toolCall
-	left    int // calls without a result
-
-	ctx  context.Context // of the goroutines
-	stop context.CancelCauseFunc
-	news chan func()   // for the agent's goroutine; has room for all that is ever sent
-	grew chan struct{} // a token: some call has output to tell
-}
-
-// toolCall is one call of a round.
-type toolCall struct {
-	session.Call
-	index   int             // among the calls of its reply
-	tool    tool.Tool       // zero: the session has none of that name
-	told    bool            // people know of it
-	begun   time.Time       // zero: it was not begun
-	asked   *question       // nil: no person is asked
-	concern tool.Concern    // what its host found in its arguments
-	would   tool.Inspection // what it would do, if a person may be asked
-	output  *relay.Output   // nil: no host runs it
-	stop    context.CancelFunc
-	done    bool
-}
 
 // runTools runs the calls of a whole reply side by side; facts are the end of that reply. It goes on in judge.
 func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact) {
@@ -103,68 +61,6 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	})
 }
 
-// tooManyCalls is what a model is told of each call above the bound.
-var tooManyCalls = fmt.Sprintf("a reply may have %d calls, and this one has more; this call was not run, so make it in a later reply", maxCalls)
-
-// believed is a tool with the effect that decisions go by: what a server says of its tools counts only while the operator
-// trusts it, whatever it said when the session began.
-func (s *state) believed(t tool.Tool) tool.Tool {
-	host := s.cfg.host(s.view.Session, t)
-	if t.Host != tool.MCP || host == nil {
-		return t
-	}
-	if h, ok := host.(tool.Hinter); !ok || !h.TrustsHints() {
-		t.Effect = tool.Other
-	}
-	return t
-}
-
-func (s *state) tool(name string) *tool.Tool {
-	for i := range s.view.Session.Tools {
-		if t := &s.view.Session.Tools[i]; t.Name == name {
-			return t
-		}
-	}
-	return nil
-}
-
-func toolNames(tools []tool.Tool) string {
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Name
-	}
-	return strings.Join(names, ", ")
-}
-
-// guarded is fault for foreign schemas and arguments: a panic ends the call, and nothing else.
-func guarded(log *slog.Logger, c *toolCall, names string) (why string) {
-	defer func() {
-		if p := recover(); p != nil {
-			err := panicked(log.With("tool", c.Name), "the check of a call", p)
-			why = "the arguments cannot be checked by an " + err.Error() + ", so the tool was not run"
-		}
-	}()
-	return fault(c.ToolCall, c.tool, names)
-}
-
-// whole is the call with arguments: a model may leave out those of a tool that wants none.
-func (c *toolCall) whole() provider.ToolCall {
-	call := c.ToolCall
-	if len(call.Input) == 0 {
-		call.Input = json.RawMessage("{}")
-	}
-	return call
-}
-
-// inspectTime is how long people wait for what a host finds out of a call: an editor may have to be asked for the file.
-const inspectTime = 10 * time.Second
-
-// examined is what the host of a call found out about it.
-type examined struct {
-	concern tool.Concern
-	would   tool.Inspection
-}
-
 // examiners are what looks at each call of a round, nil for those whose host has nothing to say. They run on a goroutine of
 // their own, since hosts read files.
 func (s *state) examiners(rd *round) []func(context.Context) (examined, string) {
@@ -185,50 +81,6 @@ func (s *state) examiners(rd *round) []func(context.Context) (examined, string) 
 		}
 	}
 	return list
-}
-
-// examineCall has a host say what is dangerous about a call, and what it would do if a person may be asked about it. A call
-// whose examination panics does not run. After a panic of the inspection people see the arguments.
-func examineCall(ctx context.Context, log *slog.Logger, examiner tool.Examiner, inspector tool.Inspector, call provider.ToolCall, q tool.Question) (found examined, why string) {
-	ctx, cancel := context.WithTimeout(ctx, inspectTime)
-	defer cancel()
-	inspecting := false
-	defer func() {
-		if p := recover(); p != nil {
-			err := panicked(log.With("tool", call.Name), "the examination of a call", p)
-			if !inspecting {
-				why = "the call cannot be examined by an " + err.Error() + ", so the tool was not run"
-			}
-		}
-	}()
-	if examiner != nil {
-		found.concern = examiner.Examine(ctx, q.Tool, call)
-		q.Concern = found.concern
-	}
-	if inspecting = true; inspector != nil && q.Rule() == tool.Ask {
-		found.would = inspector.Inspect(tool.WithDecision(ctx, tool.Decision{Tool: q.Tool, Concern: found.concern}), call)
-	}
-	return found, why
-}
-
-// fault says in the model's words why a call cannot be run, empty if it can.
-func fault(c provider.ToolCall, t tool.Tool, names string) string {
-	switch {
-	case t.Name == "":
-		return fmt.Sprintf("there is no tool %q; there are: %s", c.Name, names)
-	case c.Invalid != "":
-		return "the arguments are not a JSON object; the tool was not run"
-	case len(c.Input) > maxArguments:
-		return fmt.Sprintf("the arguments are longer than %d bytes; the tool was not run", maxArguments)
-	}
-	input := c.Input
-	if len(input) == 0 {
-		input = json.RawMessage("{}")
-	}
-	if err := tool.Check(t.Schema, input); err != nil {
-		return "the arguments do not fit the tool's schema, and it was not run: " + err.Error()
-	}
-	return ""
 }
 
 // judge starts the calls of a round that may run, asks about those that need a word, and ends the others.
@@ -265,34 +117,6 @@ func (s *state) judge(faults []string) {
 	s.goOn()
 }
 
-// rule decides on a call that has passed the check of its arguments.
-func (s *state) rule(c *toolCall) tool.Rule {
-	q := s.questionAbout(c)
-	q.Concern = c.concern
-	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return tool.Covers(g, c.tool, c.would) })
-	return q.Rule()
-}
-
-// questionAbout is what is known of a call before its host has looked at it.
-func (s *state) questionAbout(c *toolCall) tool.Question {
-	return tool.Question{Tool: c.tool, Operator: s.cfg.Rules, Session: s.view.Session.Rules, Mode: s.view.Session.Mode}
-}
-
-// denial tells the model why a rule refused its call.
-func denial(c tool.Concern) string {
-	if c.Danger == tool.Protected {
-		return c.Why + "; no tool may touch it, so the call was not run"
-	}
-	return "this tool is not allowed here, so it was not run"
-}
-
-// beginCall is what is kept and told of a call that is about to run.
-func (s *state) beginCall(c *toolCall) []fact {
-	c.told, c.begun = true, time.Now()
-	rd := s.run.round
-	return []fact{{s.run.ID, session.ToolStart{Message: rd.reply, Block: c.Number}, toolStart(rd.reply, c.Call, c.tool.Host, c.tool.Title)}}
-}
-
 // launch runs calls that were begun. What a client hosts, it has been told of.
 func (s *state) launch(calls ...*toolCall) {
 	for _, c := range calls {
@@ -311,19 +135,6 @@ func (s *state) launch(calls ...*toolCall) {
 	}
 }
 
-// host is who runs a tool, nil if nobody does any more.
-func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
-	if cfg.Hosts == nil {
-		return nil
-	}
-	for _, h := range cfg.Hosts(of) {
-		if h.Name() == t.Source {
-			return h
-		}
-	}
-	return nil
-}
-
 // runOn runs a call on its host.
 func (s *state) runOn(host tool.Host, c *toolCall) {
 	rd, log, call := s.run.round, s.run.log, c.whole()
@@ -334,7 +145,7 @@ func (s *state) runOn(host tool.Host, c *toolCall) {
 		var result provider.ToolResult
 		defer func() {
 			if p := recover(); p != nil {
-				err := panicked(log.With("tool", call.Name), "tool", p)
+				err := fault.Panicked(log.With("tool", call.Name), "tool", p)
 				result = tool.Failed(call.ID, "the tool failed by an "+err.Error())
 			}
 			c.output.Close()
@@ -356,35 +167,6 @@ func (s *state) finish(c *toolCall, result provider.ToolResult) {
 		return
 	}
 	s.goOn()
-}
-
-// answer is what is kept and told of a call's result.
-func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
-	rd := s.run.round
-	fault := ""
-	if result.Failed {
-		fault = ToolFailed
-	}
-	s.ran(c, fault)
-	c.done = true
-	rd.left--
-	if c.stop != nil {
-		c.stop()
-	}
-	var facts []fact
-	if !c.told {
-		c.told = true
-		facts = append(facts, fact{s.run.ID, nil, toolStart(rd.reply, c.Call, "", c.tool.Title)})
-	}
-	if rest := c.output.Take(); rest != "" {
-		facts = append(facts, fact{s.run.ID, nil, feed.ToolOutput{CallID: c.ID, Chunk: rest}})
-	}
-	end := session.ToolEnd{Message: rd.results, Number: c.index, Reply: rd.reply, CallID: c.ID,
-		Content: s.result(s.fitting(result.Blocks)), Failed: result.Failed}
-	if !c.begun.IsZero() {
-		end.DurationMS = time.Since(c.begun).Milliseconds()
-	}
-	return append(facts, fact{s.run.ID, end, feed.ToolEnd{ToolEnd: end}})
 }
 
 // goOn calls the model again when all calls have their results, unless the turn has had enough.
@@ -411,50 +193,21 @@ func (s *state) goOn() {
 	}
 }
 
-// dropRound ends the goroutines of a round; what they still send is not read.
-func (s *state) dropRound(cause error) {
-	if r := s.run; r != nil && r.round != nil {
-		r.round.stop(cause)
-		r.round = nil
+// takeSteering takes the prompts that were to steer the running turn into it. They stand behind the results of tools: no
+// vendor lets anything stand between a call and its result.
+func (s *state) takeSteering() error {
+	var facts []fact
+	for _, id := range s.queue.Steering() {
+		facts = append(facts, fact{id, session.Steered{Into: s.run.ID}, nil})
 	}
-}
-
-// leftOver gives every call of the turn that has no result one that says so, and takes open questions back: a history
-// with a call that nothing answers is refused by every vendor.
-func (s *state) leftOver() (facts []fact) {
-	r := s.run
-	var calls []*toolCall
-	if r.round != nil {
-		calls = r.round.calls
+	if len(facts) == 0 {
+		return nil
 	}
-	for _, c := range calls {
-		if c.asked != nil {
-			facts = append(facts, s.resolve(c, session.Deny, nil, feed.ByTurnEnd, "")...)
-		}
+	if err := s.record(facts...); err != nil {
+		return err
 	}
-	made := make(map[session.MessageID][]session.Call)
-	for _, end := range r.Turn.Unanswered() {
-		known := false
-		if r.round != nil && end.Reply == r.round.reply {
-			end.Message = r.round.results
-			known = calls[end.Number].told
-			if rest := calls[end.Number].output.Take(); rest != "" {
-				facts = append(facts, fact{r.ID, nil, feed.ToolOutput{CallID: end.CallID, Chunk: rest}})
-			}
-			s.ran(calls[end.Number], ToolNoResult)
-			if begun := calls[end.Number].begun; !begun.IsZero() {
-				end.DurationMS = time.Since(begun).Milliseconds()
-			}
-		}
-		if !known {
-			if made[end.Reply] == nil {
-				made[end.Reply] = r.Turn.Message(end.Reply).Calls()
-			}
-			facts = append(facts, fact{r.ID, nil, toolStart(end.Reply, made[end.Reply][end.Number], "", "")})
-		}
-		facts = append(facts, fact{r.ID, end, feed.ToolEnd{ToolEnd: end}})
-	}
-	return facts
+	s.tellQueue()
+	return nil
 }
 
 // watchTools ends calls that take too long, and questions that nobody answers.
@@ -476,13 +229,17 @@ func (s *state) watchTools(now time.Time) {
 	}
 }
 
-// news is what calls have to say, nil between rounds.
-func (s *state) news() chan func() {
-	if s.run == nil || s.run.round == nil {
-		return nil
+// publishOutput publishes the output of running calls that is not published yet.
+func (s *state) publishOutput() {
+	for _, c := range s.run.round.calls {
+		if chunk := c.output.Take(); chunk != "" && !c.done {
+			s.tell(s.run.ID, feed.ToolOutput{CallID: c.ID, Chunk: chunk})
+		}
 	}
-	return s.run.round.news
 }
+
+// ErrNoCall says that no call of that id waits for a client's result: there never was one, or it has its result.
+var ErrNoCall = errors.New("no such call waits for a result")
 
 // ToolResult is a client's answer to a call that clients host. It is on disk when it returns. ErrNoCall.
 func (a *Agent) ToolResult(ctx context.Context, callID string, content provider.Blocks, failed bool) error {
@@ -497,74 +254,51 @@ func (a *Agent) ToolResult(ctx context.Context, callID string, content provider.
 	return err
 }
 
-// hosted finds a call that waits for a client's result.
-func (s *state) hosted(callID string) *toolCall {
-	if s.run == nil || s.run.round == nil {
-		return nil
-	}
-	i := slices.IndexFunc(s.run.round.calls, func(c *toolCall) bool {
-		return c.ID == callID && !c.done && !c.begun.IsZero() && c.tool.Host == tool.Client
+// Answer resolves a question about a call. It reports whether this was the answer that counts: the first one is, if it
+// comes in time. ErrNoConfirm for an id that the daemon did not give, ErrNoAction, ErrNoGrant. The verdict is on disk when
+// it returns.
+func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, error) {
+	return ask(ctx, a, func(s *state) (bool, error) {
+		c := s.questioned(confirm)
+		switch {
+		case c == nil && s.resolved[confirm]:
+			return false, nil
+		case c == nil:
+			return false, ErrNoConfirm
+		case !slices.Contains(c.asked.Actions, r.Action):
+			return false, ErrNoAction
+		}
+		grant, err := c.asked.grant(r)
+		if err != nil {
+			return false, err
+		}
+		if r.Action == session.Deny {
+			why := "a person did not allow this call, so it was not run"
+			if r.Reason != "" {
+				why += ": " + r.Reason
+			}
+			s.refuse(c, feed.ByClient, r.Client, why)
+			return s.ended == nil, s.ended
+		}
+		facts := append(s.resolve(c, r.Action, grant, feed.ByClient, r.Client), s.beginCall(c)...)
+		if err := s.record(facts...); err != nil {
+			return false, err
+		}
+		s.launch(c)
+		if s.run != nil {
+			s.tellWaiting()
+		}
+		return true, s.ended
 	})
-	if i < 0 {
-		return nil
-	}
-	return s.run.round.calls[i]
 }
 
-// OpenTool is a call that runs.
-type OpenTool struct {
-	feed.ToolStart
-	Output string `json:"output,omitempty"` // the end of what it has told so far
+// decline is the answer of nobody.
+func (s *state) decline(c *toolCall) {
+	s.refuse(c, feed.ByTimeout, "", "this call was not allowed in time, so it did not run")
 }
 
-// openTools lists the calls that run.
-func (s *state) openTools() (open []OpenTool) {
-	if s.run.round == nil {
-		return nil
+func (s *state) refuse(c *toolCall, by feed.By, client, why string) {
+	if s.record(s.refusal(c, by, client, why)...) == nil {
+		s.goOn()
 	}
-	for _, c := range s.run.round.calls {
-		if !c.done && !c.begun.IsZero() {
-			open = append(open, OpenTool{toolStart(s.run.round.reply, c.Call, c.tool.Host, c.tool.Title), c.output.Tail()})
-		}
-	}
-	return open
-}
-
-// offered is what a model is told of tools: nothing if its row says that it takes none.
-func (s *state) offered(m provider.Model) (tools []provider.Tool) {
-	if m.Known && !m.Tools {
-		return nil
-	}
-	for _, t := range s.view.Session.Tools {
-		t.Description = cmp.Or(t.Description, t.Title)
-		tools = append(tools, t.Tool)
-	}
-	return tools
-}
-
-// toolStart is the ToolStart of a call; host is empty where it does not run.
-func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title string) feed.ToolStart {
-	e := feed.ToolStart{Message: reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: c.Input, Invalid: c.Invalid,
-		Host: host, Title: title}
-	if len(e.Arguments) == 0 && e.Invalid == "" {
-		e.Arguments = json.RawMessage("{}")
-	}
-	return e
-}
-
-// publishOutput publishes the output of running calls that is not published yet.
-func (s *state) publishOutput() {
-	for _, c := range s.run.round.calls {
-		if chunk := c.output.Take(); chunk != "" && !c.done {
-			s.tell(s.run.ID, feed.ToolOutput{CallID: c.ID, Chunk: chunk})
-		}
-	}
-}
-
-// outputGrew has a token when publishOutput has something to tell, nil between rounds.
-func (s *state) outputGrew() chan struct{} {
-	if s.run == nil || s.run.round == nil {
-		return nil
-	}
-	return s.run.round.grew
 }

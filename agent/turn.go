@@ -2,12 +2,17 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/relay"
+	"github.com/thinkd/thinkd/agent/summary"
+	"github.com/thinkd/thinkd/agent/suspect"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -27,8 +32,8 @@ type turn struct {
 	tries int            // of the running model call, the first included
 	usage provider.Usage // of the calls that are over
 
-	suspects *suspects        // of the running call's refusal; nil: it was not refused so far
-	trial    *session.LeftOut // what the running call leaves out on trial; nil: nothing
+	suspects *suspect.Suspects // of the running call's refusal; nil: it was not refused so far
+	trial    *session.LeftOut  // what the running call leaves out on trial; nil: nothing
 
 	emptied  bool            // the running call was made again since its answer was empty
 	prompted bool            // a person made the running call's request, not a tool or the agent
@@ -53,249 +58,142 @@ type turn struct {
 	bad   int  // replies in a row of which no call could be run
 }
 
-// start is the fact that a turn begins with this choice.
-func (c choice) start(id session.TurnID) fact {
+// call is one exchange with a model: a goroutine that sends what arrives.
+type call struct {
+	steps *relay.Steps // closed by the goroutine, after a Stop or an error or when it was stopped
+	stop  context.CancelCauseFunc
+
+	begun   time.Time
+	heard   time.Time // the first event that is more than a sign of life
+	byteAt  time.Time // the last sign of life, zero before the first
+	content time.Time // the last content
+	noticed bool      // a notice says that it is quiet
+	odd     int       // events that fit nothing
+
+}
+
+// callEnd is how an exchange with a model ended.
+type callEnd struct {
+	stop  provider.Stop
+	usage provider.Usage
+	fault string // empty: stop says it
+}
+
+// compacting is a summary on its way.
+type compacting struct {
+	summary.Call
+	turn  session.TurnID // that waits for it; empty: none
+	begun time.Time
+	said  chan summary.Result // buffer 1: the goroutine never waits
+	stop  context.CancelCauseFunc
+	over  func(error) // on the agent's goroutine: it is kept, or came to nothing
+}
+
+// errNoSummary is why a compaction that was stopped came to nothing.
+var errNoSummary = errors.New("the compaction was cancelled")
+
+// fact is something that happened: what the log keeps of it and what clients are told; either may be missing.
+type fact struct {
+	turn  session.TurnID
+	body  session.Body
+	event feed.Event
+}
+
+// startFact is the fact that a turn begins with a choice.
+func startFact(id session.TurnID, c choice) fact {
 	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address}, feed.TurnStart{Model: c.shown(), Reasoning: c.decision, Cache: c.cache}}
-}
-
-func (c choice) ref() session.ModelRef {
-	return session.ModelRef{Provider: c.model.Provider, ID: c.model.ID}
-}
-
-func (c choice) shown() feed.Model {
-	return feed.Model{Provider: c.model.Provider, ID: c.model.ID, Level: c.decision.Effective}
-}
-
-// mayStart reports whether a queued turn is to start now.
-func (s *state) mayStart() bool {
-	return s.run == nil && s.compacting == nil && !s.held && s.ended == nil && len(s.queue) > 0
-}
-
-// startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after whatever
-// happened. It is one turn at a time, since a turn may end as it starts, and a long queue of such must not keep the
-// mailbox waiting. A turn that cannot start ends with an error.
-func (s *state) startNext() {
-	if !s.mayStart() {
-		return
-	}
-	next := s.view.Turn(s.queue[0].Turn)
-	c, err := s.decide(s.view.Session.Settings, next.Prompt.Override)
-	if err != nil {
-		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}
-		if s.record(endFact(next.ID, end)) == nil {
-			s.wakeWaiters(next.ID)
-			s.tellQueue()
-		}
-		return
-	}
-	if s.record(c.start(next.ID)) == nil {
-		s.tellQueue()
-		s.runTurn(next.ID, c)
-	}
-}
-
-// runTurn runs a turn whose start is recorded.
-func (s *state) runTurn(id session.TurnID, c choice) {
-	s.busy.Store(true)
-	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: time.Now()}
-	s.tellStart()
-	if c.provider == nil {
-		s.failed(&provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth,
-			Message: "no such provider is configured"})
-		return
-	}
-	if err := gone(c.model); err != nil {
-		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed)
-		return
-	}
-	s.callModel()
-}
-
-// callModel makes the turn's next call with all that was said so far.
-func (s *state) callModel() {
-	r := s.run
-	if r.calls > 0 {
-		s.tell(r.ID, feed.UsageTotal{Usage: s.usage()})
-	}
-	r.calls++
-	r.tries, r.suspects, r.trial, r.emptied = 1, nil, nil, false
-	if !s.compactBefore() {
-		s.startCall()
-	}
-}
-
-// endTurn ends the running turn: what is open is closed as incomplete, and all ends are one commit. before are facts
-// that belong there too.
-func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, before ...fact) {
-	r := s.run
-	s.stopCall(nil, callEnd{fault: string(end.StopReason)})
-	before = append(before, s.dropCompaction(nil)...)
-	if r.retry != nil {
-		r.retry.Stop()
-	}
-	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete), s.leftOver())
-	s.dropRound(nil)
-	end.Usage = r.usage // with what closeMessage counts
-	end.DurationMS = time.Since(r.begun).Milliseconds()
-	facts = append(facts, fact{r.ID, nil, feed.UsageTotal{Usage: s.usage()}})
-	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn || s.titled == r.ID || s.titled != "" && slices.Contains(r.Took, s.titled) {
-		title := s.view.Session.Title
-		facts = append(facts, fact{"", nil, feed.SessionUpdate{Title: &title}})
-	}
-	facts = append(facts, endFact(r.ID, end))
-	if s.record(facts...) != nil {
-		return
-	}
-	s.report(end)
-	s.run = nil
-	s.measure()
-	s.wakeWaiters(r.ID)
-	for _, steered := range r.Took {
-		s.wakeWaiters(steered)
-	}
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {
 	return fact{id, end, feed.TurnEnd{TurnEnd: end}}
 }
 
-func (s *state) wakeWaiters(id session.TurnID) {
-	for _, w := range s.waiters[id] {
-		close(w.ended)
+// mayRetry reports whether the budget of retries has one left for the running call.
+func (r *turn) mayRetry() bool { return r.tries < maxTries && r.again < maxRetries }
+
+// Bounds of retries.
+const (
+	maxTries    = 5                // of one model call, the first included
+	maxRetries  = 100              // of all model calls of a turn
+	maxWait     = 60 * time.Second // a vendor that asks for more ends the turn
+	backoff     = time.Second      // before the first retry, doubled with each further one
+	backoffBusy = 2 * time.Second  // the same for a vendor that is overloaded, or limits the rate and names no time
+	jitterShare = 0.2              // a wait of ours is up to this share shorter or longer
+)
+
+// wait says whether the call is made again, and after how long. A time that the vendor names comes first.
+func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
+	base := backoff
+	switch {
+	case pe.Hint == provider.HintFinal, !r.mayRetry(), pe.RetryAfter > maxWait:
+		return 0, false
+	case pe.Hint == provider.HintRetry:
+	case !pe.Passing():
+		return 0, false
+	case pe.Kind != provider.KindOverloaded && pe.Kind != provider.KindRateLimit && pe.Kind != provider.KindTransport:
+		return 0, false
 	}
-	delete(s.waiters, id)
+	if pe.RetryAfter > 0 {
+		return pe.RetryAfter, true
+	}
+	if pe.Kind == provider.KindOverloaded || pe.Kind == provider.KindRateLimit {
+		base = backoffBusy
+	}
+	return jitter(base << (r.tries - 1)), true
 }
 
-// pruneWaiters forgets those who gave up.
-func (s *state) pruneWaiters() {
-	for id, waiting := range s.waiters {
-		waiting = slices.DeleteFunc(waiting, func(w waiter) bool {
-			select {
-			case <-w.until:
-				return true
-			default:
-				return false
-			}
-		})
-		if s.waiters[id] = waiting; len(waiting) == 0 {
-			delete(s.waiters, id)
-		}
-	}
+// jitter spreads a wait, so that many clients do not come back at once.
+func jitter(wait time.Duration) time.Duration {
+	return time.Duration(float64(wait) * (1 - jitterShare + 2*jitterShare*mathrand.Float64()))
 }
 
-// interrupt ends the running turn since the daemon goes down.
-func (s *state) interrupt() {
-	if s.run != nil {
-		s.held = true // the queue waits for the next start
-		s.endTurn(session.TurnEnd{StopReason: session.StopInterrupted}, session.Interrupted)
-	}
+func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fact {
+	return fact{r.ID, nil, feed.Retry{Attempt: r.again + 2, AfterMS: wait.Milliseconds(),
+		Kind: pe.Kind, Message: pe.Error(), Discarded: void}}
 }
 
-// Cancel ends the running turn (an empty id, or its own), or, with an empty id, a compaction that was asked for, or takes a queued one out; it reports whether there was
-// one. What the turn had said stays in the log. The end is on disk when it returns. ErrNoTurn for an id that the
-// session never had.
-func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
-	return ask(ctx, a, func(s *state) (bool, error) {
-		if id == "" || s.run != nil && s.run.ID == id {
-			if s.run == nil {
-				compacts := s.compacting != nil
-				return compacts, s.stopCompaction()
-			}
-			s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
-			return s.ended == nil, s.ended
-		}
-		return s.dequeue(id)
-	})
+// metered takes in what a call has used: the vendor's counts, or an estimate where it gave none. The cost is that of
+// the row as it is now, unless the vendor told its own: a later price list changes nothing that was paid.
+func (r *turn) metered(u provider.Usage) provider.Usage {
+	if u.Input == 0 && u.Output == 0 {
+		u = r.estimate.Usage()
+	}
+	if u.Cost == nil {
+		u.Cost = r.model.Price.Cost(u, time.Now())
+	}
+	if factor := r.model.Premium; factor != nil && r.prompted {
+		u.Premium = provider.MoneyOf(*factor)
+	}
+	u.Context = &provider.Context{Used: u.Size(), Window: r.model.Window}
+	r.usage = r.usage.Add(u)
+	r.estimate, r.answered = budget.Estimate{}, false
+	return u
 }
 
-// Dequeue takes a queued turn out; a turn that has started or ended is left as it is. ErrNoTurn.
-func (a *Agent) Dequeue(ctx context.Context, id session.TurnID) error {
-	_, err := ask(ctx, a, func(s *state) (bool, error) { return s.dequeue(id) })
-	return err
-}
-
-func (s *state) dequeue(id session.TurnID) (bool, error) {
-	t := s.view.Turn(id)
-	if t == nil {
-		return false, ErrNoTurn
-	}
-	if !t.Queued() {
-		return false, nil
-	}
-	if err := s.writable(); err != nil {
-		return false, err
-	}
-	if err := s.record(endFact(id, session.TurnEnd{StopReason: session.StopCancelled})); err != nil {
-		return false, err
-	}
-	s.wakeWaiters(id)
-	s.held = s.held && len(s.queue) > 0
-	s.tellQueue()
-	return true, nil
-}
-
-// Resume lets a held queue go on and tells what waits after that.
-func (a *Agent) Resume(ctx context.Context) error {
-	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
-		if !s.held {
-			return struct{}{}, nil
-		}
-		if err := s.writable(); err != nil {
-			return struct{}{}, err
-		}
-		s.held = false
-		s.tellQueue()
-		return struct{}{}, s.ended
-	})
-	return err
-}
-
-// Queue lists what waits, and whether it waits for a word.
-func (a *Agent) Queue(ctx context.Context) (feed.QueueUpdate, error) {
-	return ask(ctx, a, func(s *state) (feed.QueueUpdate, error) { return s.waiting(), nil })
-}
-
-// waiting is the queue as it is told. It costs nothing however long it is: the list is shared.
-func (s *state) waiting() feed.QueueUpdate {
-	if len(s.queue) == 0 {
-		return feed.QueueUpdate{Queue: []feed.Queued{}, Held: s.held}
-	}
-	return feed.QueueUpdate{Queue: slices.Clip(s.queue), Held: s.held}
-}
-
-func (s *state) tellQueue() { s.tell("", s.waiting()) }
-
-// takeSteering takes the prompts that were to steer the running turn into it. They stand behind the results of tools: no
-// vendor lets anything stand between a call and its result.
-func (s *state) takeSteering() error {
-	var facts []fact
-	for _, q := range s.queue {
-		if s.view.Turn(q.Turn).Prompt.Steer {
-			facts = append(facts, fact{q.Turn, session.Steered{Into: s.run.ID}, nil})
-		}
-	}
-	if len(facts) == 0 {
+// check holds a reply of the turn against its decision. Each kind of notice is told once a turn: a loop of tools has many
+// calls, and they are all alike.
+func (r *turn) check(m reply, usage provider.Usage) []fact {
+	kind, severity, text := checkControl(r.choice, m, r.thought, usage)
+	r.thought = r.thought || m.thinking || counted(usage)
+	if kind == "" || slices.Contains(r.unkept, kind) {
 		return nil
 	}
-	if err := s.record(facts...); err != nil {
-		return err
-	}
-	s.tellQueue()
-	return nil
+	r.unkept = append(r.unkept, kind)
+	return []fact{{r.ID, nil, feed.Notice{Severity: severity, Kind: kind, Message: text}}}
 }
 
-// enqueue adds a prompt to the queue: at its end, or, to steer, behind those that steer.
-func (s *state) enqueue(q feed.Queued, steer bool) {
-	at := len(s.queue)
-	if steer {
-		at = slices.IndexFunc(s.queue, func(q feed.Queued) bool { return !s.view.Turn(q.Turn).Prompt.Steer })
-		if at < 0 {
-			at = len(s.queue)
-		}
+// maxSame is how often a turn may make the same tool call in a row: a model that gets the same answer once more goes
+// on asking.
+const maxSame = 3
+
+// limitRepetition is how turn_end names it.
+const limitRepetition = "repetition"
+
+// repeated takes note of a tool call.
+func (r *turn) repeated(call provider.ToolCall) {
+	as := call.Name + "\x00" + string(call.Input) + call.Invalid
+	if as != r.lastTool {
+		r.lastTool, r.same = as, 0
 	}
-	if at == len(s.queue) {
-		s.queue = append(s.queue, q)
-		return
-	}
-	s.queue = slices.Concat(s.queue[:at], []feed.Queued{q}, s.queue[at:]) // into a new array: updates share the old one
+	r.same++
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/room"
+	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -44,10 +46,10 @@ func known(err error) *conn.Error {
 	if e, ok := errors.AsType[*registry.OverrideError](err); ok {
 		return invalidParams(e.Field, "%v", e.Err)
 	}
-	if e, ok := errors.AsType[*agent.RoomError](err); ok {
+	if e, ok := errors.AsType[*room.Error](err); ok {
 		return &conn.Error{Code: conn.CodeOverloaded, Message: e.Error(), Data: map[string]any{"limit": e.Limit}}
 	}
-	if e, ok := errors.AsType[*agent.MediaError](err); ok {
+	if e, ok := errors.AsType[*transcript.MediaError](err); ok {
 		return invalidParams("content", "%v", e)
 	}
 	for _, row := range sentinels {

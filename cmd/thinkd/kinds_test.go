@@ -145,7 +145,7 @@ var leftOut = map[string][]string{
 	"agent/transcript/passage.go:writeSaid":     {"Opaque", "Thinking"},
 	"agent/transcript/text.go:Characters":       {"Media", "Opaque", "Thinking"},
 	"agent/reply.go:speaks":                     {"Opaque", "Thinking", "ToolResult"},
-	"agent/reply.go:seal":                       {"Media", "Opaque", "ToolResult"},
+	"agent/stream.go:seal":                      {"Media", "Opaque", "ToolResult"},
 	"provider/chat/history.go:assistant":        {"Opaque", "Thinking", "ToolResult"},
 	"provider/message.go:StateOf":               {"Media", "ToolResult"},
 	"provider/message.go:WithoutState":          {"Media", "ToolResult"},

@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 	"go.opentelemetry.io/otel/sdk/resource"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/scrape"
 )
 
@@ -109,7 +109,7 @@ func (m *counts) exported(signal, outcome string, items int) {
 }
 
 // ended counts a turn.
-func (m *counts) ended(r agent.Report) {
+func (m *counts) ended(r report.Turn) {
 	id := r.Model.Provider
 	if _, known := m.cfg.Vendor(id); !known {
 		id = "unknown"

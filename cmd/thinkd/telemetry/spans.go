@@ -12,7 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -120,7 +120,7 @@ func measure(h metric.Float64Histogram, value float64, pairs ...string) {
 }
 
 // turn records a turn.
-func (t *spans) turn(r agent.Report) {
+func (t *spans) turn(r report.Turn) {
 	fault := ""
 	switch {
 	case r.End.Error != nil:
@@ -138,7 +138,7 @@ func (t *spans) turn(r agent.Report) {
 }
 
 // call records a model call.
-func (t *spans) call(r agent.CallReport) {
+func (t *spans) call(r report.Call) {
 	op := opChat
 	if r.API == "gemini" {
 		op = "generate_content"
@@ -179,7 +179,7 @@ func (t *spans) call(r agent.CallReport) {
 }
 
 // tool records a tool call.
-func (t *spans) tool(r agent.ToolReport) {
+func (t *spans) tool(r report.Tool) {
 	facts := []attribute.KeyValue{attribute.String(keyOperation, opTool), attribute.String("gen_ai.tool.name", r.Name),
 		attribute.String("gen_ai.tool.call.id", r.CallID), attribute.String(keyConversation, string(r.Session)),
 		attribute.String("thinkd.turn.id", string(r.Turn)), attribute.Bool("thinkd.tool.client", r.Client)}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/scrape"
 )
 
@@ -30,7 +30,7 @@ func Open(c Config) *Telemetry {
 func (t *Telemetry) Exports() bool { return t.exported != nil }
 
 // Turn counts a turn that has ended. It is for agent.Config.Ended.
-func (t *Telemetry) Turn(r agent.Report) {
+func (t *Telemetry) Turn(r report.Turn) {
 	t.counts.ended(r)
 	if t.spans != nil {
 		t.spans.turn(r)
@@ -38,10 +38,10 @@ func (t *Telemetry) Turn(r agent.Report) {
 }
 
 // Call records a model call that has ended. It is for agent.Config.Called, and only if Exports.
-func (t *Telemetry) Call(r agent.CallReport) { t.spans.call(r) }
+func (t *Telemetry) Call(r report.Call) { t.spans.call(r) }
 
 // Tool records a tool call that has ended. It is for agent.Config.Ran, and only if Exports.
-func (t *Telemetry) Tool(r agent.ToolReport) { t.spans.tool(r) }
+func (t *Telemetry) Tool(r report.Tool) { t.spans.tool(r) }
 
 // Close sends what is queued, for at most two seconds, and stops exporting. Call it when no turn runs any more. Handler still works.
 func (t *Telemetry) Close() {

@@ -23,7 +23,7 @@ import (
 	"github.com/oklog/ulid/v2"
 	"go.uber.org/goleak"
 
-	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -138,10 +138,10 @@ var (
 // life reports a turn with one model call and one tool call. The turn is reported last, as the agent does.
 func (b *bench) life(turn ulid.ULID) {
 	id, begun := session.TurnID(turn.String()), time.Now().Add(-time.Second)
-	b.Call(agent.CallReport{Session: "s", Turn: id, Model: sim, Reasoning: thought, Begun: begun, Heard: begun.Add(1), Ended: begun.Add(2),
+	b.Call(report.Call{Session: "s", Turn: id, Model: sim, Reasoning: thought, Begun: begun, Heard: begun.Add(1), Ended: begun.Add(2),
 		Stop: provider.StopEndTurn, As: strings.Repeat("é", 300), Usage: usage})
-	b.Tool(agent.ToolReport{Session: "s", Turn: id, Name: "work", CallID: "c", Begun: begun, Ended: begun.Add(1), Fault: agent.ToolFailed})
-	b.Turn(agent.Report{Session: "s", Turn: id, Model: sim, Reasoning: thought, Begun: begun, Ended: begun.Add(3), Calls: 1,
+	b.Tool(report.Tool{Session: "s", Turn: id, Name: "work", CallID: "c", Begun: begun, Ended: begun.Add(1), Fault: report.ToolFailed})
+	b.Turn(report.Turn{Session: "s", Turn: id, Model: sim, Reasoning: thought, Begun: begun, Ended: begun.Add(3), Calls: 1,
 		End: session.TurnEnd{StopReason: session.StopEndTurn, DurationMS: 1000, Usage: usage}})
 }
 
@@ -250,7 +250,7 @@ func TestSpansOfATurn(t *testing.T) {
 		b := start(t, "OTEL_METRICS_EXPORTER=none")
 		turn := ulid.Make()
 		b.life(turn)
-		b.Call(agent.CallReport{Session: "s", Model: sim, Summary: true, Begun: time.Now(), Ended: time.Now()}) // between turns
+		b.Call(report.Call{Session: "s", Model: sim, Summary: true, Begun: time.Now(), Ended: time.Now()}) // between turns
 		_, tries := b.seen()
 		check(t, "requests before the delay", len(tries), 0)
 		time.Sleep(6 * time.Second)
@@ -357,7 +357,7 @@ func TestQueueIsBounded(t *testing.T) {
 		b := start(t, "OTEL_METRICS_EXPORTER=none", "OTEL_BSP_MAX_QUEUE_SIZE=1500")
 		b.way = func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }
 		now := time.Now()
-		tool := agent.ToolReport{Name: "work", Turn: session.TurnID(ulid.Make().String()), Begun: now, Ended: now}
+		tool := report.Tool{Name: "work", Turn: session.TurnID(ulid.Make().String()), Begun: now, Ended: now}
 		for range batch {
 			b.Tool(tool)
 		}
@@ -391,7 +391,7 @@ func TestEnd(t *testing.T) {
 		}
 		now := time.Now()
 		for range 512 * 3 / 2 {
-			b.Tool(agent.ToolReport{Name: "work", Turn: session.TurnID(ulid.Make().String()), Begun: now, Ended: now})
+			b.Tool(report.Tool{Name: "work", Turn: session.TurnID(ulid.Make().String()), Begun: now, Ended: now})
 		}
 		synctest.Wait()
 		b.end()
@@ -425,7 +425,7 @@ func TestOffByDefault(t *testing.T) {
 	if b.Exports() {
 		t.Error("disabled telemetry is exported")
 	}
-	b.Turn(agent.Report{Model: session.ModelRef{Provider: "made up"}})
+	b.Turn(report.Turn{Model: session.ModelRef{Provider: "made up"}})
 	if !strings.Contains(b.scrape(), `thinkd_model_calls_total{provider="unknown"} 0`) {
 		t.Error(b.scrape())
 	}

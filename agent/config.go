@@ -1,0 +1,213 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/queue"
+	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session"
+)
+
+var (
+	// ErrBusy refuses a prompt that was not to be queued.
+	ErrBusy = errors.New("a turn is running")
+
+	// ErrHeld and ErrCompacting refuse it where no turn runs: prompts wait for a word, or earlier turns are being summarised.
+	ErrHeld       = errors.New("prompts wait in a queue that is held")
+	ErrCompacting = errors.New("earlier turns are being summarised")
+
+	// ErrQueueFull refuses a prompt since maxQueue wait already.
+	ErrQueueFull = fmt.Errorf("%d prompts wait already", maxQueue)
+
+	// ErrNoTurn says that a turn is not one of this session's.
+	ErrNoTurn = errors.New("no such turn")
+
+	// ErrNoMessage says that a message is not one of this session's.
+	ErrNoMessage = errors.New("no such message")
+)
+
+// maxQueue is how many prompts of a session may wait.
+const maxQueue = 1000
+
+// Config is what all agents of a daemon share.
+type Config struct {
+	Store session.Store
+
+	// Left lists the sessions with a turn that a crash left open, for NewGroup to close; nil: there are none. A turn that it
+	// does not list is closed when its session is loaded.
+	Left func(context.Context) ([]session.ID, error)
+
+	Blobs   session.Blobs // where media are kept; nil: in the log
+	Catalog Catalog
+
+	// Provider finds a provider by its configured id, nil if there is none. One without a key is there: its calls
+	// fail with provider.KindAuth.
+	Provider func(id string) provider.Provider
+
+	// Level is the operator's level for all sessions, empty if none; Defaults are those of a provider, asked for each
+	// turn, on the agent's goroutine.
+	Level    provider.Level
+	Defaults func(providerID string) registry.Defaults
+
+	// Patience is for how long a provider may be silent, before its answer and in it; nil or 0: as Limits says. A server
+	// on one's own machine loads a model first.
+	Patience func(providerID string) time.Duration
+
+	// Address is where a provider is reached, as it may be stored; nil or empty: not known.
+	Address func(providerID string) string
+
+	// Simulator is the id of the provider whose answers are made up, so that a notice says so.
+	Simulator string
+
+	// Hosts lists who runs tools for a session, or for one that has no id yet: the operator's hosts, and the session's
+	// own. It never waits. Nil: nobody.
+	Hosts func(session.Session) []tool.Host
+
+	// Rest hears that a session is let go: nothing of it runs, and it may be loaded again. Deleted hears that there is no
+	// such session any more. Both may be nil. They are called on goroutines that somebody waits for, so they return soon.
+	Rest, Deleted func(session.ID)
+
+	// Ended hears of each turn that had started and is over, once its end is on disk. It is called on the agents'
+	// goroutines, of several at the same time, and must return soon. May be nil.
+	Ended func(report.Turn)
+
+	// Called hears of each exchange with a model that is over, and Ran of each tool that ran; else they are like Ended, but
+	// for what is on disk. Where they are nil nothing is made for them.
+	Called func(report.Call)
+	Ran    func(report.Tool)
+
+	// Learned hears what a provider's refusals say of a model. It is called on the agents' goroutines, of several at the same
+	// time, and must return soon. May be nil.
+	Learned func(session.ModelRef, provider.Learned)
+
+	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
+	// by itself.
+	CompactAt float64
+
+	// Rules are the operator's for tools.
+	Rules tool.Policy
+
+	Limits Limits
+	Log    *slog.Logger
+
+	queued *queue.Total // by the group's sessions; nil: there is no group
+}
+
+// Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced now and then. A
+// turn keeps what it began with.
+type Catalog interface {
+	Model(providerID, name string) provider.Model
+	Find(modelID string) (provider.Model, error)
+	Models() []provider.Model
+	Providers() []string
+}
+
+// Limits end what would run away. The zero value of a member is its default.
+type Limits struct {
+	ModelCalls    int           // of a turn, default 50
+	TurnBytes     int           // of thinking and text of a turn, default 64 MiB
+	TurnTime      time.Duration // default 60 min
+	ToolTime      time.Duration // of a call of a tool, default 10 min
+	ToolOutput    int           // bytes of text that a model gets of a call's result, default 256 KiB
+	TurnBudget    budget.Limit  // of a turn
+	SessionBudget budget.Limit  // of a session; its turns end at once when it is used up
+
+	SessionQueue int64 // bytes of the prompts that wait in a session, default 16 MiB
+	Queues       int64 // and in all sessions, default 64 MiB
+	Loaded       int64 // bytes of all sessions that are loaded, default 512 MiB
+
+	Idle time.Duration // until an idle session without subscribers is let go, default 10 min
+
+	ConfirmTime  time.Duration // until a question that nobody answers is answered no, default 5 min
+	ConfirmBytes int           // of the parts of a call that a person can approve, as JSON, default 1 MiB
+
+	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
+	QuietNotice  time.Duration // without a byte: a notice follows, default 90 s
+	QuietBytes   time.Duration // without a byte: the call is stalled, default 300 s
+	QuietContent time.Duration // without content, whatever else comes: the call is stalled, default 10 min
+}
+
+// DefaultLimits are the limits of a [Config] that states none.
+func DefaultLimits() Limits { return Limits{}.withDefaults() }
+
+func (l Limits) withDefaults() Limits {
+	set := func(d *time.Duration, value time.Duration) {
+		if *d == 0 {
+			*d = value
+		}
+	}
+	if l.ModelCalls == 0 {
+		l.ModelCalls = 50
+	}
+	if l.TurnBytes == 0 {
+		l.TurnBytes = 64 << 20
+	}
+	size := func(n *int64, value int64) {
+		if *n == 0 {
+			*n = value
+		}
+	}
+	size(&l.SessionQueue, 16<<20)
+	size(&l.Queues, 64<<20)
+	size(&l.Loaded, 512<<20)
+	set(&l.TurnTime, 60*time.Minute)
+	if l.ToolOutput == 0 {
+		l.ToolOutput = 256 << 10
+	}
+	set(&l.ToolTime, 10*time.Minute)
+	set(&l.ConfirmTime, 5*time.Minute)
+	if l.ConfirmBytes == 0 {
+		l.ConfirmBytes = 1 << 20
+	}
+	set(&l.Idle, 10*time.Minute)
+	set(&l.Headers, 120*time.Second)
+	set(&l.QuietNotice, 90*time.Second)
+	set(&l.QuietBytes, 300*time.Second)
+	set(&l.QuietContent, 10*time.Minute)
+	return l
+}
+
+func (l Limits) budgeted() bool {
+	return l.TurnBudget != (budget.Limit{}) || l.SessionBudget != (budget.Limit{})
+}
+
+// address is where a provider is reached.
+func (cfg Config) address(providerID string) string {
+	if cfg.Address == nil {
+		return ""
+	}
+	return cfg.Address(providerID)
+}
+
+// patient is the limits for a provider's calls.
+func (cfg Config) patient(providerID string) Limits {
+	l := cfg.Limits
+	if cfg.Patience == nil {
+		return l
+	}
+	if d := cfg.Patience(providerID); d > 0 {
+		l.Headers, l.QuietBytes, l.QuietContent = max(l.Headers, d), max(l.QuietBytes, d), max(l.QuietContent, d)
+	}
+	return l
+}
+
+// host is who runs a tool, nil if nobody does any more.
+func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
+	if cfg.Hosts == nil {
+		return nil
+	}
+	for _, h := range cfg.Hosts(of) {
+		if h.Name() == t.Source {
+			return h
+		}
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/summary"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn
+// that a crash left open is closed first.
+func Start(ctx context.Context, id session.ID, cfg Config) (*Agent, error) {
+	return start(ctx, id, cfg, 0)
+}
+
+// start is Start for a session of which the update numbers up to used are taken, whatever the log says.
+func start(ctx context.Context, id session.ID, cfg Config, used uint64) (*Agent, error) {
+	cfg.Limits = cfg.Limits.withDefaults()
+	ctx, stop := context.WithCancelCause(ctx)
+	s, err := load(ctx, id, cfg)
+	if err != nil {
+		stop(err)
+		return nil, err
+	}
+	if used > 0 {
+		s.feed = feed.New(id, max(s.feed.Seq(), session.NextBase(used)))
+	}
+	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
+	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
+	return a, nil
+}
+
+func (a *Agent) loop(ctx context.Context, s *state) {
+	defer close(a.done)
+	defer a.stop(feed.ErrClosed)
+	defer func() {
+		if err := s.owned.Release(context.WithoutCancel(ctx)); err != nil {
+			s.log.Warn("the log is not released", "err", err)
+		}
+	}()
+	defer s.waitForCalls()
+	period := s.period()
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	always := make(chan struct{})
+	close(always)
+	for s.ended == nil {
+		s.busy.Store(s.run != nil || s.compacting != nil)
+		s.noteStatus()
+		if s.run == nil {
+			s.feed.Forget()
+		}
+		var start chan struct{} // ready while a queued turn is to start, so that the loop comes round
+		if s.mayStart() {
+			start = always
+		}
+		if p := s.period(); p != period {
+			period = p
+			tick.Reset(p)
+		}
+		select {
+		case f := <-a.inbox:
+			s.guard(func() { f(s) })
+		case <-s.stepped():
+			s.guard(s.step)
+		case sum := <-s.summed():
+			s.guard(func() { s.compacted(sum) })
+		case f := <-s.news():
+			s.guard(f)
+		case <-s.outputGrew():
+			s.guard(s.publishOutput)
+		case <-s.retryTime():
+			s.guard(s.callAgain)
+		case now := <-tick.C:
+			s.guard(func() { s.tick(now) })
+		case <-start:
+		case <-ctx.Done():
+			s.guard(s.interrupt)
+			s.end(feed.ErrClosed)
+		}
+		s.guard(s.keepNumber)
+		s.guard(s.startNext)
+	}
+	s.hangUp()
+	if s.failedToKeep {
+		a.lastSeq = s.feed.Seq()
+	}
+}
+
+// period is how often time is looked after: each second while a turn runs, else now and then.
+func (s *state) period() time.Duration {
+	if s.run != nil {
+		return time.Second
+	}
+	return max(s.cfg.Limits.Idle/10, time.Millisecond)
+}
+
+// tick looks after time: stalls, limits, and idleness.
+func (s *state) tick(now time.Time) {
+	if s.run != nil {
+		s.used = now
+		s.watch(now)
+		return
+	}
+	if err := s.writable(); err != nil {
+		s.log.Debug("the turn that a crash left open is still open in the store", "err", err)
+	}
+	s.feed.Prune()
+	s.pruneWaiters()
+	if s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil {
+		s.used = now
+	}
+	if now.Sub(s.used) >= s.cfg.Limits.Idle {
+		s.end(feed.ErrClosed)
+	}
+}
+
+// stepped has a token when the running call sent something, nil between calls.
+func (s *state) stepped() <-chan struct{} {
+	if s.run == nil || s.run.call == nil {
+		return nil
+	}
+	return s.run.call.steps.Ready()
+}
+
+// summed is where the summary comes, nil while none is on its way.
+func (s *state) summed() chan summary.Result {
+	if s.compacting == nil {
+		return nil
+	}
+	return s.compacting.said
+}
+
+// news is what calls have to say, nil between rounds.
+func (s *state) news() chan func() {
+	if s.run == nil || s.run.round == nil {
+		return nil
+	}
+	return s.run.round.news
+}
+
+// outputGrew has a token when publishOutput has something to tell, nil between rounds.
+func (s *state) outputGrew() chan struct{} {
+	if s.run == nil || s.run.round == nil {
+		return nil
+	}
+	return s.run.round.grew
+}
+
+// retryTime is when the awaited retry is due, nil if none is.
+func (s *state) retryTime() <-chan time.Time {
+	if s.run == nil || s.run.retry == nil {
+		return nil
+	}
+	return s.run.retry.C
+}
+
+// callsEnd is how long the end of an agent waits for the goroutines of its calls, after their context has ended. A tool that
+// does not heed its context is left behind: the daemon has to end, and its results are not read any more.
+const callsEnd = 4 * time.Second
+
+func (s *state) waitForCalls() {
+	ended := make(chan struct{})
+	go func() { // ends with the last call
+		defer close(ended)
+		s.calls.Wait()
+	}()
+	late := time.NewTimer(callsEnd)
+	defer late.Stop()
+	select {
+	case <-ended:
+	case <-late.C:
+		s.cfg.Log.Error("a tool or a model call does not stop; the agent no longer waits for it", "session", s.view.Session.ID, "after", callsEnd)
+	}
+}
+
+// hangUp lets go of everyone who waits.
+func (s *state) hangUp() {
+	s.queue.Close()
+	s.size.Store(0)
+	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
+	s.dropRound(feed.ErrClosed)
+	s.dropCompaction(feed.ErrClosed)
+	s.feed.Close(feed.ErrClosed)
+	for id := range s.waiters {
+		s.wakeWaiters(id)
+	}
+}
