@@ -72,7 +72,7 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 // load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is
 // closed in the view alone, so that the session can be read; the next write, or time, closes it in the store.
 func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
-	now := time.Now()
+	now := cfg.Now()
 	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
 		queue: queue.New(cfg.queued), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
 	log, err := cfg.Store.Claim(ctx, id)

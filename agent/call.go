@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/relay"
@@ -24,7 +23,7 @@ func (s *state) startCall() {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := time.Now()
+	now := s.cfg.Now()
 	r.toolBefore, r.sameBefore, r.answered = r.lastTool, r.same, false
 	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
@@ -105,7 +104,7 @@ func (s *state) warnRetirement() {
 	if s.notified.retires == r.ref() && s.notified.answers == r.model.As {
 		return
 	}
-	if text := retirement(r.model, time.Now()); text != "" {
+	if text := retirement(r.model, s.cfg.Now()); text != "" {
 		s.notified.retires, s.notified.answers = r.ref(), r.model.As
 		s.tell(r.ID, warn(noticeRetires, text))
 	}

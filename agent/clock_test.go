@@ -2,11 +2,17 @@ package agent
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -86,5 +92,71 @@ func TestClockJumps(t *testing.T) {
 				check(t, "jumps in the log", jumps, 2)
 			})
 		})
+	}
+}
+
+// TestClockIsInjected has a clock of its own, which goes on by an hour while the timers of Go see two seconds. All times that are
+// stored or reported are those of that clock, and deadlines follow it.
+func TestClockIsInjected(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, events(append(think("hm"), 1000*time.Hour)...))
+		defer b.close()
+		b.group.Close()
+		begin := time.Date(2041, 5, 6, 7, 8, 9, 0, time.UTC)
+		var ahead atomic.Int64
+		var got report.Turn
+		b.cfg.Now = func() time.Time { return begin.Add(time.Duration(ahead.Load())) }
+		b.cfg.Ended = func(r report.Turn) { got = r }
+		b.cfg.Limits.QuietBytes, b.cfg.Limits.QuietContent, b.cfg.Limits.QuietNotice = 1000*time.Hour, 1000*time.Hour, 1000*time.Hour
+		b.start()
+		id := b.session("sim/claude", "")
+		receipt, err := b.agent(id).Prompt(t.Context(), text("go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		ahead.Store(int64(time.Hour))
+		ended, err := b.agent(id).Wait(t.Context(), receipt.Turn)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "limit", ended.End.Limit, "time")
+		check(t, "duration", ended.End.DurationMS, time.Hour.Milliseconds())
+		check(t, "begun", got.Begun, begin)
+		check(t, "ended", got.Ended, begin.Add(time.Hour))
+		record, err := b.store.Get(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, "created", record.Created, begin.UnixMilli())
+		entries, err := b.store.Entries(t.Context(), id, 0, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			if e.Time != begin.UnixMilli() && e.Time != begin.Add(time.Hour).UnixMilli() {
+				t.Errorf("%T is of %v", e.Body, time.UnixMilli(e.Time).UTC())
+			}
+		}
+	})
+}
+
+// TestOneClock: what reads the time of the machine cannot be tested on another.
+func TestOneClock(t *testing.T) {
+	for _, dir := range []string{".", "summary", "budget", "queue", "room", "suspect", "relay", "transcript", "feed"} {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			source, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			reads := regexp.MustCompile(`time\.(Now|Since|Until)\(`)
+			if found := reads.Find(source); found != nil && !strings.HasSuffix(name, "_test.go") {
+				t.Errorf("%s has %s...): use Config.Now", name, found)
+			}
+		}
 	}
 }

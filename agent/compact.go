@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
@@ -42,7 +41,7 @@ func (s *state) compactBefore() bool {
 	if !ok {
 		return false
 	}
-	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p)); b != nil {
+	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p, s.cfg.Now())); b != nil {
 		r.unsummed = true
 		s.tell(r.ID, warn(noticeNotCompacted,
 			fmt.Sprintf("the earlier messages are not summarised: the %s's budget of %s has no room for a summary", b.Whose, b.Words())))
@@ -86,8 +85,8 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p},
-		turn: turn, begun: time.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
+	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Now: s.cfg.Now},
+		turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
 	s.compacting = now
 	s.busy.Store(true)
 	limits := s.cfg.patient(c.model.Provider)
@@ -165,7 +164,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 			return nil, nil
 		}
 		if c, err := s.conversation().decide(s.view.Session.Settings, session.Override{}); err == nil {
-			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", budget.Of(s.usage()), &s.notified.near), summary.Cost(c.model, p)); b != nil {
+			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", budget.Of(s.usage()), &s.notified.near), summary.Cost(c.model, p, s.cfg.Now())); b != nil {
 				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
 			}
 		}

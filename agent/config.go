@@ -98,6 +98,13 @@ type Config struct {
 	Limits Limits
 	Log    *slog.Logger
 
+	// Now is the clock; nil: time.Now. Every timestamp, duration, price and deadline of a session comes from it. It is safe for
+	// concurrent use. Its times have a monotonic reading, as those of time.Now, so that a clock that is set ends no turn.
+	//
+	// Deadlines are compared with Now once a second while a turn runs. Only waits of at most a minute are timers of Go: the
+	// pause before a retry, and the silence of a call for a summary.
+	Now func() time.Time
+
 	queued *queue.Total // by the group's sessions; nil: there is no group
 }
 
@@ -177,6 +184,15 @@ func (l Limits) withDefaults() Limits {
 
 func (l Limits) budgeted() bool {
 	return l.TurnBudget != (budget.Limit{}) || l.SessionBudget != (budget.Limit{})
+}
+
+// withDefaults fills in the limits and the clock.
+func (cfg Config) withDefaults() Config {
+	cfg.Limits = cfg.Limits.withDefaults()
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
 }
 
 // address is where a provider is reached.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/report"
@@ -59,7 +58,7 @@ func (s *state) question(c *toolCall) fact {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
-	now, m := time.Now(), s.run.model
+	now, m := s.cfg.Now(), s.run.model
 	q := feed.Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments,
 		Title: c.tool.Label(), Message: c.tool.Wish(cmp.Or(m.Name, m.Ref())),
 		Origin: feed.Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
@@ -147,7 +146,7 @@ func (s *state) confirms() (open []feed.Confirm) {
 
 // beginCall is what is kept and told of a call that is about to run.
 func (s *state) beginCall(c *toolCall) []fact {
-	c.told, c.begun = true, time.Now()
+	c.told, c.begun = true, s.cfg.Now()
 	rd := s.run.round
 	return []fact{{s.run.ID, session.ToolStart{Message: rd.reply, Block: c.Number}, toolStart(rd.reply, c.Call, c.tool.Host, c.tool.Title)}}
 }
@@ -176,7 +175,7 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 	end := session.ToolEnd{Message: rd.results, Number: c.index, Reply: rd.reply, CallID: c.ID,
 		Content: s.result(result.Blocks), Failed: result.Failed}
 	if !c.begun.IsZero() {
-		end.DurationMS = time.Since(c.begun).Milliseconds()
+		end.DurationMS = s.cfg.Now().Sub(c.begun).Milliseconds()
 	}
 	return append(facts, fact{s.run.ID, end, feed.ToolEnd{ToolEnd: end}})
 }
@@ -198,7 +197,7 @@ func (s *state) ran(c *toolCall, fault string) {
 		return
 	}
 	s.cfg.Ran(report.Tool{Session: s.id, Turn: s.run.ID, Name: c.Name, CallID: c.ID, Client: c.tool.Host == tool.Client,
-		Begun: c.begun, Ended: time.Now(), Fault: fault})
+		Begun: c.begun, Ended: s.cfg.Now(), Fault: fault})
 }
 
 // OpenTool is a call that runs.

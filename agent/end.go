@@ -26,7 +26,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete), s.leftOver())
 	s.dropRound(nil)
 	end.Usage = r.usage // with what closeMessage counts
-	end.DurationMS = time.Since(r.begun).Milliseconds()
+	end.DurationMS = s.cfg.Now().Sub(r.begun).Milliseconds()
 	facts = append(facts, fact{r.ID, nil, feed.UsageTotal{Usage: s.usage()}})
 	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn || s.titled == r.ID || s.titled != "" && slices.Contains(r.Took, s.titled) {
 		title := s.view.Session.Title
@@ -52,7 +52,7 @@ func (s *state) report(end session.TurnEnd) {
 	}
 	r := s.run
 	s.cfg.Ended(report.Turn{Session: s.id, Turn: r.ID, Model: r.ref(), Reasoning: r.decision, Begun: r.begun,
-		Ended: time.Now(), Calls: r.calls, Again: r.again, End: end})
+		Ended: s.cfg.Now(), Calls: r.calls, Again: r.again, End: end})
 }
 
 // interrupt ends the running turn since the daemon goes down.
@@ -75,7 +75,7 @@ func (s *state) bounds() []budget.Bound {
 		return nil
 	}
 	now := r.estimate.Usage()
-	now.Cost = r.model.Price.Cost(now, time.Now())
+	now.Cost = r.model.Price.Cost(now, s.cfg.Now())
 	turn := budget.Of(r.usage).Plus(budget.Of(now))
 	all := budget.Of(s.view.Session.Usage).Plus(turn)
 	list := append(l.TurnBudget.Bounds("turn", turn, &r.near), l.SessionBudget.Bounds("session", all, &s.notified.near)...)
@@ -117,7 +117,7 @@ func (s *state) closeBlocks(keep bool) []fact {
 		said := b.soFar()
 		switch block := said.(type) {
 		case provider.Thinking:
-			block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+			block.Duration = s.cfg.Now().Sub(b.begun).Truncate(time.Millisecond)
 			said, f.event = block, thinkingEnd(m.id, b.number, block)
 		case provider.Text:
 			f.event = feed.TextEnd{Message: m.id, Block: b.number, Text: block.Text, Sources: nil}
@@ -169,7 +169,7 @@ func (s *state) leftOver() (facts []fact) {
 			}
 			s.ran(calls[end.Number], report.ToolNoResult)
 			if begun := calls[end.Number].begun; !begun.IsZero() {
-				end.DurationMS = time.Since(begun).Milliseconds()
+				end.DurationMS = s.cfg.Now().Sub(begun).Milliseconds()
 			}
 		}
 		if !known {
@@ -190,7 +190,7 @@ func (s *state) unmetered() provider.Usage {
 		s.run.estimate = budget.Estimate{}
 		return provider.Usage{}
 	}
-	return s.run.metered(provider.Usage{})
+	return s.run.metered(provider.Usage{}, s.cfg.Now())
 }
 
 // discard ends the open blocks and makes all of the reply so far void: it lists the numbers of those blocks. The

@@ -39,7 +39,7 @@ type loading struct {
 
 // NewGroup closes the turns of Config.Left and is ready for sessions. The agents end with Close or ctx.
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
-	cfg.Limits = cfg.Limits.withDefaults()
+	cfg = cfg.withDefaults()
 	cfg.queued = new(queue.Total)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (cfg Config) recoverOne(ctx context.Context, id session.ID) error {
 	if err != nil {
 		return err
 	}
-	err = session.Recover(ctx, cfg.Store, log, id, time.Now())
+	err = session.Recover(ctx, cfg.Store, log, id, cfg.Now())
 	return errors.Join(err, log.Release(context.WithoutCancel(ctx)))
 }
 
@@ -81,7 +81,7 @@ func (g *Group) Config() Config { return g.cfg }
 
 // Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
 func (g *Group) Create(ctx context.Context, s session.Session) (session.Session, error) {
-	s = begun(s)
+	s = g.cfg.begun(s)
 	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return s, err
 	}
@@ -89,9 +89,9 @@ func (g *Group) Create(ctx context.Context, s session.Session) (session.Session,
 }
 
 // begun is the record of a session as it begins.
-func begun(s session.Session) session.Session {
+func (cfg Config) begun(s session.Session) session.Session {
 	s.ID = session.NewID()
-	s.Created = time.Now().UnixMilli()
+	s.Created = cfg.Now().UnixMilli()
 	s.Updated = s.Created
 	s.Status = session.Idle
 	return s
@@ -100,7 +100,7 @@ func begun(s session.Session) session.Session {
 // CreateOnce is Create for a stamped request: it makes a session, and keeps what answer makes of its id, if the stamp is
 // new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
 func (g *Group) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
-	s = begun(s)
+	s = g.cfg.begun(s)
 	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return session.Made{}, err
 	}

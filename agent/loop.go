@@ -17,7 +17,7 @@ func Start(ctx context.Context, id session.ID, cfg Config) (*Agent, error) {
 
 // start is Start for a session of which the update numbers up to used are taken, whatever the log says.
 func start(ctx context.Context, id session.ID, cfg Config, used uint64) (*Agent, error) {
-	cfg.Limits = cfg.Limits.withDefaults()
+	cfg = cfg.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, id, cfg)
 	if err != nil {
@@ -73,8 +73,8 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			s.guard(s.publishOutput)
 		case <-s.retryTime():
 			s.guard(s.callAgain)
-		case now := <-tick.C:
-			s.guard(func() { s.tick(now) })
+		case <-tick.C:
+			s.guard(func() { s.tick(s.cfg.Now()) })
 		case <-start:
 		case <-ctx.Done():
 			s.guard(s.interrupt)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -154,7 +153,7 @@ func (s *state) startNext() {
 // runTurn runs a turn whose start is recorded.
 func (s *state) runTurn(id session.TurnID, c choice) {
 	s.busy.Store(true)
-	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: time.Now()}
+	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now()}
 	s.tellStart()
 	if c.provider == nil {
 		s.failed(&provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth,

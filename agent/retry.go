@@ -88,7 +88,7 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 	if s.record(facts...) != nil {
 		return true
 	}
-	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p)); b != nil {
+	if b := budget.Exceeded(s.bounds(), summary.Cost(r.model, p, s.cfg.Now())); b != nil {
 		s.tell(r.ID, warn(noticeBudgetReached, fmt.Sprintf("the %s's budget of %s has no room for a summary of what is too long", b.Whose, b.Words())))
 		s.overLimit(b.Limit)
 		return true
@@ -161,7 +161,7 @@ func (s *state) learnRetired(pe *provider.Error) {
 	if s.cfg.Learned == nil || pe.Subject != provider.SubjectModel || pe.Status < 400 || l == nil || l.Gone {
 		return
 	}
-	if l.State == provider.LifecycleRetired || l.Retires != "" && l.Retires <= time.Now().UTC().Format(time.DateOnly) {
+	if l.State == provider.LifecycleRetired || l.Retires != "" && l.Retires <= s.cfg.Now().UTC().Format(time.DateOnly) {
 		s.cfg.Learned(s.run.ref(), provider.Learned{Retired: true})
 	}
 }

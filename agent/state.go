@@ -69,7 +69,7 @@ func (s *state) conversation() conversation {
 // record makes facts true: all are on disk in one commit before the first is told. After an error none is told, and
 // the session is closed, since what the store holds is unknown: it is loaded anew by whoever asks next.
 func (s *state) record(facts ...fact) error {
-	now := time.Now().UnixMilli()
+	now := s.cfg.Now().UnixMilli()
 	seq := s.feed.Seq()
 	var entries []session.Entry
 	for _, f := range facts {
@@ -96,7 +96,7 @@ func (s *state) record(facts ...fact) error {
 			s.feed.Publish(f.turn, now, f.event)
 		}
 	}
-	s.used = time.Now()
+	s.used = s.cfg.Now()
 	return nil
 }
 
@@ -170,7 +170,7 @@ func (s *state) tellWaiting() {
 }
 
 func (s *state) publish(turn session.TurnID, e feed.Event) {
-	s.feed.Publish(turn, time.Now().UnixMilli(), e)
+	s.feed.Publish(turn, s.cfg.Now().UnixMilli(), e)
 }
 
 // tellGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
@@ -184,7 +184,7 @@ func (s *state) keepNumber() {
 	if s.feed.Seq()-max(s.view.LastSeq, s.feed.Base()) < session.MaxUnstored || s.failedToKeep || s.ended != nil {
 		return
 	}
-	if err := s.keep([]session.Entry{{Seq: s.feed.Seq(), Time: time.Now().UnixMilli(), Body: session.Setting{}}}); err != nil {
+	if err := s.keep([]session.Entry{{Seq: s.feed.Seq(), Time: s.cfg.Now().UnixMilli(), Body: session.Setting{}}}); err != nil {
 		s.storeFailed(err)
 	}
 }
@@ -206,7 +206,7 @@ func (s *state) writable() error {
 }
 
 func (s *state) save(ctx context.Context) error {
-	open, err := session.LeftOpen(ctx, s.cfg.Store, s.owned, s.id, time.Now())
+	open, err := session.LeftOpen(ctx, s.cfg.Store, s.owned, s.id, s.cfg.Now())
 	if err != nil || len(open) == 0 { // an earlier write is there after all
 		return err
 	}
@@ -262,7 +262,7 @@ func (s *state) called(c *call, end callEnd) {
 	}
 	r := s.run
 	s.cfg.Called(report.Call{Session: s.id, Turn: r.ID, Model: r.ref(), API: r.model.API, Reasoning: r.decision, Begun: c.begun,
-		Heard: c.heard, Ended: time.Now(), Stop: end.stop.Reason, As: end.stop.Model, Usage: end.usage, Fault: end.fault})
+		Heard: c.heard, Ended: s.cfg.Now(), Stop: end.stop.Reason, As: end.stop.Model, Usage: end.usage, Fault: end.fault})
 }
 
 // dropRound ends the goroutines of a round; what they still send is not read.
@@ -308,7 +308,7 @@ func (s *state) summarised(c *compacting, sum summary.Result, err error) {
 		return
 	}
 	r := report.Call{Session: s.id, Turn: c.turn, Model: refOf(c.Model), API: c.Model.API, Reasoning: c.Decision, Summary: true,
-		Begun: c.begun, Ended: time.Now(), Usage: sum.Usage}
+		Begun: c.begun, Ended: s.cfg.Now(), Usage: sum.Usage}
 	if r.Stop = provider.StopEndTurn; err != nil {
 		r.Stop, r.Fault = "", s.faultOf(err)
 	}

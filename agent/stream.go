@@ -35,7 +35,7 @@ func (s *state) step() {
 		s.failed(list[0].Err)
 		return
 	}
-	c.byteAt, c.noticed = time.Now(), false
+	c.byteAt, c.noticed = s.cfg.Now(), false
 	switch list[0].Event.(type) {
 	case provider.Alive, provider.Served:
 		return
@@ -108,7 +108,7 @@ func (s *state) begin(ev provider.Begin) {
 		s.run.call.odd++
 		return
 	}
-	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: time.Now()}
+	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: s.cfg.Now()}
 	m.next++
 	m.calling = m.calling || b.kind == provider.KindToolCall
 	m.open[ev.Index] = b
@@ -178,7 +178,7 @@ func (s *state) seal(ev provider.End) {
 		}
 		s.announce(b)
 		m.visible = m.visible || block.Text != ""
-		block.Duration = time.Since(b.begun).Truncate(time.Millisecond)
+		block.Duration = s.cfg.Now().Sub(b.begun).Truncate(time.Millisecond)
 		ev.Block = block
 		whole = block.Text
 		sealed.event = thinkingEnd(m.id, b.number, block)
@@ -234,7 +234,7 @@ func (s *state) count(kind provider.BlockKind, text string) {
 // stopped takes in the end of a reply.
 func (s *state) stopped(stop provider.Stop) {
 	r := s.run
-	usage := r.metered(stop.Usage)
+	usage := r.metered(stop.Usage, s.cfg.Now())
 	s.stopCall(nil, callEnd{stop: stop, usage: usage})
 	m := s.openMessage()
 	s.tellNear()

@@ -154,12 +154,12 @@ func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fac
 
 // metered takes in what a call has used: the vendor's counts, or an estimate where it gave none. The cost is that of
 // the row as it is now, unless the vendor told its own: a later price list changes nothing that was paid.
-func (r *turn) metered(u provider.Usage) provider.Usage {
+func (r *turn) metered(u provider.Usage, now time.Time) provider.Usage {
 	if u.Input == 0 && u.Output == 0 {
 		u = r.estimate.Usage()
 	}
 	if u.Cost == nil {
-		u.Cost = r.model.Price.Cost(u, time.Now())
+		u.Cost = r.model.Price.Cost(u, now)
 	}
 	if factor := r.model.Premium; factor != nil && r.prompted {
 		u.Premium = provider.MoneyOf(*factor)

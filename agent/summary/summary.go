@@ -20,6 +20,7 @@ type Call struct {
 	Provider provider.Provider
 	Decision provider.Decision
 	Passage  transcript.Passage
+	Now      func() time.Time // the clock, for prices that depend on the date
 
 	heard atomic.Int64 // characters that came, and one more from the first sign of an answer
 }
@@ -61,7 +62,7 @@ func (c *Call) Run(ctx context.Context, patience Patience) Result {
 	if c.heard.Load() > 0 && r.Usage.Input+r.Usage.Output == 0 {
 		r.Usage = guess.Usage()
 	}
-	r.Usage = priced(c.Model, r.Usage)
+	r.Usage = priced(c.Model, r.Usage, c.Now())
 	switch {
 	case r.Err != nil:
 	case last == nil:
@@ -115,12 +116,12 @@ func (c *Call) Used() (_ provider.Usage, ok bool) {
 	if heard == 0 {
 		return provider.Usage{}, false
 	}
-	return priced(c.Model, budget.Estimate{Sent: sent(c.Passage), Said: heard - 1}.Usage()), true
+	return priced(c.Model, budget.Estimate{Sent: sent(c.Passage), Said: heard - 1}.Usage(), c.Now()), true
 }
 
 // Cost is what a call for a summary of p uses at least.
-func Cost(m provider.Model, p transcript.Passage) budget.Used {
-	return budget.Of(priced(m, budget.Estimate{Sent: sent(p)}.Usage()))
+func Cost(m provider.Model, p transcript.Passage, now time.Time) budget.Used {
+	return budget.Of(priced(m, budget.Estimate{Sent: sent(p)}.Usage(), now))
 }
 
 // sent is the number of characters that a call sends.
@@ -129,9 +130,9 @@ func sent(p transcript.Passage) int {
 }
 
 // priced is a usage with its cost, if the vendor did not report it.
-func priced(m provider.Model, u provider.Usage) provider.Usage {
+func priced(m provider.Model, u provider.Usage, now time.Time) provider.Usage {
 	if u.Cost == nil {
-		u.Cost = m.Price.Cost(u, time.Now())
+		u.Cost = m.Price.Cost(u, now)
 	}
 	return u
 }
