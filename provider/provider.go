@@ -65,6 +65,18 @@ func (r *Request) Initiator() string {
 	return "agent"
 }
 
+// Thinks reports whether the model thinks in this call, as far as its row says so.
+func (r *Request) Thinks() bool {
+	c := r.Decision.Control
+	return c.Thinking() || c.Mode == ModeOmit && r.Model.Thinking.OnByDefault()
+}
+
+// RefusesSampling reports whether the model's row says that temperature, top_p and top_k are refused in this call.
+func (r *Request) RefusesSampling() bool {
+	rule := r.Model.Sampling
+	return rule == SamplingNever || rule == SamplingNotInThinking && r.Thinks()
+}
+
 // Tool is what a model is told about a tool.
 type Tool struct {
 	Name        string          `json:"name"`

@@ -117,14 +117,11 @@ func (d *Dialect) limit(req *provider.Request) (field string, tokens int) {
 
 // sampling puts in the parameters that the model takes and names those that were left out.
 func (d *Dialect) sampling(req *provider.Request, body tree) (left []string) {
-	on := req.Decision.Control.Thinking() ||
-		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
-	rule := req.Model.Sampling
+	on, refused := req.Thinks(), req.RefusesSampling()
 	put := func(name string, given bool, value any) {
 		switch {
 		case !given:
-		case rule == provider.SamplingNever, rule == provider.SamplingNotInThinking && on,
-			slices.Contains(d.Request.Drop, name), on && slices.Contains(d.Request.DropWhenThinking, name):
+		case refused, slices.Contains(d.Request.Drop, name), on && slices.Contains(d.Request.DropWhenThinking, name):
 			left = append(left, name)
 		default:
 			body[name] = value

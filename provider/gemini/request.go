@@ -172,13 +172,7 @@ func maxTokens(req *provider.Request) int {
 // gets none: there it is ignored, may become an error, and a low temperature can make the model loop (docs:
 // whats-new-gemini-3.6).
 func stripSampling(req *provider.Request, g *generation) []string {
-	want := req.Decision.Control
-	on := want.Thinking() || want.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
-	switch {
-	case req.Model.Sampling == provider.SamplingNever:
-	case req.Model.Sampling == provider.SamplingNotInThinking && on:
-	case !req.Model.Known && leveled(req.Model):
-	default:
+	if newer := !req.Model.Known && leveled(req.Model); !newer && !req.RefusesSampling() {
 		return nil
 	}
 	var left []string

@@ -160,17 +160,14 @@ func (b *body) shrink(interleaved bool) (changed string) {
 // stripSampling takes out what the model's row says is refused, and names it. Where only thinking forbids it, top_p may
 // stay from 0.95 up (docs: extended-thinking).
 func stripSampling(req *provider.Request, b *body) []string {
-	rule := req.Model.Sampling
-	on := req.Decision.Control.Thinking() ||
-		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
-	if rule == provider.SamplingFree || rule == provider.SamplingNotInThinking && !on {
+	if !req.RefusesSampling() {
 		return nil
 	}
 	var left []string
 	if b.Temperature != nil {
 		b.Temperature, left = nil, append(left, "temperature")
 	}
-	if b.TopP != nil && (rule == provider.SamplingNever || *b.TopP < 0.95) {
+	if b.TopP != nil && (req.Model.Sampling == provider.SamplingNever || *b.TopP < 0.95) {
 		b.TopP, left = nil, append(left, "top_p")
 	}
 	if b.TopK != nil {

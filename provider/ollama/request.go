@@ -132,9 +132,7 @@ func predict(req *provider.Request) int {
 
 // stripSampling takes out what the row says is not taken, and names it.
 func stripSampling(req *provider.Request, o *options) []string {
-	want := req.Decision.Control
-	on := want.Thinking() || want.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
-	if rule := req.Model.Sampling; rule == provider.SamplingFree || rule == provider.SamplingNotInThinking && !on {
+	if !req.RefusesSampling() {
 		return nil
 	}
 	var left []string

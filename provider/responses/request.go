@@ -129,10 +129,7 @@ func (a *API) system(req *provider.Request, b *body, out *exchange.Call) {
 
 // strip takes out what the model's row or the host refuses, and names it. The API has no top_k.
 func (a *API) strip(req *provider.Request, b *body) []string {
-	rule := req.Model.Sampling
-	on := req.Decision.Control.Thinking() ||
-		req.Decision.Control.Mode == provider.ModeOmit && req.Model.Thinking.OnByDefault()
-	refused := a.host.Unsampled || rule == provider.SamplingNever || rule == provider.SamplingNotInThinking && on
+	refused := a.host.Unsampled || req.RefusesSampling()
 	var left []string
 	if b.Temperature != nil && refused {
 		b.Temperature, left = nil, append(left, "temperature")
