@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,68 +118,73 @@ type Catalog interface {
 	Providers() []string
 }
 
-// Limits end what would run away. The zero value of a member is its default.
+// Limits bound turns, sessions, and the daemon as a whole. A member that is 0 has its default; see [DefaultLimits].
 type Limits struct {
-	ModelCalls    int           // of a turn, default 50
-	TurnBytes     int           // of thinking and text of a turn, default 64 MiB
-	TurnTime      time.Duration // default 60 min
-	ToolTime      time.Duration // of a call of a tool, default 10 min
-	ToolOutput    int           // bytes of text that a model gets of a call's result, default 256 KiB
+	ModelCalls    int           // of a turn
+	TurnBytes     int           // of thinking and text of a turn
+	TurnTime      time.Duration // of a turn
+	ToolTime      time.Duration // of a tool call
+	ToolOutput    int           // bytes of text that a model gets of the result of a tool call
 	TurnBudget    budget.Limit  // of a turn
 	SessionBudget budget.Limit  // of a session; its turns end at once when it is used up
 
-	SessionQueue int64 // bytes of the prompts that wait in a session, default 16 MiB
-	Queues       int64 // and in all sessions, default 64 MiB
-	Loaded       int64 // bytes of all sessions that are loaded, default 512 MiB
+	SessionQueue int64 // bytes of the prompts that wait in a session
+	Queues       int64 // bytes of the prompts that wait in all sessions
+	Loaded       int64 // bytes of all loaded sessions
 
-	Idle time.Duration // until an idle session without subscribers is let go, default 10 min
+	Idle time.Duration // until an idle session without subscribers is unloaded
 
-	ConfirmTime  time.Duration // until a question that nobody answers is answered no, default 5 min
-	ConfirmBytes int           // of the parts of a call that a person can approve, as JSON, default 1 MiB
+	ConfirmTime  time.Duration // until a question that nobody answers counts as denied
+	ConfirmBytes int           // of the parts of a call that a person can approve, as JSON
 
-	Headers      time.Duration // without an answer at all: the call is stalled, default 120 s
-	QuietNotice  time.Duration // without a byte: a notice follows, default 90 s
-	QuietBytes   time.Duration // without a byte: the call is stalled, default 300 s
-	QuietContent time.Duration // without content, whatever else comes: the call is stalled, default 10 min
+	Headers      time.Duration // without any answer: the call is stalled
+	QuietNotice  time.Duration // without a byte: the session gets a notice
+	QuietBytes   time.Duration // without a byte: the call is stalled
+	QuietContent time.Duration // without content, whatever else comes: the call is stalled
 }
 
-// DefaultLimits are the limits of a [Config] that states none.
-func DefaultLimits() Limits { return Limits{}.withDefaults() }
+// DefaultLimits are the limits of a [Config] that has none. There is no budget.
+func DefaultLimits() Limits {
+	return Limits{
+		ModelCalls: 50,
+		TurnBytes:  64 << 20,
+		TurnTime:   60 * time.Minute,
+		ToolTime:   10 * time.Minute,
+		ToolOutput: 256 << 10,
+
+		SessionQueue: 16 << 20,
+		Queues:       64 << 20,
+		Loaded:       512 << 20,
+
+		Idle: 10 * time.Minute,
+
+		ConfirmTime:  5 * time.Minute,
+		ConfirmBytes: 1 << 20,
+
+		Headers:      120 * time.Second,
+		QuietNotice:  90 * time.Second,
+		QuietBytes:   300 * time.Second,
+		QuietContent: 10 * time.Minute,
+	}
+}
 
 func (l Limits) withDefaults() Limits {
-	set := func(d *time.Duration, value time.Duration) {
-		if *d == 0 {
-			*d = value
-		}
-	}
-	if l.ModelCalls == 0 {
-		l.ModelCalls = 50
-	}
-	if l.TurnBytes == 0 {
-		l.TurnBytes = 64 << 20
-	}
-	size := func(n *int64, value int64) {
-		if *n == 0 {
-			*n = value
-		}
-	}
-	size(&l.SessionQueue, 16<<20)
-	size(&l.Queues, 64<<20)
-	size(&l.Loaded, 512<<20)
-	set(&l.TurnTime, 60*time.Minute)
-	if l.ToolOutput == 0 {
-		l.ToolOutput = 256 << 10
-	}
-	set(&l.ToolTime, 10*time.Minute)
-	set(&l.ConfirmTime, 5*time.Minute)
-	if l.ConfirmBytes == 0 {
-		l.ConfirmBytes = 1 << 20
-	}
-	set(&l.Idle, 10*time.Minute)
-	set(&l.Headers, 120*time.Second)
-	set(&l.QuietNotice, 90*time.Second)
-	set(&l.QuietBytes, 300*time.Second)
-	set(&l.QuietContent, 10*time.Minute)
+	d := DefaultLimits()
+	l.ModelCalls = cmp.Or(l.ModelCalls, d.ModelCalls)
+	l.TurnBytes = cmp.Or(l.TurnBytes, d.TurnBytes)
+	l.TurnTime = cmp.Or(l.TurnTime, d.TurnTime)
+	l.ToolTime = cmp.Or(l.ToolTime, d.ToolTime)
+	l.ToolOutput = cmp.Or(l.ToolOutput, d.ToolOutput)
+	l.SessionQueue = cmp.Or(l.SessionQueue, d.SessionQueue)
+	l.Queues = cmp.Or(l.Queues, d.Queues)
+	l.Loaded = cmp.Or(l.Loaded, d.Loaded)
+	l.Idle = cmp.Or(l.Idle, d.Idle)
+	l.ConfirmTime = cmp.Or(l.ConfirmTime, d.ConfirmTime)
+	l.ConfirmBytes = cmp.Or(l.ConfirmBytes, d.ConfirmBytes)
+	l.Headers = cmp.Or(l.Headers, d.Headers)
+	l.QuietNotice = cmp.Or(l.QuietNotice, d.QuietNotice)
+	l.QuietBytes = cmp.Or(l.QuietBytes, d.QuietBytes)
+	l.QuietContent = cmp.Or(l.QuietContent, d.QuietContent)
 	return l
 }
 

@@ -88,7 +88,15 @@ func (cfg Config) decide(set session.Settings, o session.Override) (choice, erro
 	return cfg.decideFor(set, o, func(m provider.Model) provider.Model { return m })
 }
 
-// override is what a session's agent said when the session was made.
+// ChoiceOf is what a session keeps of the agent that it is made for.
+func ChoiceOf(a registry.Agent) session.AgentChoice {
+	if a.Reasoning.Mode != registry.Custom {
+		return session.AgentChoice{Name: a.Name}
+	}
+	return session.AgentChoice{Name: a.Name, Level: a.Reasoning.Level, Fallback: a.Reasoning.Policy}
+}
+
+// override is the opposite of [ChoiceOf]: what the agent stated when the session was made.
 func override(a session.AgentChoice) registry.Override {
 	return registry.Override{Mode: registry.Custom, Level: a.Level, Policy: a.Fallback}
 }

@@ -143,7 +143,7 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 	if err != nil {
 		return session.Session{}, err
 	}
-	set := session.Settings{Agent: choiceOf(named)}
+	set := session.Settings{Agent: agent.ChoiceOf(named)}
 	if id := cmp.Or(p.Model, named.Model); id == "" {
 		set.Model = c.server.config.DefaultModel()
 	} else if set.Model, err = c.model(id, ""); err != nil {

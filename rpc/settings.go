@@ -7,7 +7,6 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
-	"github.com/thinkd/thinkd/session"
 )
 
 type wireAgent struct {
@@ -110,14 +109,6 @@ func (c *client) agentOf(name string) (registry.Agent, error) {
 	}
 	e.Data["candidates"] = candidates
 	return registry.Agent{}, e
-}
-
-// choiceOf is what a session keeps of the agent that it is made for.
-func choiceOf(a registry.Agent) session.AgentChoice {
-	if a.Reasoning.Mode != registry.Custom {
-		return session.AgentChoice{Name: a.Name}
-	}
-	return session.AgentChoice{Name: a.Name, Level: a.Reasoning.Level, Fallback: a.Reasoning.Policy}
 }
 
 type setProviderParams struct {
