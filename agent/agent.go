@@ -71,11 +71,11 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 
 // load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is
 // closed in the view alone, so that the session can be read; the next write, or time, closes it in the store.
-func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
+func load(ctx context.Context, ref session.Ref, cfg Config) (*state, error) {
 	now := cfg.Now()
-	s := &state{id: id, cfg: cfg, ctx: ctx, log: cfg.Log.With("session", id), used: now,
+	s := &state{id: ref.ID, store: cfg.Store.For(ref.Owner), cfg: cfg, ctx: ctx, log: cfg.Log.With("session", ref.ID), used: now,
 		queue: queue.New(cfg.queued), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
-	log, err := cfg.Store.Claim(ctx, id)
+	log, err := s.store.Claim(ctx, s.id)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func load(ctx context.Context, id session.ID, cfg Config) (*state, error) {
 
 // read makes the state of the log.
 func (s *state) read(now time.Time) error {
-	view, err := session.Load(s.ctx, s.cfg.Store, s.id)
+	view, err := session.Load(s.ctx, s.store, s.id)
 	if err != nil {
 		return err
 	}
@@ -110,14 +110,14 @@ func (s *state) read(now time.Time) error {
 }
 
 func (s *state) recover(now time.Time) (*session.View, error) {
-	ends, err := session.LeftOpen(s.ctx, s.cfg.Store, s.owned, s.id, now)
+	ends, err := session.LeftOpen(s.ctx, s.store, s.owned, s.id, now)
 	if err != nil {
 		return nil, err
 	}
 	if _, err = s.owned.Append(s.ctx, ends...); err != nil && !errors.Is(err, session.ErrReadOnly) {
 		return nil, err
 	}
-	view, loadErr := session.Load(s.ctx, s.cfg.Store, s.id)
+	view, loadErr := session.Load(s.ctx, s.store, s.id)
 	if err == nil || loadErr != nil || view.Running() == nil { // a failed write may be there after all
 		return view, loadErr
 	}

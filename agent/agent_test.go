@@ -162,7 +162,8 @@ func concat(lists ...[]any) []any {
 // bench is a daemon's agents over a store in memory and one fake provider.
 type bench struct {
 	*testing.T
-	store session.Store
+	local session.Local
+	store session.Sessions // of local; all are the operator's
 	fake  *fake
 	group *Group
 	cfg   Config
@@ -170,12 +171,13 @@ type bench struct {
 
 func newBench(t *testing.T, scripts ...script) *bench {
 	t.Helper()
-	b := &bench{T: t, store: mem.New(), fake: &fake{scripts: scripts}}
+	b := &bench{T: t, fake: &fake{scripts: scripts}}
+	b.keepIn(mem.New())
 	catalog, err := registry.New([]registry.Provider{{ID: "sim", Vendor: "sim"}, {ID: "anthropic", Vendor: "anthropic"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.cfg = Config{Store: b.store, Catalog: catalog, Provider: func(string) provider.Provider { return b.fake },
+	b.cfg = Config{Store: b.local, Catalog: catalog, Provider: func(string) provider.Provider { return b.fake },
 		Log: slog.New(slog.DiscardHandler)}
 	b.start()
 	return b
@@ -184,7 +186,7 @@ func newBench(t *testing.T, scripts ...script) *bench {
 func (b *bench) start() {
 	b.Helper()
 	var err error
-	b.cfg.Left = b.cfg.Store.Open
+	b.cfg.Left = b.local.OpenTurns
 	if b.group, err = NewGroup(b.Context(), b.cfg); err != nil {
 		b.Fatal(err)
 	}
@@ -192,13 +194,25 @@ func (b *bench) start() {
 
 func (b *bench) close() {
 	b.group.Close()
-	b.store.Close()
+	b.local.Close()
 }
+
+// keepIn makes the bench keep its sessions in a store.
+func (b *bench) keepIn(store session.Local) {
+	b.local, b.store = store, store.For(session.Operator)
+}
+
+// only is a store of these sessions, whoever asks.
+type only struct{ session.Sessions }
+
+func (o only) For(session.Owner) session.Sessions { return o.Sessions }
+
+func (only) Close() error { return nil }
 
 func (b *bench) session(model string, level provider.Level) session.ID {
 	b.Helper()
 	id, name, _ := strings.Cut(model, "/")
-	s, err := b.group.Create(b.Context(), session.Session{Settings: session.Settings{
+	s, err := b.group.For(session.Operator).Create(b.Context(), session.Session{Settings: session.Settings{
 		Model: session.ModelRef{Provider: id, ID: name}, Level: level}})
 	if err != nil {
 		b.Fatal(err)
@@ -209,7 +223,7 @@ func (b *bench) session(model string, level provider.Level) session.ID {
 func (b *bench) agent(id session.ID) *Agent {
 	b.Helper()
 	var agent *Agent
-	if err := b.group.Do(b.Context(), id, func(a *Agent) error { agent = a; return nil }); err != nil {
+	if err := b.group.For(session.Operator).Do(b.Context(), id, func(a *Agent) error { agent = a; return nil }); err != nil {
 		b.Fatal(err)
 	}
 	return agent
@@ -838,13 +852,13 @@ func TestDelete(t *testing.T) {
 		sub, _ := a.Subscribe(t.Context())
 		a.Prompt(t.Context(), text("one"))
 		for range 2 {
-			if err := b.group.Delete(t.Context(), id); err != nil {
+			if err := b.group.For(session.Operator).Delete(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 		}
 		got := methods(sub)
 		check(t, "told", got[len(got)-2:], []string{"turn_end cancelled", "session_update"})
-		err := b.group.Do(t.Context(), id, func(*Agent) error { return nil })
+		err := b.group.For(session.Operator).Do(t.Context(), id, func(*Agent) error { return nil })
 		if !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("after it: %v", err)
 		}

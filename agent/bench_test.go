@@ -25,28 +25,28 @@ func benchAgents(b *testing.B, play script) (*Group, *Agent) {
 	for range 4 {
 		api.scripts = append(api.scripts, play)
 	}
-	g, err := NewGroup(b.Context(), Config{Store: unchecked{mem.New()}, Catalog: catalog, Log: slog.New(slog.DiscardHandler),
+	g, err := NewGroup(b.Context(), Config{Store: only{unchecked{mem.New().For(session.Operator)}}, Catalog: catalog, Log: slog.New(slog.DiscardHandler),
 		Provider: func(string) provider.Provider { return api }, Limits: Limits{TurnBytes: 1 << 40}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { g.Close() })
-	s, err := g.Create(b.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
+	s, err := g.For(session.Operator).Create(b.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
 	var a *Agent
-	if err := g.Do(b.Context(), s.ID, func(agent *Agent) error { a = agent; return nil }); err != nil {
+	if err := g.For(session.Operator).Do(b.Context(), s.ID, func(agent *Agent) error { a = agent; return nil }); err != nil {
 		b.Fatal(err)
 	}
 	return g, a
 }
 
 // unchecked is a store that keeps nothing of open blocks: what a store does with growth is not what is measured here.
-type unchecked struct{ session.Store }
+type unchecked struct{ session.Sessions }
 
 func (u unchecked) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	log, err := u.Store.Claim(ctx, id)
+	log, err := u.Sessions.Claim(ctx, id)
 	return &logOf{Log: log, checkpoint: func(session.BlockRef, int, string) {}}, err
 }
 
@@ -168,11 +168,11 @@ func BenchmarkIdleSession(b *testing.B) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	for range b.N {
-		s, err := g.Create(b.Context(), session.Session{Settings: record.Session.Settings})
+		s, err := g.For(session.Operator).Create(b.Context(), session.Session{Settings: record.Session.Settings})
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := g.Do(b.Context(), s.ID, func(*Agent) error { return nil }); err != nil {
+		if err := g.For(session.Operator).Do(b.Context(), s.ID, func(*Agent) error { return nil }); err != nil {
 			b.Fatal(err)
 		}
 	}

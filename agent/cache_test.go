@@ -201,7 +201,7 @@ func TestCacheOption(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
-		s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{
+		s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{
 			Model: session.ModelRef{Provider: "sim", ID: "claude"}, Cache: provider.CacheLong}})
 		if err != nil {
 			t.Fatal(err)

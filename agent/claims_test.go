@@ -29,7 +29,7 @@ func (l *logOf) Checkpoint(block session.BlockRef, from int, text string) {
 }
 
 // appending claims a session for a store whose owners append in another way.
-func appending(ctx context.Context, s session.Store, id session.ID, add func(context.Context, session.Log, ...session.Entry) (uint64, error)) (session.Log, error) {
+func appending(ctx context.Context, s session.Sessions, id session.ID, add func(context.Context, session.Log, ...session.Entry) (uint64, error)) (session.Log, error) {
 	log, err := s.Claim(ctx, id)
 	if err != nil {
 		return nil, err

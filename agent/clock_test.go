@@ -19,12 +19,12 @@ import (
 
 // off is a store whose writer had another clock.
 type off struct {
-	session.Store
+	session.Sessions
 	by time.Duration
 }
 
 func (o off) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	return appending(ctx, o.Store, id, o.add)
+	return appending(ctx, o.Sessions, id, o.add)
 }
 
 func (o off) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
@@ -50,7 +50,7 @@ func TestClockJumps(t *testing.T) {
 
 				b.over(off{b.store, by})
 				check(t, "a slow turn", string(b.turn(id, "second").End.StopReason), "end_turn")
-				store := &wounded{Store: off{b.store, by}}
+				store := &wounded{Sessions: off{b.store, by}}
 				b.over(store)
 				if _, err := b.agent(id).Prompt(t.Context(), text("third")); err != nil {
 					t.Fatal(err)

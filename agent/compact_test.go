@@ -124,13 +124,13 @@ func TestCompact(t *testing.T) {
 		}
 		b.turn(id, "seven")
 		check(t, "after a restart", shape(b.fake.requests[7])[:3], []string{above + "It was about numbers.", "user four", "assistant Say."})
-		fork, err := b.group.Fork(t.Context(), id, before.Message.ID)
+		fork, err := b.group.For(session.Operator).Fork(t.Context(), id, before.Message.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.turn(fork.ID, "other")
 		check(t, "a fork before it", len(shape(b.fake.requests[8])), 9)
-		if fork, err = b.group.Fork(t.Context(), id, ""); err != nil {
+		if fork, err = b.group.For(session.Operator).Fork(t.Context(), id, ""); err != nil {
 			t.Fatal(err)
 		}
 		b.turn(fork.ID, "other")
@@ -426,7 +426,7 @@ func TestCompactInALoop(t *testing.T) {
 				c.CompactAt = 0.001 // a summary is due before each call but the first
 				c.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
 			})
-			s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level},
+			s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level},
 				Tools: []tool.Tool{{Tool: provider.Tool{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},
 					Host: tool.MCP, Source: "files", Effect: tool.Read}}})
 			if err != nil {
@@ -549,7 +549,7 @@ func TestLongConversation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fork, err := b.group.Fork(t.Context(), id, page[5].ID)
+	fork, err := b.group.For(session.Operator).Fork(t.Context(), id, page[5].ID)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,9 +42,9 @@ const maxQueue = 1000
 type Config struct {
 	Store session.Store
 
-	// Left lists the sessions with a turn that a crash left open, for NewGroup to close; nil: there are none. A turn that it
+	// Left lists the sessions of all owners with a turn that a crash left open, for NewGroup to close; nil: there are none. A turn that it
 	// does not list is closed when its session is loaded.
-	Left func(context.Context) ([]session.ID, error)
+	Left func(context.Context) ([]session.Ref, error)
 
 	Blobs   session.Blobs // where media are kept; nil: in the log
 	Catalog Catalog

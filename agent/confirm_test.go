@@ -48,7 +48,7 @@ func askBench(t *testing.T, h *shell, effect tool.Effect, scripts ...script) (*b
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{effect: tool.Ask}}
 	b.group.Close()
 	b.start()
-	s, err := b.group.Create(t.Context(), session.Session{CWD: "/home/u/shop", Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
+	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{CWD: "/home/u/shop", Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.Builtin, Source: "files", Effect: effect}}})
 	if err != nil {
 		t.Fatal(err)
@@ -217,7 +217,7 @@ func TestGrants(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, "in force", grantIDs(st.Grants), []string{q.ID})
-		forked, err := b.group.Fork(t.Context(), id, "")
+		forked, err := b.group.For(session.Operator).Fork(t.Context(), id, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,13 +356,13 @@ func TestInspectionPanics(t *testing.T) {
 
 // approvals is a store in which each commit waits for a word.
 type approvals struct {
-	session.Store
+	session.Sessions
 	entered chan []string // the kinds of the entries of a commit that is about to be made
 	commit  chan error    // what becomes of it
 }
 
 func (s *approvals) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	return appending(ctx, s.Store, id, s.add)
+	return appending(ctx, s.Sessions, id, s.add)
 }
 
 func (s *approvals) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
@@ -389,7 +389,7 @@ func TestApprovalIsStoredBeforeTheToolStarts(t *testing.T) {
 			defer func() { b.close() }()
 			store := &approvals{b.store, make(chan []string), make(chan error)}
 			b.group.Close()
-			b.store, b.cfg.Store = store, store
+			b.store, b.cfg.Store = store, only{store}
 			b.start()
 			q := b.questions(id)[0]
 			a := b.agent(id)
@@ -424,7 +424,7 @@ func TestStartIsStoredBeforeTheToolStarts(t *testing.T) {
 		defer b.close()
 		store := &approvals{b.store, make(chan []string), make(chan error)}
 		b.group.Close()
-		b.store, b.cfg.Store, b.cfg.Rules = store, store, tool.Policy{}
+		b.store, b.cfg.Store, b.cfg.Rules = store, only{store}, tool.Policy{}
 		b.start()
 		if _, err := b.agent(id).Prompt(t.Context(), text("Look.")); err != nil {
 			t.Fatal(err)

@@ -115,12 +115,12 @@ func TestHostileSecretAsksEachTime(t *testing.T) {
 
 // slow is a store that gives all other goroutines the time to do what they can before it stores.
 type slow struct {
-	session.Store
+	session.Sessions
 	storing func(session.Entry)
 }
 
 func (s slow) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	return appending(ctx, s.Store, id, s.add)
+	return appending(ctx, s.Sessions, id, s.add)
 }
 
 func (s slow) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
@@ -144,7 +144,7 @@ func TestHostileApprovalIsStoredFirst(t *testing.T) {
 			b, id, h := examinerBench(t, tool.Policy{}, calls("a", at))
 			defer b.close()
 			starts, verdicts := 0, 0
-			b.cfg.Store = slow{b.store, func(e session.Entry) {
+			b.cfg.Store = only{slow{b.store, func(e session.Entry) {
 				switch e.Body.(type) {
 				case session.ToolStart:
 					starts++
@@ -153,7 +153,7 @@ func TestHostileApprovalIsStoredFirst(t *testing.T) {
 					verdicts++
 					check(t, "runs before the approval is stored", h.runs.Load(), int64(0))
 				}
-			}}
+			}}}
 			b.group.Close()
 			b.start()
 			a := b.agent(id)

@@ -32,8 +32,9 @@ func seated(t *testing.T, p placed, server *sim.Server, change func(*Config)) *b
 	t.Helper()
 	listener := server.Listen()
 	line := listener.Transport()
-	b := &bench{T: t, store: mem.New()}
-	b.cfg = Config{Store: b.store, Catalog: sole{p.row}, Provider: func(string) provider.Provider { return p.open(line) },
+	b := &bench{T: t}
+	b.keepIn(mem.New())
+	b.cfg = Config{Store: b.local, Catalog: sole{p.row}, Provider: func(string) provider.Provider { return p.open(line) },
 		Log: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&b.cfg)
@@ -69,11 +70,11 @@ func TestForkKeepsThinking(t *testing.T) {
 			say(id, "Which date is later?")
 			at := b.turn(id, "And of these three?")
 			want := say(id, "Say it again.") // all up to the fork, and this prompt
-			fork, err := b.group.Fork(t.Context(), id, at.Message.ID)
+			fork, err := b.group.For(session.Operator).Fork(t.Context(), id, at.Message.ID)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.group.Delete(t.Context(), id); err != nil {
+			if err := b.group.For(session.Operator).Delete(t.Context(), id); err != nil {
 				t.Fatal(err)
 			}
 			got := say(fork.ID, "Say it again.")
@@ -107,7 +108,7 @@ func TestFork(t *testing.T) {
 		all := listed(id)
 		stamp := session.Stamp{ID: "a", Digest: []byte{1}}
 		once := func() session.ID {
-			made, err := b.group.ForkOnce(t.Context(), id, all[1], stamp, func(id session.ID) (json.RawMessage, error) { return json.Marshal(id) })
+			made, err := b.group.For(session.Operator).ForkOnce(t.Context(), id, all[1], stamp, func(id session.ID) (json.RawMessage, error) { return json.Marshal(id) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +134,7 @@ func TestFork(t *testing.T) {
 			at   session.MessageID
 			want error
 		}{{session.NewMessageID(), ErrNoMessage}} {
-			if _, err := b.group.Fork(t.Context(), id, c.at); !errors.Is(err, c.want) {
+			if _, err := b.group.For(session.Operator).Fork(t.Context(), id, c.at); !errors.Is(err, c.want) {
 				t.Errorf("fork at %s: %v, want %v", c.at, err, c.want)
 			}
 		}
@@ -146,10 +147,10 @@ func TestFork(t *testing.T) {
 		}
 		synctest.Wait()
 		running := listed(id)
-		if _, err := b.group.Fork(t.Context(), id, running[len(running)-1]); !errors.Is(err, session.ErrUnfinished) && !errors.Is(err, ErrNoMessage) {
+		if _, err := b.group.For(session.Operator).Fork(t.Context(), id, running[len(running)-1]); !errors.Is(err, session.ErrUnfinished) && !errors.Is(err, ErrNoMessage) {
 			t.Errorf("a fork at an open message: %v", err)
 		}
-		asked, err := b.group.Fork(t.Context(), id, p.Message)
+		asked, err := b.group.For(session.Operator).Fork(t.Context(), id, p.Message)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,11 +179,11 @@ func TestForkBehindARunningTurn(t *testing.T) {
 		if ok, err := b.agent(id).Cancel(t.Context(), last.Turn); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
-		if fork, err := b.group.Fork(t.Context(), id, last.Message); !errors.Is(err, session.ErrUnfinished) {
+		if fork, err := b.group.For(session.Operator).Fork(t.Context(), id, last.Message); !errors.Is(err, session.ErrUnfinished) {
 			t.Errorf("a fork at it: %+v, %v", fork, err)
 		}
 		time.Sleep(time.Hour) // all have ended
-		fork, err := b.group.Fork(t.Context(), id, last.Message)
+		fork, err := b.group.For(session.Operator).Fork(t.Context(), id, last.Message)
 		if err != nil {
 			t.Fatal(err)
 		}

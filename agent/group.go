@@ -16,7 +16,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Group holds the agents of a daemon. It is safe for concurrent use.
+// Group holds the agents of a daemon, those of all owners. It is safe for concurrent use.
 type Group struct {
 	cfg Config
 	ctx context.Context
@@ -25,8 +25,8 @@ type Group struct {
 	loads sync.WaitGroup // a goroutine for each agent
 
 	mu     sync.Mutex
-	agents map[session.ID]*loading
-	used   map[session.ID]uint64 // the last Seq of each session whose store failed: its log may not know of it
+	agents map[session.Ref]*loading
+	used   map[session.Ref]uint64 // the last Seq of each session whose store failed: its log may not know of it
 	closed bool
 }
 
@@ -45,8 +45,8 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.ID]*loading),
-		used: make(map[session.ID]uint64)}, nil
+	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
+		used: make(map[session.Ref]uint64)}, nil
 }
 
 // recover closes the turns that a crash left open.
@@ -58,34 +58,60 @@ func (cfg Config) recover(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("sessions with an open turn: %w", err)
 	}
-	for _, id := range left {
+	for _, ref := range left {
 		// A session that cannot be closed now is closed when it is loaded; the others are not delayed.
-		if err := cfg.recoverOne(ctx, id); err != nil {
-			cfg.Log.Warn("open turn is not closed", "session", id, "err", err)
+		if err := cfg.recoverOne(ctx, ref); err != nil {
+			cfg.Log.Warn("open turn is not closed", "session", ref.ID, "err", err)
 		}
 	}
 	return nil
 }
 
-func (cfg Config) recoverOne(ctx context.Context, id session.ID) error {
-	log, err := cfg.Store.Claim(ctx, id)
+func (cfg Config) recoverOne(ctx context.Context, ref session.Ref) error {
+	store := cfg.Store.For(ref.Owner)
+	log, err := store.Claim(ctx, ref.ID)
 	if err != nil {
 		return err
 	}
-	err = session.Recover(ctx, cfg.Store, log, id, cfg.Now())
+	err = session.Recover(ctx, store, log, ref.ID, cfg.Now())
 	return errors.Join(err, log.Release(context.WithoutCancel(ctx)))
 }
 
 // Config is what the agents of this group share.
 func (g *Group) Config() Config { return g.cfg }
 
+// Sessions are the sessions of one owner, with their agents. The id of another owner's session is that of no session:
+// session.ErrNotFound. It is safe for concurrent use.
+type Sessions struct {
+	group *Group
+	owner session.Owner
+	store session.Sessions
+}
+
+// For returns the sessions of one owner. It costs nothing: callers need not keep its result.
+func (g *Group) For(owner session.Owner) *Sessions {
+	return &Sessions{g, owner, g.cfg.Store.For(owner)}
+}
+
+func (o *Sessions) ref(id session.ID) session.Ref { return session.Ref{Owner: o.owner, ID: id} }
+
+// Get is a session's record, as the store has it.
+func (o *Sessions) Get(ctx context.Context, id session.ID) (session.Session, error) {
+	return o.store.Get(ctx, id)
+}
+
+// List is a page of records as the store has them, and the cursor of the next: see [session.Sessions].
+func (o *Sessions) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+	return o.store.List(ctx, q)
+}
+
 // Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
-func (g *Group) Create(ctx context.Context, s session.Session) (session.Session, error) {
-	s = g.cfg.begun(s)
-	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
+func (o *Sessions) Create(ctx context.Context, s session.Session) (session.Session, error) {
+	s = o.group.cfg.begun(s)
+	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return s, err
 	}
-	return s, g.cfg.Store.Create(ctx, s)
+	return s, o.store.Create(ctx, s)
 }
 
 // begun is the record of a session as it begins.
@@ -99,16 +125,16 @@ func (cfg Config) begun(s session.Session) session.Session {
 
 // CreateOnce is Create for a stamped request: it makes a session, and keeps what answer makes of its id, if the stamp is
 // new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
-func (g *Group) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
-	s = g.cfg.begun(s)
-	if err := g.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
+func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+	s = o.group.cfg.begun(s)
+	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
 		return session.Made{}, err
 	}
 	text, err := answer(s.ID)
 	if err != nil {
 		return session.Made{}, err
 	}
-	first, err := g.cfg.Store.CreateOnce(ctx, s, session.Made{Stamp: stamp, Session: s.ID, Answer: text})
+	first, err := o.store.CreateOnce(ctx, s, session.Made{Stamp: stamp, Session: s.ID, Answer: text})
 	if err != nil {
 		return session.Made{}, err
 	}
@@ -117,8 +143,8 @@ func (g *Group) CreateOnce(ctx context.Context, s session.Session, stamp session
 
 // Made is what the first request with a stamp was answered; ok is false if there was none, or it is long ago.
 // Error: session.ErrReused, and those of the store.
-func (g *Group) Made(ctx context.Context, stamp session.Stamp) (first session.Made, ok bool, err error) {
-	first, ok, err = g.cfg.Store.Made(ctx, stamp.ID)
+func (o *Sessions) Made(ctx context.Context, stamp session.Stamp) (first session.Made, ok bool, err error) {
+	first, ok, err = o.store.Made(ctx, stamp.ID)
 	if ok && err == nil {
 		err = stamp.Repeats(first.Stamp)
 	}
@@ -129,26 +155,26 @@ func (g *Group) Made(ctx context.Context, stamp session.Stamp) (first session.Ma
 // shares what was said up to there, so models are sent the same bytes, and thinking that is bound to them stays valid. What a
 // person allowed for the whole session, the fork asks again. The other session does not change, and may be deleted.
 // Errors: ErrNoMessage, session.ErrUnfinished, and those of the store.
-func (g *Group) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
-	s, err := g.forked(ctx, id, message)
+func (o *Sessions) Fork(ctx context.Context, id session.ID, message session.MessageID) (session.Session, error) {
+	s, err := o.forked(ctx, id, message)
 	if err != nil {
 		return s, err
 	}
-	return g.Create(ctx, s)
+	return o.Create(ctx, s)
 }
 
 // ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
-func (g *Group) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
-	s, err := g.forked(ctx, id, message)
+func (o *Sessions) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+	s, err := o.forked(ctx, id, message)
 	if err != nil {
 		return session.Made{}, err
 	}
-	return g.CreateOnce(ctx, s, stamp, answer)
+	return o.CreateOnce(ctx, s, stamp, answer)
 }
 
 // forked is the record of a fork, without an id.
-func (g *Group) forked(ctx context.Context, id session.ID, message session.MessageID) (fork session.Session, err error) {
-	err = g.Do(ctx, id, func(a *Agent) error {
+func (o *Sessions) forked(ctx context.Context, id session.ID, message session.MessageID) (fork session.Session, err error) {
+	err = o.Do(ctx, id, func(a *Agent) error {
 		fork, err = ask(ctx, a, func(s *state) (session.Session, error) {
 			if err := s.writable(); err != nil { // what closes a crash's turn is to be in the log
 				return session.Session{}, err
@@ -166,9 +192,10 @@ func (g *Group) forked(ctx context.Context, id session.ID, message session.Messa
 
 // Do runs f with the session's agent, which is loaded if it must be. An agent that was let go meanwhile is loaded
 // once more.
-func (g *Group) Do(ctx context.Context, id session.ID, f func(*Agent) error) error {
+func (o *Sessions) Do(ctx context.Context, id session.ID, f func(*Agent) error) error {
+	g := o.group
 	for try := 0; ; try++ {
-		a, err := g.agent(ctx, id)
+		a, err := g.agent(ctx, o.ref(id))
 		if err != nil {
 			return err
 		}
@@ -183,19 +210,19 @@ func (g *Group) Do(ctx context.Context, id session.ID, f func(*Agent) error) err
 	}
 }
 
-func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
+func (g *Group) agent(ctx context.Context, ref session.Ref) (*Agent, error) {
 	g.mu.Lock()
 	if g.closed {
 		g.mu.Unlock()
 		return nil, feed.ErrClosed
 	}
-	l := g.agents[id]
+	l := g.agents[ref]
 	if l == nil || l.ended() {
-		g.forgetLocked(id, l)
+		g.forgetLocked(ref, l)
 		l = &loading{ready: make(chan struct{})}
-		g.agents[id] = l
-		used := g.used[id]
-		g.loads.Go(func() { g.load(id, l, used) }) // ends with the agent; Close waits
+		g.agents[ref] = l
+		used := g.used[ref]
+		g.loads.Go(func() { g.load(ref, l, used) }) // ends with the agent; Close waits
 	}
 	g.mu.Unlock()
 	select {
@@ -206,10 +233,10 @@ func (g *Group) agent(ctx context.Context, id session.ID) (*Agent, error) {
 	}
 }
 
-func (g *Group) load(id session.ID, l *loading, used uint64) {
-	l.agent, l.err = start(g.ctx, id, g.cfg, used)
+func (g *Group) load(ref session.Ref, l *loading, used uint64) {
+	l.agent, l.err = start(g.ctx, ref, g.cfg, used)
 	if l.err == nil {
-		if err := g.makeRoom(g.ctx, l.agent.size.Load(), id); err != nil {
+		if err := g.makeRoom(g.ctx, l.agent.size.Load(), ref.ID); err != nil {
 			l.agent.Close()
 			l.err = err
 		}
@@ -220,29 +247,29 @@ func (g *Group) load(id session.ID, l *loading, used uint64) {
 		g.loads.Go(func() {
 			<-l.agent.done
 			if g.cfg.Rest != nil {
-				g.cfg.Rest(id)
+				g.cfg.Rest(ref.ID)
 			}
-			g.forget(id, l)
+			g.forget(ref, l)
 		})
 		return
 	}
-	g.forget(id, l)
+	g.forget(ref, l)
 }
 
-func (g *Group) forget(id session.ID, l *loading) {
+func (g *Group) forget(ref session.Ref, l *loading) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.forgetLocked(id, l)
+	g.forgetLocked(ref, l)
 }
 
 // forgetLocked lets go of an agent that has ended, or of none. Whoever comes first does it, the next load or the last.
-func (g *Group) forgetLocked(id session.ID, l *loading) {
-	if l == nil || g.agents[id] != l {
+func (g *Group) forgetLocked(ref session.Ref, l *loading) {
+	if l == nil || g.agents[ref] != l {
 		return
 	}
-	delete(g.agents, id)
+	delete(g.agents, ref)
 	if l.err == nil && l.agent.lastSeq > 0 {
-		g.used[id] = l.agent.lastSeq
+		g.used[ref] = l.agent.lastSeq
 	}
 }
 
@@ -335,8 +362,9 @@ func (s *state) rests() bool {
 }
 
 // Delete ends what the session is doing, tells its clients, and removes it. Deleting what is not there is a success.
-func (g *Group) Delete(ctx context.Context, id session.ID) error {
-	err := g.Do(ctx, id, func(a *Agent) error {
+func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
+	g := o.group
+	err := o.Do(ctx, id, func(a *Agent) error {
 		_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 			s.queue.Held = true // nothing queued starts any more
 			if s.run != nil {
@@ -350,7 +378,7 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 					s.log.Warn("media of deleted sessions stay until the next deletion", "err", err)
 				}
 			}
-			if err := s.cfg.Store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {
+			if err := s.store.Delete(context.WithoutCancel(s.ctx), s.id); err != nil {
 				s.storeFailed(err) // it may be gone all the same
 				return struct{}{}, err
 			}
@@ -366,13 +394,13 @@ func (g *Group) Delete(ctx context.Context, id session.ID) error {
 	case errors.Is(err, session.ErrNotFound):
 		err = nil
 	case errors.Is(err, session.ErrDamaged):
-		err = g.cfg.Store.Delete(ctx, id)
+		err = o.store.Delete(ctx, id)
 	}
 	if err != nil {
 		return err
 	}
 	g.mu.Lock()
-	delete(g.used, id)
+	delete(g.used, o.ref(id))
 	g.mu.Unlock()
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(id)
@@ -453,10 +481,11 @@ func (g *Group) running() (agents []*Agent) {
 }
 
 // Status is what a session is doing, if it is loaded: the store does not know who waits for a person, nor what is about to start.
-func (g *Group) Status(id session.ID) (now session.Status, ok bool) {
+func (o *Sessions) Status(id session.ID) (now session.Status, ok bool) {
+	g := o.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l := g.agents[id]; l != nil && l.loaded() && !l.ended() {
+	if l := g.agents[o.ref(id)]; l != nil && l.loaded() && !l.ended() {
 		now, ok = l.agent.live.Load().(session.Status)
 	}
 	return now, ok
@@ -465,14 +494,14 @@ func (g *Group) Status(id session.ID) (now session.Status, ok bool) {
 // Running counts the sessions in which a turn runs.
 func (g *Group) Running() int { return len(g.RunningSessions()) }
 
-// RunningSessions lists the sessions in which a turn runs, by id.
+// RunningSessions lists the sessions of all owners in which a turn runs, by id.
 func (g *Group) RunningSessions() []session.ID {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var list []session.ID
-	for id, l := range g.agents {
+	for ref, l := range g.agents {
 		if l.loaded() && l.agent.busy.Load() {
-			list = append(list, id)
+			list = append(list, ref.ID)
 		}
 	}
 	slices.Sort(list)

@@ -18,7 +18,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 	b.group.Close()
 	b.cfg.Limits.Idle = 2 * time.Millisecond // sessions come and go all the time
 	b.start()
-	defer b.store.Close()
+	defer b.local.Close()
 	ids := []session.ID{b.session("sim/claude", ""), b.session("sim/claude", ""), b.session("sim/claude", "")}
 	allowed := func(err error, also ...error) {
 		for _, a := range append(also, session.ErrNotFound) {
@@ -37,7 +37,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 			for round := range 20 {
 				switch (worker + round) % 5 {
 				case 0, 1:
-					allowed(b.group.Do(t.Context(), id, func(a *Agent) error {
+					allowed(b.group.For(session.Operator).Do(t.Context(), id, func(a *Agent) error {
 						r, err := a.Prompt(t.Context(), text("go"))
 						if err == nil {
 							_, err = a.Wait(t.Context(), r.Turn)
@@ -45,7 +45,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 						return err
 					}), ErrNoTurn) // it was deleted while this one waited
 				case 2:
-					allowed(b.group.Do(t.Context(), id, func(a *Agent) error {
+					allowed(b.group.For(session.Operator).Do(t.Context(), id, func(a *Agent) error {
 						_, sub, err := a.Attach(t.Context(), 3)
 						if err == nil {
 							sub.Close()
@@ -53,10 +53,10 @@ func TestGroupUnderCrossfire(t *testing.T) {
 						return err
 					}))
 				case 3:
-					allowed(b.group.Do(t.Context(), id, func(a *Agent) error { _, err := a.Cancel(t.Context(), ""); return err }))
+					allowed(b.group.For(session.Operator).Do(t.Context(), id, func(a *Agent) error { _, err := a.Cancel(t.Context(), ""); return err }))
 				case 4:
 					if round == 17 {
-						allowed(b.group.Delete(t.Context(), id))
+						allowed(b.group.For(session.Operator).Delete(t.Context(), id))
 					}
 				}
 			}
@@ -75,7 +75,7 @@ func TestGroupUnderCrossfire(t *testing.T) {
 				if round == 3 {
 					begun <- struct{}{}
 				}
-				err := b.group.Do(t.Context(), id, func(a *Agent) error { _, err := a.Prompt(t.Context(), text("go")); return err })
+				err := b.group.For(session.Operator).Do(t.Context(), id, func(a *Agent) error { _, err := a.Prompt(t.Context(), text("go")); return err })
 				if errors.Is(err, feed.ErrClosed) {
 					return
 				}

@@ -123,7 +123,7 @@ func TestSessionOverARedirect(t *testing.T) {
 		b.group.Close()
 		b.cfg.Catalog = catalog
 		b.start()
-		s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "old"}, Level: provider.Off},
+		s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "old"}, Level: provider.Off},
 			Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}})
 		if err != nil {
 			t.Fatal(err)

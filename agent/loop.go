@@ -9,25 +9,20 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn
-// that a crash left open is closed first.
-func Start(ctx context.Context, id session.ID, cfg Config) (*Agent, error) {
-	return start(ctx, id, cfg, 0)
-}
-
-// start is Start for a session of which the update numbers up to used are taken, whatever the log says.
-func start(ctx context.Context, id session.ID, cfg Config, used uint64) (*Agent, error) {
+// start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn that a crash left
+// open is closed first. The update numbers up to used are taken, whatever the log says.
+func start(ctx context.Context, ref session.Ref, cfg Config, used uint64) (*Agent, error) {
 	cfg = cfg.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
-	s, err := load(ctx, id, cfg)
+	s, err := load(ctx, ref, cfg)
 	if err != nil {
 		stop(err)
 		return nil, err
 	}
 	if used > 0 {
-		s.feed = feed.New(id, max(s.feed.Seq(), session.NextBase(used)))
+		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}
-	a := &Agent{id: id, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
+	a := &Agent{id: ref.ID, inbox: make(chan func(*state)), done: make(chan struct{}), stop: stop, live: &s.live, busy: &s.busy, size: &s.size}
 	go a.loop(ctx, s) // ends by stop or by itself; Close waits on done
 	return a, nil
 }

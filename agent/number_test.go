@@ -24,7 +24,7 @@ func TestNumbersOfWhatIsNotKept(t *testing.T) {
 				id := b.session("sim/claude", "")
 				b.turn(id, "one")
 				b.turn(id, "two")
-				store := &wounded{Store: b.store}
+				store := &wounded{Sessions: b.store}
 				b.over(store)
 				sub, err := b.agent(id).Subscribe(t.Context())
 				if err != nil {

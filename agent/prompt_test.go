@@ -93,16 +93,15 @@ func TestPromptOnceOverCrashes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
 				defer b.close()
-				mem := b.store
 				id := b.session("anthropic/claude-opus-4-6", "")
-				b.cfg.Store = &wounded{Store: mem, wounds: map[int]wound{1: hit}}
+				b.cfg.Store = only{&wounded{Sessions: b.store, wounds: map[int]wound{1: hit}}}
 				b.group.Close()
 				b.start()
 				if _, err := b.agent(id).Prompt(t.Context(), stampedText("go", "a", 1)); err == nil {
 					t.Fatal("a prompt that could not be kept was acknowledged")
 				}
 				if hit >= killed {
-					b.cfg.Store = mem
+					b.cfg.Store = b.local
 					b.group.Close()
 					b.start()
 				}
@@ -110,7 +109,7 @@ func TestPromptOnceOverCrashes(t *testing.T) {
 				var receipts []Receipt
 				for range 3 {
 					var r Receipt
-					err := b.group.Do(t.Context(), id, func(a *Agent) (err error) {
+					err := b.group.For(session.Operator).Do(t.Context(), id, func(a *Agent) (err error) {
 						r, err = a.Prompt(t.Context(), stampedText("go", "a", 1))
 						return err
 					})
@@ -121,7 +120,7 @@ func TestPromptOnceOverCrashes(t *testing.T) {
 					time.Sleep(time.Minute)
 				}
 				check(t, "receipts", receipts, []Receipt{receipts[0], receipts[0], receipts[0]})
-				view, err := session.Load(t.Context(), mem, id)
+				view, err := session.Load(t.Context(), b.store, id)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -139,12 +138,12 @@ func TestCreateOnce(t *testing.T) {
 		defer b.close()
 		record := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}}
 		stamp := session.Stamp{ID: "a", Digest: []byte{1}}
-		if m, ok, err := b.group.Made(t.Context(), stamp); ok || err != nil {
+		if m, ok, err := b.group.For(session.Operator).Made(t.Context(), stamp); ok || err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
 		create := func(stamp session.Stamp, want error) session.Made {
 			t.Helper()
-			m, err := b.group.CreateOnce(t.Context(), record, stamp, func(id session.ID) (json.RawMessage, error) {
+			m, err := b.group.For(session.Operator).CreateOnce(t.Context(), record, stamp, func(id session.ID) (json.RawMessage, error) {
 				return fmt.Appendf(nil, `{"of":%q}`, id), nil
 			})
 			if !errors.Is(err, want) {
@@ -156,9 +155,9 @@ func TestCreateOnce(t *testing.T) {
 		check(t, "answer", string(first.Answer), fmt.Sprintf(`{"of":%q}`, first.Session))
 		check(t, "again", create(stamp, nil), first)
 		create(session.Stamp{ID: "a", Digest: []byte{2}}, session.ErrReused)
-		found, ok, err := b.group.Made(t.Context(), stamp)
+		found, ok, err := b.group.For(session.Operator).Made(t.Context(), stamp)
 		check(t, "found", []any{found, ok, err}, []any{first, true, nil})
-		_, _, err = b.group.Made(t.Context(), session.Stamp{ID: "a"})
+		_, _, err = b.group.For(session.Operator).Made(t.Context(), session.Stamp{ID: "a"})
 		check(t, "another request", errors.Is(err, session.ErrReused), true)
 		page, _, err := b.store.List(t.Context(), session.Query{})
 		check(t, "sessions", []any{len(page), err}, []any{1, nil})

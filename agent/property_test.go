@@ -86,7 +86,8 @@ func (r returns) enough() bool { return r.lives >= 50 }
 type life struct {
 	plan
 	ctx      context.Context
-	mem      *mem.Store
+	local    *mem.Store
+	mem      session.Sessions // of local
 	store    *wounded
 	fake     *fake
 	api      provider.Provider
@@ -120,7 +121,8 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 	if err != nil {
 		return err
 	}
-	l := &life{plan: p, ctx: ctx, mem: mem.New(), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool),
+	local := mem.New()
+	l := &life{plan: p, ctx: ctx, local: local, mem: local.For(session.Operator), fake: &fake{}, numbers: make(map[uint64]string), ended: make(map[session.TurnID]bool),
 		returns: returns, receipts: make(map[string]Receipt)}
 	for _, list := range p.calls {
 		l.fake.scripts = append(l.fake.scripts, events(list...))
@@ -133,12 +135,12 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 		l.api = w
 		defer func() { err = errors.Join(err, w.end(returns)) }()
 	}
-	l.store = &wounded{Store: l.mem, wounds: p.wounds, lost: p.lost}
+	l.store = &wounded{Sessions: l.mem, wounds: p.wounds, lost: p.lost}
 	defer func() { l.group.Close() }()
 	if err := l.start(catalog); err != nil {
 		return err
 	}
-	s, err := l.group.Create(ctx, session.Session{Tools: lifeTools, Rules: tool.Policy{Names: map[string]tool.Rule{"write": tool.Ask}}, Settings: session.Settings{Model: l.model(0)}})
+	s, err := l.group.For(session.Operator).Create(ctx, session.Session{Tools: lifeTools, Rules: tool.Policy{Names: map[string]tool.Rule{"write": tool.Ask}}, Settings: session.Settings{Model: l.model(0)}})
 	if err != nil {
 		return err
 	}
@@ -163,7 +165,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 			if err := l.forgetAmbiguous(); err != nil {
 				return err
 			}
-			l.store = &wounded{Store: l.mem, wounds: l.store.wounds, lost: l.store.lost, appends: l.store.appends, checkpoints: l.store.checkpoints}
+			l.store = &wounded{Sessions: l.mem, wounds: l.store.wounds, lost: l.store.lost, appends: l.store.appends, checkpoints: l.store.checkpoints}
 			if err := l.start(catalog); err != nil {
 				return err
 			}
@@ -174,14 +176,14 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 
 func (l *life) start(catalog Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
-	l.group, err = NewGroup(l.ctx, Config{Store: l.store, Left: l.store.Open, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
+	l.group, err = NewGroup(l.ctx, Config{Store: only{l.store}, Left: l.local.OpenTurns, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
 		Hosts: func(s session.Session) []tool.Host { return []tool.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 
 // do runs f with the agent. What a failing store may answer is no fault of the agent's.
 func (l *life) do(f func(*Agent) error) error {
-	return excused(l.group.Do(l.ctx, l.id, f))
+	return excused(l.group.For(session.Operator).Do(l.ctx, l.id, f))
 }
 
 // excused is an error that a failing store does not account for.
@@ -357,7 +359,7 @@ type forked struct {
 // fork goes on from one of the messages, or from the turns that have ended, and says something there.
 func (l *life) fork(a act) error {
 	history := func() (list []Message, err error) {
-		err = l.group.Do(l.ctx, l.id, func(agent *Agent) (err error) {
+		err = l.group.For(session.Operator).Do(l.ctx, l.id, func(agent *Agent) (err error) {
 			list, _, err = agent.History(l.ctx, Page{Limit: 1 << 20})
 			return err
 		})
@@ -371,7 +373,7 @@ func (l *life) fork(a act) error {
 	if a.n%4 == 0 {
 		return l.forkEnded()
 	}
-	s, err := l.group.Fork(l.ctx, l.id, at)
+	s, err := l.group.For(session.Operator).Fork(l.ctx, l.id, at)
 	if errors.Is(err, session.ErrUnfinished) || errors.Is(err, ErrNoMessage) {
 		return nil // it is being written, or was void a moment later
 	}
@@ -388,17 +390,17 @@ func (l *life) fork(a act) error {
 	if err := l.judgeFork(f); err != nil {
 		return err
 	}
-	return excused(l.group.Do(l.ctx, f.id, func(agent *Agent) error { _, err := agent.Prompt(l.ctx, text(aside)); return err }))
+	return excused(l.group.For(session.Operator).Do(l.ctx, f.id, func(agent *Agent) error { _, err := agent.Prompt(l.ctx, text(aside)); return err }))
 }
 
 // forkEnded goes on from the turns that have ended.
 func (l *life) forkEnded() error {
-	s, err := l.group.Fork(l.ctx, l.id, "")
+	s, err := l.group.For(session.Operator).Fork(l.ctx, l.id, "")
 	if err != nil {
 		return excused(err)
 	}
 	l.returns.forks++
-	return excused(l.group.Do(l.ctx, s.ID, func(a *Agent) error {
+	return excused(l.group.For(session.Operator).Do(l.ctx, s.ID, func(a *Agent) error {
 		st, err := a.State(l.ctx)
 		if err == nil && st.Session.Status != session.Idle {
 			return fmt.Errorf("a fork of what has ended is %s", st.Session.Status)
@@ -413,7 +415,7 @@ const aside = "in a fork"
 // judgeFork holds what a fork has against what its parent had.
 func (l *life) judgeFork(f forked) error {
 	var list []Message
-	err := l.group.Do(l.ctx, f.id, func(agent *Agent) (err error) {
+	err := l.group.For(session.Operator).Do(l.ctx, f.id, func(agent *Agent) (err error) {
 		list, _, err = agent.History(l.ctx, Page{Limit: 1 << 20})
 		return err
 	})
@@ -767,7 +769,7 @@ func (l *life) finish() error {
 	l.store.heal()
 	for range 200 { // each turn takes less than its limit of 60 minutes
 		var st State
-		if err := l.group.Do(l.ctx, l.id, func(a *Agent) (err error) {
+		if err := l.group.For(session.Operator).Do(l.ctx, l.id, func(a *Agent) (err error) {
 			if err = a.Resume(l.ctx); err == nil {
 				st, err = a.State(l.ctx)
 			}
@@ -885,7 +887,7 @@ func (l *life) finish() error {
 }
 
 // sums holds the usage of turns against their calls in the log, and that of the session against its turns.
-func sums(ctx context.Context, store session.Store, id session.ID) error {
+func sums(ctx context.Context, store session.Sessions, id session.ID) error {
 	entries, err := store.Entries(ctx, id, 0, 1<<20)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func TestDeletedAfterTrouble(t *testing.T) {
 			defer b.group.mu.Unlock()
 			return len(b.group.used)
 		}
-		if err := b.group.Delete(t.Context(), early); err != nil {
+		if err := b.group.For(session.Operator).Delete(t.Context(), early); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "kept of the early one", kept(), 0)
@@ -78,7 +78,7 @@ func TestDeletedAfterTrouble(t *testing.T) {
 			t.Fatal(err)
 		}
 		check(t, "kept of the late one while it is there", kept(), 1)
-		if err := b.group.Delete(t.Context(), late); err != nil {
+		if err := b.group.For(session.Operator).Delete(t.Context(), late); err != nil {
 			t.Fatal(err)
 		}
 		check(t, "kept of the late one", kept(), 0)

@@ -174,7 +174,7 @@ func TestHostileSessions(t *testing.T) {
 	b.start()
 	system := strings.Repeat("s", 3000)
 	fresh := func() (session.ID, error) {
-		s, err := b.group.Create(t.Context(), session.Session{System: system,
+		s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{System: system,
 			Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
 		return s.ID, err
 	}
@@ -213,9 +213,9 @@ func TestHostileSessions(t *testing.T) {
 	}
 	_, err := fresh()
 	wantRoom(t, "a new session", err, "max_loaded_bytes")
-	wantRoom(t, "a session that is there", b.group.Do(t.Context(), ids[5], func(*Agent) error { return nil }), "max_loaded_bytes")
+	wantRoom(t, "a session that is there", b.group.For(session.Operator).Do(t.Context(), ids[5], func(*Agent) error { return nil }), "max_loaded_bytes")
 	subs[1].Close()
-	if err := b.group.Do(t.Context(), ids[5], func(*Agent) error { return nil }); err != nil {
+	if err := b.group.For(session.Operator).Do(t.Context(), ids[5], func(*Agent) error { return nil }); err != nil {
 		t.Errorf("once there is room: %v", err)
 	}
 	if loaded(ids[1]) || !loaded(ids[0]) || !loaded(ids[2]) || !loaded(ids[5]) {
@@ -230,7 +230,7 @@ func TestLargeSessionIsLoadedAlone(t *testing.T) {
 	b.group.Close()
 	b.cfg.Limits.Loaded = 1000
 	b.start()
-	s, err := b.group.Create(t.Context(), session.Session{System: strings.Repeat("s", 3000),
+	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{System: strings.Repeat("s", 3000),
 		Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
 	if err != nil {
 		t.Fatal(err)

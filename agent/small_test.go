@@ -122,7 +122,7 @@ func TestDeleteDuringCompaction(t *testing.T) {
 			t.Fatal(over, err)
 		}
 		synctest.Wait()
-		if err := b.group.Delete(t.Context(), id); err != nil {
+		if err := b.group.For(session.Operator).Delete(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 		if err := <-over; !errors.Is(err, session.ErrNotFound) {
@@ -137,13 +137,13 @@ func TestStatusOfLoadedSessions(t *testing.T) {
 		b := newBench(t, answer("a", "b"), answer("c", "d"), events(time.Hour/2))
 		defer b.close()
 		id := b.session("sim/claude", "")
-		if now, ok := b.group.Status(id); ok {
+		if now, ok := b.group.For(session.Operator).Status(id); ok {
 			t.Errorf("a session that is not loaded is %s", now)
 		}
 		want := func(what string) {
 			t.Helper()
 			st, err := b.agent(id).State(t.Context())
-			now, ok := b.group.Status(id)
+			now, ok := b.group.For(session.Operator).Status(id)
 			if err != nil || !ok || now != st.Session.Status || string(now) != what {
 				t.Errorf("it is %s, its state says %s, %v; want %s", now, st.Session.Status, err, what)
 			}

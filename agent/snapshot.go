@@ -94,7 +94,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 				Confirms: s.confirms(), Tools: s.openTools()}
 		}
 		for _, t := range s.view.Queue() {
-			whole, err := s.view.Whole(s.ctx, s.cfg.Store, t)
+			whole, err := s.view.Whole(s.ctx, s.store, t)
 			if err != nil {
 				return snap, err
 			}
@@ -147,7 +147,7 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 			if t.Into != "" {
 				t = s.view.Turn(t.Into)
 			}
-			t, err := s.view.Whole(s.ctx, s.cfg.Store, t)
+			t, err := s.view.Whole(s.ctx, s.store, t)
 			if err != nil {
 				return nil, err
 			}
@@ -378,7 +378,7 @@ func (s *state) newest(first, end place, limit int, wanted func(*session.Turn) b
 
 // part copies those messages of a turn that stand from first on to before end.
 func (s *state) part(turn int, first, end place) ([]Message, error) {
-	t, err := s.view.Whole(s.ctx, s.cfg.Store, s.view.Turns[turn])
+	t, err := s.view.Whole(s.ctx, s.store, s.view.Turns[turn])
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ import (
 // state is all that a session is at the moment. Only the agent's goroutine sees it.
 type state struct {
 	id    session.ID
+	store session.Sessions // of the session's owner
 	cfg   Config
 	log   *slog.Logger
 	ctx   context.Context // the agent's: ends when it is closed
@@ -125,7 +126,7 @@ func (s *state) keep(entries []session.Entry) error {
 func (s *state) apply(e session.Entry) error {
 	untitled := s.view.Session.Title == ""
 	if t := s.view.Turn(e.Turn); t != nil && t.Unloaded { // it leaves the queue
-		if err := s.view.Reload(context.WithoutCancel(s.ctx), s.cfg.Store, t); err != nil {
+		if err := s.view.Reload(context.WithoutCancel(s.ctx), s.store, t); err != nil {
 			return err
 		}
 	}
@@ -206,7 +207,7 @@ func (s *state) writable() error {
 }
 
 func (s *state) save(ctx context.Context) error {
-	open, err := session.LeftOpen(ctx, s.cfg.Store, s.owned, s.id, s.cfg.Now())
+	open, err := session.LeftOpen(ctx, s.store, s.owned, s.id, s.cfg.Now())
 	if err != nil || len(open) == 0 { // an earlier write is there after all
 		return err
 	}

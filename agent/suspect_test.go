@@ -57,7 +57,7 @@ func (b *bench) refusing(word string, with provider.Error) {
 
 func (b *bench) leftOut(id session.ID) []session.LeftOut {
 	b.Helper()
-	v, err := session.Load(b.Context(), b.cfg.Store, id)
+	v, err := session.Load(b.Context(), b.store, id)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func toolBench(t *testing.T, h *host, scripts ...script) (*bench, session.ID) {
 	b.cfg.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
 	b.group.Close()
 	b.start()
-	s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
+	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object","properties":{"at":{"type":"string"}}}`)},
 			Host: tool.MCP, Source: "files", Effect: tool.Read}}})
 	if err != nil {
@@ -279,13 +279,14 @@ func TestToolsAfterACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.close()
-		if err := crashed.Create(t.Context(), record); err != nil {
+		if err := crashed.For(session.Operator).Create(t.Context(), record); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := storetest.Append(t.Context(), crashed, id, entries...); err != nil {
+		if _, err := storetest.Append(t.Context(), crashed.For(session.Operator), id, entries...); err != nil {
 			t.Fatal(err)
 		}
-		b.store, b.cfg.Store = crashed, crashed
+		b.keepIn(crashed)
+		b.cfg.Store = crashed
 		b.start()
 		e := b.turn(id, "Go on.")
 		check(t, "end", string(e.End.StopReason), "end_turn")
@@ -304,7 +305,7 @@ func TestConfirmRace(t *testing.T) {
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Ask}}
 	b.group.Close()
 	b.start()
-	s, err := b.group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
+	s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}},
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{"type":"object"}`)}, Host: tool.MCP, Source: "files", Effect: tool.Read}}})
 	if err != nil {
 		t.Fatal(err)

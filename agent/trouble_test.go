@@ -18,14 +18,14 @@ import (
 // hooked is a store that does something else after an Append or in place of a Delete. asked is for whoever asks for the
 // provider.
 type hooked struct {
-	session.Store
+	session.Sessions
 	appended func()
 	delete   func() error
 	asked    func()
 }
 
 func (h *hooked) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	return appending(ctx, h.Store, id, h.add)
+	return appending(ctx, h.Sessions, id, h.add)
 }
 
 func (h *hooked) add(ctx context.Context, log session.Log, entries ...session.Entry) (uint64, error) {
@@ -40,20 +40,20 @@ func (h *hooked) Delete(ctx context.Context, id session.ID) error {
 	if h.delete != nil {
 		return h.delete()
 	}
-	return h.Store.Delete(ctx, id)
+	return h.Sessions.Delete(ctx, id)
 }
 
-// over starts the bench's agents anew over another store.
-func (b *bench) over(store session.Store) {
+// over starts the bench's agents anew over other sessions.
+func (b *bench) over(sessions session.Sessions) {
 	b.Helper()
 	b.group.Close()
-	b.cfg.Store = store
+	b.cfg.Store = only{sessions}
 	b.start()
 }
 
 func (b *bench) history(id session.ID) (page []Message) {
 	b.Helper()
-	err := b.group.Do(b.Context(), id, func(a *Agent) (err error) {
+	err := b.group.For(session.Operator).Do(b.Context(), id, func(a *Agent) (err error) {
 		page, _, err = a.History(b.Context(), Page{Limit: 100})
 		return err
 	})
@@ -67,13 +67,13 @@ func TestPanicInARequestIsNotRunAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
-		store := &hooked{Store: b.store}
+		store := &hooked{Sessions: b.store}
 		b.over(store)
 		id := b.session("sim/claude", "")
 		b.agent(id)
 		store.appended = func() { store.appended = nil; panic("a fault of ours") }
 		tries := 0
-		err := b.group.Do(t.Context(), id, func(a *Agent) error {
+		err := b.group.For(session.Operator).Do(t.Context(), id, func(a *Agent) error {
 			tries++
 			_, err := a.Prompt(t.Context(), text("one"))
 			return err
@@ -123,7 +123,7 @@ func TestWhoGaveUpKeepsNothingLoaded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, events(time.Hour))
 				defer b.close()
-				store := &hooked{Store: b.store}
+				store := &hooked{Sessions: b.store}
 				b.cfg.Provider = func(string) provider.Provider {
 					if store.asked != nil {
 						store.asked()
@@ -176,7 +176,7 @@ func TestReadOnlyStoreAtLoadKeepsWhatItShowed(t *testing.T) {
 		}
 		b, id := toolBench(t, &host{run: hangs}, calls("t", `{}`, `{}`))
 		defer b.close()
-		store := &wounded{Store: b.store}
+		store := &wounded{Sessions: b.store}
 		b.over(store)
 		if _, err := b.agent(id).Prompt(t.Context(), text("one")); err != nil {
 			t.Fatal(err)
@@ -184,7 +184,7 @@ func TestReadOnlyStoreAtLoadKeepsWhatItShowed(t *testing.T) {
 		synctest.Wait()
 		store.kill()
 
-		store = &wounded{Store: b.store, wounds: map[int]wound{1: readOnly, 2: readOnly}}
+		store = &wounded{Sessions: b.store, wounds: map[int]wound{1: readOnly, 2: readOnly}}
 		b.over(store)
 		shown := b.history(id)
 		if last := shown[len(shown)-1]; last.Role != provider.User || len(last.Parts) != 2 {
@@ -193,7 +193,7 @@ func TestReadOnlyStoreAtLoadKeepsWhatItShowed(t *testing.T) {
 		store.heal()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if open, err := b.store.Open(t.Context()); err != nil || len(open) != 0 {
+		if open, err := b.local.OpenTurns(t.Context()); err != nil || len(open) != 0 {
 			t.Fatal("open in the store:", open, err)
 		}
 		b.over(b.store)
@@ -205,7 +205,7 @@ func TestReadOnlyStoreAtLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, events(append(think("a"), append(say("half")[:2], time.Hour)...)...))
 		defer b.close()
-		store := &wounded{Store: b.store}
+		store := &wounded{Sessions: b.store}
 		b.over(store)
 		id := b.session("sim/claude", "")
 		r, err := b.agent(id).Prompt(t.Context(), text("one"))
@@ -218,8 +218,8 @@ func TestReadOnlyStoreAtLoad(t *testing.T) {
 		for i := range 100 {
 			all[i] = readOnly
 		}
-		b.over(&wounded{Store: b.store, wounds: all})
-		store = b.cfg.Store.(*wounded)
+		b.over(&wounded{Sessions: b.store, wounds: all})
+		store = b.cfg.Store.(only).Sessions.(*wounded)
 
 		a := b.agent(id)
 		sub, err := a.Subscribe(t.Context())
@@ -242,7 +242,7 @@ func TestReadOnlyStoreAtLoad(t *testing.T) {
 		store.heal()
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		open, err := b.store.Open(t.Context())
+		open, err := b.local.OpenTurns(t.Context())
 		check(t, "open in the store", []any{len(open), err}, []any{0, nil})
 		check(t, "the session goes on", string(b.turn(id, "three").End.StopReason), "end_turn")
 		entries, err := b.store.Entries(t.Context(), id, 0, 100)
@@ -277,7 +277,7 @@ func TestStoreFailure(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t)
 				defer b.close()
-				b.over(&wounded{Store: b.store, wounds: map[int]wound{1: test.hit}})
+				b.over(&wounded{Sessions: b.store, wounds: map[int]wound{1: test.hit}})
 				id := b.session("sim/claude", "")
 				a := b.agent(id)
 				sub, err := a.Subscribe(t.Context())
@@ -317,7 +317,7 @@ func TestCloseIsNoFailureOfTheCall(t *testing.T) {
 	for range 20 { // when the agent looks up from the store, the end and the call's failure are both there: select picks
 		synctest.Test(t, func(t *testing.T) {
 			b := newBench(t, events(append(think("a"), time.Hour)...))
-			store := &hooked{Store: b.store}
+			store := &hooked{Sessions: b.store}
 			b.over(store)
 			id := b.session("sim/claude", "")
 			a := b.agent(id)
@@ -352,18 +352,18 @@ func TestDeleteThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t)
 		defer b.close()
-		store := &hooked{Store: b.store, delete: func() error { return session.ErrReadOnly }}
+		store := &hooked{Sessions: b.store, delete: func() error { return session.ErrReadOnly }}
 		b.over(store)
 		id := b.session("sim/claude", "")
 		b.turn(id, "one")
-		if err := b.group.Delete(t.Context(), id); !errors.Is(err, session.ErrReadOnly) {
+		if err := b.group.For(session.Operator).Delete(t.Context(), id); !errors.Is(err, session.ErrReadOnly) {
 			t.Errorf("delete: %v", err)
 		}
 		synctest.Wait()
 		st, err := b.agent(id).State(t.Context())
 		check(t, "status", []any{st.Session.Status, err}, []any{session.Idle, nil})
 		store.delete = nil
-		check(t, "delete", b.group.Delete(t.Context(), id), nil)
+		check(t, "delete", b.group.For(session.Operator).Delete(t.Context(), id), nil)
 	})
 }
 

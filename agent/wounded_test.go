@@ -27,7 +27,7 @@ var (
 
 // wounded is a store that fails as it is told to.
 type wounded struct {
-	session.Store
+	session.Sessions
 	mu          sync.Mutex
 	appends     int
 	checkpoints int
@@ -49,7 +49,7 @@ func (w *wounded) next() wound {
 }
 
 func (w *wounded) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	log, err := w.Store.Claim(ctx, id)
+	log, err := w.Sessions.Claim(ctx, id)
 	if err != nil {
 		return nil, err
 	}

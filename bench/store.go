@@ -52,9 +52,9 @@ func (h *house) converse() (*conversation, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conversation{}
-	if c.record, err = store.Get(h.ctx, session.ID(id)); err == nil {
-		c.entries, err = store.Entries(h.ctx, session.ID(id), 0, 1000)
+	c, kept := &conversation{}, store.For(session.Operator)
+	if c.record, err = kept.Get(h.ctx, session.ID(id)); err == nil {
+		c.entries, err = kept.Entries(h.ctx, session.ID(id), 0, 1000)
 	}
 	return c, errors.Join(err, store.Close())
 }
@@ -87,7 +87,7 @@ func (c *conversation) keep(ctx context.Context, data string, sessions, turns in
 		making.Go(func() {
 			for i := w; i < sessions && failed[w] == nil; i += writers {
 				ids[i] = session.NewID()
-				failed[w] = c.keepOne(ctx, store, ids[i], turns)
+				failed[w] = c.keepOne(ctx, store.For(session.Operator), ids[i], turns)
 			}
 		})
 	}
@@ -96,13 +96,13 @@ func (c *conversation) keep(ctx context.Context, data string, sessions, turns in
 }
 
 // keepOne makes one session. It appends some hundred turns at a time: an append is one transaction.
-func (c *conversation) keepOne(ctx context.Context, store session.Store, id session.ID, turns int) error {
+func (c *conversation) keepOne(ctx context.Context, kept session.Sessions, id session.ID, turns int) error {
 	s := c.record
 	s.ID, s.Created, s.Title = id, time.Now().UnixMilli(), ""
-	if err := store.Create(ctx, s); err != nil {
+	if err := kept.Create(ctx, s); err != nil {
 		return err
 	}
-	log, err := store.Claim(ctx, id)
+	log, err := kept.Claim(ctx, id)
 	if err != nil {
 		return err
 	}

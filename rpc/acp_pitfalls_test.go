@@ -595,7 +595,7 @@ func TestACPList(t *testing.T) {
 		d := s.sit(`{}`)
 		defer d.stand()
 		for i := range 150 {
-			if _, err := s.group.Create(t.Context(), session.Session{Title: fmt.Sprint(i), CWD: "/srv/many"}); err != nil {
+			if _, err := s.group.For(session.Operator).Create(t.Context(), session.Session{Title: fmt.Sprint(i), CWD: "/srv/many"}); err != nil {
 				t.Fatal(err)
 			}
 		}

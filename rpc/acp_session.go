@@ -203,7 +203,7 @@ func (c *client) make(ctx context.Context, p newParams, record session.Session, 
 		return err
 	}
 	defer equipment.close()
-	if record, err = c.server.config.Sessions.Create(ctx, record); err != nil {
+	if record, err = c.sessions().Create(ctx, record); err != nil {
 		return err
 	}
 	equipment.adopt(c, record.ID)
@@ -379,7 +379,7 @@ type acpListed struct {
 
 // acpList is a page of sessions, newest first: clients ask for it when they start, and wait for some seconds at most.
 func acpList(ctx context.Context, c *client, p acpListParams) (acpListResult, error) {
-	page, next, err := c.server.config.Sessions.Config().Store.List(ctx, session.Query{Cursor: p.Cursor, Limit: defaultLimit, CWD: p.CWD})
+	page, next, err := c.sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: defaultLimit, CWD: p.CWD})
 	if err != nil {
 		return acpListResult{}, err
 	}
@@ -405,7 +405,7 @@ func acpDelete(ctx context.Context, c *client, p acpSessionParams) (nothing, err
 	if p.Session.ID == "" {
 		return nothing{}, nil
 	}
-	return nothing{}, c.server.config.Sessions.Delete(ctx, p.Session.ID)
+	return nothing{}, c.sessions().Delete(ctx, p.Session.ID)
 }
 
 // acpClose lets go of a session. Where nobody else follows it, what this client has asked for is cancelled; a turn of
@@ -415,7 +415,7 @@ func acpClose(ctx context.Context, c *client, p acpSessionParams) (nothing, erro
 		return nothing{}, err
 	}
 	id := p.Session.ID
-	if _, err := c.server.config.Sessions.Config().Store.Get(ctx, id); err != nil {
+	if _, err := c.sessions().Get(ctx, id); err != nil {
 		return nothing{}, err
 	}
 	th := c.editor.forget(id)

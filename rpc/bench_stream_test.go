@@ -78,7 +78,7 @@ func benchGroup(b *testing.B, model provider.Provider) (*Server, session.ID) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { group.Close() })
-	s, err := group.Create(b.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
+	s, err := group.For(session.Operator).Create(b.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "anthropic", ID: "claude-opus-4-6"}}})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func BenchmarkStream(b *testing.B) {
 func BenchmarkAttach(b *testing.B) {
 	const turns = 1000
 	server, id := benchGroup(b, flat(30))
-	err := server.config.Sessions.Do(b.Context(), id, func(a *agent.Agent) error {
+	err := server.config.Sessions.For(session.Operator).Do(b.Context(), id, func(a *agent.Agent) error {
 		for range turns {
 			r, err := a.Prompt(b.Context(), agent.Prompt{Content: provider.Blocks{provider.Text{Text: "go"}}})
 			if err == nil {

@@ -25,7 +25,7 @@ func (p forkParams) stamp() (*session.Stamp, error) {
 }
 
 func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error) {
-	sessions := c.server.config.Sessions
+	sessions := c.sessions()
 	stamp, err := p.stamp()
 	if err != nil {
 		return r, err

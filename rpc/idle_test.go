@@ -153,7 +153,7 @@ func TestIdleSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		log := slog.New(slog.DiscardHandler)
-		group, err := agent.NewGroup(t.Context(), agent.Config{Store: store, Left: store.Open, Catalog: catalog, Log: log, Simulator: "sim",
+		group, err := agent.NewGroup(t.Context(), agent.Config{Store: store, Left: store.OpenTurns, Catalog: catalog, Log: log, Simulator: "sim",
 			Provider: func(string) provider.Provider { return nil }}) // no turn is run
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +219,7 @@ func storeSessions(t *testing.T, group *agent.Group, store session.Store, n int)
 	for first := range at {
 		making.Go(testgo.Guard(t, func() {
 			for i := first; i < n; i += at {
-				s, err := group.Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
+				s, err := group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}})
 				if err != nil {
 					t.Error(err)
 					return
@@ -235,7 +235,7 @@ func storeSessions(t *testing.T, group *agent.Group, store session.Store, n int)
 				} {
 					entries = append(entries, session.Entry{Turn: turn, Body: body})
 				}
-				if _, err := storetest.Append(t.Context(), store, s.ID, entries...); err != nil {
+				if _, err := storetest.Append(t.Context(), store.For(session.Operator), s.ID, entries...); err != nil {
 					t.Error(err)
 				}
 			}

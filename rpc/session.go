@@ -15,10 +15,13 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
+// sessions are those of the connection's user: on one machine, the operator's.
+func (c *client) sessions() *agent.Sessions { return c.server.config.Sessions.For(session.Operator) }
+
 // onAgent runs f with the session's agent.
 func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
 	var value T
-	err := c.server.config.Sessions.Do(ctx, id, func(a *agent.Agent) (err error) {
+	err := c.sessions().Do(ctx, id, func(a *agent.Agent) (err error) {
 		value, err = f(a)
 		return err
 	})
@@ -82,7 +85,7 @@ func newSessionLate(_ context.Context, c *client, p newParams) (func(context.Con
 
 // newSession makes a session. Nothing of the client is touched that is not safe on any goroutine.
 func (c *client) newSession(ctx context.Context, p newParams) (newResult, error) {
-	sessions := c.server.config.Sessions
+	sessions := c.sessions()
 	stamp, err := p.stamp()
 	if err != nil {
 		return newResult{}, err
@@ -103,7 +106,7 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 		return newResult{}, err
 	}
 	defer equipment.close()
-	model, decision, err := sessions.Config().Decide(record.Settings, session.Override{})
+	model, decision, err := c.server.config.Sessions.Config().Decide(record.Settings, session.Override{})
 	if err != nil {
 		return newResult{}, err
 	}
@@ -195,7 +198,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 	}
 	config := c.server.config.Sessions.Config()
 	for {
-		page, next, err := config.Store.List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+		page, next, err := c.sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
 		if err != nil {
 			return listResult{}, err
 		}
@@ -205,7 +208,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 		}
 		r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
 		for _, s := range page {
-			if now, ok := c.server.config.Sessions.Status(s.ID); ok && s.Status != session.Damaged {
+			if now, ok := c.sessions().Status(s.ID); ok && s.Status != session.Damaged {
 				s.Status = now
 			}
 			// A level that the row lost since it was chosen is told where it matters: at the next turn.
@@ -272,5 +275,5 @@ func readTitle(text string) (string, error) {
 }
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (nothing, error) {
-	return nothing{}, c.server.config.Sessions.Delete(ctx, p.Session.ID)
+	return nothing{}, c.sessions().Delete(ctx, p.Session.ID)
 }

@@ -120,7 +120,7 @@ type stage struct {
 
 	messageBytes int // 0: the default
 
-	store  session.Store
+	store  session.Local
 	kept   []byte // the settings; nil: nobody has set any
 	config agent.Config
 	group  *agent.Group
@@ -158,7 +158,7 @@ func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *s
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.config = agent.Config{Store: s.store, Left: s.store.Open, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
+	s.config = agent.Config{Store: s.store, Left: s.store.OpenTurns, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
 		Provider: func(string) provider.Provider { return api }}
 	s.gate <- struct{}{}
 	s.connect()

@@ -5,33 +5,33 @@ import (
 	"sync"
 )
 
-// Journal is what Claims needs of a store: the methods of Log for a session by its id, without a check of the owner.
+// Journal is what Claims needs of a store: the methods of Log for any session, without a check of the owner.
 type Journal interface {
-	Append(ctx context.Context, id ID, entries ...Entry) (last uint64, err error)
-	Checkpoint(id ID, block BlockRef, from int, text string)
-	Checkpoints(ctx context.Context, id ID) ([]Growth, error)
+	Append(ctx context.Context, ref Ref, entries ...Entry) (last uint64, err error)
+	Checkpoint(ref Ref, block BlockRef, from int, text string)
+	Checkpoints(ctx context.Context, ref Ref) ([]Growth, error)
 }
 
 // Claims makes the Logs of a store that one process has to itself. A claim always succeeds there, and takes the session from its
 // owner before. The zero Claims is ready. It is safe for concurrent use.
 type Claims struct {
 	mu     sync.Mutex
-	owners map[ID]*claim
-	epochs map[ID]uint64 // the next one, of each session that was claimed
+	owners map[Ref]*claim
+	epochs map[Ref]uint64 // the next one, of each session that was claimed
 }
 
 // Claim makes a new owner of a session, once the Appends of the owner before have returned. least is its first epoch,
 // unless Claims knows the session.
-func (c *Claims) Claim(journal Journal, id ID, least uint64) Log {
+func (c *Claims) Claim(journal Journal, ref Ref, least uint64) Log {
 	c.mu.Lock()
 	c.makeLocked()
-	before := c.owners[id]
-	epoch, known := c.epochs[id]
+	before := c.owners[ref]
+	epoch, known := c.epochs[ref]
 	if !known {
 		epoch = least
 	}
-	l := &claim{claims: c, journal: journal, id: id, epoch: epoch}
-	c.owners[id], c.epochs[id] = l, epoch+1
+	l := &claim{claims: c, journal: journal, ref: ref, epoch: epoch}
+	c.owners[ref], c.epochs[ref] = l, epoch+1
 	c.mu.Unlock()
 	if before != nil {
 		before.fence()
@@ -41,31 +41,31 @@ func (c *Claims) Claim(journal Journal, id ID, least uint64) Log {
 
 func (c *Claims) makeLocked() {
 	if c.owners == nil {
-		c.owners, c.epochs = make(map[ID]*claim), make(map[ID]uint64)
+		c.owners, c.epochs = make(map[Ref]*claim), make(map[Ref]uint64)
 	}
 }
 
 // Begin takes note of a new session: its epochs begin at 0, whatever least is.
-func (c *Claims) Begin(id ID) {
+func (c *Claims) Begin(ref Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.makeLocked()
-	c.epochs[id] = 0
+	c.epochs[ref] = 0
 }
 
 // Forget drops what is known of a session that was deleted.
-func (c *Claims) Forget(id ID) {
+func (c *Claims) Forget(ref Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.owners, id)
-	delete(c.epochs, id)
+	delete(c.owners, ref)
+	delete(c.epochs, ref)
 }
 
 // claim is the Log of one owner.
 type claim struct {
 	claims  *Claims
 	journal Journal
-	id      ID
+	ref     Ref
 	epoch   uint64
 
 	mu     sync.RWMutex // shared while an Append runs
@@ -80,7 +80,7 @@ func (l *claim) Append(ctx context.Context, entries ...Entry) (uint64, error) {
 	if l.fenced {
 		return 0, ErrFenced
 	}
-	return l.journal.Append(ctx, l.id, entries...)
+	return l.journal.Append(ctx, l.ref, entries...)
 }
 
 func (l *claim) Checkpoint(block BlockRef, from int, text string) {
@@ -89,20 +89,20 @@ func (l *claim) Checkpoint(block BlockRef, from int, text string) {
 	}
 	defer l.mu.RUnlock()
 	if !l.fenced {
-		l.journal.Checkpoint(l.id, block, from, text)
+		l.journal.Checkpoint(l.ref, block, from, text)
 	}
 }
 
 func (l *claim) Checkpoints(ctx context.Context) ([]Growth, error) {
-	return l.journal.Checkpoints(ctx, l.id)
+	return l.journal.Checkpoints(ctx, l.ref)
 }
 
 func (l *claim) Release(context.Context) error {
 	l.fence()
 	l.claims.mu.Lock()
 	defer l.claims.mu.Unlock()
-	if l.claims.owners[l.id] == l {
-		delete(l.claims.owners, l.id)
+	if l.claims.owners[l.ref] == l {
+		delete(l.claims.owners, l.ref)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 
 // TestForkEqualsItsParent holds each fork against the view that it was made from.
 func TestForkEqualsItsParent(t *testing.T) {
-	s := mem.New()
+	s := mem.New().For(session.Operator)
 	storetest.Conversed(t, s, storetest.ID(0))
 	v, err := session.Load(t.Context(), s, storetest.ID(0))
 	if err != nil {

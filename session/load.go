@@ -6,7 +6,7 @@ import (
 )
 
 // Load reads a session's log and folds it. A log that cannot be folded is ErrDamaged.
-func Load(ctx context.Context, store Store, id ID) (*View, error) {
+func Load(ctx context.Context, store Sessions, id ID) (*View, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func Load(ctx context.Context, store Store, id ID) (*View, error) {
 
 // Fold reads all that was said in a session, shared or its own. f is called with each of its own entries once that is applied;
 // it may be nil. What cannot be folded is ErrDamaged.
-func Fold(ctx context.Context, store Store, record Session, f func(*View, Entry)) (*View, error) {
+func Fold(ctx context.Context, store Sessions, record Session, f func(*View, Entry)) (*View, error) {
 	v := NewView(record)
 	for _, s := range record.Shared {
 		if err := Replay(ctx, store, s.Session, s.Upto, v.share); err != nil {
@@ -47,7 +47,7 @@ func Fold(ctx context.Context, store Store, record Session, f func(*View, Entry)
 
 // Replay calls f with each entry of a log, in order, up to a position: that of the last one, or [WholeLog]. It reads some
 // entries at a time, and f may use the store. An error of f is ErrDamaged and ends the log: f is what makes sense of it.
-func Replay(ctx context.Context, store Store, id ID, upto uint64, f func(Entry) error) error {
+func Replay(ctx context.Context, store Sessions, id ID, upto uint64, f func(Entry) error) error {
 	for at := uint64(0); at < upto; {
 		entries, err := store.Entries(ctx, id, at, int(min(pageSize, upto-at)))
 		if err != nil {

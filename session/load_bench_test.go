@@ -15,7 +15,7 @@ import (
 func BenchmarkLoad(b *testing.B) {
 	for _, messages := range []int{10, 100, 1000, 10_000} {
 		b.Run(fmt.Sprintf("messages=%d", messages), func(b *testing.B) {
-			s := mem.New()
+			s := mem.New().For(session.Operator)
 			storetest.Create(b, s, session.Session{ID: storetest.ID(1)})
 			for range messages / 2 {
 				turn, said, reply := session.NewTurnID(), session.NewMessageID(), session.NewMessageID()

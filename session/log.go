@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Log is the log of a session as its owner has it. [Store.Claim] returns one, and Release gives it back. Only its owner recovers
+// Log is the log of a session as its owner has it. [Sessions.Claim] returns one, and Release gives it back. Only its owner recovers
 // the session, and only its owner appends. It is safe for concurrent use.
 type Log interface {
 	// Epoch is higher than that of every earlier Log of the session, in this process and in every one that stored anything. That

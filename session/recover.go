@@ -34,7 +34,7 @@ func FirstSeq(last, epoch uint64) uint64 {
 // time of the new entries.
 //
 // log is that of the session; the owner calls Recover before its own first Append.
-func Recover(ctx context.Context, store Store, log Log, id ID, now time.Time) error {
+func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time) error {
 	ends, err := LeftOpen(ctx, store, log, id, now)
 	if err != nil || len(ends) == 0 {
 		return err
@@ -51,7 +51,7 @@ func Recover(ctx context.Context, store Store, log Log, id ID, now time.Time) er
 // no turn runs, there are no entries.
 //
 // The results are in a message with a new id. So whoever shows the entries to clients must append these and not make them again.
-func LeftOpen(ctx context.Context, store Store, log Log, id ID, now time.Time) ([]Entry, error) {
+func LeftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time) ([]Entry, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {
 		return nil, err

@@ -5,19 +5,31 @@ import (
 	"errors"
 )
 
-// Store keeps sessions. It is safe for concurrent use. Every method that waits returns when ctx ends. That does not undo a write
-// that has begun, so the outcome of the write is unknown then.
-//
-// Everybody may call these methods. Only the owner of a session writes to its log: see Claim. Package storetest tests what is
-// promised here.
+// Store keeps the sessions of all owners. It is safe for concurrent use. Package storetest tests what is promised here.
 type Store interface {
-	// Create keeps a new session; it is durable on return. The error is ErrExists if the id is taken, and ErrNotFound if the
-	// session shares a log that is not there.
+	// For returns the sessions of one owner. It reads nothing, never fails, and costs nothing: callers need not keep its result.
+	For(owner Owner) Sessions
+
+	// Close writes what waits and closes the store. Every later call returns ErrClosed.
+	Close() error
+}
+
+// Sessions are the sessions of one owner in a [Store]. Every method sees, changes and lists these alone. The id of another owner's
+// session is that of no session: ErrNotFound, and Delete does nothing. The same holds for the logs that a fork shares, and for the
+// ids of stamps.
+//
+// It is safe for concurrent use. Every method that waits returns when ctx ends. That does not undo a write that has begun, so the
+// outcome of the write is unknown then.
+//
+// Everybody who acts for the owner may call these methods. Only one Log at a time writes to a session: see Claim.
+type Sessions interface {
+	// Create keeps a new session; it is durable on return. The id is one that NewID has returned, so no other owner has it. The
+	// error is ErrExists if this owner has a session with the id, and ErrNotFound if the session shares a log that is not there.
 	Create(ctx context.Context, s Session) error
 
 	// CreateOnce is Create for a stamped request. The first request with the stamp's id makes the session and keeps m, whose
 	// Session is the id of s, in one commit. A later one, even in parallel, makes nothing and returns what the first kept. The
-	// store remembers the newest MaxStamps, also those of deleted sessions.
+	// store remembers the newest MaxStamps of each owner, also those of deleted sessions.
 	CreateOnce(ctx context.Context, s Session, m Made) (first Made, err error)
 
 	// Made is what CreateOnce kept for the id of a stamp; ok is false if the store remembers none.
@@ -32,10 +44,6 @@ type Store interface {
 	// Damaged.
 	List(ctx context.Context, q Query) (page []Session, next string, err error)
 
-	// Open lists the sessions with a turn that has started and not ended. After a crash these must be closed. Its cost depends
-	// on their number, not on the number of sessions.
-	Open(ctx context.Context) ([]ID, error)
-
 	// Delete removes a session and its log. Deleting a session that is not there is a success. If forks share the log, Entries
 	// still reads it, until the last of them is deleted.
 	Delete(ctx context.Context, id ID) error
@@ -43,13 +51,23 @@ type Store interface {
 	// Entries reads the log after a position: at most limit entries, in order. At the end of the log there are none.
 	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 
-	// Claim makes the caller the owner of a session, and returns its log as only the owner has it. In one process it always
-	// succeeds, and fences the owner before. The error is ErrNotFound if there is no such session, and ErrDamaged if it is known
+	// Claim makes the caller the owner of a log, and returns the log as only its owner has it. In one process it always
+	// succeeds, and fences the Log before. The error is ErrNotFound if there is no such session, and ErrDamaged if it is known
 	// that it cannot be read.
 	Claim(ctx context.Context, id ID) (Log, error)
+}
 
-	// Close writes what waits and closes the store. Every later call returns ErrClosed.
-	Close() error
+// Local is a Store that one process has to itself, so that it knows of all sessions. It finds what a crash of the process before
+// has left.
+type Local interface {
+	Store
+
+	// OpenTurns lists the sessions of all owners with a turn that has started and not ended. After a crash these must be closed.
+	// Its cost depends on their number, not on the number of sessions.
+	OpenTurns(ctx context.Context) ([]Ref, error)
+
+	// Owners lists the owners that have sessions, each once.
+	Owners(ctx context.Context) ([]Owner, error)
 }
 
 // Query selects sessions for List. The zero Query is the first page of all.
@@ -86,11 +104,11 @@ type Report struct {
 	Entries  int
 	Size     int64    // of the file, in bytes
 	Free     int64    // of Size: pages without use, which later writes take before the file grows
-	Damaged  []Damage // in order of ID
+	Damaged  []Damage // in order of Ref
 }
 
 // Damage is what is wrong with a session.
 type Damage struct {
-	ID  ID
+	Ref
 	Err error
 }

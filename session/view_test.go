@@ -20,7 +20,7 @@ import (
 func TestViewEqualsFold(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
-		store := mem.New()
+		store := mem.New().For(session.Operator)
 		record := session.Session{ID: storetest.ID(1), Title: rapid.SampledFrom([]string{"", "named"}).Draw(r, "title")}
 		if err := store.Create(t.Context(), record); err != nil {
 			r.Fatal(err)

@@ -18,7 +18,7 @@ func (v *View) Unload(t *Turn) {
 }
 
 // Reload reads again what Unload dropped.
-func (v *View) Reload(ctx context.Context, store Store, t *Turn) error {
+func (v *View) Reload(ctx context.Context, store Sessions, t *Turn) error {
 	whole, err := v.Whole(ctx, store, t)
 	if err != nil {
 		return err
@@ -28,7 +28,7 @@ func (v *View) Reload(ctx context.Context, store Store, t *Turn) error {
 }
 
 // queued is a copy of an unloaded turn, with what its prompt says.
-func (v *View) queued(ctx context.Context, store Store, t *Turn) (*Turn, error) {
+func (v *View) queued(ctx context.Context, store Sessions, t *Turn) (*Turn, error) {
 	id := v.logOf(t.said)
 	entries, err := store.Entries(ctx, id, t.said.at-1, 1)
 	if err != nil {
@@ -56,7 +56,7 @@ func (v *View) logOf(p place) ID {
 }
 
 // Whole is a turn with its content: t itself, or, if t is released or unloaded, a copy that is read from the log.
-func (v *View) Whole(ctx context.Context, store Store, t *Turn) (*Turn, error) {
+func (v *View) Whole(ctx context.Context, store Sessions, t *Turn) (*Turn, error) {
 	if t.Unloaded {
 		return v.queued(ctx, store, t)
 	}

@@ -26,7 +26,7 @@ func TestReleasedTurnsAreWhole(t *testing.T) {
 		storetest.Sealed(storetest.TurnA, "MB", 0, "reply"), storetest.MessageEnded(storetest.TurnA, "MB", 4), storetest.Ended(storetest.TurnA),
 		storetest.Said(turnD, "two"), storetest.Started(turnD), storetest.Sealed(turnD, "MD", 0, "reply two"), storetest.MessageEnded(turnD, "MD", 3), storetest.Ended(turnD),
 	}
-	s := mem.New()
+	s := mem.New().For(session.Operator)
 	storetest.Create(t, s, session.Session{ID: storetest.ID(0)})
 	storetest.Add(t, s, storetest.ID(0), log...)
 	before, err := session.Load(t.Context(), s, storetest.ID(0))

@@ -142,7 +142,7 @@ func (b *Dir) Forget() error {
 
 // Tend sweeps at once and after each deletion, until ctx ends. It waits first, for more deletions and until what the session
 // had kept last is old enough, and between two sweeps sweepPause times as long as a sweep takes. tell hears of each.
-func (b *Dir) Tend(ctx context.Context, store session.Store, tell func(removed int, err error)) {
+func (b *Dir) Tend(ctx context.Context, store session.Local, tell func(removed int, err error)) {
 	for {
 		begun := time.Now()
 		removed, err := b.Sweep(ctx, store)
@@ -219,10 +219,10 @@ type searcher interface {
 	Occurring(ctx context.Context, names []string) (map[string]bool, error)
 }
 
-// Sweep removes what no log of a store refers to, if one may have been removed since the last time. It reads all logs, so it
+// Sweep removes what no log of any owner refers to, if one may have been removed since the last time. It reads all logs, so it
 // may take a while; sessions may be made, said something in and deleted meanwhile. Where a session is damaged, the store's
 // file is searched for names instead: what occurs in it stays.
-func (b *Dir) Sweep(ctx context.Context, store session.Store) (removed int, err error) {
+func (b *Dir) Sweep(ctx context.Context, store session.Local) (removed int, err error) {
 	if !b.marked() {
 		return 0, nil
 	}
@@ -294,15 +294,31 @@ func (b *Dir) remove(name string, than time.Time) (bool, error) {
 	return true, os.Remove(b.path(name))
 }
 
-// references lists the blobs that logs refer to, those too that are kept for forks alone.
-func references(ctx context.Context, store session.Store) (map[string]bool, error) {
-	used, read := make(map[string]bool), make(map[session.ID]bool)
+// references lists the blobs that logs of all owners refer to. An owner without sessions when it begins has no blobs that are old
+// enough to be removed.
+func references(ctx context.Context, store session.Local) (map[string]bool, error) {
+	owners, err := store.Owners(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used := make(map[string]bool)
+	for _, owner := range owners {
+		if err := referencesOf(ctx, store.For(owner), used); err != nil {
+			return nil, err
+		}
+	}
+	return used, nil
+}
+
+// referencesOf adds the blobs that logs of one owner refer to, those too that are kept for forks alone.
+func referencesOf(ctx context.Context, sessions session.Sessions, used map[string]bool) error {
+	read := make(map[session.ID]bool)
 	take := func(id session.ID) error {
 		if read[id] {
 			return nil
 		}
 		read[id] = true
-		return session.Replay(ctx, store, id, session.WholeLog, func(e session.Entry) error {
+		return session.Replay(ctx, sessions, id, session.WholeLog, func(e session.Entry) error {
 			switch b := e.Body.(type) {
 			case session.Prompt:
 				refer(b.Content, used)
@@ -315,32 +331,32 @@ func references(ctx context.Context, store session.Store) (map[string]bool, erro
 		})
 	}
 	for q := (session.Query{Limit: 1000}); ; {
-		page, next, err := store.List(ctx, q)
+		page, next, err := sessions.List(ctx, q)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, s := range page {
 			if s.Status == session.Damaged {
-				return nil, fmt.Errorf("session %s: %w", s.ID, session.ErrDamaged)
+				return fmt.Errorf("session %s: %w", s.ID, session.ErrDamaged)
 			}
-			whole, err := store.Get(ctx, s.ID)
+			whole, err := sessions.Get(ctx, s.ID)
 			if errors.Is(err, session.ErrNotFound) { // deleted meanwhile
 				continue
 			}
 			if err != nil {
-				return nil, err
+				return err
 			}
 			for _, span := range whole.Shared {
 				if err := take(span.Session); err != nil {
-					return nil, err
+					return err
 				}
 			}
 			if err := take(s.ID); err != nil {
-				return nil, err
+				return err
 			}
 		}
 		if q.Cursor = next; next == "" {
-			return used, nil
+			return nil
 		}
 	}
 }

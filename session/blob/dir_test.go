@@ -102,7 +102,8 @@ func TestBlobs(t *testing.T) {
 }
 
 func TestSweep(t *testing.T) {
-	b, s := openBlobs(t), mem.New()
+	b, all := openBlobs(t), mem.New()
+	s := all.For(session.Operator)
 	media := func(hash string) provider.Blocks {
 		return provider.Blocks{provider.Media{Type: "image/png", Hash: hash, Size: 1}}
 	}
@@ -128,7 +129,7 @@ func TestSweep(t *testing.T) {
 		storetest.MessageEnded(storetest.TurnA, storetest.MsgA, 1), session.Entry{Turn: storetest.TurnA, Body: session.ToolEnd{Message: "R", Reply: storetest.MsgA, CallID: "c", Content: media(result)}})
 	sweep := func(want int) {
 		t.Helper()
-		if n, err := b.Sweep(t.Context(), s); n != want || err != nil {
+		if n, err := b.Sweep(t.Context(), all); n != want || err != nil {
 			t.Errorf("%d were removed, want %d; %v", n, want, err)
 		}
 	}
@@ -166,7 +167,8 @@ func TestSweep(t *testing.T) {
 
 // TestTend deletes sessions while somebody tends the blobs: theirs go without a new start, and soon.
 func TestTend(t *testing.T) {
-	b, s := openBlobs(t), mem.New()
+	b, all := openBlobs(t), mem.New()
+	s := all.For(session.Operator)
 	image := func(n int) {
 		hash := keep(t, b, fmt.Sprint("picture ", n))
 		storetest.Create(t, s, session.Session{ID: storetest.ID(n)})
@@ -187,7 +189,7 @@ func TestTend(t *testing.T) {
 		done := make(chan struct{})
 		testgo.Go(t, func() { // ends with ctx
 			defer close(done)
-			b.Tend(ctx, s, func(_ int, err error) {
+			b.Tend(ctx, all, func(_ int, err error) {
 				if err != nil {
 					t.Error(err)
 				}
@@ -216,10 +218,11 @@ func TestSweepWithDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := bolt.Open(dir, bolt.Options{})
+	all, err := bolt.Open(dir, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s := all.For(session.Operator)
 	path := filepath.Join(dir, "thinkd.db")
 	hashes := make([]string, 3)
 	for n := range hashes {
@@ -228,7 +231,7 @@ func TestSweepWithDamage(t *testing.T) {
 		storetest.Add(t, s, storetest.ID(n), session.Entry{Turn: storetest.TurnA, Body: session.Prompt{Message: "U", Content: provider.Blocks{
 			provider.Media{Type: "image/png", Hash: hashes[n], Size: 1}, provider.Text{Text: fmt.Sprintf("mark %d %s", n, strings.Repeat("x", 5000))}}}})
 	}
-	if err := s.Close(); err != nil {
+	if err := all.Close(); err != nil {
 		t.Fatal(err)
 	}
 	data, err := os.ReadFile(path)
@@ -239,10 +242,11 @@ func TestSweepWithDamage(t *testing.T) {
 	if err := os.WriteFile(path, damaged, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = bolt.Open(dir, bolt.Options{}); err != nil {
+	if all, err = bolt.Open(dir, bolt.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	s = all.For(session.Operator)
+	defer all.Close()
 	if _, err := s.Get(t.Context(), storetest.ID(1)); !errors.Is(err, session.ErrDamaged) {
 		t.Fatalf("the session is not damaged: %v", err)
 	}
@@ -250,7 +254,7 @@ func TestSweepWithDamage(t *testing.T) {
 	if err := errors.Join(b.Forget(), s.Delete(t.Context(), storetest.ID(0))); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := b.Sweep(t.Context(), s); n != 1 || err != nil {
+	if n, err := b.Sweep(t.Context(), all); n != 1 || err != nil {
 		t.Errorf("%d were removed, %v", n, err)
 	}
 	left := hashes[1:]
@@ -284,13 +288,13 @@ func exists(path string) bool {
 
 // meanwhile is a store in whose logs something is kept and not yet said while they are listed.
 type meanwhile struct {
-	session.Store
+	session.Local
 	keep func()
 }
 
-func (m meanwhile) List(ctx context.Context, q session.Query) ([]session.Session, string, error) {
+func (m meanwhile) Owners(ctx context.Context) ([]session.Owner, error) {
 	m.keep()
-	return m.Store.List(ctx, q)
+	return m.Local.Owners(ctx)
 }
 
 // TestSweepAndAClockSetBack keeps something during a sweep, under a clock that was set back to before it.
@@ -319,5 +323,36 @@ func TestSweepAndAClockSetBack(t *testing.T) {
 	age(t, b)
 	if n, err := b.Sweep(t.Context(), mem.New()); n != 2 || err != nil {
 		t.Errorf("%d were removed by the next one, %v", n, err)
+	}
+}
+
+// TestSweepReadsAllOwners: a blob stays while a log of any owner refers to it.
+func TestSweepReadsAllOwners(t *testing.T) {
+	b, all := openBlobs(t), mem.New()
+	var hashes []string
+	owners := []session.Owner{session.Operator, {Tenant: "a", User: "u"}, {Tenant: "b", User: "u"}}
+	both := keep(t, b, "of all")
+	for _, owner := range owners {
+		s, own := all.For(owner), keep(t, b, "of "+owner.String())
+		hashes = append(hashes, own)
+		storetest.Create(t, s, session.Session{ID: storetest.ID(1)})
+		storetest.Add(t, s, storetest.ID(1), session.Entry{Turn: storetest.TurnA, Body: session.Prompt{Message: "U", Content: provider.Blocks{
+			provider.Media{Type: "image/png", Hash: own, Size: 1}, provider.Media{Type: "image/png", Hash: both, Size: 1}}}})
+	}
+	left := append(slices.Clone(hashes), both)
+	for n, owner := range owners {
+		age(t, b)
+		if err := errors.Join(b.Forget(), all.For(owner).Delete(t.Context(), storetest.ID(1))); err != nil {
+			t.Fatal(err)
+		}
+		left = slices.DeleteFunc(left, func(hash string) bool { return hash == hashes[n] })
+		slices.Sort(left)
+		if n == len(owners)-1 {
+			left = nil
+		}
+		if _, err := b.Sweep(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Equal(t, "what is left", kept(t, b), left)
 	}
 }

@@ -39,7 +39,7 @@ func TestBackup(t *testing.T) {
 					return
 				default:
 				}
-				last, err := (journal{b}).Append(t.Context(), storetest.ID(n), numbered(number))
+				last, err := b.writes().Append(t.Context(), storetest.ID(n), numbered(number))
 				if err != nil {
 					t.Errorf("append during a copy: %v", err)
 					return
@@ -139,7 +139,7 @@ func TestCheck(t *testing.T) {
 		if err := os.WriteFile(path, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

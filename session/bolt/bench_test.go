@@ -40,7 +40,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 	for _, writers := range []int{1, 64} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
-			s, err := Open(b.TempDir(), Options{})
+			s, err := openStore(b.TempDir(), Options{})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -49,7 +49,7 @@ func BenchmarkAppend(b *testing.B) {
 				storetest.Create(b, s, session.Session{ID: storetest.ID(w)})
 			}
 			timed(b, writers, func(w int) error {
-				_, err := (journal{s}).Append(b.Context(), storetest.ID(w), e)
+				_, err := s.writes().Append(b.Context(), storetest.ID(w), e)
 				return err
 			})
 		})

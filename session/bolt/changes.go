@@ -14,64 +14,66 @@ import (
 
 type createChange struct {
 	session.Session
+	key    rowKey
 	fixed  []byte
 	record []byte // once applied
 }
 
-func newCreateChange(s session.Session) (createChange, error) {
+func newCreateChange(key rowKey, s session.Session) (createChange, error) {
 	f, changing := fixedOf(s), s.Changing()
-	value, err := f.encode(s.ID)
+	value, err := f.encode(key)
 	if err == nil {
 		_, err = json.Marshal(changing) // what cannot be written is refused before the writer has it
 	}
-	return createChange{Session: s, fixed: value}, err
+	return createChange{Session: s, key: key, fixed: value}, err
 }
 
 // Create keeps a new session. It is idle and has used nothing, whatever s says.
-func (b *Store) Create(ctx context.Context, s session.Session) error {
+func (b sessions) Create(ctx context.Context, s session.Session) error {
 	s, err := s.Fresh()
 	if err != nil {
 		return err
 	}
-	c, err := newCreateChange(s)
+	key := b.key(s.ID)
+	c, err := newCreateChange(key, s)
 	if err == nil {
 		err = b.submit(ctx, &c)
 	}
 	if err != nil {
-		return fmt.Errorf("session %s: %w", s.ID, err)
+		return fmt.Errorf("session %s: %w", key, err)
 	}
-	b.vouch(s.ID)
-	b.claims.Begin(s.ID)
+	b.vouch(key)
+	b.claims.Begin(b.ref(s.ID))
 	return nil
 }
 
 // vouch marks the log of a new session as walked.
-func (b *Store) vouch(id session.ID) {
+func (b *Store) vouch(key rowKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.vetted != nil {
-		b.vetted[id] = true
+		b.vetted[key] = true
 	}
 }
 
-func (c *createChange) session() session.ID { return c.ID }
+func (c *createChange) session() rowKey { return c.key }
 
-func (c *createChange) ends(session.ID, session.BlockRef) bool { return false }
+func (c *createChange) ends(rowKey, session.BlockRef) bool { return false }
 
 func (c *createChange) apply(tx *bbolt.Tx) error {
-	sessions, id := tx.Bucket(sessionBucket), []byte(c.ID)
+	sessions, id := tx.Bucket(sessionBucket), []byte(c.key)
 	if sessions.Get(id) != nil {
 		return session.ErrExists
 	}
-	if err := putShares(tx, c.Session); err != nil {
+	if err := putShares(tx, c.key, c.Session); err != nil {
 		return err
 	}
 	if _, err := tx.Bucket(logBucket).CreateBucket(id); err != nil {
 		return err
 	}
-	r := record{Session: c.Session}
+	r := record{key: c.key, Session: c.Session}
 	var err error
-	if r.change, err = renumber(tx, c.ID, 0); err != nil {
+	if r.change, err = renumber(tx, c.key, 0); err != nil {
 		return err
 	}
 	if c.record, err = r.encode(); err != nil {
@@ -81,41 +83,43 @@ func (c *createChange) apply(tx *bbolt.Tx) error {
 }
 
 func (c *createChange) landed(tx *bbolt.Tx) (bool, error) {
-	return bytes.Equal(tx.Bucket(sessionBucket).Get([]byte(c.ID)), c.record), nil
+	return bytes.Equal(tx.Bucket(sessionBucket).Get([]byte(c.key)), c.record), nil
 }
 
 // onceChange is a createChange that is made once for the id of a stamp.
 type onceChange struct {
 	createChange
+	owner session.Owner
 	made  session.Made
 	first session.Made // what stands under the id, once applied
 }
 
 // CreateOnce is Create for a stamped request. That a request was not the first is as durable as the first is: it is in
 // the same commit, or in a later one.
-func (b *Store) CreateOnce(ctx context.Context, s session.Session, m session.Made) (first session.Made, err error) {
+func (b sessions) CreateOnce(ctx context.Context, s session.Session, m session.Made) (first session.Made, err error) {
 	s, err = s.Fresh()
 	if err != nil {
 		return session.Made{}, err
 	}
 	m.Session = s.ID
-	create, err := newCreateChange(s)
-	c := &onceChange{createChange: create, made: m}
+	key := b.key(s.ID)
+	create, err := newCreateChange(key, s)
+	c := &onceChange{createChange: create, owner: b.owner, made: m}
 	if err == nil {
 		err = b.submit(ctx, c)
 	}
 	if err != nil {
-		return session.Made{}, fmt.Errorf("session %s: %w", s.ID, err)
+		return session.Made{}, fmt.Errorf("session %s: %w", key, err)
 	}
 	if c.first.Session == s.ID {
-		b.vouch(s.ID)
-		b.claims.Begin(s.ID)
+		b.vouch(key)
+		b.claims.Begin(b.ref(s.ID))
 	}
 	return c.first, nil
 }
 
 func (c *onceChange) apply(tx *bbolt.Tx) error {
-	first, ok, err := findMade(tx, c.made.ID)
+	first, ok, err := findMade(tx, c.owner, c.made.ID)
 	if c.first = first; ok || err != nil {
 		return err
 	}
@@ -123,16 +127,16 @@ func (c *onceChange) apply(tx *bbolt.Tx) error {
 		return err
 	}
 	c.first = c.made
-	return putMade(tx, c.made)
+	return putMade(tx, c.owner, c.made)
 }
 
 func (c *onceChange) landed(tx *bbolt.Tx) (bool, error) {
-	first, ok, err := findMade(tx, c.made.ID)
+	first, ok, err := findMade(tx, c.owner, c.made.ID)
 	return ok && first.Session == c.first.Session, err
 }
 
 type appendChange struct {
-	id      session.ID
+	id      rowKey
 	entries []session.Entry
 	values  [][]byte // of entries
 	reserve uint64   // epochs before that are reserved with it; 0: none
@@ -140,7 +144,8 @@ type appendChange struct {
 }
 
 // Append adds entries to the log.
-func (b journal) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
+func (b journal) Append(ctx context.Context, ref session.Ref, entries ...session.Entry) (last uint64, err error) {
+	id := keyOf(ref)
 	c := &appendChange{id: id, entries: entries}
 	if c.values, err = session.EncodeEntries(entries); err == nil {
 		err = b.vet(id)
@@ -156,9 +161,9 @@ func (b journal) Append(ctx context.Context, id session.ID, entries ...session.E
 	return c.last, nil
 }
 
-func (c *appendChange) session() session.ID { return c.id }
+func (c *appendChange) session() rowKey { return c.id }
 
-func (c *appendChange) ends(id session.ID, ref session.BlockRef) bool {
+func (c *appendChange) ends(id rowKey, ref session.BlockRef) bool {
 	if id != c.id {
 		return false
 	}
@@ -234,44 +239,45 @@ func (c *appendChange) landed(tx *bbolt.Tx) (bool, error) {
 }
 
 type deleteChange struct {
-	id     session.ID
-	keep   []session.ID   // damaged logs, which stay
+	id     rowKey
+	keep   []rowKey       // damaged logs, which stay
 	shared []session.Span // what the session shared, once applied
 }
 
 // Delete removes a session. One whose log or pages are damaged stays, since its pages cannot be given back. A log that a
 // fork shares stays until the last of these is deleted.
-func (b *Store) Delete(ctx context.Context, id session.ID) error {
-	err := b.vet(id)
+func (b sessions) Delete(ctx context.Context, id session.ID) error {
+	key := b.key(id)
+	err := b.vet(key)
 	if err == nil {
-		c := &deleteChange{id: id}
-		if c.keep, err = b.damagedShares(ctx, id); err == nil {
+		c := &deleteChange{id: key}
+		if c.keep, err = b.damagedShares(ctx, key); err == nil {
 			err = b.submit(ctx, c)
 		}
 		if err == nil {
-			b.unvouch(id, c.shared)
-			b.claims.Forget(id)
+			b.unvouch(key, c.shared)
+			b.claims.Forget(b.ref(id))
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("session %s: %w", id, err)
+		return fmt.Errorf("session %s: %w", key, err)
 	}
 	return nil
 }
 
 // unvouch forgets which logs were walked, of those that may be gone with a session. One that is still there is walked once more.
-func (b *Store) unvouch(id session.ID, shared []session.Span) {
+func (b *Store) unvouch(key rowKey, shared []session.Span) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.vetted, id)
+	delete(b.vetted, key)
 	for _, span := range shared {
-		delete(b.vetted, span.Session)
+		delete(b.vetted, key.of(span.Session))
 	}
 }
 
-func (c *deleteChange) session() session.ID { return c.id }
+func (c *deleteChange) session() rowKey { return c.id }
 
-func (c *deleteChange) ends(id session.ID, _ session.BlockRef) bool { return id == c.id }
+func (c *deleteChange) ends(id rowKey, _ session.BlockRef) bool { return id == c.id }
 
 func (c *deleteChange) apply(tx *bbolt.Tx) error {
 	r, err := getWhole(tx, c.id)
@@ -290,7 +296,7 @@ func (c *deleteChange) apply(tx *bbolt.Tx) error {
 	}
 	return errors.Join(
 		leaveLog(tx, r),
-		dropShares(tx, r.Session, c.keep),
+		dropShares(tx, c.id, r.Session, c.keep),
 		tx.Bucket(sessionBucket).Delete(id),
 		tx.Bucket(fixedBucket).Delete(id),
 		tx.Bucket(indexBucket).Delete(indexKey(r.change, c.id)),
@@ -305,24 +311,25 @@ func (c *deleteChange) landed(tx *bbolt.Tx) (bool, error) {
 // numbers of 53 bits, so this allows for eight million starts of the daemon.
 const epochBlock = 64
 
-// Claim makes the caller the owner of a session.
-func (b *Store) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+// Claim makes the caller the owner of a log.
+func (b sessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	key := b.key(id)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	var stored uint64
 	err := b.view(func(tx *bbolt.Tx) error {
-		if tx.Bucket(sessionBucket).Get([]byte(id)) == nil {
+		if tx.Bucket(sessionBucket).Get([]byte(key)) == nil {
 			return session.ErrNotFound
 		}
 		stored = readEpoch(tx)
 		return nil
 	})
-	if damage := b.known(id); damage != nil && (err == nil || errors.Is(err, session.ErrNotFound)) {
+	if damage := b.known(key); damage != nil && (err == nil || errors.Is(err, session.ErrNotFound)) {
 		err = damage
 	}
 	if err != nil {
-		return nil, fmt.Errorf("session %s: %w", id, err)
+		return nil, fmt.Errorf("session %s: %w", key, err)
 	}
 	b.epochsMu.Lock()
 	if !b.epochs.known {
@@ -330,7 +337,7 @@ func (b *Store) Claim(ctx context.Context, id session.ID) (session.Log, error) {
 	}
 	least := b.epochs.least
 	b.epochsMu.Unlock()
-	log := b.claims.Claim(journal{b}, id, least) // without the lock: it waits for an Append, which takes the lock
+	log := b.claims.Claim(journal{b.Store}, b.ref(id), least) // without the lock: it waits for an Append, which takes the lock
 	b.epochsMu.Lock()
 	defer b.epochsMu.Unlock()
 	b.epochs.next = max(b.epochs.next, log.Epoch()+1)

@@ -1,7 +1,6 @@
 package bolt
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
 // CheckFile reads all of a store's file: every page, record, entry and checkpoint, and folds every log. It never writes.
@@ -56,24 +56,24 @@ func checkFile(ctx context.Context, path, store string) (session.Report, error) 
 		}
 	}
 	r := session.Report{Store: inv.store, Size: inv.size, Free: inv.free}
-	err = b.eachSession(func(id session.ID) error {
+	err = b.eachSession(func(key rowKey) error {
 		r.Sessions++
-		n, err := b.checkSession(ctx, id)
+		n, err := b.checkSession(ctx, key.ref())
 		r.Entries += n
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			r.Damaged = append(r.Damaged, session.Damage{ID: id, Err: err})
+			r.Damaged = append(r.Damaged, session.Damage{Ref: key.ref(), Err: err})
 		}
 		return nil
 	})
-	for id, err := range inv.damaged {
-		if !slices.ContainsFunc(r.Damaged, func(d session.Damage) bool { return d.ID == id }) {
-			r.Damaged = append(r.Damaged, session.Damage{ID: id, Err: err})
+	for key, err := range inv.damaged {
+		if !slices.ContainsFunc(r.Damaged, func(d session.Damage) bool { return d.Ref == key.ref() }) {
+			r.Damaged = append(r.Damaged, session.Damage{Ref: key.ref(), Err: err})
 		}
 	}
-	slices.SortFunc(r.Damaged, func(a, b session.Damage) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(r.Damaged, func(a, b session.Damage) int { return a.Ref.Compare(b.Ref) })
 	return r, err
 }
 
@@ -92,11 +92,11 @@ func (b *Store) checkPages() error {
 }
 
 // eachSession calls f outside of a transaction.
-func (b *Store) eachSession(f func(session.ID) error) error {
-	var ids []session.ID
+func (b *Store) eachSession(f func(rowKey) error) error {
+	var ids []rowKey
 	err := b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(sessionBucket).ForEach(func(key, _ []byte) error {
-			ids = append(ids, session.ID(key))
+			ids = append(ids, rowKey(key))
 			return nil
 		})
 	})
@@ -112,16 +112,17 @@ func (b *Store) eachSession(f func(session.ID) error) error {
 }
 
 // checkSession reads all of a session, and compares its record with what the log amounts to.
-func (b *Store) checkSession(ctx context.Context, id session.ID) (entries int, err error) {
-	record, err := b.Get(ctx, id)
+func (b *Store) checkSession(ctx context.Context, ref session.Ref) (entries int, err error) {
+	of := b.For(ref.Owner)
+	record, err := of.Get(ctx, ref.ID)
 	if err != nil {
 		return 0, err
 	}
-	view, err := session.Fold(ctx, b, record, func(*session.View, session.Entry) { entries++ })
+	view, err := session.Fold(ctx, of, record, func(*session.View, session.Entry) { entries++ })
 	if err != nil {
 		return entries, err
 	}
-	if _, err := (journal{b}).Checkpoints(ctx, id); err != nil {
+	if _, err := (journal{b}).Checkpoints(ctx, ref); err != nil {
 		return entries, err
 	}
 	if !reflect.DeepEqual(view.Session, record) {
@@ -217,4 +218,77 @@ func (c *copying) Write(data []byte) (n int, err error) {
 	}
 	c.b.dbMu.RUnlock()
 	return c.to.Write(data)
+}
+
+// Occurring tells which blobs' names occur in the file's pages that are not free. A damaged log cannot be walked, but a name
+// that can still be read is there in plain text, in one piece: bbolt puts a value into pages that follow each other. So this
+// finds each reference, and a few names that nothing refers to any more.
+//
+// The read transaction keeps the pages of the newest commit, and of those that come meanwhile, from being used again.
+func (b *Store) Occurring(ctx context.Context, names []string) (map[string]bool, error) {
+	wanted, found := make(map[string]bool), make(map[string]bool)
+	for _, name := range names {
+		wanted[name] = true
+	}
+	err := b.view(func(*bbolt.Tx) error {
+		info, err := b.file.Stat()
+		if err != nil {
+			return err
+		}
+		p, err := page.Open(b.file, info.Size())
+		if err != nil {
+			return damagedFile(err)
+		}
+		list, err := p.Free(p.NewUse())
+		if err != nil {
+			return damagedFile(err)
+		}
+		free := p.NewUse()
+		for _, id := range list {
+			if err := free.Take(id, 1); err != nil {
+				return damagedFile(err)
+			}
+		}
+		scan := hexScan{wanted: wanted, found: found}
+		page := make([]byte, p.PageSize())
+		for id := uint64(2); id < p.Head.Count; id++ {
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			if free.Has(id) {
+				scan.run = scan.run[:0]
+				continue
+			}
+			if err := p.Raw(id, page); err != nil {
+				return err
+			}
+			scan.read(page)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// hashLength is the length of a blob's name.
+const hashLength = 64
+
+// hexScan looks for names in a stream of bytes.
+type hexScan struct {
+	wanted, found map[string]bool
+	run           []byte // the last characters, of those that names have; at most hashLength
+}
+
+func (s *hexScan) read(data []byte) {
+	for _, c := range data {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			s.run = s.run[:0]
+			continue
+		}
+		if len(s.run) == hashLength {
+			s.run = append(s.run[:0], s.run[1:]...)
+		}
+		if s.run = append(s.run, c); len(s.run) == hashLength && s.wanted[string(s.run)] {
+			s.found[string(s.run)] = true
+		}
+	}
 }

@@ -15,7 +15,7 @@ func TestEpochsRiseOverStarts(t *testing.T) {
 	dir, id := t.TempDir(), storetest.ID(1)
 	epoch := uint64(0)
 	for start, claims := range []int{1, 0, 3, 200, 0, 1, 64, 65, 1} {
-		s, err := Open(dir, Options{})
+		s, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestEpochsRiseOverStarts(t *testing.T) {
 	}
 }
 
-func reserved(t *testing.T, s *Store) (epoch uint64) {
+func reserved(t *testing.T, s operators) (epoch uint64) {
 	t.Helper()
 	if err := s.view(func(tx *bbolt.Tx) error { epoch = readEpoch(tx); return nil }); err != nil {
 		t.Fatal(err)

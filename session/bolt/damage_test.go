@@ -89,7 +89,7 @@ func damageSample(t *testing.T) (file, mark []byte, want map[session.ID][]sessio
 	if err := b.Delete(t.Context(), gone); err != nil {
 		t.Fatal(err)
 	}
-	(journal{b}).Checkpoint(storetest.ID(1), session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgB, Number: 0, Kind: provider.KindThinking}, 0, strings.Repeat("thought ", 100))
+	b.writes().Checkpoint(storetest.ID(1), session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgB, Number: 0, Kind: provider.KindThinking}, 0, strings.Repeat("thought ", 100))
 	if err := b.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func damageSample(t *testing.T) (file, mark []byte, want map[session.ID][]sessio
 
 // A changed byte in the part of a record that never changes is found, also where the JSON stays JSON.
 func TestDamageToTheFixedPart(t *testing.T) {
-	b, err := Open(t.TempDir(), Options{})
+	b, err := openStore(t.TempDir(), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func openDamaged(t *testing.T, what string, data, mark []byte, want map[session.
 	if !whole {
 		opt.testSmall = -1
 	}
-	b, err := Open(dir, opt)
+	b, err := openStore(dir, opt)
 	if err != nil {
 		if !errors.Is(err, session.ErrDamaged) && !errors.Is(err, session.ErrNewer) {
 			t.Errorf("%s: refused with %v", what, err)
@@ -204,7 +204,7 @@ func openDamaged(t *testing.T, what string, data, mark []byte, want map[session.
 	} else if err != nil && !errors.Is(err, session.ErrDamaged) {
 		t.Errorf("%s: check: %v", what, err)
 	}
-	if b, err = Open(dir, opt); err != nil {
+	if b, err = openStore(dir, opt); err != nil {
 		if whole || !errors.Is(err, session.ErrDamaged) {
 			t.Errorf("%s: opened, and not again: %v", what, err)
 		}
@@ -220,7 +220,7 @@ func openDamaged(t *testing.T, what string, data, mark []byte, want map[session.
 }
 
 // useDamaged reads and writes, and reports whether a session is damaged.
-func useDamaged(t *testing.T, what string, b *Store, want map[session.ID][]session.Entry) (harm bool) {
+func useDamaged(t *testing.T, what string, b operators, want map[session.ID][]session.Entry) (harm bool) {
 	ctx := t.Context()
 	more := session.Entry{Body: session.Setting{}}
 	for id, entries := range want {
@@ -240,13 +240,13 @@ func useDamaged(t *testing.T, what string, b *Store, want map[session.ID][]sessi
 			if err != nil || id > storetest.ID(4) {
 				break
 			}
-			if _, err := (journal{b}).Append(ctx, id, more); err == nil {
+			if _, err := b.writes().Append(ctx, id, more); err == nil {
 				entries = append(entries[:len(entries):len(entries)], more)
 			} else if !errors.Is(err, session.ErrDamaged) {
 				t.Errorf("%s: session %s: append: %v", what, id, err)
 			}
 		}
-		if _, err := (journal{b}).Checkpoints(ctx, id); err != nil && !errors.Is(err, session.ErrDamaged) {
+		if _, err := b.writes().Checkpoints(ctx, id); err != nil && !errors.Is(err, session.ErrDamaged) {
 			t.Errorf("%s: session %s: checkpoints: %v", what, id, err)
 		}
 	}
@@ -254,7 +254,7 @@ func useDamaged(t *testing.T, what string, b *Store, want map[session.ID][]sessi
 	if err != nil || len(page) < len(want) {
 		t.Errorf("%s: %d of %d sessions are listed; %v", what, len(page), len(want), err)
 	}
-	if _, err := b.Open(ctx); err != nil {
+	if _, err := b.OpenTurns(ctx); err != nil {
 		t.Errorf("%s: open turns: %v", what, err)
 	}
 	return harm
@@ -263,7 +263,7 @@ func useDamaged(t *testing.T, what string, b *Store, want map[session.ID][]sessi
 // FuzzExamine looks at files whose head pages are right, whatever they point to.
 func FuzzExamine(f *testing.F) {
 	dir := f.TempDir()
-	b, err := Open(dir, Options{})
+	b, err := openStore(dir, Options{})
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	states, looked := make(chan error, 10), make(chan struct{})
-	b, err := Open(dir, Options{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
+	b, err := openStore(dir, Options{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func TestFullDisk(t *testing.T) {
 func TestFailingDisk(t *testing.T) {
 	t.Parallel()
 	states, looked := make(chan error, 10), make(chan struct{})
-	b, err := Open(t.TempDir(), Options{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
+	b, err := openStore(t.TempDir(), Options{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,18 +64,18 @@ func TestFailingDisk(t *testing.T) {
 	default:
 	}
 	fail()
-	_, err = (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+	_, err = b.writes().Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "append on a disk that fails again", err, session.ErrReadOnly)
 	storetest.WantErr(t, "its cause", err, unix.EBADF)
 	storetest.WantErr(t, "state", <-states, session.ErrReadOnly)
 	storetest.Equal(t, "what was acknowledged", storetest.Entries(t, b, id), []session.Entry{storetest.Said(storetest.TurnA, "x"), storetest.Started(storetest.TurnA)})
 	<-looked // the store could have mended itself
-	_, err = (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+	_, err = b.writes().Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "append later", err, session.ErrReadOnly)
 }
 
 // failWrites puts one that cannot be written in the place of the store's descriptor, until the file is opened again.
-func failWrites(t *testing.T, b *Store) {
+func failWrites(t *testing.T, b operators) {
 	t.Helper()
 	f, err := os.Open(b.path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c heldChange) apply(tx *bbolt.Tx) error {
 func TestToldBeforeMending(t *testing.T) {
 	t.Parallel()
 	states := make(chan error, 10)
-	b, err := Open(t.TempDir(), Options{OnState: func(readOnly bool, why error) { states <- why }})
+	b, err := openStore(t.TempDir(), Options{OnState: func(readOnly bool, why error) { states <- why }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,12 +120,12 @@ func TestToldBeforeMending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	held := heldChange{&appendChange{id: id, entries: []session.Entry{storetest.Started(storetest.TurnA)}, values: values}, make(chan struct{}), make(chan struct{})}
+	held := heldChange{&appendChange{id: rowKey(id), entries: []session.Entry{storetest.Started(storetest.TurnA)}, values: values}, make(chan struct{}), make(chan struct{})}
 	tried, waited := make(chan error, 1), make(chan error, 1)
 	testgo.Go(t, func() { tried <- b.submit(t.Context(), held) }) // both end with the store at the latest
 	<-held.begun
 	testgo.Go(t, func() {
-		_, err := (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+		_, err := b.writes().Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 		waited <- err
 	})
 	for queued := 0; queued == 0; runtime.Gosched() {
@@ -149,7 +149,7 @@ func TestToldBeforeMending(t *testing.T) {
 		b.dbMu.RUnlock()
 		return
 	}
-	_, err = (journal{b}).Append(t.Context(), id, storetest.Ended(storetest.TurnA))
+	_, err = b.writes().Append(t.Context(), id, storetest.Ended(storetest.TurnA))
 	storetest.WantErr(t, "what comes", err, session.ErrReadOnly)
 	select {
 	case err := <-tried:
@@ -171,7 +171,7 @@ func TestToldBeforeMending(t *testing.T) {
 func TestMendedLarge(t *testing.T) {
 	t.Parallel()
 	states := make(chan error, 10)
-	b, err := Open(t.TempDir(), Options{testSmall: -1, OnState: func(readOnly bool, why error) { states <- why }})
+	b, err := openStore(t.TempDir(), Options{testSmall: -1, OnState: func(readOnly bool, why error) { states <- why }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestMendedLarge(t *testing.T) {
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b, err := Open(dir, Options{})
+	b, err := openStore(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestReadOnlyFile(t *testing.T) {
 	if err := unix.Mount("", dir, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 		t.Skipf("needs: root, to mount a disk read-only: %v", err)
 	}
-	if b, err := Open(dir, Options{}); !errors.Is(err, unix.EROFS) {
+	if b, err := openStore(dir, Options{}); !errors.Is(err, unix.EROFS) {
 		if err == nil {
 			b.Close()
 		}

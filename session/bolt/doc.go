@@ -8,7 +8,8 @@
 //   - no byte of a file is written before the file was found sound, of a known format, and the one that was here before;
 //   - damage of one session leaves all others readable and writable;
 //   - a changed bit is never returned as content: each value begins with a checksum of itself and its key;
-//   - what an older build wrote is upgraded, and the old file is kept under another name;
+//   - what an older build wrote is upgraded: from format 4 on in place, in one commit; before that in a new file, and the old one is
+//     kept under another name;
 //   - a full disk makes the store read-only until there is room. A disk that fails twice makes it read-only for good.
 //
 // # Writing
@@ -29,14 +30,15 @@
 //
 // # The file
 //
-// These are its buckets. The constants are in layout.go.
+// These are its buckets. The constants are in layout.go. Keys of sessions and of stamps begin with the owner (key.go): the operator's
+// have nothing there, and those of others the names of tenant and user. So a session cannot be reached for another owner.
 //
 //	meta      the format, the id of the store, and the first epoch of claims that is not reserved
 //	sessions  the changing part of each record, with the position of its last entry and the number of its last change
 //	fixed     the part of each record that never changes
-//	index     the numbers of last changes, with the ids of their sessions: the order of listings
+//	index     by owner, the numbers of last changes, with the ids of their sessions: the order of listings
 //	open      the running turn of each session that has one
-//	made      what stamped requests made
+//	made      by owner, what stamped requests made
 //	forks     whose log a fork shares, and the lengths of logs whose sessions were deleted
 //	log       a bucket for each session, with an entry for each position
 //	growth    a bucket for each session, with what was checkpointed: a piece for each message, block and offset
@@ -46,7 +48,7 @@
 //
 // # Files of this package
 //
-// They depend on each other in one direction: layout (bytes), rows (transactions), store (the type), sessions and examine (the
+// They depend on each other in one direction: key and layout (bytes), rows (transactions), store (the type), sessions and examine (the
 // look at a file without bbolt), mark and file (opening), read, growth, queue, fault and changes (the methods of session.Store),
-// check and rewrite (whole files), occurring, and open on top.
+// check and rewrite (whole files), and open on top.
 package bolt

@@ -42,7 +42,7 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 	if err != nil {
 		return nil, damagedFile(err)
 	}
-	inv := &inventory{tx: p.Head.Tx, damaged: make(map[session.ID]error), whole: deep == walkLogs}
+	inv := &inventory{tx: p.Head.Tx, damaged: make(map[rowKey]error), whole: deep == walkLogs}
 	if inv.store, inv.format, err = readMeta(p, top[string(metaBucket)], taken); err != nil {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 		_, there := top[string(name)]
 		if there {
 			known++
-		} else if inv.format == formatVersion {
+		} else if inv.format >= fixedFormat {
 			return nil, damagedFile(fmt.Errorf("bucket %s is missing", name))
 		}
 	}
-	if _, there := top[string(fixedBucket)]; len(top) != known || there != (inv.format >= formatVersion) {
+	if _, there := top[string(fixedBucket)]; len(top) != known || there != (inv.format >= fixedFormat) {
 		return nil, damagedFile(fmt.Errorf("it has %d buckets, which do not fit its format %d", len(top), inv.format))
 	}
 	free, err := p.Free(taken)

@@ -251,9 +251,9 @@ const (
 // roomChange puts so many bytes into the file; 0 takes them out.
 type roomChange int
 
-func (c roomChange) session() session.ID                    { return "" }
-func (c roomChange) ends(session.ID, session.BlockRef) bool { return false }
-func (c roomChange) landed(*bbolt.Tx) (bool, error)         { return false, nil }
+func (c roomChange) session() rowKey                    { return "" }
+func (c roomChange) ends(rowKey, session.BlockRef) bool { return false }
+func (c roomChange) landed(*bbolt.Tx) (bool, error)     { return false, nil }
 
 func (c roomChange) apply(tx *bbolt.Tx) error {
 	if c == 0 {

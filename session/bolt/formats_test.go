@@ -19,9 +19,9 @@ import (
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
-// TestFormats opens a store of each format that there was, made by the program of its time: three sessions of a turn each.
-// Opening one of an older format upgrades it and keeps the old file as it was; nothing that was said changes. Opening it again
-// changes nothing.
+// TestFormats opens a store of each format that there was, made by the program of its time: three sessions of a turn each, and from
+// format 5 on one of another owner. Opening one of an older format upgrades it, and nothing that was said changes. Up to format 3 the
+// old file is kept as it was. Opening a store again changes nothing.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for format := 1; format <= formatVersion; format++ {
@@ -33,12 +33,16 @@ func TestFormats(t *testing.T) {
 			if err := os.WriteFile(path, old, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			if report, err := CheckFile(t.Context(), path); err != nil || report.Sessions != 3 || len(report.Damaged) > 0 {
+			sessions := 3
+			if format >= 5 {
+				sessions++
+			}
+			if report, err := CheckFile(t.Context(), path); err != nil || report.Sessions != sessions || len(report.Damaged) > 0 {
 				t.Errorf("check before: %+v, %v", report, err)
 			}
 			var upgrades []string
-			open := func() *Store {
-				b, err := Open(dir, Options{Upgraded: func(format int, kept string) { upgrades = append(upgrades, fmt.Sprint(format, kept)) }})
+			open := func() operators {
+				b, err := openStore(dir, Options{Upgraded: func(format int, kept string) { upgrades = append(upgrades, fmt.Sprint(format, kept)) }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -49,17 +53,26 @@ func TestFormats(t *testing.T) {
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			kept, now := path+".format-"+strconv.Itoa(format), path
-			if format == formatVersion {
+			kept := path + ".format-" + strconv.Itoa(format)
+			var want []string
+			switch {
+			case format < fixedFormat:
+				want = []string{fmt.Sprint(format, kept)}
+			case format < formatVersion:
+				want = []string{strconv.Itoa(format)} // in place
+				kept = ""
+			default:
 				kept = path
-				storetest.Equal(t, "upgrades", len(upgrades), 0)
-			} else {
-				storetest.Equal(t, "upgrades", upgrades, []string{fmt.Sprint(format, kept)})
 			}
-			if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, old) {
-				t.Errorf("the old file is not what it was, %v", err)
+			storetest.Equal(t, "upgrades", upgrades, want)
+			if kept != "" {
+				if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, old) {
+					t.Errorf("the old file is not what it was, %v", err)
+				}
+			} else if others, err := filepath.Glob(path + ".*"); err != nil || len(others) > 0 {
+				t.Errorf("an upgrade in place has left %q, %v", others, err)
 			}
-			text, err := os.ReadFile(now)
+			text, err := os.ReadFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,7 +82,7 @@ func TestFormats(t *testing.T) {
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := os.ReadFile(now); err != nil || !bytes.Equal(again, text) {
+			if again, err := os.ReadFile(path); err != nil || !bytes.Equal(again, text) {
 				t.Errorf("reading it has changed it, %v", err)
 			}
 			b = open()
@@ -87,8 +100,23 @@ func TestFormats(t *testing.T) {
 			if err := b.Close(); err != nil {
 				t.Fatal(err)
 			}
-			if report, err := CheckFile(t.Context(), path); err != nil || report.Sessions != 3 || len(report.Damaged) > 0 {
+			if report, err := CheckFile(t.Context(), path); err != nil || report.Sessions != sessions || len(report.Damaged) > 0 {
 				t.Errorf("check: %+v, %v", report, err)
+			}
+			b = open()
+			theirs := b.For(session.Owner{Tenant: "acme", User: "ann"})
+			others, _, err := theirs.List(t.Context(), session.Query{})
+			if err != nil || len(others) != sessions-3 {
+				t.Errorf("another owner has %d sessions, %v", len(others), err)
+			}
+			for _, s := range others {
+				first, ok, err := theirs.Made(t.Context(), "a")
+				if s.Title != "hello" || first.Session != s.ID || !ok || err != nil {
+					t.Errorf("another owner has %q, made by %+v, %v", s.Title, first, err)
+				}
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
 			}
 			if len(upgrades) > 1 {
 				t.Errorf("it was upgraded again: %q", upgrades)
@@ -113,7 +141,7 @@ func TestUpgradeIsBegunAnew(t *testing.T) {
 		}
 	}
 	var second string
-	b, err := Open(dir, Options{Upgraded: func(_ int, kept string) { second = kept }})
+	b, err := openStore(dir, Options{Upgraded: func(_ int, kept string) { second = kept }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,19 +156,97 @@ func TestUpgradeIsBegunAnew(t *testing.T) {
 	}
 }
 
+// TestUpgradeInPlaceIsOneCommit opens what a crash during the upgrade of a file in place may leave. bbolt writes the pages of a
+// commit in any order, waits for the disk, and then writes one of the two head pages. So there is each set of the new pages without
+// the new head, and all of them with a part of it. Each of these files has all that was said, and is upgraded by the next start.
+func TestUpgradeInPlaceIsOneCommit(t *testing.T) {
+	t.Parallel()
+	const pageSize, sector = 4096, 512
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileName)
+	before := unpack(t, "testdata/formats/4.db.gz")
+	write := func(file []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	upgrade := func(want int) (said []string) {
+		t.Helper()
+		upgrades := 0
+		b, err := openStore(dir, Options{Upgraded: func(int, string) { upgrades++ }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		said = conversations(t, b)
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		storetest.Equal(t, "upgrades", upgrades, want)
+		report, err := CheckFile(t.Context(), path)
+		if err != nil || report.Sessions != 3 || len(report.Damaged) > 0 {
+			t.Errorf("check: %+v, %v", report, err)
+		}
+		return said
+	}
+	write(before)
+	said := upgrade(1)
+	after, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(after) != len(before) {
+		t.Fatalf("the file had %d bytes and has %d", len(before), len(after))
+	}
+	head := -1
+	var changed []int // pages
+	for at := 0; at < len(before); at += pageSize {
+		switch {
+		case bytes.Equal(before[at:at+pageSize], after[at:at+pageSize]):
+		case at < 2*pageSize:
+			head = at
+		default:
+			changed = append(changed, at)
+		}
+	}
+	if head < 0 || len(changed) == 0 || len(changed) > 8 {
+		t.Fatalf("it has written pages at %v, and the head at %d", changed, head)
+	}
+	for set := range 1 << len(changed) {
+		file := bytes.Clone(before)
+		for i, at := range changed {
+			if set&(1<<i) != 0 {
+				copy(file[at:at+pageSize], after[at:])
+			}
+		}
+		write(file)
+		storetest.Equal(t, fmt.Sprintf("with the new pages %b", set), upgrade(1), said)
+	}
+	for part := 0; part <= pageSize; part += sector {
+		file := bytes.Clone(after)
+		copy(file[head+part:head+pageSize], before[head+part:])
+		want := 0
+		if !bytes.Equal(file, after) {
+			want = 1
+		}
+		write(file)
+		storetest.Equal(t, fmt.Sprintf("with %d bytes of the head", part), upgrade(want), said)
+	}
+}
+
 // TestUpgradeWithDamage: a session that cannot be read is as damaged afterwards, and the others are whole.
 func TestUpgradeWithDamage(t *testing.T) {
 	t.Parallel()
-	for _, part := range []string{`"kind":"turn_end"`, `"title":"`} { // of an entry, and of a record
+	for i, part := range []string{`"kind":"turn_end"`, `"title":"`, `"kind":"turn_end"`, `"title":"`} { // of an entry, and of a record
 		dir := t.TempDir()
 		path := filepath.Join(dir, fileName)
-		old := unpack(t, "testdata/formats/3.db.gz")
+		old := unpack(t, fmt.Sprintf("testdata/formats/%d.db.gz", 3+i/2)) // written anew, and in place
 		at := bytes.LastIndex(old, []byte(part))
 		old[at+2] ^= 1
 		if err := os.WriteFile(path, old, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -179,7 +285,7 @@ func unpack(t *testing.T, name string) []byte {
 }
 
 // conversations is all that was said in a store of three prompts, each with its title, its thinking and its answer.
-func conversations(t *testing.T, b *Store) (said []string) {
+func conversations(t *testing.T, b operators) (said []string) {
 	t.Helper()
 	list, _, err := b.List(t.Context(), session.Query{})
 	if err != nil {

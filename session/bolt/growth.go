@@ -28,7 +28,8 @@ const (
 )
 
 // Checkpoint tells that an open block grew.
-func (b journal) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+func (b journal) Checkpoint(ref session.Ref, block session.BlockRef, from int, text string) {
+	id := keyOf(ref)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended != nil {
@@ -80,7 +81,7 @@ func (b *Store) storedGrowth(pieces []piece) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, p := range pieces {
-		g := b.growth[p.id][blockKey{p.ref.Message, p.ref.Number}]
+		g := b.growth[p.key][blockKey{p.ref.Message, p.ref.Number}]
 		if g != nil && g.stored == p.from && len(g.text) >= len(p.text) {
 			g.stored += len(p.text)
 			g.text = bytes.Clone(g.text[len(p.text):])
@@ -109,7 +110,7 @@ func (b *Store) forgetGrowth(requests []*request) {
 }
 
 // dropGrowth drops the growth of a session that is deleted or damaged.
-func (b *Store) dropGrowth(id session.ID) {
+func (b *Store) dropGrowth(id rowKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	delete(b.growth, id)

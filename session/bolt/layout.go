@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -23,8 +24,11 @@ const (
 
 // formatVersion counts the layouts of the file. An older build refuses a newer one, and Open upgrades an older one. 1 had no
 // bucket made, 2 no bucket forks. 3 had no bucket fixed: records were whole, and the index had the times of changes in
-// place of their numbers.
-const formatVersion = 4
+// place of their numbers. 4 had no owners: all sessions were the operator's, whose keys are the same in 5.
+const formatVersion = 5
+
+// fixedFormat is the first format with records in two parts.
+const fixedFormat = 4
 
 var (
 	metaBucket    = []byte("meta")
@@ -50,6 +54,7 @@ func allBuckets() [][]byte {
 // record is the changing part of a session's record as it is stored, with the position of its last entry (a log that lost
 // its end shows) and the number of its last change, which is its key in the index.
 type record struct {
+	key rowKey
 	session.Session
 	last, change uint64
 }
@@ -69,21 +74,21 @@ func (f fixed) join(s session.Session) session.Session {
 	return s
 }
 
-func (f fixed) encode(id session.ID) ([]byte, error) {
+func (f fixed) encode(key rowKey) ([]byte, error) {
 	data, err := json.Marshal(f)
 	if err != nil {
 		return nil, err
 	}
-	return seal([]byte(id), data), nil
+	return seal([]byte(key), data), nil
 }
 
 // readRecord reads a record; numbered: it has the number of its last change, as from format 4 on.
-func readRecord(id session.ID, value []byte, numbered bool) (record, error) {
-	last, data, err := openRecord([]byte(id), value)
+func readRecord(key rowKey, value []byte, numbered bool) (record, error) {
+	last, data, err := openRecord([]byte(key), value)
 	if err != nil {
 		return record{}, err
 	}
-	r := record{last: last}
+	r := record{key: key, last: last}
 	if numbered {
 		if len(data) < 8 {
 			return record{}, fmt.Errorf("%w: record is cut off", session.ErrDamaged)
@@ -114,22 +119,38 @@ func (r record) encode() ([]byte, error) {
 		return nil, err
 	}
 	head := binary.BigEndian.AppendUint64(position(r.last), r.change)
-	return seal([]byte(r.ID), append(head, data...)), nil
+	return seal([]byte(r.key), append(head, data...)), nil
 }
 
-// indexKey sorts by the number of a change.
-func indexKey(change uint64, id session.ID) []byte { return append(position(change), id...) }
+// indexKey sorts by owner, and then by the number of a change.
+func indexKey(change uint64, key rowKey) []byte {
+	ref := key.ref()
+	return append(numberKey(ownerKey(ref.Owner), change), ref.ID...)
+}
 
-func readIndexKey(key []byte) (change uint64, id session.ID) {
-	return binary.BigEndian.Uint64(key), session.ID(key[8:])
+// numberKey is a number behind something, and sorts by it. Numbers are below 2^56: the zero byte that they begin with tells them
+// from the names of an owner.
+func numberKey(before []byte, n uint64) []byte {
+	return binary.BigEndian.AppendUint64(slices.Clone(before), min(n, maxNumber))
+}
+
+const maxNumber = 1 << 56
+
+// readNumber is the number in a key of numberKey, and what is behind it; ok is false if the key is another one.
+func readNumber(before, key []byte) (n uint64, rest []byte, ok bool) {
+	number, ok := bytes.CutPrefix(key, before)
+	if !ok || len(number) < 8 || number[0] != 0 {
+		return 0, nil, false
+	}
+	return binary.BigEndian.Uint64(number), number[8:], true
 }
 
 func position(n uint64) []byte { return binary.BigEndian.AppendUint64(nil, n) }
 
 // entryKey names an entry in all the store: its position alone would fit an entry of another session.
-func entryKey(id session.ID, at uint64) []byte { return append([]byte(id), position(at)...) }
+func entryKey(key rowKey, at uint64) []byte { return append([]byte(key), position(at)...) }
 
-func shareKey(of, fork session.ID) []byte { return append(sharesOf(of), fork...) }
+func shareKey(of, fork rowKey) []byte { return append(sharesOf(of), fork...) }
 
 // The bucket forks has a key for each log that a fork shares: the session that the log is of, and the fork. The log of a
 // session that was deleted stays while there is one; its length is under a key of its own then.
@@ -138,12 +159,12 @@ const (
 	forkGone  = 'g'
 )
 
-func sharesOf(of session.ID) []byte { return append([]byte{forkShare}, of...) }
+func sharesOf(of rowKey) []byte { return append([]byte{forkShare}, of...) }
 
-func goneKey(id session.ID) []byte { return append([]byte{forkGone}, id...) }
+func goneKey(key rowKey) []byte { return append([]byte{forkGone}, key...) }
 
 // readGone reads the key of a log without its session.
-func readGone(it page.Item) (id session.ID, last uint64, ok bool) {
+func readGone(it page.Item) (key rowKey, last uint64, ok bool) {
 	if len(it.Key) == 0 || it.Key[0] != forkGone {
 		return "", 0, false
 	}
@@ -151,32 +172,34 @@ func readGone(it page.Item) (id session.ID, last uint64, ok bool) {
 	if err != nil || len(value) != 8 {
 		return "", 0, false
 	}
-	return session.ID(it.Key[1:]), binary.BigEndian.Uint64(value), true
+	return rowKey(it.Key[1:]), binary.BigEndian.Uint64(value), true
 }
 
-// The bucket made has two keys for each stamp: the stamp's id has the Made, and the place in the order of making has the
-// id, so that the oldest is found. The second kind sorts behind the first.
+// The bucket made has two keys for each stamp of an owner: the stamp's id has the Made, and the place in the owner's order of making
+// has the id, so that the oldest is found.
 const (
 	madeByStamp = 's'
 	madeByPlace = 't'
 )
 
-func stampKey(stamp string) []byte { return append([]byte{madeByStamp}, stamp...) }
+func stampKey(o session.Owner, stamp string) []byte {
+	return append([]byte{madeByStamp}, owned(o, stamp)...)
+}
 
-func placeKey(place uint64) []byte { return append([]byte{madeByPlace}, position(place)...) }
+func placesOf(o session.Owner) []byte { return append([]byte{madeByPlace}, ownerKey(o)...) }
 
 // piece is growth on its way to the file.
 type piece struct {
-	id   session.ID
+	key  rowKey
 	ref  session.BlockRef
 	from int
 	text string
 }
 
-func pieceKey(id session.ID, key []byte) []byte { return slices.Concat([]byte(id), key) }
+func pieceKey(of rowKey, key []byte) []byte { return slices.Concat([]byte(of), key) }
 
-func readPiece(id session.ID, key, sealed []byte) (ref session.BlockRef, from int, text string, err error) {
-	value, err := unseal(pieceKey(id, key), sealed)
+func readPiece(of rowKey, key, sealed []byte) (ref session.BlockRef, from int, text string, err error) {
+	value, err := unseal(pieceKey(of, key), sealed)
 	if err != nil {
 		return ref, 0, "", fmt.Errorf("%w: checkpoint: %w", session.ErrDamaged, err)
 	}

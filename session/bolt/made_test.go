@@ -45,14 +45,14 @@ func TestMadeIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		value := append([]byte(nil), tx.Bucket(madeBucket).Get(stampKey("a"))...)
+		value := append([]byte(nil), tx.Bucket(madeBucket).Get(stampKey(session.Operator, "a"))...)
 		value[len(value)-1] ^= 1
-		return tx.Bucket(madeBucket).Put(stampKey("a"), value)
+		return tx.Bucket(madeBucket).Put(stampKey(session.Operator, "a"), value)
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	_, err = Open(damaged, Options{})
+	_, err = openStore(damaged, Options{})
 	storetest.WantErr(t, "open", err, session.ErrDamaged)
 }
 

@@ -23,7 +23,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	}
 	b := &Store{
 		path: filepath.Join(dir, fileName), opt: opt, lock: lock,
-		growth: make(map[session.ID]map[blockKey]*growing),
+		growth: make(map[rowKey]map[blockKey]*growing),
 		due:    time.NewTimer(checkpointDelay),
 		work:   make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
 	}
@@ -46,14 +46,14 @@ func (b *Store) start(dir string) error {
 	b.store = m.store
 	inv, err := b.openFile(walkRecords, readWrite)
 	if err == nil && inv.format < formatVersion {
-		inv, err = b.upgrade(inv.format)
+		inv, err = b.upgrade(inv)
 	}
 	if err != nil {
 		return err
 	}
 	b.store, b.damaged, b.writer.tx = inv.store, inv.damaged, inv.tx
 	if !inv.whole {
-		b.vetted = make(map[session.ID]bool)
+		b.vetted = make(map[rowKey]bool)
 	}
 	if m.store != inv.store {
 		if err := writeMark(dir, inv.store); err != nil {

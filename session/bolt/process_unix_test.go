@@ -32,7 +32,7 @@ const (
 
 // childMain is the other process, false if this is the test itself.
 func childMain() bool {
-	run := map[string]func(dir string) error{"write": childWrite, "hold": childHold, "limit": childLimit}[os.Getenv(childEnv)]
+	run := map[string]func(dir string) error{"upgrade": childUpgrade, "write": childWrite, "hold": childHold, "limit": childLimit}[os.Getenv(childEnv)]
 	if run == nil {
 		return false
 	}
@@ -67,7 +67,7 @@ func startChild(t *testing.T, what, dir string) (cmd *exec.Cmd, lines *bufio.Sca
 }
 
 func childHold(dir string) error {
-	b, err := Open(dir, Options{})
+	b, err := openStore(dir, Options{})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func TestOtherProcess(t *testing.T) {
 	if !lines.Scan() || lines.Text() != "open" {
 		t.Fatalf("the other process says %q", lines.Text())
 	}
-	_, err := Open(dir, Options{})
+	_, err := openStore(dir, Options{})
 	locked, ok := errors.AsType[*LockedError](err)
 	if !ok || locked.PID != cmd.Process.Pid {
 		t.Errorf("open beside process %d: %v", cmd.Process.Pid, err)
@@ -93,12 +93,56 @@ func TestOtherProcess(t *testing.T) {
 	openTest(t, dir)
 }
 
+func childUpgrade(dir string) error {
+	fmt.Println("begins")
+	b, err := Open(dir, Options{})
+	if err != nil {
+		return err
+	}
+	fmt.Println("upgraded")
+	return b.Close()
+}
+
+// TestKillDuringUpgrade kills a process that upgrades a store, in place or by writing it anew. The next one finds all that was said.
+func TestKillDuringUpgrade(t *testing.T) {
+	t.Parallel()
+	for format := 1; format < formatVersion; format++ {
+		t.Run(fmt.Sprint(format), func(t *testing.T) {
+			t.Parallel()
+			var said []string
+			for kill := range 8 {
+				dir := t.TempDir()
+				old := unpack(t, fmt.Sprintf("testdata/formats/%d.db.gz", format))
+				if err := os.WriteFile(filepath.Join(dir, fileName), old, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				cmd, lines, _ := startChild(t, "upgrade", dir)
+				if !lines.Scan() || lines.Text() != "begins" {
+					t.Fatalf("the other process says %q", lines.Text())
+				}
+				for begun := time.Now(); time.Since(begun) < time.Duration(kill)*time.Millisecond; { // a part of the upgrade; none is waited for
+				}
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				cmd.Wait()
+				b := openTest(t, dir)
+				now := conversations(t, b)
+				if kill == 0 {
+					said = now
+				}
+				storetest.Equal(t, "what was said", now, said)
+			}
+		})
+	}
+}
+
 const killWriters = 4
 
 // childWrite appends until it is killed, and tells what was acknowledged. Each append is two entries with the same
 // number, so that a torn one shows.
 func childWrite(dir string) error {
-	b, err := Open(dir, Options{})
+	b, err := openStore(dir, Options{})
 	if err != nil {
 		return err
 	}
@@ -115,8 +159,8 @@ func childWrite(dir string) error {
 			for n := 0; ; n++ {
 				text := strings.Repeat(fmt.Sprint(n, " "), n%500)
 				e := session.Entry{Seq: uint64(n), Body: session.Prompt{Content: provider.Blocks{provider.Text{Text: text}}}}
-				(journal{b}).Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: n, Kind: provider.KindText}, 0, text)
-				last, err := (journal{b}).Append(ctx, id, e, e)
+				b.writes().Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: n, Kind: provider.KindText}, 0, text)
+				last, err := b.writes().Append(ctx, id, e, e)
 				out.Lock()
 				if err != nil {
 					fmt.Println("error", err)
@@ -154,7 +198,7 @@ func TestKill(t *testing.T) {
 		}
 		cmd.Wait()
 
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatalf("after kill %d: %v", kill, err)
 		}
@@ -196,7 +240,7 @@ func TestKill(t *testing.T) {
 // childLimit runs into a limit on file size, which it then lifts.
 func childLimit(dir string) error {
 	states, looked := make(chan error, 10), make(chan struct{})
-	b, err := Open(dir, Options{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
+	b, err := openStore(dir, Options{OnState: func(readOnly bool, why error) { states <- why }, testLooked: looked})
 	if err != nil {
 		return err
 	}
@@ -220,12 +264,12 @@ func childLimit(dir string) error {
 
 // fillUp appends until there is no room, checks that the store is read-only and sound, makes room, and checks that it
 // writes again.
-func fillUp(b *Store, states <-chan error, looked <-chan struct{}, number int, makeRoom func() error) error {
+func fillUp(b operators, states <-chan error, looked <-chan struct{}, number int, makeRoom func() error) error {
 	ctx, id := context.Background(), storetest.ID(number)
 	e := session.Entry{Body: session.Repair{API: strings.Repeat("x", 50_000)}}
 	acked := uint64(0)
 	for {
-		last, err := (journal{b}).Append(ctx, id, e)
+		last, err := b.writes().Append(ctx, id, e)
 		if err == nil {
 			acked = last
 			if acked > 10_000 {
@@ -241,10 +285,10 @@ func fillUp(b *Store, states <-chan error, looked <-chan struct{}, number int, m
 	if why := <-states; !errors.Is(why, session.ErrReadOnly) {
 		return fmt.Errorf("state: %w", why)
 	}
-	if _, err := (journal{b}).Append(ctx, id, session.Entry{Body: session.Setting{}}); !errors.Is(err, session.ErrReadOnly) {
+	if _, err := b.writes().Append(ctx, id, session.Entry{Body: session.Setting{}}); !errors.Is(err, session.ErrReadOnly) {
 		return fmt.Errorf("append while full: %w", err)
 	}
-	(journal{b}).Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: 0, Kind: provider.KindText}, 0, "grew while full")
+	b.writes().Checkpoint(id, session.BlockRef{Turn: storetest.TurnA, Message: storetest.MsgA, Number: 0, Kind: provider.KindText}, 0, "grew while full")
 	entries, err := b.Entries(ctx, id, 0, 20_000)
 	if err != nil || uint64(len(entries)) != acked {
 		return fmt.Errorf("%d entries while full, %d acknowledged: %w", len(entries), acked, err)
@@ -266,7 +310,7 @@ func fillUp(b *Store, states <-chan error, looked <-chan struct{}, number int, m
 	case <-time.After(time.Minute): // a bound for failures
 		return fmt.Errorf("it does not write again")
 	}
-	last, err := (journal{b}).Append(ctx, id, e)
+	last, err := b.writes().Append(ctx, id, e)
 	if err != nil || last != acked+1 {
 		return fmt.Errorf("append afterwards at %d, want %d: %w", last, acked+1, err)
 	}
@@ -298,7 +342,7 @@ func TestModes(t *testing.T) { // not parallel: the umask is the process's
 	for _, umask := range []int{0, 0o022, 0o777} {
 		dir := filepath.Join(t.TempDir(), "data")
 		old := unix.Umask(umask)
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		unix.Umask(old)
 		if err != nil {
 			t.Fatalf("umask %o: %v", umask, err)
@@ -343,7 +387,7 @@ func TestLinks(t *testing.T) {
 			if err := errors.Join(os.WriteFile(outside, nil, 0o644), put(filepath.Join(dir, name), outside)); err != nil {
 				t.Fatal(err)
 			}
-			b, err := Open(dir, Options{})
+			b, err := openStore(dir, Options{})
 			if err == nil {
 				if err := b.Close(); err != nil {
 					t.Error(err)
@@ -371,7 +415,7 @@ func TestForeignDirectory(t *testing.T) {
 	if err := os.Chown(dir, 12345, -1); err != nil {
 		t.Fatal(err)
 	}
-	if b, err := Open(dir, Options{}); err == nil {
+	if b, err := openStore(dir, Options{}); err == nil {
 		b.Close()
 		t.Error("a directory of another user was taken")
 	} else if !strings.Contains(err.Error(), "belongs to user 12345") {

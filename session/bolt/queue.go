@@ -63,7 +63,7 @@ func (b *Store) update(requests []*request, pieces []piece) ([]piece, error) {
 				changes := 0
 				for i, p := range pieces {
 					if err := guard(func() error { return p.store(tx) }); err != nil {
-						b.dropGrowth(p.id)
+						b.dropGrowth(p.key)
 						pieces = append(pieces[:i:i], pieces[i+1:]...)
 						return errRefused
 					}

@@ -24,7 +24,7 @@ const (
 )
 
 // vet walks the log of a session before bbolt reads it for the first time.
-func (b *Store) vet(id session.ID) error {
+func (b *Store) vet(id rowKey) error {
 	b.mu.Lock()
 	err, ok := b.damaged[id], b.vetted == nil || b.vetted[id]
 	b.mu.Unlock()
@@ -64,7 +64,11 @@ func (b *Store) vet(id session.ID) error {
 }
 
 // Get is the session's record.
-func (b *Store) Get(ctx context.Context, id session.ID) (session.Session, error) {
+func (b sessions) Get(ctx context.Context, id session.ID) (session.Session, error) {
+	return b.get(ctx, b.key(id))
+}
+
+func (b *Store) get(ctx context.Context, id rowKey) (session.Session, error) {
 	if err := context.Cause(ctx); err != nil {
 		return session.Session{}, err
 	}
@@ -85,7 +89,7 @@ func (b *Store) Get(ctx context.Context, id session.ID) (session.Session, error)
 }
 
 // known is the damage of a session that is known so far.
-func (b *Store) known(id session.ID) error {
+func (b *Store) known(id rowKey) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err := b.damaged[id]; err != nil {
@@ -96,19 +100,20 @@ func (b *Store) known(id session.ID) error {
 
 // List is a page of records, the last changed first. One read transaction answers a call: a session that changes moves to the
 // head of the index, and a second transaction would find it neither where it was nor where the first one has been.
-func (b *Store) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+func (b sessions) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
 	err = b.view(func(tx *bbolt.Tx) error {
-		sessions := tx.Bucket(sessionBucket)
-		page, next, err = q.Page(order{tx.Bucket(indexBucket)}, func(n uint64, id session.ID) (session.Session, bool, error) {
+		records := tx.Bucket(sessionBucket)
+		page, next, err = q.Page(order{tx.Bucket(indexBucket), ownerKey(b.owner)}, func(n uint64, id session.ID) (session.Session, bool, error) {
 			if err := context.Cause(ctx); err != nil {
 				return session.Session{}, false, err
 			}
-			value := sessions.Get([]byte(id))
-			if q.Filters() && !matchesJSON(q, id, value) {
+			key := b.key(id)
+			value := records.Get([]byte(key))
+			if q.Filters() && !matchesJSON(q, key, value) {
 				return session.Session{}, false, nil
 			}
-			r, err := readRecord(id, value, true)
-			if err != nil || r.change != n || b.known(id) != nil {
+			r, err := readRecord(key, value, true)
+			if err != nil || r.change != n || b.known(key) != nil {
 				r.Session = session.Session{ID: id, Updated: r.Updated, Status: session.Damaged}
 			}
 			return r.Session, true, nil
@@ -118,22 +123,16 @@ func (b *Store) List(ctx context.Context, q session.Query) (page []session.Sessi
 	return page, next, err
 }
 
-// order is the index in a transaction.
-type order struct{ *bbolt.Bucket }
+// order is the index in a transaction, as far as it is of one owner.
+type order struct {
+	*bbolt.Bucket
+	owner []byte // what its keys begin with
+}
 
 func (o order) Below(n uint64) iter.Seq2[uint64, session.ID] {
 	return func(yield func(uint64, session.ID) bool) {
 		c := o.Cursor()
-		key, _ := c.Seek(position(n))
-		if key == nil {
-			key, _ = c.Last()
-		} else {
-			key, _ = c.Prev()
-		}
-		for ; key != nil; key, _ = c.Prev() {
-			if !yield(readIndexKey(key)) {
-				return
-			}
+		for key := before(c, numberKey(o.owner, n)); o.yield(key, yield); key, _ = c.Prev() {
 		}
 	}
 }
@@ -141,16 +140,19 @@ func (o order) Below(n uint64) iter.Seq2[uint64, session.ID] {
 func (o order) Above(n uint64) iter.Seq2[uint64, session.ID] {
 	return func(yield func(uint64, session.ID) bool) {
 		c := o.Cursor()
-		for key, _ := c.Seek(position(n + 1)); key != nil; key, _ = c.Next() {
-			if !yield(readIndexKey(key)) {
-				return
-			}
+		for key, _ := c.Seek(numberKey(o.owner, n+1)); o.yield(key, yield); key, _ = c.Next() {
 		}
 	}
 }
 
+// yield is false at the end.
+func (o order) yield(key []byte, yield func(uint64, session.ID) bool) bool {
+	n, id, ok := readNumber(o.owner, key)
+	return ok && yield(n, session.ID(id))
+}
+
 // matchesJSON looks at two members only: a search that finds little reads all records. A damaged one does not match.
-func matchesJSON(q session.Query, id session.ID, value []byte) bool {
+func matchesJSON(q session.Query, id rowKey, value []byte) bool {
 	_, data, err := openRecord([]byte(id), value)
 	if err != nil || len(data) < 8 {
 		return false
@@ -159,22 +161,46 @@ func matchesJSON(q session.Query, id session.ID, value []byte) bool {
 	return q.Matches(gjson.GetBytes(data, "title").String(), gjson.GetBytes(data, "cwd").String())
 }
 
-// Open lists the sessions with a turn that has started and not ended.
-func (b *Store) Open(ctx context.Context) (ids []session.ID, err error) {
+// OpenTurns lists the sessions with a turn that has started and not ended.
+func (b *Store) OpenTurns(ctx context.Context) (open []session.Ref, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	err = b.view(func(tx *bbolt.Tx) error {
 		return tx.Bucket(openBucket).ForEach(func(key, _ []byte) error {
-			ids = append(ids, session.ID(key))
+			open = append(open, rowKey(key).ref())
 			return nil
 		})
 	})
-	return ids, err
+	return open, err
+}
+
+// Owners lists the owners that have sessions. It looks for one key of each.
+func (b *Store) Owners(ctx context.Context) (owners []session.Owner, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	err = b.view(func(tx *bbolt.Tx) error {
+		c := tx.Bucket(indexBucket).Cursor()
+		for key, _ := c.First(); key != nil; {
+			o, _, err := splitOwner(string(key))
+			if err != nil {
+				return err
+			}
+			owners = append(owners, o)
+			key, _ = c.Seek(numberKey(ownerKey(o), maxNumber))
+		}
+		return nil
+	})
+	return owners, err
 }
 
 // Entries reads the log after a position.
-func (b *Store) Entries(ctx context.Context, id session.ID, after uint64, limit int) ([]session.Entry, error) {
+func (b sessions) Entries(ctx context.Context, id session.ID, after uint64, limit int) ([]session.Entry, error) {
+	return b.entries(ctx, b.key(id), after, limit)
+}
+
+func (b *Store) entries(ctx context.Context, id rowKey, after uint64, limit int) ([]session.Entry, error) {
 	if err := b.vet(id); err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
@@ -202,7 +228,7 @@ func (b *Store) Entries(ctx context.Context, id session.ID, after uint64, limit 
 }
 
 // readSome copies entries out of one transaction, and tells the position of the log's last.
-func (b *Store) readSome(id session.ID, after uint64, limit int) (values [][]byte, last uint64, err error) {
+func (b *Store) readSome(id rowKey, after uint64, limit int) (values [][]byte, last uint64, err error) {
 	err = b.view(func(tx *bbolt.Tx) (err error) {
 		if last, err = getLogged(tx, id); err != nil {
 			return err
@@ -234,7 +260,8 @@ func (b *Store) readSome(id session.ID, after uint64, limit int) (values [][]byt
 }
 
 // Checkpoints is what is stored of open blocks.
-func (b journal) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
+func (b journal) Checkpoints(ctx context.Context, ref session.Ref) (stored []session.Growth, err error) {
+	id := keyOf(ref)
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -273,26 +300,26 @@ func (b journal) Checkpoints(ctx context.Context, id session.ID) (stored []sessi
 }
 
 // Made is what CreateOnce kept.
-func (b *Store) Made(ctx context.Context, stamp string) (m session.Made, ok bool, err error) {
+func (b sessions) Made(ctx context.Context, stamp string) (m session.Made, ok bool, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return session.Made{}, false, err
 	}
 	err = b.view(func(tx *bbolt.Tx) (err error) {
-		m, ok, err = findMade(tx, stamp)
+		m, ok, err = findMade(tx, b.owner, stamp)
 		return err
 	})
 	return m, ok, err
 }
 
 // damagedShares lists the logs that a session shares and that cannot be read: their pages cannot be given back.
-func (b *Store) damagedShares(ctx context.Context, id session.ID) (damaged []session.ID, err error) {
-	s, err := b.Get(ctx, id)
+func (b *Store) damagedShares(ctx context.Context, id rowKey) (damaged []rowKey, err error) {
+	s, err := b.get(ctx, id)
 	if errors.Is(err, session.ErrNotFound) {
 		return nil, nil
 	}
 	for _, span := range s.Shared {
-		if b.vet(span.Session) != nil {
-			damaged = append(damaged, span.Session)
+		if of := id.of(span.Session); b.vet(of) != nil {
+			damaged = append(damaged, of)
 		}
 	}
 	return damaged, err

@@ -16,15 +16,43 @@ import (
 	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
-// A file of an older format is upgraded before it is used. The store is written anew next to the old file, in commits of a
+// A file of an older format is upgraded before it is used. Up to format 3 the store is written anew next to the old file, in commits of a
 // bounded size, and is checked. Then the old file gets a second name, thinkd.db.format-N, and the new one takes its place.
 // A crash on the way leaves the old file as it was, and the next start begins anew. It needs room for both.
 //
 // What is damaged in the old file is as damaged in the new one, except a log whose pages cannot be walked: that is in the old
 // file alone.
 
-// upgrade upgrades the file, which is open, and opens the new one.
-func (b *Store) upgrade(format int) (*inventory, error) {
+//
+// A file of format 4 is upgraded in place, since only the number of its format changes. That is one commit.
+
+// upgrade upgrades the file, which is open.
+func (b *Store) upgrade(inv *inventory) (*inventory, error) {
+	if inv.format < fixedFormat {
+		return b.upgradeAnew(inv.format)
+	}
+	err := guard(func() error {
+		return b.db.Update(func(tx *bbolt.Tx) error {
+			return tx.Bucket(metaBucket).Put(formatKey, []byte(strconv.Itoa(formatVersion)))
+		})
+	})
+	if err != nil {
+		return nil, errors.Join(upgradeError(inv.format, err), b.closeFile())
+	}
+	if b.opt.Upgraded != nil {
+		b.opt.Upgraded(inv.format, "")
+	}
+	inv.tx++
+	inv.format = formatVersion
+	return inv, nil
+}
+
+func upgradeError(format int, err error) error {
+	return fmt.Errorf("upgrade of %s from format %d to %d: %w", fileName, format, formatVersion, err)
+}
+
+// upgradeAnew writes a new file, and opens it.
+func (b *Store) upgradeAnew(format int) (*inventory, error) {
 	if err := b.closeFile(); err != nil {
 		return nil, err
 	}
@@ -41,7 +69,7 @@ func (b *Store) upgrade(format int) (*inventory, error) {
 		if gone := os.Remove(fresh); !errors.Is(gone, os.ErrNotExist) {
 			err = errors.Join(err, gone)
 		}
-		return nil, fmt.Errorf("upgrade of %s from format %d to %d: %w", fileName, format, formatVersion, err)
+		return nil, upgradeError(format, err)
 	}
 	if err := durable.Publish(fresh, b.path); err != nil {
 		return nil, err
@@ -110,8 +138,8 @@ func rewriteFormat(path, fresh string) error {
 		return err
 	}
 	for _, d := range report.Damaged {
-		if inv.damaged[d.ID] == nil {
-			return fmt.Errorf("%w: session %s: %w", session.ErrDamaged, d.ID, d.Err)
+		if inv.damaged[keyOf(d.Ref)] == nil {
+			return fmt.Errorf("%w: session %s: %w", session.ErrDamaged, d.Ref, d.Err)
 		}
 	}
 	if report.Sessions != w.sessions {
@@ -124,7 +152,7 @@ func rewriteFormat(path, fresh string) error {
 type rewriter struct {
 	from     *Store
 	to       *bbolt.DB
-	damaged  map[session.ID]error // in the old file
+	damaged  map[rowKey]error // in the old file
 	sessions int
 
 	tx   *bbolt.Tx // of the new file
@@ -194,7 +222,7 @@ func (w *rewriter) put(name, id, key, value []byte) (err error) {
 func (w *rewriter) records(tx *bbolt.Tx) error {
 	sessions := tx.Bucket(sessionBucket)
 	err := tx.Bucket(indexBucket).ForEach(func(key, _ []byte) error {
-		id := session.ID(key[8:])
+		id := rowKey(key[8:])
 		value := sessions.Get([]byte(id))
 		if value == nil {
 			return fmt.Errorf("%w: session %s has no record", session.ErrDamaged, id)
@@ -227,7 +255,7 @@ func (w *rewriter) own(tx *bbolt.Tx, name []byte) error {
 	buckets := tx.Bucket(name)
 	return buckets.ForEachBucket(func(id []byte) error {
 		bucket := buckets.Bucket(id)
-		if w.damaged[session.ID(id)] != nil && !w.walks(tx, bucket) {
+		if w.damaged[rowKey(id)] != nil && !w.walks(tx, bucket) {
 			return nil
 		}
 		if err := w.put(name, id, nil, nil); err != nil {
@@ -236,7 +264,7 @@ func (w *rewriter) own(tx *bbolt.Tx, name []byte) error {
 		err := guard(func() error {
 			return bucket.ForEach(func(key, value []byte) error { return w.put(name, id, key, value) })
 		})
-		if errors.Is(err, session.ErrDamaged) && w.damaged[session.ID(id)] != nil {
+		if errors.Is(err, session.ErrDamaged) && w.damaged[rowKey(id)] != nil {
 			return nil
 		}
 		return err

@@ -14,7 +14,7 @@ import (
 )
 
 // getRecord reads the changing part of a record in a transaction.
-func getRecord(tx *bbolt.Tx, id session.ID) (record, error) {
+func getRecord(tx *bbolt.Tx, id rowKey) (record, error) {
 	value := tx.Bucket(sessionBucket).Get([]byte(id))
 	if value == nil {
 		return record{}, session.ErrNotFound
@@ -23,7 +23,7 @@ func getRecord(tx *bbolt.Tx, id session.ID) (record, error) {
 }
 
 // getWhole reads all of a record.
-func getWhole(tx *bbolt.Tx, id session.ID) (record, error) {
+func getWhole(tx *bbolt.Tx, id rowKey) (record, error) {
 	r, err := getRecord(tx, id)
 	bucket := tx.Bucket(fixedBucket)
 	if err != nil || bucket == nil { // a file of an older format has all in one
@@ -43,7 +43,7 @@ func getWhole(tx *bbolt.Tx, id session.ID) (record, error) {
 
 // getLast is the position of the last entry of a session that is there. Of its record only the checksum is
 // looked at.
-func getLast(tx *bbolt.Tx, id session.ID) (last uint64, err error) {
+func getLast(tx *bbolt.Tx, id rowKey) (last uint64, err error) {
 	value := tx.Bucket(sessionBucket).Get([]byte(id))
 	if value == nil {
 		return 0, session.ErrNotFound
@@ -53,7 +53,7 @@ func getLast(tx *bbolt.Tx, id session.ID) (last uint64, err error) {
 }
 
 // getLogged is the position of the last entry of a log, whether its session is there or is deleted and shared.
-func getLogged(tx *bbolt.Tx, id session.ID) (last uint64, err error) {
+func getLogged(tx *bbolt.Tx, id rowKey) (last uint64, err error) {
 	last, err = getLast(tx, id)
 	if !errors.Is(err, session.ErrNotFound) {
 		return last, err
@@ -70,7 +70,7 @@ func getLogged(tx *bbolt.Tx, id session.ID) (last uint64, err error) {
 }
 
 // renumber gives a session the number of its newest change, in place of the one before; 0: it has none yet.
-func renumber(tx *bbolt.Tx, id session.ID, before uint64) (change uint64, err error) {
+func renumber(tx *bbolt.Tx, id rowKey, before uint64) (change uint64, err error) {
 	index := tx.Bucket(indexBucket)
 	if change, err = index.NextSequence(); err != nil {
 		return 0, err
@@ -84,7 +84,7 @@ func renumber(tx *bbolt.Tx, id session.ID, before uint64) (change uint64, err er
 	return change, index.Put(key, seal(key, nil))
 }
 
-func getRunning(tx *bbolt.Tx, id session.ID) (session.TurnID, error) {
+func getRunning(tx *bbolt.Tx, id rowKey) (session.TurnID, error) {
 	value := tx.Bucket(openBucket).Get([]byte(id))
 	if value == nil {
 		return "", nil
@@ -96,7 +96,7 @@ func getRunning(tx *bbolt.Tx, id session.ID) (session.TurnID, error) {
 	return session.TurnID(turn), nil
 }
 
-func putRunning(tx *bbolt.Tx, id session.ID, turn session.TurnID) error {
+func putRunning(tx *bbolt.Tx, id rowKey, turn session.TurnID) error {
 	open, key := tx.Bucket(openBucket), []byte(id)
 	if turn == "" {
 		return open.Delete(key)
@@ -105,21 +105,22 @@ func putRunning(tx *bbolt.Tx, id session.ID, turn session.TurnID) error {
 }
 
 // putShares keeps the logs that a new session shares from being removed. ErrNotFound if one is not there any more.
-func putShares(tx *bbolt.Tx, s session.Session) error {
+func putShares(tx *bbolt.Tx, key rowKey, s session.Session) error {
 	if len(s.Shared) == 0 {
 		return nil
 	}
 	forks := tx.Bucket(forkBucket)
 	for _, span := range s.Shared {
-		last, err := getLogged(tx, span.Session)
+		of := key.of(span.Session)
+		last, err := getLogged(tx, of)
 		if err == nil && last < span.Upto {
 			err = fmt.Errorf("%w: its log ends at %d, before %d", session.ErrDamaged, last, span.Upto)
 		}
 		if err != nil {
 			return fmt.Errorf("shared session %s: %w", span.Session, err)
 		}
-		key := shareKey(span.Session, s.ID)
-		if err := forks.Put(key, seal(key, nil)); err != nil {
+		share := shareKey(of, key)
+		if err := forks.Put(share, seal(share, nil)); err != nil {
 			return err
 		}
 	}
@@ -127,7 +128,7 @@ func putShares(tx *bbolt.Tx, s session.Session) error {
 }
 
 // shared reports whether forks need the log of a session.
-func shared(forks *bbolt.Bucket, id session.ID) bool {
+func shared(forks *bbolt.Bucket, id rowKey) bool {
 	if forks == nil {
 		return false
 	}
@@ -137,43 +138,44 @@ func shared(forks *bbolt.Bucket, id session.ID) bool {
 
 // leaveLog removes the log of a session that goes, or leaves it to its forks.
 func leaveLog(tx *bbolt.Tx, r record) error {
-	if forks := tx.Bucket(forkBucket); shared(forks, r.ID) {
-		key := goneKey(r.ID)
+	if forks := tx.Bucket(forkBucket); shared(forks, r.key) {
+		key := goneKey(r.key)
 		return forks.Put(key, seal(key, position(r.last)))
 	}
-	if logs := tx.Bucket(logBucket); logs.Bucket([]byte(r.ID)) != nil {
-		return logs.DeleteBucket([]byte(r.ID))
+	if logs := tx.Bucket(logBucket); logs.Bucket([]byte(r.key)) != nil {
+		return logs.DeleteBucket([]byte(r.key))
 	}
 	return nil
 }
 
 // dropShares lets go of what a session shares, and removes the logs that nobody needs then, but for some.
-func dropShares(tx *bbolt.Tx, s session.Session, keep []session.ID) error {
+func dropShares(tx *bbolt.Tx, key rowKey, s session.Session, keep []rowKey) error {
 	forks := tx.Bucket(forkBucket)
 	for _, span := range s.Shared {
 		if forks == nil {
 			return fmt.Errorf("%w: bucket %s is missing", session.ErrDamaged, forkBucket)
 		}
-		if err := forks.Delete(shareKey(span.Session, s.ID)); err != nil {
+		of := key.of(span.Session)
+		if err := forks.Delete(shareKey(of, key)); err != nil {
 			return err
 		}
-		gone := goneKey(span.Session)
-		if forks.Get(gone) == nil || shared(forks, span.Session) || slices.Contains(keep, span.Session) {
+		gone := goneKey(of)
+		if forks.Get(gone) == nil || shared(forks, of) || slices.Contains(keep, of) {
 			continue
 		}
-		if err := errors.Join(forks.Delete(gone), tx.Bucket(logBucket).DeleteBucket([]byte(span.Session))); err != nil {
+		if err := errors.Join(forks.Delete(gone), tx.Bucket(logBucket).DeleteBucket([]byte(of))); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func findMade(tx *bbolt.Tx, stamp string) (m session.Made, ok bool, err error) {
+func findMade(tx *bbolt.Tx, o session.Owner, stamp string) (m session.Made, ok bool, err error) {
 	bucket := tx.Bucket(madeBucket)
 	if bucket == nil {
 		return session.Made{}, false, nil
 	}
-	key := stampKey(stamp)
+	key := stampKey(o, stamp)
 	sealed := bucket.Get(key)
 	if sealed == nil {
 		return session.Made{}, false, nil
@@ -188,44 +190,56 @@ func findMade(tx *bbolt.Tx, stamp string) (m session.Made, ok bool, err error) {
 	return m, true, nil
 }
 
-// putMade keeps m as the newest and lets go of the oldest, if there are too many.
-func putMade(tx *bbolt.Tx, m session.Made) error {
+// putMade keeps m as the newest of its owner and lets go of the oldest, if there are too many.
+func putMade(tx *bbolt.Tx, o session.Owner, m session.Made) error {
 	bucket := tx.Bucket(madeBucket)
 	value, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
+	places := placesOf(o)
 	place := uint64(1)
 	c := bucket.Cursor()
-	if last, _ := c.Last(); last != nil {
-		oldest, stamp := c.Seek([]byte{madeByPlace})
-		if len(oldest) != 9 || len(last) != 9 {
+	if last, _, ok := readNumber(places, before(c, numberKey(places, maxNumber))); ok {
+		place = last + 1
+		oldest, stamp := c.Seek(numberKey(places, 0))
+		first, _, ok := readNumber(places, oldest)
+		if !ok {
 			return fmt.Errorf("%w: bucket %s has no order", session.ErrDamaged, madeBucket)
 		}
-		place = binary.BigEndian.Uint64(last[1:]) + 1
-		if place-binary.BigEndian.Uint64(oldest[1:]) >= session.MaxStamps {
+		if place-first >= session.MaxStamps {
 			id, err := unseal(oldest, stamp)
 			if err != nil {
 				return fmt.Errorf("%w: bucket %s: %w", session.ErrDamaged, madeBucket, err)
 			}
 			oldest = bytes.Clone(oldest) // it points into what is about to change
-			if err := errors.Join(bucket.Delete(stampKey(string(id))), bucket.Delete(oldest)); err != nil {
+			if err := errors.Join(bucket.Delete(stampKey(o, string(id))), bucket.Delete(oldest)); err != nil {
 				return err
 			}
 		}
 	}
-	byStamp, byPlace := stampKey(m.ID), placeKey(place)
+	byStamp, byPlace := stampKey(o, m.ID), numberKey(places, place)
 	return errors.Join(
 		bucket.Put(byStamp, seal(byStamp, value)),
 		bucket.Put(byPlace, seal(byPlace, []byte(m.ID))))
 }
 
+// before is the last key before another one, nil if there is none.
+func before(c *bbolt.Cursor, key []byte) []byte {
+	if at, _ := c.Seek(key); at == nil {
+		last, _ := c.Last()
+		return last
+	}
+	last, _ := c.Prev()
+	return last
+}
+
 // store puts a piece behind what is stored of its block. A key sorts by message, block and offset; ids hold no zero byte.
 func (p piece) store(tx *bbolt.Tx) error {
-	if _, err := getLast(tx, p.id); err != nil {
+	if _, err := getLast(tx, p.key); err != nil {
 		return err
 	}
-	pieces, err := tx.Bucket(growthBucket).CreateBucketIfNotExists([]byte(p.id))
+	pieces, err := tx.Bucket(growthBucket).CreateBucketIfNotExists([]byte(p.key))
 	if err != nil {
 		return err
 	}
@@ -236,11 +250,11 @@ func (p piece) store(tx *bbolt.Tx) error {
 	key := append([]byte(p.ref.Message), 0)
 	key = binary.BigEndian.AppendUint32(key, uint32(p.ref.Number))
 	key = binary.BigEndian.AppendUint64(key, uint64(p.from))
-	return pieces.Put(key, seal(pieceKey(p.id, key), slices.Concat(head, []byte("\n"), []byte(p.text))))
+	return pieces.Put(key, seal(pieceKey(p.key, key), slices.Concat(head, []byte("\n"), []byte(p.text))))
 }
 
 // deleteGrowth removes the pieces of blocks that entries have ended.
-func deleteGrowth(tx *bbolt.Tx, id session.ID, entries []session.Entry) error {
+func deleteGrowth(tx *bbolt.Tx, id rowKey, entries []session.Entry) error {
 	all := tx.Bucket(growthBucket)
 	pieces := all.Bucket([]byte(id))
 	if pieces == nil {

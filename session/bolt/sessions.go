@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
@@ -32,7 +31,7 @@ func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *i
 	}
 	err = p.WalkValues(top[string(openBucket)], taken, func(it page.Item) error {
 		if _, err := unseal(it.Key, it.Value); err != nil {
-			return fmt.Errorf("session %s: %w", it.Key, err)
+			return fmt.Errorf("session %s: %w", rowKey(it.Key), err)
 		}
 		return nil
 	})
@@ -47,13 +46,13 @@ func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *i
 	var walking sync.WaitGroup // each ends with its part, or at damage
 	var records []*recordWalk
 	for _, part := range parts {
-		w := &recordWalk{walk: newWalk(p), ends: newRelay(), damaged: make(map[session.ID]error)}
+		w := &recordWalk{walk: newWalk(p), ends: newRelay(), damaged: make(map[rowKey]error)}
 		records = append(records, w)
 		walking.Go(func() { w.run(part) })
 	}
 	index := indexWalk{walk: newWalk(p)}
 	walking.Go(func() { index.run(top[string(indexBucket)]) })
-	fixed := fixedWalk{walk: newWalk(p), damaged: make(map[session.ID]error)}
+	fixed := fixedWalk{walk: newWalk(p), damaged: make(map[rowKey]error)}
 	walking.Go(func() { fixed.run(top[string(fixedBucket)]) })
 	logs := logWalk{whole: inv.whole, gone: gone, records: records, damaged: inv.damaged}
 	logsErr := logs.run(p, top[string(logBucket)], taken)
@@ -78,7 +77,7 @@ func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *i
 	if err := fixed.end(taken); err != nil {
 		return fmt.Errorf("bucket %s: %w", fixedBucket, err)
 	}
-	if inv.format >= formatVersion && fixed.count != count {
+	if inv.format >= fixedFormat && fixed.count != count {
 		return fmt.Errorf("bucket %s: it has %d sessions of %d", fixedBucket, fixed.count, count)
 	}
 	for id, err := range fixed.damaged {
@@ -89,7 +88,7 @@ func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *i
 	}
 	own := logs.own
 	err = p.WalkBucket(top[string(growthBucket)], taken, func(it page.Item) error {
-		own = append(own, ownTree{session.ID(it.Key), it.Clone(), anyCount, checkPiece})
+		own = append(own, ownTree{rowKey(it.Key), it.Clone(), anyCount, checkPiece})
 		return nil
 	})
 	if err != nil {
@@ -107,8 +106,8 @@ func readSessions(p *page.File, top map[string]page.Item, taken page.Use, inv *i
 const recordWalks = 3
 
 // readForks is where the logs of deleted sessions end, which forks share.
-func readForks(p *page.File, bucket page.Item, taken page.Use) (gone map[session.ID]uint64, err error) {
-	gone = make(map[session.ID]uint64)
+func readForks(p *page.File, bucket page.Item, taken page.Use) (gone map[rowKey]uint64, err error) {
+	gone = make(map[rowKey]uint64)
 	if bucket.Key == nil { // a file of an older format has none
 		return gone, nil
 	}
@@ -158,7 +157,7 @@ func (w *indexWalk) run(bucket page.Item) {
 type fixedWalk struct {
 	walk
 	count   int
-	damaged map[session.ID]error
+	damaged map[rowKey]error
 }
 
 func (w *fixedWalk) run(bucket page.Item) {
@@ -168,7 +167,7 @@ func (w *fixedWalk) run(bucket page.Item) {
 	w.err = w.pages.WalkValues(bucket, w.taken, func(it page.Item) error {
 		w.count++
 		if _, err := unseal(it.Key, it.Value); err != nil {
-			w.damaged[session.ID(it.Key)] = fmt.Errorf("fixed part of the record: %w", err)
+			w.damaged[rowKey(it.Key)] = fmt.Errorf("fixed part of the record: %w", err)
 		}
 		return nil
 	})
@@ -179,7 +178,7 @@ type recordWalk struct {
 	walk
 	ends    relay
 	count   int
-	damaged map[session.ID]error
+	damaged map[rowKey]error
 }
 
 // run closes the relay at its end.
@@ -190,7 +189,7 @@ func (w *recordWalk) run(records page.Part) {
 		w.count++
 		last, _, err := openRecord(it.Key, it.Value)
 		if err != nil {
-			w.damaged[session.ID(it.Key)] = err
+			w.damaged[rowKey(it.Key)] = err
 		}
 		if ends.add(it.Key, last) {
 			w.ends.full <- ends
@@ -268,9 +267,9 @@ func (r relay) reuse(e *logEnds) {
 // logWalk finds the log of each session.
 type logWalk struct {
 	whole   bool
-	gone    map[session.ID]uint64 // and those that have no session
-	records []*recordWalk         // those that have not ended, in order
-	damaged map[session.ID]error
+	gone    map[rowKey]uint64 // and those that have no session
+	records []*recordWalk     // those that have not ended, in order
+	damaged map[rowKey]error
 	own     []ownTree // to be walked next
 
 	ends *logEnds // of the first of records; nil: nothing has come yet
@@ -281,15 +280,15 @@ func (w *logWalk) run(p *page.File, bucket page.Item, taken page.Use) error {
 	err := p.WalkBucket(bucket, taken, func(it page.Item) error {
 		n, ok := w.end(it.Key)
 		if !ok {
-			w.damaged[session.ID(it.Key)] = fmt.Errorf("its record is missing")
+			w.damaged[rowKey(it.Key)] = fmt.Errorf("its record is missing")
 		}
 		if w.whole || it.Inline() {
-			w.own = append(w.own, ownTree{session.ID(it.Key), it.Clone(), n, checkEntry})
+			w.own = append(w.own, ownTree{rowKey(it.Key), it.Clone(), n, checkEntry})
 		}
 		return nil
 	})
 	for id := w.next(); id != nil; id = w.next() {
-		w.missing(session.ID(id))
+		w.missing(rowKey(id))
 		w.ends.next++
 	}
 	for id := range w.gone {
@@ -302,7 +301,7 @@ func (w *logWalk) run(p *page.File, bucket page.Item, taken page.Use) error {
 func (w *logWalk) end(key []byte) (last uint64, ok bool) {
 	id := w.next()
 	for id != nil && bytes.Compare(id, key) < 0 {
-		w.missing(session.ID(id))
+		w.missing(rowKey(id))
 		w.ends.next++
 		id = w.next()
 	}
@@ -310,8 +309,8 @@ func (w *logWalk) end(key []byte) (last uint64, ok bool) {
 		last, ok = w.ends.ends[w.ends.next].last, true
 		w.ends.next++
 	}
-	if n, there := w.gone[session.ID(key)]; there {
-		delete(w.gone, session.ID(key))
+	if n, there := w.gone[rowKey(key)]; there {
+		delete(w.gone, rowKey(key))
 		return n, true
 	}
 	return last, ok
@@ -334,25 +333,25 @@ func (w *logWalk) next() []byte {
 	return nil
 }
 
-func (w *logWalk) missing(id session.ID) { w.damaged[id] = fmt.Errorf("its log is missing") }
+func (w *logWalk) missing(id rowKey) { w.damaged[id] = fmt.Errorf("its log is missing") }
 
 // inventory is what a look at the file found without bbolt.
 type inventory struct {
 	store   string // the store's id
 	format  int
-	tx      uint64               // the number of the last commit
-	size    int64                // in bytes, of all pages
-	free    int64                // and of those that nothing uses
-	damaged map[session.ID]error // sessions that cannot be read; the others can
-	whole   bool                 // the logs have been walked too
+	tx      uint64           // the number of the last commit
+	size    int64            // in bytes, of all pages
+	free    int64            // and of those that nothing uses
+	damaged map[rowKey]error // sessions that cannot be read; the others can
+	whole   bool             // the logs have been walked too
 }
 
 // ownTree is a bucket of one session: its log, or what was checkpointed.
 type ownTree struct {
-	id    session.ID
+	id    rowKey
 	root  page.Item
-	count uint64                                            // of items, or anyCount
-	check func(id session.ID, n uint64, it page.Item) error // of each; n counts from 1
+	count uint64                                        // of items, or anyCount
+	check func(id rowKey, n uint64, it page.Item) error // of each; n counts from 1
 }
 
 const anyCount = ^uint64(0) // no log is that long
@@ -377,7 +376,7 @@ func (t ownTree) walk(p *page.File, taken page.Use) error {
 	return taken.Merge(mine)
 }
 
-func checkEntry(id session.ID, n uint64, it page.Item) error {
+func checkEntry(id rowKey, n uint64, it page.Item) error {
 	if !bytes.Equal(it.Key, position(n)) {
 		return fmt.Errorf("entry %d is missing", n)
 	}
@@ -387,7 +386,7 @@ func checkEntry(id session.ID, n uint64, it page.Item) error {
 	return nil
 }
 
-func checkPiece(id session.ID, _ uint64, it page.Item) error {
+func checkPiece(id rowKey, _ uint64, it page.Item) error {
 	_, _, _, err := readPiece(id, it.Key, it.Value)
 	return err
 }

@@ -24,12 +24,12 @@ type Store struct {
 
 	mu      sync.Mutex
 	queue   []*request
-	refusal error                                // why writes are refused, nil if they are not
-	ended   error                                // why reads are refused too
-	damaged map[session.ID]error                 // sessions that cannot be read
-	vetted  map[session.ID]bool                  // sessions whose log has been walked; nil: all have been
-	growth  map[session.ID]map[blockKey]*growing // open blocks
-	armed   bool                                 // due runs, or has run and not been heeded
+	refusal error                            // why writes are refused, nil if they are not
+	ended   error                            // why reads are refused too
+	damaged map[rowKey]error                 // sessions that cannot be read
+	vetted  map[rowKey]bool                  // sessions whose log has been walked; nil: all have been
+	growth  map[rowKey]map[blockKey]*growing // open blocks
+	armed   bool                             // due runs, or has run and not been heeded
 	due     *time.Timer
 
 	work chan struct{} // buffer 1: there is something in queue, or growth is due
@@ -44,7 +44,20 @@ type Store struct {
 	broken bool   // of the writer's goroutine: bbolt panicked and may hold its locks
 }
 
-// journal has the methods of a session's owner: those of [session.Log], for any session and without a check of the owner.
+// sessions are those of one owner. Its methods make the keys; all else takes keys.
+type sessions struct {
+	*Store
+	owner session.Owner
+}
+
+// For returns the sessions of one owner.
+func (b *Store) For(owner session.Owner) session.Sessions { return sessions{b, owner} }
+
+func (b sessions) ref(id session.ID) session.Ref { return session.Ref{Owner: b.owner, ID: id} }
+
+func (b sessions) key(id session.ID) rowKey { return keyOf(b.ref(id)) }
+
+// journal has the methods of a log's owner: those of [session.Log], for any session and without a check of who owns its log.
 type journal struct{ *Store }
 
 // Options are for Open. The zero value is fine.
@@ -53,7 +66,7 @@ type Options struct {
 	// good: the process should end. The writer calls it and waits: it must be quick and must not call the store.
 	OnState func(readOnly bool, why error)
 
-	// Upgraded is called when the file had an older format, with the name under which it is kept. Open calls it before it
+	// Upgraded is called when the file had an older format, with the name under which it is kept; empty: it was upgraded in place. Open calls it before it
 	// returns.
 	Upgraded func(format int, kept string)
 
@@ -79,8 +92,8 @@ type change interface {
 	landed(tx *bbolt.Tx) (bool, error)
 
 	// session is whose change it is; ends reports whether an open block is over with it.
-	session() session.ID
-	ends(id session.ID, ref session.BlockRef) bool
+	session() rowKey
+	ends(key rowKey, ref session.BlockRef) bool
 }
 
 // request is a change that somebody waits for.

@@ -31,19 +31,19 @@ func TestReopen(t *testing.T) {
 		storetest.Create(t, b, session.Session{ID: storetest.ID(i), Updated: int64(i)})
 	}
 	storetest.Add(t, b, storetest.ID(3), want...)
-	(journal{b}).Checkpoint(storetest.ID(3), ref, 0, "half a thought")
+	b.writes().Checkpoint(storetest.ID(3), ref, 0, "half a thought")
 	if err := b.Close(); err != nil { // writes what waits
 		t.Fatal(err)
 	}
 
 	b = openTest(t, dir)
 	storetest.Equal(t, "entries", storetest.Entries(t, b, storetest.ID(3)), want)
-	open, err := b.Open(t.Context())
+	open, err := b.OpenTurns(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	storetest.Equal(t, "open turns", open, []session.ID{storetest.ID(3)})
-	growth, err := (journal{b}).Checkpoints(t.Context(), storetest.ID(3))
+	storetest.Equal(t, "open turns", open, []session.Ref{{ID: storetest.ID(3)}})
+	growth, err := b.writes().Checkpoints(t.Context(), storetest.ID(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestReopen(t *testing.T) {
 func TestLazyWalk(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	b, err := Open(dir, Options{})
+	b, err := openStore(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestLazyWalk(t *testing.T) {
 	}
 	zeroLog(t, b.path, storetest.ID(1))
 
-	b, err = Open(dir, Options{testSmall: -1})
+	b, err = openStore(dir, Options{testSmall: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestLazyWalk(t *testing.T) {
 		storetest.Add(t, b, id, want[0])
 		storetest.Equal(t, string(id), storetest.Entries(t, b, id), append(want[:len(want):len(want)], want[0]))
 	}
-	_, err = (journal{b}).Append(t.Context(), storetest.ID(1), want[0])
+	_, err = b.writes().Append(t.Context(), storetest.ID(1), want[0])
 	storetest.WantErr(t, "append", err, session.ErrDamaged)
 	_, err = b.Entries(t.Context(), storetest.ID(1), 0, 1)
 	storetest.WantErr(t, "entries", err, session.ErrDamaged)
@@ -118,7 +118,7 @@ func TestLazyWalk(t *testing.T) {
 // and go the daemon would else keep something for ever.
 func TestDeletedIsForgotten(t *testing.T) {
 	t.Parallel()
-	b, err := Open(t.TempDir(), Options{testSmall: -1})
+	b, err := openStore(t.TempDir(), Options{testSmall: -1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,15 +135,15 @@ func TestDeletedIsForgotten(t *testing.T) {
 	}
 	record.ID = child
 	storetest.Create(t, b, record)
-	(journal{b}).Checkpoint(parent, session.BlockRef{Turn: storetest.TurnB, Message: storetest.MsgB, Number: 7}, 0, "growth of a block that has no end")
+	b.writes().Checkpoint(parent, session.BlockRef{Turn: storetest.TurnB, Message: storetest.MsgB, Number: 7}, 0, "growth of a block that has no end")
 	known := func() (ids []session.ID) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		for id := range b.vetted {
-			ids = append(ids, id)
+			ids = append(ids, session.ID(id))
 		}
 		for id := range b.growth {
-			ids = append(ids, id)
+			ids = append(ids, session.ID(id))
 		}
 		slices.Sort(ids)
 		return ids
@@ -214,7 +214,7 @@ func TestRecordAgainstLog(t *testing.T) {
 			return log.Put(position(2), value)
 		}},
 		{"record does not fit", func(tx *bbolt.Tx) error {
-			r, err := getRecord(tx, storetest.ID(1))
+			r, err := getRecord(tx, rowKey(storetest.ID(1)))
 			if err != nil {
 				return err
 			}
@@ -225,7 +225,7 @@ func TestRecordAgainstLog(t *testing.T) {
 		}},
 	} {
 		dir := t.TempDir()
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func TestRecordAgainstLog(t *testing.T) {
 		if c.name == "record does not fit" {
 			continue // only the check folds
 		}
-		if b, err = Open(dir, Options{}); err != nil {
+		if b, err = openStore(dir, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		_, err = session.Load(t.Context(), b, storetest.ID(1))
@@ -269,7 +269,7 @@ func TestSecondOwner(t *testing.T) {
 	dir := t.TempDir()
 	b := openTest(t, dir)
 	begin := time.Now()
-	_, err := Open(dir, Options{})
+	_, err := openStore(dir, Options{})
 	locked, ok := errors.AsType[*LockedError](err)
 	if !ok || locked.PID != os.Getpid() || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("second open: %v", err)
@@ -288,7 +288,7 @@ func TestSecondOwner(t *testing.T) {
 func refused(t *testing.T, what, dir string, want error, words ...string) {
 	t.Helper()
 	before := contents(t, dir)
-	b, err := Open(dir, Options{})
+	b, err := openStore(dir, Options{})
 	if err == nil {
 		b.Close()
 		t.Errorf("%s: it opened", what)
@@ -330,7 +330,7 @@ func TestMark(t *testing.T) {
 	t.Parallel()
 	made := func() (dir, file, mark string) {
 		dir = t.TempDir()
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -354,7 +354,7 @@ func TestMark(t *testing.T) {
 	}
 	opens := func(what, dir string, sessions int) {
 		t.Helper()
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
 			return
@@ -410,7 +410,7 @@ func TestNewer(t *testing.T) {
 		want   error
 	}{{strconv.Itoa(formatVersion + 1), session.ErrNewer}, {"1000", session.ErrNewer}, {"0", session.ErrDamaged}, {"-1", session.ErrDamaged}, {"", session.ErrDamaged}, {"one", session.ErrDamaged}} {
 		dir := t.TempDir()
-		b, err := Open(dir, Options{})
+		b, err := openStore(dir, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -472,7 +472,7 @@ func TestReplaced(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
 				states := make(chan error, 10)
-				b, err := Open(dir, Options{OnState: func(readOnly bool, why error) { states <- why }})
+				b, err := openStore(dir, Options{OnState: func(readOnly bool, why error) { states <- why }})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -491,7 +491,7 @@ func TestReplaced(t *testing.T) {
 					t.Errorf("load: %v", err)
 				}
 				if write {
-					_, err = (journal{b}).Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
+					_, err = b.writes().Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
 					if !errors.Is(err, session.ErrReplaced) && !errors.Is(err, session.ErrDamaged) {
 						t.Errorf("append: %v", err)
 					}
@@ -504,7 +504,7 @@ func TestReplaced(t *testing.T) {
 				case <-time.After(time.Minute): // a bound for failures
 					t.Fatal("the state was not reported")
 				}
-				_, err = (journal{b}).Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
+				_, err = b.writes().Append(t.Context(), storetest.ID(1), storetest.Ended(storetest.TurnA))
 				storetest.WantErr(t, "append afterwards", err, session.ErrReplaced)
 				_, err = b.Get(t.Context(), storetest.ID(1))
 				storetest.WantErr(t, "get afterwards", err, session.ErrReplaced)

@@ -17,13 +17,18 @@ import (
 // Store is a [session.Store] in memory. New makes one.
 type Store struct {
 	mu       sync.Mutex
-	sessions map[session.ID]*row
-	gone     map[session.ID]*row // deleted, and kept for the forks that share their logs
-	made     map[string][]byte   // JSON of a Made, by the id of its stamp
-	stamps   []string            // the same ids in order
-	changes  uint64              // how many there were
+	sessions map[session.Ref]*row
+	gone     map[session.Ref]*row // deleted, and kept for the forks that share their logs
+	made     map[session.Owner]*stamps
+	changes  uint64 // how many there were
 	closed   bool
 	claims   session.Claims
+}
+
+// sessions are those of one owner.
+type sessions struct {
+	*Store
+	owner session.Owner
 }
 
 // row is what is kept of a session.
@@ -36,13 +41,24 @@ type row struct {
 	growth  []session.Growth
 }
 
-// New makes an empty store.
-func New() *Store {
-	return &Store{sessions: make(map[session.ID]*row), gone: make(map[session.ID]*row), made: make(map[string][]byte)}
+// stamps are those of one owner.
+type stamps struct {
+	made  map[string][]byte // JSON of a Made, by the id of its stamp
+	order []string          // the same ids, the oldest first
 }
 
-// with runs f under the lock, with the session if id names one.
-func (m *Store) with(ctx context.Context, id session.ID, f func(*row) error) error {
+// New makes an empty store.
+func New() *Store {
+	return &Store{sessions: make(map[session.Ref]*row), gone: make(map[session.Ref]*row), made: make(map[session.Owner]*stamps)}
+}
+
+// For returns the sessions of one owner.
+func (m *Store) For(owner session.Owner) session.Sessions { return sessions{m, owner} }
+
+func (m sessions) ref(id session.ID) session.Ref { return session.Ref{Owner: m.owner, ID: id} }
+
+// with runs f under the lock, with the session if ref names one.
+func (m *Store) with(ctx context.Context, ref session.Ref, f func(*row) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -51,18 +67,18 @@ func (m *Store) with(ctx context.Context, id session.ID, f func(*row) error) err
 	if m.closed {
 		return session.ErrClosed
 	}
-	s := m.sessions[id]
+	s := m.sessions[ref]
 	if s == nil {
-		return fmt.Errorf("session %s: %w", id, session.ErrNotFound)
+		return fmt.Errorf("session %s: %w", ref, session.ErrNotFound)
 	}
 	if err := f(s); err != nil {
-		return fmt.Errorf("session %s: %w", id, err)
+		return fmt.Errorf("session %s: %w", ref, err)
 	}
 	return nil
 }
 
 // Create keeps a new session.
-func (m *Store) Create(ctx context.Context, s session.Session) error {
+func (m sessions) Create(ctx context.Context, s session.Session) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -71,7 +87,7 @@ func (m *Store) Create(ctx context.Context, s session.Session) error {
 	return m.createLocked(s)
 }
 
-func (m *Store) createLocked(s session.Session) error {
+func (m sessions) createLocked(s session.Session) error {
 	s, err := s.Fresh()
 	if err != nil {
 		return err
@@ -80,24 +96,24 @@ func (m *Store) createLocked(s session.Session) error {
 	switch {
 	case m.closed:
 		return session.ErrClosed
-	case err == nil && m.sessions[s.ID] != nil:
+	case err == nil && m.sessions[m.ref(s.ID)] != nil:
 		err = session.ErrExists
 	}
 	if err != nil {
 		return fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	for _, span := range s.Shared {
-		if m.loggedLocked(span.Session) == nil {
+		if m.loggedLocked(m.ref(span.Session)) == nil {
 			return fmt.Errorf("session %s: shared session %s: %w", s.ID, span.Session, session.ErrNotFound)
 		}
 	}
 	m.changes++
-	m.sessions[s.ID] = &row{record: record, change: m.changes, shared: s.Shared}
+	m.sessions[m.ref(s.ID)] = &row{record: record, change: m.changes, shared: s.Shared}
 	return nil
 }
 
 // CreateOnce is Create for a stamped request.
-func (m *Store) CreateOnce(ctx context.Context, s session.Session, made session.Made) (first session.Made, err error) {
+func (m sessions) CreateOnce(ctx context.Context, s session.Session, made session.Made) (first session.Made, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return session.Made{}, err
 	}
@@ -114,16 +130,21 @@ func (m *Store) CreateOnce(ctx context.Context, s session.Session, made session.
 	if err := m.createLocked(s); err != nil {
 		return session.Made{}, err
 	}
-	if len(m.stamps) == session.MaxStamps {
-		delete(m.made, m.stamps[0])
-		m.stamps = m.stamps[1:]
+	ours := m.made[m.owner]
+	if ours == nil {
+		ours = &stamps{made: make(map[string][]byte)}
+		m.made[m.owner] = ours
 	}
-	m.made[made.ID], m.stamps = value, append(m.stamps, made.ID)
+	if len(ours.order) == session.MaxStamps {
+		delete(ours.made, ours.order[0])
+		ours.order = ours.order[1:]
+	}
+	ours.made[made.ID], ours.order = value, append(ours.order, made.ID)
 	return made, nil
 }
 
 // Made is what CreateOnce kept.
-func (m *Store) Made(ctx context.Context, stamp string) (made session.Made, ok bool, err error) {
+func (m sessions) Made(ctx context.Context, stamp string) (made session.Made, ok bool, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return session.Made{}, false, err
 	}
@@ -132,11 +153,15 @@ func (m *Store) Made(ctx context.Context, stamp string) (made session.Made, ok b
 	return m.madeLocked(stamp)
 }
 
-func (m *Store) madeLocked(stamp string) (made session.Made, ok bool, err error) {
+func (m sessions) madeLocked(stamp string) (made session.Made, ok bool, err error) {
 	if m.closed {
 		return session.Made{}, false, session.ErrClosed
 	}
-	value, ok := m.made[stamp]
+	ours := m.made[m.owner]
+	if ours == nil {
+		return session.Made{}, false, nil
+	}
+	value, ok := ours.made[stamp]
 	if ok {
 		err = json.Unmarshal(value, &made)
 	}
@@ -144,15 +169,15 @@ func (m *Store) madeLocked(stamp string) (made session.Made, ok bool, err error)
 }
 
 // Get is the session's record.
-func (m *Store) Get(ctx context.Context, id session.ID) (s session.Session, err error) {
-	err = m.with(ctx, id, func(kept *row) error {
+func (m sessions) Get(ctx context.Context, id session.ID) (s session.Session, err error) {
+	err = m.with(ctx, m.ref(id), func(kept *row) error {
 		return json.Unmarshal(kept.record, &s)
 	})
 	return s, err
 }
 
 // List is a page of records, the last changed first.
-func (m *Store) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
+func (m sessions) List(ctx context.Context, q session.Query) (page []session.Session, next string, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, "", err
 	}
@@ -162,11 +187,13 @@ func (m *Store) List(ctx context.Context, q session.Query) (page []session.Sessi
 		return nil, "", session.ErrClosed
 	}
 	sessions := make(order)
-	for id, kept := range m.sessions {
-		sessions[kept.change] = id
+	for ref, kept := range m.sessions {
+		if ref.Owner == m.owner {
+			sessions[kept.change] = ref.ID
+		}
 	}
 	return q.Page(sessions, func(_ uint64, id session.ID) (s session.Session, ok bool, err error) {
-		err = json.Unmarshal(m.sessions[id].record, &s)
+		err = json.Unmarshal(m.sessions[m.ref(id)].record, &s)
 		s = s.Changing()
 		return s, q.Matches(s.Title, s.CWD), err
 	})
@@ -195,8 +222,8 @@ func (o order) Above(n uint64) iter.Seq2[uint64, session.ID] {
 	}
 }
 
-// Open lists the sessions with a turn that has started and not ended.
-func (m *Store) Open(ctx context.Context) (ids []session.ID, err error) {
+// OpenTurns lists the sessions with a turn that has started and not ended.
+func (m *Store) OpenTurns(ctx context.Context) (open []session.Ref, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -205,26 +232,45 @@ func (m *Store) Open(ctx context.Context) (ids []session.ID, err error) {
 	if m.closed {
 		return nil, session.ErrClosed
 	}
-	for id, s := range m.sessions {
+	for ref, s := range m.sessions {
 		if s.running != "" {
-			ids = append(ids, id)
+			open = append(open, ref)
 		}
 	}
-	slices.Sort(ids)
-	return ids, nil
+	slices.SortFunc(open, session.Ref.Compare)
+	return open, nil
+}
+
+// Owners lists the owners that have sessions.
+func (m *Store) Owners(ctx context.Context) (owners []session.Owner, err error) {
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, session.ErrClosed
+	}
+	for ref := range m.sessions {
+		if !slices.Contains(owners, ref.Owner) {
+			owners = append(owners, ref.Owner)
+		}
+	}
+	return owners, nil
 }
 
 // Delete removes a session.
-func (m *Store) Delete(ctx context.Context, id session.ID) error {
-	err := m.with(ctx, id, func(s *row) error {
-		delete(m.sessions, id)
-		m.claims.Forget(id)
-		if m.sharedLocked(id) {
-			m.gone[id] = s
+func (m sessions) Delete(ctx context.Context, id session.ID) error {
+	ref := m.ref(id)
+	err := m.with(ctx, ref, func(s *row) error {
+		delete(m.sessions, ref)
+		m.claims.Forget(ref)
+		if m.sharedLocked(ref) {
+			m.gone[ref] = s
 		}
 		for _, span := range s.shared {
-			if !m.sharedLocked(span.Session) {
-				delete(m.gone, span.Session)
+			if of := m.ref(span.Session); !m.sharedLocked(of) {
+				delete(m.gone, of)
 			}
 		}
 		return nil
@@ -236,41 +282,42 @@ func (m *Store) Delete(ctx context.Context, id session.ID) error {
 }
 
 // loggedLocked is a session that is there, or is deleted and shared; nil if it is neither.
-func (m *Store) loggedLocked(id session.ID) *row {
-	if s := m.sessions[id]; s != nil {
+func (m *Store) loggedLocked(ref session.Ref) *row {
+	if s := m.sessions[ref]; s != nil {
 		return s
 	}
-	return m.gone[id]
+	return m.gone[ref]
 }
 
 // sharedLocked reports whether forks need the log of a session.
-func (m *Store) sharedLocked(id session.ID) bool {
-	for _, s := range m.sessions {
-		if slices.ContainsFunc(s.shared, func(span session.Span) bool { return span.Session == id }) {
+func (m *Store) sharedLocked(of session.Ref) bool {
+	for ref, s := range m.sessions {
+		if ref.Owner == of.Owner && slices.ContainsFunc(s.shared, func(span session.Span) bool { return span.Session == of.ID }) {
 			return true
 		}
 	}
 	return false
 }
 
-// Claim makes the caller the owner of a session.
-func (m *Store) Claim(ctx context.Context, id session.ID) (session.Log, error) {
-	if err := m.with(ctx, id, func(*row) error { return nil }); err != nil {
+// Claim makes the caller the owner of a log.
+func (m sessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
+	ref := m.ref(id)
+	if err := m.with(ctx, ref, func(*row) error { return nil }); err != nil {
 		return nil, err
 	}
-	return m.claims.Claim(journal{m}, id, 0), nil
+	return m.claims.Claim(journal{m.Store}, ref, 0), nil
 }
 
-// journal has the methods of a session's owner.
+// journal has the methods of a log's owner.
 type journal struct{ *Store }
 
 // Append adds entries to the log.
-func (m journal) Append(ctx context.Context, id session.ID, entries ...session.Entry) (last uint64, err error) {
+func (m journal) Append(ctx context.Context, ref session.Ref, entries ...session.Entry) (last uint64, err error) {
 	values, err := session.EncodeEntries(entries)
 	if err != nil {
-		return 0, fmt.Errorf("session %s: %w", id, err)
+		return 0, fmt.Errorf("session %s: %w", ref, err)
 	}
-	err = m.with(ctx, id, func(kept *row) error {
+	err = m.with(ctx, ref, func(kept *row) error {
 		var s session.Session
 		if err := json.Unmarshal(kept.record, &s); err != nil {
 			return err
@@ -299,13 +346,13 @@ func (m journal) Append(ctx context.Context, id session.ID, entries ...session.E
 }
 
 // Entries reads the log after a position.
-func (m *Store) Entries(ctx context.Context, id session.ID, after uint64, limit int) (entries []session.Entry, err error) {
+func (m sessions) Entries(ctx context.Context, id session.ID, after uint64, limit int) (entries []session.Entry, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kept := m.loggedLocked(id)
+	kept := m.loggedLocked(m.ref(id))
 	switch {
 	case m.closed:
 		return nil, session.ErrClosed
@@ -326,10 +373,10 @@ func (m *Store) Entries(ctx context.Context, id session.ID, after uint64, limit 
 }
 
 // Checkpoint tells that an open block grew. Here it is stored at once.
-func (m journal) Checkpoint(id session.ID, block session.BlockRef, from int, text string) {
+func (m journal) Checkpoint(ref session.Ref, block session.BlockRef, from int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	kept := m.sessions[id]
+	kept := m.sessions[ref]
 	if kept == nil || m.closed {
 		return
 	}
@@ -348,8 +395,8 @@ func (m journal) Checkpoint(id session.ID, block session.BlockRef, from int, tex
 }
 
 // Checkpoints is what is stored of open blocks.
-func (m journal) Checkpoints(ctx context.Context, id session.ID) (stored []session.Growth, err error) {
-	err = m.with(ctx, id, func(kept *row) error {
+func (m journal) Checkpoints(ctx context.Context, ref session.Ref) (stored []session.Growth, err error) {
+	err = m.with(ctx, ref, func(kept *row) error {
 		stored = slices.Clone(kept.growth)
 		slices.SortStableFunc(stored, func(a, b session.Growth) int { return cmp.Compare(a.Number, b.Number) })
 		return nil

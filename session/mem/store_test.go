@@ -9,5 +9,5 @@ import (
 
 func TestMem(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, func(t *testing.T) session.Store { return New() })
+	storetest.RunLocal(t, func(*testing.T) session.Local { return New() })
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // testClaim: a session has one owner, and each owner has a higher epoch than the one before.
-func testClaim(t *testing.T, s session.Store) {
+func testClaim(t *testing.T, s session.Sessions) {
 	ctx, id := t.Context(), ID(1)
 	Create(t, s, session.Session{ID: id})
 	Create(t, s, session.Session{ID: ID(2)})

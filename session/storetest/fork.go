@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-func testFork(t *testing.T, s session.Store) {
+func testFork(t *testing.T, s session.Sessions) {
 	ctx := t.Context()
 	parent := ID(0)
 	Conversed(t, s, parent)

@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-func testCreateOnce(t *testing.T, s session.Store) {
+func testCreateOnce(t *testing.T, s session.Sessions) {
 	ctx := t.Context()
 	if m, ok := remembered(t, s, "a"); ok {
 		t.Errorf("nothing was made, and %+v is remembered", m)
@@ -50,7 +50,7 @@ func testCreateOnce(t *testing.T, s session.Store) {
 	Equal(t, "after the session is gone", Once(t, s, "a", 60), MadeBy("a", 0))
 }
 
-func testCreateOnceTogether(t *testing.T, s session.Store) {
+func testCreateOnceTogether(t *testing.T, s session.Sessions) {
 	const stamps, each = 10, 8
 	first := make([][]session.Made, stamps)
 	var mu sync.Mutex
@@ -81,7 +81,7 @@ func testCreateOnceTogether(t *testing.T, s session.Store) {
 	}
 }
 
-func testCreateOnceMany(t *testing.T, s session.Store) {
+func testCreateOnceMany(t *testing.T, s session.Sessions) {
 	const more = 20
 	Once(t, s, "oldest", 0)
 	var wg sync.WaitGroup

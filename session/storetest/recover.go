@@ -15,7 +15,7 @@ import (
 // exported has what is exported of a view compared.
 var exported = cmpopts.IgnoreUnexported(session.View{}, session.Turn{}, session.Message{})
 
-func testLoad(t *testing.T, s session.Store) {
+func testLoad(t *testing.T, s session.Sessions) {
 	id := ID(1)
 	record := session.Session{ID: id, Title: "kept", System: "sys", Metadata: nil}
 	Create(t, s, record)
@@ -59,7 +59,7 @@ func testLoad(t *testing.T, s session.Store) {
 	}
 }
 
-func testRecover(t *testing.T, s session.Store) {
+func testRecover(t *testing.T, s session.Sessions) {
 	ctx, id := t.Context(), ID(1)
 	now := time.UnixMilli(1_000_000)
 	Create(t, s, session.Session{ID: id})
@@ -100,9 +100,9 @@ func testRecover(t *testing.T, s session.Store) {
 	)
 	Equal(t, "log", Entries(t, s, id), want)
 	Stored(t, owner, nil)
-	open, err := s.Open(ctx)
-	if err != nil || len(open) != 0 {
-		t.Errorf("still open: %v, %v", open, err)
+	got, err := s.Get(ctx, id)
+	if err != nil || got.Status != session.Held {
+		t.Errorf("the session is %s, %v", got.Status, err)
 	}
 	view, err := session.Load(ctx, s, id)
 	if err != nil {
@@ -115,8 +115,7 @@ func testRecover(t *testing.T, s session.Store) {
 	// A turn without a message; then one whose message is known from its growth alone.
 	AddTo(t, owner, Started(TurnB))
 	recoverTwice()
-	got := Entries(t, s, id)[len(want)+1:]
-	Equal(t, "no message", got, []session.Entry{{Seq: 3 << 24, Time: 1_000_000, Turn: TurnB, Body: session.TurnEnd{StopReason: "interrupted"}}})
+	Equal(t, "no message", Entries(t, s, id)[len(want)+1:], []session.Entry{{Seq: 3 << 24, Time: 1_000_000, Turn: TurnB, Body: session.TurnEnd{StopReason: "interrupted"}}})
 
 	turnC := session.TurnID("01K0000000000000000000000C")
 	last := AddTo(t, owner, Said(turnC, "z"), Started(turnC))

@@ -52,7 +52,7 @@ func Ended(turn session.TurnID) session.Entry {
 }
 
 // Create keeps a new session.
-func Create(t testing.TB, s session.Store, record session.Session) {
+func Create(t testing.TB, s session.Sessions, record session.Session) {
 	t.Helper()
 	if err := s.Create(t.Context(), record); err != nil {
 		t.Fatal(err)
@@ -60,7 +60,7 @@ func Create(t testing.TB, s session.Store, record session.Session) {
 }
 
 // Append claims a session, appends entries, and gives the session back.
-func Append(ctx context.Context, s session.Store, id session.ID, entries ...session.Entry) (last uint64, err error) {
+func Append(ctx context.Context, s session.Sessions, id session.ID, entries ...session.Entry) (last uint64, err error) {
 	log, err := s.Claim(ctx, id)
 	if err != nil {
 		return 0, err
@@ -70,7 +70,7 @@ func Append(ctx context.Context, s session.Store, id session.ID, entries ...sess
 }
 
 // Add is Append for tests.
-func Add(t testing.TB, s session.Store, id session.ID, entries ...session.Entry) uint64 {
+func Add(t testing.TB, s session.Sessions, id session.ID, entries ...session.Entry) uint64 {
 	t.Helper()
 	last, err := Append(t.Context(), s, id, entries...)
 	if err != nil {
@@ -80,7 +80,7 @@ func Add(t testing.TB, s session.Store, id session.ID, entries ...session.Entry)
 }
 
 // Claim makes the test the owner of a session.
-func Claim(t testing.TB, s session.Store, id session.ID) session.Log {
+func Claim(t testing.TB, s session.Sessions, id session.ID) session.Log {
 	t.Helper()
 	log, err := s.Claim(t.Context(), id)
 	if err != nil {
@@ -100,7 +100,7 @@ func AddTo(t testing.TB, log session.Log, entries ...session.Entry) uint64 {
 }
 
 // Entries reads all of a log.
-func Entries(t testing.TB, s session.Store, id session.ID) []session.Entry {
+func Entries(t testing.TB, s session.Sessions, id session.ID) []session.Entry {
 	t.Helper()
 	entries, err := s.Entries(t.Context(), id, 0, 1<<20)
 	if err != nil {
@@ -145,7 +145,7 @@ func MadeBy(stamp string, n int) session.Made {
 }
 
 // Once makes the nth session by a stamped request, and returns what the first with the stamp kept.
-func Once(t testing.TB, s session.Store, stamp string, n int) session.Made {
+func Once(t testing.TB, s session.Sessions, stamp string, n int) session.Made {
 	t.Helper()
 	first, err := s.CreateOnce(t.Context(), session.Session{ID: ID(n), Title: stamp}, MadeBy(stamp, n))
 	if err != nil {
@@ -155,7 +155,7 @@ func Once(t testing.TB, s session.Store, stamp string, n int) session.Made {
 }
 
 // remembered is what the store knows of an id; ok is false for nothing.
-func remembered(t testing.TB, s session.Store, stamp string) (session.Made, bool) {
+func remembered(t testing.TB, s session.Sessions, stamp string) (session.Made, bool) {
 	t.Helper()
 	m, ok, err := s.Made(t.Context(), stamp)
 	if err != nil {
@@ -165,7 +165,7 @@ func remembered(t testing.TB, s session.Store, stamp string) (session.Made, bool
 }
 
 // Conversed makes a session of three turns; the second has two replies, and the third waits.
-func Conversed(t *testing.T, s session.Store, id session.ID) {
+func Conversed(t *testing.T, s session.Sessions, id session.ID) {
 	t.Helper()
 	record := session.Session{ID: id, System: "be brief"}
 	record.Model = session.ModelRef{Provider: "sim", ID: "claude"}

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -22,49 +24,65 @@ import (
 // Run tests what every store must do. open makes an empty store; Run closes it. The tests run in parallel, each with a store of
 // its own.
 func Run(t *testing.T, open func(*testing.T) session.Store) {
-	for _, test := range []struct {
-		name string
-		run  func(*testing.T, session.Store)
-	}{
-		{"create", testCreate},
-		{"create once", testCreateOnce},
-		{"create once, at the same time", testCreateOnceTogether},
-		{"create once, many", testCreateOnceMany},
-		{"list", testList},
-		{"list while sessions change", testListWhole},
-		{"list in pages while sessions change", testListPages},
-		{"list without what never changes", testListFixed},
-		{"append", testAppend},
-		{"claim", testClaim},
-		{"record follows the log", testProjection},
-		{"open turns", testOpenTurns},
-		{"checkpoints", testCheckpoints},
-		{"checkpoint rules", testCheckpointRules},
-		{"delete", testDelete},
-		{"fork", testFork},
-		{"concurrent", testConcurrent},
-		{"recover", testRecover},
-		{"load", testLoad},
-		{"context", testContext},
-		{"close", testClose},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			t.Parallel()
-			// In a bubble a store's timers follow the test. A store that reads or writes files holds the clock.
-			synctest.Test(t, func(t *testing.T) {
-				s := open(t)
-				t.Cleanup(func() {
-					if err := s.Close(); err != nil && !errors.Is(err, session.ErrClosed) {
-						t.Error(err)
-					}
-				})
-				test.run(t, s)
-			})
-		})
+	for _, owner := range []session.Owner{session.Operator, {Tenant: "acme", User: "ann"}} {
+		for _, test := range []struct {
+			name string
+			run  func(*testing.T, session.Sessions)
+		}{
+			{"create", testCreate},
+			{"create once", testCreateOnce},
+			{"create once, at the same time", testCreateOnceTogether},
+			{"create once, many", testCreateOnceMany},
+			{"list", testList},
+			{"list while sessions change", testListWhole},
+			{"list in pages while sessions change", testListPages},
+			{"list without what never changes", testListFixed},
+			{"append", testAppend},
+			{"claim", testClaim},
+			{"record follows the log", testProjection},
+			{"checkpoints", testCheckpoints},
+			{"checkpoint rules", testCheckpointRules},
+			{"delete", testDelete},
+			{"fork", testFork},
+			{"concurrent", testConcurrent},
+			{"recover", testRecover},
+			{"load", testLoad},
+			{"context", testContext},
+		} {
+			run(t, test.name+", "+owner.String(), open, func(t *testing.T, s session.Store) { test.run(t, s.For(owner)) })
+		}
+	}
+	run(t, "close", open, testClose)
+	for _, test := range isolationTests {
+		run(t, test.name, open, test.run)
 	}
 }
 
-func testCreate(t *testing.T, s session.Store) {
+// RunLocal is Run for a local store.
+func RunLocal(t *testing.T, open func(*testing.T) session.Local) {
+	Run(t, func(t *testing.T) session.Store { return open(t) })
+	run(t, "open turns", open, testOpenTurns)
+	run(t, "owners", open, testOwners)
+}
+
+// run is one test, with a store of its own.
+func run[S session.Store](t *testing.T, name string, open func(*testing.T) S, test func(*testing.T, S)) {
+	t.Run(name, func(t *testing.T) {
+		t.Parallel()
+		// In a bubble a store's timers follow the test. A store that reads or writes files holds the clock.
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t)
+			t.Cleanup(func() {
+				if err := s.Close(); err != nil && !errors.Is(err, session.ErrClosed) {
+					t.Error(err)
+				}
+			})
+			test(t, s)
+		})
+	})
+}
+
+func testCreate(t *testing.T, s session.Sessions) {
 	ctx := t.Context()
 	want := session.Session{
 		ID: ID(1), Title: "a <title>", System: "be brief", CWD: "/tmp", Created: 5, Updated: 6, Status: session.Idle,
@@ -94,7 +112,7 @@ func testCreate(t *testing.T, s session.Store) {
 	}
 }
 
-func testList(t *testing.T, s session.Store) {
+func testList(t *testing.T, s session.Sessions) {
 	ctx := t.Context()
 	if page, next, err := s.List(ctx, session.Query{}); len(page) != 0 || next != "" || err != nil {
 		t.Fatalf("list of none: %v, %q, %v", page, next, err)
@@ -149,7 +167,7 @@ func testList(t *testing.T, s session.Store) {
 }
 
 // testListWhole has sessions go to the head of the list, the last first, while others list them: each call has all of them.
-func testListWhole(t *testing.T, s session.Store) {
+func testListWhole(t *testing.T, s session.Sessions) {
 	const n = 600
 	for i := range n {
 		Create(t, s, session.Session{ID: ID(i), Updated: int64(i)})
@@ -191,7 +209,7 @@ func testListWhole(t *testing.T, s session.Store) {
 
 // testListPages changes sessions between pages, those that were listed and those that were not: none is left out, whatever the
 // times of the changes are.
-func testListPages(t *testing.T, s session.Store) {
+func testListPages(t *testing.T, s session.Sessions) {
 	const n = 40
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -230,7 +248,7 @@ func testListPages(t *testing.T, s session.Store) {
 }
 
 // testListFixed: a list has megabytes of no session.
-func testListFixed(t *testing.T, s session.Store) {
+func testListFixed(t *testing.T, s session.Sessions) {
 	whole := session.Session{ID: ID(1), Title: "t", CWD: "/tmp", System: strings.Repeat("s", 1<<20), Status: session.Idle,
 		Tools: []tool.Tool{{Tool: provider.Tool{Name: "look", Schema: json.RawMessage(`{}`)}, Effect: tool.Read}}}
 	Create(t, s, whole)
@@ -249,7 +267,7 @@ func testListFixed(t *testing.T, s session.Store) {
 	Equal(t, "list", page, []session.Session{whole})
 }
 
-func testAppend(t *testing.T, s session.Store) {
+func testAppend(t *testing.T, s session.Sessions) {
 	ctx := t.Context()
 	id := ID(1)
 	Create(t, s, session.Session{ID: id})
@@ -300,7 +318,7 @@ func testAppend(t *testing.T, s session.Store) {
 	}
 }
 
-func testProjection(t *testing.T, s session.Store) {
+func testProjection(t *testing.T, s session.Sessions) {
 	id := ID(1)
 	Create(t, s, session.Session{ID: id, Created: 1, Updated: 1, Metadata: map[string]json.RawMessage{"a": json.RawMessage("1")}})
 	low, title, turnC := provider.Low, "by hand", session.TurnID("01K0000000000000000000000C")
@@ -343,33 +361,63 @@ func testProjection(t *testing.T, s session.Store) {
 	}
 }
 
-func testOpenTurns(t *testing.T, s session.Store) {
-	open := func() []session.ID {
-		ids, err := s.Open(t.Context())
+func testOpenTurns(t *testing.T, all session.Local) {
+	ctx := t.Context()
+	open := func() []session.Ref {
+		refs, err := all.OpenTurns(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return ids
+		return refs
 	}
+	ours, theirs := session.Operator, session.Owner{Tenant: "acme", User: "ann"}
+	ref := func(o session.Owner, n int) session.Ref { return session.Ref{Owner: o, ID: ID(n)} }
+	s := all.For(ours)
 	for i := range 3 {
 		Create(t, s, session.Session{ID: ID(i)})
 		Add(t, s, ID(i), Said(TurnA, "x"), Said(TurnB, "y"))
 	}
-	Equal(t, "queued turns are not open", open(), []session.ID(nil))
+	other := all.For(theirs)
+	Create(t, other, session.Session{ID: ID(5)})
+	Add(t, other, ID(5), Said(TurnA, "x"))
+	Equal(t, "queued turns are not open", open(), []session.Ref(nil))
 	Add(t, s, ID(0), Started(TurnA))
 	Add(t, s, ID(2), Started(TurnA))
-	Equal(t, "two run", open(), []session.ID{ID(0), ID(2)})
+	Equal(t, "two run", open(), []session.Ref{ref(ours, 0), ref(ours, 2)})
 	Add(t, s, ID(0), session.Entry{Turn: TurnB, Body: session.TurnEnd{StopReason: "cancelled"}})
-	Equal(t, "a queued one is taken out", open(), []session.ID{ID(0), ID(2)})
+	Equal(t, "a queued one is removed", open(), []session.Ref{ref(ours, 0), ref(ours, 2)})
 	Add(t, s, ID(0), Ended(TurnA))
-	Equal(t, "one ends", open(), []session.ID{ID(2)})
-	if err := s.Delete(t.Context(), ID(2)); err != nil {
+	Equal(t, "one ends", open(), []session.Ref{ref(ours, 2)})
+	Add(t, other, ID(5), Started(TurnA))
+	Equal(t, "one of another owner starts", ids(open()), []session.Ref{ref(ours, 2), ref(theirs, 5)})
+	if err := session.Recover(ctx, other, Claim(t, other, ID(5)), ID(5), time.UnixMilli(1)); err != nil {
 		t.Fatal(err)
 	}
-	Equal(t, "the other is deleted", open(), []session.ID(nil))
+	Equal(t, "it is recovered", open(), []session.Ref{ref(ours, 2)})
+	if err := s.Delete(ctx, ID(2)); err != nil {
+		t.Fatal(err)
+	}
+	Equal(t, "the other is deleted", open(), []session.Ref(nil))
+
+	why := errors.New("enough")
+	ended, cancel := context.WithCancelCause(ctx)
+	cancel(why)
+	_, err := all.OpenTurns(ended)
+	WantErr(t, "with a context that has ended", err, why)
+	if err := all.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = all.OpenTurns(ctx)
+	WantErr(t, "after close", err, session.ErrClosed)
 }
 
-func testCheckpoints(t *testing.T, s session.Store) {
+// ids sorts, since the order of owners is the store's.
+func ids(refs []session.Ref) []session.Ref {
+	slices.SortFunc(refs, session.Ref.Compare)
+	return refs
+}
+
+func testCheckpoints(t *testing.T, s session.Sessions) {
 	id := ID(1)
 	Create(t, s, session.Session{ID: id})
 	log := Claim(t, s, id)
@@ -404,7 +452,7 @@ func testCheckpoints(t *testing.T, s session.Store) {
 	log.Checkpoint(ref(MsgB, 1), 0, "no such session") // is no error, and is not kept
 }
 
-func testCheckpointRules(t *testing.T, s session.Store) {
+func testCheckpointRules(t *testing.T, s session.Sessions) {
 	id := ID(1)
 	Create(t, s, session.Session{ID: id})
 	log := Claim(t, s, id)
@@ -425,7 +473,7 @@ func testCheckpointRules(t *testing.T, s session.Store) {
 	Stored(t, log, []session.Growth{{BlockRef: ref, Text: "hello world!"}})
 }
 
-func testDelete(t *testing.T, s session.Store) {
+func testDelete(t *testing.T, s session.Sessions) {
 	ctx := t.Context()
 	for i := range 2 {
 		Create(t, s, session.Session{ID: ID(i)})
@@ -458,7 +506,7 @@ func testDelete(t *testing.T, s session.Store) {
 	Stored(t, Claim(t, s, ID(0)), nil)
 }
 
-func testConcurrent(t *testing.T, s session.Store) {
+func testConcurrent(t *testing.T, s session.Sessions) {
 	const sessions, writers, each = 8, 4, 20
 	logs := make([]session.Log, sessions)
 	for i := range sessions {
@@ -504,7 +552,7 @@ func testConcurrent(t *testing.T, s session.Store) {
 	}
 }
 
-func testContext(t *testing.T, s session.Store) {
+func testContext(t *testing.T, s session.Sessions) {
 	Create(t, s, session.Session{ID: ID(1)})
 	log := Claim(t, s, ID(1))
 	why := errors.New("enough")
@@ -526,21 +574,19 @@ func testContext(t *testing.T, s session.Store) {
 	WantErr(t, "checkpoints", err, why)
 	_, err = s.Claim(ctx, ID(1))
 	WantErr(t, "claim", err, why)
-	_, err = s.Open(ctx)
-	WantErr(t, "open", err, why)
 	_, _, err = s.List(ctx, session.Query{})
 	WantErr(t, "list", err, why)
 	Equal(t, "nothing was written", Entries(t, s, ID(1)), []session.Entry(nil))
 }
 
-func testClose(t *testing.T, s session.Store) {
-	ctx := t.Context()
+func testClose(t *testing.T, all session.Store) {
+	ctx, s := t.Context(), all.For(session.Operator)
 	Create(t, s, session.Session{ID: ID(1)})
 	log := Claim(t, s, ID(1))
-	if err := s.Close(); err != nil {
+	if err := all.Close(); err != nil {
 		t.Fatal(err)
 	}
-	WantErr(t, "close", s.Close(), session.ErrClosed)
+	WantErr(t, "close", all.Close(), session.ErrClosed)
 	WantErr(t, "create", s.Create(ctx, session.Session{ID: ID(2)}), session.ErrClosed)
 	_, err := s.CreateOnce(ctx, session.Session{ID: ID(2)}, session.Made{})
 	WantErr(t, "create once", err, session.ErrClosed)
@@ -557,8 +603,6 @@ func testClose(t *testing.T, s session.Store) {
 	WantErr(t, "checkpoints", err, session.ErrClosed)
 	_, err = s.Claim(ctx, ID(1))
 	WantErr(t, "claim", err, session.ErrClosed)
-	_, err = s.Open(ctx)
-	WantErr(t, "open", err, session.ErrClosed)
 	_, _, err = s.List(ctx, session.Query{})
 	WantErr(t, "list", err, session.ErrClosed)
 	log.Checkpoint(session.BlockRef{}, 0, "x")

@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/session"
 )
 
 // Images and sources of answers are kept over each wire API that has them, and the vendor takes the history with them.
@@ -86,7 +87,7 @@ func TestAnswerMedia(t *testing.T) {
 // shown is the text, the sources and the media of the last answer.
 func (c *clockwork) shown() (list []string) {
 	c.t.Helper()
-	err := c.group.Do(c.t.Context(), c.session, func(a *agent.Agent) error {
+	err := c.group.For(session.Operator).Do(c.t.Context(), c.session, func(a *agent.Agent) error {
 		page, _, err := a.History(c.t.Context(), agent.Page{Limit: 10})
 		if err != nil {
 			return err

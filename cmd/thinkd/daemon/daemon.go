@@ -21,7 +21,7 @@ import (
 // daemon is all that runs: a store, the agents over it, and the server that clients talk to.
 type daemon struct {
 	log       *slog.Logger
-	store     session.Store
+	store     session.Local
 	blobs     *blob.Dir // nil: there is no data directory
 	providers *providers
 	lists     *listings
@@ -42,7 +42,7 @@ type daemon struct {
 }
 
 // open reads the config and makes what runs. A store that is nil is the one in the data directory.
-func (o Options) open(ctx context.Context, store session.Store) (*daemon, error) {
+func (o Options) open(ctx context.Context, store session.Local) (*daemon, error) {
 	log, err := o.Logger()
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (o Options) open(ctx context.Context, store session.Store) (*daemon, error)
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
 			Clients: func() int { return d.server.Clients() }}})
 	ac := agent.Config{
-		Store: store, Left: store.Open, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Store: store, Left: store.OpenTurns, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Address:   d.providers.address,
 		Simulator: vendors.Simulator, Log: log,

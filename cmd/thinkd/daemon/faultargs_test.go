@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/session"
 )
 
 // reader is a host with one tool, which counts its calls.
@@ -122,7 +123,7 @@ func longArguments(t *testing.T, api vendors.API) {
 // calls is what is kept of the first call's arguments, and how many calls were answered with an error.
 func (c *clockwork) calls() (first string, failed int) {
 	c.t.Helper()
-	err := c.group.Do(c.t.Context(), c.session, func(a *agent.Agent) error {
+	err := c.group.For(session.Operator).Do(c.t.Context(), c.session, func(a *agent.Agent) error {
 		list, _, err := a.History(c.t.Context(), agent.Page{Limit: 1000})
 		found := false
 		for _, m := range list {

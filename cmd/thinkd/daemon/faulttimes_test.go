@@ -88,7 +88,7 @@ func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patienc
 		}
 		of.Tools = append(of.Tools, more...)
 	}
-	if of, err = group.Create(t.Context(), of); err != nil {
+	if of, err = group.For(session.Operator).Create(t.Context(), of); err != nil {
 		t.Fatal(err)
 	}
 	return &clockwork{t: t, group: group, session: of.ID}
@@ -97,7 +97,7 @@ func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patienc
 // turn is a prompt with its end.
 func (c *clockwork) turn() (end agent.Ended) {
 	c.t.Helper()
-	err := c.group.Do(c.t.Context(), c.session, func(a *agent.Agent) (err error) {
+	err := c.group.For(session.Operator).Do(c.t.Context(), c.session, func(a *agent.Agent) (err error) {
 		if c.updates, err = a.Subscribe(c.t.Context()); err != nil {
 			return err
 		}

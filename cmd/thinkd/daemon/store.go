@@ -67,7 +67,7 @@ func OpenKeys(dir string) (*login.Keys, error) { return login.OpenKeys(filepath.
 // kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
 type kept struct {
 	dir   string
-	store session.Store
+	store session.Local
 	blobs *blob.Dir // nil: there is no directory
 	keys  *login.Keys
 }
@@ -79,6 +79,10 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 		return err
 	}
 	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
+		if kept == "" {
+			log.Info("the store was upgraded in place", "format", format)
+			return
+		}
 		log.Info("the store was upgraded; the old file is kept, and can be removed", "format", format, "kept", kept)
 	}})
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/session"
 )
 
 // refusing is a host that refuses every request in which a word stands, and passes the others on. Where it serves, it refuses none.
@@ -52,7 +53,7 @@ func (c *clockwork) prompt(text string) (end agent.Ended) {
 // say is prompt for any content.
 func (c *clockwork) say(content provider.Blocks) (end agent.Ended) {
 	c.t.Helper()
-	err := c.group.Do(c.t.Context(), c.session, func(a *agent.Agent) error {
+	err := c.group.For(session.Operator).Do(c.t.Context(), c.session, func(a *agent.Agent) error {
 		r, err := a.Prompt(c.t.Context(), agent.Prompt{Content: content})
 		if err == nil {
 			end, err = a.Wait(c.t.Context(), r.Turn)

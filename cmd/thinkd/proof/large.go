@@ -23,14 +23,15 @@ func Fill(t *testing.T, data string, sessions, mib int) {
 	}
 	const piece = 64 << 10
 	text := provider.Blocks{provider.Text{Text: strings.Repeat("a line of what was said\n", piece/24)}}
+	kept := store.For(session.Operator)
 	one := func(i int) error {
 		now := time.Now().UnixMilli()
 		s := session.Session{ID: session.NewID(), Title: fmt.Sprintf("session %d", i), CWD: "/home/somebody/project", Created: now, Updated: now,
 			Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}}
-		if err := store.Create(t.Context(), s); err != nil {
+		if err := kept.Create(t.Context(), s); err != nil {
 			return err
 		}
-		log, err := store.Claim(t.Context(), s.ID)
+		log, err := kept.Claim(t.Context(), s.ID)
 		if err != nil {
 			return err
 		}

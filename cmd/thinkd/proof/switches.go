@@ -15,7 +15,7 @@ func Stored(t *testing.T, data, id string) *session.View {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	view, err := session.Load(t.Context(), store, session.ID(id))
+	view, err := session.Load(t.Context(), store.For(session.Operator), session.ID(id))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -302,7 +302,7 @@ func (s *Told) CheckLog(t *testing.T, data string) {
 	count := map[string]int{}
 	var seq uint64
 	for after := uint64(0); ; {
-		entries, err := store.Entries(t.Context(), session.ID(s.Id), after, 1000)
+		entries, err := store.For(session.Operator).Entries(t.Context(), session.ID(s.Id), after, 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
