@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"time"
+	"unicode"
 )
 
 // Role says who speaks. The system prompt belongs to the [Request], tool results to the user.
@@ -319,6 +320,17 @@ func StateOf(b Block) State {
 		return b.State
 	}
 	return State{}
+}
+
+// Blank reports whether a text has nothing to read: spaces, control characters and characters without a glyph. Anthropic
+// refuses such a block, although its models write "\n\n" before they call a tool.
+func Blank(text string) bool {
+	for _, r := range text {
+		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
+			return false
+		}
+	}
+	return true
 }
 
 // WithoutState is the block as people may see it.

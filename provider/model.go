@@ -191,6 +191,7 @@ type Model struct {
 	Input     []string     `json:"input,omitempty"`             // text, image, pdf
 	Tools     bool         `json:"tools,omitempty"`
 	Sampling  SamplingRule `json:"sampling,omitempty"`
+	Prefill   PrefillRule  `json:"prefill,omitempty"`
 	Price     *Price       `json:"price,omitempty"`              // nil: not known
 	Premium   *float64     `json:"premium_multiplier,omitempty"` // premium requests that a prompt counts as on a plan that counts them; nil: not known
 	Lifecycle *Lifecycle   `json:"lifecycle,omitempty"`          // nil: not known

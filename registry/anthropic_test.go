@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -264,5 +265,24 @@ func TestAnthropicFacts(t *testing.T) {
 	}
 	for id := range want {
 		t.Errorf("%s: no row", id)
+	}
+}
+
+// Rows that take the beginning of an answer, from docs: models up to 4.5 do, while thinking is off, and later ones never do.
+// No other wire API documents that its models go on with a text.
+func TestPrefill(t *testing.T) {
+	var got []string
+	for _, m := range Default().Models() {
+		if m.Prefill == provider.PrefillNotInThinking {
+			got = append(got, m.Ref())
+		}
+	}
+	want := []string{"anthropic/claude-haiku-4-5-20251001", "anthropic/claude-opus-4-5-20251101", "anthropic/claude-sonnet-4-5-20250929", "sim/claude-budget"}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("prefill: %q, not %q", got, want)
+	}
+	moved := Row{ID: "claude-haiku-4-5", API: "chat"}.over(Default().Model("anthropic", "claude-haiku-4-5"), "anthropic")
+	if moved.Prefill != provider.PrefillNever {
+		t.Errorf("a row that moves to another wire API keeps prefill %q", moved.Prefill)
 	}
 }

@@ -14,6 +14,7 @@ var (
 		provider.ControlAlways, provider.ControlNone}
 	offForms   = []provider.OffForm{provider.OffNever, provider.OffFull, provider.OffUpFront}
 	samplings  = []provider.SamplingRule{provider.SamplingFree, provider.SamplingNever, provider.SamplingNotInThinking}
+	prefills   = []provider.PrefillRule{provider.PrefillNever, provider.PrefillNotInThinking}
 	lifecycles = []provider.LifecycleState{provider.LifecyclePreview, provider.LifecycleCurrent, provider.LifecycleDeprecated, provider.LifecycleRetired}
 	inputs     = []string{"text", "image", "pdf", "audio", "video"}
 )
@@ -36,6 +37,9 @@ func check(m provider.Model) error {
 	}
 	if !slices.Contains(samplings, m.Sampling) {
 		return bad("sampling", "%q is not one of free, never, not_in_thinking", m.Sampling)
+	}
+	if !slices.Contains(prefills, m.Prefill) {
+		return bad("prefill", "%q is not not_in_thinking", m.Prefill)
 	}
 	if l := m.Lifecycle; l != nil && (!slices.Contains(lifecycles, l.State) || l.Retires != "" && !isDay(l.Retires)) {
 		return bad("lifecycle", "%+v: the state is one of %s, and retires a day, YYYY-MM-DD", *l, words(lifecycles))

@@ -72,6 +72,9 @@ func (r Row) silent() bool {
 func (r Row) over(m provider.Model, vendor string) provider.Model {
 	m.Known = true
 	m.Source = provider.FromConfig
+	if r.API != "" && r.API != m.API {
+		m.Prefill = provider.PrefillNever // the base's is of its API
+	}
 	m.AsOf = "" // the date was that of the catalog's statement
 	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(r.API, r.Dialect).both()
 	was := m.Thinking

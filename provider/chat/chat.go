@@ -51,6 +51,20 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
+// Returns reports whether a block of thinking goes back: the dialect's own where the dialect takes it, and that of others
+// where it takes that as text.
+func (a *API) Returns(req *provider.Request, b provider.Thinking, calls bool) bool {
+	h := newHistory(a.dialect, req)
+	rule := h.dialect.Echo
+	switch scope := rule.Scope == echoAllTurns || rule.Scope != echoNever && calls; {
+	case !scope:
+		return false
+	case h.own(b.State) && h.bound(b.State.Origin):
+		return !h.strip
+	}
+	return rule.Foreign == foreignText && b.Text != "" && !b.State.IsZero()
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

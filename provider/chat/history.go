@@ -50,7 +50,7 @@ func (h *history) messages(req *provider.Request) ([]tree, error) {
 	var list []provider.Message
 	list, h.unseen = replay.Visible(replay.OwnMedia(req.Messages, wireAPI), h.row, kinds...)
 	out := []tree{}
-	if !replay.Blank(req.System) {
+	if !provider.Blank(req.System) {
 		out = append(out, tree{"role": h.dialect.Message.SystemRole, "content": req.System})
 	}
 	var calls []string // of the message before, in their order
@@ -128,7 +128,7 @@ func textOf(r provider.ToolResult) (string, provider.Blocks) {
 	}
 	text := strings.Join(texts, "\n")
 	switch {
-	case !replay.Blank(text):
+	case !provider.Blank(text):
 	case len(media) > 0:
 		text = "see what the user shows next"
 	default:
@@ -210,8 +210,8 @@ func (h *history) assistant(i int, m provider.Message) ([]tree, []string, error)
 	if h.foreign(m) {
 		separator = "\n\n"
 	}
-	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" || separator != "" && replay.Blank(s) }), separator)
-	if replay.Blank(text) {
+	text := strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" || separator != "" && provider.Blank(s) }), separator)
+	if provider.Blank(text) {
 		text = ""
 	}
 	if text == "" && len(calls) == 0 { // hosts refuse an answer that says nothing, with thinking or without

@@ -39,6 +39,7 @@ type API struct {
 var (
 	_ provider.Provider  = (*API)(nil)
 	_ provider.Converter = (*API)(nil)
+	_ provider.Returner  = (*API)(nil)
 	_ provider.Lister    = (*API)(nil)
 )
 

@@ -50,6 +50,11 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
+// Returns reports whether a block of thinking goes back: only its signature does.
+func (a *API) Returns(req *provider.Request, b provider.Thinking, _ bool) bool {
+	return b.Signed && b.State.Origin.API == wireAPI && newHistory(req).takes(b.State.Origin.Model)
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

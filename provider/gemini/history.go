@@ -242,7 +242,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			h.count.DropForeign(b.State)
 		case provider.Opaque: // another vendor's
 		case provider.Text:
-			if !replay.Blank(b.Text) {
+			if !provider.Blank(b.Text) {
 				parts = append(parts, part{Text: &b.Text})
 			}
 		case provider.ToolCall:
@@ -266,6 +266,12 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 	return parts, calls, nil
 }
 
+// takes reports whether the model takes the signatures of another.
+func (h *history) takes(model string) bool {
+	wrote := generationOf(model)
+	return !h.bypass && (wrote == h.generation || h.leveled && (wrote >= 3 || wrote == 0))
+}
+
 // own writes a block of this API part by part. Another model's signatures are taken from the same generation or from
 // any since the third (docs: thought-signatures); others stay out, and with them all that only they make sense of.
 func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, error) {
@@ -273,8 +279,7 @@ func (h *history) own(b provider.Block, s provider.State) ([]json.RawMessage, er
 	if err := json.Unmarshal(s.Data, &parts); err != nil {
 		return nil, fmt.Errorf("state: %w", err)
 	}
-	wrote := generationOf(s.Origin.Model)
-	takes := !h.bypass && (wrote == h.generation || h.leveled && (wrote >= 3 || wrote == 0))
+	takes := h.takes(s.Origin.Model)
 	var out []json.RawMessage
 	for _, p := range parts {
 		signed, invented := hasSignature(p), false

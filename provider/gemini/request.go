@@ -129,7 +129,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if *g != (generation{}) {
 		own.body.Generation = g
 	}
-	if !replay.Blank(req.System) {
+	if !provider.Blank(req.System) {
 		own.body.System = &content{Parts: []any{part{Text: &req.System}}}
 	}
 	if len(req.Tools) > 0 {

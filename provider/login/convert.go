@@ -26,6 +26,22 @@ func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 	return c.Convert(req)
 }
 
+var _ provider.Returner = (*Keyed)(nil)
+
+// Returns says which thinking goes back with the credential of the moment; without one, none does.
+func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, calls bool) bool {
+	cred, ok := k.source.known()
+	if !ok {
+		return false
+	}
+	adapter, err := k.at(cred)
+	if err != nil {
+		return false
+	}
+	r, ok := adapter.(provider.Returner)
+	return ok && r.Returns(req, b, calls)
+}
+
 // known is the credential as far as it is there without a call.
 func (s *Source) known() (Credential, bool) {
 	g, _ := s.grant()

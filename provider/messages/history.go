@@ -273,7 +273,7 @@ func (h *history) block(b provider.Block) (any, error) {
 		return b.State.Data, nil
 	case provider.Text:
 		switch {
-		case replay.Blank(b.Text):
+		case provider.Blank(b.Text):
 			return nil, nil
 		case own && !h.plain:
 			return b.State.Data, nil

@@ -54,6 +54,12 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
+// Returns reports whether a block of thinking goes back: what this vendor made, unless a repair strips it.
+func (a *API) Returns(req *provider.Request, b provider.Thinking, _ bool) bool {
+	h := a.newHistory(req)
+	return h.own(b.State) && !h.strip
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

@@ -82,7 +82,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 			b.Context = nil
 		}
 	}
-	if !replay.Blank(req.System) {
+	if !provider.Blank(req.System) {
 		b.System = []block{{Type: "text", Text: &req.System, Cache: h.mark}}
 	}
 	offered, reduced := schema.Tools(req.Tools, schema.Anthropic(), req.Model.ID)

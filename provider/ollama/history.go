@@ -54,7 +54,7 @@ func (h *history) messages(system string, list []provider.Message) ([]message, e
 	list, h.unseen = replay.Visible(replay.OwnMedia(list, wireAPI), h.row, replay.OllamaImages...)
 	h.names = map[string]string{}
 	out := []message{}
-	if !replay.Blank(system) {
+	if !provider.Blank(system) {
 		out = append(out, message{Role: "system", Content: system})
 	}
 	for i, m := range list {
@@ -106,7 +106,7 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 			return nil, fmt.Errorf("block %d: %s: no form for it", i, provider.KindOf(b))
 		}
 	}
-	if m.Content = strings.Join(said, ""); replay.Blank(m.Content) {
+	if m.Content = strings.Join(said, ""); provider.Blank(m.Content) {
 		m.Content = ""
 	}
 	if m.Content == "" && len(m.Calls) == 0 { // a template makes an empty answer of it

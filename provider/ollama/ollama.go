@@ -47,6 +47,11 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
+// Returns reports whether a block of thinking goes back: all that has text and came to its end, whoever made it.
+func (a *API) Returns(_ *provider.Request, b provider.Thinking, _ bool) bool {
+	return b.Text != "" && !b.State.IsZero()
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -21,22 +20,11 @@ const (
 	NoText   = "(an empty prompt)" // of a user who sent nothing but spaces
 )
 
-// Blank reports whether a text has nothing to read: spaces, control characters and characters without a glyph. Anthropic
-// refuses such a block, although its models write "\n\n" before they call a tool.
-func Blank(text string) bool {
-	for _, r := range text {
-		if !unicode.IsSpace(r) && !unicode.In(r, unicode.Cc, unicode.Cf) {
-			return false
-		}
-	}
-	return true
-}
-
 // WithoutBlanks leaves out texts that have nothing to read.
 func WithoutBlanks(blocks provider.Blocks) provider.Blocks {
 	blank := func(b provider.Block) bool {
 		text, ok := b.(provider.Text)
-		return ok && Blank(text.Text)
+		return ok && provider.Blank(text.Text)
 	}
 	if !slices.ContainsFunc(blocks, blank) {
 		return blocks

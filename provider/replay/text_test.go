@@ -11,7 +11,7 @@ import (
 
 func TestBlank(t *testing.T) {
 	for text, want := range map[string]bool{"": true, " \n\t": true, "\u00a0\u200b\ufeff": true, "\x00\x1f": true, ".": false, " a ": false, "\ue0a0": false} {
-		if got := Blank(text); got != want {
+		if got := provider.Blank(text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}

@@ -240,7 +240,7 @@ func (h *history) write(e entry) error {
 			h.input = append(h.input, json.RawMessage(e.item.Raw))
 		case e.item.Exists():
 			return h.stripped(e.item)
-		case !replay.Blank(b.Text):
+		case !provider.Blank(b.Text):
 			h.input = append(h.input, message{"message", "assistant", []part{{Type: "output_text", Text: b.Text}}})
 		}
 	case provider.ToolCall:

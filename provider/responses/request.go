@@ -111,7 +111,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 // system puts the system prompt where the host wants it.
 func (a *API) system(req *provider.Request, b *body, out *exchange.Call) {
 	text := req.System
-	if replay.Blank(text) {
+	if provider.Blank(text) {
 		text = ""
 	}
 	if text == "" && a.host.Instructions != "" {

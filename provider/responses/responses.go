@@ -53,6 +53,13 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
+// Returns reports whether a block of thinking goes back: what this host made for this account, with what it can go on from.
+func (a *API) Returns(req *provider.Request, b provider.Thinking, _ bool) bool {
+	h := a.newHistory(req)
+	item, own := h.own(b.State)
+	return own && (isPart(item) || h.sealed(b, item))
+}
+
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that
 // were begun and not ended stay so.
 func (a *API) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {

@@ -255,6 +255,17 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 	return provider.Conversion{}, fmt.Errorf("model %s, its API %q: %w", req.Model.Ref(), req.Model.API, provider.ErrNotKnownYet)
 }
 
+var _ provider.Returner = router(nil)
+
+func (r router) Returns(req *provider.Request, b provider.Thinking, calls bool) bool {
+	api, err := r.of(req.Model)
+	if err != nil {
+		return false
+	}
+	returner, ok := api.(provider.Returner)
+	return ok && returner.Returns(req, b, calls)
+}
+
 var _ provider.Cacher = router(nil)
 
 func (r router) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
