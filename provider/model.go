@@ -175,6 +175,14 @@ const (
 	SamplingNotInThinking SamplingRule = "not_in_thinking" // refused while thinking is on
 )
 
+// PrefillRule says when a conversation may end with the beginning of the answer, which the model then goes on with.
+type PrefillRule string
+
+const (
+	PrefillNever         PrefillRule = ""                // refused, or not documented to continue the text
+	PrefillNotInThinking PrefillRule = "not_in_thinking" // taken while thinking is off
+)
+
 // Model is a row: what is known about a model at a provider.
 type Model struct {
 	Provider  string       `json:"provider"` // the configured provider's id

@@ -20,14 +20,6 @@ func (ContinueAction) Words() []string {
 	return Words(ContinueKept, ContinuePrefilled, ContinueAgain, ContinueDropped)
 }
 
-// PrefillRule says when a conversation may end with the beginning of the answer, which the model then goes on with.
-type PrefillRule string
-
-const (
-	PrefillNever         PrefillRule = ""                // refused, or not documented to continue the text
-	PrefillNotInThinking PrefillRule = "not_in_thinking" // taken while thinking is off
-)
-
 // Returner is a [Provider] that says which thinking of earlier answers it sends back. Returns is pure, and what Stream
 // does. calls says that the answer with the thinking has calls of tools, whose results follow it.
 type Returner interface {
