@@ -28,7 +28,7 @@ func (l *logOf) Checkpoint(block session.BlockRef, from int, text string) {
 	l.checkpoint(block, from, text)
 }
 
-// appending claims a session for a store whose owners append in another way.
+// appending claims a session for a store whose holders append in another way.
 func appending(ctx context.Context, s session.Sessions, id session.ID, add func(context.Context, session.Log, ...session.Entry) (uint64, error)) (session.Log, error) {
 	log, err := s.Claim(ctx, id)
 	if err != nil {

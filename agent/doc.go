@@ -27,7 +27,7 @@
 //     before its request is answered;
 //   - the updates of a session are numbered without a gap, and no number is used twice, even over restarts. The notice that nothing can
 //     be stored is the exception, because its number cannot be stored;
-//   - only the owner of a session writes to its log: an agent claims the session when it starts, and releases it when it ends;
+//   - only the holder of a log writes to it: an agent claims the log of its session when it starts, and releases it when it ends;
 //   - every start of a turn, message or block has exactly one end. If the daemon or its store fails in between, the log has the end
 //     before the session is read again;
 //   - a client that returns during a turn gets exactly what it missed, within the bounds of [Agent.AttachAfter]. Otherwise it starts

@@ -54,7 +54,7 @@ func TestNumbersOfWhatIsNotKept(t *testing.T) {
 	}
 }
 
-// An owner that uses more numbers than the next one leaves out stores one on the way.
+// A holder that uses more numbers than the next one leaves out stores one on the way.
 func TestNumbersOfALongAnswer(t *testing.T) {
 	b := newBench(t)
 	defer b.close()

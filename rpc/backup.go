@@ -14,7 +14,7 @@ import (
 func NewStoreReport(r session.Report) door.StoreReport {
 	w := door.StoreReport{Sessions: r.Sessions, Entries: r.Entries, Size: r.Size, Free: r.Free, Damaged: []door.StoreDamage{}}
 	for _, d := range r.Damaged {
-		w.Damaged = append(w.Damaged, door.StoreDamage{Session: string(d.ID), Error: d.Err.Error()})
+		w.Damaged = append(w.Damaged, door.StoreDamage{Session: d.Session.String(), Error: d.Err.Error()})
 	}
 	return w
 }

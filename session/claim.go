@@ -5,33 +5,33 @@ import (
 	"sync"
 )
 
-// Journal is what Claims needs of a store: the methods of Log for any session, without a check of the owner.
+// Journal is what Claims needs of a store: the methods of Log for any session, without a check of who holds the log.
 type Journal interface {
 	Append(ctx context.Context, ref Ref, entries ...Entry) (last uint64, err error)
 	Checkpoint(ref Ref, block BlockRef, from int, text string)
 	Checkpoints(ctx context.Context, ref Ref) ([]Growth, error)
 }
 
-// Claims makes the Logs of a store that one process has to itself. A claim always succeeds there, and takes the session from its
-// owner before. The zero Claims is ready. It is safe for concurrent use.
+// Claims makes the Logs of a store that one process has to itself. A claim always succeeds there, and takes the log from its holder.
+// The zero Claims is ready. It is safe for concurrent use.
 type Claims struct {
-	mu     sync.Mutex
-	owners map[Ref]*claim
-	epochs map[Ref]uint64 // the next one, of each session that was claimed
+	mu      sync.Mutex
+	holders map[Ref]*claim
+	epochs  map[Ref]uint64 // the next one, of each session that was claimed
 }
 
-// Claim makes a new owner of a session, once the Appends of the owner before have returned. least is its first epoch,
+// Claim makes a new holder of a log, once the Appends of the holder before have returned. least is its first epoch,
 // unless Claims knows the session.
 func (c *Claims) Claim(journal Journal, ref Ref, least uint64) Log {
 	c.mu.Lock()
 	c.makeLocked()
-	before := c.owners[ref]
+	before := c.holders[ref]
 	epoch, known := c.epochs[ref]
 	if !known {
 		epoch = least
 	}
 	l := &claim{claims: c, journal: journal, ref: ref, epoch: epoch}
-	c.owners[ref], c.epochs[ref] = l, epoch+1
+	c.holders[ref], c.epochs[ref] = l, epoch+1
 	c.mu.Unlock()
 	if before != nil {
 		before.fence()
@@ -40,8 +40,8 @@ func (c *Claims) Claim(journal Journal, ref Ref, least uint64) Log {
 }
 
 func (c *Claims) makeLocked() {
-	if c.owners == nil {
-		c.owners, c.epochs = make(map[Ref]*claim), make(map[Ref]uint64)
+	if c.holders == nil {
+		c.holders, c.epochs = make(map[Ref]*claim), make(map[Ref]uint64)
 	}
 }
 
@@ -57,11 +57,11 @@ func (c *Claims) Begin(ref Ref) {
 func (c *Claims) Forget(ref Ref) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.owners, ref)
+	delete(c.holders, ref)
 	delete(c.epochs, ref)
 }
 
-// claim is the Log of one owner.
+// claim is the Log of one holder.
 type claim struct {
 	claims  *Claims
 	journal Journal
@@ -101,8 +101,8 @@ func (l *claim) Release(context.Context) error {
 	l.fence()
 	l.claims.mu.Lock()
 	defer l.claims.mu.Unlock()
-	if l.claims.owners[l.ref] == l {
-		delete(l.claims.owners, l.ref)
+	if l.claims.holders[l.ref] == l {
+		delete(l.claims.holders, l.ref)
 	}
 	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Log is the log of a session as its owner has it. [Sessions.Claim] returns one, and Release gives it back. Only its owner recovers
-// the session, and only its owner appends. It is safe for concurrent use.
+// Log is the log of a session as its holder has it. [Sessions.Claim] returns one, and Release gives it back. Only its holder recovers
+// the session, and only its holder appends. It is safe for concurrent use.
 type Log interface {
 	// Epoch is higher than that of every earlier Log of the session, in this process and in every one that stored anything. That
 	// of a new session is 0. [FirstSeq] makes update numbers of it.
@@ -27,16 +27,16 @@ type Log interface {
 	// checkpoint that cannot be written is not reported; that of the block's end is.
 	Checkpoint(block BlockRef, from int, text string)
 
-	// Checkpoints is what is stored of open blocks, in order of Number, also by earlier owners. Each text is a prefix of the
+	// Checkpoints is what is stored of open blocks, in order of Number, also by earlier holders. Each text is a prefix of the
 	// text of the block.
 	Checkpoints(ctx context.Context) ([]Growth, error)
 
-	// Release ends the ownership, after the Appends that run. A second call does nothing.
+	// Release gives up the log, after the Appends that run. A second call does nothing.
 	Release(ctx context.Context) error
 }
 
-// ErrFenced says that a Log is not that of the session's owner any more.
-var ErrFenced = errors.New("another owner has claimed the session")
+// ErrFenced says that a Log is not that of the log's holder any more.
+var ErrFenced = errors.New("another agent or process has claimed the session")
 
 // BlockRef names an open block. Kind is what becomes of it if it is never sealed.
 type BlockRef struct {

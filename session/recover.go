@@ -9,18 +9,18 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// baseStep is by how much the sequence numbers of a session increase with each new owner.
+// baseStep is by how much the sequence numbers of a session increase with each new holder of the log.
 const baseStep = 1 << 24
 
-// MaxUnstored is how many numbers an owner may use above the last one in the log. Then it stores one, so that the next owner, which
+// MaxUnstored is how many numbers a holder may use above the last one in the log. Then it stores one, so that the next holder, which
 // only knows the log, uses no number twice.
 const MaxUnstored = baseStep / 4
 
-// NextBase is the first sequence number for a new owner of a session whose log goes up to last: the next multiple of
+// NextBase is the first sequence number for a new holder of a log that goes up to last: the next multiple of
 // 2^24 that is more than MaxUnstored above it.
 func NextBase(last uint64) uint64 { return ((last+2*MaxUnstored)/baseStep + 1) * baseStep }
 
-// FirstSeq is the number above which an owner with this epoch numbers its updates, if the log goes up to last. A session without
+// FirstSeq is the number above which a holder with this epoch numbers its updates, if the log goes up to last. A session without
 // updates begins at its epoch alone, so the first update of a session in a new store is 1.
 func FirstSeq(last, epoch uint64) uint64 {
 	base := epoch * baseStep
@@ -33,7 +33,7 @@ func FirstSeq(last, epoch uint64) uint64 {
 // Recover closes what a crash left open in a session: it appends the entries of LeftOpen. If no turn runs, it does nothing. now is the
 // time of the new entries.
 //
-// log is that of the session; the owner calls Recover before its own first Append.
+// log is that of the session; the holder calls Recover before its own first Append.
 func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time) error {
 	ends, err := LeftOpen(ctx, store, log, id, now)
 	if err != nil || len(ends) == 0 {

@@ -21,10 +21,10 @@ type Store interface {
 // It is safe for concurrent use. Every method that waits returns when ctx ends. That does not undo a write that has begun, so the
 // outcome of the write is unknown then.
 //
-// Everybody who acts for the owner may call these methods. Only one Log at a time writes to a session: see Claim.
+// Everybody who acts for the owner may call these methods. Only the holder of a log writes to it: see Claim.
 type Sessions interface {
-	// Create keeps a new session; it is durable on return. The id is one that NewID has returned, so no other owner has it. The
-	// error is ErrExists if this owner has a session with the id, and ErrNotFound if the session shares a log that is not there.
+	// Create keeps a new session; it is durable on return. The error is ErrExists if this owner has a session with the id, and
+	// ErrNotFound if the session shares a log that is not there. Ids of different owners are independent of each other.
 	Create(ctx context.Context, s Session) error
 
 	// CreateOnce is Create for a stamped request. The first request with the stamp's id makes the session and keeps m, whose
@@ -51,8 +51,8 @@ type Sessions interface {
 	// Entries reads the log after a position: at most limit entries, in order. At the end of the log there are none.
 	Entries(ctx context.Context, id ID, after uint64, limit int) ([]Entry, error)
 
-	// Claim makes the caller the owner of a log, and returns the log as only its owner has it. In one process it always
-	// succeeds, and fences the Log before. The error is ErrNotFound if there is no such session, and ErrDamaged if it is known
+	// Claim makes the caller the holder of a log, and returns the log as only its holder has it. In one process it always
+	// succeeds, and fences the holder before. The error is ErrNotFound if there is no such session, and ErrDamaged if it is known
 	// that it cannot be read.
 	Claim(ctx context.Context, id ID) (Log, error)
 }
@@ -104,11 +104,11 @@ type Report struct {
 	Entries  int
 	Size     int64    // of the file, in bytes
 	Free     int64    // of Size: pages without use, which later writes take before the file grows
-	Damaged  []Damage // in order of Ref
+	Damaged  []Damage // in order of Session
 }
 
 // Damage is what is wrong with a session.
 type Damage struct {
-	Ref
-	Err error
+	Session Ref
+	Err     error
 }

@@ -311,7 +311,7 @@ func (c *deleteChange) landed(tx *bbolt.Tx) (bool, error) {
 // numbers of 53 bits, so this allows for eight million starts of the daemon.
 const epochBlock = 64
 
-// Claim makes the caller the owner of a log.
+// Claim makes the caller the holder of a log.
 func (b sessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
 	key := b.key(id)
 	if err := context.Cause(ctx); err != nil {

@@ -64,16 +64,16 @@ func checkFile(ctx context.Context, path, store string) (session.Report, error) 
 			return context.Cause(ctx)
 		}
 		if err != nil {
-			r.Damaged = append(r.Damaged, session.Damage{Ref: key.ref(), Err: err})
+			r.Damaged = append(r.Damaged, session.Damage{Session: key.ref(), Err: err})
 		}
 		return nil
 	})
 	for key, err := range inv.damaged {
-		if !slices.ContainsFunc(r.Damaged, func(d session.Damage) bool { return d.Ref == key.ref() }) {
-			r.Damaged = append(r.Damaged, session.Damage{Ref: key.ref(), Err: err})
+		if !slices.ContainsFunc(r.Damaged, func(d session.Damage) bool { return d.Session == key.ref() }) {
+			r.Damaged = append(r.Damaged, session.Damage{Session: key.ref(), Err: err})
 		}
 	}
-	slices.SortFunc(r.Damaged, func(a, b session.Damage) int { return a.Ref.Compare(b.Ref) })
+	slices.SortFunc(r.Damaged, func(a, b session.Damage) int { return a.Session.Compare(b.Session) })
 	return r, err
 }
 

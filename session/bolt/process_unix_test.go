@@ -229,7 +229,7 @@ func TestKill(t *testing.T) {
 	}
 	for _, d := range report.Damaged {
 		if !strings.Contains(d.Err.Error(), "has a prompt already") { // the child's logs are no conversations
-			t.Errorf("session %s: %v", d.ID, d.Err)
+			t.Errorf("session %s: %v", d.Session, d.Err)
 		}
 	}
 	if total < kills*killWriters {

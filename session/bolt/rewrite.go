@@ -138,8 +138,8 @@ func rewriteFormat(path, fresh string) error {
 		return err
 	}
 	for _, d := range report.Damaged {
-		if inv.damaged[keyOf(d.Ref)] == nil {
-			return fmt.Errorf("%w: session %s: %w", session.ErrDamaged, d.Ref, d.Err)
+		if inv.damaged[keyOf(d.Session)] == nil {
+			return fmt.Errorf("%w: session %s: %w", session.ErrDamaged, d.Session, d.Err)
 		}
 	}
 	if report.Sessions != w.sessions {

@@ -57,7 +57,7 @@ func (b sessions) ref(id session.ID) session.Ref { return session.Ref{Owner: b.o
 
 func (b sessions) key(id session.ID) rowKey { return keyOf(b.ref(id)) }
 
-// journal has the methods of a log's owner: those of [session.Log], for any session and without a check of who owns its log.
+// journal has the methods of a log's holder: those of [session.Log], for any session and without a check of who holds its log.
 type journal struct{ *Store }
 
 // Options are for Open. The zero value is fine.

@@ -109,7 +109,7 @@ func TestLazyWalk(t *testing.T) {
 		t.Fatal(err)
 	}
 	report, err := CheckFile(t.Context(), b.path)
-	if err != nil || len(report.Damaged) != 1 || report.Damaged[0].ID != storetest.ID(1) || report.Sessions != 4 {
+	if err != nil || len(report.Damaged) != 1 || report.Damaged[0].Session.ID != storetest.ID(1) || report.Sessions != 4 {
 		t.Errorf("check: %+v, %v", report, err)
 	}
 }
@@ -244,7 +244,7 @@ func TestRecordAgainstLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		report, err := CheckFile(t.Context(), b.path)
-		if err != nil || len(report.Damaged) != 1 || report.Damaged[0].ID != storetest.ID(1) || !errors.Is(report.Damaged[0].Err, session.ErrDamaged) {
+		if err != nil || len(report.Damaged) != 1 || report.Damaged[0].Session.ID != storetest.ID(1) || !errors.Is(report.Damaged[0].Err, session.ErrDamaged) {
 			t.Errorf("%s: check says %+v, %v", c.name, report, err)
 		}
 		if c.name == "record does not fit" {

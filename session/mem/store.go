@@ -299,7 +299,7 @@ func (m *Store) sharedLocked(of session.Ref) bool {
 	return false
 }
 
-// Claim makes the caller the owner of a log.
+// Claim makes the caller the holder of a log.
 func (m sessions) Claim(ctx context.Context, id session.ID) (session.Log, error) {
 	ref := m.ref(id)
 	if err := m.with(ctx, ref, func(*row) error { return nil }); err != nil {
@@ -308,7 +308,7 @@ func (m sessions) Claim(ctx context.Context, id session.ID) (session.Log, error)
 	return m.claims.Claim(journal{m.Store}, ref, 0), nil
 }
 
-// journal has the methods of a log's owner.
+// journal has the methods of a log's holder.
 type journal struct{ *Store }
 
 // Append adds entries to the log.

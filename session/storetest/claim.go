@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// testClaim: a session has one owner, and each owner has a higher epoch than the one before.
+// testClaim: a log has one holder, and each holder has a higher epoch than the one before.
 func testClaim(t *testing.T, s session.Sessions) {
 	ctx, id := t.Context(), ID(1)
 	Create(t, s, session.Session{ID: id})
@@ -25,17 +25,17 @@ func testClaim(t *testing.T, s session.Sessions) {
 	grown := []session.Growth{{BlockRef: ref(0), Text: "half"}}
 	Stored(t, first, grown)
 
-	// A new owner sees what the owner before has left, who can do nothing any more.
+	// A new holder sees what the holder before has left, who can do nothing any more.
 	second := Claim(t, s, id)
 	if second.Epoch() <= first.Epoch() {
 		t.Errorf("epoch %d follows %d", second.Epoch(), first.Epoch())
 	}
 	_, err := first.Append(ctx, Said(TurnB, "late"))
-	WantErr(t, "append by the owner before", err, session.ErrFenced)
+	WantErr(t, "append by the holder before", err, session.ErrFenced)
 	first.Checkpoint(ref(0), 4, " late")
 	first.Checkpoint(ref(1), 0, "late")
 	Stored(t, second, grown)
-	if err := first.Release(ctx); err != nil { // takes nothing from the new owner
+	if err := first.Release(ctx); err != nil { // takes nothing from the new holder
 		t.Error(err)
 	}
 	AddTo(t, second, Ended(TurnA))
@@ -63,18 +63,18 @@ func testClaim(t *testing.T, s session.Sessions) {
 	}
 	// A claim during an append waits for it, and the append counts.
 	for range 20 {
-		owner := Claim(t, s, ID(2))
+		holder := Claim(t, s, ID(2))
 		before := len(Entries(t, s, ID(2)))
 		appended := make(chan error, 1)
 		testgo.Go(t, func() {
-			_, err := owner.Append(ctx, session.Entry{Body: session.Setting{}})
+			_, err := holder.Append(ctx, session.Entry{Body: session.Setting{}})
 			appended <- err
 		})
 		Claim(t, s, ID(2))
 		seen := len(Entries(t, s, ID(2)))
 		err := <-appended
 		if after := len(Entries(t, s, ID(2))); after != seen || (err == nil) != (after == before+1) {
-			t.Fatalf("the new owner sees %d entries, and there are %d after %d, %v", seen, after, before, err)
+			t.Fatalf("the new holder sees %d entries, and there are %d after %d, %v", seen, after, before, err)
 		}
 	}
 	other := Claim(t, s, ID(2))

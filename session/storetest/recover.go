@@ -63,11 +63,11 @@ func testRecover(t *testing.T, s session.Sessions) {
 	ctx, id := t.Context(), ID(1)
 	now := time.UnixMilli(1_000_000)
 	Create(t, s, session.Session{ID: id})
-	owner := Claim(t, s, id)
+	holder := Claim(t, s, id)
 	recoverTwice := func() {
 		t.Helper()
 		for range 2 {
-			if err := session.Recover(ctx, s, owner, id, now); err != nil {
+			if err := session.Recover(ctx, s, holder, id, now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -81,14 +81,14 @@ func testRecover(t *testing.T, s session.Sessions) {
 		at(Sealed(TurnA, MsgA, 0, "done"), 9), at(MessageEnded(TurnA, MsgA, 30), 10),
 		at(Sealed(TurnA, MsgB, 0, "sealed"), 1<<24+20),
 	}
-	AddTo(t, owner, log...)
+	AddTo(t, holder, log...)
 	thinking := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 1, Kind: provider.KindThinking}
 	text := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 2, Kind: provider.KindText}
 	call := session.BlockRef{Turn: TurnA, Message: MsgB, Number: 3, Kind: provider.KindToolCall}
-	owner.Checkpoint(thinking, 0, "half a thou")
-	owner.Checkpoint(text, 0, "half a sen")
-	owner.Checkpoint(call, 0, `{"half`)
-	Stored(t, owner, []session.Growth{{BlockRef: thinking, Text: "half a thou"}, {BlockRef: text, Text: "half a sen"}, {BlockRef: call, Text: `{"half`}})
+	holder.Checkpoint(thinking, 0, "half a thou")
+	holder.Checkpoint(text, 0, "half a sen")
+	holder.Checkpoint(call, 0, `{"half`)
+	Stored(t, holder, []session.Growth{{BlockRef: thinking, Text: "half a thou"}, {BlockRef: text, Text: "half a sen"}, {BlockRef: call, Text: `{"half`}})
 	recoverTwice()
 
 	const base = 2 << 24
@@ -99,7 +99,7 @@ func testRecover(t *testing.T, s session.Sessions) {
 		session.Entry{Seq: base + 3, Time: 1_000_000, Turn: TurnA, Body: session.TurnEnd{StopReason: "interrupted", Usage: provider.Usage{Output: 30}, DurationMS: 2000}},
 	)
 	Equal(t, "log", Entries(t, s, id), want)
-	Stored(t, owner, nil)
+	Stored(t, holder, nil)
 	got, err := s.Get(ctx, id)
 	if err != nil || got.Status != session.Held {
 		t.Errorf("the session is %s, %v", got.Status, err)
@@ -113,21 +113,21 @@ func testRecover(t *testing.T, s session.Sessions) {
 	}
 
 	// A turn without a message; then one whose message is known from its growth alone.
-	AddTo(t, owner, Started(TurnB))
+	AddTo(t, holder, Started(TurnB))
 	recoverTwice()
 	Equal(t, "no message", Entries(t, s, id)[len(want)+1:], []session.Entry{{Seq: 3 << 24, Time: 1_000_000, Turn: TurnB, Body: session.TurnEnd{StopReason: "interrupted"}}})
 
 	turnC := session.TurnID("01K0000000000000000000000C")
-	last := AddTo(t, owner, Said(turnC, "z"), Started(turnC))
+	last := AddTo(t, holder, Said(turnC, "z"), Started(turnC))
 	ref := session.BlockRef{Turn: turnC, Message: "01K000000000000000000000MC", Number: 0, Kind: provider.KindToolCall}
-	owner.Checkpoint(ref, 0, "{")
-	Stored(t, owner, []session.Growth{{BlockRef: ref, Text: "{"}})
+	holder.Checkpoint(ref, 0, "{")
+	Stored(t, holder, []session.Growth{{BlockRef: ref, Text: "{"}})
 	recoverTwice()
 	Equal(t, "only an unfinished call", Entries(t, s, id)[last:], []session.Entry{
 		{Seq: 4 << 24, Time: 1_000_000, Turn: turnC, Body: session.MessageEnd{Message: ref.Message, StopReason: "interrupted", Incomplete: session.Interrupted}},
 		{Seq: 4<<24 + 1, Time: 1_000_000, Turn: turnC, Body: session.TurnEnd{StopReason: "interrupted"}},
 	})
-	if err := session.Recover(ctx, s, owner, ID(2), now); !errors.Is(err, session.ErrNotFound) {
+	if err := session.Recover(ctx, s, holder, ID(2), now); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("recover of none: %v", err)
 	}
 }

@@ -79,7 +79,7 @@ func Add(t testing.TB, s session.Sessions, id session.ID, entries ...session.Ent
 	return last
 }
 
-// Claim makes the test the owner of a session.
+// Claim makes the test the holder of a log.
 func Claim(t testing.TB, s session.Sessions, id session.ID) session.Log {
 	t.Helper()
 	log, err := s.Claim(t.Context(), id)
