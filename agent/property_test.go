@@ -26,7 +26,7 @@ import (
 )
 
 // TestRandomLife leads a session through prompts, cancels, settings, models, summaries, forks, watchers, crashes, failing
-// disks and providers of all manners, and holds what clients saw and what models were sent against the log. It leads 100 lives;
+// disks and providers of all manners, and holds what clients saw and what models were sent against the log. It leads 50 lives;
 // -rapid.checks=1000 makes them more, here and in the others.
 func TestRandomLife(t *testing.T) {
 	r := lead(t, drawPlan)
