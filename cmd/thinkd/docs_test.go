@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/mod/modfile"
@@ -14,27 +15,44 @@ import (
 
 const top = "../.." // the root of the repository
 
-var declaration = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark)\w+)\(`)
+var declaration = regexp.MustCompile(`^func ((?:Test|Benchmark)\w+)\(`)
 
-// declared returns the tests and benchmarks of the files below a directory, or of its own files alone.
-func declared(t *testing.T, dir string, below bool) []string {
-	t.Helper()
-	var names []string
-	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		if err == nil && e.IsDir() && path != dir && (!below || e.Name() == "node_modules") {
+// testNames are the tests and benchmarks of the repository, by directory. All tests share one walk: with the race detector,
+// reading every test file takes a second.
+var testNames = sync.OnceValues(func() (map[string][]string, error) {
+	names := make(map[string][]string)
+	err := filepath.WalkDir(top, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && e.IsDir() && (e.Name() == "node_modules" || e.Name() == ".git") {
 			return fs.SkipDir
 		}
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		for _, match := range declaration.FindAllSubmatch(text, -1) {
-			names = append(names, string(match[1]))
+		for line := range strings.Lines(string(text)) {
+			if strings.HasPrefix(line, "func ") {
+				if match := declaration.FindStringSubmatch(line); match != nil {
+					names[filepath.Dir(path)] = append(names[filepath.Dir(path)], match[1])
+				}
+			}
 		}
 		return err
 	})
+	return names, err
+})
+
+// declared returns the tests and benchmarks of the files below a directory, or of its own files alone.
+func declared(t *testing.T, dir string, below bool) []string {
+	t.Helper()
+	all, err := testNames()
 	if err != nil {
 		t.Error(err)
+	}
+	var names []string
+	for at, list := range all {
+		if at == dir || below && strings.HasPrefix(at, dir+string(filepath.Separator)) {
+			names = append(names, list...)
+		}
 	}
 	return names
 }

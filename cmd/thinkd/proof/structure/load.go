@@ -67,9 +67,12 @@ func Load(dir string, patterns ...string) ([]*Package, error) {
 			matched = append(matched, l)
 		}
 	}
+	open := func(path string) (io.ReadCloser, error) { return os.Open(exported[path]) }
+	set := token.NewFileSet()
+	shared := importer.ForCompiler(set, "gc", open) // it keeps what it has read: most packages import the same ones
 	var all []*Package
 	for _, l := range matched {
-		p, err := l.load(exported)
+		p, err := l.load(set, shared)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", l.ImportPath, err)
 		}
@@ -78,14 +81,13 @@ func Load(dir string, patterns ...string) ([]*Package, error) {
 	return all, nil
 }
 
-func (l listed) load(exported map[string]string) (*Package, error) {
+func (l listed) load(set *token.FileSet, imports types.Importer) (*Package, error) {
 	p := &Package{Path: strings.TrimPrefix(l.ImportPath, l.Module.Path+"/")}
 	for _, name := range l.Imports {
 		if ours, ok := strings.CutPrefix(name, l.Module.Path+"/"); ok {
 			p.Imports = append(p.Imports, ours)
 		}
 	}
-	set := token.NewFileSet()
 	var files []*ast.File
 	for _, name := range l.GoFiles {
 		text, err := os.ReadFile(filepath.Join(l.Dir, name))
@@ -99,8 +101,7 @@ func (l listed) load(exported map[string]string) (*Package, error) {
 		files = append(files, f)
 		p.Files = append(p.Files, count(set, f, string(text)))
 	}
-	open := func(path string) (io.ReadCloser, error) { return os.Open(exported[path]) }
-	config := types.Config{Importer: importer.ForCompiler(set, "gc", open)}
+	config := types.Config{Importer: imports}
 	info := &types.Info{Uses: make(map[*ast.Ident]types.Object)}
 	checked, err := config.Check(l.ImportPath, set, files, info)
 	if err != nil {
