@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
@@ -22,7 +23,9 @@ import (
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
-// TestDamage opens 200 damaged copies of a store. None may panic, hang, or hand out something that was never stored;
+var damagesWanted = flag.Int("damages", 100, "how many damaged copies TestDamage opens")
+
+// TestDamage opens damaged copies of a store. None may panic, hang, or hand out something that was never stored;
 // where the start refuses, no byte has changed.
 func TestDamage(t *testing.T) {
 	t.Parallel()
@@ -32,7 +35,8 @@ func TestDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := int(heads.Head.Count) * heads.PageSize()
-	const shards, each = 4, 50
+	const shards = 4
+	each := max(*damagesWanted/shards, 1)
 	outcomes := make([][3]int, shards)
 	t.Run("shards", func(t *testing.T) {
 		for shard := range shards {

@@ -50,7 +50,7 @@ func Program(t testing.TB) string {
 }
 
 // PlainProgram is the same without the race detector, whatever the tests are: the race detector keeps several bytes for
-// each byte of memory.
+// each byte of memory. It is built without cgo, as a release is and as package bench builds it, so that all share what is compiled.
 func PlainProgram(t testing.TB) string {
 	t.Helper()
 	path, err := plain()
@@ -61,11 +61,11 @@ func PlainProgram(t testing.TB) string {
 }
 
 var (
-	plain = sync.OnceValues(func() (string, error) { return build("plain") })
-	raced = sync.OnceValues(func() (string, error) { return build("race", "-race") })
+	plain = sync.OnceValues(func() (string, error) { return build("plain", []string{"CGO_ENABLED=0"}) })
+	raced = sync.OnceValues(func() (string, error) { return build("race", nil, "-race") })
 )
 
-func build(name string, flags ...string) (string, error) {
+func build(name string, env []string, flags ...string) (string, error) {
 	root, err := goEnv("GOMOD")
 	if err != nil {
 		return "", err
@@ -93,6 +93,7 @@ func build(name string, flags ...string) (string, error) {
 	}
 	cmd := exec.Command("go", append(append([]string{"build", "-tags", "proof"}, flags...), "-o", path, "./cmd/thinkd")...)
 	cmd.Dir = root
+	cmd.Env = append(os.Environ(), env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("building the program: %w\n%s", err, out)
 	}

@@ -23,7 +23,7 @@ import (
 )
 
 // fewRotated are so few that TestRotationUnderLoad does not judge its times: the machine may be at something else.
-const fewRotated = 50
+const fewRotated = 30
 
 var rotatedClients = flag.Int("rotated", fewRotated, "how many clients TestRotationUnderLoad has")
 

@@ -28,7 +28,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
-var watcherCount = flag.Int("watchers", 30, "how many clients TestWatchersThatDoNotRead has on one session; one in ten does not read, and one hardly")
+var watcherCount = flag.Int("watchers", 20, "how many clients TestWatchersThatDoNotRead has on one session; one in ten does not read, and one hardly")
 
 // lecture is an answer whose updates are many and small: blocks of three deltas each. Neither the start nor the end of
 // a block can be merged with anything, so that who does not read has 1,024 updates waiting soon.
