@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 )
 
 // Agent is what a new session may begin with by one name.
@@ -32,28 +33,30 @@ type given struct {
 // Settings are the agents and the providers' defaults: the configuration's, and over them what clients have set, which
 // is kept. They are safe for concurrent use, and who reads never waits for who writes.
 type Settings struct {
-	save func([]byte) error
+	kept durable.Value
 
-	changeMu sync.Mutex // one change at a time, its save included
+	changeMu sync.Mutex // held during a change, until it is kept
 	set      given      // by clients
 	config   given      // never changes
 
 	now atomic.Pointer[given] // both together; what it points at never changes
 }
 
-// OpenSettings begins with the configuration's agents and defaults and with what an earlier life of the daemon kept;
-// nil: nothing. Each change is given to save before it is in force; nil: it is kept nowhere. An error says what is
-// wrong with the text.
-func OpenSettings(agents []Agent, providers map[string]Defaults, kept []byte, save func([]byte) error) (*Settings, error) {
-	s := &Settings{save: save, config: given{map[string]Agent{}, maps.Clone(providers)}}
+// OpenSettings begins with the configuration's agents and defaults, and with what an earlier process kept. Each change is kept before it
+// applies. An error names the value and says what is wrong with its text.
+func OpenSettings(agents []Agent, providers map[string]Defaults, kept durable.Value) (*Settings, error) {
+	s := &Settings{kept: kept, config: given{map[string]Agent{}, maps.Clone(providers)}}
 	for _, a := range agents {
 		s.config.agents[a.Name] = a
 	}
 	s.set = given{map[string]Agent{}, map[string]Defaults{}}
-	if kept != nil {
-		var err error
-		if s.set, err = readSettings(kept); err != nil {
-			return nil, err
+	text, err := kept.Get()
+	if err != nil {
+		return nil, fmt.Errorf("settings: %w", err)
+	}
+	if text != nil {
+		if s.set, err = readSettings(text); err != nil {
+			return nil, fmt.Errorf("settings: %s: %w; repair the file, or remove it to start without settings", kept.Name(), err)
 		}
 	}
 	s.now.Store(s.config.under(s.set))
@@ -152,10 +155,8 @@ func (s *Settings) change(change func(given) error) error {
 	if len(text) > maxSettings {
 		return ErrSettingsFull
 	}
-	if s.save != nil {
-		if err := s.save(text); err != nil {
-			return err
-		}
+	if err := s.kept.Put(text); err != nil {
+		return err
 	}
 	s.set = next
 	s.now.Store(s.config.under(next))

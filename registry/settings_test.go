@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
@@ -20,8 +22,8 @@ func TestOldSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var saved []byte
-	s, err := OpenSettings(nil, nil, text, func(text []byte) error { saved = text; return nil })
+	kept := durable.NewMemory(text)
+	s, err := OpenSettings(nil, nil, kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +54,11 @@ func TestOldSettings(t *testing.T) {
 	if err := s.RemoveAgent("nosuch"); err != nil {
 		t.Fatal(err)
 	}
-	again, err := OpenSettings(nil, nil, saved, nil)
+	saved, err := kept.Get()
+	if err != nil || bytes.Equal(saved, text) {
+		t.Fatalf("it was not written anew, %v", err)
+	}
+	again, err := OpenSettings(nil, nil, kept)
 	if err != nil {
 		t.Fatalf("what was saved: %v\n%s", err, saved)
 	}
@@ -95,18 +101,26 @@ func TestDamagedSettings(t *testing.T) {
 		`{"providers":{"x":{"reasoning_defaults":{"effort":"y"}}}}`:   `providers.x.reasoning_defaults.effort: unknown thinking level "y"`,
 		`{"providers":{"x":{"reasoning_defaults":{"fallback":"y"}}}}`: `providers.x.reasoning_defaults.fallback: unknown fallback "y"`,
 	} {
-		if _, err := OpenSettings(nil, nil, []byte(text), nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := OpenSettings(nil, nil, durable.NewMemory([]byte(text))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want an error with %q", text, err, want)
 		}
 	}
 }
 
+// putting is a value that does something else with what it should keep.
+type putting struct {
+	durable.Memory
+	put func([]byte) error
+}
+
+func (p *putting) Put(text []byte) error { return p.put(text) }
+
 // A change that cannot be saved is not in force, and one that its maker refuses is not saved.
 func TestSettingsChange(t *testing.T) {
 	broken, saves := errors.New("no room"), 0
 	var fail error
-	s, err := OpenSettings([]Agent{{Name: "a", Model: "file"}}, map[string]Defaults{"p": {Level: provider.Low}}, nil,
-		func([]byte) error { saves++; return fail })
+	s, err := OpenSettings([]Agent{{Name: "a", Model: "file"}}, map[string]Defaults{"p": {Level: provider.Low}},
+		&putting{put: func([]byte) error { saves++; return fail }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +158,7 @@ func TestSettingsChange(t *testing.T) {
 
 // Changes at the same time are all made, and nobody reads half of one.
 func TestSettingsTogether(t *testing.T) {
-	s, err := OpenSettings(nil, nil, nil, func([]byte) error { return nil })
+	s, err := OpenSettings(nil, nil, new(durable.Memory))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,8 +225,8 @@ func FuzzSettings(f *testing.F) {
 	f.Add([]byte(`{"agents":{"a":{"reasoning":{"override_mode":"inherit"}}},"providers":{"":{"reasoning_defaults":{}}}}`))
 	f.Add([]byte(`{"agents":{"a":null},"providers":null}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		var saved []byte
-		s, err := OpenSettings(nil, nil, text, func(text []byte) error { saved = text; return nil })
+		kept := durable.NewMemory(text)
+		s, err := OpenSettings(nil, nil, kept)
 		if err != nil {
 			return
 		}
@@ -222,8 +236,9 @@ func FuzzSettings(f *testing.F) {
 			}
 			t.Fatal(err)
 		}
-		again, err := OpenSettings(nil, nil, saved, nil)
+		again, err := OpenSettings(nil, nil, kept)
 		if err != nil {
+			saved, _ := kept.Get()
 			t.Fatalf("what was written: %v\n%s", err, saved)
 		}
 		if diff := cmp.Diff(s.Agents(), again.Agents()); diff != "" {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/responses"
@@ -121,7 +122,7 @@ type stage struct {
 	messageBytes int // 0: the default
 
 	store  session.Local
-	kept   []byte // the settings; nil: nobody has set any
+	kept   durable.Memory // the settings
 	config agent.Config
 	group  *agent.Group
 
@@ -191,8 +192,7 @@ func releasedTomorrow(t *testing.T, from string) registry.Provider {
 func (s *stage) connect() {
 	settings, err := registry.OpenSettings([]registry.Agent{{Name: "reviewer", Model: "anthropic/claude-opus-4-6", System: "Review.",
 		Reasoning: registry.Override{Mode: registry.Custom, Level: provider.XHigh, Policy: provider.Downgrade}}},
-		map[string]registry.Defaults{"mirror": {Level: provider.Low}}, s.kept,
-		func(text []byte) error { s.kept = text; return nil })
+		map[string]registry.Defaults{"mirror": {Level: provider.Low}}, &s.kept)
 	if err != nil {
 		s.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 // allowed says which packages of ours a package may import. A package that is missing here may import none.
 var allowed = map[string][]string{
-	"registry":              {"provider"},
+	"registry":              {"provider", "provider/durable"},
 	"registry/drift":        {"provider", "registry"},
 	"provider/providertest": {"provider", "provider/sse"},
 	"provider/messages":     {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},

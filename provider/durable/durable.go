@@ -1,6 +1,8 @@
 // Package durable writes files that must survive a loss of power: keys, the token, settings, the files of a store. A file and its
 // directory belong to their owner alone, and neither is a link. [Replace] replaces a small file completely or not at all. For other files
 // there are the single steps: [Open], Sync, [Publish].
+//
+// [Value] is what the users of such a file need of it, so that the settings, the keys and the model lists can be kept elsewhere too.
 package durable
 
 import (

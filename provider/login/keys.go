@@ -4,12 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
-	"strings"
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
@@ -26,62 +21,50 @@ type Grant struct {
 // IsZero reports whether there is none.
 func (g Grant) IsZero() bool { return g.Token.IsZero() }
 
-// Keys are the grants in a file of the data directory, one for each provider. Only its owner may read the file. Safe for
-// concurrent use; two processes must not have the same file open.
+// Keys are the grants of a daemon, one for each provider. They are safe for concurrent use.
 type Keys struct {
-	path string // empty: in memory alone
+	kept durable.Value
 
 	mu  sync.Mutex
 	all map[string]entry // by provider
 }
 
-// entry is a grant in the file: a key or a login's token.
+// entry is a grant as it is kept: a key or a login's token.
 type entry struct {
 	Key     string `json:"key,omitempty"`
 	Token   string `json:"login,omitempty"`
 	Account string `json:"account,omitempty"`
 }
 
-type keysFile struct {
+type keptKeys struct {
 	Version   int              `json:"version"`
 	Providers map[string]entry `json:"providers"`
 }
 
 const keysVersion = 1
 
-// ErrNotKept says that the file could not be written: the disk is full or failing.
+// ErrNotKept says that the keys could not be written: the disk is full or failing.
 var ErrNotKept = errors.New("the file cannot be written")
 
-// OpenKeys reads the file, which may be missing: it is made when there is something to keep. A file that others can
-// read, that is damaged or of a later version is an error that names it and says nothing of what is in it.
-func OpenKeys(path string) (*Keys, error) {
-	k := &Keys{path: path, all: map[string]entry{}}
-	if path == "" {
-		return k, nil
-	}
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return k, nil
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s is not a regular file, and links are not followed", path)
-	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
-		return nil, fmt.Errorf("%s can be read by others (mode %o): the keys in it may be known; make it 600, or remove it", path, info.Mode().Perm())
-	}
-	text, err := os.ReadFile(path)
+// OpenKeys reads the keys; two processes must not have the same ones open. A text that is damaged or of a later version is an error
+// that says nothing of what is in it.
+func OpenKeys(kept durable.Value) (*Keys, error) {
+	k := &Keys{kept: kept, all: map[string]entry{}}
+	text, err := kept.Get()
 	if err != nil {
 		return nil, err
 	}
-	var f keysFile
-	if err := json.Unmarshal(text, &f); err != nil { // whose text may quote a key
-		return nil, fmt.Errorf("%s is damaged: it is not the JSON that thinkd wrote; restore it, or remove it and give the keys again", path)
+	if text == nil {
+		return k, nil
 	}
-	if f.Version != keysVersion {
-		return nil, fmt.Errorf("%s has version %d, and this build knows version %d", path, f.Version, keysVersion)
+	var read keptKeys
+	if err := json.Unmarshal(text, &read); err != nil { // whose text may quote a key
+		return nil, fmt.Errorf("%s is damaged: it is not the JSON that thinkd wrote; restore it, or remove it and give the keys again", kept.Name())
 	}
-	maps.Copy(k.all, f.Providers)
+	if read.Version != keysVersion {
+		return nil, fmt.Errorf("%s has version %d, and this build knows version %d", kept.Name(), read.Version, keysVersion)
+	}
+	maps.Copy(k.all, read.Providers)
 	return k, nil
 }
 
@@ -144,29 +127,10 @@ func entryOf(g Grant) entry {
 	return entry{Key: g.Token.Reveal(), Account: g.Account}
 }
 
-// write puts a new file in place of the old one, whole or not at all.
 func (k *Keys) write(all map[string]entry) error {
-	if k.path == "" {
-		return nil
-	}
-	text, err := json.MarshalIndent(keysFile{keysVersion, all}, "", "  ")
+	text, err := json.MarshalIndent(keptKeys{keysVersion, all}, "", "  ")
 	if err != nil {
 		return err
 	}
-	dir, prefix := filepath.Dir(k.path), filepath.Base(k.path)+"."
-	if err := sweep(dir, prefix); err != nil {
-		return err
-	}
-	return durable.Replace(k.path, append(text, '\n'))
-}
-
-// sweep removes what a crash has left half written: a key that is removed must not stay in there.
-func sweep(dir, prefix string) error {
-	left, err := os.ReadDir(dir)
-	for _, f := range left {
-		if strings.HasPrefix(f.Name(), prefix) {
-			err = errors.Join(err, os.Remove(filepath.Join(dir, f.Name())))
-		}
-	}
-	return err
+	return k.kept.Put(append(text, '\n'))
 }

@@ -24,9 +24,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const canary = "sk-canary-7f3a9c51"
 
+// open reads the keys of a file; empty: there is none.
 func open(t *testing.T, path string) *login.Keys {
 	t.Helper()
-	keys, err := login.OpenKeys(path)
+	var kept durable.Value = durable.SecretFile{Path: path}
+	if path == "" {
+		kept = new(durable.Memory)
+	}
+	keys, err := login.OpenKeys(kept)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +157,7 @@ func TestKeysRefused(t *testing.T) {
 		if err := os.Chmod(path, tt.mode); err != nil {
 			t.Fatal(err)
 		}
-		_, err := login.OpenKeys(path)
+		_, err := login.OpenKeys(durable.SecretFile{Path: path})
 		if err == nil || !strings.Contains(err.Error(), path+" "+tt.says) || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -170,7 +175,7 @@ func TestKeysTogether(t *testing.T) {
 			if err := keys.Set(fmt.Sprint("p", i), login.Grant{Token: provider.NewSecret("k")}); err != nil {
 				t.Error(err)
 			}
-			if _, err := login.OpenKeys(path); err != nil {
+			if _, err := login.OpenKeys(durable.SecretFile{Path: path}); err != nil {
 				t.Errorf("while others write: %v", err)
 			}
 		}))

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/testgo"
@@ -45,7 +46,7 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := login.OpenKeys("")
+	keys, err := login.OpenKeys(new(durable.Memory))
 	if err != nil {
 		t.Fatal(err)
 	}

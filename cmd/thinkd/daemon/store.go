@@ -27,25 +27,23 @@ func openSettings(c config.Config, dir string, log *slog.Logger) (*registry.Sett
 		defaults[p.ID] = p.Defaults
 	}
 	if dir == "" {
-		return registry.OpenSettings(c.Agents, defaults, nil, nil)
+		return registry.OpenSettings(c.Agents, defaults, new(durable.Memory))
 	}
-	path := filepath.Join(dir, settingsName)
-	kept, err := durable.Read(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("settings: %w", err)
+	return registry.OpenSettings(c.Agents, defaults, settingsFile{durable.File{Path: filepath.Join(dir, settingsName)}, log})
+}
+
+// settingsFile logs what is wrong with the disk, and returns the error that clients know.
+type settingsFile struct {
+	durable.File
+	log *slog.Logger
+}
+
+func (f settingsFile) Put(text []byte) error {
+	if err := f.File.Put(text); err != nil {
+		f.log.Error("settings cannot be written", "err", err)
+		return session.ErrReadOnly
 	}
-	settings, err := registry.OpenSettings(c.Agents, defaults, kept, func(text []byte) error {
-		err := durable.Replace(path, text)
-		if err != nil {
-			log.Error("settings cannot be written", "err", err)
-			return session.ErrReadOnly // what clients know of a disk that takes nothing
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("settings: %s: %w; repair the file, or remove it to start without settings", path, err)
-	}
-	return settings, nil
+	return nil
 }
 
 // CheckSettings reads the settings of a data directory as a daemon would. path is their file; empty: there is none.
@@ -62,7 +60,9 @@ func CheckSettings(dir string) (path string, err error) {
 const KeysName = "keys.json"
 
 // OpenKeys reads the keys of a data directory.
-func OpenKeys(dir string) (*login.Keys, error) { return login.OpenKeys(filepath.Join(dir, KeysName)) }
+func OpenKeys(dir string) (*login.Keys, error) {
+	return login.OpenKeys(durable.SecretFile{Path: filepath.Join(dir, KeysName)})
+}
 
 // kept is what a daemon finds in its data directory. Without a directory nothing is kept, and the store is given.
 type kept struct {
@@ -75,7 +75,7 @@ type kept struct {
 // open opens what is in the directory. What has been opened when there is an error is for close.
 func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err error) {
 	if k.dir == "" {
-		k.keys, err = login.OpenKeys("")
+		k.keys, err = login.OpenKeys(new(durable.Memory))
 		return err
 	}
 	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -370,7 +371,7 @@ func standInConfig(address string) string {
 // noKeys is a file of keys that there is none of.
 func noKeys(t *testing.T) *login.Keys {
 	t.Helper()
-	keys, err := login.OpenKeys("")
+	keys, err := login.OpenKeys(new(durable.Memory))
 	if err != nil {
 		t.Fatal(err)
 	}
