@@ -57,6 +57,8 @@ func (s *state) prompted(stamp *session.Stamp) (*Receipt, error) {
 		r.Disposition = feed.Steered
 	case t.Prompt.Queued:
 		r.Disposition = feed.Enqueued
+	case t.Prompt.Append:
+		r.Disposition = feed.Appended
 	}
 	return &r, nil
 }
@@ -79,16 +81,9 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	if err := transcript.Takes(c.model, p.Content); err != nil {
 		return Receipt{}, err
 	}
-	busy := s.run != nil || s.compacting != nil || s.queue.Len() > 0
-	switch {
-	case p.Reject && s.run == nil && s.compacting != nil:
-		return Receipt{}, ErrCompacting
-	case p.Reject && s.run == nil && s.queue.Held:
-		return Receipt{}, ErrHeld
-	case p.Reject && busy:
-		return Receipt{}, ErrBusy
-	case s.queue.Len() >= maxQueue:
-		return Receipt{}, ErrQueueFull
+	busy, err := s.admit(p.Reject)
+	if err != nil {
+		return Receipt{}, err
 	}
 	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: feed.Started}
 	var into session.TurnID
@@ -127,6 +122,92 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	return r, nil
 }
 
+// admit reports whether a prompt has to wait, or why it is refused.
+func (s *state) admit(reject bool) (busy bool, err error) {
+	busy = s.run != nil || s.compacting != nil || s.queue.Len() > 0
+	switch {
+	case reject && s.run == nil && s.compacting != nil:
+		return busy, ErrCompacting
+	case reject && s.run == nil && s.queue.Held:
+		return busy, ErrHeld
+	case reject && busy:
+		return busy, ErrBusy
+	case s.queue.Len() >= maxQueue:
+		return busy, ErrQueueFull
+	}
+	return busy, nil
+}
+
+// Append adds what a user says to the conversation without a model call; the next prompt sends it, in order. It is on disk when Append
+// returns. If a turn or a compaction runs, or prompts wait, it waits behind them as a prompt does, and its receipt is Enqueued. So
+// nothing is put between the messages of a running turn. It does not continue a held queue: that would start paid work.
+//
+// The message has a turn of its own, which ends with StopEndTurn and never starts. Override and Steer of p do not count. A repeated stamp
+// and the errors are those of [Agent.Prompt].
+func (a *Agent) Append(ctx context.Context, p Prompt) (Receipt, error) {
+	return ask(ctx, a, func(s *state) (Receipt, error) { return s.append(p) })
+}
+
+func (s *state) append(p Prompt) (Receipt, error) {
+	first, err := s.prompted(p.Stamp)
+	switch {
+	case err != nil:
+		return Receipt{}, err
+	case first != nil:
+		return *first, nil
+	}
+	if err := s.writable(); err != nil {
+		return Receipt{}, err
+	}
+	model := s.view.Session.Model
+	if err := transcript.Takes(s.cfg.Catalog.Model(model.Provider, model.ID), p.Content); err != nil {
+		return Receipt{}, err
+	}
+	busy, err := s.admit(p.Reject)
+	if err != nil {
+		return Receipt{}, err
+	}
+	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: feed.Appended}
+	if busy {
+		r.Disposition = feed.Enqueued
+		if err := s.queue.RoomFor(p.Content, s.cfg.Limits.SessionQueue, s.cfg.Limits.Queues); err != nil {
+			return Receipt{}, err
+		}
+	}
+	content, err := transcript.KeepMedia(s.cfg.Blobs, p.Content)
+	if err != nil {
+		return Receipt{}, err
+	}
+	untitled := s.view.Session.Title == ""
+	said := fact{r.Turn, session.Prompt{Message: r.Message, Content: content, Stamp: p.Stamp, Queued: busy, Append: true},
+		feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition}}
+	if busy {
+		if err := s.record(said); err != nil {
+			return Receipt{}, err
+		}
+		s.tellQueue()
+		return r, s.ended
+	}
+	if err := s.record(said, endFact(r.Turn, appended)); err != nil {
+		return Receipt{}, err
+	}
+	if title := s.view.Session.Title; untitled && title != "" {
+		s.tell("", feed.SessionUpdate{Title: &title})
+	}
+	return r, s.ended
+}
+
+// appended ends the turn of a message that was added without a model call.
+var appended = session.TurnEnd{StopReason: session.StopEndTurn}
+
+// settle adds the first message of the queue to the conversation, which is where it stands now.
+func (s *state) settle(id session.TurnID) {
+	if s.record(endFact(id, appended)) == nil {
+		s.wakeWaiters(id)
+		s.tellQueue()
+	}
+}
+
 // startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after whatever
 // happened. It is one turn at a time, since a turn may end as it starts, and a long queue of such must not keep the
 // mailbox waiting. A turn that cannot start ends with an error.
@@ -135,6 +216,10 @@ func (s *state) startNext() {
 		return
 	}
 	next := s.view.Turn(s.queue.First())
+	if next.Prompt.Append {
+		s.settle(next.ID)
+		return
+	}
 	c, err := s.conversation().decide(s.view.Session.Settings, next.Prompt.Override)
 	if err != nil {
 		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}

@@ -239,6 +239,16 @@ func (l *life) act(a act) error {
 			}
 			return err
 		})
+	case "append":
+		l.prompts++
+		p := text(fmt.Sprintf("prompt %d", l.prompts))
+		return l.do(func(a *Agent) error {
+			r, err := a.Append(l.ctx, p)
+			if err == nil {
+				l.acked = append(l.acked, r.Turn)
+			}
+			return err
+		})
 	case "run", "allow", "deny":
 		return l.decide(a)
 	case "prompt once":

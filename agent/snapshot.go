@@ -31,6 +31,11 @@ type Message struct {
 	Open  []Open             // blocks that are being written, in order
 }
 
+// Unsent reports whether this is a prompt that no model gets: it was removed from the queue, or could not start.
+func (m Message) Unsent() bool {
+	return m.Role == provider.User && m.Start == nil && m.Stop != nil && m.Stop.StopReason != session.StopEndTurn
+}
+
 // Snapshot is a session's state at an update, for a client that joins.
 type Snapshot struct {
 	State

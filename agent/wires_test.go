@@ -60,7 +60,7 @@ func drawWires(t *rapid.T, all []placed) plan {
 		p.answers = append(p.answers, drawAnswer(t, len(p.answers)))
 	}
 	p.acts = append([]act{{kind: "attach"}, {kind: "prompt", wait: 20 * time.Millisecond}}, drawActs(t, 8, 20, []string{"prompt", "prompt", "prompt",
-		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "prompt with a picture", "model", "model", "set", "set", "steer", "steer", "prompt once", "prompt again",
+		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "prompt with a picture", "model", "model", "set", "set", "steer", "steer", "append", "append", "prompt once", "prompt again",
 		"run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "deny", "cancel", "cancel", "crash", "close",
 		"compact", "compact", "compact", "fork", "attach", "attach slow", "leave", "leave", "come back", "come back", "come back", "read", "compare", "resume"},
 		[]int{0, 1, 5, 20, 100, 100, 2000, 10_000})...)

@@ -119,7 +119,7 @@ func speaker(m agent.Message) string {
 	switch {
 	case m.Role == provider.User && m.Start == nil && m.Stop == nil:
 		return "User (queued)"
-	case m.Role == provider.User && m.Start == nil:
+	case m.Unsent():
 		return "User (not sent)"
 	case m.Role == provider.User:
 		return "User"

@@ -50,6 +50,8 @@ func nativeMethods() []method {
 			either((*client).newWaits, newSession, newSessionLate), conn.CodeNoModel, conn.CodeLevel),
 		define("session/prompt", use, "Says something; it is on disk when it is answered.",
 			now(prompt), conn.CodeNotFound, conn.CodeBusy, conn.CodeNoModel, conn.CodeLevel),
+		define("session/append", use, "Adds what a user says without a model call; the next prompt sends it.",
+			now(appendMessage), conn.CodeNotFound, conn.CodeBusy),
 		define("turn/wait", use, "Answers when the turn has ended.",
 			late(wait), conn.CodeNotFound),
 		define("session/cancel", use, "Ends the running turn or takes a queued one out.",

@@ -46,14 +46,8 @@ func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error
 	if err != nil {
 		return promptResult{}, err
 	}
-	if stamp != nil { // what was once said is answered, though it might be refused today
-		first, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
-		if err != nil {
-			return promptResult{}, err
-		}
-		if first != nil {
-			return promptResult{first.Turn, first.Message, first.Disposition}, nil
-		}
+	if first, err := prompted(ctx, c, p.Session.ID, stamp); err != nil || first != nil {
+		return receiptOf(first), err
 	}
 	said, err := c.said(p)
 	if err != nil {
@@ -61,7 +55,23 @@ func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error
 	}
 	said.Stamp = stamp
 	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
-	return promptResult{r.Turn, r.Message, r.Disposition}, err
+	return receiptOf(&r), err
+}
+
+// prompted is the receipt of an earlier request with the same stamp, nil if there is none: what was once said is answered, though it
+// might be refused today.
+func prompted(ctx context.Context, c *client, id session.ID, stamp *session.Stamp) (*agent.Receipt, error) {
+	if stamp == nil {
+		return nil, nil
+	}
+	return onAgent(ctx, c, id, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
+}
+
+func receiptOf(r *agent.Receipt) promptResult {
+	if r == nil {
+		return promptResult{}
+	}
+	return promptResult{r.Turn, r.Message, r.Disposition}
 }
 
 // said is what the params of a prompt amount to.

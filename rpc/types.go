@@ -95,7 +95,7 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 	switch {
 	case m.Role == provider.User:
 		w.Queued = m.Start == nil && m.Stop == nil
-		if m.Start == nil && m.Stop != nil { // it was taken out of the queue, or could not start
+		if m.Unsent() {
 			w.Incomplete = session.Incomplete(m.Stop.StopReason)
 		}
 		if m.Refused {

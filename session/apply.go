@@ -85,6 +85,10 @@ func (v *View) apply(e Entry) error {
 		if t.End != nil {
 			return fmt.Errorf("the turn has ended already")
 		}
+		if t.Prompt.Append && t.Queued() && b.StopReason == StopEndTurn {
+			v.advance(t)
+			t.began, t.Messages[0].place = v.now(), v.now()
+		}
 		t.End, t.ended = &b, v.now()
 		for _, id := range t.Took {
 			v.turns[id].End = &b
@@ -126,7 +130,7 @@ func (v *View) steered(t *Turn, s Steered) error {
 	return nil
 }
 
-// advance moves a turn that starts ahead of those that wait. Models see turns in this order, and a prompt that was meant to steer
+// advance moves a turn that starts, or is appended, ahead of those that wait. Models see turns in this order, and a prompt that was meant to steer
 // starts before earlier ones.
 func (v *View) advance(t *Turn) {
 	from := len(v.Turns) - 1
@@ -134,7 +138,7 @@ func (v *View) advance(t *Turn) {
 		from--
 	}
 	to := from
-	for i := from - 1; i >= 0 && v.Turns[i].Start == nil; i-- {
+	for i := from - 1; i >= 0 && v.Turns[i].Start == nil && !v.Turns[i].Appended(); i-- {
 		if v.Turns[i].Queued() {
 			to = i
 		}

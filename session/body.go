@@ -20,6 +20,7 @@ type Prompt struct {
 	Stamp    *Stamp          `json:"stamp,omitempty"`  // nil: the client gave it none
 	Queued   bool            `json:"queued,omitempty"` // the answer to its request was "queued"
 	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
+	Append   bool            `json:"append,omitempty"` // no model is called: its turn ends without a start, with StopEndTurn
 }
 
 // Override is a choice for one turn.

@@ -75,7 +75,7 @@ func (v *View) release() {
 		if t.Released {
 			return // and so are all before it, but for some that will never be
 		}
-		if t.Start == nil || t.End == nil || t.cut {
+		if t.Start == nil && !t.Appended() || t.End == nil || t.cut {
 			continue
 		}
 		t.Released = true
@@ -91,8 +91,11 @@ func (v *View) release() {
 	}
 }
 
-// slimStart has only what later requests need of a start. Equal turns share it.
+// slimStart has only what later requests need of a start, nil if there is none. Equal turns share it.
 func (v *View) slimStart(t *Turn) *TurnStart {
+	if t.Start == nil {
+		return nil
+	}
 	slim := TurnStart{Model: t.Start.Model, Address: t.Start.Address}
 	slim.Reasoning.Effective = t.Start.Reasoning.Effective
 	if s := v.slimmed.start; s != nil && s.Model == slim.Model && s.Address == slim.Address && s.Reasoning.Effective == slim.Reasoning.Effective {

@@ -53,10 +53,10 @@ func (v *View) spans(last place, message MessageID) []Span {
 	return append(spans, Span{id, last.at, message})
 }
 
-// lastEnded is the last message of the turns that started and have ended, empty if there is none.
+// lastEnded is the last message of the turns that have ended, except those that were removed from the queue, empty if there is none.
 func (v *View) lastEnded() MessageID {
 	for _, t := range slices.Backward(v.Turns) {
-		if t.Start != nil && t.End != nil && len(t.Messages) > 0 {
+		if (t.Start != nil || t.Appended()) && t.End != nil && len(t.Messages) > 0 {
 			return t.Messages[len(t.Messages)-1].ID
 		}
 	}

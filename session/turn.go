@@ -34,6 +34,11 @@ func (t *Turn) Queued() bool { return t.Start == nil && t.End == nil && t.Into =
 // Running reports whether the turn has started and not ended.
 func (t *Turn) Running() bool { return t.Start != nil && t.End == nil }
 
+// Appended reports whether the turn is a message that was added without a model call. Models get it with the next call.
+func (t *Turn) Appended() bool {
+	return t.Prompt.Append && t.Start == nil && t.End != nil && t.End.StopReason == StopEndTurn
+}
+
 // Message finds a message, nil if there is none.
 func (t *Turn) Message(id MessageID) *Message {
 	for _, m := range slices.Backward(t.Messages) {

@@ -10,7 +10,7 @@ import (
 // content of a queued prompt out of memory and back. A View belongs to one goroutine.
 type View struct {
 	Session Session
-	Turns   []*Turn // first those that have started, in that order; then the queued ones, in the order of their prompts
+	Turns   []*Turn // first those that have started or were appended, in that order; then the queued ones, in the order of their prompts
 	Repairs []Repair
 	LeftOut []LeftOut
 	LastSeq uint64 // the highest Seq of any entry

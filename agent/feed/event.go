@@ -149,11 +149,12 @@ type Disposition string
 const (
 	Started  Disposition = "started"
 	Enqueued Disposition = "queued"
-	Steered  Disposition = "steered" // taken in before the next model call of the turn that runs, if there is one
+	Appended Disposition = "appended" // added to the conversation; no model is called
+	Steered  Disposition = "steered"  // taken in before the next model call of the turn that runs, if there is one
 )
 
 // Words lists all dispositions.
-func (Disposition) Words() []string { return provider.Words(Started, Enqueued, Steered) }
+func (Disposition) Words() []string { return provider.Words(Started, Enqueued, Steered, Appended) }
 
 // Queued is a prompt that waits.
 type Queued struct {

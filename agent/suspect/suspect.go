@@ -75,7 +75,7 @@ func (c Call) sinceAccepted() added {
 		if i == 0 {
 			list = list[min(from, len(list)):]
 		}
-		like := t.Start.Model == model && t.Start.Reasoning.Effective == c.Level && t.Start.Address == c.Address
+		like := t.Start != nil && t.Start.Model == model && t.Start.Reasoning.Effective == c.Level && t.Start.Address == c.Address
 		for _, m := range list {
 			if m.Role == provider.Assistant && t.Start.Model.Provider == model.Provider && wasAccepted(m) {
 				since = added{known: like, within: t == c.Turn}

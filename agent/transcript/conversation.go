@@ -32,7 +32,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			others.take(to, t.Messages...)
 			continue
 		}
-		effort := way.turn(*t.Start)
+		effort := way.turn(t)
 		list := t.Messages
 		if i == 0 {
 			list = list[min(from, len(list)):]

@@ -29,11 +29,11 @@ func newCourse(m provider.Model, d provider.Decision) course {
 }
 
 // turn goes on to a turn and returns the effort to send in front of it, empty if it did not change.
-func (c *course) turn(start session.TurnStart) provider.Level {
-	if c.model == (session.ModelRef{}) || start.Model != c.model {
+func (c *course) turn(t *session.Turn) provider.Level {
+	if c.model == (session.ModelRef{}) || t.Start == nil || t.Start.Model != c.model {
 		return ""
 	}
-	return c.to(start.Reasoning.Effective)
+	return c.to(t.Start.Reasoning.Effective)
 }
 
 func (c *course) to(effort provider.Level) provider.Level {
@@ -52,7 +52,7 @@ func (c *course) to(effort provider.Level) provider.Level {
 func (c *course) skip(turns []*session.Turn, to Recipient) provider.Level {
 	for _, t := range turns {
 		if to.Spoken(t) {
-			c.turn(*t.Start)
+			c.turn(t)
 		}
 	}
 	if c.said = c.now != c.first; !c.said {
@@ -75,7 +75,7 @@ func (to Recipient) Effort(m provider.Model, d provider.Decision) (opening provi
 	}
 	for _, t := range v.Turns[first:] {
 		if to.Spoken(t) {
-			way.turn(*t.Start)
+			way.turn(t)
 		}
 	}
 	way.to(d.Control.Effort)

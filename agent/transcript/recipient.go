@@ -39,7 +39,7 @@ func (to Recipient) Spoken(t *session.Turn) bool {
 
 // spoken reports whether a turn is a part of the conversation.
 func spoken(t *session.Turn) bool {
-	return t.Start != nil && (t.End == nil || t.End.StopReason != session.StopRefusal)
+	return t.Appended() || t.Start != nil && (t.End == nil || t.End.StopReason != session.StopRefusal)
 }
 
 // diverged is the models that got something else of the messages so far than the recipient. Thinking that a provider signed

@@ -159,7 +159,7 @@ export class Conversation {
 					t.el.remove();
 					this.turn(u.params.into).steered(u.params.content);
 				} else {
-					t.prompt(u.params.content, u.params.disposition !== "started");
+					t.prompt(u.params.content, u.params.disposition === "queued" || u.params.disposition === "steered");
 				}
 				this.watcher.changed();
 				break;
@@ -224,7 +224,9 @@ export class Conversation {
 					this.turns.delete(t.id);
 					t.el.remove();
 				}
-				if (this.running_ === t.id || this.running_ === "") {
+				if (t.added(u.params)) {
+					this.list.append(t.el); // a pending message moves to the end
+				} else if (this.running_ === t.id || this.running_ === "") {
 					this.running_ = "";
 					this.questions.clear();
 					this.watcher.asks(0);

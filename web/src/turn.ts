@@ -210,6 +210,11 @@ export class Turn {
 		if (["cancelled", "error", "interrupted"].includes(p.stop_reason) && last instanceof Thought && last.loose) last.cut();
 		if (this.el.hidden && p.stop_reason === "cancelled") return false; // the prompt was removed from the queue
 		this.el.hidden = false;
+		if (this.added(p)) {
+			this.foot.replaceChildren(h("span", {}, "Added. The next prompt sends it."));
+			this.foot.hidden = false;
+			return true;
+		}
 		if (p.error) this.rail().append(troubleCard(p.error, this.model?.provider ?? "", this.content, this.acts));
 		else if (p.stop_reason === "interrupted") this.interrupted();
 		const facts: string[] = [duration(p.duration_ms)];
@@ -218,6 +223,11 @@ export class Turn {
 		if (p.usage.cost) facts.push(money(p.usage.cost));
 		this.finish(p.stop_reason, p.limit, facts, this.ribbon(p.duration_ms));
 		return true;
+	}
+
+	/** Says whether a message was added here without a model call. */
+	added(p: Params<"turn_end">): boolean {
+		return !this.model && p.stop_reason === "end_turn";
 	}
 
 	/** Ends the turn from the history: with its last message. */

@@ -16,6 +16,7 @@ export interface Snapshot {
 export type SessionUpdate = Update | Snapshot;
 
 type Prompt = Omit<Methods["session/prompt"]["params"], "session_id">;
+type Addition = Omit<Methods["session/append"]["params"], "session_id">;
 
 /** A Session follows one conversation. {@link Client.newSession} and {@link Client.attach} create it. */
 export class Session {
@@ -49,6 +50,12 @@ export class Session {
 			throw error;
 		}
 		return turn;
+	}
+
+	/** Adds a user message without a model call. The next prompt sends it. During a turn it waits behind the turn. */
+	async append(message: string | Addition): Promise<Methods["session/append"]["result"]> {
+		const params = typeof message === "string" ? { text: message } : message;
+		return this.client.call("session/append", { session_id: this.id, ...params });
 	}
 
 	/** Cancels the running turn, or the named one, which may be queued. */

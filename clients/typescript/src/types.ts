@@ -106,7 +106,7 @@ export type Cost = {
 
 export type Display = "summarized" | "omitted" | "updates";
 
-export type Disposition = "started" | "queued" | "steered";
+export type Disposition = "started" | "queued" | "steered" | "appended";
 
 export type Error = {
 	code: number;
@@ -529,6 +529,8 @@ export type Usage = {
 	context?: Context;
 };
 
+export type WaitOrReject = "queue" | "reject";
+
 export type WhenBusy = "queue" | "steer" | "reject";
 
 /** Methods by name. */
@@ -726,6 +728,22 @@ export interface Methods {
 			model_id?: string;
 			display?: Display;
 			when_busy?: WhenBusy;
+			/** any text of at most 256 bytes */
+			client_id?: string;
+		};
+		result: {
+			turn_id: string;
+			message_id: string;
+			disposition: Disposition;
+		};
+	};
+	/** Adds what a user says without a model call; the next prompt sends it. */
+	"session/append": {
+		params: {
+			session_id: string;
+			text?: string;
+			content?: Block[];
+			when_busy?: WaitOrReject;
 			/** any text of at most 256 bytes */
 			client_id?: string;
 		};

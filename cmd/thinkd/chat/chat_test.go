@@ -81,6 +81,14 @@ func TestScrollback(t *testing.T) {
 			[]string{"prompt", `{"turn_id":"t","disposition":"queued","content":[{"type":"text","text":"later"}]}`, "turn_start", `{"turn_id":"t"}`},
 			[]string{"", "> later"}, nil,
 		},
+		"a message that is added": {
+			[]string{"prompt", `{"turn_id":"t","disposition":"appended","content":[{"type":"text","text":"fact"}]}`, "turn_end", `{"turn_id":"t","stop_reason":"end_turn"}`},
+			[]string{"", "> fact (adds)"}, nil,
+		},
+		"a message that is added when the turn before has ended": {
+			[]string{"prompt", `{"turn_id":"t","disposition":"queued","content":[{"type":"text","text":"fact"}]}`, "turn_end", `{"turn_id":"t","stop_reason":"end_turn"}`},
+			[]string{"", "> fact (adds)"}, nil,
+		},
 		"an end without an end of its blocks": {
 			[]string{"turn_start", `{"turn_id":"t"}`, "message_delta", `{"message_id":"m","delta":"cut"}`, "turn_end", `{"turn_id":"t","stop_reason":"limit","limit":"time"}`},
 			[]string{"", "cut", "", "error: the turn ended: limit", "(time)"}, nil,

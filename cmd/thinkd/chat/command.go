@@ -32,6 +32,7 @@ func commands() []command {
 		{"/grants", "", "list and revoke what runs without a question", func(t *talk, _ string) { t.pickGrant() }},
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
+		{"/append", "TEXT", "add a message without asking; the next prompt sends it", func(t *talk, text string) { t.append(text) }},
 		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
 		{"/resume", "", "continue a held queue", func(t *talk, _ string) {
 			t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)

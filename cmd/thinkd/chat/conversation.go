@@ -179,6 +179,8 @@ func (c *conversation) prompted(u update) {
 		c.asked[u.Turn] = text
 	case "steered":
 		c.add(said, "steers", text)
+	case "appended":
+		c.add(said, "adds", text)
 	default:
 		c.add(said, "", text)
 	}
@@ -187,6 +189,10 @@ func (c *conversation) prompted(u update) {
 func (c *conversation) turnEnded(u update) {
 	if text, ok := c.asked[u.Turn]; ok { // it never started
 		delete(c.asked, u.Turn)
+		if u.Stop == "end_turn" {
+			c.add(said, "adds", text)
+			return
+		}
 		c.note("removed from the queue: %s", line(text, 60))
 	}
 	if u.Usage != nil {

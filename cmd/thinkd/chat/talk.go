@@ -183,6 +183,19 @@ func (t *talk) say(text string, steer bool) {
 	}))
 }
 
+// append adds a message without a model call. While a turn runs it waits.
+func (t *talk) append(text string) {
+	switch {
+	case t.id == "":
+		t.add(failure, "", "there is no session; /new starts one")
+	case text == "":
+		t.add(failure, "", "there is nothing to add; write /append TEXT")
+	default:
+		t.fresh = false
+		t.ask("session/append", map[string]any{"session_id": t.id, "text": text}, nil)
+	}
+}
+
 // cancel ends the running turn, or the compaction that runs without one; false if there is neither.
 func (t *talk) cancel() bool {
 	params := map[string]any{"session_id": t.id}
