@@ -86,6 +86,14 @@ var words = []word{
 		set: func(a *Answer, v string) error { return positive(&a.Rounds, v, 1000) }},
 	{name: "calls", usage: "calls=N", help: "call it N times at once, each time for another part (1 to 20)",
 		set: func(a *Answer, v string) error { return positive(&a.Calls, v, 20) }},
+	{name: "served", usage: "served=NAME", help: "the answer names another model than the one that was asked for",
+		set: func(a *Answer, v string) error {
+			if v == "" || len(v) > 100 {
+				return fmt.Errorf("a model's name of 1 to 100 bytes")
+			}
+			a.Served = v
+			return nil
+		}},
 	{name: "stop", usage: "stop=REASON", help: "max_tokens, refusal, pause_turn or model_context_window_exceeded",
 		set: func(a *Answer, v string) error {
 			if !slices.Contains([]string{"max_tokens", "refusal", "pause_turn", "model_context_window_exceeded"}, v) {

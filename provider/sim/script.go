@@ -26,6 +26,7 @@ type Answer struct {
 	Image    bool   // an image behind the text, where the API has a form for it
 	Sources  bool   // pages behind that, which the text refers to
 
+	Served   string  // the model that the answer names; empty: the one that was asked for
 	Stop     string  // the vendor's stop reason; empty: the natural one
 	Category string  // of a refusal
 	Pace     float64 // deltas a second; 0: the server's, negative: as fast as asked

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 // reply is an answer in full, before it is sent.
 type reply struct {
 	call    *call
+	served  string // the model that the answer names
 	id      string
 	parts   []part
 	finish  string
@@ -34,7 +36,7 @@ func (p *part) text() string { return strings.Join(p.pieces, "") }
 // reply makes the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
-	r := &reply{call: c, id: "chatcmpl-" + seed.String(), finish: "stop", sealer: s}
+	r := &reply{call: c, served: cmp.Or(a.Served, c.model.id), id: "chatcmpl-" + seed.String(), finish: "stop", sealer: s}
 	parts := a.Parts
 	if parts == nil {
 		parts = a.Compose(c.ask)

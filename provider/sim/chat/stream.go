@@ -16,7 +16,7 @@ import (
 func (r *reply) sent(id string) sim.Reply {
 	endless := slices.ContainsFunc(r.parts, func(p part) bool { return p.Endless })
 	whole := func() any {
-		return map[string]any{"id": r.id, "object": "chat.completion", "created": 1, "model": r.call.model.id,
+		return map[string]any{"id": r.id, "object": "chat.completion", "created": 1, "model": r.served,
 			"choices": []any{map[string]any{"index": 0, "message": r.message(), "finish_reason": r.finish}}, "usage": r.usage()}
 	}
 	return sim.Reply{Deltas: 10, Endless: endless, Whole: whole, Stream: func(p *sim.Player) sim.Stream {
@@ -342,7 +342,7 @@ func (s *stream) say(member, text string) error {
 	b := append(s.buf[:0], `data: {"id":"`...)
 	b = append(b, s.reply.id...)
 	b = append(b, `","object":"chat.completion.chunk","created":1,"model":`...)
-	b = strict.AppendQuoted(b, s.reply.call.model.id)
+	b = strict.AppendQuoted(b, s.reply.served)
 	b = append(b, `,"choices":[{"index":0,"delta":{"`...)
 	b = append(b, member...)
 	b = append(b, `":`...)
@@ -366,7 +366,7 @@ func (s *stream) chunk(delta map[string]any, after []map[string]any) error {
 }
 
 func (s *stream) event(m map[string]any) error {
-	m["id"], m["object"], m["created"], m["model"] = s.reply.id, "chat.completion.chunk", 1, s.reply.call.model.id
+	m["id"], m["object"], m["created"], m["model"] = s.reply.id, "chat.completion.chunk", 1, s.reply.served
 	return s.Send([]byte("data: " + string(sim.JSON(m)) + "\n\n"))
 }
 

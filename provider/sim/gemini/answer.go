@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -13,6 +14,7 @@ import (
 // reply is an answer in full, before it is sent.
 type reply struct {
 	call    *call
+	served  string // the model that the answer names
 	id      string
 	pieces  []piece
 	reason  string // finishReason
@@ -32,7 +34,7 @@ type piece struct {
 // reply makes the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
-	r := &reply{call: c, id: seed.String(), reason: "STOP"}
+	r := &reply{call: c, served: cmp.Or(a.Served, c.model.version()), id: seed.String(), reason: "STOP"}
 	parts := a.Parts
 	if parts == nil {
 		parts = a.Compose(c.ask)
@@ -174,7 +176,7 @@ func (r *reply) usage(thought, output int) map[string]any {
 }
 
 func (r *reply) chunk(candidate map[string]any, thought, output int) map[string]any {
-	m := map[string]any{"usageMetadata": r.usage(thought, output), "modelVersion": r.call.model.version(), "responseId": r.id}
+	m := map[string]any{"usageMetadata": r.usage(thought, output), "modelVersion": r.served, "responseId": r.id}
 	if candidate != nil {
 		candidate["index"] = 0
 		m["candidates"] = []any{candidate}

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,6 +13,7 @@ import (
 // reply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
 type reply struct {
 	call     *call
+	served   string // the model that the answer names
 	id       string
 	blocks   []part
 	stop     string
@@ -36,7 +38,7 @@ func (p *part) text() string { return strings.Join(p.pieces, "") }
 // reply makes the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
-	r := &reply{call: c, id: "msg_" + seed.String(), category: a.Category}
+	r := &reply{call: c, served: cmp.Or(a.Served, c.name), id: "msg_" + seed.String(), category: a.Category}
 	parts := a.Parts
 	if parts == nil {
 		parts = c.opened(a.Compose(c.ask))
@@ -310,7 +312,7 @@ func (r *reply) message(content []any, usage map[string]any) map[string]any {
 	usage["service_tier"] = "standard"
 	usage["inference_geo"] = "not_available"
 	m := map[string]any{
-		"id": r.id, "type": "message", "role": "assistant", "model": r.call.name, "content": content,
+		"id": r.id, "type": "message", "role": "assistant", "model": r.served, "content": content,
 		"stop_reason": nil, "stop_sequence": nil, "stop_details": nil, "usage": usage,
 	}
 	if r.call.betas[betaBinding] && len(r.call.dropped) > 0 {

@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 // reply is an answer in full, before it is sent: pieces, each with the message that brings it.
 type reply struct {
 	call   *call
+	served string // the model that the answer names
 	pieces []piece
 	reason string
 }
@@ -25,7 +27,7 @@ type piece struct {
 // reply makes the answer to a call. Thinking that the model was told to leave stands in the text, between tags.
 func (c *call) reply(a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
-	r := &reply{call: c, reason: "stop"}
+	r := &reply{call: c, served: cmp.Or(a.Served, c.model.id), reason: "stop"}
 	parts := a.Parts
 	if parts == nil {
 		parts = a.Compose(c.ask)
@@ -108,7 +110,7 @@ func (r *reply) limit(a sim.Answer) {
 }
 
 func (r *reply) object(message map[string]any) map[string]any {
-	return map[string]any{"model": r.call.model.id, "created_at": "2026-11-20T10:00:00Z", "message": message, "done": false}
+	return map[string]any{"model": r.served, "created_at": "2026-11-20T10:00:00Z", "message": message, "done": false}
 }
 
 // done is the last object. Counts of nothing are left out.
@@ -134,7 +136,7 @@ type stream struct {
 // sent is an answer as the server sends it: whole, or as one object a line.
 func (r *reply) sent() sim.Reply {
 	endless := slices.ContainsFunc(r.pieces, func(p piece) bool { return p.endless })
-	quiet := "{\"model\":\"" + r.call.model.id + "\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n" // there are no pings and no comments
+	quiet := "{\"model\":\"" + r.served + "\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n" // there are no pings and no comments
 	return sim.Reply{Deltas: len(r.pieces), Endless: endless, Whole: r.whole, Stream: func(p *sim.Player) sim.Stream {
 		s := &stream{Player: p, reply: r}
 		return sim.Stream{Run: s.run, Comment: quiet, Ping: quiet,

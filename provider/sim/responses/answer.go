@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 // reply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
 type reply struct {
 	call    *call
+	served  string // the model that the answer names
 	seed    strict.Digest
 	items   []output
 	reason  string // why it is incomplete; empty: it is completed
@@ -42,7 +44,7 @@ func (o *output) text(part int) string { return strings.Join(o.parts[part], "") 
 
 // reply makes the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
-	r := &reply{call: c, seed: c.ask.Seed.With([]byte("reply"))}
+	r := &reply{call: c, served: cmp.Or(a.Served, c.name), seed: c.ask.Seed.With([]byte("reply"))}
 	parts := a.Parts
 	if parts == nil {
 		parts = a.Compose(c.ask)
@@ -287,13 +289,13 @@ func (r *reply) usage() map[string]any {
 // response is the envelope of an answer.
 func (r *reply) response(status string, output []any, usage any) map[string]any {
 	m := map[string]any{
-		"id": "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.call.name, "output": output,
+		"id": "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.served, "output": output,
 		"error": nil, "incomplete_details": nil, "usage": usage, "store": false,
 	}
 	if len(r.call.removed) > 0 && status != "in_progress" {
 		m["input_transformations"] = r.call.removed
 	}
-	if r.call.door.copilot {
+	if r.call.door.copilot && r.served == r.call.name {
 		m["model"] = "capi-sim-" + r.call.name // a machine's name
 	}
 	if status == "incomplete" {
