@@ -22,9 +22,12 @@ func (s *state) startCall() {
 	if !s.affordable() {
 		return
 	}
+	if s.checkPayer(); s.ended != nil {
+		return
+	}
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := s.cfg.Now()
-	r.toolBefore, r.sameBefore, r.answered = r.lastTool, r.same, false
+	r.toolBefore, r.sameBefore, r.answered, r.answering = r.lastTool, r.same, false, answering{}
 	c := &call{steps: relay.NewSteps(), stop: stop, begun: now, content: now}
 	r.call = c
 	api, cfg := r.provider, s.cfg
@@ -117,4 +120,51 @@ func (s *state) before() *session.Turn { return s.conversation().answered(s.run.
 func (s *state) contextUsed() int {
 	used, _ := s.conversation().size(s.run.choice)
 	return used
+}
+
+// served takes in which model answers. It comes before the first block of an answer. If it is another model than the one that
+// was asked for, people know before the first word, and a session that takes no other ends the turn.
+func (s *state) served(ev provider.Served) {
+	r := s.run
+	now := s.cfg.Catalog.Served(r.model, ev.Model)
+	r.answering = answering{row: now.Row, by: &session.Served{Requested: r.Start.Model, Sent: r.model.ID, Model: ev.Model, Host: ev.Host, Other: now.Other}}
+	if !now.Other {
+		return
+	}
+	if r.substitute != ev.Model { // a loop of tools has many calls, and they are all alike
+		r.substitute = ev.Model
+		s.tell(r.ID, warn(noticeSubstituted, substituted(r.model.Ref(), ev)+priceNow(r.model, now.Row)))
+	}
+	if s.stopsOther() && s.ended == nil {
+		s.refuseOther(otherModel(r.model, ev))
+	}
+}
+
+// checkPayer warns before a call that is paid by somebody else than the session's call to the same provider before it.
+func (s *state) checkPayer() {
+	r := s.run
+	now := s.cfg.payer(r.model.Provider)
+	was := r.paidBy
+	if was == nil {
+		was = s.paidBefore()
+	}
+	if r.paidBy = now; now == nil || was == nil || *now == *was {
+		return
+	}
+	text := fmt.Sprintf("%s was paid by %s. From now on %s pays", r.model.Provider, was.Payer, now.Payer)
+	if now.Payer == was.Payer {
+		text = fmt.Sprintf("%s is paid by %s, as before, but by another account", r.model.Provider, now.Payer)
+	}
+	s.tell(r.ID, warn(noticePayer, text))
+}
+
+// paidBefore is who paid for the session's last turn with the running turn's provider, nil if that is not known.
+func (s *state) paidBefore() *session.Payer {
+	for i := len(s.view.Turns) - 1; i >= 0; i-- {
+		t := s.view.Turns[i]
+		if t != s.run.Turn && t.Start != nil && t.Start.Payer != nil && t.Start.Model.Provider == s.run.model.Provider {
+			return t.Start.Payer
+		}
+	}
+	return nil
 }

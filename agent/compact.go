@@ -85,7 +85,7 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Now: s.cfg.Now},
+	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Served: s.summariser(c.model), Now: s.cfg.Now},
 		turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
 	s.compacting = now
 	s.busy.Store(true)
@@ -105,6 +105,18 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 	})
 }
 
+// summariser decides on the model that writes a summary, for the goroutine of the call.
+func (s *state) summariser(asked provider.Model) func(provider.Served) (provider.Model, error) {
+	catalog, stops := s.cfg.Catalog, s.stopsOther()
+	return func(by provider.Served) (provider.Model, error) {
+		now := catalog.Served(asked, by.Model)
+		if now.Other && stops {
+			return now.Row, otherModel(asked, by)
+		}
+		return now.Row, nil
+	}
+}
+
 // planned chooses what is summarised; ok is false if there is nothing.
 func (s *state) planned(kept int) (p transcript.Passage, ok bool) {
 	model, running := s.view.Session.Model, (*session.Turn)(nil)
@@ -118,6 +130,12 @@ func (s *state) planned(kept int) (p transcript.Passage, ok bool) {
 func (s *state) compacted(sum summary.Result) {
 	c := s.compacting
 	s.compacting = nil
+	if s.cfg.Catalog.Served(c.Model, sum.By.Model).Other {
+		s.tell(c.turn, warn(noticeSubstituted, substituted(c.Model.Ref(), sum.By)+" with the summary"))
+		if s.ended != nil {
+			return
+		}
+	}
 	s.summarised(c, sum, sum.Err)
 	entry := s.countSummary(c, sum.Usage)
 	usage := fact{c.turn, nil, feed.UsageTotal{Usage: s.usage()}}

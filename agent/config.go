@@ -65,6 +65,14 @@ type Config struct {
 	// Address is where a provider is reached, as it may be stored; nil or empty: not known.
 	Address func(providerID string) string
 
+	// Payer is who pays for a provider's calls as they would be made now, with a name of the account that tells two keys
+	// apart and says nothing about them. Nil, or nil from it: not known. It is called before each call, by several agents in
+	// parallel, and must return soon.
+	Payer func(providerID string) *session.Payer
+
+	// OnOther is what happens in sessions that do not say when another model answers; empty: a notice.
+	OnOther provider.OtherModel
+
 	// Simulator is the id of the provider whose answers are made up, so that a notice says so.
 	Simulator string
 
@@ -113,6 +121,7 @@ type Config struct {
 // turn keeps what it began with.
 type Catalog interface {
 	Model(providerID, name string) provider.Model
+	Served(asked provider.Model, answer string) registry.Service
 	Find(modelID string) (provider.Model, error)
 	Models() []provider.Model
 	Providers() []string
@@ -207,6 +216,14 @@ func (cfg Config) address(providerID string) string {
 		return ""
 	}
 	return cfg.Address(providerID)
+}
+
+// payer is who pays for the calls to a provider now.
+func (cfg Config) payer(providerID string) *session.Payer {
+	if cfg.Payer == nil {
+		return nil
+	}
+	return cfg.Payer(providerID)
 }
 
 // patient is the limits for a provider's calls.

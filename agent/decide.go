@@ -22,6 +22,8 @@ type choice struct {
 	decision provider.Decision
 	cache    feed.Cache // with it, after what the session's last model was sent
 	address  string     // of the provider
+
+	payer *session.Payer // nil: not known
 }
 
 func (c choice) ref() session.ModelRef { return refOf(c.model) }
@@ -61,7 +63,7 @@ func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(
 	if o.Model != nil {
 		ref = *o.Model
 	}
-	c := choice{model: kept(cfg.Catalog.Model(ref.Provider, ref.ID)), provider: cfg.Provider(ref.Provider), address: cfg.address(ref.Provider)}
+	c := choice{model: kept(cfg.Catalog.Model(ref.Provider, ref.ID)), provider: cfg.Provider(ref.Provider), address: cfg.address(ref.Provider), payer: cfg.payer(ref.Provider)}
 	from := registry.Sources{Turn: o.Level, Session: set.Level, Agent: override(set.Agent), Config: cfg.Level,
 		Policy: set.Fallback, Display: cmp.Or(o.Display, set.Display)}
 	if cfg.Defaults != nil {

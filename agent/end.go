@@ -75,7 +75,7 @@ func (s *state) bounds() []budget.Bound {
 		return nil
 	}
 	now := r.estimate.Usage()
-	now.Cost = r.model.Price.Cost(now, s.cfg.Now())
+	now.Cost = r.priced().Price.Cost(now, s.cfg.Now())
 	turn := budget.Of(r.usage).Plus(budget.Of(now))
 	all := budget.Of(s.view.Session.Usage).Plus(turn)
 	list := append(l.TurnBudget.Bounds("turn", turn, &r.near), l.SessionBudget.Bounds("session", all, &s.notified.near)...)
@@ -139,8 +139,9 @@ func (s *state) closeMessage(reason session.StopReason, incomplete session.Incom
 	}
 	usage := s.unmetered()
 	facts := s.closeBlocks(true)
-	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete},
-		feed.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Cited: nil}})
+	by := s.run.answering.by
+	facts = append(facts, fact{s.run.ID, session.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Incomplete: incomplete, Served: by},
+		feed.MessageEnd{Message: m.id, StopReason: reason, Usage: usage, Cited: nil, Served: m.corrected(by)}})
 	*m = reply{}
 	return facts
 }
@@ -209,7 +210,7 @@ func (s *state) void(usage provider.Usage) (facts []fact, void []int) {
 	if m.id != "" && (len(void) > 0 || usage.Input+usage.Output > 0) { // what is void is paid for all the same
 		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void, Usage: usage}, nil})
 	}
-	*m = reply{id: m.id, next: m.next}
+	*m = reply{id: m.id, served: m.served, next: m.next}
 	s.run.lastTool, s.run.same = s.run.toolBefore, s.run.sameBefore
 	return facts, void
 }
@@ -229,4 +230,16 @@ func (s *state) failure(err error) *session.Failure {
 	ie := fault.New()
 	s.log.Error("turn failed", "ref", ie.Ref, "err", err)
 	return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.Ref}
+}
+
+// refuseOther ends the turn, since its session takes no other model. What the answer had said so far is void. The request
+// is paid for all the same, and nobody counts it: its use is estimated.
+func (s *state) refuseOther(err *provider.Error) {
+	r := s.run
+	s.stopCall(err, callEnd{fault: string(err.Kind)})
+	facts, _ := s.discard()
+	if r.reply.id == "" {
+		r.metered(provider.Usage{}, s.cfg.Now())
+	}
+	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
 }

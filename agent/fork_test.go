@@ -22,6 +22,9 @@ import (
 type sole struct{ row provider.Model }
 
 func (c sole) Model(string, string) provider.Model { return c.row }
+func (c sole) Served(asked provider.Model, _ string) registry.Service {
+	return registry.Service{Row: asked}
+}
 func (c sole) Find(string) (provider.Model, error) { return c.row, nil }
 func (c sole) Models() []provider.Model            { return []provider.Model{c.row} }
 func (c sole) Providers() []string                 { return []string{c.row.Provider} }

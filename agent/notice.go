@@ -31,6 +31,8 @@ const (
 	noticeNotCompacted  = "compaction_failed"
 	noticeStoreReadOnly = "store_readonly"
 	noticeToolsMissing  = "tools_missing"
+	noticeSubstituted   = "model_substituted"
+	noticePayer         = "payer_changed"
 )
 
 // noticeMissing says that a model is sent a sentence in place of an image or a document that is not there any more.

@@ -14,6 +14,7 @@ import (
 // reply is the message that the model is writing.
 type reply struct {
 	id       session.MessageID // empty: not begun
+	served   *feed.Served      // as its start says
 	next     int               // number of the next block
 	open     map[int]*block    // by the adapter's index
 	over     map[int]int       // numbers of blocks that have ended, by index
@@ -121,4 +122,20 @@ func blank(text string) bool { return strings.TrimSpace(text) == "" }
 func thinkingEnd(id session.MessageID, number int, b provider.Thinking) feed.ThinkingEnd {
 	return feed.ThinkingEnd{Message: id, Block: number, Text: b.Text, Kind: b.Kind, Signed: b.Signed,
 		Tokens: b.Tokens, Estimated: b.Estimated, DurationMS: b.Duration.Milliseconds()}
+}
+
+// answering is the model that answers the running call, as far as it is known.
+type answering struct {
+	by  *session.Served // nil: the answer has not begun
+	row provider.Model  // for the price
+}
+
+// corrected is the model that answers, if the message began with another one: the call was made again, or the answer names
+// another model in its middle.
+func (m *reply) corrected(by *session.Served) *feed.Served {
+	now := feed.NewServed(by)
+	if now == nil || m.served != nil && *now == *m.served {
+		return nil
+	}
+	return now
 }

@@ -29,6 +29,8 @@ type Message struct {
 	Start *session.TurnStart // nil: its turn never started
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
 	Open  []Open             // blocks that are being written, in order
+
+	Served *session.Served // which model writes it; nil: it is not of a model, or that is not known
 }
 
 // Unsent reports whether this is a prompt that no model gets: it was removed from the queue, or could not start.
@@ -56,6 +58,7 @@ type OpenTurn struct {
 	ID        session.TurnID
 	Model     feed.Model
 	Reasoning provider.Decision
+	Payer     *session.Payer // nil: not known
 	Messages  []Message
 	Confirms  []feed.Confirm // open questions
 	Tools     []OpenTool     // calls that run
@@ -95,7 +98,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 	snap, err := ask(ctx, a, func(s *state) (Snapshot, error) {
 		snap := Snapshot{State: s.state(), Seq: s.feed.Seq(), Queue: s.queue.Update(), Since: since(s)}
 		if s.run != nil {
-			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Messages: s.messages(s.run.Turn),
+			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Start.Payer, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
 		}
 		for _, t := range s.view.Queue() {
@@ -212,6 +215,9 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		}
 		if c.Mode != nil {
 			told.Mode = *c.Mode
+		}
+		if c.OnOther != nil {
+			told.OnOther = *c.OnOther
 		}
 		if len(c.Revoke) > 0 {
 			left := session.Without(s.view.Grants, c.Revoke)
@@ -404,14 +410,17 @@ func (s *state) messages(t *session.Turn) []Message {
 	for _, m := range t.Messages {
 		out := Message{Message: *m, Refused: s.view.Refused(m.ID), Start: t.Start, Stop: t.End}
 		out.Parts = slices.Clone(m.Parts)
+		if m.End != nil {
+			out.Served = m.End.By()
+		}
 		if s.run != nil && s.run.reply.id == m.ID {
-			out.Open, found = s.run.reply.blocks(), true
+			out.Open, out.Served, found = s.run.reply.blocks(), s.run.answering.by, true
 		}
 		list = append(list, out)
 	}
 	if s.run != nil && s.run.Turn == t && s.run.reply.id != "" && !found {
 		m := session.Message{ID: s.run.reply.id, Turn: t.ID, Role: provider.Assistant}
-		list = append(list, Message{Message: m, Start: t.Start, Open: s.run.reply.blocks()})
+		list = append(list, Message{Message: m, Start: t.Start, Open: s.run.reply.blocks(), Served: s.run.answering.by})
 	}
 	return list
 }

@@ -413,3 +413,8 @@ func (s *state) panicked(p any) error {
 	s.end(err)
 	return err
 }
+
+// stopsOther reports whether a turn ends when another model answers.
+func (s *state) stopsOther() bool {
+	return cmp.Or(s.view.Session.OnOther, s.cfg.OnOther) == provider.OtherStop
+}

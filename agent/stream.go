@@ -36,8 +36,11 @@ func (s *state) step() {
 		return
 	}
 	c.byteAt, c.noticed = s.cfg.Now(), false
-	switch list[0].Event.(type) {
-	case provider.Alive, provider.Served:
+	switch ev := list[0].Event.(type) {
+	case provider.Alive:
+		return
+	case provider.Served: // some hosts name the model and then refuse
+		s.served(ev)
 		return
 	}
 	if c.heard.IsZero() {
@@ -91,8 +94,8 @@ func (s *state) stride() int {
 func (s *state) openMessage() *reply {
 	m := &s.run.reply
 	if m.id == "" {
-		m.id = session.NewMessageID()
-		s.tell(s.run.ID, feed.MessageStart{Message: m.id, Role: provider.Assistant})
+		m.id, m.served = session.NewMessageID(), feed.NewServed(s.run.answering.by)
+		s.tell(s.run.ID, feed.MessageStart{Message: m.id, Role: provider.Assistant, Served: m.served})
 	}
 	if m.open == nil {
 		m.open, m.over = make(map[int]*block), make(map[int]int)
@@ -254,9 +257,10 @@ func (s *state) stopped(stop provider.Stop) {
 	}
 	facts, cited := s.closeBlocks(true), m.late(stop.Cited)
 	facts = append(facts,
-		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Raw: stop.Raw, Model: stop.Model,
+		fact{r.ID, session.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Raw: stop.Raw, Served: r.answering.by, Tier: stop.Usage.Tier,
 			RequestID: stop.RequestID, Usage: usage, RawUsage: stop.RawUsage, State: stop.State, Incomplete: incomplete, Cited: cited},
-			feed.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Usage: usage, Cited: cited}})
+			feed.MessageEnd{Message: m.id, StopReason: session.StopReason(stop.Reason), Usage: usage, Cited: cited,
+				Served: m.corrected(r.answering.by), Tier: stop.Usage.Tier}})
 	m.paused = stop.Reason == provider.StopPause
 	facts = append(facts, s.checked(*m, usage)...)
 	said := *m

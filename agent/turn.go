@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
 	"slices"
@@ -26,6 +27,11 @@ type turn struct {
 
 	call  *call // nil: between calls
 	reply reply
+
+	answering  answering      // of the running call, or of the last one
+	substitute string         // the other model of which people know, as it named itself
+	paidBy     *session.Payer // the call before; nil: there was none, or it is not known
+
 	retry *time.Timer    // set while a retry is awaited
 	calls int            // model calls that were needed, retries not counted
 	again int            // model calls that were made once more, after a repair or a wait
@@ -101,7 +107,11 @@ type fact struct {
 
 // startFact is the fact that a turn begins with a choice.
 func startFact(id session.TurnID, c choice) fact {
-	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address}, feed.TurnStart{Model: c.shown(), Reasoning: c.decision, Cache: c.cache}}
+	start := feed.TurnStart{Model: c.shown(), Reasoning: c.decision, Cache: c.cache}
+	if c.payer != nil {
+		start.Payer = &c.payer.Payer
+	}
+	return fact{id, session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address, Payer: c.payer}, start}
 }
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {
@@ -159,9 +169,9 @@ func (r *turn) metered(u provider.Usage, now time.Time) provider.Usage {
 		u = r.estimate.Usage()
 	}
 	if u.Cost == nil {
-		u.Cost = r.model.Price.Cost(u, now)
+		u.Cost = r.priced().Price.Cost(u, now)
 	}
-	if factor := r.model.Premium; factor != nil && r.prompted {
+	if factor := r.priced().Premium; factor != nil && r.prompted {
 		u.Premium = provider.MoneyOf(*factor)
 	}
 	u.Context = &provider.Context{Used: u.Size(), Window: r.model.Window}
@@ -196,4 +206,38 @@ func (r *turn) repeated(call provider.ToolCall) {
 		r.lastTool, r.same = as, 0
 	}
 	r.same++
+}
+
+// substituted says which model answers instead of which.
+func substituted(asked string, by provider.Served) string {
+	text := fmt.Sprintf("%s was asked for, and %s answers", asked, by.Model)
+	if by.Host != "" {
+		text += " at " + by.Host
+	}
+	return text
+}
+
+// priceNow says what that does to the price.
+func priceNow(asked, answers provider.Model) string {
+	switch {
+	case asked.Price == nil && answers.Price == nil:
+		return ""
+	case answers.Price == nil:
+		return "; its price is unknown"
+	}
+	return "; its price counts"
+}
+
+// otherModel is the error of a call in a session that takes no other model.
+func otherModel(asked provider.Model, by provider.Served) *provider.Error {
+	return &provider.Error{API: asked.API, Provider: asked.Provider, Kind: provider.KindOther,
+		Message: substituted(asked.ID, by) + "; nothing of the answer was taken, because on_other_model is stop"}
+}
+
+// priced is the row whose price counts for the running call: that of the model that answers, as far as it is known.
+func (r *turn) priced() provider.Model {
+	if r.answering.by == nil {
+		return r.model
+	}
+	return r.answering.row
 }

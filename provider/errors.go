@@ -20,12 +20,13 @@ const (
 	KindTransport  Kind = "transport"        // the connection or the vendor's service broke
 	KindStalled    Kind = "stalled"          // nothing came for too long
 	KindEmpty      Kind = "empty_answer"     // the answer has neither text nor a tool call
+	KindOther      Kind = "other_model"      // another model answered than the one that was asked for, and the session takes no other
 )
 
 // Words lists all kinds.
 func (Kind) Words() []string {
 	return Words(KindAuth, KindRateLimit, KindQuota, KindOverloaded, KindTooLong, KindRefused, KindBadRequest, KindTransport,
-		KindStalled, KindEmpty)
+		KindStalled, KindEmpty, KindOther)
 }
 
 // Hint is the vendor's own word on trying again.

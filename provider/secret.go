@@ -46,6 +46,14 @@ func (s Secret) Account() string {
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
 
+// Ending is the last four characters, by which a person knows a key. It is empty for what is too short to tell four.
+func (s Secret) Ending() string {
+	if len(s.value) < 20 {
+		return ""
+	}
+	return s.value[len(s.value)-4:]
+}
+
 // Scrub replaces the secret wherever it stands in text.
 func (s Secret) Scrub(text string) string {
 	if len(s.value) < 4 {

@@ -123,7 +123,7 @@ type stock struct {
 	rows     []provider.Model
 	aliases  map[string]string         // alias to id
 	redirect map[string]string         // id to the id of the model that answers under it
-	own      []string                  // ids of the vendor's rows, without aliases
+	own      []string                  // ids of the vendor's rows, and their aliases
 	stated   map[string]Row            // of the configuration
 	base     map[string]provider.Model // without the configuration; aliases included
 	byID     map[string]provider.Model // with it
@@ -142,7 +142,7 @@ func newStock(p Provider, v vendorRows) *stock {
 		m.Provider, m.Known, m.Source = p.ID, true, provider.FromCatalog
 		m.API, m.Dialect = s.spoken.or(m.API, m.Dialect).both()
 		m.Facts = stated(m, row.Source)
-		s.rows, s.own = append(s.rows, complete(m, m.Thinking.Budgets)), append(s.own, m.ID)
+		s.rows, s.own = append(s.rows, complete(m, m.Thinking.Budgets)), append(append(s.own, m.ID), row.Aliases...)
 		for _, alias := range row.Aliases {
 			s.aliases[alias] = m.ID
 		}

@@ -83,7 +83,7 @@ func (c *Catalog) Served(asked provider.Model, answer string) Service {
 		row = provider.Model{Provider: asked.Provider, ID: answer, Name: answer, API: asked.API, Dialect: asked.Dialect, Source: provider.FromNobody}
 	}
 	switch {
-	case stock.target(want) == stock.target(got) && stock.target(want) != "", want.any, want.newest(got),
+	case stock.target(want) == stock.target(got) && stock.target(want) != "", parseName(stock.redirects(want)).is(got), want.any, want.newest(got),
 		stock.deployment(asked), stock.states(asked, got):
 		if !known || asked.Price != nil && stock.stated[asked.ID].Price != nil {
 			row = asked

@@ -83,6 +83,7 @@ type openTurn struct {
 	Turn      session.TurnID    `json:"turn_id"`
 	Model     feed.Model        `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
+	Payer     *provider.Payer   `json:"payer,omitempty"` // absent: not known
 	Messages  []wireMessage     `json:"messages"`
 	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
 	Confirms  []wireConfirm     `json:"confirms,omitempty"`
@@ -104,7 +105,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		}
 	}
 	if t := snap.Turn; t != nil {
-		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), wireQueue: newWireQueue(snap.Queue)}
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), Payer: newPayer(t.Payer), wireQueue: newWireQueue(snap.Queue)}
 		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
 			return attachResult{}, err
 		}

@@ -29,11 +29,15 @@ type authResult struct {
 type wireAuth struct {
 	Provider string             `json:"provider"`
 	State    provider.KeyState  `json:"state"`
-	Source   provider.KeySource `json:"source,omitempty"` // absent: there is none
-	Login    bool               `json:"login,omitempty"`  // there is one
+	Source   provider.KeySource `json:"source,omitempty"`  // absent: there is none
+	Login    bool               `json:"login,omitempty"`   // there is one
+	Payer    *provider.Payer    `json:"payer,omitempty"`   // of the next call; absent: not known
+	Ending   string             `json:"ends_in,omitempty"` // the last four characters of the key; absent: a login, or a short key
 }
 
-func newWireAuth(s ProviderStatus) wireAuth { return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login} }
+func newWireAuth(s ProviderStatus) wireAuth {
+	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding}
+}
 
 func authStatus(_ context.Context, c *client, _ nothing) (authResult, error) {
 	r := authResult{Providers: []wireAuth{}}

@@ -126,7 +126,11 @@ func speaker(m agent.Message) string {
 	case m.Start == nil:
 		return "Assistant"
 	}
-	return fmt.Sprintf("%s (thinking: %s)", m.Start.Model, m.Start.Reasoning.Effective)
+	by := fmt.Sprintf("%s (thinking: %s)", m.Start.Model, m.Start.Reasoning.Effective)
+	if m.Served != nil && m.Served.Other {
+		by += ", answered by " + m.Served.Model
+	}
+	return by
 }
 
 // writeMarkdown writes a block, thinking as a quotation. It gives back what is left of the room.

@@ -28,6 +28,8 @@ type ProviderStatus struct {
 	Auth       provider.KeyState
 	AuthSource provider.KeySource // empty: there is none
 	Login      bool               // there is a login
+	Payer      *provider.Payer    // of the next call; nil: not known
+	KeyEnding  string             // the last four characters of the key; empty: there is none, or it is too short for that
 }
 
 // model finds the model that a client names. Where it names the provider apart, the id may have that in front or not.

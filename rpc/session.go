@@ -50,7 +50,8 @@ type newParams struct {
 
 // options are what a session asks of its providers beside thinking.
 type options struct {
-	Cache provider.CacheTime `json:"cache,omitempty"`
+	Cache   provider.CacheTime  `json:"cache,omitempty"`
+	OnOther provider.OtherModel `json:"on_other_model,omitempty"`
 }
 
 type newResult struct {
@@ -157,6 +158,9 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 		if set.Cache, err = provider.ParseCacheTime(string(p.Options.Cache)); err != nil {
 			return session.Session{}, invalidParams("options.cache", "%v", err)
 		}
+		if set.OnOther, err = provider.ParseOtherModel(string(p.Options.OnOther)); err != nil {
+			return session.Session{}, invalidParams("options.on_other_model", "%v", err)
+		}
 	}
 	title, err := readTitle(p.Title)
 	if err != nil {
@@ -235,13 +239,20 @@ type updateParams struct {
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside agent.MaxMetadata
 	Mode     tool.Mode                  `json:"tool_mode,omitempty"`
+	OnOther  provider.OtherModel        `json:"on_other_model,omitempty"`
 }
 
 func updateSession(ctx context.Context, c *client, p updateParams) (nothing, error) {
-	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" {
-		return nothing{}, invalidParams("title", "is missing; give title, metadata or tool_mode")
+	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" {
+		return nothing{}, invalidParams("title", "is missing; give title, metadata, tool_mode or on_other_model")
 	}
 	change := agent.Change{Metadata: p.Metadata}
+	if p.OnOther != "" {
+		if _, err := provider.ParseOtherModel(string(p.OnOther)); err != nil {
+			return nothing{}, invalidParams("on_other_model", "%v", err)
+		}
+		change.OnOther = &p.OnOther
+	}
 	if p.Mode != "" {
 		change.Mode = &p.Mode
 	}

@@ -26,6 +26,7 @@ type wireSession struct {
 	Preferred *provider.Level            `json:"preferred_thinking_level"` // null: the user chose none
 	Agent     string                     `json:"agent,omitempty"`          // that it was made for
 	Mode      tool.Mode                  `json:"tool_mode,omitempty"`      // absent: ask
+	OnOther   provider.OtherModel        `json:"on_other_model,omitempty"` // absent: as the config has it
 	CWD       string                     `json:"cwd"`
 	Created   int64                      `json:"created"`
 	Updated   int64                      `json:"updated"`
@@ -36,7 +37,7 @@ type wireSession struct {
 
 func newWireSession(s session.Session, model feed.Model) wireSession {
 	w := wireSession{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
+		Preferred: preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {
 		w.Metadata = map[string]json.RawMessage{}
@@ -63,11 +64,43 @@ type wireMessage struct {
 	Content    []wireBlock        `json:"content"`
 	Model      *feed.Model        `json:"model,omitempty"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
+	Served     *wireServedRecord  `json:"served,omitempty"` // absent: not known
+	Payer      *provider.Payer    `json:"payer,omitempty"`  // absent: not known
+	Tier       string             `json:"tier,omitempty"`
 	StopReason session.StopReason `json:"stop_reason,omitempty"`
 	Usage      *provider.Usage    `json:"usage,omitempty"`
 	Incomplete session.Incomplete `json:"incomplete,omitempty"`
 	Open       bool               `json:"open,omitempty"`   // it is being written
 	Queued     bool               `json:"queued,omitempty"` // it waits for its turn
+}
+
+// wireServedRecord is which model wrote a message.
+type wireServedRecord struct {
+	Requested string `json:"requested,omitempty"` // provider/id, by the turn
+	Sent      string `json:"sent,omitempty"`      // the id in the request
+	feed.Served
+}
+
+func newWireServedRecord(by *session.Served) *wireServedRecord {
+	if by == nil {
+		return nil
+	}
+	w := &wireServedRecord{Sent: by.Sent}
+	if by.Requested != (session.ModelRef{}) {
+		w.Requested = by.Requested.String()
+	}
+	if served := feed.NewServed(by); served != nil {
+		w.Served = *served
+	}
+	return w
+}
+
+// newPayer is what clients see of who pays.
+func newPayer(p *session.Payer) *provider.Payer {
+	if p == nil {
+		return nil
+	}
+	return &p.Payer
 }
 
 // newWireMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
@@ -105,11 +138,14 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 	case m.Start != nil:
 		w.Model = &feed.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}
 		w.Reasoning = newReasoning(m.Start.Reasoning)
+		w.Payer = newPayer(m.Start.Payer)
 	}
+	w.Served = newWireServedRecord(m.Served)
 	if m.End == nil {
 		w.Open = true
 		return w, nil
 	}
+	w.Tier = m.End.Tier
 	w.StopReason, w.Usage, w.Incomplete = m.End.StopReason, &m.End.Usage, m.End.Incomplete
 	return w, nil
 }

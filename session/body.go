@@ -35,6 +35,13 @@ type TurnStart struct {
 	Model     ModelRef          `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Address   string            `json:"address,omitempty"` // of the provider; empty: not known
+	Payer     *Payer            `json:"payer,omitempty"`   // nil: not known, or an older build wrote the log
+}
+
+// Payer is who pays for a turn.
+type Payer struct {
+	provider.Payer
+	Account string `json:"account,omitempty"` // tells two keys of the same name apart, and says nothing about the key
 }
 
 // Sealed is a finished block of a message. Number never changes: it is a name of the block, not an index.
@@ -49,13 +56,33 @@ type MessageEnd struct {
 	Message    MessageID       `json:"message_id"`
 	StopReason StopReason      `json:"stop_reason"`
 	Raw        string          `json:"raw,omitempty"`   // the vendor's word
-	Model      string          `json:"model,omitempty"` // as the answer named it
+	Model      string          `json:"model,omitempty"` // only in logs of older builds: see By
+	Served     *Served         `json:"served,omitempty"`
+	Tier       string          `json:"tier,omitempty"` // the vendor's word for how it served the request; empty: it had none
 	RequestID  string          `json:"request_id,omitempty"`
 	Usage      provider.Usage  `json:"usage"`
 	RawUsage   json.RawMessage `json:"raw_usage,omitempty"`
 	State      provider.State  `json:"state,omitzero"`
 	Incomplete Incomplete      `json:"incomplete,omitempty"` // empty: the message is whole
 	Cited      []Cited         `json:"cited,omitempty"`
+}
+
+// Served is which model wrote a message, in the words of everybody concerned.
+type Served struct {
+	Requested ModelRef `json:"requested"`             // by the turn
+	Sent      string   `json:"sent"`                  // the id in the request
+	Model     string   `json:"model,omitempty"`       // as the answer names it; empty: it names none
+	Host      string   `json:"host,omitempty"`        // see [provider.Served]
+	Other     bool     `json:"substituted,omitempty"` // Model is another model than Sent, as the catalog of that day decided
+}
+
+// By is the model that the end of a message names, nil if it names none. Older builds stored the name alone, which was
+// that of the request if the answer had none.
+func (e MessageEnd) By() *Served {
+	if e.Served == nil && e.Model != "" {
+		return &Served{Model: e.Model}
+	}
+	return e.Served
 }
 
 // StopReason says why a message of the model or a turn ended: as the model says, or why it was ended.
@@ -123,6 +150,7 @@ type Setting struct {
 	Fallback *provider.Policy           `json:"fallback,omitempty"`
 	Display  *provider.Display          `json:"display,omitempty"`
 	Mode     *tool.Mode                 `json:"tool_mode,omitempty"`
+	OnOther  *provider.OtherModel       `json:"on_other_model,omitempty"`
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty"` // replaces members; a null removes one
 	Revoke   []string                   `json:"revoke,omitempty"`   // ids of grants that end

@@ -65,6 +65,9 @@ func (s *Session) Apply(e Entry) {
 		if b.Mode != nil {
 			s.Mode = *b.Mode
 		}
+		if b.OnOther != nil {
+			s.OnOther = *b.OnOther
+		}
 		if b.Title != nil {
 			s.Title = *b.Title
 		}

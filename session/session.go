@@ -77,6 +77,8 @@ type Settings struct {
 	Agent    AgentChoice        `json:"agent,omitzero"`
 	Cache    provider.CacheTime `json:"cache,omitempty"`     // fixed at the start; empty: the provider's
 	Mode     tool.Mode          `json:"tool_mode,omitempty"` // empty: ask
+
+	OnOther provider.OtherModel `json:"on_other_model,omitempty"` // empty: as the config has it
 }
 
 // AgentChoice is the agent that a session was made for, with its settings at that time. It never changes, like the system prompt.

@@ -24,17 +24,21 @@ type (
 	TurnStart struct {
 		Model     Model             `json:"model"`
 		Reasoning provider.Decision `json:"reasoning"`
+		Payer     *provider.Payer   `json:"payer,omitempty"` // nil: not known
 		Cache                       // empty at the first turn
 	}
 	MessageStart struct {
 		Message session.MessageID `json:"message_id"`
 		Role    provider.Role     `json:"role"`
+		Served  *Served           `json:"served,omitempty"` // nil: not known
 	}
 	MessageEnd struct {
 		Message    session.MessageID  `json:"message_id"`
 		StopReason session.StopReason `json:"stop_reason"`
 		Usage      provider.Usage     `json:"usage"`
-		Cited      []session.Cited    `json:"cited,omitempty"` // sources of texts that had ended
+		Served     *Served            `json:"served,omitempty"` // only if another model answered than the start of the message says
+		Tier       string             `json:"tier,omitempty"`   // the vendor's word for how it served the request
+		Cited      []session.Cited    `json:"cited,omitempty"`  // sources of texts that had ended
 	}
 	ThinkingStart struct {
 		Message session.MessageID `json:"message_id"`
@@ -99,6 +103,7 @@ type (
 		Level     provider.Level             `json:"thinking_level,omitempty"`
 		Preferred provider.Level             `json:"preferred_thinking_level,omitempty"`
 		Mode      tool.Mode                  `json:"tool_mode,omitempty"`
+		OnOther   provider.OtherModel        `json:"on_other_model,omitempty"`
 		Grants    *[]tool.Grant              `json:"grants,omitempty"` // all that are in force
 		Status    session.Status             `json:"status,omitempty"`
 		Metadata  map[string]json.RawMessage `json:"metadata,omitempty"`
@@ -141,6 +146,21 @@ type Model struct {
 	Provider string         `json:"provider"`
 	ID       string         `json:"id"`
 	Level    provider.Level `json:"thinking_level"`
+}
+
+// Served is the model that answers, as the answer names it, and who runs it.
+type Served struct {
+	Model string `json:"model,omitempty"` // empty: the answer names none
+	Host  string `json:"host,omitempty"`
+	Other bool   `json:"substituted,omitempty"` // it is another model than the one that was asked for
+}
+
+// NewServed is what clients see of a record, nil if it says nothing.
+func NewServed(by *session.Served) *Served {
+	if by == nil || by.Model == "" && by.Host == "" {
+		return nil
+	}
+	return &Served{Model: by.Model, Host: by.Host, Other: by.Other}
 }
 
 // Disposition says what became of a prompt.

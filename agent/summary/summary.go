@@ -22,6 +22,10 @@ type Call struct {
 	Passage  transcript.Passage
 	Now      func() time.Time // the clock, for prices that depend on the date
 
+	// Served decides on the model that answers: the row whose price counts, or an error that ends the call. It is called on
+	// the goroutine of Run. Nil: Model counts.
+	Served func(provider.Served) (provider.Model, error)
+
 	heard atomic.Int64 // characters that came, and one more from the first sign of an answer
 }
 
@@ -32,6 +36,7 @@ type Patience struct{ Headers, Quiet, Whole time.Duration }
 type Result struct {
 	Text  string
 	Usage provider.Usage // with its cost
+	By    provider.Served
 	Err   error
 }
 
@@ -48,21 +53,28 @@ func (c *Call) Run(ctx context.Context, patience Patience) Result {
 	whole := time.AfterFunc(patience.Whole, stalled)
 	defer whole.Stop()
 	guess := budget.Estimate{Sent: sent(c.Passage)}
-	text, last, err := c.read(ctx, &guess, func() { quiet.Reset(patience.Quiet) })
+	r := Result{}
+	row := c.Model
+	text, last, err := c.read(ctx, &guess, func() { quiet.Reset(patience.Quiet) }, func(by provider.Served) (err error) {
+		if r.By = by; c.Served != nil {
+			row, err = c.Served(by)
+		}
+		return err
+	})
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause
 	}
 	if errors.Is(err, errStalled) {
 		err = &provider.Error{Provider: c.Model.Provider, Kind: provider.KindStalled, Message: "nothing came of the summary for too long"}
 	}
-	r := Result{Text: strings.TrimSpace(text), Err: err}
+	r.Text, r.Err = strings.TrimSpace(text), err
 	if last != nil {
 		r.Usage = last.Usage
 	}
 	if c.heard.Load() > 0 && r.Usage.Input+r.Usage.Output == 0 {
 		r.Usage = guess.Usage()
 	}
-	r.Usage = priced(c.Model, r.Usage, c.Now())
+	r.Usage = priced(row, r.Usage, c.Now())
 	switch {
 	case r.Err != nil:
 	case last == nil:
@@ -75,7 +87,7 @@ func (c *Call) Run(ctx context.Context, patience Patience) Result {
 }
 
 // read takes in the answer; last is nil if it has no end.
-func (c *Call) read(ctx context.Context, guess *budget.Estimate, alive func()) (_ string, last *provider.Stop, err error) {
+func (c *Call) read(ctx context.Context, guess *budget.Estimate, alive func(), served func(provider.Served) error) (_ string, last *provider.Stop, err error) {
 	var text strings.Builder
 	size := 0
 	for event, failed := range c.Provider.Stream(ctx, c.request()) {
@@ -84,6 +96,8 @@ func (c *Call) read(ctx context.Context, guess *budget.Estimate, alive func()) (
 			c.heard.Store(1)
 		}
 		switch ev := event.(type) {
+		case provider.Served:
+			failed = served(ev)
 		case provider.Delta:
 			guess.Hear(provider.KindText, ev.Text)
 			c.heard.Store(int64(1 + guess.Said))

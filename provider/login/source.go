@@ -133,6 +133,16 @@ func (s *Source) Status() (provider.KeyState, provider.KeySource) {
 	return provider.KeyReady, from
 }
 
+// Owner names the account of the credential in effect, and the last characters of a key. The name says nothing about the
+// credential. It is empty for a login whose vendor names no account, since a vendor may replace the token of a login at each use.
+func (s *Source) Owner() (account, ending string) {
+	g, from := s.grant()
+	if from == provider.KeyFromLogin {
+		return g.Account, ""
+	}
+	return g.Token.Account(), g.Token.Ending()
+}
+
 // Advice says what to do about a provider that is not ready.
 func (s *Source) Advice() string {
 	logIn := "run `thinkd auth login " + s.config.Provider + "`"

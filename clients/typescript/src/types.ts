@@ -21,6 +21,8 @@ export type AuthState = {
 	state: KeyState;
 	source?: KeySource;
 	login?: boolean;
+	payer?: Payer;
+	ends_in?: string;
 };
 
 export type Block = TextBlock | ThinkingBlock | ToolCallBlock | ToolResultBlock | MediaBlock;
@@ -146,7 +148,7 @@ export type Facts = {
 	lifecycle?: Fact;
 };
 
-export type FailureKind = "auth" | "rate_limit" | "quota" | "overloaded" | "context_too_long" | "refused" | "bad_request" | "transport" | "stalled" | "empty_answer";
+export type FailureKind = "auth" | "rate_limit" | "quota" | "overloaded" | "context_too_long" | "refused" | "bad_request" | "transport" | "stalled" | "empty_answer" | "other_model";
 
 export type Fallback = "downgrade" | "off" | "provider_default" | "error";
 
@@ -212,6 +214,9 @@ export type Message = {
 	content: Block[];
 	model?: ModelInForce;
 	reasoning?: Reasoning;
+	served?: ServedRecord;
+	payer?: Payer;
+	tier?: string;
 	stop_reason?: StopReason;
 	usage?: Usage;
 	incomplete?: Incomplete;
@@ -301,6 +306,7 @@ export type OpenTurn = {
 	turn_id: string;
 	model: ModelInForce;
 	reasoning: Reasoning;
+	payer?: Payer;
 	messages: Message[];
 	more?: boolean;
 	confirms?: Confirm[];
@@ -311,6 +317,7 @@ export type OpenTurn = {
 
 export type Options = {
 	cache?: CacheTime;
+	on_other_model?: OtherModel;
 };
 
 export type Origin = {
@@ -322,6 +329,8 @@ export type Origin = {
 	folder?: string;
 };
 
+export type OtherModel = "notify" | "stop";
+
 export type OverrideMode = "inherit" | "custom";
 
 export type Part = {
@@ -331,6 +340,13 @@ export type Part = {
 };
 
 export type PartKind = "command" | "diff" | "content" | "value";
+
+export type Payer = {
+	kind: PayerKind;
+	name: string;
+};
+
+export type PayerKind = "plan" | "key" | "local";
 
 export type PeakHours = {
 	factor: number;
@@ -416,6 +432,20 @@ export type ResolvedBy = "client" | "timeout" | "turn_end" | "tool_mode";
 
 export type Role = "user" | "assistant";
 
+export type Served = {
+	model?: string;
+	host?: string;
+	substituted?: boolean;
+};
+
+export type ServedRecord = {
+	requested?: string;
+	sent?: string;
+	model?: string;
+	host?: string;
+	substituted?: boolean;
+};
+
 export type ServerInfo = {
 	name: string;
 	version: string;
@@ -430,6 +460,7 @@ export type Session = {
 	preferred_thinking_level: Level | null;
 	agent?: string;
 	tool_mode?: ToolMode;
+	on_other_model?: OtherModel;
 	cwd: string;
 	created: number;
 	updated: number;
@@ -679,6 +710,8 @@ export interface Methods {
 			state: KeyState;
 			source?: KeySource;
 			login?: boolean;
+			payer?: Payer;
+			ends_in?: string;
 		};
 	};
 	/** Begins a login to a provider; auth_update tells how it goes. */
@@ -868,6 +901,7 @@ export interface Methods {
 			title?: string;
 			metadata?: Record<string, unknown>;
 			tool_mode?: ToolMode;
+			on_other_model?: OtherModel;
 		};
 		result: Record<string, unknown>;
 	};
@@ -962,6 +996,7 @@ export interface Notifications {
 		turn_id?: string;
 		model: ModelInForce;
 		reasoning: Reasoning;
+		payer?: Payer;
 		cache?: CacheState;
 		cache_why?: string;
 	};
@@ -973,6 +1008,7 @@ export interface Notifications {
 		turn_id?: string;
 		message_id: string;
 		role: Role;
+		served?: Served;
 	};
 	message_end: {
 		session_id: string;
@@ -983,6 +1019,8 @@ export interface Notifications {
 		message_id: string;
 		stop_reason: StopReason;
 		usage: Usage;
+		served?: Served;
+		tier?: string;
 		cited?: Cited[];
 	};
 	thinking_start: {
@@ -1106,6 +1144,7 @@ export interface Notifications {
 		thinking_level?: Level;
 		preferred_thinking_level?: Level;
 		tool_mode?: ToolMode;
+		on_other_model?: OtherModel;
 		grants?: Grant[];
 		status?: SessionStatus;
 		metadata?: Record<string, unknown>;

@@ -15,10 +15,11 @@ import (
 type Config struct {
 	Path          string // the file that was read; empty: there is none
 	Inputs        Inputs
-	Model         string           // for new sessions; empty: the default model of the first provider that is available
-	ThinkingLevel provider.Level   // empty: not set
-	Providers     []vendors.Config // in catalog order: the catalog's vendors, the operator's own by name, the simulator
-	Agents        []registry.Agent // by name
+	Model         string              // for new sessions; empty: the default model of the first provider that is available
+	ThinkingLevel provider.Level      // empty: not set
+	OnOther       provider.OtherModel // what happens when another model answers; empty: a notice
+	Providers     []vendors.Config    // in catalog order: the catalog's vendors, the operator's own by name, the simulator
+	Agents        []registry.Agent    // by name
 	Serve         Serve
 	Dialects      vendors.Dialects // the operator's own
 	ModelsDev     string           // where a refresh asks for models.dev's database; empty: nowhere
@@ -60,6 +61,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 	var err error
 	if c.ThinkingLevel, err = parseLevel(f.ThinkingLevel); err != nil {
 		return Config{}, src.errorf("thinking_level", "%w", err)
+	}
+	if c.OnOther, err = provider.ParseOtherModel(f.OnOther); err != nil {
+		return Config{}, src.errorf("on_other_model", "%w", err)
 	}
 	if c.Limits, err = src.limits(f.Limits); err != nil {
 		return Config{}, err

@@ -19,6 +19,7 @@ import (
 type file struct {
 	Model         string                        `toml:"model"`
 	ThinkingLevel string                        `toml:"thinking_level"`
+	OnOther       string                        `toml:"on_other_model"`
 	Providers     map[string]fileProvider       `toml:"providers"`
 	Dialects      map[string]any                `toml:"dialects"` // see dialects
 	ModelsDev     *string                       `toml:"models_dev"`

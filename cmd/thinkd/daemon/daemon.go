@@ -84,6 +84,8 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		Store: store, Left: store.OpenTurns, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
 		Patience:  d.providers.patience,
 		Address:   d.providers.address,
+		Payer:     d.providers.payer,
+		OnOther:   c.OnOther,
 		Simulator: vendors.Simulator, Log: log,
 		CompactAt: c.Limits.CompactAt,
 		Limits:    c.Limits.Limits,

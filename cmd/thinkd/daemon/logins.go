@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
@@ -73,4 +75,41 @@ func (p *providers) login(ctx context.Context, id string, show func(rpc.LoginPro
 		return rpc.ErrNoKeyNeeded
 	}
 	return p.notKept(source.Login(ctx, func(said login.Prompt) { show(rpc.LoginPrompt(said)) }))
+}
+
+// payer is who pays for a provider's calls from now on; nil: that is not known.
+func (p *providers) payer(id string) *session.Payer {
+	i := slices.IndexFunc(p.list, func(c vendors.Config) bool { return c.ID == id })
+	if i < 0 {
+		return nil
+	}
+	c := p.list[i]
+	source := p.sources[id]
+	switch {
+	case source == nil && (c.Local() || id == vendors.Simulator):
+		return &session.Payer{Payer: provider.Payer{Kind: provider.PaidLocally, Name: id}}
+	case source == nil: // it needs no key that thinkd knows of
+		return nil
+	}
+	_, from := source.Status()
+	account, _ := source.Owner()
+	by := &session.Payer{Payer: provider.Payer{Kind: provider.PaidByKey, Name: c.KeyEnv}, Account: account}
+	switch {
+	case from == "":
+		return nil
+	case from == provider.KeyFromPerson:
+		by.Name = "keys.json"
+	}
+	if c.Login != nil || strings.Contains(c.BaseURL, "/coding") { // a token of a subscription, wherever it is kept
+		by.Kind, by.Name = provider.PaidByPlan, planName(c)
+	}
+	return by
+}
+
+// planName is what a vendor's subscription is called.
+func planName(c vendors.Config) string {
+	if v, ok := registry.VendorNamed(c.Vendor); ok {
+		return v.Name
+	}
+	return c.ID
 }

@@ -389,6 +389,12 @@ func (p *providers) status(settings *registry.Settings) []rpc.ProviderStatus {
 		if source := p.sources[c.ID]; source != nil {
 			s.Auth, s.AuthSource = source.Status()
 			s.Login = source.HasLogin()
+			if s.AuthSource != provider.KeyFromLogin {
+				_, s.KeyEnding = source.Owner()
+			}
+		}
+		if by := p.payer(c.ID); by != nil {
+			s.Payer = &by.Payer
 		}
 		s.Available, s.Why = p.available(c)
 		list = append(list, s)
