@@ -59,23 +59,24 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		return nil, errors.Join(err, kept.close())
 	}
 	d.serve, d.inputs, d.configPath = c.Serve, c.Inputs, c.Path
-	store, dir := kept.store, kept.dir
+	store = kept.store
 	d.store, d.blobs = store, kept.blobs
-	settings, err := openSettings(c, dir, log)
+	settings, err := openSettings(c, kept.value(settingsName), log)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	listed := readListings(dir, log)
+	lists := kept.value(listingsName)
+	listed := readListings(lists, log)
 	catalog, err := catalogOf(c.Providers, nil, listed)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	d.providers = openProviders(c, kept.keys, catalog, log)
-	d.lists, err = newListings(c, listed, d.providers, dir, log)
+	d.lists, err = newListings(c, listed, d.providers, lists, log)
 	if err != nil {
 		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
-	d.hosts = openToolHosts(c, o, dir, log, d.editors)
+	d.hosts = openToolHosts(c, o, kept.dir, log, d.editors)
 	d.telemetry = telemetry.Open(telemetry.Config{Version: o.Version, Endpoint: c.Telemetry, Getenv: o.Getenv, Log: log,
 		Vendor: d.providers.vendor,
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },

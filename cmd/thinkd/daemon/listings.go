@@ -6,11 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"maps"
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -28,7 +26,6 @@ import (
 )
 
 const (
-	listingsName    = "models.json"
 	listingsVersion = 1
 
 	// refreshTime is how long a host may take for its list: nobody waits for a refresh but who asked for it.
@@ -44,7 +41,7 @@ type listings struct {
 	configs   []vendors.Config
 	modelsDev string // where models.dev is asked; empty: it is not
 	providers *providers
-	dir       string // where they are kept; empty: nowhere
+	value     durable.Value
 	log       *slog.Logger
 	client    *http.Client // for models.dev
 
@@ -55,7 +52,7 @@ type listings struct {
 	kept keptListings // the maps in it are never changed, only replaced
 }
 
-// keptListings are the file.
+// keptListings are all lists as they are stored.
 type keptListings struct {
 	Version   int                    `json:"version"`
 	Providers map[string]keptListing `json:"providers,omitempty"`  // what a provider's host told, by provider
@@ -80,15 +77,11 @@ type keptListing struct {
 	Models []provider.Model `json:"models"`
 }
 
-// readListings reads what is kept. A file that cannot be read is as none, and is told: the catalog has rows without it.
-func readListings(dir string, log *slog.Logger) keptListings {
+// readListings reads what is kept. What cannot be read is logged and ignored: the catalog has rows without it.
+func readListings(value durable.Value, log *slog.Logger) keptListings {
 	kept := keptListings{Version: listingsVersion}
-	if dir == "" {
-		return kept
-	}
-	path := filepath.Join(dir, listingsName)
-	text, err := durable.Read(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := value.Get()
+	if err == nil && text == nil {
 		return kept
 	}
 	if err == nil {
@@ -98,21 +91,21 @@ func readListings(dir string, log *slog.Logger) keptListings {
 		err = fmt.Errorf("version %d, and this is version %d", kept.Version, listingsVersion)
 	}
 	if err != nil {
-		log.Warn("the stored model lists cannot be used; run thinkd models --refresh", "file", path, "err", err)
+		log.Warn("the stored model lists cannot be used; run thinkd models --refresh", "file", value.Name(), "err", err)
 		return keptListings{Version: listingsVersion}
 	}
 	return kept
 }
 
 // newListings makes the catalog of what is known. Rows of kept lists that contradict themselves are told and left out.
-func newListings(c config.Config, kept keptListings, providers *providers, dir string, log *slog.Logger) (*listings, error) {
-	l := &listings{configs: c.Providers, modelsDev: c.ModelsDev, providers: providers, dir: dir, log: log, client: exchange.NewClient(nil), kept: kept, turn: make(chan struct{}, 1)}
+func newListings(c config.Config, kept keptListings, providers *providers, value durable.Value, log *slog.Logger) (*listings, error) {
+	l := &listings{configs: c.Providers, modelsDev: c.ModelsDev, providers: providers, value: value, log: log, client: exchange.NewClient(nil), kept: kept, turn: make(chan struct{}, 1)}
 	catalog, err := catalogOf(c.Providers, providers.has, kept)
 	if err != nil {
 		return nil, err
 	}
 	for _, err := range catalog.Skipped() {
-		log.Warn("an entry of a stored model list is ignored", "file", listingsName, "err", err)
+		log.Warn("an entry of a stored model list is ignored", "file", value.Name(), "err", err)
 	}
 	l.current = registry.NewCurrent(catalog)
 	return l, nil
@@ -349,14 +342,11 @@ func (l *listings) withLocked(answers []answer) keptListings {
 }
 
 func (l *listings) keep(kept keptListings) error {
-	if l.dir == "" {
-		return nil
-	}
 	text, err := json.Marshal(kept)
 	if err != nil {
 		return err
 	}
-	return durable.Replace(filepath.Join(l.dir, listingsName), text)
+	return l.value.Put(text)
 }
 
 // named is an error that says whose it is. It is for clients: adapters' errors hold no secret.

@@ -41,8 +41,9 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 	}
 	var text strings.Builder
 	log := slog.New(slog.NewTextHandler(&text, nil))
-	kept := readListings(dir, log)
-	catalog, err := catalogOf(c.Providers, nil, kept)
+	value := (&kept{dir: dir}).value(listingsName)
+	read := readListings(value, log)
+	catalog, err := catalogOf(c.Providers, nil, read)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +57,7 @@ func listingsAt(t *testing.T, config, dir string, getenv func(string) string) (*
 			t.Error(err)
 		}
 	})
-	l, err := newListings(c, kept, p, dir, log)
+	l, err := newListings(c, read, p, value, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +297,7 @@ func TestRefreshTakesItsTime(t *testing.T) {
 		}
 		p := &providers{list: c.Providers, adapters: map[string]func() provider.Provider{"a": after(refreshTime - time.Second),
 			"b": after(refreshTime - time.Second), "c": after(time.Hour)}}
-		l, err := newListings(c, keptListings{}, p, "", discard)
+		l, err := newListings(c, keptListings{}, p, new(durable.Memory), discard)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestSettingsFile(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s, err := openSettings(config.Config{}, dir, discard)
+	s, err := openSettings(config.Config{}, (&kept{dir: dir}).value(settingsName), discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestSettingsFile(t *testing.T) {
 	if list, err := os.ReadDir(dir); err != nil || len(list) != 1 {
 		t.Errorf("the directory has %v (%v), want the file alone", list, err)
 	}
-	if again, err := openSettings(config.Config{}, dir, discard); err != nil || again.Agents()[0].System != strings.Repeat("Be brief.", 3) {
+	if again, err := openSettings(config.Config{}, (&kept{dir: dir}).value(settingsName), discard); err != nil || again.Agents()[0].System != strings.Repeat("Be brief.", 3) {
 		t.Errorf("read again: %v", err)
 	}
 	if err := os.RemoveAll(dir); err != nil {
@@ -66,7 +66,7 @@ func TestSettingsFile(t *testing.T) {
 func TestSettingsFollowNoLink(t *testing.T) {
 	dir := t.TempDir()
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere.json")
-	s, err := openSettings(config.Config{}, dir, discard)
+	s, err := openSettings(config.Config{}, (&kept{dir: dir}).value(settingsName), discard)
 	if err == nil {
 		err = s.SetAgent("a", func(a *registry.Agent) error { a.System = "Be evil."; return nil })
 	}
@@ -79,7 +79,7 @@ func TestSettingsFollowNoLink(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(dir, settingsName)); err != nil {
 		t.Skipf("needs: symbolic links: %v", err)
 	}
-	if s, err := openSettings(config.Config{}, dir, discard); err == nil || !strings.Contains(err.Error(), "links are not followed") {
+	if s, err := openSettings(config.Config{}, (&kept{dir: dir}).value(settingsName), discard); err == nil || !strings.Contains(err.Error(), "links are not followed") {
 		t.Errorf("read through a link: %v, %v", s, err)
 	}
 }

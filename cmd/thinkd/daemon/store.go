@@ -17,30 +17,32 @@ import (
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
-const settingsName = "settings.json"
+// Files of the data directory.
+const (
+	KeysName     = "keys.json" // keys and logins
+	settingsName = "settings.json"
+	listingsName = "models.json"
+)
 
-// openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is
-// kept in the data directory. Without a directory it is kept nowhere. An error names the file.
-func openSettings(c config.Config, dir string, log *slog.Logger) (*registry.Settings, error) {
+// openSettings are the agents and the providers' defaults: the config's, and over them what clients have set, which is kept. An
+// error names the file.
+func openSettings(c config.Config, value durable.Value, log *slog.Logger) (*registry.Settings, error) {
 	defaults := make(map[string]registry.Defaults)
 	for _, p := range c.Providers {
 		defaults[p.ID] = p.Defaults
 	}
-	if dir == "" {
-		return registry.OpenSettings(c.Agents, defaults, new(durable.Memory))
-	}
-	return registry.OpenSettings(c.Agents, defaults, settingsFile{durable.File{Path: filepath.Join(dir, settingsName)}, log})
+	return registry.OpenSettings(c.Agents, defaults, keptSettings{value, log})
 }
 
-// settingsFile logs what is wrong with the disk, and returns the error that clients know.
-type settingsFile struct {
-	durable.File
+// keptSettings logs what is wrong with the disk, and returns the error that clients know.
+type keptSettings struct {
+	durable.Value
 	log *slog.Logger
 }
 
-func (f settingsFile) Put(text []byte) error {
-	if err := f.File.Put(text); err != nil {
-		f.log.Error("settings cannot be written", "err", err)
+func (s keptSettings) Put(text []byte) error {
+	if err := s.Value.Put(text); err != nil {
+		s.log.Error("settings cannot be written", "err", err)
 		return session.ErrReadOnly
 	}
 	return nil
@@ -52,12 +54,9 @@ func CheckSettings(dir string) (path string, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
-	_, err = openSettings(config.Config{}, dir, slog.New(slog.DiscardHandler))
+	_, err = openSettings(config.Config{}, durable.File{Path: path}, slog.New(slog.DiscardHandler))
 	return path, err
 }
-
-// KeysName is the file of the data directory that keys and logins are kept in.
-const KeysName = "keys.json"
 
 // OpenKeys reads the keys of a data directory.
 func OpenKeys(dir string) (*login.Keys, error) {
@@ -70,6 +69,14 @@ type kept struct {
 	store session.Local
 	blobs *blob.Dir // nil: there is no directory
 	keys  *login.Keys
+}
+
+// value is a file of the directory.
+func (k *kept) value(name string) durable.Value {
+	if k.dir == "" {
+		return new(durable.Memory)
+	}
+	return durable.File{Path: filepath.Join(k.dir, name)}
 }
 
 // open opens what is in the directory. What has been opened when there is an error is for close.
