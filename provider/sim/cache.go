@@ -8,24 +8,25 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// Cache remembers prefixes of prompts by their digests alone, for as long as the vendors do. Its zero value is
-// empty and ready.
+// Cache imitates the vendors' prompt caches. It stores digests of prefixes of prompts, for as long as the vendors keep
+// prefixes. The zero value is an empty cache. Its methods may be called from any goroutine.
 type Cache struct {
 	mu    sync.Mutex
 	until map[strict.Digest]time.Time
 }
 
-// prefixesMost is how many prefixes are remembered; what is out of date goes first, and then all.
+// prefixesMost limits the number of stored prefixes. When it is reached, expired prefixes are deleted, and if there are none,
+// all.
 const prefixesMost = 100_000
 
-// prefix is a prompt up to the end of one of its parts.
+// prefix is the beginning of a prompt up to the end of one of its parts.
 type prefix struct {
 	digest strict.Digest
-	tokens int
-	marked bool // a mark for the cache stands here
+	tokens int  // of the whole prefix
+	marked bool // the part has a cache mark
 }
 
-// Prefixes grows part by part.
+// Prefixes are the prefixes of one prompt, the shortest first.
 type Prefixes []prefix
 
 func (p Prefixes) end() (e prefix) {
@@ -35,14 +36,15 @@ func (p Prefixes) end() (e prefix) {
 	return e
 }
 
-// Add appends a part; what it means goes into the digest with it.
+// Add appends the prefix that ends with the part v. The digest covers the meaning too, such as the role of a message.
 func (p *Prefixes) Add(means string, v any, marked bool) {
 	last := p.end()
 	text := strict.AppendCanonical(nil, v)
 	*p = append(*p, prefix{last.digest.With([]byte(means), text), last.tokens + Tokens(string(text)), marked})
 }
 
-// NewPrefixes begins with what is no part of the prompt and has to be equal all the same.
+// NewPrefixes begins with words that are no part of the prompt, such as the model: prompts share a prefix only if these are
+// equal.
 func NewPrefixes(words ...string) Prefixes {
 	var p Prefixes
 	for _, w := range words {
@@ -51,7 +53,7 @@ func NewPrefixes(words ...string) Prefixes {
 	return p
 }
 
-// CacheCount is what a request found in the cache and what it left there, in tokens.
+// CacheCount is the number of tokens that a request read from the cache, and the number that it wrote.
 type CacheCount struct{ Read, Written int }
 
 func (c *Cache) has(p prefix, now time.Time) bool { return now.Before(c.until[p.digest]) }
@@ -70,14 +72,15 @@ func (c *Cache) keep(p prefix, until time.Time) {
 	c.until[p.digest] = until
 }
 
-// Of Anthropic's cache: how long it keeps what nobody asks for, and how many blocks before a mark it looks for what it
-// has. [docs: prompt-caching]
+// Anthropic's cache keeps a prefix for markedTTL after its last use. It looks for a known prefix in lookBehind blocks before
+// each mark. [docs: prompt-caching]
 const (
 	markedTTL  = 5 * time.Minute
 	lookBehind = 20
 )
 
-// CountMarked is a request by Anthropic's rules: prefixes are written at marks, and read at marks or a little before them.
+// CountMarked counts a request by Anthropic's rules and updates the cache: prefixes are written at marks, and read at marks
+// or up to 20 blocks before them. Prefixes shorter than least, in tokens, are not cached.
 func (c *Cache) CountMarked(p Prefixes, least int) (n CacheCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,13 +107,13 @@ func (c *Cache) CountMarked(p Prefixes, least int) (n CacheCount) {
 	return n
 }
 
-// Of OpenAI's cache: how long a prefix is kept, and how long it is at least. [docs: prompt-caching]
+// OpenAI's cache keeps a prefix for automaticTTL. A prefix has at least automaticLeast tokens. [docs: prompt-caching]
 const (
 	automaticTTL   = 30 * time.Minute
 	automaticLeast = 1024
 )
 
-// CountAutomatic is a request by OpenAI's rules: the longest known prefix counts, without marks.
+// CountAutomatic counts a request by OpenAI's rules and updates the cache: the longest known prefix is read, without marks.
 func (c *Cache) CountAutomatic(p Prefixes) (n CacheCount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -130,7 +133,8 @@ func (c *Cache) CountAutomatic(p Prefixes) (n CacheCount) {
 	return n
 }
 
-// Within holds the counts within what the request has in all: the parts are measured with their braces.
+// Within limits the counts to the total of the request. Without that, their sum can exceed it, because the parts are
+// counted with their JSON syntax.
 func (n CacheCount) Within(total int) CacheCount {
 	n.Read = min(n.Read, total)
 	n.Written = min(n.Written, total-n.Read)

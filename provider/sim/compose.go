@@ -12,20 +12,20 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// Ask is what a request comes down to, whatever its API. A face fills it while it reads a request.
+// Ask is a request in a form that is independent of the API. A face fills it while it reads a request.
 type Ask struct {
-	Prompt          string        // what the user said last; its marker is removed before an answer is composed
-	Results         []string      // what tools answered since
-	Rounds          int           // how many times the model called tools since
+	Prompt          string        // the last prompt; its marker is removed before the answer is composed
+	Results         []string      // the results of tools since the prompt
+	Rounds          int           // the number of times that the model called tools since the prompt
 	Seed            strict.Digest // of everything that the answer may depend on
-	ThinkingWords   int           // about how many words of thinking; 0: none
-	ThinkingBlocks  int           // in how many blocks they come; 0: one
-	NotesInThinking bool          // what is said before a call is said as thinking
+	ThinkingWords   int           // approximate number of words of thinking; 0: none
+	ThinkingBlocks  int           // number of blocks of thinking; 0: one
+	NotesInThinking bool          // text before a call is sent as thinking
 
-	call *Part // the tool that has to be called; see Force
+	call *Part // the call that the request demands; see Force
 }
 
-// Compose turns a request into an answer, word by word the same each time.
+// Compose returns the content of the answer to a request. Equal arguments give equal content.
 func (a *Answer) Compose(q Ask) []Part {
 	w := newWriter(q.Seed, q.Prompt)
 	w.results = q.Results
@@ -86,7 +86,7 @@ func (a *Answer) Compose(q Ask) []Part {
 	return append(parts, a.media(text)...)
 }
 
-// Default is what a script asked for, or usual if it asked for nothing.
+// Default returns the number that a script requests, or usual if it requests none.
 func Default(asked *int, usual int) int {
 	if asked != nil {
 		return *asked
@@ -94,25 +94,25 @@ func Default(asked *int, usual int) int {
 	return usual
 }
 
-// NewRand is a source of numbers that depend on d alone.
+// NewRand returns random numbers that depend only on d.
 func NewRand(d strict.Digest) *rand.Rand {
 	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(d[:8]), binary.BigEndian.Uint64(d[8:16])))
 }
 
-// writer makes sentences. It understands nothing; it only has to be pleasant to look at and never the same twice.
+// writer makes sentences from patterns and from words of the prompt. They only have to look like prose.
 type writer struct {
 	rng     *rand.Rand
 	topics  []string
 	results []string
-	deck    []string // the topics not yet used in this round
-	last    int      // the pattern used last
+	deck    []string // the topics that are left in this round
+	last    int      // the index of the last pattern
 }
 
 func newWriter(seed strict.Digest, prompt string) *writer {
 	return &writer{rng: NewRand(seed), topics: topics(prompt), last: -1}
 }
 
-// topic draws from a shuffled deck, so that all of the prompt comes up.
+// topic draws from a shuffled deck, so that every word of the prompt occurs.
 func (w *writer) topic() string {
 	if len(w.deck) == 0 {
 		w.deck = slices.Clone(w.topics)
@@ -123,7 +123,7 @@ func (w *writer) topic() string {
 	return t
 }
 
-// sentence fills one of a bank's patterns, never the one before again.
+// sentence fills one of the patterns, never the same one twice in a row.
 func (w *writer) sentence(bank []string) string {
 	i := w.rng.IntN(len(bank))
 	if i == w.last {
@@ -137,7 +137,7 @@ func (w *writer) sentence(bank []string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// thinking is about n words in paragraphs.
+// thinking returns about n words in paragraphs.
 func (w *writer) thinking(prompt string, n int, first, last bool) string {
 	var b strings.Builder
 	words, inParagraph := 0, 0
@@ -179,7 +179,7 @@ func (w *writer) thinking(prompt string, n int, first, last bool) string {
 	return b.String()
 }
 
-// answer is about n words of Markdown.
+// answer returns about n words of Markdown.
 func (w *writer) answer(prompt string, n int) string {
 	if n < 40 {
 		return limitWords(w.sentence(claims)+" "+w.sentence(claims)+" "+w.sentence(claims)+" "+w.sentence(claims), n)
@@ -231,7 +231,7 @@ func aboutCode(prompt string) bool {
 	return false
 }
 
-// topics is the words of a prompt worth talking about, in order, each once; at least one.
+// topics returns the words of a prompt that sentences can be about, in order, each once. It returns at least one.
 func topics(prompt string) []string {
 	var found []string
 	seen := map[string]bool{}
@@ -263,7 +263,7 @@ func title(s string) string {
 	return string(unicode.ToUpper(r)) + s[n:]
 }
 
-// cut is the first n characters of s on one line.
+// cut returns at most n characters of s on one line.
 func cut(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if utf8.RuneCountInString(s) <= n {
@@ -272,7 +272,7 @@ func cut(s string, n int) string {
 	return strings.TrimSpace(string([]rune(s)[:n])) + "…"
 }
 
-// limitWords is s up to its nth word.
+// limitWords returns s up to the end of its nth word.
 func limitWords(s string, n int) string {
 	inWord, words := false, 0
 	for i, r := range s {
@@ -289,7 +289,7 @@ func limitWords(s string, n int) string {
 	return s
 }
 
-// Deltas parts s into pieces of a few words; joined they are s again.
+// SplitWords splits s into pieces of a few words, at most 64 bytes and a character each. Joined, they are s.
 func SplitWords(rng *rand.Rand, s string) []string {
 	var pieces []string
 	start, words, want := 0, 0, 1+rng.IntN(5)
@@ -311,7 +311,7 @@ func SplitWords(rng *rand.Rand, s string) []string {
 	return pieces
 }
 
-// SplitEvery parts s into pieces of n characters.
+// SplitEvery splits s into pieces of n characters.
 func SplitEvery(s string, n int) []string {
 	var pieces []string
 	for r := []rune(s); len(r) > 0; r = r[min(n, len(r)):] {
@@ -320,13 +320,13 @@ func SplitEvery(s string, n int) []string {
 	return pieces
 }
 
-// Tokens is the simulator's measure: four characters each.
+// Tokens returns the number of tokens of s by the simulator's own count: one for every four characters, rounded up.
 func Tokens(s string) int { return (utf8.RuneCountInString(s) + 3) / 4 }
 
-// ThinkingFactor is how many tokens of raw thinking stand behind a token of its summary.
+// ThinkingFactor is the number of tokens of raw thinking for each token of its summary.
 const ThinkingFactor = 2
 
-// In these banks % stands for a word of the prompt.
+// Patterns of sentences. % stands for a word of the prompt.
 var (
 	openings = []string{
 		"the question turns on %, so that is where to begin.",

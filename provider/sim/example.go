@@ -8,8 +8,8 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// Force makes the call that tool_choice asks for: of a tool by name, or of the first one by name for "*". The names
-// lead to the tools' schemas. An empty name asks for none.
+// Force makes the answer call the tool that tool_choice demands, with an input that fits its schema. tools has the schemas by
+// name. The name "*" stands for the alphabetically first tool. An empty name forces nothing.
 func (q *Ask) Force(name string, tools map[string]map[string]any) {
 	if name == "" || len(tools) == 0 {
 		return
@@ -21,9 +21,10 @@ func (q *Ask) Force(name string, tools map[string]map[string]any) {
 	q.call = &Part{Kind: Call, Name: name, Input: input}
 }
 
-// exampleDepth ends schemas that would go on for ever.
+// exampleDepth limits the depth of an example, because a schema may contain itself.
 const exampleDepth = 8
 
+// example returns a value that fits the schema.
 func (w *writer) example(schema map[string]any, depth int) any {
 	if choice, ok := schema["enum"].([]any); ok && len(choice) > 0 {
 		return choice[0]

@@ -7,7 +7,8 @@ import (
 	"sync"
 )
 
-// The journal keeps the newest requests: at most this many, with bodies of at most this many bytes together.
+// The journal keeps the newest requests and refusals: at most journalRequests of each, and bodies of at most journalBytes in
+// total.
 const (
 	journalRequests = 10_000
 	journalBytes    = 64 << 20
@@ -16,36 +17,18 @@ const (
 // Request is a request as it was received.
 type Request struct {
 	Method string
-	Path   string // with the query
+	Path   string // includes the query
 	Header http.Header
 	Body   []byte // nil if it was too large
 	Status int    // of the answer; 0: none yet
 }
 
-// Refusal is a request that broke a rule. Scripted faults are none.
+// Refusal is a request that broke a rule. Scripted faults are not recorded as refusals.
 type Refusal struct {
 	Path    string
 	Status  int
 	Type    string // the vendor's word
 	Message string
-}
-
-// Requests is what was received, in order of arrival, as far as the journal reaches back.
-func (s *Server) Requests() []Request {
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	var all []Request
-	for _, r := range s.journal.requests {
-		all = append(all, *r)
-	}
-	return all
-}
-
-// Refusals is what was refused, in order, as far as the journal reaches back.
-func (s *Server) Refusals() []Refusal {
-	s.journal.mu.Lock()
-	defer s.journal.mu.Unlock()
-	return slices.Clone(s.journal.refusals)
 }
 
 type journal struct {
@@ -98,8 +81,8 @@ func (j *journal) refuse(r Refusal) {
 	j.refusals = append(j.refusals, r)
 }
 
-// trimLocked drops the oldest requests, never the newest one. A body that comes after its request was dropped is
-// counted until the server goes: the bound holds, the reach gets shorter.
+// trimLocked drops the oldest requests, but never the newest one. A body that arrives after its request was dropped stays
+// in j.bytes for the life of the server. So the limit still holds, and the journal keeps fewer requests.
 func (j *journal) trimLocked() {
 	n := 0
 	for len(j.requests)-n > 1 && (len(j.requests)-n > journalRequests || j.bytes > journalBytes) {

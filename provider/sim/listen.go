@@ -9,7 +9,8 @@ import (
 	"sync"
 )
 
-// Listener serves a Server over connections in memory: the real HTTP stack without a port. Close it.
+// Listener serves a Server through the real HTTP stack over connections in memory, without a port. Its methods may be called
+// from any goroutine. The caller has to call Close.
 type Listener struct {
 	http   *http.Server
 	accept chan net.Conn
@@ -18,7 +19,7 @@ type Listener struct {
 	served sync.WaitGroup // the accept loop and the connections
 }
 
-// Listen starts serving in memory. The accept loop that it starts is stopped and awaited by Close.
+// Listen starts to serve in memory. It starts an accept loop, which Close stops and waits for.
 func (s *Server) Listen() *Listener {
 	l := &Listener{accept: make(chan net.Conn), closed: make(chan struct{})}
 	l.http = &http.Server{
@@ -34,15 +35,15 @@ func (s *Server) Listen() *Listener {
 	return l
 }
 
-// state counts connections: they begin on the accept loop and end when their last handler has returned. One that was
-// accepted while http.Server.Close went over the others is closed here.
+// state counts the open connections. They begin on the accept loop and end when their last handler has returned.
+// http.Server.Close does not see a connection that is accepted while it runs, so that one is closed here.
 func (l *Listener) state(c net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		l.served.Add(1)
 		select {
 		case <-l.closed:
-			c.Close() // a pipe: no error
+			c.Close() // a net.Pipe returns no error
 		default:
 		}
 	case http.StateClosed:
@@ -50,7 +51,8 @@ func (l *Listener) state(c net.Conn, state http.ConnState) {
 	}
 }
 
-// DialContext opens a connection to the server; network and address do not matter. It fits http.Transport.
+// DialContext opens a connection to the server. It ignores network and address. Its type is that of
+// http.Transport.DialContext.
 func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	client, server := net.Pipe()
 	select {
@@ -63,14 +65,14 @@ func (l *Listener) DialContext(ctx context.Context, _, _ string) (net.Conn, erro
 	}
 }
 
-// Transport is a new client side: every host is this server, by plain HTTP. Its idle connections end with Close or
-// with its own CloseIdleConnections.
+// Transport returns a new transport that reaches this server under every host name, by plain HTTP. Its idle connections end
+// with Close or with its own CloseIdleConnections.
 func (l *Listener) Transport() *http.Transport {
 	return &http.Transport{DialContext: l.DialContext}
 }
 
-// Close ends all connections and with them the answers that are on their way, and returns when their handlers have.
-// Closing twice is closing once.
+// Close closes all connections, which ends all answers, and returns after their handlers have returned. Later calls wait too
+// and return nil.
 func (l *Listener) Close() error {
 	var err error
 	l.once.Do(func() {
@@ -81,7 +83,7 @@ func (l *Listener) Close() error {
 	return err
 }
 
-// pipes is the net.Listener of a Listener. It leaves the channel `closed` to Close, its only closer.
+// pipes is the net.Listener of a Listener. Its Close does nothing: Listener.Close closes the channel.
 type pipes struct{ l *Listener }
 
 func (p pipes) Accept() (net.Conn, error) {

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// LoginsConfig says what a [Logins] hands out. The zero value of a member is what the vendors do.
+// LoginsConfig configures a [Logins]. A zero member has the vendors' value.
 type LoginsConfig struct {
-	ClientID string        // the application's id, the only one that is known
-	API      string        // where tokens for Copilot are good, as the exchange tells; empty: it does not tell
-	Account  string        // that the plan's tokens name
-	Interval int           // seconds between two polls; 0: 5
+	ClientID string        // the only client id that is accepted
+	API      string        // the URL of Copilot's API that the exchange names; empty: it names none
+	Account  string        // the account in the tokens of a plan
+	Interval int           // minimum seconds between two polls; 0: 5
 	CodeLife time.Duration // of a device code; 0: 15 minutes
-	Life     time.Duration // of what calls are made with; 0: half an hour
+	Life     time.Duration // of access tokens; 0: 30 minutes
 }
 
-// Logins is a strict stand-in for the servers that one logs in at: GitHub's, with the device flow and the exchange for a
-// token of Copilot, and OpenAI's, with PKCE. Whoever asks for /oauth/authorize is a person who has agreed, unless
-// [Logins.Decline] was called. All methods may be called from any goroutine.
+// Logins is a strict stand-in for two login servers: GitHub's, with the device flow and the exchange for a token of Copilot,
+// and OpenAI's, with PKCE. A request to /oauth/authorize stands for a person who agrees, or who declines after
+// [Logins.Decline]. All methods may be called from any goroutine.
 //
 // [docs: GitHub, authorizing OAuth apps; RFC 7636, RFC 8628; openai/codex: codex-rs/login]
 type Logins struct {
@@ -36,11 +36,11 @@ type Logins struct {
 	devices   map[string]*device // by device code
 	codes     map[string]planCode
 	lasting   map[string]string    // GitHub's tokens and refresh tokens, with their kind; "used": replaced
-	passing   map[string]time.Time // what calls are made with, and its end
-	issued    []string             // every secret so far
+	access    map[string]time.Time // access tokens, and when they expire
+	issued    []string             // all secrets
 	exchanges int
 	declining bool
-	failing   int // a status, to answer the next renewals with
+	failing   int // the status of all renewals; 0: they succeed
 }
 
 type device struct {
@@ -54,7 +54,7 @@ type device struct {
 
 type planCode struct{ challenge, redirect string }
 
-// NewLogins makes a stand-in.
+// NewLogins returns a stand-in. It holds no resources and needs no Close.
 func NewLogins(c LoginsConfig) *Logins {
 	if c.Interval == 0 {
 		c.Interval = 5
@@ -65,10 +65,10 @@ func NewLogins(c LoginsConfig) *Logins {
 	if c.Life == 0 {
 		c.Life = 30 * time.Minute
 	}
-	return &Logins{config: c, devices: map[string]*device{}, codes: map[string]planCode{}, lasting: map[string]string{}, passing: map[string]time.Time{}}
+	return &Logins{config: c, devices: map[string]*device{}, codes: map[string]planCode{}, lasting: map[string]string{}, access: map[string]time.Time{}}
 }
 
-// ServeHTTP answers for all of the servers.
+// ServeHTTP answers for both servers.
 func (l *Logins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,12 +88,12 @@ func (l *Logins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Guard serves next for calls with a token that is good, and refuses others as an API does.
+// Guard passes calls with a valid access token to next, and refuses others with the status 401.
 func (l *Logins) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		l.mu.Lock()
-		ends, ok := l.passing[token]
+		ends, ok := l.access[token]
 		l.mu.Unlock()
 		if !ok || !time.Now().Before(ends) {
 			http.Error(w, "unauthorized: token expired", http.StatusUnauthorized)
@@ -103,12 +103,12 @@ func (l *Logins) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// Approve is a person who types in a code; false: there is none such.
+// Approve enters a user code and agrees. It returns false if the code is unknown.
 func (l *Logins) Approve(userCode string) bool {
 	return l.each(userCode, func(d *device) { d.approved = true })
 }
 
-// Deny is a person who types in a code and declines.
+// Deny enters a user code and declines. It returns false if the code is unknown.
 func (l *Logins) Deny(userCode string) bool {
 	return l.each(userCode, func(d *device) { d.denied = true })
 }
@@ -125,25 +125,25 @@ func (l *Logins) each(userCode string, do func(*device)) bool {
 	return false
 }
 
-// Decline makes the person at /oauth/authorize decline.
+// Decline makes later requests to /oauth/authorize decline.
 func (l *Logins) Decline() { l.set(func() { l.declining = true }) }
 
-// Revoke takes back all that lasts: nothing is renewed any more.
+// Revoke invalidates all GitHub and refresh tokens, so that no access token can be renewed.
 func (l *Logins) Revoke() { l.set(func() { clear(l.lasting) }) }
 
-// Forget ends all that calls are made with, before its time.
-func (l *Logins) Forget() { l.set(func() { clear(l.passing) }) }
+// Forget invalidates all access tokens before they expire.
+func (l *Logins) Forget() { l.set(func() { clear(l.access) }) }
 
-// Fail answers renewals with a status; 0: no more.
+// Fail makes renewals fail with an HTTP status; with 0 they succeed again.
 func (l *Logins) Fail(status int) { l.set(func() { l.failing = status }) }
 
-// Issued lists every secret that was handed out.
+// Issued returns all secrets that were issued.
 func (l *Logins) Issued() (list []string) {
 	l.set(func() { list = append(list, l.issued...) })
 	return list
 }
 
-// Exchanges counts what was renewed or tried to be.
+// Exchanges returns the number of renewals, with failed ones.
 func (l *Logins) Exchanges() (n int) {
 	l.set(func() { n = l.exchanges })
 	return n
@@ -155,14 +155,14 @@ func (l *Logins) set(do func()) {
 	do()
 }
 
-// secret makes one of a vendor's form.
+// secret issues a secret with a vendor's prefix.
 func (l *Logins) secret(prefix string) string {
 	s := prefix + rand.Text()
 	l.issued = append(l.issued, s)
 	return s
 }
 
-// form reads a request's form; false: it was answered.
+// form returns a request's form. If there is none, it answers the request and returns false.
 func (l *Logins) form(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
@@ -177,7 +177,7 @@ func (l *Logins) form(w http.ResponseWriter, r *http.Request) (url.Values, bool)
 	return r.PostForm, true
 }
 
-// deviceCode begins GitHub's device flow.
+// deviceCode starts GitHub's device flow.
 func (l *Logins) deviceCode(w http.ResponseWriter, r *http.Request) {
 	f, ok := l.form(w, r)
 	switch {
@@ -196,7 +196,7 @@ func (l *Logins) deviceCode(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// deviceToken answers a poll; refusals come with the status 200.
+// deviceToken answers a poll. Its refusals have the status 200.
 func (l *Logins) deviceToken(w http.ResponseWriter, r *http.Request) {
 	f, ok := l.form(w, r)
 	if !ok {
@@ -233,7 +233,7 @@ func (l *Logins) deviceToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// github answers as GitHub does: with a form, unless JSON is asked for.
+// github answers as GitHub does: with a form, or with JSON if the request accepts it.
 func github(w http.ResponseWriter, r *http.Request, status int, members map[string]any) {
 	if r.Header.Get("Accept") == "application/json" {
 		plainJSON(w, status, members)
@@ -245,22 +245,22 @@ func github(w http.ResponseWriter, r *http.Request, status int, members map[stri
 	}
 	w.Header().Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
 	w.WriteHeader(status)
-	w.Write([]byte(form.Encode())) // a client that has gone needs no answer
+	w.Write([]byte(form.Encode())) // an error means that the client has disconnected
 }
 
 func plainJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(v) // the same
+	json.NewEncoder(w).Encode(v) // an error means that the client has disconnected
 }
 
-// Exchange makes a token for Copilot of one of GitHub's.
+// exchange issues a token for Copilot for one of GitHub's.
 func (l *Logins) exchange(w http.ResponseWriter, r *http.Request) {
 	l.exchanges++
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
 	case l.failing != 0:
-		http.Error(w, "the simulator was asked to fail", l.failing)
+		http.Error(w, "the simulator was configured to fail", l.failing)
 	case r.Header.Get("Editor-Version") == "":
 		plainJSON(w, http.StatusBadRequest, map[string]any{"message": "missing Editor-Version header"})
 	case strings.HasPrefix(token, "ghp_"):
@@ -275,12 +275,12 @@ func (l *Logins) exchange(w http.ResponseWriter, r *http.Request) {
 		if l.config.API != "" {
 			answer["endpoints"] = map[string]any{"api": l.config.API}
 		}
-		l.passing[made] = ends
+		l.access[made] = ends
 		plainJSON(w, http.StatusOK, answer)
 	}
 }
 
-// authorize is the page at which a person agrees.
+// authorize is the page on which a person agrees.
 func (l *Logins) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
@@ -300,7 +300,7 @@ func (l *Logins) authorize(w http.ResponseWriter, r *http.Request) {
 	case !strings.Contains(q.Get("scope"), "openid") || !strings.Contains(q.Get("scope"), "offline_access"):
 		problem = "scope"
 	}
-	if problem != "" { // never a redirect to an address that is not known
+	if problem != "" { // without a redirect: the address may be anybody's
 		http.Error(w, "invalid "+problem, http.StatusBadRequest)
 		return
 	}
@@ -316,7 +316,7 @@ func (l *Logins) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// planToken redeems a code, once, and a refresh token, which is replaced.
+// planToken redeems a code once, and a refresh token once: it issues a new one.
 func (l *Logins) planToken(w http.ResponseWriter, r *http.Request) {
 	f, ok := l.form(w, r)
 	if !ok {
@@ -368,7 +368,7 @@ func (l *Logins) grantPlan(w http.ResponseWriter) {
 	jwt := "eyJhbGciOiJub25lIn0." + base64.RawURLEncoding.EncodeToString(claims) + "."
 	access, lasting := l.secret(jwt), l.secret("rt_")
 	l.lasting[lasting] = "plan"
-	l.passing[access] = time.Now().Add(l.config.Life)
+	l.access[access] = time.Now().Add(l.config.Life)
 	plainJSON(w, http.StatusOK, map[string]any{"access_token": access, "id_token": jwt + "signature", "refresh_token": lasting,
 		"token_type": "Bearer", "expires_in": int(l.config.Life.Seconds())})
 }

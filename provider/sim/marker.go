@@ -10,43 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/portable"
 )
 
-// Help describes the marker by which a prompt says how it wants to be answered.
-func Help() string {
-	var b strings.Builder
-	b.WriteString(`The simulator checks each request as the vendor would, and answers with thinking and text made
-from the prompt. A marker in the last prompt asks for something else, for example
-
-  Which date is later? [[sim: thinking=300 text=200 pace=50 fault=overloaded after=20]]
-
-Words of the marker:
-
-`)
-	for _, w := range words {
-		fmt.Fprintf(&b, "  %-14s %s\n", w.usage, w.help)
-	}
-	b.WriteString("\nFaults:\n\n")
-	line := " "
-	for _, f := range faults {
-		if len(line)+1+len(f) > 90 {
-			b.WriteString(line + "\n")
-			line = " "
-		}
-		line += " " + string(f)
-	}
-	b.WriteString(line + "\n")
-	b.WriteString(`
-The first twelve are errors of the vendor: by status, or in mid-stream where after= is given.
-cut breaks the connection, end ends the body without its last event, stall says nothing more;
-without after= these come before the answer, a stall even before its header.
-Nothing is remembered between requests but the number of tries that times= needs.
-`)
-	for _, f := range faces() {
-		b.WriteString("\n" + f.Help())
-	}
-	return b.String()
-}
-
-// word is one word of the marker's grammar: a bare word, or a word with a value.
+// word is one word of the marker: a bare word, or a name with a value.
 type word struct {
 	name  string
 	usage string
@@ -58,7 +22,7 @@ type word struct {
 // categories of refusals. [docs: refusals-and-fallback]
 var categories = []string{"cyber", "bio", "frontier_llm", "reasoning_extraction", "general_harms"}
 
-// wordsMost bounds what a marker can ask for in words: about 1 MB of text.
+// wordsMost limits the words that a marker can request: about 1 MB of text.
 const wordsMost = 200_000
 
 var words = []word{
@@ -166,7 +130,8 @@ func positive(p *int, v string, most int) error {
 // MarkerOpen and MarkerClose enclose the words of a marker in a prompt.
 const MarkerOpen, MarkerClose = "[[sim:", "]]"
 
-// marker parts a prompt from its marker. An error lists what could have been said.
+// marker splits a prompt into the answer that its marker requests and the rest. The error for a wrong word lists the valid
+// ones.
 func marker(prompt string) (a Answer, rest string, err error) {
 	before, after, found := strings.Cut(prompt, MarkerOpen)
 	if !found {
@@ -180,15 +145,15 @@ func marker(prompt string) (a Answer, rest string, err error) {
 		return Answer{}, "", fmt.Errorf("sim: more than one marker in a prompt")
 	}
 	seen := map[string]bool{}
-	for _, said := range strings.Fields(body) {
-		name, value, valued := strings.Cut(said, "=")
+	for _, text := range strings.Fields(body) {
+		name, value, valued := strings.Cut(text, "=")
 		i := slices.IndexFunc(words, func(w word) bool { return w.name == name })
 		if i < 0 || seen[name] || words[i].bare == valued {
-			return Answer{}, "", fmt.Errorf("sim: %q in the marker; its words, each at most once: %s", said, usages())
+			return Answer{}, "", fmt.Errorf("sim: %q in the marker; its words, each at most once: %s", text, usages())
 		}
 		seen[name] = true
 		if err := words[i].set(&a, value); err != nil {
-			return Answer{}, "", fmt.Errorf("sim: %q in the marker: %w", said, err)
+			return Answer{}, "", fmt.Errorf("sim: %q in the marker: %w", text, err)
 		}
 	}
 	if err := a.check(seen); err != nil {
@@ -197,7 +162,7 @@ func marker(prompt string) (a Answer, rest string, err error) {
 	return a, strings.TrimSpace(before + after), nil
 }
 
-// check refuses words that would have no effect: a test that believes it tests something must not be wrong.
+// check refuses words that have no effect, because a test with such a word would not test what it seems to.
 func (a *Answer) check(seen map[string]bool) error {
 	for _, need := range []struct {
 		word string

@@ -4,20 +4,14 @@ import (
 	"encoding/base64"
 )
 
-// What an answer has besides text: an image (Part of kind Image) and pages that the text before it refers to (Sources).
-// Each API has its own form. A face without one leaves the part out: Messages and Responses make no images unless a tool
-// of the vendor's is declared, Ollama names no sources.
-
-// Page is a page that a text refers to.
-type Page struct {
-	URL, Title, Quote string
-	Start, End        int // the place in the text in front, in characters, which are single bytes here; End 0: no place
-}
+// An answer may contain an image (Part of kind Image) and pages that the text before them refers to (Sources). Each API has
+// its own form for them. A face without one leaves the part out: Messages and Responses make images only with a declared
+// tool of the vendor, and Ollama names no sources.
 
 // dot is a PNG of one pixel.
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// Base64 is the data of a part, as base64 text.
+// Base64 returns the bytes of an image as base64.
 func (p Part) Base64() string {
 	if p.Text == "" {
 		return dot
@@ -25,7 +19,7 @@ func (p Part) Base64() string {
 	return base64.StdEncoding.EncodeToString([]byte(p.Text))
 }
 
-// media are the parts that a marker asks for, behind a text.
+// media returns the image and the sources that a marker requests after a text.
 func (a *Answer) media(text string) (parts []Part) {
 	if a.Image {
 		parts = append(parts, Part{Kind: Image})
@@ -38,7 +32,8 @@ func (a *Answer) media(text string) (parts []Part) {
 	return parts
 }
 
-// Cite gives the pages of parts to the texts in front of them, for APIs that tell them with the text.
+// Cite returns the parts for an API that has sources inside of its texts: each Sources part moves into the text before it.
+// Images are left out.
 func Cite(parts []Part) (texts []Part) {
 	for _, p := range parts {
 		switch {

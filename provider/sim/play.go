@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -10,47 +8,31 @@ import (
 	"time"
 )
 
-// Player writes the body of an answer. It keeps the pace, counts deltas and bytes, and breaks off where the answer says
-// so. All its waiting ends with ctx, the life of the client's request.
+// Player writes the body of an answer. It waits between deltas to keep the answer's pace, counts deltas and bytes, and
+// breaks off at the point that the [Answer] names. It stops waiting when the client disconnects.
 //
 // A face calls Next before each delta, Send for its bytes, Push after them, and End after the last delta, before the events
-// that close the answer. An error of any of them ends the answer; the face returns it.
+// that close the answer. If one of them returns an error, the face stops and returns that error from [Stream].Run.
 type Player struct {
-	Answer Answer // what is played
-	Deltas int    // so many deltas were due so far
+	Answer Answer // the answer that is sent
+	Deltas int    // the number of deltas that were due so far
 
-	ctx   context.Context
+	ctx   context.Context // of the client's request
 	w     io.Writer
 	flush func() error
 	gap   time.Duration // between deltas; 0: none
 	next  time.Time     // when the next delta is due
-	left  int           // bytes until a cut; negative: no such cut
-	noise func() []byte // between the deltas of FaultNoise; nil: none
+	left  int           // bytes until FaultCut breaks the connection; negative: the answer has no such limit
+	noise func() []byte // what FaultNoise sends between deltas; nil: nothing
 }
 
-// errBroken says that the answer's fault is due; errCut that the connection is to break now.
+// errBroken means that the answer's fault comes now. errCut means that the connection has to break now.
 var (
 	errBroken = errors.New("the answer breaks off")
 	errCut    = errors.New("the connection breaks")
 )
 
-func (ex *Exchange) player(a Answer) *Player {
-	p := &Player{ctx: ex.Request.Context(), w: ex.w, flush: http.NewResponseController(ex.w).Flush, Answer: a, left: -1}
-	if a.Bytes > 0 {
-		p.left = a.Bytes
-	}
-	pace := a.Pace
-	if pace == 0 {
-		pace = ex.server.config.Pace
-	}
-	if pace > 0 {
-		p.gap = time.Duration(float64(time.Second) / pace)
-		p.next = time.Now()
-	}
-	return p
-}
-
-// Send sends b, or as much of it as comes before the cut.
+// Send writes b, or the part of b before the byte at which the connection breaks.
 func (p *Player) Send(b []byte) error {
 	if p.left < 0 {
 		_, err := p.w.Write(b)
@@ -67,7 +49,8 @@ func (p *Player) Send(b []byte) error {
 	return nil
 }
 
-// Next waits until the next delta is due, shown or not. It returns errBroken if a fault takes the place of the delta.
+// Next waits until it is time for the next delta, whether the client sees that delta or not. It returns an error if a
+// fault replaces the delta or the client has disconnected.
 func (p *Player) Next() error {
 	if err := p.breakPoint(p.Deltas); err != nil {
 		return err
@@ -84,10 +67,10 @@ func (p *Player) Next() error {
 	return p.Send(p.noise())
 }
 
-// Flush sends at once what was written.
+// Flush sends what was written so far.
 func (p *Player) Flush() error { return p.flush() }
 
-// Push sends at once what was written, if the answer keeps a pace.
+// Push does what Flush does if the answer has a pace. Without a pace, net/http flushes when its buffer is full.
 func (p *Player) Push() error {
 	if p.gap == 0 {
 		return nil
@@ -95,7 +78,7 @@ func (p *Player) Push() error {
 	return p.flush()
 }
 
-// End comes after the last delta: a fault that has not come by then comes now.
+// End returns an error if the answer's fault has not come before the last delta: then it comes now.
 func (p *Player) End() error {
 	if p.Answer.After == nil {
 		return p.breakPoint(0)
@@ -110,7 +93,7 @@ func (p *Player) breakPoint(deltas int) error {
 	return nil
 }
 
-// wait sends what there is and sleeps.
+// wait flushes and sleeps.
 func (p *Player) wait(d time.Duration) error {
 	if err := p.flush(); err != nil {
 		return err
@@ -118,7 +101,7 @@ func (p *Player) wait(d time.Duration) error {
 	return p.sleep(d)
 }
 
-// sleep sends nothing, not even a header.
+// sleep sends nothing, not even the header. It returns an error if the client disconnects.
 func (p *Player) sleep(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -130,14 +113,14 @@ func (p *Player) sleep(d time.Duration) error {
 	}
 }
 
-// silence sends what there is and then nothing, until the client goes.
+// silence flushes and then sends nothing until the client disconnects.
 func (p *Player) silence() {
 	if p.flush() == nil {
 		<-p.ctx.Done()
 	}
 }
 
-// repeat sends b over and over, one each gap or each second, until the client goes.
+// repeat sends b once in each gap, or once a second without a pace, until the client disconnects.
 func (p *Player) repeat(b []byte) error {
 	gap := p.gap
 	if gap == 0 {
@@ -153,136 +136,9 @@ func (p *Player) repeat(b []byte) error {
 	}
 }
 
-// cutOff breaks the connection after what was sent so far. It does not return; net/http knows this panic and only it
-// makes a broken connection of an open answer. [net/http: ErrAbortHandler]
+// cutOff flushes and breaks the connection. It does not return: it panics with the one value that makes net/http break the
+// connection of an unfinished answer. [net/http: ErrAbortHandler]
 func (p *Player) cutOff() {
-	p.flush() // a failure here is the break that was asked for
+	p.flush() // if this fails, the connection is broken already
 	panic(http.ErrAbortHandler)
-}
-
-// noAnswer plays the faults that are no answer of any API, and reports whether it was one.
-func (ex *Exchange) noAnswer(a Answer, p *Player) bool {
-	h := ex.w.Header()
-	switch a.Fault {
-	case FaultHTML:
-		h.Set("Content-Type", "text/html; charset=utf-8")
-		io.WriteString(ex.w, "<!DOCTYPE html>\n<html><head><title>Just a moment…</title></head>\n<body><h1>Checking your browser</h1></body></html>\n")
-	case FaultEmpty:
-		ex.w.WriteHeader(http.StatusOK)
-	case FaultRedirect:
-		h.Set("Location", "http://elsewhere.invalid"+ex.Request.URL.Path)
-		ex.w.WriteHeader(http.StatusTemporaryRedirect)
-	case FaultBomb:
-		h.Set("Content-Type", "text/event-stream; charset=utf-8")
-		h.Set("Content-Encoding", "gzip")
-		bomb(ex.w, p.ctx)
-	case FaultStall:
-		if a.After != nil {
-			return false
-		}
-		<-p.ctx.Done() // not even a header
-	default:
-		return false
-	}
-	return true
-}
-
-// bomb writes 4 GiB of comments, a thousandth of that when compressed, as long as somebody reads.
-func bomb(w io.Writer, ctx context.Context) {
-	z := gzip.NewWriter(w)
-	block := make([]byte, 1<<20)
-	for i := range block {
-		block[i] = ':'
-	}
-	block[len(block)-1] = '\n'
-	for range 4 << 10 {
-		if _, err := z.Write(block); err != nil || ctx.Err() != nil {
-			return
-		}
-	}
-	z.Close() // nobody is left to hear of an error
-}
-
-// zipped makes ex answer compressed; the function it returns ends the compression.
-func (ex *Exchange) zipped(p *Player) (end func()) {
-	ex.w.Header().Set("Content-Encoding", "gzip")
-	z := gzip.NewWriter(ex.w)
-	flush := p.flush
-	p.w = z
-	p.flush = func() error { return errors.Join(z.Flush(), flush()) }
-	return func() { z.Close() } // nobody is left to hear of an error
-}
-
-// stream sends an answer as a stream.
-func (ex *Exchange) stream(d *Dialect, p *Player, st Stream) {
-	if d.NoCache {
-		ex.Header().Set("Cache-Control", "no-cache")
-	}
-	mislabelled := p.Answer.Fault == FaultMislabelled
-	if mislabelled {
-		ex.Header().Set("Content-Type", "application/json")
-	} else {
-		ex.Header().Set("Content-Type", d.StreamType)
-	}
-	ex.w.WriteHeader(http.StatusOK)
-	if mislabelled && p.Send([]byte("\n\r\n")) != nil {
-		return // the client is gone
-	}
-	run := st.Run
-	switch p.Answer.Fault {
-	case FaultNoise:
-		p.noise = st.Noise
-	case FaultComments:
-		run = func() error { return p.repeat([]byte(st.Comment)) }
-	case FaultPings:
-		run = func() error { return p.repeat([]byte(st.Ping)) }
-	}
-	switch err := run(); {
-	case err == nil, !errors.Is(err, errBroken) && !errors.Is(err, errCut):
-		// The answer is out, or the client is gone.
-	case errors.Is(err, errCut) || p.Answer.Fault == FaultCut:
-		p.cutOff()
-	case p.Answer.Fault == FaultStall:
-		p.silence()
-	case p.Answer.Fault.Refuses():
-		e := ex.face.Faults[p.Answer.Fault]
-		st.Fail(&e, p.Answer.Fault)
-	}
-}
-
-// AppendEvent adds a server-sent event to b.
-func AppendEvent(b []byte, name string, v any) []byte {
-	b = append(b, "event: "...)
-	b = append(b, name...)
-	b = append(b, "\ndata: "...)
-	b = append(b, JSON(v)...)
-	return append(b, "\n\n"...)
-}
-
-// whole sends an answer that is one JSON value, or as much of it as its fault lets through. It takes as long as the
-// stream of the answer would. An answer without end never comes.
-func (ex *Exchange) whole(d *Dialect, p *Player, reply Reply) {
-	if reply.Endless || p.Answer.Fault == FaultPings || p.Answer.Fault == FaultComments {
-		<-p.ctx.Done()
-		return
-	}
-	if p.gap > 0 && p.sleep(p.gap*time.Duration(reply.Deltas)) != nil {
-		return
-	}
-	body := JSON(reply.Whole())
-	ex.Header().Set("Content-Type", cmp.Or(d.WholeType, "application/json"))
-	if !p.Answer.Fault.Breaks() {
-		p.Send(body) // a client that has gone needs no answer
-		return
-	}
-	if p.left < 0 {
-		body = body[:len(body)/2]
-	}
-	err := p.Send(body)
-	switch {
-	case p.Answer.Fault == FaultStall:
-		p.silence()
-	case errors.Is(err, errCut), p.Answer.Fault == FaultCut:
-		p.cutOff()
-	}
 }

@@ -1,37 +1,37 @@
 package sim
 
 import (
-	"fmt"
 	"log/slog"
-	"net/http"
+	"slices"
 	"sync/atomic"
 	"time"
 )
 
-// Config says how a server behaves. The zero value is a server that accepts any key and answers without delay.
+// Config configures a server. A server with the zero value accepts any key and answers without delay.
 type Config struct {
-	Pace      float64          // deltas a second; 0: as fast as asked
-	Secret    []byte           // signs thinking; nil: a fixed one, so that a later server accepts this one's signatures
-	Key       string           // the only key that is accepted; empty: any
+	Pace      float64          // deltas per second; 0: without delay
+	Secret    []byte           // signs thinking; nil: a fixed secret, so that a later server accepts the signatures of this one
+	Key       string           // the only API key that is accepted; empty: any
 	Log       *slog.Logger     // nil: none
-	Now       func() time.Time // what day it is, for what vendors change on one; nil: time.Now
-	NoJournal bool             // keep no requests and no refusals: for a server that runs for weeks
+	Now       func() time.Time // the clock, for rules that depend on the date; nil: time.Now
+	NoJournal bool             // keep no requests and refusals; for servers that run for weeks
 }
 
-// fixedSecret keeps nothing secret: whoever can read this program can sign for its simulator.
+// fixedSecret is public: anybody can sign as a simulator with this secret. Its text never changes, so that older signatures
+// stay valid.
 var fixedSecret = []byte("the simulator signs with this unless it is told otherwise")
 
-// Server is the stand-in. It is an http.Handler; all methods may be called at any time from any goroutine.
+// Server is the stand-in. It is an http.Handler. All methods may be called at any time from any goroutine.
 type Server struct {
 	config  Config
 	sealer  Sealer
 	journal journal
 	scripts scripts
 	cache   Cache
-	count   atomic.Uint64 // requests so far
+	count   atomic.Uint64 // requests received
 }
 
-// New makes a server. It holds no resources and needs no Close; see [Server.Listen] for one that does.
+// New returns a server. It holds no resources and needs no Close. [Server.Listen] serves it without a port.
 func New(c Config) *Server {
 	if len(c.Secret) == 0 {
 		c.Secret = fixedSecret
@@ -45,22 +45,37 @@ func New(c Config) *Server {
 	return &Server{config: c, sealer: Sealer{c.Secret}, journal: journal{off: c.NoJournal}}
 }
 
-// ServeHTTP answers one request. The registered faces say which of them it is meant for. If none does, the answer has
-// the status 501 and names the import that is missing.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ex := &Exchange{server: s, Request: r, ID: fmt.Sprintf("req_sim_%06d", s.count.Add(1))}
-	ex.w = &statusWriter{ResponseWriter: w}
-	ex.entry = s.journal.add(r)
-	defer func() {
-		s.journal.answered(ex.entry, ex.w.status)
-		s.config.Log.Debug("simulated", "method", r.Method, "path", r.URL.Path, "status", ex.w.status, "request", ex.ID)
-	}()
-	face, err := faceFor(r)
-	if err != nil {
-		s.journal.refuse(Refusal{Path: r.URL.Path, Status: http.StatusNotImplemented, Type: "sim", Message: err.Error()})
-		http.Error(ex.w, err.Error(), http.StatusNotImplemented)
-		return
+// Script queues answers: each request for an answer that passes the checks gets the next one. Refused requests use up no
+// answer.
+func (s *Server) Script(answers ...Answer) {
+	s.scripts.mu.Lock()
+	defer s.scripts.mu.Unlock()
+	s.scripts.queue = append(s.scripts.queue, answers...)
+}
+
+// ScriptFunc sets a function that chooses the answer to each request while no queued answer is left. If f returns nil, the
+// server composes the answer. f is called from the handlers, in parallel. A nil f removes the function.
+func (s *Server) ScriptFunc(f func(Request) *Answer) {
+	s.scripts.mu.Lock()
+	defer s.scripts.mu.Unlock()
+	s.scripts.ask = f
+}
+
+// Requests returns the requests that the journal keeps, in order of arrival: at most 10,000, with bodies of at most 64 MiB
+// in total.
+func (s *Server) Requests() []Request {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	var all []Request
+	for _, r := range s.journal.requests {
+		all = append(all, *r)
 	}
-	ex.face = face
-	face.Serve(ex)
+	return all
+}
+
+// Refusals returns the refusals that the journal keeps, at most 10,000, in order.
+func (s *Server) Refusals() []Refusal {
+	s.journal.mu.Lock()
+	defer s.journal.mu.Unlock()
+	return slices.Clone(s.journal.refusals)
 }

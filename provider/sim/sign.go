@@ -8,33 +8,34 @@ import (
 	"encoding/json"
 )
 
-// Seal is what a signature says about a block of thinking. It travels inside the signature, so that any server with
-// the same secret can judge a block without having seen the conversation.
+// Seal describes a block of thinking. The signature contains it, so that any server with the same secret can check a block
+// without knowledge of the conversation.
 //
 // Two things bind a block to its place. Context is the digest of everything before it that is not thinking. Before and
-// Depth are the thinking that its writer saw: the id of the last block and how many there were. Kept apart, they allow
-// what the vendor allows: all thinking may be left out, or a leading run, or a trailing run, without a change of
-// Context; a hole in the middle shows in Before, a block put back in Depth. [docs: preserved-thinking]
+// Depth describe the thinking that the model saw when it wrote the block: the id of the last block, and the number of
+// blocks. They are separate from Context because the vendor accepts conversations in which all thinking is missing, or a
+// leading run, or a trailing run. A gap in the middle changes Before. A block that is put back changes Depth.
+// [docs: preserved-thinking]
 type Seal struct {
 	Kind    string `json:"k"`           // the API's word for the block
-	Model   string `json:"m"`           // who wrote it
-	Account string `json:"a"`           // for whom
-	User    string `json:"u,omitempty"` // and for which end user
-	Message string `json:"g"`           // in which message
-	Ordinal int    `json:"o"`           // as which of its thinking blocks
-	Run     int    `json:"r"`           // and which of those without anything between them
-	Shown   bool   `json:"s,omitempty"` // the text went out: it has to come back as it was
+	Model   string `json:"m"`           // the model that wrote it
+	Account string `json:"a"`           // the account that requested it
+	User    string `json:"u,omitempty"` // the end user, if the request named one
+	Message string `json:"g"`           // the id of its message
+	Ordinal int    `json:"o"`           // its number among the message's blocks of thinking
+	Run     int    `json:"r"`           // its number among adjacent blocks of thinking
+	Shown   bool   `json:"s,omitempty"` // the client got the text, and has to send it back unchanged
 	Text    string `json:"t"`           // digest of the text
-	Tokens  int    `json:"n"`           // what the thinking costs as input
-	Context string `json:"p,omitempty"` // empty: the model's blocks are not bound to a place
+	Tokens  int    `json:"n"`           // input tokens that the thinking costs later
+	Context string `json:"p,omitempty"` // empty: blocks of this model are not bound to a place
 	Before  string `json:"b,omitempty"`
 	Depth   int    `json:"d,omitempty"`
 }
 
-// Sealer signs with a server's secret.
+// Sealer signs with a server's secret. Its methods may be called from any goroutine.
 type Sealer struct{ secret []byte }
 
-// Sign signs v. The id names the block in the seals of later ones.
+// Sign returns a signature that contains v, and an id by which the seals of later blocks name this one.
 func (s Sealer) Sign(v Seal) (signature, id string) {
 	body, err := json.Marshal(v)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s Sealer) Sign(v Seal) (signature, id string) {
 	return base64.StdEncoding.EncodeToString(append(mac, body...)), sealID(mac)
 }
 
-// Open is the inverse of Sign; ok is false for whatever this secret did not sign.
+// Open is the inverse of Sign. ok is false if the signature was not made with this secret.
 func (s Sealer) Open(signature string) (v Seal, id string, ok bool) {
 	raw, err := base64.StdEncoding.DecodeString(signature)
 	if err != nil || len(raw) < sha256.Size {

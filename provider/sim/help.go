@@ -1,0 +1,42 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Help describes the marker, with which a prompt requests a particular answer.
+func Help() string {
+	var b strings.Builder
+	b.WriteString(`The simulator checks each request as the vendor would, and answers with thinking and text made
+from the prompt. A marker in the last prompt asks for something else, for example
+
+  Which date is later? [[sim: thinking=300 text=200 pace=50 fault=overloaded after=20]]
+
+Words of the marker:
+
+`)
+	for _, w := range words {
+		fmt.Fprintf(&b, "  %-14s %s\n", w.usage, w.help)
+	}
+	b.WriteString("\nFaults:\n\n")
+	line := " "
+	for _, f := range faults {
+		if len(line)+1+len(f) > 90 {
+			b.WriteString(line + "\n")
+			line = " "
+		}
+		line += " " + string(f)
+	}
+	b.WriteString(line + "\n")
+	b.WriteString(`
+The first twelve are errors of the vendor: by status, or in mid-stream where after= is given.
+cut breaks the connection, end ends the body without its last event, stall says nothing more;
+without after= these come before the answer, a stall even before its header.
+Nothing is remembered between requests but the number of tries that times= needs.
+`)
+	for _, f := range faces() {
+		b.WriteString("\n" + f.Help())
+	}
+	return b.String()
+}
