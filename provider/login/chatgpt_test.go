@@ -20,7 +20,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
-	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
@@ -44,12 +44,12 @@ func browser(t *testing.T, address string) (status int, text string) {
 // planHouse is a login to ChatGPT with real sockets: a browser comes back to one.
 type planHouse struct {
 	flow   *login.ChatGPT
-	logins *sim.Logins
+	logins *logins.Server
 }
 
 func newPlanHouse(t *testing.T) *planHouse {
 	t.Helper()
-	h := &planHouse{logins: sim.NewLogins(sim.LoginsConfig{ClientID: "app_1", Account: "acct_1"})}
+	h := &planHouse{logins: logins.New(logins.Config{ClientID: "app_1", Account: "acct_1"})}
 	server := httptest.NewServer(h.logins)
 	t.Cleanup(server.Close)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -208,7 +208,7 @@ func TestPlanTime(t *testing.T) {
 // TestPlanRenewal: each renewal replaces what lasts, on disk before the new one is used.
 func TestPlanRenewal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		logins := sim.NewLogins(sim.LoginsConfig{ClientID: "app_1", Account: "acct_1"})
+		logins := logins.New(logins.Config{ClientID: "app_1", Account: "acct_1"})
 		net := &wire{to: logins}
 		flow := &login.ChatGPT{Provider: "chatgpt", ClientID: "app_1", Client: &http.Client{Transport: net}}
 		path := filepath.Join(t.TempDir(), "keys.json")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
-	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 )
 
 // bound keeps a thought for one key alone.
@@ -28,7 +28,7 @@ func (b bound) Convert(*provider.Request) (provider.Conversion, error) {
 // What becomes of thinking is told for the credential that a call would have, and not before that is there.
 func TestConvert(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{})
+		h := logIn(t, logins.Config{})
 		log := slog.New(slog.DiscardHandler)
 		anew := login.NewSource(login.Config{Provider: "copilot", Keys: h.keys, Log: log, // as after a restart
 			Flow: &login.Copilot{Provider: "copilot", ClientID: clientID, Editor: true, Client: &http.Client{Transport: h.wire}}})

@@ -19,7 +19,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
-	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
@@ -65,7 +65,7 @@ func answer(status int, body string) *http.Response {
 const clientID = "Iv1.test"
 
 // noSecret looks for what the stand-in has handed out.
-func noSecret(t *testing.T, l *sim.Logins, where, text string) {
+func noSecret(t *testing.T, l *logins.Server, where, text string) {
 	t.Helper()
 	for _, secret := range l.Issued() {
 		if strings.Contains(text, secret) {
@@ -86,7 +86,7 @@ func TestDeviceCode(t *testing.T) {
 	polls := 0
 	for _, tt := range []struct {
 		name    string
-		person  func(l *sim.Logins, code string) // at the page, 12 s after the code was shown
+		person  func(l *logins.Server, code string) // at the page, 12 s after the code was shown
 		instead func(path string) (*http.Response, error)
 		ctx     func(context.Context) (context.Context, context.CancelFunc)
 		want    string // the error; empty: none
@@ -114,9 +114,9 @@ func TestDeviceCode(t *testing.T) {
 			}
 			return nil, nil
 		}, calls: []string{"0s /login/device/code", "5s /login/oauth/access_token", "10s /login/oauth/access_token", "15s /login/oauth/access_token"}},
-		{name: "denied", person: func(l *sim.Logins, code string) { l.Deny(code) }, want: "the login was declined"},
-		{name: "nobody comes", person: func(*sim.Logins, string) {}, want: "the login was not completed in time"},
-		{name: "given up", person: func(*sim.Logins, string) {}, ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
+		{name: "denied", person: func(l *logins.Server, code string) { l.Deny(code) }, want: "the login was declined"},
+		{name: "nobody comes", person: func(*logins.Server, string) {}, want: "the login was not completed in time"},
+		{name: "given up", person: func(*logins.Server, string) {}, ctx: func(ctx context.Context) (context.Context, context.CancelFunc) {
 			return context.WithTimeoutCause(ctx, 7*time.Second, errors.New("the client disconnected"))
 		}, want: "the client disconnected"},
 		{name: "no code", instead: once(200, `{"interval":-5,"expires_in":9}`), want: "gave no answer that makes sense"},
@@ -131,7 +131,7 @@ func TestDeviceCode(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				polls = 0
-				l := sim.NewLogins(sim.LoginsConfig{ClientID: clientID})
+				l := logins.New(logins.Config{ClientID: clientID})
 				net := &wire{to: l, instead: tt.instead}
 				flow := &login.Copilot{Provider: "copilot", ClientID: clientID, Client: &http.Client{Transport: net}}
 				ctx := t.Context()
@@ -142,7 +142,7 @@ func TestDeviceCode(t *testing.T) {
 				}
 				person := tt.person
 				if person == nil {
-					person = func(l *sim.Logins, code string) { l.Approve(code) }
+					person = func(l *logins.Server, code string) { l.Approve(code) }
 				}
 				var timer *time.Timer
 				g, err := flow.Login(ctx, func(p login.Prompt) {
@@ -194,17 +194,17 @@ func TestNoClient(t *testing.T) {
 // house is a source of a provider with a login that was made before.
 type house struct {
 	*login.Source
-	logins *sim.Logins
+	logins *logins.Server
 	wire   *wire
 	keys   *login.Keys
 	log    bytes.Buffer
 }
 
 // logIn goes through the login of Copilot in a bubble.
-func logIn(t *testing.T, c sim.LoginsConfig) *house {
+func logIn(t *testing.T, c logins.Config) *house {
 	t.Helper()
 	c.ClientID = clientID
-	h := &house{logins: sim.NewLogins(c), keys: open(t, "")}
+	h := &house{logins: logins.New(c), keys: open(t, "")}
 	h.wire = &wire{to: h.logins}
 	flow := &login.Copilot{Provider: "copilot", ClientID: clientID, Editor: true, Client: &http.Client{Transport: h.wire}}
 	h.Source = login.NewSource(login.Config{Provider: "copilot", EnvVar: "GITHUB", Keys: h.keys, Flow: flow, Log: slog.New(slog.NewTextHandler(&h.log, nil))})
@@ -240,7 +240,7 @@ func (h *house) credential(t *testing.T) login.Credential {
 
 func TestExchange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{API: "https://api.business.githubcopilot.com/"})
+		h := logIn(t, logins.Config{API: "https://api.business.githubcopilot.com/"})
 		first := h.credential(t)
 		if first.BaseURL != "https://api.business.githubcopilot.com" || first.Headers["Copilot-Integration-Id"] != "vscode-chat" || !strings.HasPrefix(first.Key.Reveal(), "tid=") {
 			t.Errorf("%+v", first)
@@ -285,7 +285,7 @@ func TestExchange(t *testing.T) {
 // TestExchangeFails: a token that is still good is used while it cannot be renewed; after its end the failure is told.
 func TestExchangeFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{})
+		h := logIn(t, logins.Config{})
 		first := h.credential(t)
 		if first.BaseURL != "https://api.individual.githubcopilot.com" {
 			t.Errorf("by the proxy's name: %s", first.BaseURL)
@@ -317,7 +317,7 @@ func TestExchangeFails(t *testing.T) {
 // TestRevoked: a login that is not taken any more says what to do, in the error and the state, until there is another.
 func TestRevoked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{})
+		h := logIn(t, logins.Config{})
 		first := h.credential(t)
 		h.logins.Revoke()
 		_, ok, err := h.Renew(t.Context(), first.Key)
@@ -348,7 +348,7 @@ func TestRevoked(t *testing.T) {
 // TestExchangeLeft: who waits for a token may leave; it is fetched all the same, and the next one has it.
 func TestExchangeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{})
+		h := logIn(t, logins.Config{})
 		h.wire.instead = func(string) (*http.Response, error) {
 			time.Sleep(3 * time.Second)
 			return nil, nil
@@ -369,7 +369,7 @@ func TestExchangeLeft(t *testing.T) {
 // TestClose: the end waits for a token under way, and not for ever.
 func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{})
+		h := logIn(t, logins.Config{})
 		h.wire.instead = func(string) (*http.Response, error) {
 			time.Sleep(time.Hour)
 			return nil, errors.New("late")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/login"
-	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
 
@@ -54,7 +54,7 @@ func call(t *testing.T, p provider.Provider) (events int, failure error) {
 
 func TestKeyed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := logIn(t, sim.LoginsConfig{})
+		h := logIn(t, logins.Config{})
 		var mu sync.Mutex
 		opened, refused := 0, map[provider.Secret]bool{}
 		denied := &provider.Error{Kind: provider.KindAuth, Status: 401, Message: "expired"}

@@ -25,8 +25,6 @@
 // The simulator has tables of models of its own, and imports nothing of the project outside of this folder. Otherwise a
 // wrong fact in an adapter would be wrong in its test as well.
 //
-// Logins is a stand-in for the login servers of GitHub and OpenAI.
-//
 // Inside the package, files depend in one direction: serve, listen, help, face, answer, exchange, server, sign, dialect, play,
-// example, cache, compose, media, marker, script, journal, fault. File logins stands alone.
+// example, cache, compose, media, marker, script, journal, fault.
 package sim

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 )
 
 // LoginHouse is a vendor that one logs in to: its login, and its API behind it.
 type LoginHouse struct {
-	Logins *sim.Logins
+	Logins *logins.Server
 	Vendor *sim.Server
 	Data   string
 	Flags  []string

@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry/otlp/otlptest"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 )
 
 // A wall clock that a test sets under a running daemon. Go asks the kernel for the time without a call that could be answered in
@@ -168,7 +169,7 @@ type latitude struct {
 	door      func() *proof.Process // another client
 	wall      *wall
 	vendor    *sim.Server
-	logins    *sim.Logins
+	logins    *logins.Server
 	collector *otlptest.Collector
 	sessions  []string
 	prompts   map[string][]string // of each session, in order
@@ -183,7 +184,7 @@ func newLatitude(t *testing.T, program string) *latitude {
 	l := &latitude{wall: newWall(t), collector: &otlptest.Collector{}, prompts: make(map[string][]string)}
 	var env []string
 	l.vendor, env = proof.Simulator(t, sim.Config{})
-	l.logins = sim.NewLogins(sim.LoginsConfig{ClientID: "Iv1.test", Interval: 1})
+	l.logins = logins.New(logins.Config{ClientID: "Iv1.test", Interval: 1})
 	copilot := sim.New(sim.Config{})
 	server := proof.Serve(t, l.logins)
 	api := proof.Serve(t, l.logins.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/sim"
+	"github.com/thinkd/thinkd/provider/sim/logins"
 )
 
 // TestCopilotLogin logs in by a code, and prompts: the strict stand-in takes the exchanged token with its headers, by
@@ -20,7 +21,7 @@ func TestCopilotLogin(t *testing.T) {
 	h := &proof.LoginHouse{Vendor: sim.New(sim.Config{}), Data: t.TempDir()}
 	var api http.Handler
 	address := proof.Serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { api.ServeHTTP(w, r) }))
-	h.Logins = sim.NewLogins(sim.LoginsConfig{ClientID: "Iv1.test", API: address, Interval: 1})
+	h.Logins = logins.New(logins.Config{ClientID: "Iv1.test", API: address, Interval: 1})
 	api = h.Logins.Guard(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/chat/completions" { // the simulator has a path for each host
 			r.URL.Path = "/copilot" + r.URL.Path
@@ -108,7 +109,7 @@ func TestCopilotLogin(t *testing.T) {
 // TestPlanLogin logs in by a browser, from the command line, and prompts with the plan's account.
 func TestPlanLogin(t *testing.T) {
 	t.Parallel()
-	h := &proof.LoginHouse{Vendor: sim.New(sim.Config{}), Data: t.TempDir(), Logins: sim.NewLogins(sim.LoginsConfig{ClientID: "app_1", Account: "acct_7"})}
+	h := &proof.LoginHouse{Vendor: sim.New(sim.Config{}), Data: t.TempDir(), Logins: logins.New(logins.Config{ClientID: "app_1", Account: "acct_7"})}
 	api, server := proof.Serve(t, h.Logins.Guard(h.Vendor)), proof.Serve(t, h.Logins)
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,4 @@
-package sim
+package logins
 
 import (
 	"crypto/rand"
@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// LoginsConfig configures a [Logins]. A zero member has the vendors' value.
-type LoginsConfig struct {
+// Config configures a [Server]. A zero member has the vendors' value.
+type Config struct {
 	ClientID string        // the only client id that is accepted
 	API      string        // the URL of Copilot's API that the exchange names; empty: it names none
 	Account  string        // the account in the tokens of a plan
@@ -24,13 +24,12 @@ type LoginsConfig struct {
 	Life     time.Duration // of access tokens; 0: 30 minutes
 }
 
-// Logins is a strict stand-in for two login servers: GitHub's, with the device flow and the exchange for a token of Copilot,
-// and OpenAI's, with PKCE. A request to /oauth/authorize stands for a person who agrees, or who declines after
-// [Logins.Decline]. All methods may be called from any goroutine.
+// Server answers for both login servers. A request to /oauth/authorize stands for a person who agrees, or who declines after
+// [Server.Decline]. All methods may be called from any goroutine.
 //
 // [docs: GitHub, authorizing OAuth apps; RFC 7636, RFC 8628; openai/codex: codex-rs/login]
-type Logins struct {
-	config LoginsConfig
+type Server struct {
+	config Config
 
 	mu        sync.Mutex
 	devices   map[string]*device // by device code
@@ -54,8 +53,8 @@ type device struct {
 
 type planCode struct{ challenge, redirect string }
 
-// NewLogins returns a stand-in. It holds no resources and needs no Close.
-func NewLogins(c LoginsConfig) *Logins {
+// New returns a server. It holds no resources and needs no Close.
+func New(c Config) *Server {
 	if c.Interval == 0 {
 		c.Interval = 5
 	}
@@ -65,11 +64,11 @@ func NewLogins(c LoginsConfig) *Logins {
 	if c.Life == 0 {
 		c.Life = 30 * time.Minute
 	}
-	return &Logins{config: c, devices: map[string]*device{}, codes: map[string]planCode{}, lasting: map[string]string{}, access: map[string]time.Time{}}
+	return &Server{config: c, devices: map[string]*device{}, codes: map[string]planCode{}, lasting: map[string]string{}, access: map[string]time.Time{}}
 }
 
 // ServeHTTP answers for both servers.
-func (l *Logins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (l *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch r.Method + " " + r.URL.Path {
@@ -89,7 +88,7 @@ func (l *Logins) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // Guard passes calls with a valid access token to next, and refuses others with the status 401.
-func (l *Logins) Guard(next http.Handler) http.Handler {
+func (l *Server) Guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		l.mu.Lock()
@@ -104,16 +103,16 @@ func (l *Logins) Guard(next http.Handler) http.Handler {
 }
 
 // Approve enters a user code and agrees. It returns false if the code is unknown.
-func (l *Logins) Approve(userCode string) bool {
+func (l *Server) Approve(userCode string) bool {
 	return l.each(userCode, func(d *device) { d.approved = true })
 }
 
 // Deny enters a user code and declines. It returns false if the code is unknown.
-func (l *Logins) Deny(userCode string) bool {
+func (l *Server) Deny(userCode string) bool {
 	return l.each(userCode, func(d *device) { d.denied = true })
 }
 
-func (l *Logins) each(userCode string, do func(*device)) bool {
+func (l *Server) each(userCode string, do func(*device)) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, d := range l.devices {
@@ -126,44 +125,44 @@ func (l *Logins) each(userCode string, do func(*device)) bool {
 }
 
 // Decline makes later requests to /oauth/authorize decline.
-func (l *Logins) Decline() { l.set(func() { l.declining = true }) }
+func (l *Server) Decline() { l.set(func() { l.declining = true }) }
 
 // Revoke invalidates all GitHub and refresh tokens, so that no access token can be renewed.
-func (l *Logins) Revoke() { l.set(func() { clear(l.lasting) }) }
+func (l *Server) Revoke() { l.set(func() { clear(l.lasting) }) }
 
 // Forget invalidates all access tokens before they expire.
-func (l *Logins) Forget() { l.set(func() { clear(l.access) }) }
+func (l *Server) Forget() { l.set(func() { clear(l.access) }) }
 
 // Fail makes renewals fail with an HTTP status; with 0 they succeed again.
-func (l *Logins) Fail(status int) { l.set(func() { l.failing = status }) }
+func (l *Server) Fail(status int) { l.set(func() { l.failing = status }) }
 
 // Issued returns all secrets that were issued.
-func (l *Logins) Issued() (list []string) {
+func (l *Server) Issued() (list []string) {
 	l.set(func() { list = append(list, l.issued...) })
 	return list
 }
 
 // Exchanges returns the number of renewals, with failed ones.
-func (l *Logins) Exchanges() (n int) {
+func (l *Server) Exchanges() (n int) {
 	l.set(func() { n = l.exchanges })
 	return n
 }
 
-func (l *Logins) set(do func()) {
+func (l *Server) set(do func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	do()
 }
 
 // secret issues a secret with a vendor's prefix.
-func (l *Logins) secret(prefix string) string {
+func (l *Server) secret(prefix string) string {
 	s := prefix + rand.Text()
 	l.issued = append(l.issued, s)
 	return s
 }
 
 // form returns a request's form. If there is none, it answers the request and returns false.
-func (l *Logins) form(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
+func (l *Server) form(w http.ResponseWriter, r *http.Request) (url.Values, bool) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
 		http.Error(w, "wants a form", http.StatusUnsupportedMediaType)
@@ -178,7 +177,7 @@ func (l *Logins) form(w http.ResponseWriter, r *http.Request) (url.Values, bool)
 }
 
 // deviceCode starts GitHub's device flow.
-func (l *Logins) deviceCode(w http.ResponseWriter, r *http.Request) {
+func (l *Server) deviceCode(w http.ResponseWriter, r *http.Request) {
 	f, ok := l.form(w, r)
 	switch {
 	case !ok:
@@ -197,7 +196,7 @@ func (l *Logins) deviceCode(w http.ResponseWriter, r *http.Request) {
 }
 
 // deviceToken answers a poll. Its refusals have the status 200.
-func (l *Logins) deviceToken(w http.ResponseWriter, r *http.Request) {
+func (l *Server) deviceToken(w http.ResponseWriter, r *http.Request) {
 	f, ok := l.form(w, r)
 	if !ok {
 		return
@@ -255,7 +254,7 @@ func plainJSON(w http.ResponseWriter, status int, v any) {
 }
 
 // exchange issues a token for Copilot for one of GitHub's.
-func (l *Logins) exchange(w http.ResponseWriter, r *http.Request) {
+func (l *Server) exchange(w http.ResponseWriter, r *http.Request) {
 	l.exchanges++
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch {
@@ -281,7 +280,7 @@ func (l *Logins) exchange(w http.ResponseWriter, r *http.Request) {
 }
 
 // authorize is the page on which a person agrees.
-func (l *Logins) authorize(w http.ResponseWriter, r *http.Request) {
+func (l *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	back, err := url.Parse(q.Get("redirect_uri"))
 	challenge, _ := base64.RawURLEncoding.DecodeString(q.Get("code_challenge"))
@@ -317,7 +316,7 @@ func (l *Logins) authorize(w http.ResponseWriter, r *http.Request) {
 }
 
 // planToken redeems a code once, and a refresh token once: it issues a new one.
-func (l *Logins) planToken(w http.ResponseWriter, r *http.Request) {
+func (l *Server) planToken(w http.ResponseWriter, r *http.Request) {
 	f, ok := l.form(w, r)
 	if !ok {
 		return
@@ -360,7 +359,7 @@ func (l *Logins) planToken(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (l *Logins) grantPlan(w http.ResponseWriter) {
+func (l *Server) grantPlan(w http.ResponseWriter) {
 	claims, err := json.Marshal(map[string]any{"jti": rand.Text(), "https://api.openai.com/auth": map[string]any{"chatgpt_account_id": l.config.Account}})
 	if err != nil {
 		panic(err) // strings
