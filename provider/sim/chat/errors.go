@@ -19,7 +19,7 @@ var faults = map[sim.Fault]sim.Error{
 	sim.FaultServer:     {Status: 500, Kind: "server_error", Text: "Internal server error"},
 	sim.FaultTimeout:    {Status: 504, Kind: "server_error", Text: "Request timed out"},
 	sim.FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
-	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
+	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was configured to refuse this request"},
 	sim.FaultAuth:       {Status: 401, Kind: "authentication_error", Code: "invalid_api_key", Text: "Incorrect API key provided"},
 	sim.FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your key has no permission for this model"},
 	sim.FaultBilling:    {Status: 402, Kind: "billing_error", Code: "insufficient_quota", Text: "Insufficient balance"},

@@ -20,7 +20,7 @@ var faults = map[sim.Fault]sim.Error{
 	sim.FaultServer:     {Status: 500, Kind: "INTERNAL", Text: "An internal error has occurred. Please retry."},
 	sim.FaultTimeout:    {Status: 504, Kind: "DEADLINE_EXCEEDED", Text: "Deadline expired before operation could complete."},
 	sim.FaultConflict:   {Status: 409, Kind: "ABORTED", Text: "The operation was aborted."},
-	sim.FaultBadRequest: {Status: 400, Kind: "INVALID_ARGUMENT", Text: "The simulator was asked to find this request invalid"},
+	sim.FaultBadRequest: {Status: 400, Kind: "INVALID_ARGUMENT", Text: "The simulator was configured to refuse this request"},
 	sim.FaultAuth:       {Status: 401, Kind: "UNAUTHENTICATED", Text: "Request had invalid authentication credentials."},
 	sim.FaultPermission: {Status: 403, Kind: "PERMISSION_DENIED", Text: "The caller does not have permission"},
 	sim.FaultBilling:    {Status: 402, Kind: "FAILED_PRECONDITION", Text: "Your prepaid credit is exhausted."},

@@ -10,14 +10,14 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// reply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
+// reply is a complete answer before it is sent. The stream and the whole answer are two forms of it.
 type reply struct {
 	call     *call
 	served   string // the model that the answer names
 	id       string
 	blocks   []part
 	stop     string
-	sequence string // that stopped it
+	sequence string // the stop sequence that ended it
 	category string // of a refusal
 	output   int    // tokens, thinking included
 	thought  int    // tokens
@@ -26,13 +26,13 @@ type reply struct {
 // part is a block of an answer.
 type part struct {
 	sim.Part
-	pieces    []string // its deltas; endless parts say them over and over
-	shown     bool     // thinking: the text goes out
+	pieces    []string // its deltas; an endless part repeats them
+	shown     bool     // of thinking: the client gets the text
 	cut       bool     // the answer ends inside it
 	signature string   // of thinking; the data of redacted thinking
 }
 
-// text is what the pieces add up to.
+// text returns the joined pieces.
 func (p *part) text() string { return strings.Join(p.pieces, "") }
 
 // reply makes the answer to a call.
@@ -44,7 +44,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 		parts = c.opened(a.Compose(c.ask))
 	}
 	if a.Stop == "pause_turn" {
-		// A pause always stands inside the vendor's own tool calls: that is how the next request can tell what to go on with.
+		// A pause always follows a call of the vendor's own tool: from that, the next request knows what it continues.
 		parts = append(parts[:len(parts):len(parts)], sim.Part{Kind: sim.ServerCall, Name: "web_search", Input: json.RawMessage(`{"query":"the simulator"}`)})
 	}
 	r.stop = "end_turn"
@@ -82,8 +82,8 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	return r
 }
 
-// opened is an answer as manual mode has it: a turn begins with thinking, however little was asked for. Else the vendor
-// would refuse what it said itself. [docs: extended-thinking]
+// opened makes the answer begin with thinking in manual mode, even if a script requests none. Otherwise the server would
+// later refuse its own answer. [docs: extended-thinking]
 func (c *call) opened(parts []sim.Part) []sim.Part {
 	if c.thinking.kind != "enabled" || c.turns[len(c.turns)-1].has("tool_result") || len(parts) > 0 && parts[0].Kind == sim.Thinking {
 		return parts
@@ -149,7 +149,7 @@ func (r *reply) limit(a sim.Answer) {
 		r.stop = a.Stop
 	}
 	if pieces >= 0 {
-		r.stop = reason // where the answer is shorter than that, too
+		r.stop = reason // even if the answer is shorter than that
 	}
 	if a.Fault.Breaks() {
 		pieces = -1 // After is the fault's
@@ -188,7 +188,7 @@ func (r *reply) limit(a sim.Answer) {
 		if b.cut {
 			end := i + 1
 			if kept == 0 {
-				end = i // nothing of it came
+				end = i // none of it was sent
 			}
 			r.blocks, r.stop, r.sequence = r.blocks[:end], reason, ""
 			return
@@ -196,7 +196,7 @@ func (r *reply) limit(a sim.Answer) {
 	}
 }
 
-// count is the number of deltas of the whole answer.
+// count returns the number of deltas of the whole answer.
 func (r *reply) count() int {
 	n := 0
 	for _, b := range r.blocks {
@@ -205,7 +205,8 @@ func (r *reply) count() int {
 	return n
 }
 
-// sign seals the thinking, block after block, as the context grows around it. What was cut off has no signature.
+// sign signs the thinking in order, because each block is bound to what precedes it. A block that was cut off gets no
+// signature.
 func (r *reply) sign(s sim.Sealer) {
 	c := r.call
 	context := c.context
@@ -216,7 +217,7 @@ func (r *reply) sign(s sim.Sealer) {
 		if b.Kind != sim.Thinking && b.Kind != sim.Redacted {
 			run = 0
 			m, ok := r.content(b).(map[string]any)
-			if ok && !saysNothing(m) && m["type"] != "thinking" && m["type"] != "redacted_thinking" { // a script may send those raw, too
+			if ok && !saysNothing(m) && m["type"] != "thinking" && m["type"] != "redacted_thinking" { // a script may send them as vendor's JSON
 				context = context.With([]byte("assistant"), canonicalBlock(m))
 			}
 			continue
@@ -284,12 +285,12 @@ func (r *reply) content(b *part) any {
 	}
 }
 
-// usage is the usage object at the end of the answer.
+// usage returns the usage object at the end of the answer.
 func (r *reply) usage() map[string]any {
 	u := r.inputUsage()
 	u["output_tokens"] = r.output
 	u["output_tokens_details"] = map[string]any{"thinking_tokens": r.thought}
-	if r.call.edits.due { // its tokens are in no other count [SDK: BetaUsage.iterations]
+	if r.call.edits.due { // no other count includes its tokens [SDK: BetaUsage.iterations]
 		u["iterations"] = []any{
 			map[string]any{"type": "compaction", "input_tokens": r.call.tokens, "output_tokens": r.call.edits.summed,
 				"cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "cache_creation": nil},
@@ -306,7 +307,7 @@ func (r *reply) inputUsage() map[string]any {
 		"cache_creation_input_tokens": n.Written, "cache_read_input_tokens": n.Read}
 }
 
-// message is the envelope of an answer; in a stream it comes first, and empty.
+// message returns the message object of an answer. A stream begins with it, without content.
 func (r *reply) message(content []any, usage map[string]any) map[string]any {
 	usage["cache_creation"] = map[string]any{"ephemeral_5m_input_tokens": r.call.cached.Written, "ephemeral_1h_input_tokens": 0}
 	usage["service_tier"] = "standard"
@@ -321,7 +322,7 @@ func (r *reply) message(content []any, usage map[string]any) map[string]any {
 	return m
 }
 
-// ending is why the answer ended.
+// ending returns the members that say why the answer ended.
 func (r *reply) ending() map[string]any {
 	m := map[string]any{"stop_reason": r.stop, "stop_sequence": nil, "stop_details": nil}
 	if r.sequence != "" {
@@ -337,7 +338,7 @@ func (r *reply) ending() map[string]any {
 	return m
 }
 
-// citations are the pages as Messages tells them [docs: web-search-tool].
+// citations returns pages in the form of Messages. [docs: web-search-tool]
 func citations(pages []sim.Page) (list []any) {
 	for _, page := range pages {
 		list = append(list, map[string]any{"type": "web_search_result_location", "url": page.URL, "title": page.Title, "cited_text": page.Quote, "encrypted_index": "sim"})

@@ -29,8 +29,7 @@ const (
 	betaUpdates     = "thinking-display-updates-2026-08-18"
 )
 
-// betasKnown is every name that the API takes, as far as its documentation lists them. One more is a typing error
-// until proven otherwise, and is refused. [docs: api/beta-headers]
+// betasKnown are the names in the API's documentation. Any other name is probably a typing error, and is refused. [docs: api/beta-headers]
 var betasKnown = []string{
 	betaInterleaved, betaBinding, betaTurnEffort, betaTokenCount, betaUpdates,
 	"oauth-2025-04-20", betaEdits, betaCompact, betaCompactLater,
@@ -38,7 +37,7 @@ var betasKnown = []string{
 	"mid-conversation-system-clear-at-2026-08-21", "mid-conversation-tool-changes-2026-07-01",
 	"inline-tools-2026-09-15", "task-budgets-2026-03-13", "fast-mode-2026-02-01", "fallback-credit-2026-06-01",
 	"output-300k-2026-03-24", "dev-full-thinking-2025-05-14",
-	// Older ones, by now without effect.
+	// Older names without effect.
 	"prompt-caching-2024-07-31", "extended-cache-ttl-2025-04-11", "token-efficient-tools-2025-02-19",
 	"output-128k-2025-02-19", "context-1m-2025-08-07", "fine-grained-tool-streaming-2025-05-14",
 	"effort-2025-11-24", "structured-outputs-2025-11-13", "files-api-2025-04-14", "mcp-client-2025-11-20",

@@ -8,9 +8,9 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// prefixes is a checked request as the vendor's prompt, part by part: tools, system, the form of thinking and the effort
-// on top, then the messages. How thinking is shown is no part of it, and neither are the marks; an effort that is left
-// out is the default. Thinking that the vendor leaves out of a prompt is no part of it. [docs: prompt-caching, effort]
+// prefixes returns the prefixes of a checked request's prompt, part by part: tools, system prompt, the form of thinking with
+// the effort of the request, then the messages. The display of thinking and the cache marks are not part of the prompt. A
+// missing effort counts as the default. Thinking that the vendor removes from a prompt is left out. [docs: prompt-caching, effort]
 func (c *call) prefixes(v any) sim.Prefixes {
 	body, _ := v.(map[string]any)
 	p := sim.NewPrefixes("messages", c.account, c.model.id)
@@ -25,7 +25,7 @@ func (c *call) prefixes(v any) sim.Prefixes {
 	}
 	p.Add("thinking", map[string]any{"type": c.thinking.kind, "budget": strconv.Itoa(c.thinking.budget), "effort": effort}, false)
 	list, _ := body["messages"].([]any)
-	forgets := 0 // messages up to here are shown without their thinking
+	forgets := 0 // the model sees the messages before this one without their thinking
 	if !c.model.keepsAll {
 		forgets = lastPrompt(list)
 	}
@@ -47,7 +47,7 @@ func (c *call) prefixes(v any) sim.Prefixes {
 	return p
 }
 
-// lastPrompt is the index of the last message in which the user says something besides tool results.
+// lastPrompt returns the index of the last message with a prompt of the user.
 func lastPrompt(list []any) int {
 	for i, e := range slices.Backward(list) {
 		m, _ := e.(map[string]any)
@@ -86,7 +86,7 @@ func addBlocks(p *sim.Prefixes, means string, list []any) {
 	}
 }
 
-// cacheable is the shortest prefix that is kept, in tokens. [docs: prompt-caching]
+// cacheable returns the length of the shortest prefix that is cached, in tokens. [docs: prompt-caching]
 func (m *model) cacheable() int {
 	switch m.id {
 	case "claude-opus-4-8", "claude-sonnet-5", "claude-sonnet-4-6", "claude-sonnet-4-5-20250929":

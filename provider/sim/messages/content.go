@@ -10,45 +10,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// block is one block of a message, where it stands and what it is.
-type block struct {
-	path string // messages.3.content.0
-	kind string
-	m    map[string]any
-}
-
-func (b block) thinking() bool { return b.kind == "thinking" || b.kind == "redacted_thinking" }
-
-// turn is what one role says at a stretch: the API joins consecutive messages of a role. [docs: Messages API]
-type turn struct {
-	role   string
-	blocks []block
-}
-
-func (t turn) has(kind string) bool {
-	for _, b := range t.blocks {
-		if b.kind == kind {
-			return true
-		}
-	}
-	return false
-}
-
-// prompt is what the user says in a turn besides tool results.
-func (t turn) prompt() (text string, ok bool) {
-	var parts []string
-	for _, b := range t.blocks {
-		if b.kind == "tool_result" {
-			continue
-		}
-		ok = true
-		if s, isText := b.m["text"].(string); isText {
-			parts = append(parts, s)
-		}
-	}
-	return strings.Join(parts, "\n"), ok && t.role == "user"
-}
-
 // readSystem checks the system prompt.
 func (c *call) readSystem(v any) error {
 	switch v := v.(type) {
@@ -71,7 +32,7 @@ func (c *call) readSystem(v any) error {
 	return nil
 }
 
-// readMessages checks each message by itself.
+// readMessages checks each message alone. checkTurns checks them together.
 func (c *call) readMessages(v any) error {
 	list, ok := v.([]any)
 	if !ok {
@@ -80,7 +41,7 @@ func (c *call) readMessages(v any) error {
 	if len(list) == 0 {
 		return invalid("messages: at least one message is required")
 	}
-	inForce, pending := c.effort, c.effort
+	current, pending := c.effort, c.effort
 	begun := false
 	for i, e := range list {
 		path := fmt.Sprintf("messages.%d", i)
@@ -110,13 +71,13 @@ func (c *call) readMessages(v any) error {
 		if len(blocks) > 0 {
 			c.append(role, blocks)
 		}
-		// Messages in a row are one turn to the vendor; the prompt to answer is the last one alone, since the one before
-		// may have had no answer.
+		// The vendor joins adjacent messages of a role. The prompt to answer is still the last message only, because an
+		// earlier one may have had no answer.
 		if text, ok := (turn{role: role, blocks: blocks}).prompt(); ok {
-			inForce, c.ask.Prompt = pending, text
+			current, c.ask.Prompt = pending, text
 		}
 	}
-	c.effort = inForce
+	c.effort = current
 	return nil
 }
 
@@ -128,9 +89,9 @@ func (c *call) append(role string, blocks []block) {
 	c.turns = append(c.turns, turn{role, blocks})
 }
 
-// readTurnEffort checks a change of effort in mid-conversation: it holds from the next user turn on, only on some
-// models and only while they think. [docs: effort, mid-conversation output config]
-func (c *call) readTurnEffort(path string, v any, inForce string) (string, error) {
+// readTurnEffort checks a change of effort in mid-conversation. It applies from the next turn of the user. Only some models
+// take it, and only while they think. [docs: effort, mid-conversation output config]
+func (c *call) readTurnEffort(path string, v any, current string) (string, error) {
 	f := strict.NewObject(path+".output_config", v)
 	effort := f.Word("effort", true, effortsAll...)
 	if err := f.Done(); err != nil {
@@ -139,13 +100,13 @@ func (c *call) readTurnEffort(path string, v any, inForce string) (string, error
 	switch {
 	case !c.model.turnwise:
 		return "", invalid("%s: output_config.effort requires a model that supports per-turn effort", path)
-	case c.model.off(c.thinking.kind) && effort != inForce:
-		return "", invalid("%s: output_config.effort '%s' differs from the '%s' in effect before it", path, effort, inForce)
+	case c.model.off(c.thinking.kind) && effort != current:
+		return "", invalid("%s: output_config.effort '%s' differs from the '%s' in effect before it", path, effort, current)
 	}
 	return effort, c.checkEffort(path+".output_config", effort)
 }
 
-// readContent is a message's blocks; a string is one block of text.
+// readContent returns a message's blocks. A string is one block of text.
 func readContent(path, role string, v any) ([]block, error) {
 	switch v := v.(type) {
 	case string:
@@ -168,7 +129,8 @@ func readContent(path, role string, v any) ([]block, error) {
 	return nil, invalid("%s.content: Input should be a valid string or a valid list", path)
 }
 
-// blockRoles says who may say what. Blocks of the vendor's own tools are looked at no further.
+// blockRoles has the roles whose messages may contain a block. The content of blocks of the vendor's own tools is not
+// checked.
 var blockRoles = map[string]string{
 	"text": "user assistant system", "image": "user", "document": "user", "search_result": "user", "tool_result": "user",
 	"container_upload": "user",
@@ -181,7 +143,7 @@ var blockRoles = map[string]string{
 
 var toolID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]+$`) })
 
-// readBlock checks a block by itself.
+// readBlock checks one block.
 func readBlock(path, role string, v any) (block, error) {
 	f := strict.NewObject(path, v)
 	kind := f.Text("type", true)
@@ -205,7 +167,7 @@ func readBlock(path, role string, v any) (block, error) {
 		f.Take("citations")
 	case "thinking":
 		f.Text("thinking", true)
-		f.Take("signature") // judged by replay, missing or not
+		f.Take("signature") // replay checks it, and whether it is missing
 		return b, f.Done()
 	case "redacted_thinking":
 		f.Text("data", true)
@@ -275,7 +237,7 @@ func checkFailure(f *strict.Object) {
 	}
 }
 
-// checkResult checks what a tool answered: nothing, a string, or blocks.
+// checkResult checks the content of a tool's result: nothing, a string, or blocks.
 func checkResult(f *strict.Object, v any) {
 	list, ok := v.([]any)
 	if _, text := v.(string); v != nil && !ok && !text {

@@ -7,24 +7,6 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// edits is what a request has the server do to the context before the model sees it.
-type edits struct {
-	asked   bool
-	clears  bool
-	keep    int  // turns whose thinking stays, of those that have any; negative: all
-	trigger int  // input tokens from which on there is a compaction; 0: never
-	pauses  bool // the answer ends with the block of compaction, and the next request goes on
-
-	spent   map[int]int // tokens of thinking by turn, since the last compaction
-	news    bool        // something stands after the last compaction
-	applied []any       // what is told of it
-	due     bool        // this answer begins with a compaction
-	summed  int         // tokens of that
-}
-
-// compactTrigger is in force where none is named. [docs: compaction]
-const compactTrigger = 150_000
-
 // readContext checks context_management: each edit needs its beta. [docs: context-editing, compaction; SDK:
 // BetaContextManagementConfig]
 func (c *call) readContext(v any) error {
@@ -65,44 +47,8 @@ func (c *call) readContext(v any) error {
 	return f.Done()
 }
 
-func (e *edits) readKeep(f *strict.Object) {
-	e.keep = 1
-	switch keep := f.Take("keep").(type) {
-	case nil:
-	case string:
-		e.keep = -1
-		if keep != "all" {
-			f.Fail("keep", "Input should be 'all' or an object")
-		}
-	default:
-		k := strict.NewObject(f.At("keep"), keep)
-		k.Word("type", true, "thinking_turns")
-		if e.keep, _ = k.Integer("value", true); e.keep < 1 {
-			k.Fail("value", "Input should be greater than or equal to 1")
-		}
-		if err := k.Done(); f.Err == nil {
-			f.Err = err
-		}
-	}
-}
-
-func (e *edits) readTrigger(f *strict.Object) {
-	e.trigger = compactTrigger
-	f.Text("instructions", false)
-	if v := f.Take("trigger"); v != nil {
-		t := strict.NewObject(f.At("trigger"), v)
-		t.Word("type", true, "input_tokens")
-		if e.trigger, _ = t.Integer("value", true); e.trigger < 1 {
-			t.Fail("value", "Input should be greater than or equal to 1")
-		}
-		if err := t.Done(); f.Err == nil {
-			f.Err = err
-		}
-	}
-}
-
-// resume judges a block of compaction that came back. The model sees it in place of all that stands before it, which
-// stays in the context that thinking is bound to: the server's own edits are none. [docs: compaction, preserved-thinking]
+// resume checks a block of compaction that a client sends back. The model sees it in place of everything before it. Thinking
+// stays bound to everything before it, because edits by the vendor's server do not count. [docs: compaction, preserved-thinking]
 func (c *call) resume(s sim.Sealer, role string, b block, base int) error {
 	content, _ := b.m["content"].(string)
 	sealed, _ := b.m["encrypted_content"].(string)
@@ -124,15 +70,7 @@ func (c *call) resume(s sim.Sealer, role string, b block, base int) error {
 	return nil
 }
 
-// thought counts the thinking of a turn.
-func (e *edits) thought(turn, tokens int) {
-	if e.spent == nil {
-		e.spent = map[int]int{}
-	}
-	e.spent[turn] += tokens
-}
-
-// manage does what was asked for, once the whole conversation was read.
+// manage applies the edits after the whole conversation was read.
 func (c *call) manage() {
 	e := &c.edits
 	if e.clears && e.keep >= 0 {
@@ -154,10 +92,10 @@ func (c *call) manage() {
 	e.due = !c.count && e.trigger > 0 && e.news && c.tokens >= e.trigger
 }
 
-// compaction is the block that stands for all before it from now on. It is signed over its summary where the request
-// names the later beta. [SDK: BetaCompactionBlock]
+// compaction returns the block that replaces everything before it in later requests. If the request names the later beta,
+// the block has a signature of its summary. [SDK: BetaCompactionBlock]
 func (c *call) compaction(s sim.Sealer) sim.Part {
-	content, signed := fmt.Sprintf("What was said in %d turns.", len(c.turns)), c.betas[betaCompactLater]
+	content, signed := fmt.Sprintf("A summary of %d turns.", len(c.turns)), c.betas[betaCompactLater]
 	sealed, _ := s.Sign(sim.Seal{Kind: "compaction", Model: c.model.id, Account: c.account, Text: strict.DigestOf(content), Shown: signed})
 	block := map[string]any{"type": "compaction", "content": content, "encrypted_content": sealed}
 	if signed {
@@ -168,12 +106,5 @@ func (c *call) compaction(s sim.Sealer) sim.Part {
 	return sim.Part{Kind: sim.Raw, Text: content, Raw: strict.AppendCanonical(nil, block)}
 }
 
-// compacted reports whether a part is a block of compaction, whose content comes as a delta: no script has both.
+// compacted reports whether a part is a block of compaction: only such a part has both a text and the vendor's JSON.
 func compacted(p sim.Part) bool { return p.Kind == sim.Raw && p.Text != "" }
-
-// tellEdits adds what was done to the context to the end of an answer.
-func (r *reply) tellEdits(to map[string]any) {
-	if e := r.call.edits; e.asked {
-		to["context_management"] = map[string]any{"applied_edits": append([]any{}, e.applied...)}
-	}
-}

@@ -3,16 +3,13 @@ package messages
 import (
 	"net/http"
 	"slices"
-	"strings"
-
-	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// Copilot serves Claude's models by this API as well, under ids and limits of its own. It passes on one beta, wants to
-// know the editor and of images, and takes its own token. [pydantic/pydantic-ai #8232, BerriAI/litellm #28053;
+// Copilot serves Claude's models over this API too, with its own ids, limits and tokens. It passes one beta on, and requires
+// headers that name the editor and announce images. [pydantic/pydantic-ai #8232, BerriAI/litellm #28053;
 // microsoft/vscode-copilot-chat: messagesApi.ts]
 
-// copilotClaude is a model there.
+// copilotClaude is a model of Copilot.
 type copilotClaude struct {
 	id, imitates string
 	output       int // tokens
@@ -29,8 +26,8 @@ var copilotClaudes = []copilotClaude{
 	{"claude-opus-4.5", "claude-opus-4-5", 32_000}, {"claude-sonnet-4.5", "claude-sonnet-4-5", 64_000},
 }
 
-// copilotMessages are the paths of that door: the second one lies beside Copilot's other APIs here. At the first one
-// the editor's headers tell it from Anthropic's.
+// copilotMessages reports whether a request is for Copilot: by its own path, or, on Anthropic's path, by the headers of an
+// editor.
 func copilotMessages(r *http.Request) bool {
 	if r.URL.Path == "/copilot/v1/messages" {
 		return true
@@ -38,31 +35,7 @@ func copilotMessages(r *http.Request) bool {
 	return r.URL.Path == "/v1/messages" && r.Header.Get("x-api-key") == "" && (r.Header.Get("Editor-Version") != "" || r.Header.Get("Copilot-Integration-Id") != "")
 }
 
-// serveCopilot answers there.
-func serveCopilot(ex *sim.Exchange, d *sim.Dialect) {
-	ex.Header().Set("x-request-id", ex.ID)
-	key, _ := strings.CutPrefix(ex.Request.Header.Get("Authorization"), "Bearer ")
-	var err error
-	switch {
-	case ex.Request.Method != http.MethodPost:
-		err = &sim.Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method Not Allowed"}
-	case key == "" || ex.WrongKey(key):
-		err = &sim.Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Text: "unauthorized: token expired"}
-	case ex.Request.Header.Get("x-api-key") != "":
-		err = invalid("bad request: x-api-key is not taken here")
-	case ex.Request.Header.Get("Editor-Version") == "":
-		err = invalid("bad request: missing Editor-Version header for IDE auth")
-	case !slices.Contains([]string{"user", "agent"}, ex.Request.Header.Get("X-Initiator")):
-		err = invalid("bad request: X-Initiator is user or agent")
-	}
-	if err != nil {
-		ex.Refuse(d, err)
-		return
-	}
-	serveCreate(ex, d, sim.Account(key))
-}
-
-// copilotBetas refuses what the gateway does not pass on.
+// copilot refuses the betas that Copilot does not pass on.
 func (b betas) copilot() error {
 	for name := range b {
 		if name != betaInterleaved {
@@ -72,7 +45,7 @@ func (b betas) copilot() error {
 	return nil
 }
 
-// copilotModel finds a model there; nil: there is none of that id.
+// copilotModel returns the model with Copilot's id; nil: there is none.
 func copilotModel(id string) *model {
 	i := slices.IndexFunc(copilotClaudes, func(m copilotClaude) bool { return m.id == id })
 	if i < 0 {
@@ -84,7 +57,7 @@ func copilotModel(id string) *model {
 	return &own
 }
 
-// pictured reports whether a message has an image, be it in the result of a tool.
+// pictured reports whether a message or the result of a tool contains an image.
 func (c *call) pictured() bool {
 	for _, t := range c.turns {
 		for _, b := range t.blocks {
@@ -104,7 +77,7 @@ func hasImage(content any) bool {
 	})
 }
 
-// copilotListing is the part of Copilot's GET /models about them.
+// copilotListing returns these models as entries of Copilot's GET /models.
 func copilotListing(host string) []map[string]any {
 	if host != "copilot" {
 		return nil
@@ -121,7 +94,7 @@ func copilotListing(host string) []map[string]any {
 		}
 		ends := []string{"/v1/messages", "/chat/completions"}
 		if row.bound {
-			ends = []string{"/v1/messages"} // newer ones are there alone
+			ends = []string{"/v1/messages"} // newer models are only there
 		}
 		list = append(list, map[string]any{"id": m.id, "object": "model", "name": row.name, "vendor": "Anthropic", "model_picker_enabled": true,
 			"billing": map[string]any{"is_premium": true, "multiplier": copilotMultiplier(row.line)}, "supported_endpoints": ends,
@@ -131,7 +104,7 @@ func copilotListing(host string) []map[string]any {
 	return list
 }
 
-// copilotMultiplier is how many premium requests a prompt counts as. The numbers are this server's own.
+// copilotMultiplier is the number of premium requests that a prompt counts as. The simulator invented the numbers.
 func copilotMultiplier(line string) float64 {
 	return map[string]float64{"fable": 10, "opus": 3, "sonnet": 1, "haiku": 0.33}[line]
 }

@@ -7,12 +7,12 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// invalid is the refusal of a request that breaks a rule.
+// invalid returns the refusal of a request that breaks a rule.
 func invalid(format string, args ...any) error {
 	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
 }
 
-// faults is how the scripted refusals read.
+// faults are the scripted refusals in Anthropic's words.
 var faults = map[sim.Fault]sim.Error{
 	sim.FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Text: "This request would exceed your account's rate limit. Please try again later."},
 	sim.FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Text: "You have reached your specified API usage limits."},
@@ -20,7 +20,7 @@ var faults = map[sim.Fault]sim.Error{
 	sim.FaultServer:     {Status: 500, Kind: "api_error", Text: "Internal server error"},
 	sim.FaultTimeout:    {Status: 504, Kind: "timeout_error", Text: "Request timed out"},
 	sim.FaultConflict:   {Status: 409, Kind: "conflict_error", Text: "The request conflicts with another one"},
-	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was asked to find this request invalid"},
+	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Text: "The simulator was configured to refuse this request"},
 	sim.FaultAuth:       {Status: 401, Kind: "authentication_error", Text: "invalid x-api-key"},
 	sim.FaultPermission: {Status: 403, Kind: "permission_error", Text: "Your API key does not have permission to use the specified resource"},
 	sim.FaultBilling:    {Status: 402, Kind: "billing_error", Text: "Your credit balance is too low to access the API"},

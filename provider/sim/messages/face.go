@@ -2,20 +2,21 @@ package messages
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// bodyLimit is the largest body that the API takes. [docs: API overview]
+// bodyLimit is the largest body that the API accepts, in bytes. [docs: API overview]
 const bodyLimit = 32 << 20
 
 func init() {
 	sim.Register(sim.Face{Name: "messages", Faults: faults, Claim: claim, Serve: serve, Help: help, Listed: copilotListing})
 }
 
-// claim claims what Copilot's clients send here, and every path that no other API knows.
+// claim claims the requests of Copilot's clients for this API, and every path that no other face claims.
 func claim(r *http.Request) sim.Claim {
 	if copilotMessages(r) {
 		return sim.OwnClaim
@@ -23,7 +24,7 @@ func claim(r *http.Request) sim.Claim {
 	return sim.LastClaim
 }
 
-// newDialect is how Anthropic refuses and answers. [docs: errors]
+// newDialect returns the form of Anthropic's refusals and answers. [docs: errors]
 func newDialect(ex *sim.Exchange) *sim.Dialect {
 	return &sim.Dialect{
 		Limit: bodyLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
@@ -35,7 +36,7 @@ func newDialect(ex *sim.Exchange) *sim.Dialect {
 	}
 }
 
-// serve answers whatever belongs to the Messages API.
+// serve answers the requests of the Messages API.
 func serve(ex *sim.Exchange) {
 	d := newDialect(ex)
 	if copilotMessages(ex.Request) {
@@ -67,8 +68,8 @@ func serve(ex *sim.Exchange) {
 	}
 }
 
-// checkKey checks the headers that every request needs. A bearer token stands for a key where its beta is named,
-// and never beside one. [docs: API overview]
+// checkKey checks the headers that every request needs. A bearer token replaces a key if the request names its beta. A
+// request must not have both. [docs: API overview]
 func checkKey(ex *sim.Exchange) (string, error) {
 	r := ex.Request
 	denied := func(text string) error {
@@ -100,7 +101,7 @@ func checkKey(ex *sim.Exchange) (string, error) {
 	}
 }
 
-// serveCount answers count_tokens: the checks of create, then the number.
+// serveCount answers count_tokens after the checks of a request for a message.
 func serveCount(ex *sim.Exchange, d *sim.Dialect, account string) {
 	if call, ok := readCall(ex, d, account, true); ok {
 		ex.SendJSON(http.StatusOK, map[string]any{"input_tokens": call.tokens})
@@ -119,7 +120,7 @@ func serveCreate(ex *sim.Exchange, d *sim.Dialect, account string) {
 	}})
 }
 
-// readCall reads and checks a request; false: it is answered.
+// readCall reads and checks a request. If it is refused, readCall answers it and returns false.
 func readCall(ex *sim.Exchange, d *sim.Dialect, account string, count bool) (*call, bool) {
 	b, copilot := newBetas(ex.Request.Header), copilotMessages(ex.Request)
 	var err error
@@ -151,4 +152,28 @@ func readCall(ex *sim.Exchange, d *sim.Dialect, account string, count bool) (*ca
 		call.prompt = call.prefixes(v)
 		return call, nil
 	})
+}
+
+// serveCopilot answers requests to Copilot.
+func serveCopilot(ex *sim.Exchange, d *sim.Dialect) {
+	ex.Header().Set("x-request-id", ex.ID)
+	key, _ := strings.CutPrefix(ex.Request.Header.Get("Authorization"), "Bearer ")
+	var err error
+	switch {
+	case ex.Request.Method != http.MethodPost:
+		err = &sim.Error{Status: http.StatusMethodNotAllowed, Kind: "invalid_request_error", Text: "Method Not Allowed"}
+	case key == "" || ex.WrongKey(key):
+		err = &sim.Error{Status: http.StatusUnauthorized, Kind: "authentication_error", Text: "unauthorized: token expired"}
+	case ex.Request.Header.Get("x-api-key") != "":
+		err = invalid("bad request: x-api-key is not taken here")
+	case ex.Request.Header.Get("Editor-Version") == "":
+		err = invalid("bad request: missing Editor-Version header for IDE auth")
+	case !slices.Contains([]string{"user", "agent"}, ex.Request.Header.Get("X-Initiator")):
+		err = invalid("bad request: X-Initiator is user or agent")
+	}
+	if err != nil {
+		ex.Refuse(d, err)
+		return
+	}
+	serveCreate(ex, d, sim.Account(key))
 }

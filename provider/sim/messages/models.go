@@ -10,45 +10,45 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// model is what Anthropic's models differ in. [docs: models overview, thinking, effort, whats-new pages,
+// model is a row of the table: the facts in which Anthropic's models differ. [docs: models overview, thinking, effort, whats-new pages,
 // thinking-troubleshooting, preserved-thinking]
 type model struct {
 	id        string
 	alias     string // an undated or dated second id
-	imitates  string // the simulator's own names: the row that they stand for
-	note      string // and what that is like
+	imitates  string // for the simulator's own names, the id of the row that they stand for
+	note      string // for those, a description
 	name      string
 	line      string
-	lifecycle string // active, deprecated, retired; a retired one is listed and not served
+	lifecycle string // active, deprecated, retired; a retired model is listed but not served
 	created   string // date; empty: not known
 
 	window int // tokens
 	output int
 
 	types    []string // of the thinking parameter
-	silent   bool     // does not think where `thinking` is left out
+	silent   bool     // does not think if the request has no `thinking`
 	efforts  []string
 	effort   string // the default; empty: takes no effort
-	calmOff  bool   // with thinking off no effort above high
+	calmOff  bool   // with thinking off, takes no effort above high
 	turnwise bool   // takes a new effort in mid-conversation
 
-	modern    bool // no sampling parameters; display is omitted unless asked for
+	modern    bool // takes no sampling parameters; the default of display is omitted
 	noPrefill bool
-	noForce   bool // never tool_choice any or tool
-	narrates  bool // what it says between tool calls it says as thinking
+	noForce   bool // refuses tool_choice any and tool
+	narrates  bool // sends text between tool calls as thinking
 	keepsAll  bool // thinking of earlier turns stays in context
 	bound     bool // its thinking is bound to model and prefix
 	personal  bool // and to the account and the end user
 }
 
-// off is the type by which a model's thinking is switched off, as far as it can be.
+// off reports whether a type switches thinking off, at least before tools.
 func (m *model) off(kind string) bool { return kind == "disabled" || kind == "between_tools" }
 
 func (m *model) takes(kind string) bool { return slices.Contains(m.types, kind) }
 
-// reads reports whether m can make use of thinking that w wrote for it. Bound blocks are read by whom the page names;
-// where it is silent (Fable/Mythos 5.2 as readers, Haiku 5.5 as a reader, older models as readers of bound blocks of
-// Opus and Haiku) the answer here is no. [docs: preserved-thinking]
+// reads reports whether m can use thinking that w wrote. Anthropic's page names the readers of bound blocks. For readers that
+// the page does not mention (Fable and Mythos 5.2, Haiku 5.5, and older models for the bound blocks of Opus and Haiku) the
+// answer is no. [docs: preserved-thinking]
 func (m *model) reads(w *model) bool {
 	if m.id == w.id {
 		return true
@@ -82,7 +82,7 @@ var (
 	anyControl    = []string{"adaptive", "enabled", "disabled"}
 )
 
-// models is the table, newest first, as /v1/models lists it. Never written.
+// models is the table in the order of /v1/models, newest first. Never written.
 var models = []model{
 	{id: "claude-fable-5-2", name: "Claude Fable 5.2", line: "fable", window: 1e6, output: 128_000, types: adaptiveOnly, efforts: effortsAll, effort: "high",
 		turnwise: true, modern: true, noPrefill: true, noForce: true, keepsAll: true, bound: true},
@@ -136,8 +136,8 @@ var models = []model{
 		note: "adaptive or between tools, thinking bound to place and account"},
 }
 
-// modelBy finds the row for an id and the id that answers name. A row of the simulator's own name is that of
-// the model it imitates, so that both read each other's thinking.
+// modelBy returns the row for an id, and the id that answers name. For one of the simulator's own names it returns the row of
+// the imitated model, so that both read each other's thinking.
 func modelBy(id string) (row *model, name string) {
 	for i := range models {
 		m := &models[i]
@@ -153,7 +153,7 @@ func modelBy(id string) (row *model, name string) {
 	return nil, ""
 }
 
-// listing is a model as /v1/models tells it. [docs: models API]
+// listing returns a model as an entry of /v1/models. [docs: models API]
 func (m *model) listing() map[string]any {
 	row, _ := modelBy(m.id)
 	supported := func(b bool) map[string]any { return map[string]any{"supported": b} }
@@ -165,7 +165,7 @@ func (m *model) listing() map[string]any {
 	for _, e := range effortsAll {
 		efforts[e] = supported(slices.Contains(row.efforts, e))
 	}
-	lifecycle, line, created := "active", any(nil), "1970-01-01T00:00:00Z" // the vendor's word for a date not known
+	lifecycle, line, created := "active", any(nil), "1970-01-01T00:00:00Z" // what the vendor sends for an unknown date
 	if m.lifecycle != "" {
 		lifecycle = m.lifecycle
 	}
@@ -184,7 +184,7 @@ func (m *model) listing() map[string]any {
 			"effort":             efforts,
 			"image_input":        supported(true),
 			"pdf_input":          supported(true),
-			"structured_outputs": supported(false), // the simulator's own limit, as the next ones
+			"structured_outputs": supported(false), // the simulator lacks it, like the next ones
 			"context_management": map[string]any{"supported": true, "clear_thinking_20251015": supported(true),
 				"clear_tool_uses_20250919": supported(false), "compact_20260112": supported(true)},
 			"batch":          supported(false),
@@ -205,7 +205,7 @@ func serveModel(ex *sim.Exchange, d *sim.Dialect, id string) {
 	ex.Refuse(d, &sim.Error{Status: http.StatusNotFound, Kind: "not_found_error", Text: "model: " + id})
 }
 
-// serveModels answers GET /v1/models: pages by id, and a choice by lifecycle.
+// serveModels answers GET /v1/models, with pages by id and a filter by lifecycle.
 func serveModels(ex *sim.Exchange, d *sim.Dialect) {
 	q := ex.Request.URL.Query()
 	limit := 20
@@ -266,7 +266,7 @@ func serveModels(ex *sim.Exchange, d *sim.Dialect) {
 	ex.SendJSON(http.StatusOK, page)
 }
 
-// help has the simulator's own names.
+// help lists the simulator's own names.
 func help() string {
 	var b strings.Builder
 	b.WriteString("Models of Messages, besides the vendor's own ids:\n\n")

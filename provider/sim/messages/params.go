@@ -9,65 +9,8 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// call is a request to create a message or to count its tokens: read, checked, and reduced to what the answer
-// needs.
-type call struct {
-	betas   betas
-	count   bool // tokens only
-	account string
-	user    string // the end user, where one is named
-	copilot bool   // by its door
-
-	model     *model
-	name      string // of the model, as the answer tells it
-	stream    bool
-	maxTokens int
-	thinking  thinking
-	effort    string // in force for this call; empty: the model has none
-	stops     []string
-	tools     map[string]map[string]any // name to input schema
-	marked    []block                   // tools with a mark for the cache
-	force     string                    // a tool that must be called; "*": any
-	system    []block
-	turns     []turn
-
-	tokens  int // input
-	prompt  sim.Prefixes
-	cached  sim.CacheCount
-	context strict.Digest
-	chain   chain // the thinking that this call sees
-	dropped []transformation
-	edits   edits
-	ask     sim.Ask
-}
-
-// thinking is the `thinking` parameter.
-type thinking struct {
-	kind     string // empty: left out
-	budget   int
-	display  string
-	mismatch string // of block_binding: error, drop_block; empty: left out
-}
-
-// thinks reports whether the model thinks before its next words, given that it stands inside a tool loop or not. In
-// manual mode thinking opens a turn, and goes on between tools only with the interleaving beta; between_tools is the
-// reverse. [docs: extended-thinking, whats-new-sonnet-5-5]
-func (c *call) thinks(inLoop bool) bool {
-	switch c.thinking.kind {
-	case "disabled":
-		return false
-	case "between_tools":
-		return inLoop
-	case "enabled":
-		return !inLoop || c.betas[betaInterleaved]
-	case "adaptive":
-		return true
-	}
-	return !c.model.silent
-}
-
-// notImitated are members of the API that this server knows and does not have. Better a plain word than an answer
-// that leaves them out.
+// notImitated are members of the API that this server does not implement. It refuses them by name, because an answer that
+// ignores them would mislead a test.
 var notImitated = []string{"container", "mcp_servers", "diagnostics", "speed", "fallbacks", "output_format"}
 
 // read checks the whole request.
@@ -150,7 +93,7 @@ func (c *call) readModel(f *strict.Object) error {
 	return nil
 }
 
-// readLimits takes what only create has.
+// readLimits checks the members that only a request for a message has: max_tokens, stop_sequences and others.
 func (c *call) readLimits(f *strict.Object) error {
 	if c.count {
 		return f.Err
@@ -184,7 +127,7 @@ func (c *call) readLimits(f *strict.Object) error {
 
 var thinkingTypes = []string{"adaptive", "between_tools", "disabled", "enabled"}
 
-// readThinking checks the union and what of it the model takes. [docs: thinking, thinking-troubleshooting]
+// readThinking checks the form of `thinking`, and whether the model takes it. [docs: thinking, thinking-troubleshooting]
 func (c *call) readThinking(v any) error {
 	t := &c.thinking
 	t.display = "summarized"
@@ -252,8 +195,8 @@ func (c *call) checkType() error {
 	return invalid(`"thinking.type.%s" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`, kind)
 }
 
-// checkBudget holds the budget to its floor and under max_tokens; with interleaving it counts for all the thinking of
-// a turn and may be larger. [docs: extended-thinking]
+// checkBudget checks that the budget is at least 1024 and below max_tokens. With interleaving it applies to all thinking of
+// a turn and may exceed max_tokens. [docs: extended-thinking]
 func (c *call) checkBudget() error {
 	switch n := c.thinking.budget; {
 	case n < 1024:
@@ -289,18 +232,6 @@ func (c *call) readEffort(v any) error {
 		return err
 	}
 	c.effort = effort
-	return nil
-}
-
-func (c *call) checkEffort(path, effort string) error {
-	switch {
-	case c.model.effort == "":
-		return invalid("%s: This model does not support the effort parameter.", path)
-	case !slices.Contains(c.model.efforts, effort):
-		return invalid("%s.effort: '%s' is not supported for this model; Input should be %s", path, effort, strict.OneOf(c.model.efforts))
-	case c.model.calmOff && c.model.off(c.thinking.kind) && (effort == "xhigh" || effort == "max"):
-		return invalid("output_config.effort '%s' is not supported when thinking is disabled on this model", effort)
-	}
 	return nil
 }
 

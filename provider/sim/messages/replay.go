@@ -1,87 +1,17 @@
 package messages
 
 import (
-	"strings"
-
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
-
-// chain is the thinking blocks of a conversation, in order, each as its seal tells it. A writer sees only those that
-// its model reads, and each writer's view is kept up to date with every block that is added.
-type chain struct {
-	blocks []link
-	views  map[reader]*view
-}
-
-type link struct {
-	id     string
-	writer *model
-	sim.Seal
-}
-
-// reader is whose view a view is.
-type reader struct{ model, account, user string }
-
-// view is how many blocks a reader sees, and the last of them.
-type view struct {
-	n    int
-	last string
-}
-
-// visible reports whether a reader's model gets to see a block. [docs: preserved-thinking]
-func (r reader) visible(l link) bool {
-	m, _ := modelBy(r.model)
-	return m != nil && m.reads(l.writer) && r.owns(l)
-}
-
-// owns is the rule of models whose blocks are bound to an account and an end user.
-func (r reader) owns(l link) bool {
-	return !l.writer.personal || l.Account == r.account && l.User == r.user
-}
-
-func (c *chain) add(l link) {
-	c.blocks = append(c.blocks, l)
-	for r, v := range c.views {
-		if r.visible(l) {
-			v.n++
-			v.last = l.id
-		}
-	}
-}
-
-// seen is a reader's view of the blocks so far.
-func (c *chain) seen(r reader) view {
-	if v := c.views[r]; v != nil {
-		return *v
-	}
-	v := &view{}
-	for _, l := range c.blocks {
-		if r.visible(l) {
-			v.n++
-			v.last = l.id
-		}
-	}
-	if c.views == nil {
-		c.views = map[reader]*view{}
-	}
-	c.views[r] = v
-	return *v
-}
-
-// transformation is one entry of input_transformations.
-type transformation struct {
-	Type   string `json:"type"`
-	Path   string `json:"path"`
-	Reason string `json:"reason"`
-}
 
 func (c *call) drop(path, reason string) {
 	c.dropped = append(c.dropped, transformation{"thinking_dropped", path, reason})
 }
 
-// replay walks the conversation as the model will see it: it judges every block of thinking, takes out what this model
-// may not read, and sums up what is left. [docs: preserved-thinking, thinking-tool-workflows]
+// replay walks through the conversation in order. It checks every block of thinking, drops the blocks that this model cannot
+// read, and counts the tokens of the rest. c.context is the digest of everything before the current block that is not
+// thinking, and c.chain has the thinking before it. A block fits if its seal names the same two. [docs: preserved-thinking, thinking-tool-workflows]
 func (c *call) replay(s sim.Sealer) error {
 	for _, b := range c.system {
 		c.see("system", b)
@@ -94,7 +24,7 @@ func (c *call) replay(s sim.Sealer) error {
 		}
 	}
 	start := c.turnStart()
-	dropping := false // a block did not fit, and drop_block is in force: later ones go too
+	dropping := false // a block did not fit, and the request says drop_block: all later blocks are dropped too
 	for i, t := range c.turns {
 		var last latestMessage
 		for _, b := range t.blocks {
@@ -147,7 +77,7 @@ func (c *call) replay(s sim.Sealer) error {
 	return nil
 }
 
-// see adds what is not thinking to the context. The block's own place among messages does not count, only its order:
+// see adds a block that is not thinking to the context. The number of its message does not count, only the order of blocks:
 // the API joins messages of a role, and a message may lose its last block of thinking.
 func (c *call) see(role string, b block) {
 	if !saysNothing(b.m) {
@@ -160,39 +90,7 @@ func (c *call) see(role string, b block) {
 	}
 }
 
-// saysNothing reports whether a block is text of spaces alone. The vendor's models write such blocks and it takes none
-// back, so they cannot count for the binding.
-func saysNothing(m map[string]any) bool {
-	text, ok := m["text"].(string)
-	return ok && m["type"] == "text" && strings.TrimSpace(text) == ""
-}
-
-// canonicalBlock is what of a block counts for the binding: cache marks do not, wherever they stand, and a string
-// counts as the block of text that it stands for.
-func canonicalBlock(m map[string]any) []byte {
-	m = strict.Without(m, "cache_control")
-	if caller, ok := m["caller"].(map[string]any); ok && len(caller) == 1 && caller["type"] == "direct" {
-		delete(m, "caller") // the default
-	}
-	if m["type"] == "tool_result" {
-		switch content := m["content"].(type) {
-		case string:
-			m["content"] = []any{map[string]any{"type": "text", "text": content}}
-		case []any:
-			bare := make([]any, len(content))
-			for i, e := range content {
-				if inner, ok := e.(map[string]any); ok {
-					e = strict.Without(inner, "cache_control")
-				}
-				bare[i] = e
-			}
-			m["content"] = bare
-		}
-	}
-	return strict.AppendCanonical(nil, m)
-}
-
-// openBlock reads a block's seal; a missing, damaged or foreign one is refused.
+// openBlock reads a block's seal. It refuses a missing, damaged or foreign one.
 func openBlock(s sim.Sealer, b block) (link, error) {
 	name := "signature"
 	if b.kind == "redacted_thinking" {
@@ -214,18 +112,18 @@ func badSignature(b block) error {
 	return invalid("%s: Invalid `signature` in `thinking` block", b.path)
 }
 
-// thinkingEdited reports whether a block's text was shown and came back different. The text of a block that was not
-// shown is not looked at.
+// thinkingEdited reports whether the client got a block's text and sent back a different one. The text of a block that was
+// sent without text is ignored.
 func (b block) thinkingEdited(l link) bool {
 	text, _ := b.m["thinking"].(string)
 	return l.Shown && strict.DigestOf(text) != l.Text
 }
 
-// latestMessage follows the thinking of one assistant turn: blocks without anything between them stay together and in
-// order, and no block changes place with another of its message. That the end of a run is missing cannot be seen: a
-// broken answer has none.
+// latestMessage checks the order of the thinking in one assistant turn: adjacent blocks stay adjacent and in order, and no
+// two blocks of a message change places. A run without its last blocks passes, because an interrupted answer looks the
+// same.
 type latestMessage struct {
-	previous *link          // the block directly before, nil after anything else
+	previous *link          // the block directly before; nil after anything that is not thinking
 	ordinals map[string]int // the last one seen of each message
 }
 
@@ -247,7 +145,7 @@ func (m *latestMessage) follows(l link) bool {
 
 func (c *call) reader() reader { return reader{c.model.id, c.account, c.user} }
 
-// unreadable says why this call's model does not get to see a block.
+// unreadable returns the reason why this call's model does not see a block.
 func (c *call) unreadable(l link) string {
 	switch {
 	case !c.model.reads(l.writer):
@@ -259,9 +157,9 @@ func (c *call) unreadable(l link) string {
 	}
 }
 
-// fits reports whether a block stands where it was written: everything before it that is not thinking is as it was,
-// and the thinking before it, as its writer sees it, is a tail of what the writer saw. So all thinking may go, or a
-// leading run, or a trailing run; a hole or a block put back does not fit.
+// fits reports whether a block is in the place where it was written: what precedes it is unchanged apart from thinking, and
+// the thinking before it is a tail of what its writer saw. So all thinking may be missing, or a leading run, or a trailing
+// run. A block after a gap does not fit, and neither does a block that was put back.
 func (c *call) fits(l link) bool {
 	if l.Context == "" {
 		return true
@@ -270,7 +168,7 @@ func (c *call) fits(l link) bool {
 	return l.Context == c.context.String() && before.n <= l.Depth && (before.n == 0 || before.last == l.Before)
 }
 
-// finish draws the sum: how long the input is, and what there is to answer.
+// finish checks the length of the input and fills c.ask.
 func (c *call) finish() error {
 	c.manage()
 	if !c.count && c.tokens > c.model.window {
@@ -288,7 +186,7 @@ func (c *call) finish() error {
 			}
 		}
 	}
-	// The results may stand in the user's own message, in front of a new prompt; then the loop is over.
+	// If a new prompt follows the results in the same message, the tool loop has ended.
 	inLoop := c.turns[len(c.turns)-1].has("tool_result") && start != len(c.turns)-1
 	if c.thinks(inLoop) {
 		c.ask.ThinkingWords, c.ask.ThinkingBlocks = c.amount(inLoop)
@@ -298,7 +196,7 @@ func (c *call) finish() error {
 	return nil
 }
 
-// amount is how much thinking an effort or a budget is worth here.
+// amount returns how much thinking the answer has for the effort or the budget of the request.
 func (c *call) amount(inLoop bool) (words, blocks int) {
 	if c.thinking.kind == "enabled" {
 		words = min(c.thinking.budget/6, 700) // far below the budget: a word costs about three tokens

@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// sent is an answer as the server sends it, whole or as server-sent events. [docs: streaming]
+// sent returns the answer in both forms: whole, and as server-sent events. [docs: streaming]
 func (r *reply) sent() sim.Reply {
 	endless := slices.ContainsFunc(r.blocks, func(b part) bool { return b.Endless })
 	return sim.Reply{Deltas: r.count(), Endless: endless, Whole: r.whole, Stream: func(p *sim.Player) sim.Stream {
@@ -21,16 +21,16 @@ func (r *reply) sent() sim.Reply {
 	}}
 }
 
-// ping is the event that says nothing.
+// ping is an event without content.
 const ping = "event: ping\ndata: {\"type\": \"ping\"}\n\n"
 
-// stream is one answer on its way.
+// stream sends one answer.
 type stream struct {
 	*sim.Player
 	reply *reply
 	buf   []byte
 	index int // of the block that is being sent
-	quiet int // deltas since the client last heard of anything
+	quiet int // hidden deltas since the last event
 }
 
 func (s *stream) run() error {
@@ -49,7 +49,7 @@ func (s *stream) run() error {
 		return err
 	}
 	delta := map[string]any{"type": "message_delta", "delta": s.reply.ending(), "usage": s.reply.usage()}
-	s.reply.tellEdits(delta)
+	s.reply.reportEdits(delta)
 	if err := s.event("message_delta", delta); err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *stream) block(i int, b *part) error {
 	return s.Push()
 }
 
-// opening is a block as it is at its start.
+// opening returns a block as it is in content_block_start.
 func (r *reply) opening(b *part) any {
 	switch b.Kind {
 	case sim.Text:
@@ -139,10 +139,10 @@ func (r *reply) opening(b *part) any {
 	}
 }
 
-// silentDeltas is after how many deltas that are not shown a ping comes.
+// silentDeltas is the number of hidden deltas after which a ping is sent.
 const silentDeltas = 25
 
-// piece sends one delta when it is due. Thinking that is not shown takes its time all the same.
+// piece sends one delta when it is due. Hidden thinking takes the same time as visible thinking.
 func (s *stream) piece(i int, b *part, text string) error {
 	if err := s.Player.Next(); err != nil {
 		return err
@@ -181,8 +181,8 @@ func (s *stream) restart(i int, b *part) error {
 	return s.event("content_block_start", map[string]any{"type": "content_block_start", "index": i, "content_block": again})
 }
 
-// tokensPerTick is about what silentDeltas deltas of thinking cost. The vendor's counts are increments of a fixed
-// quantum, to be summed up, and no bill. [SDK: BetaThinkingDelta]
+// tokensPerTick is approximately the cost of silentDeltas deltas of thinking. The vendor sends increments of a fixed size for
+// the client to add up. They are estimates. [SDK: BetaThinkingDelta]
 const tokensPerTick = 200
 
 func (s *stream) count(i int, text, estimate string) error {
@@ -192,7 +192,7 @@ func (s *stream) count(i int, text, estimate string) error {
 	return s.Send(s.buf)
 }
 
-// delta is the hot path: an event put together by hand.
+// delta sends most events, so it writes its JSON directly.
 func (s *stream) delta(i int, kind, member, text string) error {
 	b := append(s.buf[:0], "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":"...)
 	b = strconv.AppendInt(b, int64(i), 10)
@@ -211,7 +211,7 @@ func (s *stream) ping() error {
 	return s.Send([]byte(ping))
 }
 
-// noise is what a client has to read over: comments, events and deltas that it does not know. [docs: streaming]
+// noise returns a comment, an unknown event and an unknown delta, which a client has to ignore. [docs: streaming]
 func (s *stream) noise() []byte {
 	return fmt.Appendf(nil, ": a comment\n\nevent: weather\ndata: {\"type\":\"weather\",\"sky\":\"blue\"}\n\nevent: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":%d,\"delta\":{\"type\":\"mood_delta\",\"mood\":\"fine\"}}\n\n", s.index)
 }
@@ -221,7 +221,7 @@ func (s *stream) event(name string, v any) error {
 	return s.Send(s.buf)
 }
 
-// whole is the answer as one JSON object.
+// whole returns the answer as one JSON object.
 func (r *reply) whole() any {
 	content := []any{}
 	for i := range r.blocks {
@@ -229,6 +229,13 @@ func (r *reply) whole() any {
 	}
 	m := r.message(content, r.usage())
 	maps.Copy(m, r.ending())
-	r.tellEdits(m)
+	r.reportEdits(m)
 	return m
+}
+
+// reportEdits adds the edits of the context to the end of an answer.
+func (r *reply) reportEdits(to map[string]any) {
+	if e := r.call.edits; e.asked {
+		to["context_management"] = map[string]any{"applied_edits": append([]any{}, e.applied...)}
+	}
 }

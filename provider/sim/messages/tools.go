@@ -13,8 +13,8 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// readTools checks tools and tool_choice and puts the tools into the context: their order and every word of them are
-// part of what thinking is bound to, but for those whose loading is deferred. [docs: preserved-thinking, tool use]
+// readTools checks tools and tool_choice and adds the tools to the context. Thinking is bound to their order and to their
+// exact text, except for tools with deferred loading. [docs: preserved-thinking, tool use]
 func (c *call) readTools(f *strict.Object) error {
 	c.tools = map[string]map[string]any{}
 	list := f.List("tools")
@@ -108,7 +108,7 @@ func (c *call) readTool(path string, v any) error {
 	return nil
 }
 
-// cacheControl checks a cache_control member. The cache itself is not imitated: all counts of cached tokens are zero.
+// cacheControl checks a cache_control member.
 func cacheControl(path string, v any) error {
 	f := strict.NewObject(path, v)
 	f.Word("type", true, "ephemeral")
@@ -116,7 +116,7 @@ func cacheControl(path string, v any) error {
 	return f.Done()
 }
 
-// anthropicSchema judges a tool's schema by what Anthropic takes. [reports: claude-code 5319, 18386]
+// anthropicSchema checks a tool's schema by Anthropic's rules. [reports: claude-code 5319, 18386]
 func anthropicSchema(path string, schema map[string]any) error {
 	for _, name := range []string{"oneOf", "allOf", "anyOf"} {
 		if schema[name] != nil {

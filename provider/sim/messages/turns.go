@@ -8,8 +8,8 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/portable"
 )
 
-// checkTurns checks what holds between messages: tool calls and their results, the end of each assistant turn, the
-// end of the conversation, and the number of cache marks. [docs: tool use, thinking-troubleshooting, prompt-caching]
+// checkTurns checks the rules between messages: tool calls and their results, the end of each assistant turn, the end of the
+// conversation, and the number of cache marks. [docs: tool use, thinking-troubleshooting, prompt-caching]
 func (c *call) checkTurns() error {
 	if len(c.turns) == 0 {
 		return invalid("messages: at least one message is required")
@@ -46,7 +46,7 @@ func (c *call) checkTurns() error {
 	return c.checkMarks()
 }
 
-// calls is the ids of a turn's tool calls; ids that are in seen already are an error, and the new ones are added.
+// calls returns the ids of a turn's tool calls and adds them to seen. An id that is in seen already is an error.
 func (t turn) calls(seen map[string]bool) ([]string, error) {
 	var ids []string
 	for _, b := range t.blocks {
@@ -69,7 +69,7 @@ func unanswered(path, id string) error {
 	return invalid("%s: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", path, id)
 }
 
-// answers checks that a turn answers exactly these calls, each once, before it says anything else.
+// answers checks that a turn begins with one result for each of the calls, and has no other results.
 func (t turn) answers(calls []string) error {
 	open := map[string]bool{}
 	for _, id := range calls {
@@ -102,8 +102,8 @@ func (t turn) answers(calls []string) error {
 	return nil
 }
 
-// checkPrefill judges a conversation that ends with the assistant. What ends with a call of the vendor's own tool is
-// no prefill but the continuation after pause_turn, and so is what ends with a compaction. [docs: handling-stop-reasons]
+// checkPrefill checks a conversation that ends with the assistant. It is no prefill if it ends with a call of the vendor's
+// own tool or with a compaction: then it continues an answer after a pause. [docs: handling-stop-reasons]
 func (c *call) checkPrefill(last turn) error {
 	end := last.blocks[len(last.blocks)-1]
 	if last.role != "assistant" || end.kind == "server_tool_use" || end.kind == "compaction" {
@@ -120,8 +120,8 @@ func (c *call) checkPrefill(last turn) error {
 	return nil
 }
 
-// checkOpening is the rule of manual mode: a turn that is in the middle of its tool calls has to begin with thinking.
-// The turn begins after the last message of the user without tool results. [docs: extended-thinking]
+// checkOpening checks the rule of manual mode that a turn with unfinished tool calls begins with thinking. The turn begins
+// after the user's last message without tool results. [docs: extended-thinking]
 func (c *call) checkOpening() error {
 	if c.thinking.kind != "enabled" || !c.turns[len(c.turns)-1].has("tool_result") {
 		return nil
@@ -146,7 +146,7 @@ func (c *call) checkOpening() error {
 	return nil
 }
 
-// turnStart is the index of the turn in which the user last said something besides tool results; -1 if nowhere.
+// turnStart returns the index of the last turn with a prompt of the user; -1: there is none.
 func (c *call) turnStart() int {
 	for i := len(c.turns) - 1; i >= 0; i-- {
 		if _, ok := c.turns[i].prompt(); ok {
@@ -156,8 +156,8 @@ func (c *call) turnStart() int {
 	return -1
 }
 
-// checkMarks holds the number of marks below its limit, and the longer time before the shorter one, in the order in which
-// the vendor reads a prompt.
+// checkMarks checks the number of cache marks, and that no mark with the longer time follows one with the shorter time. The
+// order is the one in which the vendor reads a prompt.
 func (c *call) checkMarks() error {
 	all := slices.Clone(c.marked)
 	all = append(all, c.system...)

@@ -24,7 +24,7 @@ var faults = map[sim.Fault]sim.Error{
 	sim.FaultServer:     {Status: 500, Kind: "server_error", Code: "server_error", Text: "The server had an error while processing your request."},
 	sim.FaultTimeout:    {Status: 408, Kind: "server_error", Code: "timeout", Text: "Request timed out."},
 	sim.FaultConflict:   {Status: 409, Kind: "invalid_request_error", Code: "conflict", Text: "The request conflicts with another one."},
-	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Code: "invalid_value", Text: "The simulator was asked to find this request invalid."},
+	sim.FaultBadRequest: {Status: 400, Kind: "invalid_request_error", Code: "invalid_value", Text: "The simulator was configured to refuse this request."},
 	sim.FaultAuth:       {Status: 401, Kind: "invalid_request_error", Code: "invalid_api_key", Text: "Incorrect API key provided."},
 	sim.FaultPermission: {Status: 403, Kind: "invalid_request_error", Code: "unsupported_country_region_territory", Text: "Country, region, or territory not supported."},
 	sim.FaultBilling:    {Status: 429, Kind: "insufficient_quota", Code: "insufficient_quota", Text: "You exceeded your current quota, please check your plan and billing details."},
