@@ -125,26 +125,26 @@ func (cfg Config) begun(s session.Session) session.Session {
 
 // CreateOnce is Create for a stamped request: it makes a session, and keeps what answer makes of its id, if the stamp is
 // new. It returns what the first request with the stamp was answered. Error: session.ErrReused, and those of the store.
-func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+func (o *Sessions) CreateOnce(ctx context.Context, s session.Session, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
 	s = o.group.cfg.begun(s)
 	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
 	text, err := answer(s.ID)
 	if err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
-	first, err := o.store.CreateOnce(ctx, s, session.Made{Stamp: stamp, Session: s.ID, Answer: text})
+	first, err := o.store.CreateOnce(ctx, s, session.Creation{Stamp: stamp, Session: s.ID, Answer: text})
 	if err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
 	return first, stamp.Repeats(first.Stamp)
 }
 
-// Made is what the first request with a stamp was answered; ok is false if there was none, or it is long ago.
+// Creation is what the first request with a stamp created, and its answer; ok is false if there was none, or it is long ago.
 // Error: session.ErrReused, and those of the store.
-func (o *Sessions) Made(ctx context.Context, stamp session.Stamp) (first session.Made, ok bool, err error) {
-	first, ok, err = o.store.Made(ctx, stamp.ID)
+func (o *Sessions) Creation(ctx context.Context, stamp session.Stamp) (first session.Creation, ok bool, err error) {
+	first, ok, err = o.store.Creation(ctx, stamp.ID)
 	if ok && err == nil {
 		err = stamp.Repeats(first.Stamp)
 	}
@@ -164,10 +164,10 @@ func (o *Sessions) Fork(ctx context.Context, id session.ID, message session.Mess
 }
 
 // ForkOnce is Fork for a stamped request, as CreateOnce is Create. Error: session.ErrReused too.
-func (o *Sessions) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Made, error) {
+func (o *Sessions) ForkOnce(ctx context.Context, id session.ID, message session.MessageID, stamp session.Stamp, answer func(session.ID) (json.RawMessage, error)) (session.Creation, error) {
 	s, err := o.forked(ctx, id, message)
 	if err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
 	return o.CreateOnce(ctx, s, stamp, answer)
 }

@@ -138,10 +138,10 @@ func TestCreateOnce(t *testing.T) {
 		defer b.close()
 		record := session.Session{Settings: session.Settings{Model: session.ModelRef{Provider: "sim", ID: "claude"}}}
 		stamp := session.Stamp{ID: "a", Digest: []byte{1}}
-		if m, ok, err := b.group.For(session.Operator).Made(t.Context(), stamp); ok || err != nil {
+		if m, ok, err := b.group.For(session.Operator).Creation(t.Context(), stamp); ok || err != nil {
 			t.Errorf("%+v, %v", m, err)
 		}
-		create := func(stamp session.Stamp, want error) session.Made {
+		create := func(stamp session.Stamp, want error) session.Creation {
 			t.Helper()
 			m, err := b.group.For(session.Operator).CreateOnce(t.Context(), record, stamp, func(id session.ID) (json.RawMessage, error) {
 				return fmt.Appendf(nil, `{"of":%q}`, id), nil
@@ -155,9 +155,9 @@ func TestCreateOnce(t *testing.T) {
 		check(t, "answer", string(first.Answer), fmt.Sprintf(`{"of":%q}`, first.Session))
 		check(t, "again", create(stamp, nil), first)
 		create(session.Stamp{ID: "a", Digest: []byte{2}}, session.ErrReused)
-		found, ok, err := b.group.For(session.Operator).Made(t.Context(), stamp)
+		found, ok, err := b.group.For(session.Operator).Creation(t.Context(), stamp)
 		check(t, "found", []any{found, ok, err}, []any{first, true, nil})
-		_, _, err = b.group.For(session.Operator).Made(t.Context(), session.Stamp{ID: "a"})
+		_, _, err = b.group.For(session.Operator).Creation(t.Context(), session.Stamp{ID: "a"})
 		check(t, "another request", errors.Is(err, session.ErrReused), true)
 		page, _, err := b.store.List(t.Context(), session.Query{})
 		check(t, "sessions", []any{len(page), err}, []any{1, nil})

@@ -34,7 +34,7 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 		made, err := sessions.Fork(ctx, p.Session.ID, p.Message.ID)
 		return forkResult{made.ID}, err
 	}
-	first, ok, err := sessions.Made(ctx, *stamp) // what was once made is answered, though its parent may be gone today
+	first, ok, err := sessions.Creation(ctx, *stamp) // what was once made is answered, though its parent may be gone today
 	if !ok && err == nil {
 		first, err = sessions.ForkOnce(ctx, p.Session.ID, p.Message.ID, *stamp, func(id session.ID) (json.RawMessage, error) {
 			return json.Marshal(forkResult{id})

@@ -64,7 +64,7 @@ func (p promptParams) stamp() (*session.Stamp, error) {
 
 // answerMade answers a stamped session/new, the first as all that follow, and subscribes the client unless it is: a
 // second subscription would take the place of the first, and drop what waits in that.
-func (c *client) answerMade(ctx context.Context, made session.Made) (r newResult, err error) {
+func (c *client) answerMade(ctx context.Context, made session.Creation) (r newResult, err error) {
 	if err := json.Unmarshal(made.Answer, &r); err != nil {
 		return newResult{}, err
 	}

@@ -92,7 +92,7 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 		return newResult{}, err
 	}
 	if stamp != nil { // what was once made is answered, though it might be refused today
-		if made, ok, err := sessions.Made(ctx, *stamp); err != nil {
+		if made, ok, err := sessions.Creation(ctx, *stamp); err != nil {
 			return newResult{}, err
 		} else if ok {
 			return c.answerMade(ctx, made)

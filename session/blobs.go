@@ -3,17 +3,25 @@ package session
 import "errors"
 
 // Blobs keeps the images and documents that logs refer to, each once, under the SHA-256 of its bytes in lower-case hexadecimal.
-// It is safe for concurrent use. [Store] and Blobs are apart: an entry that refers to a blob is appended after Keep has returned.
+// It is safe for concurrent use. All methods wait for a disk or a network, and return an error within seconds if that does not answer.
+//
+// Blobs has no part in the commits of a [Store]: an entry that refers to a blob is appended after Keep has returned. So a blob
+// without an entry is normal, and an entry without its blob is damage.
+//
+// Blobs knows no owners. A caller reads a name that it found in a log, and a [Store] returns the logs of one owner only. Nobody can
+// guess the name of data that they do not have.
 type Blobs interface {
-	// Keep makes sure that data is there, durably, and returns its name. An error is ErrReadOnly. What no log refers to may be
-	// removed later, but not within a minute.
+	// Keep makes sure that data is there, durably, and returns its name. It does not keep a reference to data.
+	// If the same data is there already, Keep checks it and stores it again if it is damaged. An error is ErrReadOnly.
+	// What no log refers to may be removed later, but not within a minute after Keep returned.
 	Keep(data []byte) (hash string, err error)
 
-	// Read is what was kept under a name, checked against it. An error is ErrBlob.
+	// Read is what was kept under a name, checked against it. The caller must not change it. The error is ErrBlob if the blob is
+	// missing, damaged or cannot be read, and if hash is not a name.
 	Read(hash string) ([]byte, error)
 
-	// Forget is called before a session is deleted: what only its log refers to may be removed from then on. After an error
-	// it stays until the next call.
+	// Forget is called before a session is deleted, of any owner: what no log refers to may be removed from then on. It waits for no
+	// removal. After an error nothing is removed until the next call.
 	Forget() error
 }
 

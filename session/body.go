@@ -41,7 +41,7 @@ type TurnStart struct {
 // Payer is who pays for a turn.
 type Payer struct {
 	provider.Payer
-	Account string `json:"account,omitempty"` // tells two keys of the same name apart, and says nothing about the key
+	Account string `json:"account,omitempty"` // distinguishes two keys of the same name, and reveals nothing about the key
 }
 
 // Sealed is a finished block of a message. Number never changes: it is a name of the block, not an index.

@@ -73,7 +73,7 @@ func (v *View) release() {
 	for i := first - 1; i >= 0; i-- {
 		t := v.Turns[i]
 		if t.Released {
-			return // and so are all before it, but for some that will never be
+			return // and so are all before it, except some that will never be
 		}
 		if t.Start == nil && !t.Appended() || t.End == nil || t.cut {
 			continue

@@ -8,9 +8,9 @@ import (
 )
 
 // Entry is one thing that happened, as the log keeps it. Its position in the log is the store's; Seq is the protocol's
-// number of the notification that told it.
+// number of the notification that published it.
 type Entry struct {
-	Seq  uint64 // 0: it was told by no notification
+	Seq  uint64 // 0: no notification published it
 	Time int64  // Unix milliseconds; for people, never for order
 	Turn TurnID // empty: it belongs to none
 	Body Body

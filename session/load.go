@@ -45,8 +45,8 @@ func Fold(ctx context.Context, store Sessions, record Session, f func(*View, Ent
 	return v, err
 }
 
-// Replay calls f with each entry of a log, in order, up to a position: that of the last one, or [WholeLog]. It reads some
-// entries at a time, and f may use the store. An error of f is ErrDamaged and ends the log: f is what makes sense of it.
+// Replay calls f with each entry of a log, in order, up to a position: that of the last one, or [WholeLog]. It reads the
+// log in pages, and f may use the store. An error of f is ErrDamaged and ends the log: f is what makes sense of it.
 func Replay(ctx context.Context, store Sessions, id ID, upto uint64, f func(Entry) error) error {
 	for at := uint64(0); at < upto; {
 		entries, err := store.Entries(ctx, id, at, int(min(pageSize, upto-at)))
@@ -69,5 +69,5 @@ func Replay(ctx context.Context, store Sessions, id ID, upto uint64, f func(Entr
 // WholeLog is a position behind any log's end.
 const WholeLog = ^uint64(0)
 
-// pageSize is how many entries replay reads at a time.
+// pageSize is how many entries Replay reads with one call.
 const pageSize = 500

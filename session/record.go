@@ -26,7 +26,7 @@ func (s Session) unused() Session {
 }
 
 // Changing is the record without what never changes of it: System, Tools, Rules and Shared. These may take megabytes, so a
-// [Store] keeps them apart from what it writes with each Append, and List leaves them out.
+// [Store] does not keep them with what it writes with each Append, and List leaves them out.
 func (s Session) Changing() Session {
 	s.System, s.Tools, s.Rules, s.Shared = "", nil, tool.Policy{}, nil
 	return s

@@ -50,7 +50,7 @@ func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time)
 // unsigned and has no State, so people see it and models never do. A partial tool call is discarded. Queued turns stay queued. If
 // no turn runs, there are no entries.
 //
-// The results are in a message with a new id. So whoever shows the entries to clients must append these and not make them again.
+// The results are in a message with a new id. So if clients have seen the entries, these must be appended, and not others that are made later.
 func LeftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time) ([]Entry, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {

@@ -26,8 +26,8 @@ func (s Stamp) Repeats(first Stamp) error {
 	return nil
 }
 
-// Made is a session that a stamped request made, with the answer to that request.
-type Made struct {
+// Creation is what is kept of a stamped request that created a session: the session, and the answer to that request.
+type Creation struct {
 	Stamp
 	Session ID              `json:"session_id"`
 	Answer  json.RawMessage `json:"answer"`

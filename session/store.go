@@ -27,13 +27,13 @@ type Sessions interface {
 	// ErrNotFound if the session shares a log that is not there. Ids of different owners are independent of each other.
 	Create(ctx context.Context, s Session) error
 
-	// CreateOnce is Create for a stamped request. The first request with the stamp's id makes the session and keeps m, whose
-	// Session is the id of s, in one commit. A later one, even in parallel, makes nothing and returns what the first kept. The
+	// CreateOnce is Create for a stamped request. The first request with the stamp's id creates the session and keeps c, whose
+	// Session is the id of s, in one commit. A later one, even in parallel, creates nothing and returns what the first kept. The
 	// store remembers the newest MaxStamps of each owner, also those of deleted sessions.
-	CreateOnce(ctx context.Context, s Session, m Made) (first Made, err error)
+	CreateOnce(ctx context.Context, s Session, c Creation) (first Creation, err error)
 
-	// Made is what CreateOnce kept for the id of a stamp; ok is false if the store remembers none.
-	Made(ctx context.Context, stamp string) (m Made, ok bool, err error)
+	// Creation is what CreateOnce kept for the id of a stamp; ok is false if the store remembers none.
+	Creation(ctx context.Context, stamp string) (c Creation, ok bool, err error)
 
 	// Get is the session's record. The error is ErrNotFound if there is none, and ErrDamaged if it cannot be read.
 	Get(ctx context.Context, id ID) (Session, error)

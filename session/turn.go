@@ -92,7 +92,7 @@ func (t *Turn) whole(m *Message) bool {
 	return true
 }
 
-// What a model is told about calls that have no result, since the daemon went down, or their turn ended.
+// What a model gets for calls that have no result, since the daemon went down, or their turn ended.
 const (
 	cutOffResult = "interrupted: this call was begun, and its result is not known; it may have done part of its work or all of it"
 	notRunResult = "interrupted: this call was not run"

@@ -15,7 +15,7 @@ type View struct {
 	LeftOut []LeftOut
 	LastSeq uint64 // the highest Seq of any entry
 
-	Grants []tool.Grant // in force, the oldest first. A change makes a new list, so that this one can be shared
+	Grants []tool.Grant // in effect, the oldest first. A change makes a new list, so that this one can be shared
 
 	compactions []compacted // in order; of those in the session's own log only the newest
 	slimmed     slimmed
@@ -68,13 +68,13 @@ func (v *View) Running() *Turn {
 // now is the place of the entry that is being applied.
 func (v *View) now() place { return place{v.span, v.at + 1} }
 
-// compacted is a Compaction that is in force, or was before a newer one.
+// compacted is a Compaction that is in effect, or was before a newer one.
 type compacted struct {
 	Compaction
 	place place
 }
 
-// slimmed is what the turn that was let go of last has left.
+// slimmed is what the turn that was released last has left.
 type slimmed struct {
 	start *TurnStart
 	end   *TurnEnd

@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/session/storetest"
 )
 
-// What a view lets go of comes back from the log as it was: with prompts that were taken in, results of tools, and retries.
+// What a view releases comes back from the log as it was: with prompts that were taken in, results of tools, and retries.
 func TestReleasedTurnsAreWhole(t *testing.T) {
 	turnC, turnD := session.TurnID("01K0000000000000000000000C"), session.TurnID("01K0000000000000000000000D")
 	call := func(number int) session.Entry {
@@ -63,7 +63,7 @@ func TestReleasedTurnsAreWhole(t *testing.T) {
 		storetest.Equal(t, "turn "+string(turn.ID), text(whole), text(before.Turns[i]))
 	}
 	if released != 1 {
-		t.Errorf("%d turns were let go of, want 1", released)
+		t.Errorf("%d turns were released, want 1", released)
 	}
 	if err := s.Delete(t.Context(), storetest.ID(0)); err != nil {
 		t.Fatal(err)

@@ -84,8 +84,8 @@ func (b *Dir) Keep(data []byte) (hash string, err error) {
 }
 
 // name makes the directory's own name durable, before anything is in it, and the names that are in it, before anything is
-// found there: a file whose name or whose directory is lost is lost, however well it was synced (fsync(2)). Whoever gave
-// these names may have ended before it came to that.
+// found there: a file whose name or whose directory is lost is lost, however well it was synced (fsync(2)). The process
+// that gave these names may have ended before it synced them.
 func (b *Dir) name() error {
 	if b.named {
 		return nil
@@ -141,15 +141,15 @@ func (b *Dir) Forget() error {
 }
 
 // Tend sweeps at once and after each deletion, until ctx ends. It waits first, for more deletions and until what the session
-// had kept last is old enough, and between two sweeps sweepPause times as long as a sweep takes. tell hears of each.
-func (b *Dir) Tend(ctx context.Context, store session.Local, tell func(removed int, err error)) {
+// had kept last is old enough, and between two sweeps sweepPause times as long as a sweep takes. It calls swept after each.
+func (b *Dir) Tend(ctx context.Context, store session.Local, swept func(removed int, err error)) {
 	for {
 		begun := time.Now()
 		removed, err := b.Sweep(ctx, store)
 		if ctx.Err() != nil {
 			return
 		}
-		tell(removed, err)
+		swept(removed, err)
 		took := time.Since(begun)
 		if !b.marked() {
 			select {
@@ -220,7 +220,7 @@ type searcher interface {
 }
 
 // Sweep removes what no log of any owner refers to, if one may have been removed since the last time. It reads all logs, so it
-// may take a while; sessions may be made, said something in and deleted meanwhile. Where a session is damaged, the store's
+// may take a while; sessions may be created, used and deleted meanwhile. Where a session is damaged, the store's
 // file is searched for names instead: what occurs in it stays.
 func (b *Dir) Sweep(ctx context.Context, store session.Local) (removed int, err error) {
 	if !b.marked() {

@@ -90,16 +90,16 @@ func (c *createChange) landed(tx *bbolt.Tx) (bool, error) {
 type onceChange struct {
 	createChange
 	owner session.Owner
-	made  session.Made
-	first session.Made // what stands under the id, once applied
+	made  session.Creation
+	first session.Creation // what stands under the id, once applied
 }
 
 // CreateOnce is Create for a stamped request. That a request was not the first is as durable as the first is: it is in
 // the same commit, or in a later one.
-func (b sessions) CreateOnce(ctx context.Context, s session.Session, m session.Made) (first session.Made, err error) {
+func (b sessions) CreateOnce(ctx context.Context, s session.Session, m session.Creation) (first session.Creation, err error) {
 	s, err = s.Fresh()
 	if err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
 	m.Session = s.ID
 	key := b.key(s.ID)
@@ -109,7 +109,7 @@ func (b sessions) CreateOnce(ctx context.Context, s session.Session, m session.M
 		err = b.submit(ctx, c)
 	}
 	if err != nil {
-		return session.Made{}, fmt.Errorf("session %s: %w", key, err)
+		return session.Creation{}, fmt.Errorf("session %s: %w", key, err)
 	}
 	if c.first.Session == s.ID {
 		b.vouch(key)
@@ -119,7 +119,7 @@ func (b sessions) CreateOnce(ctx context.Context, s session.Session, m session.M
 }
 
 func (c *onceChange) apply(tx *bbolt.Tx) error {
-	first, ok, err := findMade(tx, c.owner, c.made.ID)
+	first, ok, err := findCreation(tx, c.owner, c.made.ID)
 	if c.first = first; ok || err != nil {
 		return err
 	}
@@ -127,11 +127,11 @@ func (c *onceChange) apply(tx *bbolt.Tx) error {
 		return err
 	}
 	c.first = c.made
-	return putMade(tx, c.owner, c.made)
+	return putCreation(tx, c.owner, c.made)
 }
 
 func (c *onceChange) landed(tx *bbolt.Tx) (bool, error) {
-	first, ok, err := findMade(tx, c.owner, c.made.ID)
+	first, ok, err := findCreation(tx, c.owner, c.made.ID)
 	return ok && first.Session == c.first.Session, err
 }
 

@@ -146,7 +146,7 @@ func (b *Store) Check(ctx context.Context) (session.Report, error) {
 
 // Backup writes the store as it is now to a new file, while others read and write, and checks that file as CheckFile
 // does. On return it is durable, and whole under its name: a copy that is cut short never bears it. A file that is there
-// already is never overwritten (os.ErrExist). Damage of single sessions is copied as it is and told in the report; where the
+// already is never overwritten (os.ErrExist). Damage of single sessions is copied as it is, and is in the report; where the
 // file as a whole is damaged there is no copy.
 //
 // While it copies, pages that are given up are not used again, so that the store's file may grow by what is written
@@ -182,7 +182,7 @@ func (b *Store) copyTo(ctx context.Context, path string) (report session.Report,
 	to := &copying{ctx: ctx, b: b, to: f}
 	err = b.view(func(tx *bbolt.Tx) error {
 		_, err := tx.WriteTo(to)
-		if to.failed != nil { // bbolt tells it as a text
+		if to.failed != nil { // bbolt returns its text only
 			return to.failed
 		}
 		return err
@@ -220,7 +220,7 @@ func (c *copying) Write(data []byte) (n int, err error) {
 	return c.to.Write(data)
 }
 
-// Occurring tells which blobs' names occur in the file's pages that are not free. A damaged log cannot be walked, but a name
+// Occurring returns the names of blobs that occur in the file's pages that are not free. A damaged log cannot be walked, but a name
 // that can still be read is there in plain text, in one piece: bbolt puts a value into pages that follow each other. So this
 // finds each reference, and a few names that nothing refers to any more.
 //

@@ -73,7 +73,7 @@ func damageSample(t *testing.T) (file, mark []byte, want map[session.ID][]sessio
 	for i := range 8 {
 		id := storetest.ID(i)
 		record := session.Session{ID: id, Updated: int64(i), System: strings.Repeat("s", 300)}
-		if _, err := b.CreateOnce(t.Context(), record, sampleMade(id)); err != nil {
+		if _, err := b.CreateOnce(t.Context(), record, sampleCreation(id)); err != nil {
 			t.Fatal(err)
 		}
 		entries := []session.Entry{storetest.Said(storetest.TurnA, "x"), storetest.Started(storetest.TurnA)}
@@ -136,9 +136,9 @@ func TestDamageToTheFixedPart(t *testing.T) {
 	}
 }
 
-// sampleMade is what is kept of how a session of the sample was made.
-func sampleMade(id session.ID) session.Made {
-	return session.Made{Stamp: session.Stamp{ID: string(id), Digest: []byte(id)}, Session: id, Answer: json.RawMessage(`"` + strings.Repeat("answer", 100) + `"`)}
+// sampleCreation is what is kept of how a session of the sample was made.
+func sampleCreation(id session.ID) session.Creation {
+	return session.Creation{Stamp: session.Stamp{ID: string(id), Digest: []byte(id)}, Session: id, Answer: json.RawMessage(`"` + strings.Repeat("answer", 100) + `"`)}
 }
 
 func mutate(r *rand.Rand, n int, data []byte, used, page int) (string, []byte) {
@@ -228,7 +228,7 @@ func useDamaged(t *testing.T, what string, b operators, want map[session.ID][]se
 	ctx := t.Context()
 	more := session.Entry{Body: session.Setting{}}
 	for id, entries := range want {
-		if m, ok, err := b.Made(ctx, string(id)); err != nil || !ok || !reflect.DeepEqual(m, sampleMade(id)) {
+		if m, ok, err := b.Creation(ctx, string(id)); err != nil || !ok || !reflect.DeepEqual(m, sampleCreation(id)) {
 			t.Errorf("%s: session %s was made by %+v, %v, %v", what, id, m, ok, err)
 		}
 		for range 2 {

@@ -60,7 +60,7 @@ func TestFailingDisk(t *testing.T) {
 	}
 	select {
 	case why := <-states:
-		t.Errorf("one failure that could be mended was told: %v", why)
+		t.Errorf("one failure that could be repaired was reported: %v", why)
 	default:
 	}
 	fail()
@@ -161,7 +161,7 @@ func TestToldBeforeMending(t *testing.T) {
 	storetest.Equal(t, "what was acknowledged", storetest.Entries(t, b, id), []session.Entry{storetest.Said(storetest.TurnA, "x")})
 	select {
 	case why := <-states:
-		t.Errorf("told again: %v", why)
+		t.Errorf("reported again: %v", why)
 	default:
 	}
 }
@@ -204,7 +204,7 @@ func TestMendedLarge(t *testing.T) {
 	}
 	select {
 	case why := <-states:
-		t.Errorf("one failure that could be mended was told: %v", why)
+		t.Errorf("one failure that could be repaired was reported: %v", why)
 	default:
 	}
 	storetest.Equal(t, "what was acknowledged", storetest.Entries(t, b, id), []session.Entry{storetest.Said(storetest.TurnA, "x")})

@@ -24,7 +24,7 @@ const (
 )
 
 // examine looks at a file before bbolt may open it. Damage in what all sessions share is an error; damage of one session
-// is told in the inventory.
+// is in the inventory.
 func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 	p, err := page.Open(file, length)
 	if err != nil {
@@ -66,7 +66,7 @@ func examine(file io.ReaderAt, length int64, deep depth) (*inventory, error) {
 	if deep == walkHeads {
 		return inv, nil
 	}
-	if err := readMade(p, top, taken); err != nil {
+	if err := readCreations(p, top, taken); err != nil {
 		return nil, damagedFile(err)
 	}
 	if err := readSessions(p, top, taken, inv); err != nil {
@@ -108,9 +108,9 @@ func readMeta(p *page.File, bucket page.Item, taken page.Use) (store string, for
 	return store, format, nil
 }
 
-// readMade walks what stamped requests made, if the file has a place for it.
-func readMade(p *page.File, top map[string]page.Item, taken page.Use) error {
-	bucket, there := top[string(madeBucket)]
+// readCreations walks what stamped requests made, if the file has a place for it.
+func readCreations(p *page.File, top map[string]page.Item, taken page.Use) error {
+	bucket, there := top[string(creationBucket)]
 	if !there {
 		return nil
 	}
@@ -119,7 +119,7 @@ func readMade(p *page.File, top map[string]page.Item, taken page.Use) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("bucket %s: %w", madeBucket, err)
+		return fmt.Errorf("bucket %s: %w", creationBucket, err)
 	}
 	return nil
 }

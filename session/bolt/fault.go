@@ -156,7 +156,7 @@ func (b *Store) openAgainLocked(mode openMode) error {
 
 // halt makes the store read-only. What waits is refused at once: none of it has been tried.
 func (b *Store) halt(cause error) {
-	told := b.writer.trouble != nil
+	reported := b.writer.trouble != nil
 	b.writer.trouble = cause
 	b.writer.lasting = b.writer.failures > failuresBorne
 	b.mu.Lock()
@@ -169,7 +169,7 @@ func (b *Store) halt(cause error) {
 	for _, r := range waiting {
 		close(r.done)
 	}
-	if !told && b.opt.OnState != nil {
+	if !reported && b.opt.OnState != nil {
 		b.opt.OnState(true, b.refused())
 	}
 }

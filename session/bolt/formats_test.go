@@ -86,7 +86,7 @@ func TestFormats(t *testing.T) {
 				t.Errorf("reading it has changed it, %v", err)
 			}
 			b = open()
-			made := session.Made{Stamp: session.Stamp{ID: "a", Digest: []byte("x")}, Session: storetest.ID(1), Answer: json.RawMessage(`{}`)}
+			made := session.Creation{Stamp: session.Stamp{ID: "a", Digest: []byte("x")}, Session: storetest.ID(1), Answer: json.RawMessage(`{}`)}
 			if _, err := b.CreateOnce(t.Context(), session.Session{ID: storetest.ID(1)}, made); err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestFormats(t *testing.T) {
 				t.Errorf("another owner has %d sessions, %v", len(others), err)
 			}
 			for _, s := range others {
-				first, ok, err := theirs.Made(t.Context(), "a")
+				first, ok, err := theirs.Creation(t.Context(), "a")
 				if s.Title != "hello" || first.Session != s.ID || !ok || err != nil {
 					t.Errorf("another owner has %q, made by %+v, %v", s.Title, first, err)
 				}

@@ -27,7 +27,7 @@ const (
 	growthBound = 1 << 20
 )
 
-// Checkpoint tells that an open block grew.
+// Checkpoint takes in the growth of an open block.
 func (b journal) Checkpoint(ref session.Ref, block session.BlockRef, from int, text string) {
 	id := keyOf(ref)
 	b.mu.Lock()

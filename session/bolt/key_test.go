@@ -90,7 +90,7 @@ func TestOwnersAreKept(t *testing.T) {
 		for n, owner := range owners {
 			s := b.For(owner)
 			storetest.Equal(t, what, storetest.Entries(t, s, storetest.ID(n)), []session.Entry{storetest.Said(storetest.TurnA, owner.String())})
-			if m, ok, err := s.Made(t.Context(), "stamp"); m.Session != storetest.ID(n) || !ok || err != nil {
+			if m, ok, err := s.Creation(t.Context(), "stamp"); m.Session != storetest.ID(n) || !ok || err != nil {
 				t.Errorf("%s: %s made %+v, %v, %v", what, owner, m, ok, err)
 			}
 			if page, _, err := s.List(t.Context(), session.Query{}); len(page) != 1 || err != nil {

@@ -31,15 +31,15 @@ const formatVersion = 5
 const fixedFormat = 4
 
 var (
-	metaBucket    = []byte("meta")
-	sessionBucket = []byte("sessions")
-	fixedBucket   = []byte("fixed")
-	indexBucket   = []byte("index")
-	openBucket    = []byte("open")
-	madeBucket    = []byte("made")
-	forkBucket    = []byte("forks")
-	logBucket     = []byte("log")
-	growthBucket  = []byte("growth")
+	metaBucket     = []byte("meta")
+	sessionBucket  = []byte("sessions")
+	fixedBucket    = []byte("fixed")
+	indexBucket    = []byte("index")
+	openBucket     = []byte("open")
+	creationBucket = []byte("made")
+	forkBucket     = []byte("forks")
+	logBucket      = []byte("log")
+	growthBucket   = []byte("growth")
 
 	formatKey = []byte("format")
 	storeKey  = []byte("store")
@@ -48,7 +48,7 @@ var (
 )
 
 func allBuckets() [][]byte {
-	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, madeBucket, forkBucket, logBucket, growthBucket}
+	return [][]byte{metaBucket, sessionBucket, fixedBucket, indexBucket, openBucket, creationBucket, forkBucket, logBucket, growthBucket}
 }
 
 // record is the changing part of a session's record as it is stored, with the position of its last entry (a log that lost
@@ -128,8 +128,8 @@ func indexKey(change uint64, key rowKey) []byte {
 	return append(numberKey(ownerKey(ref.Owner), change), ref.ID...)
 }
 
-// numberKey is a number behind something, and sorts by it. Numbers are below 2^56: the zero byte that they begin with tells them
-// from the names of an owner.
+// numberKey is a number behind something, and sorts by it. Numbers are below 2^56: they begin with a zero byte, and the names of an
+// owner do not.
 func numberKey(before []byte, n uint64) []byte {
 	return binary.BigEndian.AppendUint64(slices.Clone(before), min(n, maxNumber))
 }
@@ -175,18 +175,18 @@ func readGone(it page.Item) (key rowKey, last uint64, ok bool) {
 	return rowKey(it.Key[1:]), binary.BigEndian.Uint64(value), true
 }
 
-// The bucket made has two keys for each stamp of an owner: the stamp's id has the Made, and the place in the owner's order of making
-// has the id, so that the oldest is found.
+// The bucket made has two keys for each stamp of an owner: the stamp's id has the Creation, and the place in the owner's
+// order of creations has the id, so that the oldest is found.
 const (
-	madeByStamp = 's'
-	madeByPlace = 't'
+	creationByStamp = 's'
+	creationByPlace = 't'
 )
 
 func stampKey(o session.Owner, stamp string) []byte {
-	return append([]byte{madeByStamp}, owned(o, stamp)...)
+	return append([]byte{creationByStamp}, owned(o, stamp)...)
 }
 
-func placesOf(o session.Owner) []byte { return append([]byte{madeByPlace}, ownerKey(o)...) }
+func placesOf(o session.Owner) []byte { return append([]byte{creationByPlace}, ownerKey(o)...) }
 
 // piece is growth on its way to the file.
 type piece struct {

@@ -23,7 +23,7 @@ func TestMadeIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = openTest(t, dir)
-	storetest.Equal(t, "after a restart", storetest.Once(t, b, "a", 2), storetest.MadeBy("a", 1))
+	storetest.Equal(t, "after a restart", storetest.Once(t, b, "a", 2), storetest.CreationBy("a", 1))
 	for i := range 10 {
 		storetest.Add(t, b, storetest.ID(1), session.Entry{Seq: uint64(i), Body: session.Setting{}})
 	}
@@ -45,9 +45,9 @@ func TestMadeIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		value := append([]byte(nil), tx.Bucket(madeBucket).Get(stampKey(session.Operator, "a"))...)
+		value := append([]byte(nil), tx.Bucket(creationBucket).Get(stampKey(session.Operator, "a"))...)
 		value[len(value)-1] ^= 1
-		return tx.Bucket(madeBucket).Put(stampKey(session.Operator, "a"), value)
+		return tx.Bucket(creationBucket).Put(stampKey(session.Operator, "a"), value)
 	})
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
@@ -61,18 +61,18 @@ func TestCreateOnceLanded(t *testing.T) {
 	t.Parallel()
 	b := openTest(t, t.TempDir())
 	storetest.Once(t, b, "a", 1)
-	change := func(stamp string, n int, first session.Made) *onceChange {
-		return &onceChange{createChange: createChange{Session: session.Session{ID: storetest.ID(n)}}, made: storetest.MadeBy(stamp, n), first: first}
+	change := func(stamp string, n int, first session.Creation) *onceChange {
+		return &onceChange{createChange: createChange{Session: session.Session{ID: storetest.ID(n)}}, made: storetest.CreationBy(stamp, n), first: first}
 	}
 	for _, test := range []struct {
 		name string
 		*onceChange
 		want bool
 	}{
-		{"the first", change("a", 1, storetest.MadeBy("a", 1)), true},
-		{"a later one", change("a", 2, storetest.MadeBy("a", 1)), true},
-		{"a later one, whose first is not there", change("a", 2, storetest.MadeBy("a", 3)), false},
-		{"one that is not there", change("b", 2, storetest.MadeBy("b", 2)), false},
+		{"the first", change("a", 1, storetest.CreationBy("a", 1)), true},
+		{"a later one", change("a", 2, storetest.CreationBy("a", 1)), true},
+		{"a later one, whose first is not there", change("a", 2, storetest.CreationBy("a", 3)), false},
+		{"one that is not there", change("b", 2, storetest.CreationBy("b", 2)), false},
 	} {
 		if err := b.view(func(tx *bbolt.Tx) error {
 			got, err := test.landed(tx)

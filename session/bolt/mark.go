@@ -59,7 +59,7 @@ func Kept(dir string) bool {
 	return err == nil
 }
 
-// present reports whether there is a store to open. One that the mark tells of and that is not there is ErrDamaged.
+// present reports whether there is a store to open. If the mark is there and the store is not, the error is ErrDamaged.
 func present(path string, m mark) (bool, error) {
 	info, err := os.Lstat(path)
 	var lost string

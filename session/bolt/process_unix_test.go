@@ -86,7 +86,7 @@ func TestOtherProcess(t *testing.T) {
 	_, err := openStore(dir, Options{})
 	locked, ok := errors.AsType[*LockedError](err)
 	if !ok || locked.PID != cmd.Process.Pid {
-		t.Errorf("open beside process %d: %v", cmd.Process.Pid, err)
+		t.Errorf("open while process %d: %v", cmd.Process.Pid, err)
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
@@ -139,7 +139,7 @@ func TestKillDuringUpgrade(t *testing.T) {
 
 const killWriters = 4
 
-// childWrite appends until it is killed, and tells what was acknowledged. Each append is two entries with the same
+// childWrite appends until it is killed, and prints what was acknowledged. Each append is two entries with the same
 // number, so that a torn one shows.
 func childWrite(dir string) error {
 	b, err := openStore(dir, Options{})

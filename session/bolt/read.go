@@ -227,7 +227,7 @@ func (b *Store) entries(ctx context.Context, id rowKey, after uint64, limit int)
 	}
 }
 
-// readSome copies entries out of one transaction, and tells the position of the log's last.
+// readSome copies entries out of one transaction, and returns the position of the log's last.
 func (b *Store) readSome(id rowKey, after uint64, limit int) (values [][]byte, last uint64, err error) {
 	err = b.view(func(tx *bbolt.Tx) (err error) {
 		if last, err = getLogged(tx, id); err != nil {
@@ -299,13 +299,13 @@ func (b journal) Checkpoints(ctx context.Context, ref session.Ref) (stored []ses
 	return stored, nil
 }
 
-// Made is what CreateOnce kept.
-func (b sessions) Made(ctx context.Context, stamp string) (m session.Made, ok bool, err error) {
+// Creation is what CreateOnce kept.
+func (b sessions) Creation(ctx context.Context, stamp string) (m session.Creation, ok bool, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return session.Made{}, false, err
+		return session.Creation{}, false, err
 	}
 	err = b.view(func(tx *bbolt.Tx) (err error) {
-		m, ok, err = findMade(tx, b.owner, stamp)
+		m, ok, err = findCreation(tx, b.owner, stamp)
 		return err
 	})
 	return m, ok, err

@@ -176,7 +176,7 @@ func (w *rewriter) run() (err error) {
 		}
 	}
 	return w.from.view(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, openBucket, madeBucket, forkBucket} {
+		for _, name := range [][]byte{metaBucket, openBucket, creationBucket, forkBucket} {
 			if old := tx.Bucket(name); old != nil {
 				if err := old.ForEach(func(key, value []byte) error { return w.put(name, nil, key, value) }); err != nil {
 					return err

@@ -148,7 +148,7 @@ func leaveLog(tx *bbolt.Tx, r record) error {
 	return nil
 }
 
-// dropShares lets go of what a session shares, and removes the logs that nobody needs then, but for some.
+// dropShares removes the shares of a session, and the logs that nothing needs then, except those in keep.
 func dropShares(tx *bbolt.Tx, key rowKey, s session.Session, keep []rowKey) error {
 	forks := tx.Bucket(forkBucket)
 	for _, span := range s.Shared {
@@ -170,29 +170,29 @@ func dropShares(tx *bbolt.Tx, key rowKey, s session.Session, keep []rowKey) erro
 	return nil
 }
 
-func findMade(tx *bbolt.Tx, o session.Owner, stamp string) (m session.Made, ok bool, err error) {
-	bucket := tx.Bucket(madeBucket)
+func findCreation(tx *bbolt.Tx, o session.Owner, stamp string) (m session.Creation, ok bool, err error) {
+	bucket := tx.Bucket(creationBucket)
 	if bucket == nil {
-		return session.Made{}, false, nil
+		return session.Creation{}, false, nil
 	}
 	key := stampKey(o, stamp)
 	sealed := bucket.Get(key)
 	if sealed == nil {
-		return session.Made{}, false, nil
+		return session.Creation{}, false, nil
 	}
 	value, err := unseal(key, sealed)
 	if err == nil {
 		err = json.Unmarshal(value, &m)
 	}
 	if err != nil {
-		return session.Made{}, false, fmt.Errorf("%w: what was made by a stamp: %w", session.ErrDamaged, err)
+		return session.Creation{}, false, fmt.Errorf("%w: what was made by a stamp: %w", session.ErrDamaged, err)
 	}
 	return m, true, nil
 }
 
-// putMade keeps m as the newest of its owner and lets go of the oldest, if there are too many.
-func putMade(tx *bbolt.Tx, o session.Owner, m session.Made) error {
-	bucket := tx.Bucket(madeBucket)
+// putCreation keeps m as the newest of its owner, and removes the oldest if there are too many.
+func putCreation(tx *bbolt.Tx, o session.Owner, m session.Creation) error {
+	bucket := tx.Bucket(creationBucket)
 	value, err := json.Marshal(m)
 	if err != nil {
 		return err
@@ -205,12 +205,12 @@ func putMade(tx *bbolt.Tx, o session.Owner, m session.Made) error {
 		oldest, stamp := c.Seek(numberKey(places, 0))
 		first, _, ok := readNumber(places, oldest)
 		if !ok {
-			return fmt.Errorf("%w: bucket %s has no order", session.ErrDamaged, madeBucket)
+			return fmt.Errorf("%w: bucket %s has no order", session.ErrDamaged, creationBucket)
 		}
 		if place-first >= session.MaxStamps {
 			id, err := unseal(oldest, stamp)
 			if err != nil {
-				return fmt.Errorf("%w: bucket %s: %w", session.ErrDamaged, madeBucket, err)
+				return fmt.Errorf("%w: bucket %s: %w", session.ErrDamaged, creationBucket, err)
 			}
 			oldest = bytes.Clone(oldest) // it points into what is about to change
 			if err := errors.Join(bucket.Delete(stampKey(o, string(id))), bucket.Delete(oldest)); err != nil {

@@ -12,7 +12,7 @@ import (
 // readSessions walks the other buckets: first those that all sessions share, then those of single sessions. So if a session uses pages
 // of others, that session is found damaged, and the others are not.
 //
-// Whoever starts a daemon waits for this, and four of the buckets have an item for each session. So they are walked in parallel, and
+// A client that starts a daemon waits for this, and four of the buckets have an item for each session. So they are walked in parallel, and
 // the records, which are most of the pages, in three parts:
 //
 //	records, part 1 --relay--.
@@ -135,7 +135,7 @@ func (w *walk) end(taken page.Use) error {
 	return taken.Merge(w.taken)
 }
 
-func newWalk(p *page.File) walk { return walk{pages: p.Beside(), taken: p.NewUse()} }
+func newWalk(p *page.File) walk { return walk{pages: p.Clone(), taken: p.NewUse()} }
 
 // indexWalk counts the sessions that the index lists.
 type indexWalk struct {

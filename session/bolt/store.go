@@ -77,7 +77,7 @@ type Options struct {
 // writer is the state of the writer's goroutine.
 type writer struct {
 	tx       uint64 // the number of the last commit that is known to be on disk
-	failures int    // writes or syncs that failed, but for want of room
+	failures int    // writes or syncs that failed for another reason than a full disk
 	trouble  error  // why the store is read-only, nil if it is not
 	lasting  bool   // trouble is for good
 	room     int    // bytes of all pages of the last commit that failed

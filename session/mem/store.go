@@ -43,7 +43,7 @@ type row struct {
 
 // stamps are those of one owner.
 type stamps struct {
-	made  map[string][]byte // JSON of a Made, by the id of its stamp
+	made  map[string][]byte // JSON of a Creation, by the id of its stamp
 	order []string          // the same ids, the oldest first
 }
 
@@ -113,22 +113,22 @@ func (m sessions) createLocked(s session.Session) error {
 }
 
 // CreateOnce is Create for a stamped request.
-func (m sessions) CreateOnce(ctx context.Context, s session.Session, made session.Made) (first session.Made, err error) {
+func (m sessions) CreateOnce(ctx context.Context, s session.Session, made session.Creation) (first session.Creation, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
 	made.Session = s.ID
 	value, err := json.Marshal(made)
 	if err != nil {
-		return session.Made{}, fmt.Errorf("session %s: %w", s.ID, err)
+		return session.Creation{}, fmt.Errorf("session %s: %w", s.ID, err)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if first, ok, err := m.madeLocked(made.ID); ok || err != nil {
+	if first, ok, err := m.creationLocked(made.ID); ok || err != nil {
 		return first, err
 	}
 	if err := m.createLocked(s); err != nil {
-		return session.Made{}, err
+		return session.Creation{}, err
 	}
 	ours := m.made[m.owner]
 	if ours == nil {
@@ -143,23 +143,23 @@ func (m sessions) CreateOnce(ctx context.Context, s session.Session, made sessio
 	return made, nil
 }
 
-// Made is what CreateOnce kept.
-func (m sessions) Made(ctx context.Context, stamp string) (made session.Made, ok bool, err error) {
+// Creation is what CreateOnce kept.
+func (m sessions) Creation(ctx context.Context, stamp string) (made session.Creation, ok bool, err error) {
 	if err := context.Cause(ctx); err != nil {
-		return session.Made{}, false, err
+		return session.Creation{}, false, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.madeLocked(stamp)
+	return m.creationLocked(stamp)
 }
 
-func (m sessions) madeLocked(stamp string) (made session.Made, ok bool, err error) {
+func (m sessions) creationLocked(stamp string) (made session.Creation, ok bool, err error) {
 	if m.closed {
-		return session.Made{}, false, session.ErrClosed
+		return session.Creation{}, false, session.ErrClosed
 	}
 	ours := m.made[m.owner]
 	if ours == nil {
-		return session.Made{}, false, nil
+		return session.Creation{}, false, nil
 	}
 	value, ok := ours.made[stamp]
 	if ok {
@@ -372,7 +372,7 @@ func (m sessions) Entries(ctx context.Context, id session.ID, after uint64, limi
 	return entries, nil
 }
 
-// Checkpoint tells that an open block grew. Here it is stored at once.
+// Checkpoint stores the growth of an open block at once.
 func (m journal) Checkpoint(ref session.Ref, block session.BlockRef, from int, text string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -64,7 +64,7 @@ func testFork(t *testing.T, s session.Sessions) {
 		t.Errorf("a fork at a prompt that waits: %v", err)
 	}
 
-	// A fork goes on by itself, and is forked in its own part and in the shared one.
+	// A fork goes on alone, and is forked in its own part and in the shared one.
 	child := fork(parent, MsgA)
 	turnD := session.TurnID("01K0000000000000000000000D")
 	Add(t, s, child, Said(turnD, "other"), Started(turnD), Sealed(turnD, "MD", 0, "reply other"), MessageEnded(turnD, "MD", 3), Ended(turnD))

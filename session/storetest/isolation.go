@@ -98,7 +98,7 @@ func testForeignFork(t *testing.T, s session.Store) {
 	}
 	fork.ID = ID(2)
 	WantErr(t, "a fork of another owner's session", theirs.Create(ctx, fork), session.ErrNotFound)
-	_, err = theirs.CreateOnce(ctx, fork, MadeBy("a", 2))
+	_, err = theirs.CreateOnce(ctx, fork, CreationBy("a", 2))
 	WantErr(t, "the same, stamped", err, session.ErrNotFound)
 	if _, ok := remembered(t, theirs, "a"); ok {
 		t.Error("the stamp of what was refused is remembered")
@@ -123,14 +123,14 @@ func testStampsOfOwners(t *testing.T, s session.Store) {
 	ctx := t.Context()
 	owners := []session.Owner{session.Operator, ann, bob}
 	for i, owner := range owners {
-		Equal(t, "first", Once(t, s.For(owner), "a", i), MadeBy("a", i))
-		Equal(t, "second", Once(t, s.For(owner), "a", i+100), MadeBy("a", i))
+		Equal(t, "first", Once(t, s.For(owner), "a", i), CreationBy("a", i))
+		Equal(t, "second", Once(t, s.For(owner), "a", i+100), CreationBy("a", i))
 	}
 	// The stamp of one is spelled like that of another.
 	for i, word := range []string{"\x01\x04acme\x03ann" + "a", "\x04acme\x03ann" + "a", "acme\x00ann\x00a", "acme.ann.a", "acme/ann/a"} {
 		for j, owner := range owners {
 			n := 200 + 10*i + j
-			Equal(t, "a stamp like another", Once(t, s.For(owner), word, n), MadeBy(word, n))
+			Equal(t, "a stamp like another", Once(t, s.For(owner), word, n), CreationBy(word, n))
 		}
 	}
 	// As many as a store remembers of one owner leave those of others alone.
@@ -142,10 +142,10 @@ func testStampsOfOwners(t *testing.T, s session.Store) {
 		if want := owner != ann; ok != want {
 			t.Errorf("%s: remembered: %v, want %v", owner, ok, want)
 		} else if ok {
-			Equal(t, "remembered", m, MadeBy("a", i))
+			Equal(t, "remembered", m, CreationBy("a", i))
 		}
 	}
-	if _, _, err := s.For(session.Owner{Tenant: "nobody"}).Made(ctx, "a"); err != nil {
+	if _, _, err := s.For(session.Owner{Tenant: "nobody"}).Creation(ctx, "a"); err != nil {
 		t.Error(err)
 	}
 }

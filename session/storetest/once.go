@@ -18,12 +18,12 @@ func testCreateOnce(t *testing.T, s session.Sessions) {
 	}
 	words := []string{"a", "", "A", strings.Repeat("é", 128), "a\x00b", "t\x00\x00\x00\x00\x00\x00\x00\x01"}
 	for i, word := range words {
-		Equal(t, "first", Once(t, s, word, i), MadeBy(word, i))
-		Equal(t, "second", Once(t, s, word, i+100), MadeBy(word, i))
+		Equal(t, "first", Once(t, s, word, i), CreationBy(word, i))
+		Equal(t, "second", Once(t, s, word, i+100), CreationBy(word, i))
 	}
 	for i, word := range words {
 		m, ok := remembered(t, s, word)
-		Equal(t, "remembered", m, MadeBy(word, i))
+		Equal(t, "remembered", m, CreationBy(word, i))
 		record, err := s.Get(ctx, ID(i))
 		if !ok || err != nil || record.Title != word {
 			t.Errorf("%q: %v, %+v, %v", word, ok, record, err)
@@ -33,31 +33,31 @@ func testCreateOnce(t *testing.T, s session.Sessions) {
 		Add(t, s, ID(i), Said(TurnA, "x"))
 	}
 	Create(t, s, session.Session{ID: ID(50)})
-	_, err := s.CreateOnce(ctx, session.Session{ID: ID(50)}, MadeBy("b", 50))
+	_, err := s.CreateOnce(ctx, session.Session{ID: ID(50)}, CreationBy("b", 50))
 	WantErr(t, "an id that is taken", err, session.ErrExists)
 	if m, ok := remembered(t, s, "b"); ok {
 		t.Errorf("nothing was made, and %+v is remembered", m)
 	}
-	if _, err := s.CreateOnce(ctx, session.Session{}, MadeBy("b", 51)); err == nil {
+	if _, err := s.CreateOnce(ctx, session.Session{}, CreationBy("b", 51)); err == nil {
 		t.Error("a session without an id was taken")
 	}
-	if _, err := s.CreateOnce(ctx, session.Session{ID: ID(52)}, session.Made{Stamp: session.Stamp{ID: "b"}, Answer: json.RawMessage("{")}); err == nil {
+	if _, err := s.CreateOnce(ctx, session.Session{ID: ID(52)}, session.Creation{Stamp: session.Stamp{ID: "b"}, Answer: json.RawMessage("{")}); err == nil {
 		t.Error("an answer that is no JSON was taken")
 	}
 	if err := s.Delete(ctx, ID(0)); err != nil {
 		t.Fatal(err)
 	}
-	Equal(t, "after the session is gone", Once(t, s, "a", 60), MadeBy("a", 0))
+	Equal(t, "after the session is gone", Once(t, s, "a", 60), CreationBy("a", 0))
 }
 
 func testCreateOnceTogether(t *testing.T, s session.Sessions) {
 	const stamps, each = 10, 8
-	first := make([][]session.Made, stamps)
+	first := make([][]session.Creation, stamps)
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for n := range stamps * each {
 		wg.Go(testgo.Guard(t, func() {
-			m, err := s.CreateOnce(t.Context(), session.Session{ID: ID(n)}, MadeBy(fmt.Sprint(n%stamps), n))
+			m, err := s.CreateOnce(t.Context(), session.Session{ID: ID(n)}, CreationBy(fmt.Sprint(n%stamps), n))
 			if err != nil {
 				t.Error(err)
 			}
@@ -107,6 +107,6 @@ func testCreateOnceMany(t *testing.T, s session.Sessions) {
 	if left != session.MaxStamps-more {
 		t.Errorf("%d of the old are remembered, want %d", left, session.MaxStamps-more)
 	}
-	Equal(t, "an id that was forgotten", Once(t, s, "oldest", 5000), MadeBy("oldest", 5000))
-	Equal(t, "one of the newest", Once(t, s, fmt.Sprint("new ", more-1), 5001), MadeBy(fmt.Sprint("new ", more-1), session.MaxStamps+more-1))
+	Equal(t, "an id that was forgotten", Once(t, s, "oldest", 5000), CreationBy("oldest", 5000))
+	Equal(t, "one of the newest", Once(t, s, fmt.Sprint("new ", more-1), 5001), CreationBy(fmt.Sprint("new ", more-1), session.MaxStamps+more-1))
 }

@@ -20,7 +20,7 @@ func testLoad(t *testing.T, s session.Sessions) {
 	record := session.Session{ID: id, Title: "kept", System: "sys", Metadata: nil}
 	Create(t, s, record)
 	live := session.NewView(record)
-	const longer = 250 + 3 // than Load reads at a time, with four entries each
+	const longer = 250 + 3 // than Load reads with one call, with four entries each
 	for i := range longer {
 		turn := session.TurnID(ID(i))
 		for _, e := range []session.Entry{Said(turn, "x"), Started(turn), Sealed(turn, session.MessageID(turn), 0, "y"), Ended(turn)} {

@@ -139,15 +139,15 @@ func Stored(t testing.TB, log session.Log, want []session.Growth) {
 	}
 }
 
-// MadeBy is what a stamped request for the nth session keeps.
-func MadeBy(stamp string, n int) session.Made {
-	return session.Made{Stamp: session.Stamp{ID: stamp, Digest: []byte{byte(n), 0, 255}}, Session: ID(n), Answer: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
+// CreationBy is what a stamped request for the nth session keeps.
+func CreationBy(stamp string, n int) session.Creation {
+	return session.Creation{Stamp: session.Stamp{ID: stamp, Digest: []byte{byte(n), 0, 255}}, Session: ID(n), Answer: json.RawMessage(fmt.Sprintf(`{"n":%d}`, n))}
 }
 
 // Once makes the nth session by a stamped request, and returns what the first with the stamp kept.
-func Once(t testing.TB, s session.Sessions, stamp string, n int) session.Made {
+func Once(t testing.TB, s session.Sessions, stamp string, n int) session.Creation {
 	t.Helper()
-	first, err := s.CreateOnce(t.Context(), session.Session{ID: ID(n), Title: stamp}, MadeBy(stamp, n))
+	first, err := s.CreateOnce(t.Context(), session.Session{ID: ID(n), Title: stamp}, CreationBy(stamp, n))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,9 +155,9 @@ func Once(t testing.TB, s session.Sessions, stamp string, n int) session.Made {
 }
 
 // remembered is what the store knows of an id; ok is false for nothing.
-func remembered(t testing.TB, s session.Sessions, stamp string) (session.Made, bool) {
+func remembered(t testing.TB, s session.Sessions, stamp string) (session.Creation, bool) {
 	t.Helper()
-	m, ok, err := s.Made(t.Context(), stamp)
+	m, ok, err := s.Creation(t.Context(), stamp)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -460,7 +460,7 @@ func testCheckpointRules(t *testing.T, s session.Sessions) {
 	ref := session.BlockRef{Turn: TurnA, Message: MsgA, Number: 0, Kind: provider.KindText}
 	log.Checkpoint(ref, 5, "no beginning")
 	log.Checkpoint(ref, 0, "hello")
-	log.Checkpoint(ref, 0, "hello")        // told twice
+	log.Checkpoint(ref, 0, "hello")        // sent twice
 	log.Checkpoint(ref, 3, "lo wor")       // overlaps
 	log.Checkpoint(ref, 20, "with a hole") // is not joined
 	log.Checkpoint(ref, 9, "ld")
@@ -561,10 +561,10 @@ func testContext(t *testing.T, s session.Sessions) {
 	_, err := log.Append(ctx, Said(TurnA, "x"))
 	WantErr(t, "append", err, why)
 	WantErr(t, "create", s.Create(ctx, session.Session{ID: ID(2)}), why)
-	_, err = s.CreateOnce(ctx, session.Session{ID: ID(2)}, session.Made{})
+	_, err = s.CreateOnce(ctx, session.Session{ID: ID(2)}, session.Creation{})
 	WantErr(t, "create once", err, why)
-	_, _, err = s.Made(ctx, "")
-	WantErr(t, "made", err, why)
+	_, _, err = s.Creation(ctx, "")
+	WantErr(t, "creation", err, why)
 	WantErr(t, "delete", s.Delete(ctx, ID(1)), why)
 	_, err = s.Get(ctx, ID(1))
 	WantErr(t, "get", err, why)
@@ -588,10 +588,10 @@ func testClose(t *testing.T, all session.Store) {
 	}
 	WantErr(t, "close", all.Close(), session.ErrClosed)
 	WantErr(t, "create", s.Create(ctx, session.Session{ID: ID(2)}), session.ErrClosed)
-	_, err := s.CreateOnce(ctx, session.Session{ID: ID(2)}, session.Made{})
+	_, err := s.CreateOnce(ctx, session.Session{ID: ID(2)}, session.Creation{})
 	WantErr(t, "create once", err, session.ErrClosed)
-	_, _, err = s.Made(ctx, "")
-	WantErr(t, "made", err, session.ErrClosed)
+	_, _, err = s.Creation(ctx, "")
+	WantErr(t, "creation", err, session.ErrClosed)
 	WantErr(t, "delete", s.Delete(ctx, ID(1)), session.ErrClosed)
 	_, err = log.Append(ctx, Said(TurnA, "x"))
 	WantErr(t, "append", err, session.ErrClosed)

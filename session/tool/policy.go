@@ -8,7 +8,7 @@ type Rule string
 const (
 	Allow Rule = "allow" // it runs
 	Ask   Rule = "ask"   // a person is asked, and silence is a no
-	Deny  Rule = "deny"  // it never runs, and the model is told so
+	Deny  Rule = "deny"  // it never runs, and the model gets an error
 )
 
 // Words lists all rules.

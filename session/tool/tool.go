@@ -20,7 +20,7 @@ import (
 type Kind string
 
 const (
-	Client  Kind = "client"  // whoever gave its definition, or another client of the session
+	Client  Kind = "client"  // the client that gave its definition, or another client of the session
 	MCP     Kind = "mcp"     // a server of the Model Context Protocol
 	Builtin Kind = "builtin" // the daemon
 )
@@ -66,7 +66,7 @@ func (t Tool) Label() string {
 	return t.Name
 }
 
-// Definition is a sum of all that a model is told of a tool, equal for equal definitions however their schemas are written.
+// Definition is a sum of all that a model gets of a tool, equal for equal definitions however their schemas are written.
 func (t Tool) Definition() string {
 	h := sha256.New()
 	schema := []byte(t.Schema)

@@ -16,5 +16,5 @@
 //
 // The format is that of bbolt's version 2 pages (go.etcd.io/bbolt/internal/common), in the byte order of the machine.
 //
-// A File belongs to one goroutine; [File.Beside] gives another one its own. Only session/bolt uses this package.
+// A File belongs to one goroutine; [File.Clone] gives another one its own. Only session/bolt uses this package.
 package page

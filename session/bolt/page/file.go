@@ -102,8 +102,8 @@ func Assume(file io.ReaderAt, size int, count uint64) *File {
 	return &File{file: file, size: size, Head: Head{Count: count}}
 }
 
-// Beside is the same file for a walk in another goroutine.
-func (p *File) Beside() *File {
+// Clone is the same file for a walk in another goroutine.
+func (p *File) Clone() *File {
 	own := *p
 	own.spare = nil
 	return &own

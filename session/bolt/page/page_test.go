@@ -67,7 +67,7 @@ func read(data []byte) (got map[string]string, err error) {
 			return err
 		}
 		for _, part := range parts {
-			err := f.Beside().WalkPart(part, taken, Values(func(it Item) error {
+			err := f.Clone().WalkPart(part, taken, Values(func(it Item) error {
 				got[string(bucket.Key)+"/"+string(it.Key)] = string(it.Value)
 				return nil
 			}))
