@@ -107,7 +107,7 @@ export class Conversation {
 		if (open) {
 			const t = this.turn(open.turn_id);
 			for (const m of open.messages) (m.turn_id === open.turn_id ? t : this.turn(m.turn_id)).message(m);
-			t.start(open.model, open.reasoning, t.began || undefined);
+			t.start(open.model, open.reasoning, open.payer, t.began || undefined);
 			for (const c of open.tools ?? []) this.call(t, c);
 			for (const q of open.confirms ?? []) {
 				this.questions.add(q.confirm_id);
@@ -165,7 +165,7 @@ export class Conversation {
 				break;
 			case "turn_start":
 				this.list.append(t.el); // a pending prompt moves to the end when its turn starts
-				t.start(u.params.model, u.params.reasoning, u.params.ts);
+				t.start(u.params.model, u.params.reasoning, u.params.payer, u.params.ts);
 				this.running_ = t.id;
 				this.watcher.running(true, true);
 				this.watcher.changed();

@@ -19,6 +19,7 @@ const titles: Record<string, string> = {
 	quota: "The quota is used up",
 	context_too_long: "The conversation is too long",
 	refused: "Refused",
+	other_model: "Another model answered",
 	transport: "The connection to the provider was lost",
 	stalled: "The provider stopped responding",
 };

@@ -7,10 +7,12 @@ import { chip, type Reasoning } from "./levels.js";
 import { note } from "./step.js";
 import { Thought } from "./thought.js";
 import { Tool } from "./tool.js";
-import { clock, count, duration, money, notices } from "./words.js";
+import { clock, count, duration, money, notices, payerText } from "./words.js";
 
 type Params<M extends keyof Notifications> = Notifications[M];
 type View = Thought | Answer;
+type Served = NonNullable<Params<"message_start">["served"]>;
+type Payer = NonNullable<Params<"turn_start">["payer"]>;
 
 /** What a turn needs from the page. */
 export interface Acts extends Ways {
@@ -40,6 +42,7 @@ export class Turn {
 	private content: Block[] = [];
 	private lastMessage = "";
 	private model: { provider: string; id: string } | undefined;
+	private readonly servedBy = h("span", { class: "served", hidden: true });
 
 	constructor(readonly id: string, private readonly acts: Acts) {
 		this.el.append(this.said, this.by, this.body, this.foot);
@@ -64,12 +67,23 @@ export class Turn {
 		said.hidden = false;
 	}
 
-	start(model: { provider: string; id: string }, reasoning: Reasoning, ts?: number): void {
+	start(model: { provider: string; id: string }, reasoning: Reasoning, payer: Payer | undefined, ts?: number): void {
 		this.model = model;
 		if (ts) this.began = ts;
 		const name = this.acts.nameOf(model);
-		this.by.replaceChildren(h("h2", {}, name), chip(reasoning, name), ...(ts ? [h("time", {}, clock(ts))] : []));
+		const paid = payer ? { title: `${model.provider}, ${payerText(payer)}` } : {};
+		this.by.replaceChildren(h("h2", paid, name), chip(reasoning, name), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
 		this.by.hidden = this.el.hidden = false;
+	}
+
+	/** Shows the model that answers: in amber if it is not the one that was asked for. */
+	private served(s: Served | undefined): void {
+		if (!s?.model) return;
+		const other = s.substituted === true;
+		this.servedBy.className = other ? "served chip clamp" : "served";
+		this.servedBy.title = [other && `${this.model?.id ?? "Another model"} was asked for`, s.host && `answered by ${s.host}`].filter(Boolean).join("; ");
+		this.servedBy.textContent = other ? `answered by ${s.model}` : s.model;
+		this.servedBy.hidden = !other && s.model === this.model?.id;
 	}
 
 	thinkingStart(p: Params<"thinking_start">): void {
@@ -97,6 +111,7 @@ export class Turn {
 
 	/** Adds sources to finished texts. */
 	messageEnd(p: Params<"message_end">): void {
+		this.served(p.served);
 		for (const c of p.cited ?? []) this.answer(p.message_id, c.block).cite(c.sources);
 	}
 
@@ -137,9 +152,10 @@ export class Turn {
 			this.prompt(m.content, m.queued === true);
 			return;
 		}
-		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning);
+		if (m.model && m.reasoning && this.by.hidden) this.start(m.model, m.reasoning, m.payer);
 		this.el.hidden = false;
 		if (m.role === "assistant") this.lastMessage = m.id;
+		this.served(m.served);
 		for (const b of m.content) this.block(m, b);
 	}
 
@@ -177,6 +193,7 @@ export class Turn {
 
 	messageStart(p: Params<"message_start">): void {
 		this.lastMessage = p.message_id;
+		this.served(p.served);
 	}
 
 	retry(p: Params<"retry">): void {

@@ -75,6 +75,8 @@ export const reasons: Record<string, string> = {
 /** The subject of a notice. */
 export const notices: Record<string, string> = {
 	simulator: "Simulator",
+	model_substituted: "Another model answers",
+	payer_changed: "Another account pays",
 	level_clamped: "Level changed",
 	off_not_supported: "Level raised",
 	control_not_honoured: "Level not honoured",
@@ -101,3 +103,9 @@ export const notices: Record<string, string> = {
 	tools_missing: "Tools missing",
 	media_missing: "Media missing",
 };
+
+/** Who pays, for people. */
+export function payerText(p: { kind: string; name: string }): string {
+	if (p.kind === "plan") return `plan ${p.name}`;
+	return p.kind === "key" ? `key in ${p.name}` : "no key needed";
+}

@@ -102,6 +102,11 @@ func TestScrollback(t *testing.T) {
 				"retry", `{"attempt":2,"after_ms":1000,"message":"lost","discarded":[0,1]}`, "text_end", `{"message_id":"m","block":2,"text":"again"}`},
 			[]string{"· trying again in 1.0 s: lost", "", "again"}, nil,
 		},
+		"another model answers": {
+			[]string{"notice", `{"severity":"warning","kind":"model_substituted","message":"a/big was asked for"}`,
+				"message_start", `{"message_id":"m","role":"assistant","served":{"model":"small\u001b","substituted":true}}`, "text_end", `{"message_id":"m","text":"a"}`},
+			[]string{"· a/big was asked for", "", "a"}, nil,
+		},
 		"orders to the terminal are not obeyed": {
 			[]string{"text_end", `{"message_id":"m","text":"a\u001b]0;title\u0007b\tc\u202ed"}`},
 			[]string{"", "a\uFFFD]0;title\uFFFDb    c\uFFFDd"}, nil,
@@ -258,3 +263,20 @@ func TestRefusal(t *testing.T) {
 type broken struct{ recorded }
 
 func (*broken) Send(string, any) (int, error) { return 0, errors.New("broken pipe") }
+
+// The last line says which model answers in place of another, and who pays, until another model is chosen.
+func TestFootNamesAnsweringModel(t *testing.T) {
+	updates := []string{"turn_start", `{"turn_id":"t","payer":{"kind":"key","name":"KEY"}}`, "message_start", `{"message_id":"m","served":{"model":"small-0","substituted":true}}`}
+	c := told(t, updates...)
+	if c.other != "small-0" || c.payer != (payer{"key", "KEY"}) {
+		t.Errorf("%q, %+v", c.other, c.payer)
+	}
+	c = told(t, append(updates, "message_end", `{"message_id":"m","served":{"model":"big-1"}}`)...)
+	if c.other != "" {
+		t.Errorf("after the right model: %q", c.other)
+	}
+	c = told(t, append(updates, "session_update", `{"model":{"provider":"a","id":"b"}}`)...)
+	if c.other != "" || c.payer != (payer{}) {
+		t.Errorf("after a change: %q, %+v", c.other, c.payer)
+	}
+}

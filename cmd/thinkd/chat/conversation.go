@@ -19,6 +19,9 @@ type conversation struct {
 	usage provider.Usage // of all turns that have ended; its context is that of the last call
 	seq   uint64         // of the last notification
 
+	payer payer  // of the last turn; zero: not known
+	other string // the model that answered the last message, if it is not the one that was asked for
+
 	items     []*item
 	next      int              // the first item that is not all in the scrollback
 	open      map[string]*item // those that are being written, by key
@@ -89,7 +92,10 @@ func (c *conversation) apply(u update, now time.Time) {
 	case "prompt":
 		c.prompted(u)
 	case "turn_start":
-		c.turn, c.began = u.Turn, now
+		c.turn, c.began, c.payer, c.other = u.Turn, now, payer{}, ""
+		if u.Payer != nil {
+			c.payer = *u.Payer
+		}
 		if text, ok := c.asked[u.Turn]; ok {
 			c.add(said, "", text)
 			delete(c.asked, u.Turn)
@@ -106,12 +112,14 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.end(it, u.Text)
 	case "message_start":
 		c.message = u.MessageID
+		c.answered(u.Served)
 	case "message_delta":
 		c.part(answer, blockKey(u.MessageID, u.Block)).grow(u.Delta)
 	case "text_end":
 		c.end(c.part(answer, blockKey(u.MessageID, u.Block)), u.Text)
 		c.cite(u.Sources)
 	case "message_end":
+		c.answered(u.Served)
 		for _, cited := range u.Cited {
 			c.cite(cited.Sources)
 		}
@@ -147,6 +155,15 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.queue, c.held = u.Queue, u.Held
 	case "session_update":
 		c.updated(u)
+	}
+}
+
+// answered takes in which model answers, if that is known.
+func (c *conversation) answered(by *served) {
+	if by != nil {
+		if c.other = ""; by.Other {
+			c.other = Clean(by.Model)
+		}
 	}
 }
 
@@ -247,6 +264,7 @@ func (c *conversation) resolved(u update) {
 func (c *conversation) updated(u update) {
 	c.title = cmp.Or(Clean(u.Title), c.title)
 	if u.Model != nil {
+		c.other, c.payer = "", payer{} // those of the model before
 		c.model = *u.Model
 	}
 	c.level = cmp.Or(u.Level, c.level)
@@ -280,6 +298,9 @@ func (c *conversation) attach(a attached, now time.Time) error {
 	}
 	c.turn, c.began, c.queue, c.held = a.Open.Turn, now, a.Open.Queue, a.Open.Held
 	c.questions = a.Open.Confirms
+	if a.Open.Payer != nil {
+		c.payer = *a.Open.Payer
+	}
 	for _, w := range a.Open.Queue {
 		c.asked[w.Turn] = w.Text
 	}
@@ -318,6 +339,9 @@ func (c *conversation) history(m message) {
 		case "tool_result":
 			c.add(output, "", words(b.Content)).bad = b.IsError
 		}
+	}
+	if c.answered(m.Served); m.Served != nil && m.Served.Other {
+		c.note("%s answered, which is not the model that was asked for", c.other)
 	}
 	if m.Incomplete != "" {
 		c.note("the message is incomplete: %s", m.Incomplete)

@@ -278,6 +278,12 @@ func (s *screen) state() string {
 // foot returns the last line: model and level of the next turn, and the usage.
 func (s *screen) foot() string {
 	words := []string{s.model.String(), "thinking " + string(s.level)}
+	if s.other != "" {
+		words = append(words, "answered by "+s.other)
+	}
+	if s.payer.Kind == "plan" || s.payer.Kind == "key" {
+		words = append(words, "paid by "+s.payer.Kind+" "+Clean(s.payer.Name))
+	}
 	if s.id == "" {
 		words = []string{"no session"}
 	}

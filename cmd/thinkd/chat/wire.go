@@ -27,6 +27,18 @@ type model struct {
 
 func (m model) String() string { return m.Provider + "/" + m.ID }
 
+// served is the model that answers.
+type served struct {
+	Model string `json:"model"`
+	Other bool   `json:"substituted"` // it is not the one that was asked for
+}
+
+// payer is who pays.
+type payer struct {
+	Kind string `json:"kind"`
+	Name string `json:"name"`
+}
+
 // modelRow is a model of models/list.
 type modelRow struct {
 	model
@@ -88,6 +100,7 @@ type message struct {
 	Content    []block `json:"content"`
 	Incomplete string  `json:"incomplete"`
 	Queued     bool    `json:"queued"`
+	Served     *served `json:"served"`
 }
 
 // attached is the answer of session/attach.
@@ -102,6 +115,7 @@ type attached struct {
 	More     bool      `json:"more"`
 	Open     *struct {
 		Turn     string    `json:"turn_id"`
+		Payer    *payer    `json:"payer"`
 		Messages []message `json:"messages"`
 		Confirms []update  `json:"confirms"`
 		Queue    []waiting `json:"queue"`
@@ -139,6 +153,8 @@ type update struct {
 	Placed    string              `json:"disposition"`
 	Model     *model              `json:"model"`
 	Level     provider.Level      `json:"thinking_level"`
+	Served    *served             `json:"served"`
+	Payer     *payer              `json:"payer"`
 	Title     string              `json:"title"`
 	Deleted   bool                `json:"deleted"`
 	Stop      string              `json:"stop_reason"`
