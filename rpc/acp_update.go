@@ -166,6 +166,9 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		return th.grow(ctx, u, "agent_thought_chunk", blockID(e.Message, e.Block), e.Delta)
 	case feed.MessageStart:
 		th.texts = make(map[int]bool)
+		if e.Served != nil {
+			return th.later(u)
+		}
 	case feed.MessageDelta:
 		if th.texts != nil { // nil: this client came in the middle of the message
 			th.texts[e.Block] = true
@@ -181,6 +184,9 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 			if err := th.cites(ctx, u, blockID(e.Message, cited.Block), cited.Sources); err != nil {
 				return err
 			}
+		}
+		if e.Served != nil {
+			return th.later(u)
 		}
 	case feed.MediaEnd:
 		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
