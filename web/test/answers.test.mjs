@@ -43,3 +43,20 @@ test("an answer with an image and sources, live and from the history", async () 
 	page.check();
 	await page.context().close();
 });
+
+test("an answer of another model is marked, live and from the history", async () => {
+	const page = await open(chrome, daemon.url);
+	await ask(page, "Which date is later? [[sim: pace=0 thinking=5 text=20 served=small-0]]");
+	const chip = page.locator(".turn .by .served.clamp");
+	for (const how of ["live", "from the history"]) {
+		await chip.waitFor();
+		assert.equal(await chip.innerText(), "answered by small-0", how);
+		assert.match(await chip.getAttribute("title"), /^gemini was asked for/, how);
+		if (how === "live") {
+			await shot(page, "another-model");
+			await page.reload();
+		}
+	}
+	page.check();
+	await page.context().close();
+});

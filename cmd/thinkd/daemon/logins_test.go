@@ -9,8 +9,10 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/registry"
 )
 
 // TestAzure: each customer's place has its own name, and before it is told a call says how to.
@@ -100,5 +102,64 @@ func TestPlanToken(t *testing.T) {
 		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
 			t.Errorf("%s: the log says %q", test.name, log.String())
 		}
+	}
+}
+
+// TestPayer names who pays for each provider, from where its credential is. Of a key it says nothing but an ending, and that
+// to auth/status alone.
+func TestPayer(t *testing.T) {
+	t.Parallel()
+	c, err := loadConfig(proof.WriteConfig(t, "[providers.mine]\napi = \"chat\"\nbase_url = \"http://127.0.0.1:9\"\n[providers.zai]\nbase_url = \"https://api.z.ai/api/coding/paas/v4\"\n"),
+		proof.Environment("ANTHROPIC_API_KEY=sk-ant-0123456789abcdef-4f2a", "CODEX_ACCESS_TOKEN=token", "ZAI_API_KEY=short"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	catalog, err := vendors.Catalog(c.Providers, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := openProviders(c, noKeys(t), catalog, discard)
+	defer p.close()
+	if err := p.setKey("openai", provider.NewSecret("sk-0123456789abcdef-77zz")); err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]provider.Payer{
+		"anthropic": {Kind: provider.PaidByKey, Name: "ANTHROPIC_API_KEY"},
+		"openai":    {Kind: provider.PaidByKey, Name: "keys.json"},
+		"chatgpt":   {Kind: provider.PaidByPlan, Name: "ChatGPT plan"},
+		"zai":       {Kind: provider.PaidByPlan, Name: "Z.ai"},
+		"mine":      {Kind: provider.PaidLocally, Name: "mine"},
+		"ollama":    {Kind: provider.PaidLocally, Name: "ollama"},
+		"sim":       {Kind: provider.PaidLocally, Name: "sim"},
+		"mistral":   {},
+	} {
+		var got provider.Payer
+		if by := p.payer(id); by != nil {
+			got = by.Payer
+			if strings.Contains(by.Account, "sk-") || strings.Contains(by.Account, "4f2a") {
+				t.Errorf("%s: the account is %q", id, by.Account)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %+v, want %+v", id, got, want)
+		}
+	}
+	before := *p.payer("openai")
+	if err := p.setKey("openai", provider.NewSecret("sk-another-9876543210-1111")); err != nil {
+		t.Fatal(err)
+	}
+	if now := *p.payer("openai"); now.Payer != before.Payer || now.Account == before.Account {
+		t.Errorf("another key: %+v after %+v", now, before)
+	}
+	endings := map[string]string{}
+	settings, err := registry.OpenSettings(nil, nil, durable.NewMemory(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range p.status(settings) {
+		endings[s.ID] = s.KeyEnding
+	}
+	if endings["anthropic"] != "4f2a" || endings["openai"] != "1111" || endings["zai"] != "" || endings["sim"] != "" {
+		t.Errorf("endings %v", endings)
 	}
 }
