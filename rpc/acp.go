@@ -16,6 +16,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -191,24 +192,24 @@ func (e *editor) leave() {
 
 // acpTable is the methods that editors have. native are ours: some of them are there under a name of their own, for
 // clients that know both protocols.
-func acpTable(native map[string]method) map[string]method {
-	table := make(map[string]method)
-	for _, m := range []method{
-		define("initialize", use, "", now(acpInitialize)),
-		define("session/new", use, "", inOrder[acpNewParams, acpNewResult](acpNew)),
-		define("session/load", use, "", inOrder[acpLoadParams, acpOpened](acpLoad)),
-		define("session/resume", use, "", now(acpResume)),
-		define("session/list", use, "", now(acpList)),
-		define("session/delete", use, "", now(acpDelete)),
-		define("session/close", use, "", now(acpClose)),
-		define("session/prompt", use, "", inOrder[acpPromptParams, acpPromptResult](acpPrompt)),
-		define("session/cancel", use, "", now(acpCancel)),
-		define("session/set_mode", use, "", now(acpSetMode)),
-		define("session/set_model", use, "", now(acpSetModel)),
-		define("session/set_config_option", use, "", now(acpSetOption)),
-		define("_session/steering", use, "", now(acpSteer)),
+func acpTable(native map[string]method.Method[*client]) map[string]method.Method[*client] {
+	table := make(map[string]method.Method[*client])
+	for _, m := range []method.Method[*client]{
+		method.Define("initialize", method.Use, "", method.Now(acpInitialize)),
+		method.Define("session/new", method.Use, "", method.InOrder[*client, acpNewParams, acpNewResult](acpNew)),
+		method.Define("session/load", method.Use, "", method.InOrder[*client, acpLoadParams, acpOpened](acpLoad)),
+		method.Define("session/resume", method.Use, "", method.Now(acpResume)),
+		method.Define("session/list", method.Use, "", method.Now(acpList)),
+		method.Define("session/delete", method.Use, "", method.Now(acpDelete)),
+		method.Define("session/close", method.Use, "", method.Now(acpClose)),
+		method.Define("session/prompt", method.Use, "", method.InOrder[*client, acpPromptParams, acpPromptResult](acpPrompt)),
+		method.Define("session/cancel", method.Use, "", method.Now(acpCancel)),
+		method.Define("session/set_mode", method.Use, "", method.Now(acpSetMode)),
+		method.Define("session/set_model", method.Use, "", method.Now(acpSetModel)),
+		method.Define("session/set_config_option", method.Use, "", method.Now(acpSetOption)),
+		method.Define("_session/steering", method.Use, "", method.Now(acpSteer)),
 	} {
-		table[m.name] = m
+		table[m.Name] = m
 	}
 	for _, name := range acpExtensions() {
 		table["_thinkd/"+name] = native[name]

@@ -8,6 +8,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // Kinds of notice that tell of a summary on its way.
@@ -19,7 +20,7 @@ const (
 
 // compact has the earlier turns summarised. The sender answers where that is told; a failure is told by nothing else than the
 // answer.
-func (th *thread) compact(ctx context.Context, reply reply) error {
+func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 	c := th.e.c
 	th.mu.Lock()
 	defer th.mu.Unlock()
@@ -49,7 +50,7 @@ func (th *thread) compact(ctx context.Context, reply reply) error {
 				return // it was answered, or there is nobody left
 			}
 			late := c.conn.Context()
-			_, err := onAgent(late, c, th.id, func(a *agent.Agent) (nothing, error) { return nothing{}, a.StopCompaction(late) })
+			_, err := onAgent(late, c, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
 			th.answerCompact(acpPromptResult{Stop: stopCancelled}, err)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -140,7 +142,7 @@ type acpOptionsResult struct {
 func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOptionsResult, error) {
 	value, ok := p.Value.(string)
 	if !ok {
-		return acpOptionsResult{}, invalidParams("value", "must be a string; no option is of another type")
+		return acpOptionsResult{}, conn.InvalidParams("value", "must be a string; no option is of another type")
 	}
 	var change agent.Change
 	switch p.Option {
@@ -163,7 +165,7 @@ func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOpti
 		}
 		change.Mode = &mode
 	default:
-		return acpOptionsResult{}, invalidParams("configId", "there is no option %q", characters(p.Option, 100))
+		return acpOptionsResult{}, conn.InvalidParams("configId", "there is no option %q", characters(p.Option, 100))
 	}
 	th := c.editor.thread(p.Session.ID)
 	if th != nil { // the sender waits, so that it finds the list told
@@ -183,7 +185,7 @@ func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOpti
 
 func readMode(member, word string) (mode tool.Mode, err error) {
 	if err := mode.UnmarshalText([]byte(word)); err != nil {
-		return mode, invalidParams(member, "%v", err)
+		return mode, conn.InvalidParams(member, "%v", err)
 	}
 	return mode, nil
 }
@@ -200,13 +202,13 @@ type acpSetModeParams struct {
 	Mode    string       `json:"modeId"`
 }
 
-func acpSetMode(ctx context.Context, c *client, p acpSetModeParams) (nothing, error) {
+func acpSetMode(ctx context.Context, c *client, p acpSetModeParams) (method.Nothing, error) {
 	mode, err := readMode("modeId", p.Mode)
 	if err != nil {
-		return nothing{}, err
+		return method.Nothing{}, err
 	}
 	_, err = c.change(ctx, p.Session, agent.Change{Mode: &mode})
-	return nothing{}, err
+	return method.Nothing{}, err
 }
 
 type acpSetModelParams struct {
@@ -215,11 +217,11 @@ type acpSetModelParams struct {
 }
 
 // acpSetModel is of the protocol's early days, and still said. The list of options follows.
-func acpSetModel(ctx context.Context, c *client, p acpSetModelParams) (nothing, error) {
+func acpSetModel(ctx context.Context, c *client, p acpSetModelParams) (method.Nothing, error) {
 	m, err := c.model(p.Model, "")
 	if err != nil {
-		return nothing{}, err
+		return method.Nothing{}, err
 	}
 	_, err = c.change(ctx, p.Session, agent.Change{Model: &m})
-	return nothing{}, err
+	return method.Nothing{}, err
 }

@@ -633,7 +633,7 @@ func TestACPExtensions(t *testing.T) {
 			t.Errorf("%s", got)
 		}
 		for _, name := range acpExtensions() {
-			if s.server.acp["_thinkd/"+name].name != name {
+			if s.server.acp["_thinkd/"+name].Name != name {
 				t.Errorf("there is no native method %s", name)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -47,7 +48,7 @@ const stopCancelled = "cancelled"
 
 // acpPrompt says something. The answer comes behind the last update of its turn; one that comes while a turn runs waits
 // for its own.
-func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply reply) error {
+func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply method.Reply) error {
 	th, said, err := c.says(ctx, p)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
 		case "image":
 			data, err := base64.StdEncoding.DecodeString(b.Data)
 			if err != nil || len(data) == 0 {
-				return said, invalidParams(at+".data", "is no base64, or empty")
+				return said, conn.InvalidParams(at+".data", "is no base64, or empty")
 			}
 			said.Content = append(said.Content, provider.Media{Type: b.MIME, Data: data})
 		case "resource_link":
@@ -119,18 +120,18 @@ func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
 			case strings.HasPrefix(r.MIME, "image/"):
 				data, err := base64.StdEncoding.DecodeString(r.Blob)
 				if err != nil || len(data) == 0 {
-					return said, invalidParams(at+".resource.blob", "is no base64, or empty")
+					return said, conn.InvalidParams(at+".resource.blob", "is no base64, or empty")
 				}
 				said.Content = append(said.Content, provider.Media{Type: r.MIME, Data: data})
 			default:
-				return said, invalidParams(at+".resource", "a blob of type %q is nothing that a prompt can hold", characters(r.MIME, 100))
+				return said, conn.InvalidParams(at+".resource", "a blob of type %q is nothing that a prompt can hold", characters(r.MIME, 100))
 			}
 		default:
-			return said, invalidParams(at+".type", "%q is none of text, image, resource_link, resource", characters(b.Type, 100))
+			return said, conn.InvalidParams(at+".type", "%q is none of text, image, resource_link, resource", characters(b.Type, 100))
 		}
 	}
 	if len(said.Content) == 0 {
-		return said, invalidParams("prompt", "is empty")
+		return said, conn.InvalidParams("prompt", "is empty")
 	}
 	return said, readCommand(&said)
 }
@@ -168,15 +169,15 @@ func readCommand(said *agent.Prompt) error {
 		return nil
 	}
 	if said.Content = said.Content[1:]; len(said.Content) == 0 {
-		return invalidParams("prompt", "says nothing behind the level")
+		return conn.InvalidParams("prompt", "says nothing behind the level")
 	}
 	return nil
 }
 
 // acpCancel ends the turn that runs and takes out what this client has waiting: an editor's stop means all of it.
-func acpCancel(ctx context.Context, c *client, p acpSessionParams) (nothing, error) {
+func acpCancel(ctx context.Context, c *client, p acpSessionParams) (method.Nothing, error) {
 	if err := p.Session.check(); err != nil {
-		return nothing{}, err
+		return method.Nothing{}, err
 	}
 	var waiting []session.TurnID
 	if th := c.editor.thread(p.Session.ID); th != nil {
@@ -193,7 +194,7 @@ func acpCancel(ctx context.Context, c *client, p acpSessionParams) (nothing, err
 		_, err := a.Cancel(ctx, "")
 		return struct{}{}, errors.Join(err, a.StopCompaction(ctx))
 	})
-	return nothing{}, err
+	return method.Nothing{}, err
 }
 
 // cancel ends one turn, running or queued. The answer to its prompt comes from the sender.

@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -44,8 +45,8 @@ type acpCapabilities struct {
 		HTTP bool `json:"http"`
 		SSE  bool `json:"sse"`
 	} `json:"mcpCapabilities"`
-	Session map[string]nothing `json:"sessionCapabilities"`
-	Meta    meta               `json:"_meta"`
+	Session map[string]method.Nothing `json:"sessionCapabilities"`
+	Meta    meta                      `json:"_meta"`
 }
 
 // acpInitialize answers with the one version that there is; a client that cannot live with it goes.
@@ -62,7 +63,7 @@ func acpInitialize(_ context.Context, c *client, p acpInitializeParams) (acpInit
 	r.Capabilities.Load = true
 	r.Capabilities.Prompt.Image, r.Capabilities.Prompt.Embedded = true, true
 	r.Capabilities.MCP.HTTP = true
-	r.Capabilities.Session = map[string]nothing{"list": {}, "resume": {}, "close": {}, "delete": {}}
+	r.Capabilities.Session = map[string]method.Nothing{"list": {}, "resume": {}, "close": {}, "delete": {}}
 	var names []string
 	for _, name := range acpExtensions() {
 		names = append(names, "_thinkd/"+name)
@@ -172,7 +173,7 @@ func (c *client) opened(st agent.State) acpOpened { return acpOpened{modesOf(st)
 
 // acpNew makes a session with the tools for work on files, since an editor's user wants an agent; a client from the network
 // has them where the operator says so. Servers may have to start, so the answer is late where there are some.
-func acpNew(ctx context.Context, c *client, p acpNewParams, reply reply) error {
+func acpNew(ctx context.Context, c *client, p acpNewParams, reply method.Reply) error {
 	made := newParams{CWD: string(p.CWD)}
 	if c.sameUser {
 		made.Tools = &newTools{builtin: true}
@@ -183,11 +184,11 @@ func acpNew(ctx context.Context, c *client, p acpNewParams, reply reply) error {
 		return err
 	}
 	if slices.ContainsFunc(p.Servers, func(s acpServer) bool { return s.Type == "sse" }) {
-		return invalidParams("mcpServers", "sse is a transport of the past; http and programs are taken")
+		return conn.InvalidParams("mcpServers", "sse is a transport of the past; http and programs are taken")
 	}
 	if c.newWaits(made) {
 		c.run(func() { // ends with the servers' answers or the request; serve waits
-			if _, err := guard(func() (nothing, error) { return nothing{}, c.make(ctx, made, record, reply) }); err != nil {
+			if _, err := guard(func() (method.Nothing, error) { return method.Nothing{}, c.make(ctx, made, record, reply) }); err != nil {
 				reply(nil, err)
 			}
 		})
@@ -197,7 +198,7 @@ func acpNew(ctx context.Context, c *client, p acpNewParams, reply reply) error {
 }
 
 // make answers with a session that it makes, and follows it.
-func (c *client) make(ctx context.Context, p newParams, record session.Session, reply reply) error {
+func (c *client) make(ctx context.Context, p newParams, record session.Session, reply method.Reply) error {
 	equipment, err := c.equip(ctx, p, &record)
 	if err != nil {
 		return err
@@ -253,7 +254,7 @@ type acpLoadParams struct {
 }
 
 // acpLoad tells all that was said, then answers, then goes on as acpResume does.
-func acpLoad(ctx context.Context, c *client, p acpLoadParams, reply reply) error {
+func acpLoad(ctx context.Context, c *client, p acpLoadParams, reply method.Reply) error {
 	if err := p.Session.check(); err != nil {
 		return err
 	}
@@ -317,7 +318,7 @@ func (e *editor) follow(ctx context.Context, id session.ID) (agent.State, error)
 // one's.
 func (e *editor) replace(id session.ID) *thread {
 	e.c.unfollow(id)
-	th := &thread{e: e, id: id, prompts: make(map[session.TurnID]reply), mine: make(map[session.TurnID]bool),
+	th := &thread{e: e, id: id, prompts: make(map[session.TurnID]method.Reply), mine: make(map[session.TurnID]bool),
 		calls: make(map[string][]*acpCall), questions: make(map[string]*acpQuestion)}
 	e.mu.Lock()
 	before := e.threads[id]
@@ -401,26 +402,26 @@ func acpTime(milliseconds int64) string {
 }
 
 // acpDelete is a success for what is not there.
-func acpDelete(ctx context.Context, c *client, p acpSessionParams) (nothing, error) {
+func acpDelete(ctx context.Context, c *client, p acpSessionParams) (method.Nothing, error) {
 	if p.Session.ID == "" {
-		return nothing{}, nil
+		return method.Nothing{}, nil
 	}
-	return nothing{}, c.sessions().Delete(ctx, p.Session.ID)
+	return method.Nothing{}, c.sessions().Delete(ctx, p.Session.ID)
 }
 
 // acpClose lets go of a session. Where nobody else follows it, what this client has asked for is cancelled; a turn of
 // somebody else goes on in any case.
-func acpClose(ctx context.Context, c *client, p acpSessionParams) (nothing, error) {
+func acpClose(ctx context.Context, c *client, p acpSessionParams) (method.Nothing, error) {
 	if err := p.Session.check(); err != nil {
-		return nothing{}, err
+		return method.Nothing{}, err
 	}
 	id := p.Session.ID
 	if _, err := c.sessions().Get(ctx, id); err != nil {
-		return nothing{}, err
+		return method.Nothing{}, err
 	}
 	th := c.editor.forget(id)
 	if th == nil {
-		return nothing{}, nil
+		return method.Nothing{}, nil
 	}
 	th.answerCompact(acpPromptResult{Stop: stopCancelled}, nil)
 	th.mu.Lock()
@@ -434,9 +435,9 @@ func acpClose(ctx context.Context, c *client, p acpSessionParams) (nothing, erro
 		reply(acpPromptResult{Stop: stopCancelled}, nil)
 	}
 	if err != nil {
-		return nothing{}, fmt.Errorf("leaving: %w", err)
+		return method.Nothing{}, fmt.Errorf("leaving: %w", err)
 	}
-	return nothing{}, nil
+	return method.Nothing{}, nil
 }
 
 // compactJSON is a native notification's params as they ride in _meta.

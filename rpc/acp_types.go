@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 
+	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -76,7 +77,7 @@ func (d *acpDirectory) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if !filepath.IsAbs(path) {
-		return invalidParams("cwd", "must be an absolute path")
+		return conn.InvalidParams("cwd", "must be an absolute path")
 	}
 	*d = acpDirectory(path)
 	return nil

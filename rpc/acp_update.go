@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -25,11 +26,11 @@ type thread struct {
 	id session.ID
 
 	mu      sync.Mutex
-	prompts map[session.TurnID]reply // requests of this client that are open
-	mine    map[session.TurnID]bool  // turns that this client asked for: it shows their prompts itself
-	shown   string                   // the options that it was told last
+	prompts map[session.TurnID]method.Reply // requests of this client that are open
+	mine    map[session.TurnID]bool         // turns that this client asked for: it shows their prompts itself
+	shown   string                          // the options that it was told last
 
-	compacted reply // of a request for a summary; nil: none is open
+	compacted method.Reply // of a request for a summary; nil: none is open
 
 	waits atomic.Bool // some prompt is open
 

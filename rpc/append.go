@@ -5,15 +5,16 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
 type appendParams struct {
-	Session  idOf[session.ID] `json:"session_id"`
-	Text     string           `json:"text,omitempty"`
-	Content  provider.Blocks  `json:"content,omitempty"`
-	WhenBusy waitOrReject     `json:"when_busy,omitempty"`
-	Client   *clientID        `json:"client_id,omitempty"`
+	Session  method.ID[session.ID] `json:"session_id"`
+	Text     string                `json:"text,omitempty"`
+	Content  provider.Blocks       `json:"content,omitempty"`
+	WhenBusy waitOrReject          `json:"when_busy,omitempty"`
+	Client   *clientID             `json:"client_id,omitempty"`
 }
 
 // waitOrReject says what becomes of an added message while a turn runs.
@@ -44,7 +45,7 @@ func appendMessage(ctx context.Context, c *client, p appendParams) (promptResult
 	if err != nil {
 		return promptResult{}, err
 	}
-	if first, err := prompted(ctx, c, p.Session.ID, stamp); err != nil || first != nil {
+	if first, err := prompted(ctx, c, p.Session.Value, stamp); err != nil || first != nil {
 		return receiptOf(first), err
 	}
 	said, err := c.said(promptParams{Session: p.Session, Text: p.Text, Content: p.Content, WhenBusy: whenBusy(p.WhenBusy)})
@@ -52,6 +53,6 @@ func appendMessage(ctx context.Context, c *client, p appendParams) (promptResult
 		return promptResult{}, err
 	}
 	said.Stamp = stamp
-	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Append(ctx, said) })
+	r, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Append(ctx, said) })
 	return receiptOf(&r), err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -42,9 +43,9 @@ func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber,
 }
 
 type attachParams struct {
-	Session idOf[session.ID] `json:"session_id"`
-	After   seqNumber        `json:"after_seq,omitzero"`
-	Limit   pageLimit        `json:"limit,omitzero"`
+	Session method.ID[session.ID] `json:"session_id"`
+	After   seqNumber             `json:"after_seq,omitzero"`
+	Limit   pageLimit             `json:"limit,omitzero"`
 }
 
 // attachResult has updates, or what stands behind them.
@@ -62,7 +63,7 @@ type wireUpdate struct{ json.RawMessage }
 
 // JSONSchema is what rpc.discover tells of it.
 func (wireUpdate) JSONSchema() *jsonschema.Schema {
-	return object(required("method", kind("string")), required("params", kind("object")))
+	return method.Object(method.Required("method", method.Kind("string")), method.Required("params", method.Kind("object")))
 }
 
 // newWireUpdates shows what was told; nil if that takes more than room bytes.
@@ -92,7 +93,7 @@ type openTurn struct {
 }
 
 func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
-	snap, err := c.attachTo(ctx, p.Session.ID, p.After, p.Limit.orDefault())
+	snap, err := c.attachTo(ctx, p.Session.Value, p.After, p.Limit.orDefault())
 	if err != nil {
 		return attachResult{}, err
 	}
@@ -125,9 +126,9 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	return r, err
 }
 
-func detach(_ context.Context, c *client, p sessionParams) (nothing, error) {
-	c.unfollow(p.Session.ID)
-	return nothing{}, nil
+func detach(_ context.Context, c *client, p sessionParams) (method.Nothing, error) {
+	c.unfollow(p.Session.Value)
+	return method.Nothing{}, nil
 }
 
 // seqNumber is a sequence number as a client gives it. Any JSON number that is whole will do.

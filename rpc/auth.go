@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // ErrNoKeyNeeded says that there is no key and no login for a provider.
@@ -39,7 +40,7 @@ func newWireAuth(s ProviderStatus) wireAuth {
 	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding}
 }
 
-func authStatus(_ context.Context, c *client, _ nothing) (authResult, error) {
+func authStatus(_ context.Context, c *client, _ method.Nothing) (authResult, error) {
 	r := authResult{Providers: []wireAuth{}}
 	for _, s := range c.server.config.Providers() {
 		r.Providers = append(r.Providers, newWireAuth(s))
@@ -74,11 +75,11 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 	key := strings.TrimSpace(p.Key)
 	switch {
 	case c.server.config.SetKey == nil || s.Auth == provider.KeyNotNeeded:
-		return wireAuth{}, invalidParams("provider", "%s needs no key", p.Provider)
+		return wireAuth{}, conn.InvalidParams("provider", "%s needs no key", p.Provider)
 	case strings.Contains(key, "://"):
-		return wireAuth{}, invalidParams("key", "must be the key alone, not an address: that is the operator's to set")
+		return wireAuth{}, conn.InvalidParams("key", "must be the key alone, not an address: that is the operator's to set")
 	case len(key) > maxKey, strings.ContainsFunc(key, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || r > unicode.MaxASCII }):
-		return wireAuth{}, invalidParams("key", "is not a key: it has white space or characters that no header takes, or is too long")
+		return wireAuth{}, conn.InvalidParams("key", "is not a key: it has white space or characters that no header takes, or is too long")
 	}
 	if err := c.server.config.SetKey(p.Provider, provider.NewSecret(key)); err != nil {
 		return wireAuth{}, authError(p.Provider, err)
@@ -89,7 +90,7 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 
 func authError(id string, err error) error {
 	if errors.Is(err, ErrNoKeyNeeded) {
-		return invalidParams("provider", "%s needs no key", id)
+		return conn.InvalidParams("provider", "%s needs no key", id)
 	}
 	return err
 }
@@ -125,7 +126,7 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 		return loginResult{}, err
 	}
 	if !s.Login {
-		return loginResult{}, invalidParams("provider", "there is no login for %s: it takes a key, if any", p.Provider)
+		return loginResult{}, conn.InvalidParams("provider", "there is no login for %s: it takes a key, if any", p.Provider)
 	}
 	ctx, stop := context.WithCancel(c.conn.Context())
 	run := &loginRun{stop, make(chan struct{})}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -25,12 +26,12 @@ func backup(_ context.Context, c *client, p door.BackupParams) (func(context.Con
 	case run == nil:
 		return nil, conn.ErrMethodNotFound
 	case !filepath.IsAbs(p.Path):
-		return nil, invalidParams("path", "%q is not absolute", p.Path)
+		return nil, conn.InvalidParams("path", "%q is not absolute", p.Path)
 	}
 	return reporting(func(ctx context.Context) (door.StoreReport, error) { return run(ctx, p.Path) }), nil
 }
 
-func check(_ context.Context, c *client, _ nothing) (func(context.Context) (door.StoreReport, error), error) {
+func check(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (door.StoreReport, error), error) {
 	if c.local.Check == nil {
 		return nil, conn.ErrMethodNotFound
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 type blocksParams struct {
@@ -27,7 +28,7 @@ type blocksParams struct {
 }
 
 func TestDiscover(t *testing.T) {
-	blocks := define("blocks", use, "Takes blocks.", now(func(_ context.Context, _ *client, p blocksParams) (blocksParams, error) { return p, nil }))
+	blocks := method.Define("blocks", method.Use, "Takes blocks.", method.Now(func(_ context.Context, _ *client, p blocksParams) (blocksParams, error) { return p, nil }))
 	methods := append(append(coreMethods(), testMethods()...), blocks)
 	s := newServer(Config{Version: "1.2.3", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, methods)
 	got, err := converse(t, s, strings.NewReader(conntest.Request(1, "rpc.discover", "{}")))
@@ -38,7 +39,7 @@ func TestDiscover(t *testing.T) {
 
 	var names, described []string
 	for _, m := range methods {
-		names = append(names, m.name)
+		names = append(names, m.Name)
 	}
 	for _, m := range doc.Get("methods").Array() {
 		described = append(described, m.Get("name").String())
@@ -157,14 +158,18 @@ func TestDiscoverParams(t *testing.T) {
 	values := []string{`"01KAK2V7M0Q2X4T6V8Y0A2C4E6"`, `["01KAK2V7M0Q2X4T6V8Y0A2C4E6"]`, `[{"type":"text","text":"x"}]`,
 		`{"name":"x"}`, `{"tools":true}`, `{"effort":"low"}`, `{"effects":{}}`, `{"cache":"1h"}`, `[{"name":"x"}]`, `"read"`, `"low"`, `"downgrade"`, `"summarized"`, `"queue"`, `"stop"`, `"json"`, `"allow"`, `7`, `true`, `1.5`, `[7]`, `[[]]`, `"x"`}
 	for _, m := range nativeMethods() {
-		described := judge.params[m.name].(map[string]any)
+		described := judge.params[m.Name].(map[string]any)
 		properties, required := described["properties"].(map[string]any), described["required"].([]any)
-		fields := fieldsOf(m.params)
+		fields := method.FieldsOf(m.Params)
 		decode := func(params string) error {
-			return decodeParams(json.RawMessage(params), reflect.New(m.params).Elem(), fields)
+			err := method.DecodeParams(json.RawMessage(params), reflect.New(m.Params).Elem(), fields)
+			if e := known(err); e != nil { // as a client gets it
+				return e
+			}
+			return err
 		}
 		if len(fields) != len(properties) {
-			t.Errorf("%s: %d members are described, %d are taken", m.name, len(properties), len(fields))
+			t.Errorf("%s: %d members are described, %d are taken", m.Name, len(properties), len(fields))
 		}
 		good := map[string]string{}
 		for name, schema := range properties {
@@ -181,14 +186,14 @@ func TestDiscoverParams(t *testing.T) {
 					taken = !strings.HasPrefix(field, name)
 				}
 				if fits != taken {
-					t.Errorf("%s: %s: %s is described as right: %v; decoding says: %v", m.name, name, value, fits, err)
+					t.Errorf("%s: %s: %s is described as right: %v; decoding says: %v", m.Name, name, value, fits, err)
 				}
 				if fits {
 					good[name] = value
 				}
 			}
 			if good[name] == "" {
-				t.Errorf("%s: %s: no value of this test fits %v", m.name, name, schema)
+				t.Errorf("%s: %s: no value of this test fits %v", m.Name, name, schema)
 			}
 		}
 		whole := func(without string) string {
@@ -203,7 +208,7 @@ func TestDiscoverParams(t *testing.T) {
 		for name := range good {
 			err := decode(whole(name))
 			if must := slices.Contains(required, any(name)); must != (err != nil) {
-				t.Errorf("%s without %s: required: %v; decoding says: %v", m.name, name, must, err)
+				t.Errorf("%s without %s: required: %v; decoding says: %v", m.Name, name, must, err)
 			}
 		}
 	}
@@ -230,7 +235,7 @@ func walk(v gjson.Result, visit func(string, gjson.Result)) {
 
 // Every kind of block that a client may see has a variant, and each variant says what the block's JSON is.
 func TestBlockSchema(t *testing.T) {
-	text, err := json.Marshal(newSchemaSet().components)
+	text, err := json.Marshal(newSchemaSet().Components)
 	if err != nil {
 		t.Fatal(err)
 	}

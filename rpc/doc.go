@@ -13,6 +13,6 @@
 //     internal error with a reference into the log (fault.go), and says nothing else.
 //   - A slow client leaves its updates in their subscriptions, which merge them (follow.go).
 //
-// Methods are entries of one typed table (table.go), from which dispatch, rpc.discover and [Document] come. The private
+// Methods are entries of one typed table (package method, table.go), from which dispatch, rpc.discover and [Document] come. The private
 // methods of the unix socket (local.go) have their names and types in package door, which is their client.
 package rpc

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -38,7 +39,7 @@ type house struct {
 
 func newHouse(t *testing.T) *house {
 	s := testServer(t, Config{MessageBytes: 1 << 10})
-	s.byName["session/new"] = define("session/new", use, "", now(func(_ context.Context, c *client, p newParams) (followParams, error) {
+	s.byName["session/new"] = method.Define("session/new", method.Use, "", method.Now(func(_ context.Context, c *client, p newParams) (followParams, error) {
 		id := testSession(p.Title)
 		c.follow(id, func(ctx context.Context) error {
 			for n := range 3 {
@@ -192,10 +193,10 @@ func TestDoorFindsTheNextDaemon(t *testing.T) {
 func TestDoorAnswersBatches(t *testing.T) {
 	h := newHouse(t)
 	block, release := make(chan struct{}), make(chan struct{})
-	h.server.byName["block"] = define("block", use, "", now(func(context.Context, *client, nothing) (nothing, error) {
+	h.server.byName["block"] = method.Define("block", method.Use, "", method.Now(func(context.Context, *client, method.Nothing) (method.Nothing, error) {
 		block <- struct{}{}
 		<-release
-		return nothing{}, nil
+		return method.Nothing{}, nil
 	}))
 	v := visit(t, h)
 	v.Send(`[` + conntest.Request(1, "block", "{}") + `,{"jsonrpc":"2.0","method":"ping"},1,` + conntest.Ping(`"2"`) + `]`)
@@ -397,9 +398,9 @@ func TestPrivateMethods(t *testing.T) {
 
 	// Elsewhere they do not exist.
 	for _, m := range localMethods() {
-		got, err := converse(t, s, strings.NewReader(conntest.Request(1, m.name, "{}")))
+		got, err := converse(t, s, strings.NewReader(conntest.Request(1, m.Name, "{}")))
 		if want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}` + "\n"; got != want || err != nil {
-			t.Errorf("%s: %s, %v", m.name, got, err)
+			t.Errorf("%s: %s, %v", m.Name, got, err)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -80,8 +82,8 @@ func (t newTools) MarshalJSON() ([]byte, error) {
 
 // JSONSchema is what rpc.discover tells of it.
 func (newTools) JSONSchema() *jsonschema.Schema {
-	word := constant(builtinWord)
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, listOf(&jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, ref("NewTool")}})}}
+	word := method.Constant(builtinWord)
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, method.ListOf(&jsonschema.Schema{AnyOf: []*jsonschema.Schema{word, method.Ref("NewTool")}})}}
 }
 
 // servers are what a client offers.
@@ -138,7 +140,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 	if p.Tools != nil {
 		asked = *p.Tools
 		if asked.builtin && !c.sameUser && !c.server.config.Tools.Builtin {
-			return e, invalidParams("tools", "the built-in ones are not for clients from the network, unless the operator's config says so")
+			return e, conn.InvalidParams("tools", "the built-in ones are not for clients from the network, unless the operator's config says so")
 		}
 	}
 	if record.Tools, err = ownTools(asked.own, c.sameUser); err != nil {
@@ -156,7 +158,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 		case a.err != nil && ctx.Err() != nil:
 			return e, context.Cause(ctx)
 		case a.err != nil && a.host.Name() == builtinWord && p.Tools != nil:
-			return e, invalidParams("cwd", "%v", a.err)
+			return e, conn.InvalidParams("cwd", "%v", a.err)
 		case a.err != nil && a.host.Name() == builtinWord: // nobody asked for them here
 			continue
 		case a.err != nil: // the session is of use without them
@@ -165,7 +167,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 		}
 		for _, t := range a.tools {
 			if slices.ContainsFunc(record.Tools, func(has tool.Tool) bool { return has.Name == t.Name }) {
-				return e, invalidParams("tools", "%s is there twice, once from %s", t.Name, a.host.Name())
+				return e, conn.InvalidParams("tools", "%s is there twice, once from %s", t.Name, a.host.Name())
 			}
 			record.Tools = append(record.Tools, t)
 		}
@@ -175,7 +177,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 		size += len(t.Name) + len(t.Title) + len(t.Description) + len(t.Schema)
 	}
 	if len(record.Tools) > maxTools || size > maxToolsBytes {
-		return e, invalidParams("tools", "are %d of %d bytes; a session has at most %d of %d bytes", len(record.Tools), size, maxTools, maxToolsBytes)
+		return e, conn.InvalidParams("tools", "are %d of %d bytes; a session has at most %d of %d bytes", len(record.Tools), size, maxTools, maxToolsBytes)
 	}
 	return e, nil
 }
@@ -187,21 +189,21 @@ func ownTools(own []newTool, sameUser bool) (tools []tool.Tool, err error) {
 	for i, t := range own {
 		at := func(member string) string { return fmt.Sprintf("tools.%d.%s", i, member) }
 		if err := tool.CheckName(t.Name); err != nil {
-			return nil, invalidParams(at("name"), "%v", err)
+			return nil, conn.InvalidParams(at("name"), "%v", err)
 		}
 		if names[t.Name] {
-			return nil, invalidParams(at("name"), "%s is there twice", t.Name)
+			return nil, conn.InvalidParams(at("name"), "%s is there twice", t.Name)
 		}
 		names[t.Name] = true
 		if len(t.Schema.RawMessage) == 0 {
 			t.Schema.RawMessage = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
 		if err := tool.CheckSchema(t.Schema.RawMessage); err != nil {
-			return nil, invalidParams(at("input_schema"), "%v", err)
+			return nil, conn.InvalidParams(at("input_schema"), "%v", err)
 		}
 		var schema bytes.Buffer
 		if err := json.Compact(&schema, t.Schema.RawMessage); err != nil {
-			return nil, invalidParams(at("input_schema"), "%v", err)
+			return nil, conn.InvalidParams(at("input_schema"), "%v", err)
 		}
 		if t.Effect == tool.Read && !sameUser {
 			t.Effect = tool.Other
@@ -220,18 +222,18 @@ func (c *client) offered(list servers) (hosts []tool.Host, err error) {
 	case len(list) == 0:
 		return nil, nil
 	case config.Offer == nil, !c.sameUser && !config.FromClients:
-		return nil, invalidParams("mcp_servers", "are not taken from clients from the network, unless the operator's config says so")
+		return nil, conn.InvalidParams("mcp_servers", "are not taken from clients from the network, unless the operator's config says so")
 	case len(list) > maxServers:
-		return nil, invalidParams("mcp_servers", "are more than %d", maxServers)
+		return nil, conn.InvalidParams("mcp_servers", "are more than %d", maxServers)
 	}
 	made := make([]tool.Server, len(list))
 	for i, s := range list {
 		made[i] = tool.Server{Name: s.Name, Command: s.Command, Env: s.Env, CWD: s.CWD, URL: s.URL, Headers: s.Headers, Tools: s.Tools}
 		if wrong, ok := errors.AsType[*tool.ServerError](made[i].Check()); ok {
-			return nil, invalidParams(fmt.Sprintf("mcp_servers.%d.%s", i, wrong.Member), "%v", wrong.Err)
+			return nil, conn.InvalidParams(fmt.Sprintf("mcp_servers.%d.%s", i, wrong.Member), "%v", wrong.Err)
 		}
 		if slices.ContainsFunc(made[:i], func(before tool.Server) bool { return before.Name == s.Name }) {
-			return nil, invalidParams(fmt.Sprintf("mcp_servers.%d.name", i), "%s is there twice", s.Name)
+			return nil, conn.InvalidParams(fmt.Sprintf("mcp_servers.%d.name", i), "%s is there twice", s.Name)
 		}
 	}
 	for _, s := range made {
@@ -272,8 +274,8 @@ func (e *equipment) adopt(c *client, id session.ID) {
 // tell says which hosts could not be asked. Whoever subscribed by then hears of it.
 func (e *equipment) tell(ctx context.Context, c *client, id session.ID) error {
 	for _, name := range e.missing {
-		_, err := onAgent(ctx, c, id, func(a *agent.Agent) (nothing, error) {
-			return nothing{}, a.ToolsMissing(ctx, fmt.Sprintf("this session has no tools of %s, which cannot be reached; see the daemon's log", name))
+		_, err := onAgent(ctx, c, id, func(a *agent.Agent) (method.Nothing, error) {
+			return method.Nothing{}, a.ToolsMissing(ctx, fmt.Sprintf("this session has no tools of %s, which cannot be reached; see the daemon's log", name))
 		})
 		if err != nil && !errors.Is(err, session.ErrNotFound) { // it may be deleted already
 			return err

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -14,16 +13,6 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
-
-// invalidParams names the member that is wrong; an empty field means the params as a whole.
-func invalidParams(field, format string, args ...any) *conn.Error {
-	e := &conn.Error{Code: conn.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
-	if field != "" {
-		e.Message = field + ": " + e.Message
-		e.Data = map[string]any{"field": field}
-	}
-	return e
-}
 
 // known is the table from our errors to the protocol's, nil if err is not in it. No text of a cause passes: it may
 // name a file or a host.
@@ -44,13 +33,13 @@ func known(err error) *conn.Error {
 		return &conn.Error{Code: conn.CodeInvalidParams, Message: e.Error(), Data: map[string]any{"candidates": words(e.Candidates)}}
 	}
 	if e, ok := errors.AsType[*registry.OverrideError](err); ok {
-		return invalidParams(e.Field, "%v", e.Err)
+		return conn.InvalidParams(e.Field, "%v", e.Err)
 	}
 	if e, ok := errors.AsType[*room.Error](err); ok {
 		return &conn.Error{Code: conn.CodeOverloaded, Message: e.Error(), Data: map[string]any{"limit": e.Limit}}
 	}
 	if e, ok := errors.AsType[*transcript.MediaError](err); ok {
-		return invalidParams("content", "%v", e)
+		return conn.InvalidParams("content", "%v", e)
 	}
 	for _, row := range sentinels {
 		if errors.Is(err, row.is) {

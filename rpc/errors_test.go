@@ -25,7 +25,7 @@ func TestKnownErrors(t *testing.T) {
 		err  error
 		want string // JSON of the error; empty: internal
 	}{
-		{"ours", invalidParams("level", "no"), `{"code":-32602,"message":"level: no","data":{"field":"level","kind":"invalid_params"}}`},
+		{"ours", conn.InvalidParams("level", "no"), `{"code":-32602,"message":"level: no","data":{"field":"level","kind":"invalid_params"}}`},
 		{"session", session.ErrNotFound, `{"code":1001,"message":"no such session","data":{"kind":"not_found"}}`},
 		{"cursor", session.ErrCursor, `{"code":-32602,"message":"cursor: is not one that an answer gave","data":{"field":"cursor","kind":"invalid_params"}}`},
 		{"closed", session.ErrClosed, `{"code":1006,"message":"the daemon is going down","data":{"kind":"closing"}}`},

@@ -9,14 +9,15 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
 type exportParams struct {
-	Session  idOf[session.ID]        `json:"session_id"`
-	Format   exportFormat            `json:"format"`
-	Thinking *bool                   `json:"thinking,omitempty"` // absent: true
-	Cursor   idOf[session.MessageID] `json:"cursor,omitzero"`
+	Session  method.ID[session.ID]        `json:"session_id"`
+	Format   exportFormat                 `json:"format"`
+	Thinking *bool                        `json:"thinking,omitempty"` // absent: true
+	Cursor   method.ID[session.MessageID] `json:"cursor,omitzero"`
 }
 
 // exportFormat is the form of an export.
@@ -43,8 +44,8 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 		if err != nil {
 			return exportResult{}, err
 		}
-		messages, more, err := c.page(ctx, p.Session.ID,
-			agent.Page{After: p.Cursor.ID, FromStart: p.Cursor.ID == "", Limit: maxLimit})
+		messages, more, err := c.page(ctx, p.Session.Value,
+			agent.Page{After: p.Cursor.Value, FromStart: p.Cursor.Value == "", Limit: maxLimit})
 		if err != nil {
 			return exportResult{}, err
 		}
@@ -62,7 +63,7 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 			r.Next = shown[len(shown)-1].ID
 		}
 		if p.Format == exportMarkdown {
-			text := c.server.markdown(st.Session, messages[:len(shown)], p.Cursor.ID == "")
+			text := c.server.markdown(st.Session, messages[:len(shown)], p.Cursor.Value == "")
 			r.Messages, r.Text = nil, &text
 		}
 		return r, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -55,9 +56,9 @@ func following(t *testing.T, config Config) (*conntest.Peer, *script) {
 	t.Helper()
 	s := testServer(t, config)
 	var followed *script
-	s.byName["subscribe"] = define("subscribe", use, "", now(func(_ context.Context, c *client, p followParams) (nothing, error) {
+	s.byName["subscribe"] = method.Define("subscribe", method.Use, "", method.Now(func(_ context.Context, c *client, p followParams) (method.Nothing, error) {
 		followed = followScript(c, p.Session)
-		return nothing{}, nil
+		return method.Nothing{}, nil
 	}))
 	p := connect(t, t.Context(), s)
 	p.Send(conntest.Request(1, "subscribe", `{"session_id":"a","updates":0}`))

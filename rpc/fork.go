@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
 type forkParams struct {
-	Session idOf[session.ID]        `json:"session_id"`
-	Message idOf[session.MessageID] `json:"message_id,omitzero"`
-	Client  *clientID               `json:"client_id,omitempty"`
+	Session method.ID[session.ID]        `json:"session_id"`
+	Message method.ID[session.MessageID] `json:"message_id,omitzero"`
+	Client  *clientID                    `json:"client_id,omitempty"`
 }
 
 type forkResult struct {
@@ -31,12 +32,12 @@ func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error
 		return r, err
 	}
 	if stamp == nil {
-		made, err := sessions.Fork(ctx, p.Session.ID, p.Message.ID)
+		made, err := sessions.Fork(ctx, p.Session.Value, p.Message.Value)
 		return forkResult{made.ID}, err
 	}
 	first, ok, err := sessions.Creation(ctx, *stamp) // what was once made is answered, though its parent may be gone today
 	if !ok && err == nil {
-		first, err = sessions.ForkOnce(ctx, p.Session.ID, p.Message.ID, *stamp, func(id session.ID) (json.RawMessage, error) {
+		first, err = sessions.ForkOnce(ctx, p.Session.Value, p.Message.Value, *stamp, func(id session.ID) (json.RawMessage, error) {
 			return json.Marshal(forkResult{id})
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -61,7 +63,7 @@ func (l pageLimit) orDefault() int {
 func (l pageLimit) page() (int, error) {
 	n := l.orDefault()
 	if n == 0 {
-		return 0, invalidParams("limit", "must be at least 1")
+		return 0, conn.InvalidParams("limit", "must be at least 1")
 	}
 	return n, nil
 }
@@ -107,10 +109,10 @@ func (s *Server) fit(list iter.Seq[agent.Message], room, least int) ([]wireMessa
 }
 
 type historyParams struct {
-	Session idOf[session.ID]        `json:"session_id"`
-	Before  idOf[session.MessageID] `json:"before,omitzero"`
-	After   idOf[session.MessageID] `json:"after,omitzero"`
-	Limit   pageLimit               `json:"limit,omitzero"`
+	Session method.ID[session.ID]        `json:"session_id"`
+	Before  method.ID[session.MessageID] `json:"before,omitzero"`
+	After   method.ID[session.MessageID] `json:"after,omitzero"`
+	Limit   pageLimit                    `json:"limit,omitzero"`
 }
 
 type historyResult struct {
@@ -123,15 +125,15 @@ func history(ctx context.Context, c *client, p historyParams) (historyResult, er
 	if err != nil {
 		return historyResult{}, err
 	}
-	if p.Before.ID != "" && p.After.ID != "" {
-		return historyResult{}, invalidParams("after", "cannot be combined with before; give one of them")
+	if p.Before.Value != "" && p.After.Value != "" {
+		return historyResult{}, conn.InvalidParams("after", "cannot be combined with before; give one of them")
 	}
-	messages, more, err := c.page(ctx, p.Session.ID, agent.Page{Before: p.Before.ID, After: p.After.ID, Limit: limit})
+	messages, more, err := c.page(ctx, p.Session.Value, agent.Page{Before: p.Before.Value, After: p.After.Value, Limit: limit})
 	if err != nil {
 		return historyResult{}, err
 	}
 	var shown []wireMessage
-	if p.After.ID != "" {
+	if p.After.Value != "" {
 		shown, err = c.server.oldest(messages, c.server.room())
 	} else {
 		shown, err = c.server.newest(messages, c.server.room(), 1)
@@ -145,27 +147,4 @@ func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []
 		return list, err
 	})
 	return page, more, err
-}
-
-// idOf is an id as a client gives it: refused before any lookup if it cannot be one.
-type idOf[T ~string] struct{ ID T }
-
-func (i *idOf[T]) UnmarshalJSON(data []byte) error {
-	var word string
-	if err := json.Unmarshal(data, &word); err != nil {
-		return err
-	}
-	if err := session.CheckID(word); err != nil {
-		return err
-	}
-	i.ID = T(word)
-	return nil
-}
-
-// MarshalJSON writes the id alone.
-func (i idOf[T]) MarshalJSON() ([]byte, error) { return json.Marshal(string(i.ID)) }
-
-// JSONSchema is what rpc.discover tells of it.
-func (idOf[T]) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "string", Pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // protocolVersion is the only one so far. A client that asks for another one is answered with it.
@@ -86,6 +87,6 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 	return result, nil
 }
 
-type nothing struct{}
-
-func ping(context.Context, *client, nothing) (nothing, error) { return nothing{}, nil }
+func ping(context.Context, *client, method.Nothing) (method.Nothing, error) {
+	return method.Nothing{}, nil
+}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // A late answer is an error as any other: that of the handler, or that the client cancelled it.
@@ -37,9 +38,9 @@ func TestServeWaits(t *testing.T) {
 			time.Sleep(time.Minute)
 			return ctx.Err()
 		}
-		s.byName["linger"] = define("linger", use, "", late(func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
+		s.byName["linger"] = method.Define("linger", method.Use, "", method.Late(func(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (method.Nothing, error), error) {
 			c.follow("a", linger)
-			return func(ctx context.Context) (nothing, error) { return nothing{}, linger(ctx) }, nil
+			return func(ctx context.Context) (method.Nothing, error) { return method.Nothing{}, linger(ctx) }, nil
 		}))
 		began := time.Now()
 		got, err := converse(t, s, strings.NewReader(conntest.Request(1, "linger", "{}")))
@@ -57,9 +58,13 @@ func TestDrain(t *testing.T) {
 			t.Errorf("nothing runs, and Drain ends with %v", err)
 		}
 		release := make(chan struct{})
-		s.byName["linger"] = define("linger", use, "", late(func(_ context.Context, c *client, _ nothing) (func(context.Context) (nothing, error), error) {
+		s.byName["linger"] = method.Define("linger", method.Use, "", method.Late(func(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (method.Nothing, error), error) {
 			c.follow("a", func(context.Context) error { <-release; return nil })
-			return func(context.Context) (nothing, error) { <-release; time.Sleep(time.Second); return nothing{}, nil }, nil
+			return func(context.Context) (method.Nothing, error) {
+				<-release
+				time.Sleep(time.Second)
+				return method.Nothing{}, nil
+			}, nil
 		}))
 		p := connect(t, t.Context(), s)
 		p.Send(conntest.Request(1, "linger", "{}"))
@@ -111,9 +116,9 @@ func TestSenderThatFailsEndsTheConnection(t *testing.T) {
 	var log conntest.Log
 	s := testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil)), MessageBytes: 100})
 	answered := make(chan struct{})
-	s.byName["bad_sender"] = define("bad_sender", use, "", now(func(_ context.Context, c *client, _ nothing) (nothing, error) {
+	s.byName["bad_sender"] = method.Define("bad_sender", method.Use, "", method.Now(func(_ context.Context, c *client, _ method.Nothing) (method.Nothing, error) {
 		c.follow("a", func(ctx context.Context) error { <-answered; panic("canary") })
-		return nothing{}, nil
+		return method.Nothing{}, nil
 	}))
 	p := connect(t, t.Context(), s)
 	p.Send(conntest.Request(1, "bad_sender", "{}"))

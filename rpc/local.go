@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
@@ -43,31 +44,31 @@ func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local 
 	return c.serve()
 }
 
-func localMethods() []method {
-	return []method{
-		define(door.MethodStatus, admin, "What the daemon is at the moment.", now(daemonStatus)),
-		define(door.MethodConfig, admin, "What its config is made of.", now(daemonConfig)),
-		define(door.MethodLeave, admin, "Ends the daemon, unless a turn runs.", now(leave), conn.CodeBusy),
-		define(door.MethodStop, admin, "Ends the daemon when no turn runs, or after a time.", late(stop), conn.CodeMethodNotFound),
-		define(door.MethodListen, admin, "Serves browsers as long as this connection lasts.", now(listen), conn.CodeMethodNotFound, conn.CodeBusy),
-		define(door.MethodDoor, admin, "Leaves the connection to the client of a door.", now(beDoor)),
-		define(door.MethodBackup, admin, "Copies the store to a new file, and checks the copy.", late(backup), conn.CodeMethodNotFound),
-		define(door.MethodCheck, admin, "Checks the whole store.", late(check), conn.CodeMethodNotFound),
+func localMethods() []method.Method[*client] {
+	return []method.Method[*client]{
+		method.Define(door.MethodStatus, method.Admin, "What the daemon is at the moment.", method.Now(daemonStatus)),
+		method.Define(door.MethodConfig, method.Admin, "What its config is made of.", method.Now(daemonConfig)),
+		method.Define(door.MethodLeave, method.Admin, "Ends the daemon, unless a turn runs.", method.Now(leave), conn.CodeBusy),
+		method.Define(door.MethodStop, method.Admin, "Ends the daemon when no turn runs, or after a time.", method.Late(stop), conn.CodeMethodNotFound),
+		method.Define(door.MethodListen, method.Admin, "Serves browsers as long as this connection lasts.", method.Now(listen), conn.CodeMethodNotFound, conn.CodeBusy),
+		method.Define(door.MethodDoor, method.Admin, "Leaves the connection to the client of a door.", method.Now(beDoor)),
+		method.Define(door.MethodBackup, method.Admin, "Copies the store to a new file, and checks the copy.", method.Late(backup), conn.CodeMethodNotFound),
+		method.Define(door.MethodCheck, method.Admin, "Checks the whole store.", method.Late(check), conn.CodeMethodNotFound),
 	}
 }
 
-func daemonStatus(ctx context.Context, c *client, _ nothing) (door.Status, error) {
+func daemonStatus(ctx context.Context, c *client, _ method.Nothing) (door.Status, error) {
 	s, err := c.local.Status(ctx)
 	s.MessageBytes, s.SpreadMS = c.server.config.MessageBytes, c.server.spread().Milliseconds()
 	return s, err
 }
 
-func daemonConfig(ctx context.Context, c *client, _ nothing) (door.DaemonConfig, error) {
+func daemonConfig(ctx context.Context, c *client, _ method.Nothing) (door.DaemonConfig, error) {
 	return c.local.Config(ctx)
 }
 
-func leave(ctx context.Context, c *client, _ nothing) (nothing, error) {
-	return nothing{}, c.local.Leave(ctx)
+func leave(ctx context.Context, c *client, _ method.Nothing) (method.Nothing, error) {
+	return method.Nothing{}, c.local.Leave(ctx)
 }
 
 func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context) (door.Stopping, error), error) {
@@ -76,7 +77,7 @@ func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context
 	case run == nil:
 		return nil, conn.ErrMethodNotFound
 	case p.WaitMS < 0:
-		return nil, invalidParams("wait_ms", "%d is negative", p.WaitMS)
+		return nil, conn.InvalidParams("wait_ms", "%d is negative", p.WaitMS)
 	}
 	return func(ctx context.Context) (door.Stopping, error) {
 		return run(ctx, time.Duration(p.WaitMS)*time.Millisecond)
@@ -84,16 +85,16 @@ func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context
 }
 
 // beDoor leaves the connection to a client of a door, who has none of these methods.
-func beDoor(_ context.Context, c *client, p door.Params) (nothing, error) {
+func beDoor(_ context.Context, c *client, p door.Params) (method.Nothing, error) {
 	switch p.Protocol {
 	case "":
 	case door.ProtocolACP:
 		c.beEditor(true)
 	default:
-		return nothing{}, invalidParams("protocol", "%q is none of this version's", p.Protocol)
+		return method.Nothing{}, conn.InvalidParams("protocol", "%q is none of this version's", p.Protocol)
 	}
 	c.local = nil
-	return nothing{}, nil
+	return method.Nothing{}, nil
 }
 
 // listen begins what ends with this connection.
@@ -109,7 +110,7 @@ func listen(_ context.Context, c *client, p door.ListenParams) (door.ListenResul
 		if e, ok := errors.AsType[*conn.Error](err); ok {
 			return door.ListenResult{}, e
 		}
-		return door.ListenResult{}, invalidParams("address", "%v", err)
+		return door.ListenResult{}, conn.InvalidParams("address", "%v", err)
 	}
 	c.listening = end
 	return door.ListenResult{URL: url}, nil

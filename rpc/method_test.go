@@ -9,17 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
 // returns reports whether the table says that a method returns an error. What is no method of it is not found.
 func returns(name string, code conn.Code) bool {
 	methods := nativeMethods()
-	i := slices.IndexFunc(methods, func(m method) bool { return m.name == name })
+	i := slices.IndexFunc(methods, func(m method.Method[*client]) bool { return m.Name == name })
 	if i < 0 {
 		return code == conn.CodeMethodNotFound || code == conn.CodeParse || code == conn.CodeInvalidRequest
 	}
-	return slices.Contains(methods[i].codes(), code)
+	return slices.Contains(methods[i].Codes(), code)
 }
 
 // Each entry is whole: a right, a sentence, errors in addition to those of every request, and examples that conform to
@@ -27,31 +28,31 @@ func returns(name string, code conn.Code) bool {
 func TestMethodTable(t *testing.T) {
 	sections, judge, shown := readProtocol(t), newSchemas(t), examples()
 	for _, m := range nativeMethods() {
-		if !slices.Contains([]right{use, keys, settings, admin}, m.right) || m.doc == "" {
-			t.Errorf("%s has the right %q and the sentence %q", m.name, m.right.word, m.doc)
+		if !slices.Contains(method.Rights(), m.Right) || m.Doc == "" {
+			t.Errorf("%s has the right %q and the sentence %q", m.Name, m.Right, m.Doc)
 		}
-		for _, code := range m.errors {
-			if code.Kind() == "" || slices.Contains(everyRequest, code) {
-				t.Errorf("%s: %d is no error of its own", m.name, code)
+		for _, code := range m.Errors {
+			if code.Kind() == "" || slices.Contains(method.EveryRequest, code) {
+				t.Errorf("%s: %d is no error of its own", m.Name, code)
 			}
 		}
 		var lines []string
-		for _, e := range shown[m.name] {
-			lines = append(lines, "→ "+e.params, "← "+e.result)
-			if why := judge.judge(judge.params[m.name], e.params); why != "" {
-				t.Errorf("%s: %s: %s", m.name, why, e.params)
+		for _, e := range shown[m.Name] {
+			lines = append(lines, "→ "+e.Params, "← "+e.Result)
+			if why := judge.judge(judge.params[m.Name], e.Params); why != "" {
+				t.Errorf("%s: %s: %s", m.Name, why, e.Params)
 			}
-			if why := judge.judge(judge.results[m.name], e.result); why != "" {
-				t.Errorf("%s: %s: %s", m.name, why, e.result)
+			if why := judge.judge(judge.results[m.Name], e.Result); why != "" {
+				t.Errorf("%s: %s: %s", m.Name, why, e.Result)
 			}
 		}
-		if len(lines) == 0 && m.name != "rpc.discover" { // that one is the document itself
-			t.Errorf("%s has no example: add one to examples.txt", m.name)
+		if len(lines) == 0 && m.Name != "rpc.discover" { // that one is the document itself
+			t.Errorf("%s has no example: add one to examples.txt", m.Name)
 		}
-		if diff := cmp.Diff(lines, examplesIn(sections["Methods/"+m.name].text)); diff != "" {
-			t.Errorf("protocol.md does not have the examples of %s that examples.txt has (-examples.txt +protocol.md)\n%s", m.name, diff)
+		if diff := cmp.Diff(lines, examplesIn(sections["Methods/"+m.Name].text)); diff != "" {
+			t.Errorf("protocol.md does not have the examples of %s that examples.txt has (-examples.txt +protocol.md)\n%s", m.Name, diff)
 		}
-		delete(shown, m.name)
+		delete(shown, m.Name)
 	}
 	for name := range shown {
 		t.Errorf("examples.txt has examples of %s, which is no method", name)
@@ -61,25 +62,25 @@ func TestMethodTable(t *testing.T) {
 // A method that is about a session names it in session_id, ACP's in sessionId, and nowhere else: whoever forwards
 // requests to where a session is served looks there.
 func TestMethodsNameTheirSession(t *testing.T) {
-	check := func(m method, name string, of reflect.Type) {
-		for _, f := range fieldsOf(m.params) {
-			is := m.params.FieldByIndex(f.index).Type == of
-			if is != (f.name == name) {
-				t.Errorf("%s: the member %s is a session: %v", m.name, f.name, is)
+	check := func(m method.Method[*client], name string, of reflect.Type) {
+		for _, f := range method.FieldsOf(m.Params) {
+			is := m.Params.FieldByIndex(f.Index).Type == of
+			if is != (f.Name == name) {
+				t.Errorf("%s: the member %s is a session: %v", m.Name, f.Name, is)
 			}
 		}
 	}
 	native := nativeMethods()
 	about := 0
 	for _, m := range native {
-		check(m, "session_id", reflect.TypeFor[idOf[session.ID]]())
-		if strings.HasPrefix(m.name, "session/") || m.name == "tool/result" || m.name == "confirm/answer" || m.name == "turn/wait" {
+		check(m, "session_id", reflect.TypeFor[method.ID[session.ID]]())
+		if strings.HasPrefix(m.Name, "session/") || m.Name == "tool/result" || m.Name == "confirm/answer" || m.Name == "turn/wait" {
 			about++
 		}
 	}
-	byName := map[string]method{}
+	byName := map[string]method.Method[*client]{}
 	for _, m := range native {
-		byName[m.name] = m
+		byName[m.Name] = m
 	}
 	for name, m := range acpTable(byName) {
 		if !strings.HasPrefix(name, "_thinkd/") {

@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -74,7 +75,7 @@ func (l *askedLevel) UnmarshalJSON(data []byte) error {
 
 // JSONSchema is what rpc.discover says of it.
 func (askedLevel) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{ref("Level"), constant(string(none))}}
+	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{method.Ref("Level"), method.Constant(string(none))}}
 }
 
 // level is empty where the client asks for none.
@@ -163,10 +164,10 @@ func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context
 }
 
 type setModelParams struct {
-	Session  idOf[session.ID] `json:"session_id"`
-	Model    string           `json:"model_id"`
-	Provider string           `json:"provider,omitempty"`
-	Level    askedLevel       `json:"thinking_level,omitempty"`
+	Session  method.ID[session.ID] `json:"session_id"`
+	Model    string                `json:"model_id"`
+	Provider string                `json:"provider,omitempty"`
+	Level    askedLevel            `json:"thinking_level,omitempty"`
 }
 
 type setModelResult struct {
@@ -183,15 +184,15 @@ func setModel(ctx context.Context, c *client, p setModelParams) (setModelResult,
 	if level := p.Level.level(); level != "" {
 		change.Level = &level
 	}
-	st, err := set(ctx, c, p.Session.ID, change)
+	st, err := set(ctx, c, p.Session.Value, change)
 	return setModelResult{wireModelOf(st.Model, st.Decision), newSetThinkingResult(st)}, err
 }
 
 type setThinkingParams struct {
-	Session  idOf[session.ID] `json:"session_id"`
-	Level    askedLevel       `json:"level"`
-	Fallback provider.Policy  `json:"fallback,omitempty"`
-	Display  provider.Display `json:"display,omitempty"`
+	Session  method.ID[session.ID] `json:"session_id"`
+	Level    askedLevel            `json:"level"`
+	Fallback provider.Policy       `json:"fallback,omitempty"`
+	Display  provider.Display      `json:"display,omitempty"`
 }
 
 type setThinkingResult struct {
@@ -235,7 +236,7 @@ func setThinking(ctx context.Context, c *client, p setThinkingParams) (setThinki
 	if p.Display != "" {
 		change.Display = &p.Display
 	}
-	st, err := set(ctx, c, p.Session.ID, change)
+	st, err := set(ctx, c, p.Session.Value, change)
 	return newSetThinkingResult(st), err
 }
 
@@ -244,9 +245,9 @@ func set(ctx context.Context, c *client, id session.ID, change agent.Change) (ag
 }
 
 type explainParams struct {
-	Session idOf[session.ID] `json:"session_id"`
-	Model   string           `json:"model_id,omitempty"`
-	Level   askedLevel       `json:"level,omitempty"`
+	Session method.ID[session.ID] `json:"session_id"`
+	Model   string                `json:"model_id,omitempty"`
+	Level   askedLevel            `json:"level,omitempty"`
 }
 
 type explainResult struct {
@@ -307,7 +308,7 @@ func explain(ctx context.Context, c *client, p explainParams) (explainResult, er
 		}
 		o.Model = &m
 	}
-	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (explainResult, error) {
+	return onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (explainResult, error) {
 		e, err := a.Explain(ctx, o)
 		return newExplainResult(e), err
 	})
@@ -329,7 +330,7 @@ type wireDefaults struct {
 	Fallback provider.Policy `json:"fallback,omitempty"`
 }
 
-func providers(_ context.Context, c *client, _ nothing) (providersResult, error) {
+func providers(_ context.Context, c *client, _ method.Nothing) (providersResult, error) {
 	r := providersResult{Providers: []wireProvider{}}
 	for _, s := range c.server.config.Providers() {
 		r.Providers = append(r.Providers, newWireProvider(s))

@@ -11,12 +11,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 func TestStamps(t *testing.T) {
 	read := func(text string) string {
 		var p promptParams
-		if err := decodeParams(json.RawMessage(text), reflect.ValueOf(&p).Elem(), fieldsOf(reflect.TypeFor[promptParams]())); err != nil {
+		if err := method.DecodeParams(json.RawMessage(text), reflect.ValueOf(&p).Elem(), method.FieldsOf(reflect.TypeFor[promptParams]())); err != nil {
 			t.Fatal(err)
 		}
 		stamp, err := p.stamp()

@@ -89,7 +89,7 @@ func TestProtocolHeadings(t *testing.T) {
 	sections := readProtocol(t)
 	var methods, notifications []string
 	for _, m := range nativeMethods() {
-		methods = append(methods, m.name)
+		methods = append(methods, m.Name)
 	}
 	for _, e := range feed.Events() {
 		notifications = append(notifications, e.Method())

@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -46,10 +47,10 @@ const defaultMessageBytes = 8 << 20
 // connections end with their contexts.
 type Server struct {
 	config  Config
-	methods []method
-	byName  map[string]method
-	private map[string]method // of the unix socket alone
-	acp     map[string]method // of the Agent Client Protocol, in place of all others
+	methods []method.Method[*client]
+	byName  map[string]method.Method[*client]
+	private map[string]method.Method[*client] // of the unix socket alone
+	acp     map[string]method.Method[*client] // of the Agent Client Protocol, in place of all others
 	busy    busy
 	clients atomic.Int64 // connected
 	editors editors
@@ -58,16 +59,16 @@ type Server struct {
 // NewServer makes a server of the native protocol.
 func NewServer(config Config) *Server { return newServer(config, nativeMethods()) }
 
-func newServer(config Config, methods []method) *Server {
+func newServer(config Config, methods []method.Method[*client]) *Server {
 	if config.MessageBytes == 0 {
 		config.MessageBytes = defaultMessageBytes
 	}
-	s := &Server{config: config, methods: methods, byName: make(map[string]method), private: make(map[string]method)}
+	s := &Server{config: config, methods: methods, byName: make(map[string]method.Method[*client]), private: make(map[string]method.Method[*client])}
 	for _, m := range methods {
-		s.byName[m.name] = m
+		s.byName[m.Name] = m
 	}
 	for _, m := range localMethods() {
-		s.private[m.name] = m
+		s.private[m.Name] = m
 	}
 	s.acp = acpTable(s.byName)
 	return s
@@ -210,7 +211,7 @@ type client struct {
 }
 
 // method finds what answers a request.
-func (c *client) method(name string) (m method, ok bool) {
+func (c *client) method(name string) (m method.Method[*client], ok bool) {
 	if c.editor != nil {
 		m, ok = c.server.acp[name]
 		return m, ok
@@ -225,30 +226,30 @@ func (c *client) method(name string) (m method, ok bool) {
 func (c *client) handle(call *conn.Call) {
 	m, ok := c.method(call.Method())
 	reply := func(value any, err error) { c.answer(call, value, err) }
-	late := func() (outcome, error) {
-		return outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.name)
+	late := func() (method.Outcome, error) {
+		return method.Outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.Name)
 	}
-	out, err := guard(func() (outcome, error) {
+	out, err := guard(func() (method.Outcome, error) {
 		switch {
 		case !ok:
-			return outcome{}, conn.ErrMethodNotFound
-		case m.late && call.InBatch():
+			return method.Outcome{}, conn.ErrMethodNotFound
+		case m.Late && call.InBatch():
 			return late()
 		}
-		return m.begin(call.Context(), c, call.Params(), reply)
+		return m.Begin(call.Context(), c, call.Params(), reply)
 	})
 	switch {
 	case err != nil:
 		reply(nil, err)
-	case out.finish != nil && call.InBatch():
+	case out.Finish != nil && call.InBatch():
 		reply(late())
-	case out.finish != nil:
+	case out.Finish != nil:
 		c.run(func() {
-			value, err := guard(func() (any, error) { return out.finish(call.Context()) })
+			value, err := guard(func() (any, error) { return out.Finish(call.Context()) })
 			reply(value, err)
 		})
-	case !out.replies:
-		reply(out.value, nil)
+	case !out.Replies:
+		reply(out.Value, nil)
 	}
 }
 

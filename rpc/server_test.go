@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -52,28 +53,28 @@ type followParams struct {
 	Updates int        `json:"updates"`
 }
 
-func testMethods() []method {
-	return []method{
-		define("echo", use, "Says it again.", now(func(_ context.Context, _ *client, p echoParams) (echoResult, error) {
+func testMethods() []method.Method[*client] {
+	return []method.Method[*client]{
+		method.Define("echo", method.Use, "Says it again.", method.Now(func(_ context.Context, _ *client, p echoParams) (echoResult, error) {
 			return echoResult{strings.Repeat(p.Text, max(p.Times, 1))}, nil
 		})),
-		define("panic", use, "", now(func(context.Context, *client, nothing) (nothing, error) { panic("canary /etc/shadow") })),
-		define("fail", use, "", now(func(context.Context, *client, nothing) (nothing, error) {
-			return nothing{}, errors.New("canary /etc/shadow")
+		method.Define("panic", method.Use, "", method.Now(func(context.Context, *client, method.Nothing) (method.Nothing, error) { panic("canary /etc/shadow") })),
+		method.Define("fail", method.Use, "", method.Now(func(context.Context, *client, method.Nothing) (method.Nothing, error) {
+			return method.Nothing{}, errors.New("canary /etc/shadow")
 		})),
-		define("late", use, "", late(func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
-			return func(ctx context.Context) (nothing, error) {
+		method.Define("late", method.Use, "", method.Late(func(context.Context, *client, method.Nothing) (func(context.Context) (method.Nothing, error), error) {
+			return func(ctx context.Context) (method.Nothing, error) {
 				<-ctx.Done()
-				return nothing{}, ctx.Err()
+				return method.Nothing{}, ctx.Err()
 			}, nil
 		})),
-		define("late_panic", use, "", late(func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
-			return func(context.Context) (nothing, error) { panic("late") }, nil
+		method.Define("late_panic", method.Use, "", method.Late(func(context.Context, *client, method.Nothing) (func(context.Context) (method.Nothing, error), error) {
+			return func(context.Context) (method.Nothing, error) { panic("late") }, nil
 		})),
-		define("late_refused", use, "", late(func(context.Context, *client, nothing) (func(context.Context) (nothing, error), error) {
+		method.Define("late_refused", method.Use, "", method.Late(func(context.Context, *client, method.Nothing) (func(context.Context) (method.Nothing, error), error) {
 			return nil, session.ErrNotFound
 		})),
-		define("follow", use, "", now(func(_ context.Context, c *client, p followParams) (nothing, error) {
+		method.Define("follow", method.Use, "", method.Now(func(_ context.Context, c *client, p followParams) (method.Nothing, error) {
 			c.follow(p.Session, func(ctx context.Context) error {
 				for i := range p.Updates {
 					update := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"` + string(p.Session) + `","n":` + strconv.Itoa(i) + `}}`
@@ -83,11 +84,11 @@ func testMethods() []method {
 				}
 				return nil
 			})
-			return nothing{}, nil
+			return method.Nothing{}, nil
 		})),
-		define("unfollow", use, "", now(func(_ context.Context, c *client, p followParams) (nothing, error) {
+		method.Define("unfollow", method.Use, "", method.Now(func(_ context.Context, c *client, p followParams) (method.Nothing, error) {
 			c.unfollow(p.Session)
-			return nothing{}, nil
+			return method.Nothing{}, nil
 		})),
 	}
 }

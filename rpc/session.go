@@ -12,6 +12,8 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -29,7 +31,7 @@ func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent
 }
 
 type sessionParams struct {
-	Session idOf[session.ID] `json:"session_id"`
+	Session method.ID[session.ID] `json:"session_id"`
 }
 
 type newParams struct {
@@ -156,10 +158,10 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 	set.Level, set.Display, set.Fallback = p.Level.level(), p.Display, p.Fallback
 	if p.Options != nil {
 		if set.Cache, err = provider.ParseCacheTime(string(p.Options.Cache)); err != nil {
-			return session.Session{}, invalidParams("options.cache", "%v", err)
+			return session.Session{}, conn.InvalidParams("options.cache", "%v", err)
 		}
 		if set.OnOther, err = provider.ParseOtherModel(string(p.Options.OnOther)); err != nil {
-			return session.Session{}, invalidParams("options.on_other_model", "%v", err)
+			return session.Session{}, conn.InvalidParams("options.on_other_model", "%v", err)
 		}
 	}
 	title, err := readTitle(p.Title)
@@ -167,7 +169,7 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 		return session.Session{}, err
 	}
 	if len(p.CWD) > maxCWD {
-		return session.Session{}, invalidParams("cwd", "is longer than %d bytes", maxCWD)
+		return session.Session{}, conn.InvalidParams("cwd", "is longer than %d bytes", maxCWD)
 	}
 	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules}, nil
 }
@@ -177,7 +179,7 @@ type stateResult struct {
 }
 
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
-	st, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
+	st, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
 	w := newWireSession(st.Session, wireModelOf(st.Model, st.Decision))
 	w.Grants = st.Grants
 	return stateResult{w}, err
@@ -235,21 +237,21 @@ func fitting(page []session.Session, room int) int {
 }
 
 type updateParams struct {
-	Session  idOf[session.ID]           `json:"session_id"`
+	Session  method.ID[session.ID]      `json:"session_id"`
 	Title    *string                    `json:"title,omitempty"`
 	Metadata map[string]json.RawMessage `json:"metadata,omitempty" most:"262144"` // names that go, and space, beside agent.MaxMetadata
 	Mode     tool.Mode                  `json:"tool_mode,omitempty"`
 	OnOther  provider.OtherModel        `json:"on_other_model,omitempty"`
 }
 
-func updateSession(ctx context.Context, c *client, p updateParams) (nothing, error) {
+func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothing, error) {
 	if p.Title == nil && len(p.Metadata) == 0 && p.Mode == "" && p.OnOther == "" {
-		return nothing{}, invalidParams("title", "is missing; give title, metadata, tool_mode or on_other_model")
+		return method.Nothing{}, conn.InvalidParams("title", "is missing; give title, metadata, tool_mode or on_other_model")
 	}
 	change := agent.Change{Metadata: p.Metadata}
 	if p.OnOther != "" {
 		if _, err := provider.ParseOtherModel(string(p.OnOther)); err != nil {
-			return nothing{}, invalidParams("on_other_model", "%v", err)
+			return method.Nothing{}, conn.InvalidParams("on_other_model", "%v", err)
 		}
 		change.OnOther = &p.OnOther
 	}
@@ -259,15 +261,15 @@ func updateSession(ctx context.Context, c *client, p updateParams) (nothing, err
 	if p.Title != nil {
 		title, err := readTitle(*p.Title)
 		if err != nil {
-			return nothing{}, err
+			return method.Nothing{}, err
 		}
 		change.Title = &title
 	}
-	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
+	_, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
 	if errors.Is(err, agent.ErrMetadata) {
-		err = invalidParams("metadata", "would be larger than %d bytes", agent.MaxMetadata)
+		err = conn.InvalidParams("metadata", "would be larger than %d bytes", agent.MaxMetadata)
 	}
-	return nothing{}, err
+	return method.Nothing{}, err
 }
 
 // Bounds of what a client hangs on a session: it comes along in every list.
@@ -280,11 +282,11 @@ const (
 func readTitle(text string) (string, error) {
 	title := strings.Join(strings.Fields(text), " ")
 	if utf8.RuneCountInString(title) > maxTitle {
-		return "", invalidParams("title", "is longer than %d characters", maxTitle)
+		return "", conn.InvalidParams("title", "is longer than %d characters", maxTitle)
 	}
 	return title, nil
 }
 
-func deleteSession(ctx context.Context, c *client, p sessionParams) (nothing, error) {
-	return nothing{}, c.sessions().Delete(ctx, p.Session.ID)
+func deleteSession(ctx context.Context, c *client, p sessionParams) (method.Nothing, error) {
+	return method.Nothing{}, c.sessions().Delete(ctx, p.Session.Value)
 }

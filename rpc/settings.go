@@ -7,6 +7,8 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 type wireAgent struct {
@@ -26,7 +28,7 @@ type agentsResult struct {
 	Agents []wireAgent `json:"agents"`
 }
 
-func agents(_ context.Context, c *client, _ nothing) (agentsResult, error) {
+func agents(_ context.Context, c *client, _ method.Nothing) (agentsResult, error) {
 	r := agentsResult{Agents: []wireAgent{}}
 	for _, a := range c.server.config.Settings.Agents() {
 		r.Agents = append(r.Agents, newWireAgent(a))
@@ -50,7 +52,7 @@ type setAgentResult struct {
 func setAgent(_ context.Context, c *client, p setAgentParams) (setAgentResult, error) {
 	settings := c.server.config.Settings
 	if err := registry.CheckAgentName(p.Name); err != nil {
-		return setAgentResult{}, invalidParams("agent", "%v", err)
+		return setAgentResult{}, conn.InvalidParams("agent", "%v", err)
 	}
 	var err error
 	if p.Remove {
@@ -102,7 +104,7 @@ func (c *client) agentOf(name string) (registry.Agent, error) {
 	if ok {
 		return a, nil
 	}
-	e := invalidParams("agent", "no such agent: %s", characters(name, 100))
+	e := conn.InvalidParams("agent", "no such agent: %s", characters(name, 100))
 	candidates := []string{}
 	for _, a := range c.server.config.Settings.Agents() {
 		candidates = append(candidates, a.Name)

@@ -6,89 +6,87 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // coreMethods are those of the connection itself.
-func coreMethods() []method {
-	return []method{
-		define("initialize", use, "Says who the client is and learns what the daemon can do. Optional; at most once.",
-			now(initialize)),
-		define("ping", use, "Answers.",
-			now(ping)),
-		define("rpc.discover", use, "This document.",
-			now(discover)),
+func coreMethods() []method.Method[*client] {
+	return []method.Method[*client]{
+		method.Define("initialize", method.Use, "Says who the client is and learns what the daemon can do. Optional; at most once.",
+			method.Now(initialize)),
+		method.Define("ping", method.Use, "Answers.",
+			method.Now(ping)),
+		method.Define("rpc.discover", method.Use, "This document.",
+			method.Now(discover)),
 	}
 }
 
 // nativeMethods is the table of the native protocol. Each entry has its examples in examples.txt, and a section in
 // protocol.md.
-func nativeMethods() []method {
-	return append(coreMethods(), []method{
-		define("models/list", use, "All models, or those of one provider; late where hosts are asked anew.",
-			either(func(_ *client, p modelsParams) bool { return p.Refresh }, models, refreshModels), conn.CodeNoModel),
-		define("model/set", use, "The session's model from the next turn on.",
-			now(setModel), conn.CodeNotFound, conn.CodeNoModel, conn.CodeLevel),
-		define("thinking/set", use, "The preferred level from the next turn on.",
-			now(setThinking), conn.CodeNotFound, conn.CodeLevel),
-		define("thinking/explain", use, "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes.",
-			now(explain), conn.CodeNotFound, conn.CodeNoModel, conn.CodeLevel),
-		define("providers/list", use, "The configured providers and their defaults.",
-			now(providers)),
-		define("agents/list", use, "What new sessions may begin with by name.",
-			now(agents)),
-		define("agents/set", settings, "Makes, changes or removes an agent; it acts on new sessions.",
-			now(setAgent), conn.CodeNoModel, conn.CodeLevel),
-		define("providers/set", settings, "A provider's defaults, from the next turn on.",
-			now(setProvider), conn.CodeNoModel, conn.CodeLevel),
-		define("auth/status", use, "Which providers have the key or the login that they need.",
-			now(authStatus)),
-		define("auth/set_key", keys, "Keeps a key for a provider; an empty one removes it, and a login.",
-			now(setKey), conn.CodeNoModel),
-		define("auth/login", keys, "Begins a login to a provider; auth_update tells how it goes.",
-			now(beginLogin), conn.CodeNoModel),
-		define("session/new", use, "Makes a session and subscribes this connection to it; late where servers of tools are asked.",
-			either((*client).newWaits, newSession, newSessionLate), conn.CodeNoModel, conn.CodeLevel),
-		define("session/prompt", use, "Says something; it is on disk when it is answered.",
-			now(prompt), conn.CodeNotFound, conn.CodeBusy, conn.CodeNoModel, conn.CodeLevel),
-		define("session/append", use, "Adds what a user says without a model call; the next prompt sends it.",
-			now(appendMessage), conn.CodeNotFound, conn.CodeBusy),
-		define("turn/wait", use, "Answers when the turn has ended.",
-			late(wait), conn.CodeNotFound),
-		define("session/cancel", use, "Ends the running turn or takes a queued one out.",
-			now(cancel), conn.CodeNotFound),
-		define("session/queue", use, "Tells what waits; takes turns out; lets a held queue go on.",
-			now(queueOf), conn.CodeNotFound),
-		define("session/attach", use, "Subscribes this connection and answers with the state to begin from, or with what it missed.",
-			now(attach), conn.CodeNotFound),
-		define("session/detach", use, "Ends this connection's subscription.",
-			now(detach)),
-		define("session/state", use, "Tells what the session is.",
-			now(state), conn.CodeNotFound),
-		define("session/list", use, "A page of sessions, newest first.",
-			now(list)),
-		define("session/fork", use, "Makes a session that goes on from a message of this one, and shares what was said before.",
-			now(fork), conn.CodeNotFound, conn.CodeBusy),
-		define("session/compact", use, "Has a model summarise the earlier turns; answers when that is done.",
-			late(compact), conn.CodeNotFound, conn.CodeBusy, conn.CodeProvider),
-		define("session/update", use, "Sets the title, metadata, or what becomes of calls of tools.",
-			now(updateSession), conn.CodeNotFound),
-		define("session/delete", use, "Cancels what runs and removes the session.",
-			now(deleteSession)),
-		define("session/history", use, "A page of messages, in order.",
-			now(history), conn.CodeNotFound),
-		define("session/export", use, "The session in pages, as JSON or Markdown.",
-			late(export), conn.CodeNotFound),
-		define("tool/result", use, "The result of a call that clients run; the first one counts.",
-			now(toolResult), conn.CodeNotFound),
-		define("confirm/answer", use, "Answers the question whether a call may run; the first answer counts.",
-			now(answerConfirm), conn.CodeNotFound),
-		define("session/grants", use, "Lists what a person approved for later calls too; revokes grants.",
-			now(grants), conn.CodeNotFound),
+func nativeMethods() []method.Method[*client] {
+	return append(coreMethods(), []method.Method[*client]{
+		method.Define("models/list", method.Use, "All models, or those of one provider; late where hosts are asked anew.",
+			method.Either(func(_ *client, p modelsParams) bool { return p.Refresh }, models, refreshModels), conn.CodeNoModel),
+		method.Define("model/set", method.Use, "The session's model from the next turn on.",
+			method.Now(setModel), conn.CodeNotFound, conn.CodeNoModel, conn.CodeLevel),
+		method.Define("thinking/set", method.Use, "The preferred level from the next turn on.",
+			method.Now(setThinking), conn.CodeNotFound, conn.CodeLevel),
+		method.Define("thinking/explain", method.Use, "What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes.",
+			method.Now(explain), conn.CodeNotFound, conn.CodeNoModel, conn.CodeLevel),
+		method.Define("providers/list", method.Use, "The configured providers and their defaults.",
+			method.Now(providers)),
+		method.Define("agents/list", method.Use, "What new sessions may begin with by name.",
+			method.Now(agents)),
+		method.Define("agents/set", method.Settings, "Makes, changes or removes an agent; it acts on new sessions.",
+			method.Now(setAgent), conn.CodeNoModel, conn.CodeLevel),
+		method.Define("providers/set", method.Settings, "A provider's defaults, from the next turn on.",
+			method.Now(setProvider), conn.CodeNoModel, conn.CodeLevel),
+		method.Define("auth/status", method.Use, "Which providers have the key or the login that they need.",
+			method.Now(authStatus)),
+		method.Define("auth/set_key", method.Keys, "Keeps a key for a provider; an empty one removes it, and a login.",
+			method.Now(setKey), conn.CodeNoModel),
+		method.Define("auth/login", method.Keys, "Begins a login to a provider; auth_update tells how it goes.",
+			method.Now(beginLogin), conn.CodeNoModel),
+		method.Define("session/new", method.Use, "Makes a session and subscribes this connection to it; late where servers of tools are asked.",
+			method.Either((*client).newWaits, newSession, newSessionLate), conn.CodeNoModel, conn.CodeLevel),
+		method.Define("session/prompt", method.Use, "Says something; it is on disk when it is answered.",
+			method.Now(prompt), conn.CodeNotFound, conn.CodeBusy, conn.CodeNoModel, conn.CodeLevel),
+		method.Define("session/append", method.Use, "Adds what a user says without a model call; the next prompt sends it.",
+			method.Now(appendMessage), conn.CodeNotFound, conn.CodeBusy),
+		method.Define("turn/wait", method.Use, "Answers when the turn has ended.",
+			method.Late(wait), conn.CodeNotFound),
+		method.Define("session/cancel", method.Use, "Ends the running turn or takes a queued one out.",
+			method.Now(cancel), conn.CodeNotFound),
+		method.Define("session/queue", method.Use, "Tells what waits; takes turns out; lets a held queue go on.",
+			method.Now(queueOf), conn.CodeNotFound),
+		method.Define("session/attach", method.Use, "Subscribes this connection and answers with the state to begin from, or with what it missed.",
+			method.Now(attach), conn.CodeNotFound),
+		method.Define("session/detach", method.Use, "Ends this connection's subscription.",
+			method.Now(detach)),
+		method.Define("session/state", method.Use, "Tells what the session is.",
+			method.Now(state), conn.CodeNotFound),
+		method.Define("session/list", method.Use, "A page of sessions, newest first.",
+			method.Now(list)),
+		method.Define("session/fork", method.Use, "Makes a session that goes on from a message of this one, and shares what was said before.",
+			method.Now(fork), conn.CodeNotFound, conn.CodeBusy),
+		method.Define("session/compact", method.Use, "Has a model summarise the earlier turns; answers when that is done.",
+			method.Late(compact), conn.CodeNotFound, conn.CodeBusy, conn.CodeProvider),
+		method.Define("session/update", method.Use, "Sets the title, metadata, or what becomes of calls of tools.",
+			method.Now(updateSession), conn.CodeNotFound),
+		method.Define("session/delete", method.Use, "Cancels what runs and removes the session.",
+			method.Now(deleteSession)),
+		method.Define("session/history", method.Use, "A page of messages, in order.",
+			method.Now(history), conn.CodeNotFound),
+		method.Define("session/export", method.Use, "The session in pages, as JSON or Markdown.",
+			method.Late(export), conn.CodeNotFound),
+		method.Define("tool/result", method.Use, "The result of a call that clients run; the first one counts.",
+			method.Now(toolResult), conn.CodeNotFound),
+		method.Define("confirm/answer", method.Use, "Answers the question whether a call may run; the first answer counts.",
+			method.Now(answerConfirm), conn.CodeNotFound),
+		method.Define("session/grants", method.Use, "Lists what a person approved for later calls too; revokes grants.",
+			method.Now(grants), conn.CodeNotFound),
 	}...)
 }
-
-// example is a request and its answer, as JSON.
-type example struct{ params, result string }
 
 // exampleText has a paragraph for each method: its name, and pairs of lines with params (→) and a result (←).
 //
@@ -96,12 +94,12 @@ type example struct{ params, result string }
 var exampleText string
 
 // examples are those of all methods, by name.
-func examples() map[string][]example {
-	all := make(map[string][]example)
+func examples() map[string][]method.Example {
+	all := make(map[string][]method.Example)
 	for paragraph := range strings.SplitSeq(strings.TrimSpace(exampleText), "\n\n") {
 		lines := strings.Split(paragraph, "\n")
 		for pair := range slices.Chunk(lines[1:], 2) {
-			all[lines[0]] = append(all[lines[0]], example{strings.TrimPrefix(pair[0], "→ "), strings.TrimPrefix(pair[1], "← ")})
+			all[lines[0]] = append(all[lines[0]], method.Example{Params: strings.TrimPrefix(pair[0], "→ "), Result: strings.TrimPrefix(pair[1], "← ")})
 		}
 	}
 	return all

@@ -11,6 +11,8 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -47,38 +49,38 @@ func (inputSchema) JSONSchema() *jsonschema.Schema {
 }
 
 type toolResultParams struct {
-	Session idOf[session.ID] `json:"session_id"`
-	Call    string           `json:"call_id"`
-	Content provider.Blocks  `json:"content"`
-	Failed  bool             `json:"is_error,omitempty"`
+	Session method.ID[session.ID] `json:"session_id"`
+	Call    string                `json:"call_id"`
+	Content provider.Blocks       `json:"content"`
+	Failed  bool                  `json:"is_error,omitempty"`
 }
 
-func toolResult(ctx context.Context, c *client, p toolResultParams) (nothing, error) {
+func toolResult(ctx context.Context, c *client, p toolResultParams) (method.Nothing, error) {
 	content := provider.Blocks{}
 	for i, b := range p.Content {
 		switch b := b.(type) {
 		case provider.Text:
 		case provider.Media:
 			if len(b.Data) == 0 {
-				return nothing{}, invalidParams("content", "block %d has no data", i)
+				return method.Nothing{}, conn.InvalidParams("content", "block %d has no data", i)
 			}
 			p.Content[i] = provider.Media{Type: b.Type, Data: b.Data} // as in a prompt
 		default:
-			return nothing{}, invalidParams("content", "block %d is a %s; a result has text and media", i, provider.KindOf(b))
+			return method.Nothing{}, conn.InvalidParams("content", "block %d is a %s; a result has text and media", i, provider.KindOf(b))
 		}
 		content = append(content, provider.WithoutState(p.Content[i]))
 	}
-	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (nothing, error) {
-		return nothing{}, a.ToolResult(ctx, p.Call, content, p.Failed)
+	return onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
+		return method.Nothing{}, a.ToolResult(ctx, p.Call, content, p.Failed)
 	})
 }
 
 type confirmParams struct {
-	Session idOf[session.ID] `json:"session_id"`
-	Confirm idOf[string]     `json:"confirm_id"`
-	Action  session.Action   `json:"action"`
-	Grant   string           `json:"grant,omitempty"`
-	Reason  string           `json:"reason,omitempty"`
+	Session method.ID[session.ID] `json:"session_id"`
+	Confirm method.ID[string]     `json:"confirm_id"`
+	Action  session.Action        `json:"action"`
+	Grant   string                `json:"grant,omitempty"`
+	Reason  string                `json:"reason,omitempty"`
 }
 
 // maxReason bounds why a person denies a call, in bytes: a model reads it.
@@ -91,19 +93,19 @@ type confirmResult struct {
 func answerConfirm(ctx context.Context, c *client, p confirmParams) (confirmResult, error) {
 	switch {
 	case p.Reason != "" && p.Action != session.Deny:
-		return confirmResult{}, invalidParams("reason", "is for the action deny alone")
+		return confirmResult{}, conn.InvalidParams("reason", "is for the action deny alone")
 	case len(p.Reason) > maxReason:
-		return confirmResult{}, invalidParams("reason", "is longer than %d bytes", maxReason)
+		return confirmResult{}, conn.InvalidParams("reason", "is longer than %d bytes", maxReason)
 	}
-	ok, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (bool, error) {
-		return a.Answer(ctx, p.Confirm.ID, agent.Ruling{Action: p.Action, Grant: p.Grant, Reason: p.Reason, Client: c.name})
+	ok, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) {
+		return a.Answer(ctx, p.Confirm.Value, agent.Ruling{Action: p.Action, Grant: p.Grant, Reason: p.Reason, Client: c.name})
 	})
 	return confirmResult{ok}, err
 }
 
 type grantsParams struct {
-	Session idOf[session.ID] `json:"session_id"`
-	Revoke  []idOf[string]   `json:"revoke,omitempty"`
+	Session method.ID[session.ID] `json:"session_id"`
+	Revoke  []method.ID[string]   `json:"revoke,omitempty"`
 }
 
 type grantsResult struct {
@@ -113,9 +115,9 @@ type grantsResult struct {
 func grants(ctx context.Context, c *client, p grantsParams) (grantsResult, error) {
 	ids := make([]string, len(p.Revoke))
 	for i, id := range p.Revoke {
-		ids[i] = id.ID
+		ids[i] = id.Value
 	}
-	st, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.State, error) {
+	st, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) {
 		if len(ids) == 0 {
 			return a.State(ctx)
 		}

@@ -9,18 +9,19 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
 
 type promptParams struct {
-	Session  idOf[session.ID] `json:"session_id"`
-	Text     string           `json:"text,omitempty"`
-	Content  provider.Blocks  `json:"content,omitempty"`
-	Level    askedLevel       `json:"thinking_level,omitempty"`
-	Model    string           `json:"model_id,omitempty"`
-	Display  provider.Display `json:"display,omitempty"`
-	WhenBusy whenBusy         `json:"when_busy,omitempty"`
-	Client   *clientID        `json:"client_id,omitempty"`
+	Session  method.ID[session.ID] `json:"session_id"`
+	Text     string                `json:"text,omitempty"`
+	Content  provider.Blocks       `json:"content,omitempty"`
+	Level    askedLevel            `json:"thinking_level,omitempty"`
+	Model    string                `json:"model_id,omitempty"`
+	Display  provider.Display      `json:"display,omitempty"`
+	WhenBusy whenBusy              `json:"when_busy,omitempty"`
+	Client   *clientID             `json:"client_id,omitempty"`
 }
 
 // whenBusy says what becomes of a prompt while a turn runs.
@@ -46,7 +47,7 @@ func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error
 	if err != nil {
 		return promptResult{}, err
 	}
-	if first, err := prompted(ctx, c, p.Session.ID, stamp); err != nil || first != nil {
+	if first, err := prompted(ctx, c, p.Session.Value, stamp); err != nil || first != nil {
 		return receiptOf(first), err
 	}
 	said, err := c.said(p)
@@ -54,7 +55,7 @@ func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error
 		return promptResult{}, err
 	}
 	said.Stamp = stamp
-	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	r, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	return receiptOf(&r), err
 }
 
@@ -94,11 +95,11 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		said.Steer = true
 		for _, member := range []struct{ name, value string }{{"thinking_level", string(p.Level)}, {"model_id", p.Model}, {"display", string(p.Display)}} {
 			if member.value != "" {
-				return said, invalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model and the level of the turn that runs. Leave it out, or use when_busy \"queue\"")
+				return said, conn.InvalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model and the level of the turn that runs. Leave it out, or use when_busy \"queue\"")
 			}
 		}
 	}
-	return said, c.server.tellable(p.Session.ID, said.Content)
+	return said, c.server.tellable(p.Session.Value, said.Content)
 }
 
 // tellable refuses a prompt that no notification could tell. Long text is cut there, but many small blocks may take more
@@ -117,26 +118,26 @@ func (s *Server) tellable(id session.ID, content provider.Blocks) error {
 func (p promptParams) content() (provider.Blocks, error) {
 	switch {
 	case p.Text != "" && len(p.Content) > 0:
-		return nil, invalidParams("content", "cannot be combined with text; give one of them")
+		return nil, conn.InvalidParams("content", "cannot be combined with text; give one of them")
 	case strings.TrimSpace(p.Text) != "":
 		return provider.Blocks{provider.Text{Text: p.Text}}, nil
 	case len(p.Content) == 0:
-		return nil, invalidParams("text", "is missing or empty; give text or content")
+		return nil, conn.InvalidParams("text", "is missing or empty; give text or content")
 	}
 	var content provider.Blocks
 	for i, b := range p.Content {
 		switch b := b.(type) {
 		case provider.Text:
 			if strings.TrimSpace(b.Text) == "" {
-				return nil, invalidParams("content", "block %d is an empty text", i)
+				return nil, conn.InvalidParams("content", "block %d is an empty text", i)
 			}
 		case provider.Media:
 			if len(b.Data) == 0 {
-				return nil, invalidParams("content", "block %d has no data", i)
+				return nil, conn.InvalidParams("content", "block %d has no data", i)
 			}
 			p.Content[i] = provider.Media{Type: b.Type, Data: b.Data} // nobody but the log refers to what is kept
 		default:
-			return nil, invalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
+			return nil, conn.InvalidParams("content", "block %d is a %s; a prompt has text and media", i, provider.KindOf(b))
 		}
 		content = append(content, provider.WithoutState(p.Content[i]))
 	}
@@ -144,8 +145,8 @@ func (p promptParams) content() (provider.Blocks, error) {
 }
 
 type waitParams struct {
-	Session idOf[session.ID]     `json:"session_id"`
-	Turn    idOf[session.TurnID] `json:"turn_id"`
+	Session method.ID[session.ID]     `json:"session_id"`
+	Turn    method.ID[session.TurnID] `json:"turn_id"`
 }
 
 type waitResult struct {
@@ -160,7 +161,7 @@ type waitResult struct {
 
 func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (waitResult, error), error) {
 	return func(ctx context.Context) (waitResult, error) {
-		e, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, p.Turn.ID) })
+		e, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, p.Turn.Value) })
 		if err != nil {
 			return waitResult{}, err
 		}
@@ -180,8 +181,8 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 }
 
 type cancelParams struct {
-	Session idOf[session.ID]     `json:"session_id"`
-	Turn    idOf[session.TurnID] `json:"turn_id,omitzero"`
+	Session method.ID[session.ID]     `json:"session_id"`
+	Turn    method.ID[session.TurnID] `json:"turn_id,omitzero"`
 }
 
 type cancelResult struct {
@@ -189,20 +190,20 @@ type cancelResult struct {
 }
 
 func cancel(ctx context.Context, c *client, p cancelParams) (cancelResult, error) {
-	ok, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, p.Turn.ID) })
+	ok, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, p.Turn.Value) })
 	return cancelResult{ok}, err
 }
 
 type queueParams struct {
-	Session idOf[session.ID]       `json:"session_id"`
-	Remove  []idOf[session.TurnID] `json:"remove,omitempty"`
-	Resume  bool                   `json:"resume,omitempty"`
+	Session method.ID[session.ID]       `json:"session_id"`
+	Remove  []method.ID[session.TurnID] `json:"remove,omitempty"`
+	Resume  bool                        `json:"resume,omitempty"`
 }
 
 func queueOf(ctx context.Context, c *client, p queueParams) (wireQueue, error) {
-	q, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (feed.QueueUpdate, error) {
+	q, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (feed.QueueUpdate, error) {
 		for _, t := range p.Remove {
-			if err := a.Dequeue(ctx, t.ID); err != nil {
+			if err := a.Dequeue(ctx, t.Value); err != nil {
 				return feed.QueueUpdate{}, err
 			}
 		}

@@ -48,7 +48,8 @@ var allowed = map[string][]string{
 	"agent/suspect":         {"agent/transcript", "provider", "provider/refusal", "session"},
 	"agent": {"agent/budget", "agent/fault", "agent/feed", "agent/queue", "agent/relay", "agent/report", "agent/room", "agent/summary", "agent/suspect",
 		"agent/tool", "agent/transcript", "provider", "provider/refusal", "registry", "session"},
-	"rpc":          {"agent", "agent/feed", "agent/room", "agent/tool", "agent/transcript", "provider", "registry", "rpc/conn", "rpc/door", "session"},
+	"rpc":          {"agent", "agent/feed", "agent/room", "agent/tool", "agent/transcript", "provider", "registry", "rpc/conn", "rpc/door", "rpc/method", "session"},
+	"rpc/method":   {"provider", "rpc/conn", "session"},
 	"rpc/conntest": {"provider/testgo"},
 	"rpc/network":  {"provider", "rpc/conn"},
 	"rpc/door":     {"rpc/conn"},
@@ -82,7 +83,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
-	"github.com/google/jsonschema-go":        {"agent/tool", "rpc"},
+	"github.com/google/jsonschema-go":        {"agent/tool", "rpc", "rpc/method"},
 	"mvdan.cc/sh":                            {"agent/tool"},
 	"github.com/landlock-lsm/go-landlock":    {"agent/tool/sandbox"},
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms

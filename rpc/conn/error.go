@@ -149,3 +149,13 @@ func EncodeFailure(id string, failure *Error) ([]byte, error) {
 	}
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":%s}`, id, text), nil
 }
+
+// InvalidParams names the member that is wrong; an empty field means the params as a whole.
+func InvalidParams(field, format string, args ...any) *Error {
+	e := &Error{Code: CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
+	if field != "" {
+		e.Message = field + ": " + e.Message
+		e.Data = map[string]any{"field": field}
+	}
+	return e
+}

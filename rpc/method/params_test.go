@@ -1,4 +1,4 @@
-package rpc
+package method
 
 import (
 	"encoding/json"
@@ -67,11 +67,11 @@ func TestDecodeParams(t *testing.T) {
 		{name: "a block of no kind", params: `{"session_id":"a","content":[{"type":"text","text":"x"},{"type":"smell"}]}`, field: "content",
 			text: `content: block 1: type: "smell" is not one of text, thinking, tool_call, tool_result, media`},
 	}
-	fields := fieldsOf(reflect.TypeFor[everything]())
+	fields := FieldsOf(reflect.TypeFor[everything]())
 	for _, tc := range cases {
 		t.Run(tc.name, func(t *testing.T) {
 			var got everything
-			err := decodeParams(json.RawMessage(tc.params), reflect.ValueOf(&got).Elem(), fields)
+			err := DecodeParams(json.RawMessage(tc.params), reflect.ValueOf(&got).Elem(), fields)
 			if tc.text == "" {
 				if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(everything{}, embedded{})); diff != "" || err != nil {
 					t.Errorf("%v (-want +got)\n%s", err, diff)

@@ -1,4 +1,4 @@
-package rpc
+package method
 
 import (
 	"cmp"
@@ -14,19 +14,19 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 )
 
-// field is a member of a params struct.
-type field struct {
-	name     string
-	index    []int
-	required bool
+// Field is a member of a params struct.
+type Field struct {
+	Name     string
+	Index    []int
+	Required bool
 	most     int // bytes of its JSON; 0: as the message
 }
 
-// fieldsOf lists the members of a params struct, embedded ones too. A member is required unless its tag says
+// FieldsOf lists the members of a params struct, embedded ones too. A member is required unless its tag says
 // omitempty or omitzero: the rule of the schemas in rpc.discover. The tag most bounds its JSON: a million names are a
 // hundred times as large in a map.
-func fieldsOf(t reflect.Type) []field {
-	var fields []field
+func FieldsOf(t reflect.Type) []Field {
+	var fields []Field
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" || name == "-" || !f.IsExported() {
@@ -39,43 +39,43 @@ func fieldsOf(t reflect.Type) []field {
 		if err != nil {
 			panic(err) // of our own making, at the start
 		}
-		fields = append(fields, field{name, f.Index, !optional, most})
+		fields = append(fields, Field{name, f.Index, !optional, most})
 	}
 	return fields
 }
 
-// decodeParams fills a params struct, member by member: so names are compared exactly, null is the same as absent
-// whatever the member's type, and each error names its member. Unknown members are ignored. Every error is an *conn.Error.
-func decodeParams(params json.RawMessage, into reflect.Value, fields []field) error {
+// DecodeParams fills a params struct, member by member: so names are compared exactly, null is the same as absent
+// whatever the member's type, and each error names its member. Unknown members are ignored. Every error is a *[conn.Error] or a *[provider.LevelError].
+func DecodeParams(params json.RawMessage, into reflect.Value, fields []Field) error {
 	if len(params) == 0 {
 		params = json.RawMessage("{}")
 	}
 	if params[0] != '{' {
-		return invalidParams("", "params must be an object")
+		return conn.InvalidParams("", "params must be an object")
 	}
 	seen := make([]bool, len(fields))
 	for name, value := range conn.Members(params) {
 		if string(value) == "null" {
 			continue
 		}
-		i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+		i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })
 		if i < 0 {
 			continue
 		}
 		if most := fields[i].most; most > 0 && len(value) > most {
-			return invalidParams(name, "is larger than %d bytes", most)
+			return conn.InvalidParams(name, "is larger than %d bytes", most)
 		}
-		if err := json.Unmarshal(value, into.FieldByIndex(fields[i].index).Addr().Interface()); err != nil {
+		if err := json.Unmarshal(value, into.FieldByIndex(fields[i].Index).Addr().Interface()); err != nil {
 			return memberError(name, err)
 		}
-		if err := checkWord(name, into.FieldByIndex(fields[i].index)); err != nil {
+		if err := checkWord(name, into.FieldByIndex(fields[i].Index)); err != nil {
 			return err
 		}
 		seen[i] = true
 	}
 	for i, f := range fields {
-		if f.required && !seen[i] {
-			return invalidParams(f.name, "is missing")
+		if f.Required && !seen[i] {
+			return conn.InvalidParams(f.Name, "is missing")
 		}
 	}
 	return nil
@@ -87,22 +87,22 @@ func checkWord(name string, value reflect.Value) error {
 	if !ok || value.Kind() != reflect.String || value.String() == "" || slices.Contains(of.Words(), value.String()) {
 		return nil
 	}
-	return invalidParams(name, "%q is not one of %s", value.String(), strings.Join(of.Words(), ", "))
+	return conn.InvalidParams(name, "%q is not one of %s", value.String(), strings.Join(of.Words(), ", "))
 }
 
 // memberError says what is wrong with a member in the words of JSON.
 func memberError(name string, err error) error {
-	if unknown, ok := errors.AsType[*provider.LevelError](err); ok {
-		return known(unknown)
+	if unknown, ok := errors.AsType[*provider.LevelError](err); ok { // it has a code of its own
+		return unknown
 	}
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
-		return invalidParams(name, "%v", err)
+		return conn.InvalidParams(name, "%v", err)
 	}
 	if wrong.Field != "" {
 		name += "." + wrong.Field
 	}
-	return invalidParams(name, "must be %s, not %s", jsonWord(wrong.Type), wrong.Value)
+	return conn.InvalidParams(name, "must be %s, not %s", jsonWord(wrong.Type), wrong.Value)
 }
 
 // jsonWord is what a Go type is in JSON.
