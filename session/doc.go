@@ -23,6 +23,6 @@
 // has at most one holder, the agent that writes to it: [Sessions.Claim] makes a holder and returns a [Log], and a later claim fences
 // it. The holder calls [Recover] before its first Append.
 //
-// The files of this package depend on each other in one direction: session, owner, stamp, body, entry, record, log, claim, store, query
+// The files of this package depend on each other in one direction: session, owner, stamp, body, entry, record, log, store, query
 // and blobs define what is kept; message, turn, view, compaction, apply and fork are the fold; load, recover and whole read a Store.
 package session
