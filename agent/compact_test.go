@@ -15,13 +15,14 @@ import (
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // small is a model that thinks, with a window of so many tokens.
@@ -424,7 +425,7 @@ func TestCompactInALoop(t *testing.T) {
 			server := sim.New(sim.Config{})
 			b := seated(t, p, server, func(c *Config) {
 				c.CompactAt = 0.001 // a summary is due before each call but the first
-				c.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
+				c.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
 			})
 			s, err := b.group.For(session.Operator).Create(t.Context(), session.Session{Settings: session.Settings{Model: sole{p.row}.ref(), Level: p.level},
 				Tools: []tool.Tool{{Tool: provider.Tool{Name: "read", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)},

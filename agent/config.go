@@ -11,10 +11,11 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 var (
@@ -78,7 +79,7 @@ type Config struct {
 
 	// Hosts lists who runs tools for a session, or for one that has no id yet: the operator's hosts, and the session's
 	// own. It never waits. Nil: nobody.
-	Hosts func(session.Session) []tool.Host
+	Hosts func(session.Session) []toolhost.Host
 
 	// Rest hears that a session is let go: nothing of it runs, and it may be loaded again. Deleted hears that there is no
 	// such session any more. Both may be nil. They are called on goroutines that somebody waits for, so they return soon.
@@ -239,7 +240,7 @@ func (cfg Config) patient(providerID string) Limits {
 }
 
 // host is who runs a tool, nil if nobody does any more.
-func (cfg Config) host(of session.Session, t tool.Tool) tool.Host {
+func (cfg Config) host(of session.Session, t tool.Tool) toolhost.Host {
 	if cfg.Hosts == nil {
 		return nil
 	}

@@ -8,10 +8,12 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/report"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 func (s *state) tool(name string) *tool.Tool {
@@ -30,7 +32,7 @@ func (s *state) believed(t tool.Tool) tool.Tool {
 	if t.Host != tool.MCP || host == nil {
 		return t
 	}
-	if h, ok := host.(tool.Hinter); !ok || !h.TrustsHints() {
+	if h, ok := host.(toolhost.Hinter); !ok || !h.TrustsHints() {
 		t.Effect = tool.Other
 	}
 	return t
@@ -40,13 +42,13 @@ func (s *state) believed(t tool.Tool) tool.Tool {
 func (s *state) rule(c *toolCall) tool.Rule {
 	q := s.questionAbout(c)
 	q.Concern = c.concern
-	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return tool.Covers(g, c.tool, c.would) })
+	q.Granted = slices.ContainsFunc(s.view.Grants, func(g tool.Grant) bool { return approval.Covers(g, c.tool, c.would) })
 	return q.Rule()
 }
 
 // questionAbout is what is known of a call before its host has looked at it.
-func (s *state) questionAbout(c *toolCall) tool.Question {
-	return tool.Question{Tool: c.tool, Operator: s.cfg.Rules, Session: s.view.Session.Rules, Mode: s.view.Session.Mode}
+func (s *state) questionAbout(c *toolCall) approval.Question {
+	return approval.Question{Tool: c.tool, Operator: s.cfg.Rules, Session: s.view.Session.Rules, Mode: s.view.Session.Mode}
 }
 
 // maxResolved bounds what is remembered of questions that are over.
@@ -62,17 +64,17 @@ func (s *state) question(c *toolCall) fact {
 	q := feed.Confirm{ID: session.NewConfirmID(), Reply: s.run.round.reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: arguments,
 		Title: c.tool.Label(), Message: c.tool.Wish(cmp.Or(m.Name, m.Ref())),
 		Origin: feed.Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
-		Parts:  c.would.Show(arguments), Grants: tool.Grants(c.tool, c.would),
+		Parts:  c.would.Show(arguments), Grants: approval.Grants(c.tool, c.would),
 		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Until: now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()}
 	c.asked = &question{asked: now}
 	if size, limit := partsSize(q.Parts), s.cfg.Limits.ConfirmBytes; size > limit {
 		c.asked.tooLarge = fmt.Sprintf("a person has to see all of a call to approve it, and this one has %d bytes of at most %d that can be shown; make it smaller", size, limit)
-		q.Parts, q.Grants, q.Limit, q.Actions = []tool.Part{}, []tool.Grant{}, limit, []session.Action{session.Deny}
+		q.Parts, q.Grants, q.Limit, q.Actions = []approval.Part{}, []tool.Grant{}, limit, []session.Action{session.Deny}
 		q.Message += fmt.Sprintf(" The call has %d bytes; at most %d can be shown and approved, so it can only be denied.", size, limit)
 	}
-	if d := c.concern.Danger; d > tool.NoDanger {
+	if d := c.concern.Danger; d > approval.NoDanger {
 		q.Message += fmt.Sprintf(" Caution: %s.", c.concern.Why)
-		if d > tool.Broad && q.Limit == 0 { // no standing grant covers the next call
+		if d > approval.Broad && q.Limit == 0 { // no standing grant covers the next call
 			q.Grants, q.Actions = []tool.Grant{}, []session.Action{session.AllowOnce, session.Deny}
 		}
 	}

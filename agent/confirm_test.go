@@ -12,29 +12,31 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // shell is a host that knows what its calls would do.
 type shell struct {
 	host
-	inspect func(call provider.ToolCall) tool.Inspection
+	inspect func(call provider.ToolCall) approval.Inspection
 }
 
-func (h *shell) Inspect(_ context.Context, call provider.ToolCall) tool.Inspection {
+func (h *shell) Inspect(_ context.Context, call provider.ToolCall) approval.Inspection {
 	return h.inspect(call)
 }
 
 // commands inspects calls of which the argument "at" is a command.
-func commands(call provider.ToolCall) tool.Inspection {
+func commands(call provider.ToolCall) approval.Inspection {
 	var in struct{ At string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		panic(err)
 	}
-	return tool.Inspection{Parts: []tool.Part{{Kind: tool.CommandPart, Text: in.At}}, Command: in.At}
+	return approval.Inspection{Parts: []approval.Part{{Kind: approval.CommandPart, Text: in.At}}, Command: in.At}
 }
 
 // askBench has a session with one tool of an effect, about which people are asked.
@@ -44,7 +46,7 @@ func askBench(t *testing.T, h *shell, effect tool.Effect, scripts ...script) (*b
 		h.run = func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }
 	}
 	b := newBench(t, scripts...)
-	b.cfg.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
+	b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.cfg.Rules = tool.Policy{Effects: map[tool.Effect]tool.Rule{effect: tool.Ask}}
 	b.group.Close()
 	b.start()
@@ -93,11 +95,11 @@ type served struct {
 	changed atomic.Bool
 }
 
-func (h *served) Examine(context.Context, tool.Tool, provider.ToolCall) tool.Concern {
+func (h *served) Examine(context.Context, tool.Tool, provider.ToolCall) approval.Concern {
 	if h.changed.Load() {
-		return tool.Concern{Danger: tool.Changed, Place: "other", Why: "the server describes this tool otherwise"}
+		return approval.Concern{Danger: approval.Changed, Place: "other", Why: "the server describes this tool otherwise"}
 	}
-	return tool.Concern{}
+	return approval.Concern{}
 }
 
 // A grant carries the definition that the person approved. It covers no call of a tool that its server defines otherwise, also
@@ -110,7 +112,7 @@ func TestHostileGrantIsForADefinition(t *testing.T) {
 		look := func(id string) []script { return []script{calls(id, `{"at":"`+id+`"}`), nil} }
 		b, id := askBench(t, &h.shell, tool.Other, slices.Concat(look("a"), look("b"), look("c"), look("d"), look("e"))...)
 		defer func() { b.close() }()
-		b.cfg.Hosts = func(session.Session) []tool.Host { return []tool.Host{h} }
+		b.cfg.Hosts = func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
 		restart := func() {
 			b.group.Close()
 			b.start()
@@ -180,9 +182,9 @@ func TestGrants(t *testing.T) {
 		}
 		q := asked[0]
 		check(t, "origin", q.Origin, feed.Origin{Provider: "sim", Model: "claude", Host: tool.Builtin, Effect: tool.Run, Folder: "/home/u/shop"})
-		check(t, "parts", q.Parts, []tool.Part{{Kind: tool.CommandPart, Text: "git diff --stat"}})
+		check(t, "parts", q.Parts, []approval.Part{{Kind: approval.CommandPart, Text: "git diff --stat"}})
 		check(t, "actions", q.Actions, []session.Action{session.AllowOnce, session.AllowSession, session.Deny})
-		check(t, "grants", grantIDs(q.Grants), []string{"prefix", tool.ToolGrant})
+		check(t, "grants", grantIDs(q.Grants), []string{"prefix", approval.ToolGrant})
 		for _, r := range []Ruling{{Action: session.AllowOnce, Grant: "folder"}, {Action: session.Deny, Grant: "prefix"}, {Action: session.AllowSession, Grant: "prefix"}} {
 			if _, err := b.agent(id).Answer(t.Context(), q.ID, r); !errors.Is(err, ErrNoGrant) {
 				t.Errorf("%+v: %v", r, err)
@@ -199,7 +201,7 @@ func TestGrants(t *testing.T) {
 		if len(asked) != 1 || asked[0].Parts[0].Text != "git diff; rm -r /" {
 			t.Fatalf("a second command does not ask: %+v", asked)
 		}
-		check(t, "grants of two commands", grantIDs(asked[0].Grants), []string{tool.ToolGrant})
+		check(t, "grants of two commands", grantIDs(asked[0].Grants), []string{approval.ToolGrant})
 		b.rule(id, asked[0].ID, Ruling{Action: session.Deny, Reason: "Not that."})
 		synctest.Wait()
 		if got := b.results(); got[len(got)-1] != "c0 a person did not allow this call, so it was not run: Not that. (failed)" {
@@ -255,9 +257,9 @@ func grantIDs(list []tool.Grant) (ids []string) {
 // Edits below a granted folder run, and no others.
 func TestFolderGrant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &shell{inspect: func(call provider.ToolCall) tool.Inspection {
+		h := &shell{inspect: func(call provider.ToolCall) approval.Inspection {
 			in := commands(call)
-			return tool.Inspection{Parts: in.Parts, Folder: in.Command}
+			return approval.Inspection{Parts: in.Parts, Folder: in.Command}
 		}}
 		b, id := askBench(t, h, tool.Edit, calls("a", `{"at":"/home/u/shop/cart"}`), calls("b", `{"at":"/home/u/shop/cart/deep"}`, `{"at":"/home/u/shop"}`))
 		defer b.close()
@@ -312,8 +314,8 @@ func TestToolModeAnswersQuestions(t *testing.T) {
 // What cannot be shown whole can only be denied, and the model gets the limit.
 func TestApprovalTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &shell{inspect: func(provider.ToolCall) tool.Inspection {
-			return tool.Inspection{Parts: []tool.Part{{Kind: tool.ContentPart, Name: "a", Text: strings.Repeat("\x01", 1000)}}} // 6 bytes each, as JSON
+		h := &shell{inspect: func(provider.ToolCall) approval.Inspection {
+			return approval.Inspection{Parts: []approval.Part{{Kind: approval.ContentPart, Name: "a", Text: strings.Repeat("\x01", 1000)}}} // 6 bytes each, as JSON
 		}}
 		b, id := askBench(t, h, tool.Edit, calls("a", `{}`))
 		defer b.close()
@@ -327,7 +329,7 @@ func TestApprovalTooLarge(t *testing.T) {
 		if len(q.Parts) > 0 || len(q.Grants) > 0 || q.Parts == nil || q.Grants == nil || !strings.Contains(q.Message, "at most 5000") {
 			t.Errorf("%+v", q)
 		}
-		for _, r := range []Ruling{{Action: session.AllowOnce}, {Action: session.AllowSession}, {Action: session.AllowOnce, Grant: tool.ToolGrant}} {
+		for _, r := range []Ruling{{Action: session.AllowOnce}, {Action: session.AllowSession}, {Action: session.AllowOnce, Grant: approval.ToolGrant}} {
 			if _, err := b.agent(id).Answer(t.Context(), q.ID, r); !errors.Is(err, ErrNoAction) {
 				t.Errorf("%+v: %v", r, err)
 			}
@@ -344,13 +346,13 @@ func TestApprovalTooLarge(t *testing.T) {
 // A host that panics in its inspection ends nothing: people see the arguments.
 func TestInspectionPanics(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b, id := askBench(t, &shell{inspect: func(provider.ToolCall) tool.Inspection { panic("a fault of the host") }}, tool.Run, calls("a", `{"at":"x"}`))
+		b, id := askBench(t, &shell{inspect: func(provider.ToolCall) approval.Inspection { panic("a fault of the host") }}, tool.Run, calls("a", `{"at":"x"}`))
 		defer b.close()
 		asked := b.questions(id)
 		if len(asked) != 1 {
 			t.Fatalf("%d questions", len(asked))
 		}
-		check(t, "parts", asked[0].Parts, []tool.Part{{Kind: tool.ValuePart, Name: "at", Text: "x"}})
+		check(t, "parts", asked[0].Parts, []approval.Part{{Kind: approval.ValuePart, Name: "at", Text: "x"}})
 	})
 }
 

@@ -9,30 +9,32 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // examiner is a host that finds a danger in arguments, which name it.
 type examiner struct {
 	host
-	decided []tool.Concern // of the calls that ran
+	decided []approval.Concern // of the calls that ran
 }
 
-var dangers = map[string]tool.Danger{"broad": tool.Broad, "program": tool.Program, "secret": tool.Secret, "protected": tool.Protected}
+var dangers = map[string]approval.Danger{"broad": approval.Broad, "program": approval.Program, "secret": approval.Secret, "protected": approval.Protected}
 
-func (h *examiner) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) tool.Concern {
+func (h *examiner) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) approval.Concern {
 	var in struct{ At string }
 	if err := json.Unmarshal(call.Input, &in); err != nil {
 		panic(err)
 	}
-	return tool.Concern{Danger: dangers[in.At], Place: in.At, Why: in.At + " is a place"}
+	return approval.Concern{Danger: dangers[in.At], Place: in.At, Why: in.At + " is a place"}
 }
 
 func (h *examiner) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
-	h.decided = append(h.decided, tool.DecisionOn(ctx).Concern)
+	h.decided = append(h.decided, approval.DecisionOn(ctx).Concern)
 	return h.host.Run(ctx, call, progress)
 }
 
@@ -40,7 +42,7 @@ func examinerBench(t *testing.T, rules tool.Policy, scripts ...script) (*bench, 
 	t.Helper()
 	h := &examiner{host: host{run: func(context.Context, provider.ToolCall, func(string)) provider.ToolResult { return said("done") }}}
 	b, id := toolBench(t, &h.host, scripts...)
-	b.cfg.Rules, b.cfg.Hosts = rules, func(session.Session) []tool.Host { return []tool.Host{h} }
+	b.cfg.Rules, b.cfg.Hosts = rules, func(session.Session) []toolhost.Host { return []toolhost.Host{h} }
 	b.group.Close()
 	b.start()
 	return b, id, h
@@ -109,7 +111,7 @@ func TestHostileSecretAsksEachTime(t *testing.T) {
 		b.turn(id, "Look around.")
 		<-done
 		check(t, "questions", asked, 2)
-		check(t, "decided on", h.decided, []tool.Concern{{Danger: tool.Secret, Place: "secret", Why: "secret is a place"}, {Danger: tool.Secret, Place: "secret", Why: "secret is a place"}})
+		check(t, "decided on", h.decided, []approval.Concern{{Danger: approval.Secret, Place: "secret", Why: "secret is a place"}, {Danger: approval.Secret, Place: "secret", Why: "secret is a place"}})
 	})
 }
 

@@ -13,10 +13,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // priced makes the bench's models cost what is said: the second has no price.

@@ -16,13 +16,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // TestRandomLife leads a session through prompts, cancels, settings, models, summaries, forks, watchers, crashes, failing
@@ -177,7 +178,7 @@ func (p plan) live(ctx context.Context, returns *returns) (err error) {
 func (l *life) start(catalog Catalog) (err error) {
 	l.unkept = make(map[uint64]string)
 	l.group, err = NewGroup(l.ctx, Config{Store: only{l.store}, Left: l.local.OpenTurns, Catalog: catalog, Provider: func(string) provider.Provider { return l.api },
-		Hosts: func(s session.Session) []tool.Host { return []tool.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
+		Hosts: func(s session.Session) []toolhost.Host { return []toolhost.Host{hostedFor{&l.hosted, s.ID}} }, Log: slog.New(slog.DiscardHandler)})
 	return err
 }
 

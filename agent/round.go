@@ -13,9 +13,12 @@ import (
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/relay"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/arguments"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Bounds of what models may do with tools in one turn.
@@ -42,14 +45,14 @@ type round struct {
 // toolCall is one call of a round.
 type toolCall struct {
 	session.Call
-	index   int             // among the calls of its reply
-	tool    tool.Tool       // zero: the session has none of that name
-	told    bool            // people know of it
-	begun   time.Time       // zero: it was not begun
-	asked   *question       // nil: no person is asked
-	concern tool.Concern    // what its host found in its arguments
-	would   tool.Inspection // what it would do, if a person may be asked
-	output  *relay.Output   // nil: no host runs it
+	index   int                 // among the calls of its reply
+	tool    tool.Tool           // zero: the session has none of that name
+	told    bool                // people know of it
+	begun   time.Time           // zero: it was not begun
+	asked   *question           // nil: no person is asked
+	concern approval.Concern    // what its host found in its arguments
+	would   approval.Inspection // what it would do, if a person may be asked
+	output  *relay.Output       // nil: no host runs it
 	stop    context.CancelFunc
 	done    bool
 }
@@ -104,10 +107,10 @@ func (q *question) grant(r Ruling) (*tool.Grant, error) {
 	id := r.Grant
 	switch {
 	case r.Action == session.AllowSession && id == "":
-		id = tool.ToolGrant
+		id = approval.ToolGrant
 	case id == "":
 		return nil, nil
-	case r.Action == session.Deny || r.Action == session.AllowSession && id != tool.ToolGrant:
+	case r.Action == session.Deny || r.Action == session.AllowSession && id != approval.ToolGrant:
 		return nil, ErrNoGrant
 	}
 	for _, g := range q.Grants {
@@ -155,7 +158,7 @@ func invalid(c provider.ToolCall, t tool.Tool, names string) string {
 	if len(input) == 0 {
 		input = json.RawMessage("{}")
 	}
-	if err := tool.Check(t.Schema, input); err != nil {
+	if err := arguments.Check(t.Schema, input); err != nil {
 		return "the arguments do not fit the tool's schema, and it was not run: " + err.Error()
 	}
 	return ""
@@ -163,8 +166,8 @@ func invalid(c provider.ToolCall, t tool.Tool, names string) string {
 
 // examined is what the host of a call found out about it.
 type examined struct {
-	concern tool.Concern
-	would   tool.Inspection
+	concern approval.Concern
+	would   approval.Inspection
 }
 
 // inspectTime is how long people wait for what a host finds out of a call: an editor may have to be asked for the file.
@@ -172,7 +175,7 @@ const inspectTime = 10 * time.Second
 
 // examineCall has a host say what is dangerous about a call, and what it would do if a person may be asked about it. A call
 // whose examination panics does not run. After a panic of the inspection people see the arguments.
-func examineCall(ctx context.Context, log *slog.Logger, examiner tool.Examiner, inspector tool.Inspector, call provider.ToolCall, q tool.Question) (found examined, why string) {
+func examineCall(ctx context.Context, log *slog.Logger, examiner toolhost.Examiner, inspector toolhost.Inspector, call provider.ToolCall, q approval.Question) (found examined, why string) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
 	inspecting := false
@@ -189,21 +192,21 @@ func examineCall(ctx context.Context, log *slog.Logger, examiner tool.Examiner, 
 		q.Concern = found.concern
 	}
 	if inspecting = true; inspector != nil && q.Rule() == tool.Ask {
-		found.would = inspector.Inspect(tool.WithDecision(ctx, tool.Decision{Tool: q.Tool, Concern: found.concern}), call)
+		found.would = inspector.Inspect(approval.WithDecision(ctx, approval.Decision{Tool: q.Tool, Concern: found.concern}), call)
 	}
 	return found, why
 }
 
 // denial tells the model why a rule refused its call.
-func denial(c tool.Concern) string {
-	if c.Danger == tool.Protected {
+func denial(c approval.Concern) string {
+	if c.Danger == approval.Protected {
 		return c.Why + "; no tool may touch it, so the call was not run"
 	}
 	return "this tool is not allowed here, so it was not run"
 }
 
 // partsSize is the bytes of parts as clients get them.
-func partsSize(parts []tool.Part) int {
+func partsSize(parts []approval.Part) int {
 	text, err := json.Marshal(parts)
 	if err != nil {
 		panic(err) // strings alone

@@ -10,9 +10,11 @@ import (
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/relay"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // runTools runs the calls of a whole reply side by side; facts are the end of that reply. It goes on in judge.
@@ -70,8 +72,8 @@ func (s *state) examiners(rd *round) []func(context.Context) (examined, string) 
 			continue
 		}
 		host := s.cfg.host(s.view.Session, c.tool)
-		examiner, _ := host.(tool.Examiner)
-		inspector, _ := host.(tool.Inspector)
+		examiner, _ := host.(toolhost.Examiner)
+		inspector, _ := host.(toolhost.Inspector)
 		if examiner == nil && inspector == nil {
 			continue
 		}
@@ -98,7 +100,7 @@ func (s *state) judge(faults []string) {
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, faults[i]))...)
 		case rule == tool.Deny:
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, denial(c.concern)))...)
-		case rule == tool.Ask && c.concern.Danger > tool.NoDanger && !s.feed.CanConfirm():
+		case rule == tool.Ask && c.concern.Danger > approval.NoDanger && !s.feed.CanConfirm():
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, c.concern.Why+"; this needs a person's approval, and no client that could ask one is connected, so the call was not run"))...)
 		case rule == tool.Ask:
 			facts = append(facts, s.question(c))
@@ -136,9 +138,9 @@ func (s *state) launch(calls ...*toolCall) {
 }
 
 // runOn runs a call on its host.
-func (s *state) runOn(host tool.Host, c *toolCall) {
+func (s *state) runOn(host toolhost.Host, c *toolCall) {
 	rd, log, call := s.run.round, s.run.log, c.whole()
-	ctx, stop := context.WithCancel(tool.WithDecision(rd.ctx, tool.Decision{Tool: c.tool, Concern: c.concern}))
+	ctx, stop := context.WithCancel(approval.WithDecision(rd.ctx, approval.Decision{Tool: c.tool, Concern: c.concern}))
 	c.stop, c.output = stop, relay.NewOutput(rd.grew)
 	s.calls.Go(func() { // a host returns soon after ctx ends; Close waits
 		defer stop()

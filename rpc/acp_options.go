@@ -6,11 +6,11 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Ids of the options. Editors look for these words where a category is not enough for them.

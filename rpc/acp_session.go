@@ -14,10 +14,10 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 type acpInitializeParams struct {
@@ -139,7 +139,7 @@ func (c *client) reoffer(st agent.State, list []acpServer, dir acpDirectory) {
 	config.Tools.Adopt(st.Session.ID, hosts)
 }
 
-// serverName is a name as [tool.Server] takes it: editors have titles there.
+// serverName is a name as [toolhost.Server] takes it: editors have titles there.
 func serverName(title string) string {
 	name := strings.Map(func(r rune) rune {
 		if r < 0x80 && (r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)) {

@@ -14,11 +14,12 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // acpCall is a call that the client has been told of and that has no result yet.
@@ -263,7 +264,7 @@ func permitWords(q feed.Confirm) (words []acpPermitWord) {
 		case session.AllowSession:
 			for _, g := range q.Grants {
 				id := grantOption + g.ID
-				if g.ID == tool.ToolGrant {
+				if g.ID == approval.ToolGrant {
 					id = string(action)
 				}
 				words = append(words, acpPermitWord{id, "Until this session ends: " + g.Text, "allow_always"})
@@ -297,13 +298,13 @@ func (c *acpCall) approval(q feed.Confirm) []acpToolContent {
 	}
 	var list []acpToolContent
 	for _, p := range q.Parts {
-		if p.Kind == tool.DiffPart && len(c.diffs) > 0 {
-			if list = append(list, c.diffs...); tool.Visible(p.Name) && tool.Visible(p.Text) {
+		if p.Kind == approval.DiffPart && len(c.diffs) > 0 {
+			if list = append(list, c.diffs...); approval.Visible(p.Name) && approval.Visible(p.Text) {
 				continue
 			}
 		}
-		text, hidden := tool.Reveal(p.Text)
-		if name, _ := tool.Reveal(p.Name); name != "" {
+		text, hidden := approval.Reveal(p.Text)
+		if name, _ := approval.Reveal(p.Name); name != "" {
 			text = name + ":\n" + text
 		}
 		if hidden > 0 {
@@ -327,7 +328,7 @@ func (th *thread) question(ctx context.Context, u *feed.Update, q feed.Confirm) 
 	if err := th.send(ctx, u, call); err != nil {
 		return err
 	}
-	title, _ := tool.Reveal(call.Title)
+	title, _ := approval.Reveal(call.Title)
 	p := acpPermission{Session: th.id, Call: acpPermitted{c.id, title, call.ToolKind, "pending", c.approval(q), q.Arguments}, Options: permitWords(q),
 		Meta: meta{metaKey + "/confirm": map[string]any{"confirmId": q.ID, "message": q.Message, "origin": q.Origin, "until": q.Until}}}
 	r, err := th.e.ask(ctx, "session/request_permission", p)

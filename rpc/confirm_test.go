@@ -10,8 +10,9 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // An editor gets all of the call with its question, with what cannot be seen made visible.
@@ -46,7 +47,7 @@ func TestACPPermissionHasTheWholeCall(t *testing.T) {
 
 func TestPermitWords(t *testing.T) {
 	q := feed.Confirm{Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{
-		{ID: "prefix", Text: "Commands that begin with `git diff`"}, {ID: tool.ToolGrant, Text: "All calls of run"}}}
+		{ID: "prefix", Text: "Commands that begin with `git diff`"}, {ID: approval.ToolGrant, Text: "All calls of run"}}}
 	want := []acpPermitWord{{"allow", "Allow once", "allow_once"}, {"grant:prefix", "Until this session ends: Commands that begin with `git diff`", "allow_always"},
 		{"allow_session", "Until this session ends: All calls of run", "allow_always"}, {"deny", "Deny", "reject_once"}}
 	if diff := cmp.Diff(want, permitWords(q)); diff != "" {
@@ -76,8 +77,8 @@ func TestPermitWords(t *testing.T) {
 // Where there is no room for all parts of a call, this client can only deny it.
 func TestWireConfirmRoom(t *testing.T) {
 	text := strings.Repeat("x", 1000)
-	q := feed.Confirm{Arguments: json.RawMessage(`{"command":"` + text + `"}`), Parts: []tool.Part{{Kind: tool.CommandPart, Text: text}},
-		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{{ID: tool.ToolGrant}}}
+	q := feed.Confirm{Arguments: json.RawMessage(`{"command":"` + text + `"}`), Parts: []approval.Part{{Kind: approval.CommandPart, Text: text}},
+		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Grants: []tool.Grant{{ID: approval.ToolGrant}}}
 	for _, tt := range []struct {
 		room                  int
 		arguments, parts, cut bool

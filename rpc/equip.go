@@ -12,11 +12,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/arguments"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Tools is what a server knows of the daemon's own hosts of tools, besides what [agent.Config] lists.
@@ -26,10 +28,10 @@ type Tools struct {
 	Slow        bool // some host of all sessions may have to start before it can be asked
 
 	// Offer makes a host of a client's server. Whoever has it closes it, or gives it to Adopt. nil: none are taken.
-	Offer func(tool.Server) tool.Host
+	Offer func(toolhost.Server) toolhost.Host
 
 	// Adopt makes hosts those of a session, until there is no such session or no daemon any more.
-	Adopt func(session.ID, []tool.Host)
+	Adopt func(session.ID, []toolhost.Host)
 }
 
 // newTools is what a new session is to have: "builtin", or a list of tools that clients run, in which "builtin" may
@@ -124,8 +126,8 @@ func (c *client) newWaits(p newParams) bool { return len(p.Servers) > 0 || c.ser
 
 // equipment is the tools of a session that is being made, as far as they are not in its record.
 type equipment struct {
-	offered []tool.Host // by its client, and nobody's yet
-	missing []string    // hosts that could not be asked
+	offered []toolhost.Host // by its client, and nobody's yet
+	missing []string        // hosts that could not be asked
 }
 
 // equip gives a record its tools: the client's own, and those of hosts.
@@ -149,9 +151,9 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 	if e.offered, err = c.offered(p.Servers); err != nil {
 		return e, err
 	}
-	var hosts []tool.Host
+	var hosts []toolhost.Host
 	if list := c.server.config.Sessions.Config().Hosts; list != nil {
-		hosts = slices.DeleteFunc(list(*record), func(h tool.Host) bool { return h.Name() == builtinWord && !asked.builtin })
+		hosts = slices.DeleteFunc(list(*record), func(h toolhost.Host) bool { return h.Name() == builtinWord && !asked.builtin })
 	}
 	for _, a := range askHosts(ctx, append(hosts, e.offered...)) {
 		switch {
@@ -198,7 +200,7 @@ func ownTools(own []newTool, sameUser bool) (tools []tool.Tool, err error) {
 		if len(t.Schema.RawMessage) == 0 {
 			t.Schema.RawMessage = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		if err := tool.CheckSchema(t.Schema.RawMessage); err != nil {
+		if err := arguments.CheckSchema(t.Schema.RawMessage); err != nil {
 			return nil, conn.InvalidParams(at("input_schema"), "%v", err)
 		}
 		var schema bytes.Buffer
@@ -216,7 +218,7 @@ func ownTools(own []newTool, sameUser bool) (tools []tool.Tool, err error) {
 
 // offered makes hosts of a client's servers. A server may be any program, so it is taken only from who could start that
 // without us, unless the operator says otherwise.
-func (c *client) offered(list servers) (hosts []tool.Host, err error) {
+func (c *client) offered(list servers) (hosts []toolhost.Host, err error) {
 	config := c.server.config.Tools
 	switch {
 	case len(list) == 0:
@@ -226,13 +228,13 @@ func (c *client) offered(list servers) (hosts []tool.Host, err error) {
 	case len(list) > maxServers:
 		return nil, conn.InvalidParams("mcp_servers", "are more than %d", maxServers)
 	}
-	made := make([]tool.Server, len(list))
+	made := make([]toolhost.Server, len(list))
 	for i, s := range list {
-		made[i] = tool.Server{Name: s.Name, Command: s.Command, Env: s.Env, CWD: s.CWD, URL: s.URL, Headers: s.Headers, Tools: s.Tools}
-		if wrong, ok := errors.AsType[*tool.ServerError](made[i].Check()); ok {
+		made[i] = toolhost.Server{Name: s.Name, Command: s.Command, Env: s.Env, CWD: s.CWD, URL: s.URL, Headers: s.Headers, Tools: s.Tools}
+		if wrong, ok := errors.AsType[*toolhost.ServerError](made[i].Check()); ok {
 			return nil, conn.InvalidParams(fmt.Sprintf("mcp_servers.%d.%s", i, wrong.Member), "%v", wrong.Err)
 		}
-		if slices.ContainsFunc(made[:i], func(before tool.Server) bool { return before.Name == s.Name }) {
+		if slices.ContainsFunc(made[:i], func(before toolhost.Server) bool { return before.Name == s.Name }) {
 			return nil, conn.InvalidParams(fmt.Sprintf("mcp_servers.%d.name", i), "%s is there twice", s.Name)
 		}
 	}
@@ -244,13 +246,13 @@ func (c *client) offered(list servers) (hosts []tool.Host, err error) {
 
 // hostAnswer is a host's answer.
 type hostAnswer struct {
-	host  tool.Host
+	host  toolhost.Host
 	tools []tool.Tool
 	err   error
 }
 
 // askHosts asks all hosts at once, since each may have to start. The answers are in the hosts' order.
-func askHosts(ctx context.Context, hosts []tool.Host) []hostAnswer {
+func askHosts(ctx context.Context, hosts []toolhost.Host) []hostAnswer {
 	answers := make([]hostAnswer, len(hosts))
 	var asking sync.WaitGroup
 	for i, h := range hosts {

@@ -3,8 +3,8 @@ package rpc
 import (
 	"testing"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // A client from the network cannot declare that its tool only reads: such tools run in all modes.

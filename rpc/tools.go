@@ -9,11 +9,12 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // newTool is a tool that clients of the session run.
@@ -168,7 +169,7 @@ func newWireConfirm(e feed.Confirm, room int) wireConfirm {
 		w.Arguments, w.Truncated = json.RawMessage("{}"), true
 	}
 	if parts > room {
-		w.Parts, w.Grants, w.Actions, w.Limit = []tool.Part{}, []tool.Grant{}, []session.Action{session.Deny}, room
+		w.Parts, w.Grants, w.Actions, w.Limit = []approval.Part{}, []tool.Grant{}, []session.Action{session.Deny}, room
 	}
 	return w
 }

@@ -16,7 +16,7 @@ import (
 // The Words of a type are its constants. A word that is missing there is missing in the protocol's schema.
 func TestWordsAreComplete(t *testing.T) {
 	types := 0
-	for _, dir := range []string{"../provider", "../session", "../session/tool", "../agent", "../agent/feed", "../agent/tool", "../registry", "."} {
+	for _, dir := range []string{"../provider", "../session", "../session/tool", "../agent", "../agent/feed", "../agent/tool/approval", "../registry", "."} {
 		names, err := filepath.Glob(dir + "/*.go")
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestWordsAreComplete(t *testing.T) {
 				case *ast.FuncDecl:
 					if n.Name.Name == "Words" && n.Recv != nil {
 						of := n.Recv.List[0].Type.(*ast.Ident).Name
-						words[of] = arguments(n.Body)
+						words[of] = argumentsOf(n.Body)
 					}
 				}
 				return true
@@ -85,8 +85,8 @@ func constantOf(n *ast.ValueSpec) (of, name string, ok bool) {
 	return "", "", false
 }
 
-// arguments are the names in the call that a function returns.
-func arguments(body *ast.BlockStmt) (names []string) {
+// argumentsOf is the names in the call that a function returns.
+func argumentsOf(body *ast.BlockStmt) (names []string) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {
 			for _, a := range call.Args {

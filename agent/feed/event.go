@@ -5,9 +5,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Event is the content of an Update. Method is its name in the protocol; its members are its JSON.

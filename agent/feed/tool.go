@@ -3,9 +3,10 @@ package feed
 import (
 	"encoding/json"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Events of tools. Each call of a finished reply has one ToolStart and one ToolEnd, whether it runs or not.
@@ -39,7 +40,7 @@ type (
 		Title     string            `json:"title"`
 		Message   string            `json:"message"`
 		Origin    Origin            `json:"origin"`
-		Parts     []tool.Part       `json:"parts"` // all that the answer is about; empty where they are above the limit
+		Parts     []approval.Part   `json:"parts"` // all that the answer is about; empty where they are above the limit
 		Actions   []session.Action  `json:"actions"`
 		Grants    []tool.Grant      `json:"grants"`          // that an answer can give, the narrowest first
 		Limit     int               `json:"limit,omitempty"` // bytes; the parts have more, so that the call can only be denied

@@ -1,9 +1,9 @@
 package transcript
 
 import (
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // unanswered is the result of a call that never ran to its end.

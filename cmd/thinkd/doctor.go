@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
@@ -193,12 +193,12 @@ func (p *program) tellProtection() {
 		dir = ""
 	}
 	for _, kind := range []struct {
-		danger tool.Danger
+		danger approval.Danger
 		text   string
 	}{
-		{tool.Protected, "no file tool may touch"},
-		{tool.Secret, "each call of a file tool needs approval for"},
-		{tool.Program, "a change needs approval also in tool mode edit:"},
+		{approval.Protected, "no file tool may touch"},
+		{approval.Secret, "each call of a file tool needs approval for"},
+		{approval.Program, "a change needs approval also in tool mode edit:"},
 	} {
 		paths := make(map[string][]string)
 		var abouts []string

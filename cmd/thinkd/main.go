@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
@@ -37,7 +37,7 @@ func run() int {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case superviseWord:
-			return tool.Supervise(os.Args[2:])
+			return process.Supervise(os.Args[2:])
 		case confineWord:
 			return sandbox.Confine(os.Args[2:])
 		}
@@ -56,7 +56,7 @@ func run() int {
 	p := newProgram(os.Stdin, printable.Output(stdout), printable.Output(os.Stderr), os.Getenv)
 	p.catching = catching
 	if path, err := os.Executable(); err == nil {
-		p.options.Supervisor, p.options.Confine = tool.Supervisor{path, os.Args[0], superviseWord}, []string{path, confineWord}
+		p.options.Supervisor, p.options.Confine = process.Supervisor{path, os.Args[0], superviseWord}, []string{path, confineWord}
 	}
 	return p.report(p.execute(ctx, os.Args[1:]))
 }

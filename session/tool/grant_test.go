@@ -1,6 +1,8 @@
 package tool
 
-import "testing"
+import (
+	"testing"
+)
 
 func TestAddTo(t *testing.T) {
 	list := Grant{ID: "1", Scope: ToolScope, Tool: "a"}.AddTo(nil)

@@ -1,6 +1,8 @@
 package tool
 
-import "github.com/thinkd/thinkd/provider"
+import (
+	"github.com/thinkd/thinkd/provider"
+)
 
 // Rule says what becomes of a call.
 type Rule string

@@ -1,8 +1,8 @@
 // Package tool defines what the log of a session keeps of tools: the definitions that a session was made with, the rules
 // of its client, the mode that people have chosen, and the grants that they gave.
 //
-// These are values. What decides on a call and runs it is package agent/tool, which has these names as well. The log does
-// not import it, so a program that only reads sessions links no shell parser and no JSON schema.
+// These are values. The packages below agent/tool decide on calls and run them. The log does not import these, so a program that
+// only reads sessions links no shell parser and no JSON-schema library.
 package tool
 
 import (
@@ -10,8 +10,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -49,7 +52,7 @@ func (e *Effect) UnmarshalText(text []byte) (err error) {
 
 // Tool is a tool as a session has it: frozen in its record when the session is made, since vendors bind signed thinking
 // to the definitions that it was thought with. Its Name is unique in a session, and one that every vendor takes
-// (CheckName of agent/tool).
+// ([CheckName]).
 type Tool struct {
 	provider.Tool
 	Host   Kind   `json:"host"`
@@ -115,4 +118,21 @@ func (t Tool) Wish(model string) string {
 		return model + " wants to read a file."
 	}
 	return fmt.Sprintf("%s wants to use %s.", model, t.Name)
+}
+
+// names is what all vendors accept: Anthropic has 128 characters, OpenAI 64, and Gemini wants no digit or dash in front
+// (docs: tool use; function calling).
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
+
+// CheckName returns what is wrong with the name of a tool, or nil.
+func CheckName(name string) error {
+	if !names().MatchString(name) {
+		return errors.New("a tool's name is 1 to 64 letters, digits, _ and -, and begins with a letter or _")
+	}
+	return nil
+}
+
+// Failed returns a result that tells the model what went wrong.
+func Failed(callID, text string) provider.ToolResult {
+	return provider.ToolResult{CallID: callID, Failed: true, Blocks: provider.Blocks{provider.Text{Text: text}}}
 }

@@ -1,7 +1,7 @@
 import { h } from "./dom.js";
 
 // Characters that are invisible or change the place of others: control and format characters, unusual spaces, fillers, and code points
-// without a character. The daemon has the same list (agent/tool/visible.go).
+// without a character. The daemon has the same list (agent/tool/approval/visible.go).
 const hidden = /[^\P{C}\n\t]|[\p{Zl}\p{Zp}]|(?! )\p{Zs}|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd]|[\u{e0100}-\u{e01ef}]/gu;
 
 const names: Record<string, string> = {

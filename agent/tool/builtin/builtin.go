@@ -18,10 +18,12 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/guard"
+	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Name is that of the host in every session.
@@ -37,7 +39,7 @@ type Files interface {
 
 // Terminal runs commands in place of the daemon, where people can watch. It is safe for concurrent use.
 type Terminal interface {
-	// Run runs a command to its end, or ends it with ctx. progress is as [tool.Host] has it.
+	// Run runs a command to its end, or ends it with ctx. progress is as [toolhost.Host] has it.
 	Run(ctx context.Context, c Command, progress func(chunk string)) (Exit, error)
 }
 
@@ -72,8 +74,8 @@ type Config struct {
 	PassEnv []string     // variables of the daemon that commands get besides the usual ones
 	Guard   *guard.Guard // of files; nil: the built-in lists
 
-	Sandbox    sandbox.Sandbox // of commands
-	Supervisor tool.Supervisor // of commands; nil: they have a process group alone
+	Sandbox    sandbox.Sandbox    // of commands
+	Supervisor process.Supervisor // of commands; nil: they have a process group alone
 }
 
 // New makes the tools.
@@ -87,43 +89,43 @@ func New(c Config) *Tools {
 // In is who runs the tools at a place. It holds nothing open.
 func (t *Tools) In(p Place) *Host { return &Host{tools: t, place: p} }
 
-// Host runs the tools at a place. It implements [tool.Host] and [tool.Examiner].
+// Host runs the tools at a place. It implements [toolhost.Host] and [toolhost.Examiner].
 type Host struct {
 	tools *Tools
 	place Place
 
-	look    *guard.Look  // of a call that runs
-	decided tool.Concern // what it was decided on
+	look    *guard.Look      // of a call that runs
+	decided approval.Concern // what it was decided on
 }
 
 // with is the host for one call.
-func (h *Host) with(effect tool.Effect, decided tool.Concern) *Host {
+func (h *Host) with(effect tool.Effect, decided approval.Concern) *Host {
 	return &Host{h.tools, h.place, h.tools.config.Guard.Look(effect == tool.Edit), decided}
 }
 
 // Examine judges the path that a call names: whether it is guarded, and whether the session's folder is too broad to be
 // read without approval. The call itself judges again what it opens.
-func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) tool.Concern {
+func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) approval.Concern {
 	i := slices.IndexFunc(table, func(e entry) bool { return e.Name == call.Name })
 	var p struct {
 		Path string `json:"path"`
 	}
 	if i < 0 || json.Unmarshal(call.Input, &p) != nil {
-		return tool.Concern{} // Run says what is wrong
+		return approval.Concern{} // Run says what is wrong
 	}
-	h = h.with(table[i].Effect, tool.Concern{})
+	h = h.with(table[i].Effect, approval.Concern{})
 	s, err := h.at(p.Path)
 	if err != nil {
-		return tool.Concern{}
+		return approval.Concern{}
 	}
 	defer s.Close()
 	if _, err := s.Stat(s.name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return tool.Concern{}
+		return approval.Concern{}
 	}
 	found, err := h.look.Path(s.path())
-	if err == nil && found.Danger == tool.NoDanger && table[i].Effect != tool.Run {
+	if err == nil && found.Danger == approval.NoDanger && table[i].Effect != tool.Run {
 		if why := h.tools.config.Guard.Broad(s.Root.Name()); why != "" {
-			return tool.Concern{Danger: tool.Broad, Place: s.Root.Name(), Why: why}
+			return approval.Concern{Danger: approval.Broad, Place: s.Root.Name(), Why: why}
 		}
 	}
 	return found
@@ -161,7 +163,7 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 	if i < 0 {
 		return tool.Failed(call.ID, "there is no such tool any more")
 	}
-	text, failed, err := table[i].run(ctx, h.with(table[i].Effect, tool.DecisionOn(ctx).Concern), call.Input, progress)
+	text, failed, err := table[i].run(ctx, h.with(table[i].Effect, approval.DecisionOn(ctx).Concern), call.Input, progress)
 	if err != nil {
 		return tool.Failed(call.ID, err.Error())
 	}

@@ -17,10 +17,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/arguments"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // TestMain makes the test binary a command in a sandbox.
@@ -84,7 +85,7 @@ func TestDefinitions(t *testing.T) {
 	got := map[string]tool.Effect{}
 	for _, tt := range tools {
 		got[tt.Name] = tt.Effect
-		if err := tool.CheckSchema(tt.Schema); err != nil {
+		if err := arguments.CheckSchema(tt.Schema); err != nil {
 			t.Errorf("%s: %v", tt.Name, err)
 		}
 		if tt.Host != tool.Builtin || tt.Source != h.Name() {

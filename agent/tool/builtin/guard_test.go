@@ -8,10 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // home is a host that works in the user's home folder, where the daemon's data and secrets are.
@@ -33,11 +34,11 @@ func approved(t *testing.T, h *Host, name string, input in) string {
 		t.Fatal(err)
 	}
 	c := provider.ToolCall{ID: "c", Name: name, Input: text}
-	r := h.Run(tool.WithDecision(t.Context(), tool.Decision{Concern: h.Examine(t.Context(), tool.Tool{}, c)}), c, func(string) {})
+	r := h.Run(approval.WithDecision(t.Context(), approval.Decision{Concern: h.Examine(t.Context(), tool.Tool{}, c)}), c, func(string) {})
 	return r.Blocks[0].(provider.Text).Text
 }
 
-func examine(t *testing.T, h *Host, name string, input in) tool.Danger {
+func examine(t *testing.T, h *Host, name string, input in) approval.Danger {
 	t.Helper()
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -71,7 +72,7 @@ func TestHostileProtectedFiles(t *testing.T) {
 	if after := snapshot(t, filepath.Join(dir, ".local")); len(after) != len(before) || after[".local/share/thinkd/token"] != before[".local/share/thinkd/token"] {
 		t.Errorf("the data directory was changed: %v", after)
 	}
-	if got := examine(t, h, "read_file", in{"path": "project/notes.txt"}); got != tool.Protected {
+	if got := examine(t, h, "read_file", in{"path": "project/notes.txt"}); got != approval.Protected {
 		t.Errorf("a hard link to the keys has danger %d", got)
 	}
 }
@@ -80,7 +81,7 @@ func TestHostileSecretPlaces(t *testing.T) {
 	testgo.Cost(t)
 	h, dir := home(t)
 	for _, path := range []string{".ssh/id_ed25519", ".aws/credentials", ".netrc", "project/.env"} {
-		if got := examine(t, h, "read_file", in{"path": path}); got != tool.Secret {
+		if got := examine(t, h, "read_file", in{"path": path}); got != approval.Secret {
 			t.Errorf("%s has danger %d", path, got)
 		}
 		if got := call(t, h, "read_file", in{"path": path}); !strings.HasPrefix(got, "failed: ") || strings.Contains(got, "the secret") {
@@ -120,7 +121,7 @@ func TestHostileSecretPlaces(t *testing.T) {
 	if err := os.Symlink(filepath.Join("..", ".ssh", "id_ed25519"), link); err != nil {
 		t.Fatal(err)
 	}
-	r := h.Run(tool.WithDecision(t.Context(), tool.Decision{Concern: concern}), provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)}, func(string) {})
+	r := h.Run(approval.WithDecision(t.Context(), approval.Decision{Concern: concern}), provider.ToolCall{Name: "read_file", Input: json.RawMessage(`{"path":"project/notes"}`)}, func(string) {})
 	if text := r.Blocks[0].(provider.Text).Text; !r.Failed || strings.Contains(text, "the secret") {
 		t.Errorf("a link that was replaced: %q", text)
 	}
@@ -131,7 +132,7 @@ func TestHostilePrograms(t *testing.T) {
 	_, dir := home(t)
 	h := New(Config{}).In(Place{Roots: []string{filepath.Join(dir, "project")}})
 	for _, path := range []string{".git/hooks/pre-commit", ".git/config", ".vscode/tasks.json", ".bashrc", "sub/.git/config"} {
-		if got := examine(t, h, "write_file", in{"path": path}); got != tool.Program {
+		if got := examine(t, h, "write_file", in{"path": path}); got != approval.Program {
 			t.Errorf("%s has danger %d", path, got)
 		}
 		if got := call(t, h, "write_file", in{"path": path, "content": "evil"}); !strings.Contains(got, "not approved") {
@@ -141,10 +142,10 @@ func TestHostilePrograms(t *testing.T) {
 			t.Errorf("%s with approval: %q", path, got)
 		}
 	}
-	if got := examine(t, h, "read_file", in{"path": ".git/config"}); got != tool.NoDanger {
+	if got := examine(t, h, "read_file", in{"path": ".git/config"}); got != approval.NoDanger {
 		t.Errorf("reading has danger %d", got)
 	}
-	if got := examine(t, h, "write_file", in{"path": ".envrc"}); got != tool.Secret {
+	if got := examine(t, h, "write_file", in{"path": ".envrc"}); got != approval.Secret {
 		t.Errorf(".envrc has danger %d", got)
 	}
 }
@@ -152,12 +153,12 @@ func TestHostilePrograms(t *testing.T) {
 func TestBroadFolder(t *testing.T) {
 	h, dir := home(t)
 	for name, input := range map[string]in{"read_file": {"path": "project/main.go"}, "list": {}, "search": {"pattern": "x"}} {
-		if got := examine(t, h, name, input); got != tool.Broad {
+		if got := examine(t, h, name, input); got != approval.Broad {
 			t.Errorf("%s in the home folder has danger %d", name, got)
 		}
 	}
 	h.place.Roots[0] = filepath.Join(dir, "project")
-	if got := examine(t, h, "read_file", in{"path": "main.go"}); got != tool.NoDanger {
+	if got := examine(t, h, "read_file", in{"path": "main.go"}); got != approval.NoDanger {
 		t.Errorf("in a project: %d", got)
 	}
 }

@@ -9,43 +9,44 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Inspect says what a call would do, for people who are asked about it. It implements [tool.Inspector].
-func (h *Host) Inspect(ctx context.Context, call provider.ToolCall) tool.Inspection {
-	h = h.with(tool.Edit, tool.DecisionOn(ctx).Concern)
+// Inspect says what a call would do, for people who are asked about it. It implements [toolhost.Inspector].
+func (h *Host) Inspect(ctx context.Context, call provider.ToolCall) approval.Inspection {
+	h = h.with(tool.Edit, approval.DecisionOn(ctx).Concern)
 	switch call.Name {
 	case "run":
 		return inspectRun(call.Input)
 	case "edit_file":
 		var p editParams
 		if json.Unmarshal(call.Input, &p) != nil {
-			return tool.Inspection{}
+			return approval.Inspection{}
 		}
-		return tool.Inspection{Parts: []tool.Part{{Kind: tool.DiffPart, Name: p.Path, Text: h.wouldEdit(ctx, p)}}, Folder: h.folder(p.Path)}
+		return approval.Inspection{Parts: []approval.Part{{Kind: approval.DiffPart, Name: p.Path, Text: h.wouldEdit(ctx, p)}}, Folder: h.folder(p.Path)}
 	case "write_file":
 		var p writeParams
 		if json.Unmarshal(call.Input, &p) != nil {
-			return tool.Inspection{}
+			return approval.Inspection{}
 		}
-		return tool.Inspection{Parts: []tool.Part{h.wouldWrite(ctx, p)}, Folder: h.folder(p.Path)}
+		return approval.Inspection{Parts: []approval.Part{h.wouldWrite(ctx, p)}, Folder: h.folder(p.Path)}
 	}
-	return tool.Inspection{}
+	return approval.Inspection{}
 }
 
 // inspectRun shows the command, and then whatever else the call has.
-func inspectRun(input json.RawMessage) tool.Inspection {
+func inspectRun(input json.RawMessage) approval.Inspection {
 	var p runParams
 	if json.Unmarshal(input, &p) != nil {
-		return tool.Inspection{}
+		return approval.Inspection{}
 	}
-	in := tool.Inspection{Parts: []tool.Part{{Kind: tool.CommandPart, Text: p.Command}}}
+	in := approval.Inspection{Parts: []approval.Part{{Kind: approval.CommandPart, Text: p.Command}}}
 	if runtime.GOOS != "windows" { // its shell reads lines in another way
 		in.Command = p.Command
 	}
-	for _, v := range tool.Values(input) {
+	for _, v := range approval.Values(input) {
 		if v.Name != "command" {
 			in.Parts = append(in.Parts, v)
 		}
@@ -109,13 +110,13 @@ func prefixLines(b *strings.Builder, sign, text string) {
 }
 
 // wouldWrite is the whole text of a new file, and what changes in one that is there.
-func (h *Host) wouldWrite(ctx context.Context, p writeParams) tool.Part {
+func (h *Host) wouldWrite(ctx context.Context, p writeParams) approval.Part {
 	if old, err := h.current(ctx, p.Path); err == nil && ctx.Err() == nil {
 		if d, _ := hunks(old, p.Content); d != "" {
-			return tool.Part{Kind: tool.DiffPart, Name: p.Path, Text: d}
+			return approval.Part{Kind: approval.DiffPart, Name: p.Path, Text: d}
 		}
 	}
-	return tool.Part{Kind: tool.ContentPart, Name: p.Path, Text: p.Content}
+	return approval.Part{Kind: approval.ContentPart, Name: p.Path, Text: p.Content}
 }
 
 // current is the text of a file as it is now.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
 )
 
-func inspected(t *testing.T, h *Host, name string, input any) tool.Inspection {
+func inspected(t *testing.T, h *Host, name string, input any) approval.Inspection {
 	t.Helper()
 	text, err := json.Marshal(input)
 	if err != nil {
@@ -37,23 +37,23 @@ func TestInspect(t *testing.T) {
 	for _, tt := range []struct {
 		name, tool string
 		input      in
-		want       tool.Inspection
+		want       approval.Inspection
 	}{
-		{"a command", "run", in{"command": "git diff\nrm x", "path": "cart", "timeout_seconds": 600}, tool.Inspection{Command: "git diff\nrm x",
-			Parts: []tool.Part{{Kind: tool.CommandPart, Text: "git diff\nrm x"}, {Kind: tool.ValuePart, Name: "path", Text: "cart"}, {Kind: tool.ValuePart, Name: "timeout_seconds", Text: "600"}}}},
-		{"an edit", "edit_file", in{"path": "cart/cart.go", "edits": []in{{"old_text": "two", "new_text": "2"}}}, tool.Inspection{Folder: filepath.Join(dir, "cart"),
-			Parts: []tool.Part{{Kind: tool.DiffPart, Name: "cart/cart.go", Text: "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"}}}},
-		{"an edit that does not fit", "edit_file", in{"path": "plain", "edits": []in{{"old_text": "y\n", "new_text": "a\nb"}}}, tool.Inspection{Folder: dir,
-			Parts: []tool.Part{{Kind: tool.DiffPart, Name: "plain", Text: "@@ edit 1 of 1, which does not fit the file as it is now @@\n-y\n+a\n+b\n"}}}},
-		{"an edit that changes nothing", "edit_file", in{"path": "plain", "edits": []in{{"old_text": "x", "new_text": "x"}}}, tool.Inspection{Folder: dir,
-			Parts: []tool.Part{{Kind: tool.DiffPart, Name: "plain", Text: "@@ edit 1 of 1, which changes nothing @@\n-x\n+x\n"}}}},
-		{"an edit of what is not there", "edit_file", in{"path": "none/x", "edits": []in{{"old_text": "y", "new_text": "z"}}}, tool.Inspection{
-			Parts: []tool.Part{{Kind: tool.DiffPart, Name: "none/x", Text: "@@ edit 1 of 1, which does not fit the file as it is now @@\n-y\n+z\n"}}}},
-		{"a new file", "write_file", in{"path": "new.txt", "content": long}, tool.Inspection{Folder: dir, Parts: []tool.Part{{Kind: tool.ContentPart, Name: "new.txt", Text: long}}}},
-		{"a file that is there", "write_file", in{"path": "plain", "content": "y\n"}, tool.Inspection{Folder: dir,
-			Parts: []tool.Part{{Kind: tool.DiffPart, Name: "plain", Text: "@@ -1,1 +1,1 @@\n-x\n+y\n"}}}},
-		{"a file outside", "write_file", in{"path": "../out", "content": "y"}, tool.Inspection{Parts: []tool.Part{{Kind: tool.ContentPart, Name: "../out", Text: "y"}}}},
-		{"a read", "read_file", in{"path": "plain"}, tool.Inspection{}},
+		{"a command", "run", in{"command": "git diff\nrm x", "path": "cart", "timeout_seconds": 600}, approval.Inspection{Command: "git diff\nrm x",
+			Parts: []approval.Part{{Kind: approval.CommandPart, Text: "git diff\nrm x"}, {Kind: approval.ValuePart, Name: "path", Text: "cart"}, {Kind: approval.ValuePart, Name: "timeout_seconds", Text: "600"}}}},
+		{"an edit", "edit_file", in{"path": "cart/cart.go", "edits": []in{{"old_text": "two", "new_text": "2"}}}, approval.Inspection{Folder: filepath.Join(dir, "cart"),
+			Parts: []approval.Part{{Kind: approval.DiffPart, Name: "cart/cart.go", Text: "@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"}}}},
+		{"an edit that does not fit", "edit_file", in{"path": "plain", "edits": []in{{"old_text": "y\n", "new_text": "a\nb"}}}, approval.Inspection{Folder: dir,
+			Parts: []approval.Part{{Kind: approval.DiffPart, Name: "plain", Text: "@@ edit 1 of 1, which does not fit the file as it is now @@\n-y\n+a\n+b\n"}}}},
+		{"an edit that changes nothing", "edit_file", in{"path": "plain", "edits": []in{{"old_text": "x", "new_text": "x"}}}, approval.Inspection{Folder: dir,
+			Parts: []approval.Part{{Kind: approval.DiffPart, Name: "plain", Text: "@@ edit 1 of 1, which changes nothing @@\n-x\n+x\n"}}}},
+		{"an edit of what is not there", "edit_file", in{"path": "none/x", "edits": []in{{"old_text": "y", "new_text": "z"}}}, approval.Inspection{
+			Parts: []approval.Part{{Kind: approval.DiffPart, Name: "none/x", Text: "@@ edit 1 of 1, which does not fit the file as it is now @@\n-y\n+z\n"}}}},
+		{"a new file", "write_file", in{"path": "new.txt", "content": long}, approval.Inspection{Folder: dir, Parts: []approval.Part{{Kind: approval.ContentPart, Name: "new.txt", Text: long}}}},
+		{"a file that is there", "write_file", in{"path": "plain", "content": "y\n"}, approval.Inspection{Folder: dir,
+			Parts: []approval.Part{{Kind: approval.DiffPart, Name: "plain", Text: "@@ -1,1 +1,1 @@\n-x\n+y\n"}}}},
+		{"a file outside", "write_file", in{"path": "../out", "content": "y"}, approval.Inspection{Parts: []approval.Part{{Kind: approval.ContentPart, Name: "../out", Text: "y"}}}},
+		{"a read", "read_file", in{"path": "plain"}, approval.Inspection{}},
 	} {
 		if tt.tool == "run" && runtime.GOOS == "windows" {
 			tt.want.Command = ""

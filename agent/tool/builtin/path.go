@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 )
 
 // spot is a path of a place: a name below a root that is open.
@@ -125,11 +125,11 @@ func (s spot) holds(info fs.FileInfo) error {
 }
 
 // admit reports whether the call was decided on a concern.
-func (h *Host) admit(c tool.Concern) error {
+func (h *Host) admit(c approval.Concern) error {
 	switch {
 	case h.decided.Covers(c):
 		return nil
-	case c.Danger == tool.Protected:
+	case c.Danger == approval.Protected:
 		return fmt.Errorf("%s; no tool may touch it", c.Why)
 	}
 	return fmt.Errorf("%s; this call was not approved for it", c.Why)

@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/process"
 )
 
 // Bounds of a command.
@@ -86,7 +86,7 @@ func Shell(line string) []string {
 	return []string{"/bin/sh", "-c", line}
 }
 
-// run runs a command of which nothing is left when it returns, see [tool.Supervisor].
+// run runs a command of which nothing is left when it returns, see [process.Supervisor].
 func (t *Tools) run(ctx context.Context, c Command, roots []string, progress func(string)) (Exit, error) {
 	program, clean, err := t.config.Sandbox.Wrap(ctx, t.config.Guard, roots, c.Dir, Shell(c.Line))
 	if err != nil {
@@ -99,7 +99,7 @@ func (t *Tools) run(ctx context.Context, c Command, roots []string, progress fun
 // supervised runs a program for a command, and ends what is left of it.
 func (t *Tools) supervised(ctx context.Context, c Command, program []string, progress func(string)) (Exit, error) {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, tool.Environ(t.config.PassEnv, map[string]string{"TERM": "dumb"})
+	cmd.Dir, cmd.Env = c.Dir, process.Environ(t.config.PassEnv, map[string]string{"TERM": "dumb"})
 	out := &output{progress: progress}
 	cmd.Stdout, cmd.Stderr = out, out // the same one: the library then makes one pipe, which keeps their order
 	release, err := t.config.Supervisor.Wrap(cmd)

@@ -25,7 +25,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 )
 
 // Config is what a [Guard] is made of. Paths are absolute; those of Secret, Program and Open are as [Place] has them.
@@ -48,23 +48,23 @@ type Guard struct {
 // New makes a guard of the built-in lists and those of a config.
 func New(c Config) *Guard {
 	g := &Guard{config: c}
-	add := func(danger tool.Danger, about string, paths ...string) {
+	add := func(danger approval.Danger, about string, paths ...string) {
 		for _, p := range paths {
 			if p != "" {
 				g.places = append(g.places, Place{p, about, danger})
 			}
 		}
 	}
-	add(tool.Protected, "thinkd's data directory", c.Data)
-	add(tool.Protected, "thinkd's own", c.Protected...)
+	add(approval.Protected, "thinkd's data directory", c.Data)
+	add(approval.Protected, "thinkd's own", c.Protected...)
 	for _, about := range slices.Sorted(maps.Keys(secret)) {
-		add(tool.Secret, about, secret[about]...)
+		add(approval.Secret, about, secret[about]...)
 	}
-	add(tool.Secret, "named in the config", c.Secret...)
+	add(approval.Secret, "named in the config", c.Secret...)
 	for _, about := range slices.Sorted(maps.Keys(program)) {
-		add(tool.Program, about, program[about]...)
+		add(approval.Program, about, program[about]...)
 	}
-	add(tool.Program, "named in the config", c.Program...)
+	add(approval.Program, "named in the config", c.Program...)
 	for _, p := range c.Open {
 		g.open = append(g.open, Place{Path: p, About: "open"})
 	}
@@ -141,7 +141,7 @@ type located struct {
 func (g *Guard) Look(edit bool) *Look {
 	l := &Look{guard: g, known: make(set), open: make(set)}
 	for _, p := range g.places {
-		if p.Danger == tool.Program && !edit {
+		if p.Danger == approval.Program && !edit {
 			continue
 		}
 		l.add(p, l.known)
@@ -169,7 +169,7 @@ func (l *Look) add(p Place, to set) {
 	} else if real, rest, err := resolve(at); err == nil {
 		l.absent = append(l.absent, located{filepath.Join(append([]string{real}, rest...)...), p})
 	}
-	if p.Danger == tool.Protected { // a link to it may be replaced by another
+	if p.Danger == approval.Protected { // a link to it may be replaced by another
 		if info, err := os.Lstat(at); err == nil {
 			to.add(info, p)
 		}
@@ -191,10 +191,10 @@ func (g *Guard) fixed(p string) string {
 }
 
 // Path judges an absolute path, whether or not there is a file. Whoever opens it afterwards calls [Look.Opened].
-func (l *Look) Path(path string) (tool.Concern, error) {
+func (l *Look) Path(path string) (approval.Concern, error) {
 	real, rest, err := resolve(path)
 	if err != nil {
-		return tool.Concern{}, err
+		return approval.Concern{}, err
 	}
 	return l.judge(real, rest, nil), nil
 }
@@ -203,20 +203,20 @@ func (l *Look) Path(path string) (tool.Concern, error) {
 var ErrMoved = errors.New("it was replaced while it was opened")
 
 // Opened judges a file or folder that is open: info is its own, path the absolute path that it was opened by.
-func (l *Look) Opened(info fs.FileInfo, path string) (tool.Concern, error) {
+func (l *Look) Opened(info fs.FileInfo, path string) (approval.Concern, error) {
 	real, rest, err := resolve(path)
 	if err != nil {
-		return tool.Concern{}, err
+		return approval.Concern{}, err
 	}
 	at, err := os.Lstat(real)
 	if err != nil || len(rest) > 0 || !os.SameFile(at, info) {
-		return tool.Concern{}, ErrMoved
+		return approval.Concern{}, ErrMoved
 	}
 	return l.judge(real, nil, info), nil
 }
 
 // Entry judges a file or folder by itself; those above it have been judged. path is without links.
-func (l *Look) Entry(info fs.FileInfo, path string) tool.Concern {
+func (l *Look) Entry(info fs.FileInfo, path string) approval.Concern {
 	var f finding
 	l.node(&f, info, filepath.ToSlash(path))
 	if linked(info) {
@@ -226,7 +226,7 @@ func (l *Look) Entry(info fs.FileInfo, path string) tool.Concern {
 }
 
 // judge finds the gravest place among a path and what is above it.
-func (l *Look) judge(real string, rest []string, info fs.FileInfo) tool.Concern {
+func (l *Look) judge(real string, rest []string, info fs.FileInfo) approval.Concern {
 	full := filepath.Join(append([]string{real}, rest...)...)
 	var f finding
 	for _, at := range ancestors(full) { // from the path upwards
@@ -252,7 +252,7 @@ type finding struct {
 
 func (f *finding) add(p Place) {
 	at := &f.other
-	if p.Danger == tool.Secret {
+	if p.Danger == approval.Secret {
 		at = &f.secret
 	}
 	if p.Danger > at.Danger {
@@ -260,18 +260,18 @@ func (f *finding) add(p Place) {
 	}
 }
 
-func (f *finding) concern() tool.Concern {
+func (f *finding) concern() approval.Concern {
 	p := f.other
 	if !f.open && f.secret.Danger > p.Danger {
 		p = f.secret
 	}
-	if p.Danger == tool.NoDanger {
-		return tool.Concern{}
+	if p.Danger == approval.NoDanger {
+		return approval.Concern{}
 	}
-	why := map[tool.Danger]string{
-		tool.Program: "%s is a file that makes programs run (%s)", tool.Secret: "%s is a secret place (%s)",
-		tool.Protected: "%s belongs to thinkd itself (%s)"}[p.Danger]
-	return tool.Concern{Danger: p.Danger, Place: p.Path, Why: fmt.Sprintf(why, path.Base(filepath.ToSlash(p.Path)), p.About)}
+	why := map[approval.Danger]string{
+		approval.Program: "%s is a file that makes programs run (%s)", approval.Secret: "%s is a secret place (%s)",
+		approval.Protected: "%s belongs to thinkd itself (%s)"}[p.Danger]
+	return approval.Concern{Danger: p.Danger, Place: p.Path, Why: fmt.Sprintf(why, path.Base(filepath.ToSlash(p.Path)), p.About)}
 }
 
 // node adds the places that a path is, not those that it is in.
@@ -326,7 +326,7 @@ func (l *Look) link(info fs.FileInfo) Place {
 			if at == "" && l.guard.config.Home != "" {
 				at = filepath.Join(l.guard.config.Home, filepath.FromSlash(p.Path))
 			}
-			if at != "" && p.Danger >= tool.Secret && !strings.HasPrefix(at, "/proc") {
+			if at != "" && p.Danger >= approval.Secret && !strings.HasPrefix(at, "/proc") {
 				l.inside(p, at)
 			}
 		}

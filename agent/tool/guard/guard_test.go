@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 )
 
 // machine is a home folder with a daemon's files, secrets and a project.
@@ -45,51 +45,51 @@ func TestPlaces(t *testing.T) {
 	link(os.Symlink, ".local/share/thinkd", "project/data")
 	link(os.Symlink, "project/.git/hooks/new", "project/innocent")
 	link(os.Symlink, ".config/thinkd/config.toml", "project/config")
-	for name, want := range map[string]struct{ read, edit tool.Danger }{
-		".local/share/thinkd/token":       {tool.Protected, tool.Protected},
-		".local/share/thinkd/new":         {tool.Protected, tool.Protected},
-		".local/share/thinkd":             {tool.Protected, tool.Protected},
+	for name, want := range map[string]struct{ read, edit approval.Danger }{
+		".local/share/thinkd/token":       {approval.Protected, approval.Protected},
+		".local/share/thinkd/new":         {approval.Protected, approval.Protected},
+		".local/share/thinkd":             {approval.Protected, approval.Protected},
 		".local/share":                    {},
-		".config/thinkd/config.toml":      {tool.Protected, tool.Protected}, // which is not there yet
+		".config/thinkd/config.toml":      {approval.Protected, approval.Protected}, // which is not there yet
 		".config/thinkd":                  {},
-		"project/hard":                    {tool.Protected, tool.Protected},
-		"project/blob":                    {tool.Protected, tool.Protected},
-		"project/data/token":              {tool.Protected, tool.Protected},
-		"project/config":                  {tool.Protected, tool.Protected},
-		".ssh/id_ed25519":                 {tool.Secret, tool.Secret},
-		".ssh":                            {tool.Secret, tool.Secret},
-		"project/key.txt":                 {tool.Secret, tool.Secret},
-		"project/docs/new":                {tool.Secret, tool.Secret},
-		".netrc":                          {tool.Secret, tool.Secret},
-		".NETRC":                          {tool.Secret, tool.Secret},
-		".bash_history":                   {tool.Secret, tool.Secret},
-		"vault/x":                         {tool.Secret, tool.Secret},
-		"project/.env":                    {tool.Secret, tool.Secret},
-		"project/.env.local":              {tool.Secret, tool.Secret},
-		"project/.envrc":                  {tool.Secret, tool.Secret},
+		"project/hard":                    {approval.Protected, approval.Protected},
+		"project/blob":                    {approval.Protected, approval.Protected},
+		"project/data/token":              {approval.Protected, approval.Protected},
+		"project/config":                  {approval.Protected, approval.Protected},
+		".ssh/id_ed25519":                 {approval.Secret, approval.Secret},
+		".ssh":                            {approval.Secret, approval.Secret},
+		"project/key.txt":                 {approval.Secret, approval.Secret},
+		"project/docs/new":                {approval.Secret, approval.Secret},
+		".netrc":                          {approval.Secret, approval.Secret},
+		".NETRC":                          {approval.Secret, approval.Secret},
+		".bash_history":                   {approval.Secret, approval.Secret},
+		"vault/x":                         {approval.Secret, approval.Secret},
+		"project/.env":                    {approval.Secret, approval.Secret},
+		"project/.env.local":              {approval.Secret, approval.Secret},
+		"project/.envrc":                  {approval.Secret, approval.Secret},
 		"project/open/.env":               {},
-		"project/open/.envrc":             {tool.NoDanger, tool.Program},
+		"project/open/.envrc":             {approval.NoDanger, approval.Program},
 		"project/.aws/config":             {},
-		"project/.aws/credentials":        {tool.Secret, tool.Secret},
+		"project/.aws/credentials":        {approval.Secret, approval.Secret},
 		"project/main.go":                 {},
 		"project/new/new.go":              {},
-		"project/.git/hooks/pre-commit":   {tool.NoDanger, tool.Program},
-		"project/.GIT/hooks/pre-commit":   {tool.NoDanger, tool.Program},
-		"project/innocent":                {tool.NoDanger, tool.Program},
-		"project/.vscode/tasks.json":      {tool.NoDanger, tool.Program},
-		"project/sub/Makefile":            {tool.NoDanger, tool.Program},
-		".bashrc":                         {tool.NoDanger, tool.Program},
-		".config/systemd/user/x.service":  {tool.NoDanger, tool.Program},
+		"project/.git/hooks/pre-commit":   {approval.NoDanger, approval.Program},
+		"project/.GIT/hooks/pre-commit":   {approval.NoDanger, approval.Program},
+		"project/innocent":                {approval.NoDanger, approval.Program},
+		"project/.vscode/tasks.json":      {approval.NoDanger, approval.Program},
+		"project/sub/Makefile":            {approval.NoDanger, approval.Program},
+		".bashrc":                         {approval.NoDanger, approval.Program},
+		".config/systemd/user/x.service":  {approval.NoDanger, approval.Program},
 		"project/environment.go":          {},
 		"project/x.env":                   {},
 		"project/node_modules/.bin/build": {},
 	} {
-		for edit, want := range map[bool]tool.Danger{false: want.read, true: want.edit} {
+		for edit, want := range map[bool]approval.Danger{false: want.read, true: want.edit} {
 			got, err := g.Look(edit).Path(filepath.Join(home, filepath.FromSlash(name)))
 			if err != nil || got.Danger != want {
 				t.Errorf("%s, edit %v: %+v, %v, want danger %d", name, edit, got, err, want)
 			}
-			if (got.Why == "") != (want == tool.NoDanger) {
+			if (got.Why == "") != (want == approval.NoDanger) {
 				t.Errorf("%s: no reason, or one too many: %q", name, got.Why)
 			}
 		}
@@ -104,7 +104,7 @@ func TestOpened(t *testing.T) {
 		t.Skipf("needs: symbolic links: %v", err)
 	}
 	look := g.Look(false)
-	if c, err := look.Path(name); err != nil || c.Danger != tool.NoDanger {
+	if c, err := look.Path(name); err != nil || c.Danger != approval.NoDanger {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	swap := func(to string) {
@@ -126,7 +126,7 @@ func TestOpened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := look.Opened(info, name); err != nil || c.Danger != tool.Secret {
+	if c, err := look.Opened(info, name); err != nil || c.Danger != approval.Secret {
 		t.Errorf("opened through a new link: %+v, %v", c, err)
 	}
 	swap("project/main.go")

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 )
 
 // Hidden is a file or folder that a sandbox hides. Its path is absolute and without links.
@@ -46,12 +46,12 @@ func (g *Guard) Hidden(ctx context.Context, roots []string) ([]Hidden, error) {
 		if err != nil || slices.ContainsFunc(real, func(root string) bool { return root == path || below(root, path) }) {
 			return
 		}
-		if c, err := look.Path(path); err == nil && c.Danger >= tool.Secret {
+		if c, err := look.Path(path); err == nil && c.Danger >= approval.Secret {
 			found[path] = Hidden{path, info.IsDir()}
 		}
 	}
 	for _, p := range g.places {
-		if p.Danger < tool.Secret {
+		if p.Danger < approval.Secret {
 			continue
 		}
 		if at := g.fixed(p.Path); at != "" {
@@ -79,7 +79,7 @@ func (g *Guard) Hidden(ctx context.Context, roots []string) ([]Hidden, error) {
 				return nil // what cannot be read needs no hiding
 			}
 			info, err := e.Info()
-			if err != nil || look.Entry(info, path).Danger < tool.Secret {
+			if err != nil || look.Entry(info, path).Danger < approval.Secret {
 				return nil
 			}
 			add(path)

@@ -1,6 +1,6 @@
 package guard
 
-import "github.com/thinkd/thinkd/agent/tool"
+import "github.com/thinkd/thinkd/agent/tool/approval"
 
 // Place is a file or folder, with all that is below it.
 //
@@ -9,8 +9,8 @@ import "github.com/thinkd/thinkd/agent/tool"
 // the wildcards of path.Match; upper and lower case are the same.
 type Place struct {
 	Path   string
-	About  string      // what is there, for people
-	Danger tool.Danger // tool.Program, tool.Secret or tool.Protected
+	About  string          // what is there, for people
+	Danger approval.Danger // tool.Program, tool.Secret or tool.Protected
 }
 
 // secret and program are the lists, by what is there. The config adds to them: [tools.files].

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 )
 
 // The operator's headers reach the server's own address, and never the place that an answer points to.
@@ -20,7 +20,7 @@ func TestRedirects(t *testing.T) {
 			}
 			http.Redirect(w, r, other.URL+"/mcp", status)
 		}))
-		h, _ := open(t, tool.Server{Name: "own", URL: own.URL + "/mcp", Headers: map[string]string{"x-key": "the key"}})
+		h, _ := open(t, toolhost.Server{Name: "own", URL: own.URL + "/mcp", Headers: map[string]string{"x-key": "the key"}})
 		if tools, err := h.Tools(t.Context()); err == nil {
 			t.Errorf("%d: there are tools: %v", status, tools)
 		}
@@ -47,7 +47,7 @@ func TestSameOriginRedirects(t *testing.T) {
 			}
 			elsewhere.Add(1)
 		}))
-		h, _ := open(t, tool.Server{Name: "own", URL: own.URL + "/mcp"})
+		h, _ := open(t, toolhost.Server{Name: "own", URL: own.URL + "/mcp"})
 		if tools, err := h.Tools(t.Context()); err == nil {
 			t.Errorf("%d: there are tools: %v", status, tools)
 		}

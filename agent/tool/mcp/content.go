@@ -14,8 +14,9 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/arguments"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // list asks for the server's tools, and finds names for them.
@@ -66,7 +67,7 @@ func toolOf(name, source string, t *mcp.Tool, trusted bool) (tool.Tool, error) {
 	if err != nil {
 		return tool.Tool{}, err
 	}
-	if err := tool.CheckSchema(text); err != nil {
+	if err := arguments.CheckSchema(text); err != nil {
 		return tool.Tool{}, fmt.Errorf("its schema %w", err)
 	}
 	var schema bytes.Buffer

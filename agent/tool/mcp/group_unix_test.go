@@ -12,13 +12,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 )
 
 // With a server end the programs that it has started, even if it does not heed the end of its input.
 func TestCloseEndsTheGroup(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
-	h, _ := open(t, tool.Server{Name: "own", Env: map[string]string{"THINKD_TEST_SERVER": "1", "PIDS": pids},
+	h, _ := open(t, toolhost.Server{Name: "own", Env: map[string]string{"THINKD_TEST_SERVER": "1", "PIDS": pids},
 		Command: []string{"/bin/sh", "-c", `sleep 1000 & echo $! >> "$PIDS"; echo $$ >> "$PIDS"; exec "$0"`, os.Args[0]}})
 	if _, err := h.Tools(t.Context()); err != nil {
 		t.Fatal(err)

@@ -23,22 +23,25 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/process"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Config is what a [Host] is made of.
 type Config struct {
-	Server  tool.Server // one that Check has nothing against
-	Name    string      // of the host, see [tool.Host]
-	Version string      // of this program
-	PassEnv []string    // further variables of ours that a program gets
+	Server  toolhost.Server // one that Check has nothing against
+	Name    string          // of the host, see [toolhost.Host]
+	Version string          // of this program
+	PassEnv []string        // further variables of ours that a program gets
 
-	Supervisor tool.Supervisor // of the program; nil: it has a process group alone
+	Supervisor process.Supervisor // of the program; nil: it has a process group alone
 	Log        *slog.Logger
 }
 
-// Host runs the tools of one server. It implements [tool.Host].
+// Host runs the tools of one server. It implements [toolhost.Host].
 type Host struct {
 	config Config
 	ctx    context.Context // ends with Close
@@ -65,15 +68,15 @@ func (h *Host) TrustsHints() bool { return h.config.Server.TrustHints }
 
 // Examine compares the definition that the session was made with, which people approved, with the server's own of now. A
 // server that cannot be asked has no other: the call fails.
-func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) tool.Concern {
+func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) approval.Concern {
 	l, err := h.connected(ctx)
 	if err != nil {
-		return tool.Concern{}
+		return approval.Concern{}
 	}
 	if now, err := l.current(ctx); err != nil || now.defines(t) {
-		return tool.Concern{}
+		return approval.Concern{}
 	}
-	return tool.Concern{Danger: tool.Changed, Place: t.Definition(),
+	return approval.Concern{Danger: approval.Changed, Place: t.Definition(),
 		Why: fmt.Sprintf("the server %s has changed the definition of this tool since the session began", h.config.Server.Name)}
 }
 
@@ -165,7 +168,7 @@ func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(s
 	if !ok {
 		return provider.ToolResult{}, errUnknown
 	}
-	if d := tool.DecisionOn(ctx); d.Tool.Name != "" && d.Concern.Danger != tool.Changed && !now.defines(d.Tool) {
+	if d := approval.DecisionOn(ctx); d.Tool.Name != "" && d.Concern.Danger != approval.Changed && !now.defines(d.Tool) {
 		return provider.ToolResult{}, errChanged // since the decision
 	}
 	return l.call(ctx, name, call.Input, progress)
@@ -208,7 +211,7 @@ func (h *Host) transport() (way mcp.Transport, program *exec.Cmd, release func()
 		}}, nil, func() error { return nil }, nil
 	}
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
-	cmd.Dir, cmd.Env = s.CWD, tool.Environ(h.config.PassEnv, s.Env)
+	cmd.Dir, cmd.Env = s.CWD, process.Environ(h.config.PassEnv, s.Env)
 	cmd.Stderr = &lines{tell: func(line string) { h.config.Log.Info("mcp server", "server", s.Name, "stderr", line) }}
 	release, err = h.config.Supervisor.Wrap(cmd)
 	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd, release, err

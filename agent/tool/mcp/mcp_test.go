@@ -15,12 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
 
-	"github.com/modelcontextprotocol/go-sdk/mcp"
-
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 func TestMain(m *testing.M) {
@@ -114,7 +114,7 @@ func (n *noted) String() string {
 	return n.text.String()
 }
 
-func open(t *testing.T, s tool.Server) (*Host, *noted) {
+func open(t *testing.T, s toolhost.Server) (*Host, *noted) {
 	t.Helper()
 	if err := s.Check(); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func open(t *testing.T, s tool.Server) (*Host, *noted) {
 
 func own(t *testing.T) (*Host, *noted) {
 	t.Setenv("OPENAI_API_KEY", "sk-not-for-servers")
-	return open(t, tool.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1"}})
+	return open(t, toolhost.Server{Name: "own", Command: []string{os.Args[0]}, Env: map[string]string{"THINKD_TEST_SERVER": "1"}})
 }
 
 func run(t *testing.T, h *Host, name, input string) (string, bool) {
@@ -196,7 +196,7 @@ func TestServerEnds(t *testing.T) {
 
 // What does not start says so, without a path of the machine.
 func TestServerMissing(t *testing.T) {
-	for _, s := range []tool.Server{
+	for _, s := range []toolhost.Server{
 		{Name: "none", Command: []string{filepath.Join(t.TempDir(), "none")}},
 		{Name: "none", Command: []string{"go", "version"}},
 		{Name: "none", URL: "http://127.0.0.1:1/mcp"},
@@ -234,7 +234,7 @@ func foreign(t *testing.T, name string) []string {
 func TestEverything(t *testing.T) {
 	command := foreign(t, "server-everything")
 	t.Run("stdio", func(t *testing.T) {
-		h, _ := open(t, tool.Server{Name: "every", Command: append(slices.Clone(command), "stdio")})
+		h, _ := open(t, toolhost.Server{Name: "every", Command: append(slices.Clone(command), "stdio")})
 		everything(t, h)
 		pid := h.link.pid()
 		if err := kill(pid); err != nil {
@@ -250,7 +250,7 @@ func TestEverything(t *testing.T) {
 	})
 	t.Run("http", func(t *testing.T) {
 		address, stop := serveHTTP(t, command, "")
-		h, _ := open(t, tool.Server{Name: "every", URL: address + "/mcp", Headers: map[string]string{"X-Team": "a"}})
+		h, _ := open(t, toolhost.Server{Name: "every", URL: address + "/mcp", Headers: map[string]string{"X-Team": "a"}})
 		everything(t, h)
 		stop()
 		if said, failed := run(t, h, "every__echo", `{"message":"gone"}`); !failed {
@@ -312,7 +312,7 @@ func TestFilesystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := open(t, tool.Server{Name: "files", Command: append(foreign(t, "server-filesystem"), dir), Tools: []string{"write_file", "read_text_file"}, TrustHints: true})
+	h, _ := open(t, toolhost.Server{Name: "files", Command: append(foreign(t, "server-filesystem"), dir), Tools: []string{"write_file", "read_text_file"}, TrustHints: true})
 	tools, err := h.Tools(t.Context())
 	if err != nil || len(tools) != 2 {
 		t.Fatalf("%+v, %v", tools, err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/process"
 )
 
 // pid is that of the server's program.
@@ -43,8 +43,8 @@ func serveHTTP(t *testing.T, command []string, address string) (at string, stop 
 	}
 	l.Close() // the server takes a number, not a listener
 	cmd := exec.Command(command[0], append(command[1:], "streamableHttp")...)
-	cmd.Env = tool.Environ(nil, map[string]string{"PORT": port})
-	tool.Group(cmd)
+	cmd.Env = process.Environ(nil, map[string]string{"PORT": port})
+	process.Group(cmd)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func serveHTTP(t *testing.T, command []string, address string) (at string, stop 
 			return
 		}
 		ended = true
-		if err := tool.EndGroup(cmd); err != nil {
+		if err := process.EndGroup(cmd); err != nil {
 			t.Error(err)
 		}
 		cmd.Wait() // it was killed

@@ -8,20 +8,20 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/approval"
 )
 
 // visible is a short text of others in one line, with a name in place of each character that cannot be seen.
 func visible(text string) string {
-	shown, _ := tool.Reveal(text)
+	shown, _ := approval.Reveal(text)
 	return strings.NewReplacer("\n", "‹U+000A›", "\t", "‹U+0009›").Replace(shown)
 }
 
 // hidden counts the characters of a call that cannot be seen.
 func (u update) hidden() (n int) {
 	for _, p := range u.Parts {
-		_, name := tool.Reveal(p.Name)
-		_, text := tool.Reveal(p.Text)
+		_, name := approval.Reveal(p.Name)
+		_, text := approval.Reveal(p.Text)
 		n += name + text
 	}
 	return n
@@ -75,8 +75,8 @@ func cells(line string) (list []cell) {
 		name := ""
 		switch {
 		case r == '\t':
-		case r == '\n' || tool.Hidden(r): // of a name; a text has no newline inside of a line
-			name = "‹" + tool.HiddenName(r) + "›"
+		case r == '\n' || approval.Hidden(r): // of a name; a text has no newline inside of a line
+			name = "‹" + approval.HiddenName(r) + "›"
 		case r == '‹' && strings.HasPrefix(line[i+len("‹"):], "U+"):
 			name = "‹U+2039›"
 		default:

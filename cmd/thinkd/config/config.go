@@ -4,7 +4,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/vendors"
@@ -25,8 +25,8 @@ type Config struct {
 	ModelsDev     string           // where a refresh asks for models.dev's database; empty: nowhere
 	Limits        Limits
 	Tools         Tools
-	Servers       []tool.Server // of the Model Context Protocol, by name
-	Telemetry     string        // the collector of OpenTelemetry; empty: as the environment says
+	Servers       []toolhost.Server // of the Model Context Protocol, by name
+	Telemetry     string            // the collector of OpenTelemetry; empty: as the environment says
 }
 
 // modelsDevAddress is where a refresh asks for that database, unless the configuration says otherwise.

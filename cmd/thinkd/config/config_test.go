@@ -13,11 +13,12 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/budget"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // load parses a file.
@@ -315,7 +316,7 @@ command = ["/opt/full"]
 			dir := filepath.Dir(c.Path)
 			c.Tools = Tools{Builtin: true, PassEnv: []string{"GOFLAGS"}}
 			c.Serve = Serve{MCPFromClients: true}
-			c.Servers = []tool.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
+			c.Servers = []toolhost.Server{{Name: "all", URL: "https://tools.example.com/mcp", Headers: map[string]string{"x-team": "a"}},
 				{Name: "deep", Command: []string{filepath.Join(dir, "tools", "deep")}}, // a path is relative to the file, a name is looked up
 				{Name: "files", Command: []string{"server", "--all"}, Env: map[string]string{"LOG": "quiet"},
 					CWD: filepath.Join(dir, "tools"), Tools: []string{"read"}, TrustHints: true},

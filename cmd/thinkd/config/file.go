@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
@@ -27,7 +27,7 @@ type file struct {
 	Serve         fileServe                     `toml:"serve"`
 	Limits        fileLimits                    `toml:"limits"`
 	Tools         fileTools                     `toml:"tools"`
-	Servers       map[string]tool.Server        `toml:"mcp_servers"`
+	Servers       map[string]toolhost.Server    `toml:"mcp_servers"`
 	Telemetry     fileTelemetry                 `toml:"telemetry"`
 }
 

@@ -6,9 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // Tools says which calls of tools run, which ask a person, and which are refused.
@@ -71,14 +72,14 @@ func (src *source) tools(f fileTools) (Tools, error) {
 }
 
 // servers are those of [mcp_servers], by name.
-func (src *source) servers(f map[string]tool.Server) (list []tool.Server, err error) {
+func (src *source) servers(f map[string]toolhost.Server) (list []toolhost.Server, err error) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		s := f[name]
 		s.Name, s.CWD = name, src.beside(s.CWD)
 		if len(s.Command) > 0 && filepath.Base(s.Command[0]) != s.Command[0] { // a path, relative to the file as all others
 			s.Command = append([]string{src.beside(s.Command[0])}, s.Command[1:]...)
 		}
-		if wrong, ok := errors.AsType[*tool.ServerError](s.Check()); ok {
+		if wrong, ok := errors.AsType[*toolhost.ServerError](s.Check()); ok {
 			key := "mcp_servers." + name
 			if wrong.Member != "name" {
 				key += "." + wrong.Member

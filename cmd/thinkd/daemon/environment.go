@@ -6,7 +6,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/process"
 )
 
 // Keys must not be where other programs of the same user can read them. Linux shows the environment that a process was started
@@ -30,7 +30,7 @@ const maxEnvironment = 16 << 20
 // harmless reports whether a daemon may have a variable in its environment, where others can read it: what each program gets,
 // what the runtime and the loader read before the program does, and our own.
 func harmless(name string) bool {
-	if tool.Usual(name) {
+	if process.Usual(name) {
 		return true
 	}
 	for _, prefix := range []string{"GO", "LD_", "DYLD_", "THINKD_"} {

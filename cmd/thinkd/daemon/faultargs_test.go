@@ -12,11 +12,11 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // reader is a host with one tool, which counts its calls.

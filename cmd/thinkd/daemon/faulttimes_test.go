@@ -15,7 +15,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
@@ -23,6 +23,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // answerer is how a host answers a request.
@@ -64,7 +65,7 @@ func lineTo(t *testing.T, vendor *sim.Server) http.RoundTripper {
 }
 
 // newClockwork has the provider "p" at a host, which is silent for up to patience.
-func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patience time.Duration, tools ...tool.Host) *clockwork {
+func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patience time.Duration, tools ...toolhost.Host) *clockwork {
 	t.Helper()
 	p, _, err := caller(api, host)
 	if err != nil {
@@ -76,7 +77,7 @@ func newClockwork(t *testing.T, api vendors.API, host http.RoundTripper, patienc
 	}
 	group, err := agent.NewGroup(t.Context(), agent.Config{Store: mem.New(), Catalog: catalog, Log: discard,
 		Provider: func(string) provider.Provider { return p }, Patience: func(string) time.Duration { return patience },
-		Hosts: func(session.Session) []tool.Host { return tools }, Rules: tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Allow}}})
+		Hosts: func(session.Session) []toolhost.Host { return tools }, Rules: tool.Policy{Effects: map[tool.Effect]tool.Rule{tool.Read: tool.Allow}}})
 	if err != nil {
 		t.Fatal(err)
 	}

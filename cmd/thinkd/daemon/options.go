@@ -12,7 +12,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
@@ -27,8 +27,8 @@ type Options struct {
 	LogFormat  string                   // text or json
 	LogTo      io.Writer                // where records go
 
-	Supervisor tool.Supervisor // of the processes of tools; nil: there is none
-	Confine    []string        // see [sandbox.Sandbox]
+	Supervisor process.Supervisor // of the processes of tools; nil: there is none
+	Confine    []string           // see [sandbox.Sandbox]
 }
 
 // DefaultLogLevel is that of commands. A daemon in the background has "info".

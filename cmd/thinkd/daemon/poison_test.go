@@ -11,11 +11,11 @@ import (
 
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // strict is a host that refuses what a vendor refuses in a request, in the vendor's words, and passes the rest on.

@@ -15,7 +15,7 @@ import (
 	"testing/synctest"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/tool"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
@@ -196,7 +196,7 @@ func (o *once) Run(_ context.Context, call provider.ToolCall, _ func(string)) pr
 	return provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "a file"}}}
 }
 
-var _ tool.Host = (*once)(nil)
+var _ toolhost.Host = (*once)(nil)
 
 // limiting is a host that answers some requests, by their number, with a limit of the rate and no time.
 type limiting struct {

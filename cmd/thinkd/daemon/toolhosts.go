@@ -6,9 +6,10 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/thinkd/thinkd/agent/tool"
 	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
+	"github.com/thinkd/thinkd/agent/tool/process"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
@@ -21,18 +22,18 @@ type toolHosts struct {
 	passEnv []string
 
 	version    string
-	supervisor tool.Supervisor
+	supervisor process.Supervisor
 	builtin    *builtin.Tools
-	shared     []tool.Host
+	shared     []toolhost.Host
 	editors    func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
 
 	mu      sync.Mutex
-	offered map[session.ID][]tool.Host
+	offered map[session.ID][]toolhost.Host
 	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
 }
 
 func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.ID][]tool.Host)}
+	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.ID][]toolhost.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}
@@ -41,13 +42,13 @@ func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, edi
 
 // server makes a host. The names of the operator's and of clients' begin differently, so that neither is taken for the
 // other, whatever a session's record says.
-func (t *toolHosts) server(kind string, s tool.Server) tool.Host {
+func (t *toolHosts) server(kind string, s toolhost.Server) toolhost.Host {
 	return mcp.New(mcp.Config{Server: s, Name: kind + s.Name, Version: t.version, PassEnv: t.passEnv, Supervisor: t.supervisor, Log: t.log})
 }
 
 // of lists the hosts of a session, or of one that has no id yet. A fork has the tools of its parent, but
 // not the servers that a client offered for that one.
-func (t *toolHosts) of(s session.Session) []tool.Host {
+func (t *toolHosts) of(s session.Session) []toolhost.Host {
 	var place builtin.Place
 	if s.CWD != "" {
 		place.Roots = []string{s.CWD}
@@ -55,7 +56,7 @@ func (t *toolHosts) of(s session.Session) []tool.Host {
 	if s.ID != "" {
 		place.Files, place.Terminal = t.editors(s.ID)
 	}
-	list := append([]tool.Host{t.builtin.In(place)}, t.shared...)
+	list := append([]toolhost.Host{t.builtin.In(place)}, t.shared...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return append(list, t.offered[s.ID]...)
@@ -64,10 +65,10 @@ func (t *toolHosts) of(s session.Session) []tool.Host {
 // tools is what the server of clients gets of it.
 func (t *toolHosts) tools(c config.Config) rpc.Tools {
 	return rpc.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
-		Offer: func(s tool.Server) tool.Host { return t.server("offered:", s) }, Adopt: t.adopt}
+		Offer: func(s toolhost.Server) toolhost.Host { return t.server("offered:", s) }, Adopt: t.adopt}
 }
 
-func (t *toolHosts) adopt(id session.ID, hosts []tool.Host) {
+func (t *toolHosts) adopt(id session.ID, hosts []toolhost.Host) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.offered[id] = hosts
@@ -101,7 +102,7 @@ func (t *toolHosts) deleted(id session.ID) {
 // close ends all servers, at once, and waits for them.
 func (t *toolHosts) close() error {
 	t.mu.Lock()
-	all := append([]tool.Host{}, t.shared...)
+	all := append([]toolhost.Host{}, t.shared...)
 	for _, hosts := range t.offered {
 		all = append(all, hosts...)
 	}

@@ -1,4 +1,4 @@
-package tool
+package process
 
 import (
 	"maps"
@@ -41,6 +41,9 @@ func Usual(name string) bool {
 	}
 	return slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_")
 }
+
+// releaseTime is how long a supervisor has to kill what is left.
+const releaseTime = 2 * time.Second
 
 // leftoverTime is how long the output of an ended program is read on: a child of it may hold the other end for ever.
 const leftoverTime = time.Second

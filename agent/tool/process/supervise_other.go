@@ -1,6 +1,6 @@
 //go:build !linux && !windows
 
-package tool
+package process
 
 import (
 	"errors"

@@ -1,8 +1,7 @@
-package tool
+package approval
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -10,19 +9,11 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Inspector is a Host that knows more of a call than its arguments show: what an edit changes, or which folder it works in.
-type Inspector interface {
-	// Inspect says what a call would do. It changes nothing, and is called before anybody is asked. What cannot be found
-	// out is left out: then people see the arguments, and only the whole tool can be granted. It returns soon after ctx
-	// ends.
-	Inspect(ctx context.Context, call provider.ToolCall) Inspection
-}
-
-// Inspection is what a call would do.
+// Inspection is what a call would do, as its host found out.
 type Inspection struct {
-	Parts   []Part // all that people have to see; nil: the arguments are that, see [Values]
-	Folder  string // where it works: absolute, without links; empty: not known
-	Command string // that it runs in a POSIX shell; empty: none, or it is not known
+	Parts   []Part // everything that people have to see; nil: the arguments, see [Values]
+	Folder  string // where the call works: absolute, without links; empty: not known
+	Command string // the command that the call runs in a POSIX shell; empty: none, or not known
 }
 
 // PartKind says how a part is shown.
@@ -40,16 +31,15 @@ func (PartKind) Words() []string {
 	return provider.Words(CommandPart, DiffPart, ContentPart, ValuePart)
 }
 
-// Part is a piece of what a person approves. Its text is as the call has it: whoever shows it makes characters visible that
-// are not.
+// Part is a piece of what a person approves. Its text is that of the call, unchanged: a client that shows it must use [Reveal].
 type Part struct {
 	Kind PartKind `json:"kind"`
 	Name string   `json:"name,omitempty"`
 	Text string   `json:"text"`
 }
 
-// Values are the arguments of a call, one part each, in their order: strings without quotes and escapes, and what is inside
-// of lists and objects on lines of its own, indented. Arguments that are no object are one part.
+// Values returns the arguments of a call as parts, one for each, in their order. Strings have no quotes and escapes. Members of
+// lists and objects are on lines of their own, indented. Arguments that are not an object are one part.
 func Values(arguments json.RawMessage) []Part {
 	d := json.NewDecoder(bytes.NewReader(arguments))
 	d.UseNumber()
@@ -71,8 +61,7 @@ func Values(arguments json.RawMessage) []Part {
 	return parts
 }
 
-// unescaped is a JSON value for people. The lines of what is nested are indented, so that no text can pass for a member
-// beside it.
+// unescaped is a JSON value for people. Nested lines are indented, so that no text can look like another member.
 func unescaped(raw json.RawMessage) string {
 	switch raw = bytes.TrimSpace(raw); raw[0] {
 	case '"':
@@ -114,7 +103,7 @@ func unescaped(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// member is one line for a scalar, and a block for all else.
+// member is one line for a scalar, and a block for a list or an object.
 func member(name string, value json.RawMessage) string {
 	text := unescaped(value)
 	if c := bytes.TrimSpace(value)[0]; c == '[' || c == '{' {
@@ -126,7 +115,7 @@ func member(name string, value json.RawMessage) string {
 	return name + " " + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", len([]rune(name))+1))
 }
 
-// Show is all that people have to see of a call.
+// Show returns everything that people have to see of a call. It is never nil.
 func (in Inspection) Show(arguments json.RawMessage) []Part {
 	if in.Parts != nil {
 		return in.Parts

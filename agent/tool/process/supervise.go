@@ -1,4 +1,4 @@
-package tool
+package process
 
 import (
 	"errors"
@@ -21,9 +21,6 @@ import (
 // the system ends them with the supervisor. On other systems, and without a supervisor, a program has a process group, see
 // [Group].
 type Supervisor []string
-
-// releaseTime is how long a supervisor has to kill what is left.
-const releaseTime = 2 * time.Second
 
 // Wrap makes cmd, which has not been started, run under the supervisor. release ends what still runs and returns when it has
 // ended; it must be called once, whether or not cmd was started. If cmd has a context, that ends it in the same way.

@@ -1,4 +1,4 @@
-package tool
+package arguments
 
 import (
 	"encoding/json"
@@ -6,31 +6,17 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// names is what all vendors take: Anthropic has 128 characters, OpenAI 64, and Gemini wants no digit or dash in front
-// (docs: tool use; function calling).
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
-
-// CheckName says what is wrong with a tool's name, nil if nothing is.
-func CheckName(name string) error {
-	if !names().MatchString(name) {
-		return errors.New("a tool's name is 1 to 64 letters, digits, _ and -, and begins with a letter or _")
-	}
-	return nil
-}
-
 // maxSchema is in bytes: a schema travels with every call.
 const maxSchema = 64 << 10
 
-// CheckSchema says what is wrong with the schema of a tool's input, nil if nothing is. It is of an object, whole in
-// itself: no other document is ever loaded for it.
+// CheckSchema returns what is wrong with the schema of a tool's input, or nil. The schema must be that of an object, and complete:
+// no other document is ever loaded.
 func CheckSchema(schema json.RawMessage) error {
 	if len(schema) > maxSchema {
 		return fmt.Errorf("is larger than %d bytes", maxSchema)
@@ -42,14 +28,14 @@ func CheckSchema(schema json.RawMessage) error {
 		return errors.New(`must be the schema of an object, with "type": "object"`)
 	}
 	_, err := compile(schema)
-	if errors.Is(err, errUntold) {
+	if errors.Is(err, errUnsupported) {
 		return nil
 	}
 	return err
 }
 
-// Check holds a call's input against its tool's schema. The error is for the model: it names each member that is wrong.
-// A schema that this build cannot read judges nothing: its host does. It takes at most about a second.
+// Check checks the input of a call against the schema of its tool. The error is for the model: it names up to 10 members that are
+// wrong. Check returns nil for a schema that it cannot read; the host then checks the input. It takes at most about a second.
 func Check(schema, input json.RawMessage) error {
 	s, err := compile(schema)
 	if err != nil {
@@ -62,7 +48,7 @@ func Check(schema, input json.RawMessage) error {
 		}
 		return errors.New("not JSON")
 	}
-	if !s.affordable(value) {
+	if !affordable(s.document, value) {
 		return errTooComplex
 	}
 	err = s.validate(value)
@@ -75,7 +61,7 @@ func Check(schema, input json.RawMessage) error {
 	return errors.New(plain(err))
 }
 
-// compiled is a schema that inputs can be held against.
+// compiled is a schema that is ready for checks.
 type compiled struct {
 	document any // as it was written
 	schema   *jsonschema.Schema
@@ -83,8 +69,8 @@ type compiled struct {
 }
 
 var (
-	// errUntold is a schema of which the library reads less than there is.
-	errUntold = errors.New("is not judged here")
+	// errUnsupported means that the library would ignore parts of a schema.
+	errUnsupported = errors.New("is not judged here")
 
 	errDeep = fmt.Errorf("is nested deeper than %d", maxDepth)
 )
@@ -114,7 +100,7 @@ func compile(schema json.RawMessage) (*compiled, error) {
 	case err != nil:
 		return nil, err
 	case c.schema.Defs != nil && c.schema.Definitions != nil, c.schema.Vocabulary != nil:
-		return nil, errUntold
+		return nil, errUnsupported
 	case strings.Contains(c.schema.Schema, "/draft-0"):
 		c.schema.Schema = draft7 // which has what those before it had
 	default:
@@ -147,29 +133,29 @@ func deeper(value any, than int) bool {
 	return false
 }
 
-// validate calls the library, which panics where a schema is not as it thought.
+// validate calls the library, which panics on some schemas.
 func (c *compiled) validate(value any) (err error) {
 	defer func() {
 		if recover() != nil {
-			err = nil // as a schema that cannot be read
+			err = nil // as for a schema that cannot be read
 		}
 	}()
 	return c.resolved.Validate(value)
 }
 
-// maxTold is how many faults are told at once.
-const maxTold = 10
+// maxFaults is the number of faults that an error names.
+const maxFaults = 10
 
-// faults are those that can be told by the members of the input: the library stops at the first, in no order. Nil: they lie
-// elsewhere.
-func (c *compiled) faults(value any) (told []string) {
+// faults lists what is wrong with the members of the input, one by one, because the library stops at the first fault of any
+// member. Nil: the fault is elsewhere.
+func (c *compiled) faults(value any) (list []string) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return nil
 	}
 	for _, name := range c.schema.Required {
 		if _, ok := object[name]; !ok {
-			told = append(told, fmt.Sprintf("%s is missing", name))
+			list = append(list, fmt.Sprintf("%s is missing", name))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.schema.Properties)) {
@@ -181,22 +167,22 @@ func (c *compiled) faults(value any) (told []string) {
 			Properties: map[string]*jsonschema.Schema{name: c.schema.Properties[name]}}}
 		var err error
 		if alone.resolved, err = alone.schema.Resolve(nil); err != nil {
-			continue // it refers to what is not with it
+			continue // it refers to another member
 		}
 		if err := alone.validate(map[string]any{name: member}); err != nil {
-			told = append(told, plain(err))
+			list = append(list, plain(err))
 		}
 	}
-	if n := len(told) - maxTold; n > 0 {
-		told = append(told[:maxTold], fmt.Sprintf("and %d more", n))
+	if n := len(list) - maxFaults; n > 0 {
+		list = append(list[:maxFaults], fmt.Sprintf("and %d more", n))
 	}
-	return told
+	return list
 }
 
 // maxFault is in bytes: the library quotes what is wrong.
 const maxFault = 300
 
-// plain is the library's error in a line, with the innermost place in the schema for the places on the way there.
+// plain is the library's error in one line. Of the places that it names, only the innermost remains.
 func plain(err error) string {
 	text, place := err.Error(), ""
 	for strings.HasPrefix(text, "validating ") {
@@ -206,7 +192,7 @@ func plain(err error) string {
 		}
 		place, text = at, rest
 	}
-	text = strings.ReplaceAll(text, "<invalid reflect.Value>", "null") // how fmt has it
+	text = strings.ReplaceAll(text, "<invalid reflect.Value>", "null") // as fmt writes it
 	text = strings.ReplaceAll(text, "\n", "; ")
 	if len(text) > maxFault {
 		text = strings.ToValidUTF8(text[:maxFault], "") + "…"

@@ -1,4 +1,4 @@
-package tool
+package approval
 
 import (
 	"fmt"
@@ -7,9 +7,8 @@ import (
 	"unicode"
 )
 
-// Hidden reports whether a character cannot be seen, or makes others seem to be elsewhere: control and format characters,
-// spaces that are not the usual one, fillers, and what has no character of its own. A tab and a newline are seen by what
-// they do.
+// Hidden reports whether a character cannot be seen, or makes others appear elsewhere: control and format characters, unusual
+// spaces, fillers, and code points without a character. Tab and newline are not hidden.
 func Hidden(r rune) bool {
 	switch {
 	case r == ' ' || r == '\t' || r == '\n':
@@ -30,7 +29,7 @@ var ignorable = &unicode.RangeTable{
 	R32: []unicode.Range32{{0xe0100, 0xe01ef, 1}},
 }
 
-// hiddenNames are those of characters that were used to deceive. Others have their code alone.
+// hiddenNames has names for the characters that attacks have used. Others are shown by their code.
 var hiddenNames = sync.OnceValue(func() map[rune]string {
 	return map[rune]string{
 		0x00: "NULL", 0x07: "BELL", 0x08: "BACKSPACE", 0x0b: "LINE TABULATION", 0x0c: "FORM FEED", 0x0d: "CARRIAGE RETURN", 0x1b: "ESCAPE", 0x7f: "DELETE",
@@ -44,7 +43,7 @@ var hiddenNames = sync.OnceValue(func() map[rune]string {
 	}
 })
 
-// HiddenName is how a hidden character is shown, without a mark around it: its code, and its name where that is known.
+// HiddenName returns the code of a hidden character, and its name if it is known.
 func HiddenName(r rune) string {
 	if name := hiddenNames()[r]; name != "" {
 		return fmt.Sprintf("U+%04X %s", r, name)
@@ -52,11 +51,11 @@ func HiddenName(r rune) string {
 	return fmt.Sprintf("U+%04X", r)
 }
 
-// Visible reports whether all of a text can be seen.
+// Visible reports whether a text has no hidden character.
 func Visible(text string) bool { return !strings.ContainsFunc(text, Hidden) }
 
-// Reveal makes the hidden characters of a text visible, as ‹U+202E RIGHT-TO-LEFT OVERRIDE›, and counts them. A ‹ of the
-// text that could pass for such a name is shown by its own code.
+// Reveal makes the hidden characters of a text visible, as ‹U+202E RIGHT-TO-LEFT OVERRIDE›, and counts them. A ‹ that could look
+// like such a name is shown by its own code.
 func Reveal(text string) (shown string, hidden int) {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r == '‹' || Hidden(r) }) {
 		return text, 0

@@ -1,4 +1,4 @@
-package tool
+package arguments
 
 import (
 	"errors"
@@ -7,9 +7,12 @@ import (
 	"strings"
 )
 
-// The library has no limits of its own. A schema that refers to itself twice takes twice the time for each level of the
-// input, one that refers to itself for nothing never ends, and each fault is told with what was wrong and written out anew
-// for each level around it. Both can come from a model that meant no harm.
+// The JSON-schema library has no limits. A schema that refers to itself twice doubles the time for each level of the input. A
+// schema that refers to itself without reading a member never ends. And the text of a fault has the wrong value, copied once for
+// each level around it. Models send such schemas and inputs by accident.
+//
+// Therefore a check first walks through the schema and the input as the library would, and only counts. A check that costs more
+// than maxWork does not take place.
 
 var (
 	errTooComplex = errors.New("too deep or too large to be held against the schema")
@@ -22,27 +25,27 @@ const (
 	maxDepth = 200       // of a schema, and of visits inside one another
 )
 
-// visits counts down what a check would do, and ends when there is nothing left.
+// visits counts down the work of a check. It ends at 0.
 type visits struct {
 	schema      any
 	left, depth int
 }
 
-// affordable reports whether a value can be held against a schema in a bounded time.
-func (c *compiled) affordable(value any) bool {
-	v := visits{schema: c.document, left: maxWork}
-	v.visit(c.document, value)
+// affordable reports whether the check of a value against a schema takes a bounded time. Both are decoded JSON.
+func affordable(schema, value any) bool {
+	v := visits{schema: schema, left: maxWork}
+	v.visit(schema, value)
 	return v.left > 0
 }
 
-// Words of a schema behind which schemas stand, by what is held against them: the value itself, its items, its members.
+// Keywords with a schema, or a list of schemas, as their value: for the value itself, for its items, for its members.
 var (
 	forItself  = []string{"allOf", "anyOf", "oneOf", "not", "if", "then", "else"}
 	forItems   = []string{"items", "prefixItems", "additionalItems", "contains", "unevaluatedItems"}
 	forMembers = []string{"additionalProperties", "unevaluatedProperties"}
 )
 
-// visit goes where the library goes, and to what it would leave out as well.
+// visit goes where the library goes, and also where the library would stop early.
 func (v *visits) visit(schema, value any) {
 	s, ok := schema.(map[string]any)
 	if !ok || v.left <= 0 {
@@ -105,7 +108,7 @@ func (v *visits) named(schemas, value any) {
 	}
 }
 
-// weigh counts a value and what is in it: a fault is told with it.
+// weigh counts a value and its members, because the text of a fault quotes them.
 func (v *visits) weigh(value any) {
 	v.left--
 	switch value := value.(type) {
@@ -127,7 +130,7 @@ func (v *visits) weigh(value any) {
 	}
 }
 
-// find is what a reference leads to. One by another way than a place in the document may lead to the whole of it.
+// find returns the target of a reference. A reference that is not a path in the document counts as the whole document.
 func (v *visits) find(reference string) any {
 	path, ok := strings.CutPrefix(reference, "#")
 	if !ok || path != "" && path[0] != '/' {

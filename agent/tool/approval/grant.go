@@ -1,4 +1,4 @@
-package tool
+package approval
 
 import (
 	"fmt"
@@ -9,43 +9,45 @@ import (
 	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // ToolGrant is the id of the grant of a whole tool in every question that has one.
 const ToolGrant = "allow_session"
 
-// Grants lists what a person can grant together with a call, the narrowest first.
-func Grants(t Tool, in Inspection) []Grant {
-	var list []Grant
+// Grants lists the grants that a person can give with the approval of a call, the narrowest first.
+func Grants(t tool.Tool, in Inspection) []tool.Grant {
+	var list []tool.Grant
 	definition := t.Definition()
 	if words := prefixOf(in.Command); words != nil {
-		list = append(list, Grant{ID: "prefix", Scope: PrefixScope, Tool: t.Name, Definition: definition, Prefix: words,
+		list = append(list, tool.Grant{ID: "prefix", Scope: tool.PrefixScope, Tool: t.Name, Definition: definition, Prefix: words,
 			Text: fmt.Sprintf("Commands that begin with `%s`", strings.Join(words, " "))})
 	}
-	if in.Folder != "" && t.Effect == Edit {
-		list = append(list, Grant{ID: "folder", Scope: FolderScope, Tool: t.Name, Definition: definition, Folder: in.Folder,
+	if in.Folder != "" && t.Effect == tool.Edit {
+		list = append(list, tool.Grant{ID: "folder", Scope: tool.FolderScope, Tool: t.Name, Definition: definition, Folder: in.Folder,
 			Text: fmt.Sprintf("Calls of %s on files in %s and below", t.Name, in.Folder)})
 	}
 	text := "All calls of " + t.Name
 	if server := t.Server(); server != "" {
 		text += fmt.Sprintf(" of the server %q", server)
 	}
-	return append(list, Grant{ID: ToolGrant, Scope: ToolScope, Tool: t.Name, Definition: definition, Text: text})
+	return append(list, tool.Grant{ID: ToolGrant, Scope: tool.ToolScope, Tool: t.Name, Definition: definition, Text: text})
 }
 
 // Covers reports whether a grant approves a call of a tool.
-func Covers(g Grant, t Tool, in Inspection) bool {
+func Covers(g tool.Grant, t tool.Tool, in Inspection) bool {
 	if g.Tool != t.Name || g.Definition != "" && g.Definition != t.Definition() {
 		return false
 	}
 	switch g.Scope {
-	case ToolScope:
+	case tool.ToolScope:
 		return true
-	case PrefixScope:
+	case tool.PrefixScope:
 		words, ok := Simple(in.Command)
 		return ok && len(g.Prefix) > 0 && len(words) >= len(g.Prefix) && slices.Equal(words[:len(g.Prefix)], g.Prefix)
-	case FolderScope:
-		if t.Effect != Edit || in.Folder == "" || g.Folder == "" {
+	case tool.FolderScope:
+		if t.Effect != tool.Edit || in.Folder == "" || g.Folder == "" {
 			return false
 		}
 		rel, err := filepath.Rel(g.Folder, in.Folder)
@@ -54,7 +56,7 @@ func Covers(g Grant, t Tool, in Inspection) bool {
 	return false
 }
 
-// prefixOf is the words that a grant for a command begins with: the program and its first argument. Nil: there is none.
+// prefixOf is the words of a grant for a command: the program and its first argument. Nil: there is no such grant.
 func prefixOf(command string) []string {
 	words, ok := Simple(command)
 	if !ok {
@@ -72,9 +74,9 @@ func prefixOf(command string) []string {
 	return words
 }
 
-// Simple parses a command line, and gives its words. It reports false unless that is one simple command of literal words:
-// no operator, substitution, redirection, assignment, comment or second line, no character that cannot be seen, and no
-// program that runs what its arguments say.
+// Simple parses a command line and returns its words. It reports false unless the line is one simple command of literal words. Such
+// a command has no operator, substitution, redirection, assignment, comment or second line, and no character that cannot be seen.
+// Its program does not run what its arguments say.
 func Simple(command string) (words []string, ok bool) {
 	if command == "" || len(command) > 4<<10 || strings.ContainsFunc(command, func(r rune) bool { return r != ' ' && r != '\t' && (r < ' ' || Hidden(r)) }) {
 		return nil, false
@@ -101,7 +103,7 @@ func Simple(command string) (words []string, ok bool) {
 	return words, true
 }
 
-// literalWord is a word without its quotes, false if a shell may make another word of it.
+// literalWord is a word without its quotes. It reports false if a shell may change the word.
 func literalWord(w *syntax.Word) (string, bool) {
 	var b strings.Builder
 	for _, part := range w.Parts {
