@@ -174,7 +174,7 @@ func TestResolveAnthropic(t *testing.T) {
 			}
 			covered[m.Ref()] = true
 			for level, want := range g.want {
-				if got := told(Resolve(Ask{Level: provider.Level(level)}, m)); got != want {
+				if got := brief(Resolve(Ask{Level: provider.Level(level)}, m)); got != want {
 					t.Errorf("%s, %q:\n got %s\nwant %s", id, level, got, want)
 				}
 			}
@@ -212,7 +212,7 @@ func TestResolveAnthropicPolicies(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := told(Resolve(Ask{Level: provider.Level(tt.level), Policy: provider.Policy(tt.policy)}, m)); got != tt.want {
+		if got := brief(Resolve(Ask{Level: provider.Level(tt.level), Policy: provider.Policy(tt.policy)}, m)); got != tt.want {
 			t.Errorf("%s, %s, policy %s:\n got %s\nwant %s", tt.id, tt.level, tt.policy, got, tt.want)
 		}
 	}

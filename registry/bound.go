@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Bounds of what a list or a table may state.
+// Limits for the rows of a list or a table.
 const (
 	maxListed = 5_000   // models of one list
 	maxID     = 200     // bytes of an id or a name
@@ -18,8 +18,8 @@ const (
 	maxRate   = 10_000  // USD per million tokens
 )
 
-// Bounded are the rows of a list that can be meant. A row whose id is no id is left out with a reason; a member that
-// cannot be meant says nothing. The rows that were given are not changed.
+// Bounded returns the plausible rows of a list. It leaves out rows with an invalid id and returns the reasons. It clears
+// implausible members. It does not change its argument.
 func Bounded(list []provider.Model) (rows []provider.Model, skipped []error) {
 	if len(list) > maxListed {
 		skipped = append(skipped, fmt.Errorf("the list has %d models: the first %d are taken", len(list), maxListed))
@@ -62,12 +62,12 @@ func Bounded(list []provider.Model) (rows []provider.Model, skipped []error) {
 	return rows, skipped
 }
 
-// plainText reports whether a text of a list can be shown as it is.
+// plainText reports whether a text of a list is safe to show.
 func plainText(text string) bool {
 	return len(text) <= maxID && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// meant reports whether a price can be one.
+// meant reports whether a price is plausible.
 func meant(p provider.Price) bool {
 	return p.Check() == nil && p.Input <= maxRate && p.Output <= maxRate && p.CachedInput <= maxRate && p.CacheWrite <= maxRate
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Change is a fact of a model that one catalog states otherwise than the one before.
+// Change is a fact of a model that differs between two catalogs.
 type Change struct {
 	Model string         `json:"model"` // provider/id
-	Fact  string         `json:"fact"`  // model: it was not there; else a group of [provider.Facts]
+	Fact  string         `json:"fact"`  // "model" for a new model, otherwise a group of [provider.Facts]
 	From  string         `json:"from,omitempty"`
 	To    string         `json:"to,omitempty"`
-	Was   *provider.Fact `json:"was,omitempty"` // who stated it before; nil: nobody
+	Was   *provider.Fact `json:"was,omitempty"` // the previous source; nil: none
 	Is    *provider.Fact `json:"is,omitempty"`
 }
 
-// Changes lists what a catalog states otherwise than the one before, by provider and in catalog order.
+// Changes returns the facts of the later catalog that differ from the earlier one, by provider and in catalog order. Models
+// that are missing in the later one are not reported.
 func Changes(before, after *Catalog) []Change {
 	var list []Change
 	for _, id := range after.Providers() {
@@ -59,7 +60,7 @@ func fact(f provider.Fact) *provider.Fact {
 	return &f
 }
 
-// factTexts are the facts of a row in few words, for people.
+// factTexts returns short texts of a row's facts, for people.
 func factTexts(m provider.Model) map[string]string {
 	text := map[string]string{
 		"levels": levelText(m), "default": string(m.Thinking.Default), "limits": fmt.Sprintf("%d/%d", m.Window, m.MaxOutput),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -19,7 +20,7 @@ var (
 	inputs     = []string{"text", "image", "pdf", "audio", "video"}
 )
 
-// check refuses a completed row that contradicts itself; the error is a *RowError.
+// check refuses an inconsistent row that is complete otherwise. The error is a *RowError.
 func check(m provider.Model) error {
 	bad := func(field, format string, args ...any) error {
 		return &RowError{m.Provider, m.ID, field, fmt.Sprintf(format, args...)}
@@ -109,7 +110,7 @@ func checkLevels(c provider.Capability, bad complaint) error {
 	return nil
 }
 
-// checkShape compares levels with the control: degrees are words or budgets, the rest has on and off at most.
+// checkShape compares the levels with the control. Only models with degrees have other levels than on and off.
 func checkShape(c provider.Capability, bad complaint) error {
 	var want []provider.Level
 	switch c.Control {
@@ -173,11 +174,15 @@ func checkBudgets(c provider.Capability, bad complaint) error {
 	return nil
 }
 
-func degrees(c provider.ControlKind) bool {
-	return c == provider.ControlEffort || c == provider.ControlBudget
-}
-
-// allLevels are the words that a row may list: auto is a wish, not a level.
+// allLevels returns the levels that a row may list: all but auto, which only a request can have.
 func allLevels() []provider.Level {
 	return slices.DeleteFunc(provider.AllLevels(), func(l provider.Level) bool { return l == provider.Auto })
+}
+
+func words[T ~string](list []T) string {
+	s := make([]string, len(list))
+	for i, w := range list {
+		s[i] = string(w)
+	}
+	return strings.Join(s, ", ")
 }

@@ -6,21 +6,21 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Current is the catalog in force. It is replaced as a whole, and each call is answered by one of them: who needs
-// several answers that agree takes [Current.Catalog] first. It is safe for concurrent use.
+// Current is the catalog in effect. A reload replaces it as a whole, and each method uses the catalog of that moment. A caller
+// that needs several consistent results calls [Current.Catalog] first. All methods may be called from any goroutine.
 type Current struct{ catalog atomic.Pointer[Catalog] }
 
-// NewCurrent begins with a catalog.
+// NewCurrent returns a Current with its first catalog.
 func NewCurrent(c *Catalog) *Current {
 	cur := &Current{}
 	cur.catalog.Store(c)
 	return cur
 }
 
-// Replace puts another catalog in force.
+// Replace puts another catalog into effect.
 func (c *Current) Replace(next *Catalog) { c.catalog.Store(next) }
 
-// Catalog is the one in force now.
+// Catalog returns the catalog in effect now.
 func (c *Current) Catalog() *Catalog { return c.catalog.Load() }
 
 // Model is [Catalog.Model].
@@ -42,7 +42,7 @@ func (c *Current) Served(asked provider.Model, answer string) Service {
 	return c.Catalog().Served(asked, answer)
 }
 
-// Spoken is that of the catalog as it is now.
+// Spoken is [Catalog.Spoken].
 func (c *Current) Spoken(m provider.Model, api string) provider.Model {
 	return c.Catalog().Spoken(m, api)
 }

@@ -18,4 +18,7 @@
 //     A listing adds and corrects, and removes nothing;
 //   - a model without a row is not an error: it has Known == false, and nothing is assumed about it;
 //   - Resolve is pure: it uses no I/O and no clock. The same ask for the same row is the same decision.
+//
+// Inside the package, files depend in one direction: current, served, change, catalog, combine, vendor, listed, stock, settings,
+// sources, row, modelsdev, bound, check, complete, resolve, family, facts, errors.
 package registry

@@ -1,17 +1,15 @@
 package registry
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 )
 
-// NotFoundError says that no configured provider has a model, and which names come near.
+// NotFoundError means that no configured provider has a model. Its text names similar ids.
 type NotFoundError struct {
 	ID         string
-	Candidates []string // provider/id, the nearest first; may be empty
-	Providers  []string // those that are configured
+	Candidates []string // provider/id, the most similar first; may be empty
+	Providers  []string // the configured ones
 }
 
 func (e *NotFoundError) Error() string {
@@ -22,7 +20,7 @@ func (e *NotFoundError) Error() string {
 	return text + "; name it as provider/id, with one of these providers: " + strings.Join(e.Providers, ", ")
 }
 
-// AmbiguousError says that several providers have a model of the same id.
+// AmbiguousError means that several providers have a model with this id.
 type AmbiguousError struct {
 	ID         string
 	Candidates []string // provider/id, in catalog order
@@ -32,42 +30,10 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("model %q is at several providers; say which: %s", e.ID, strings.Join(e.Candidates, ", "))
 }
 
-// mostCandidates is how many near names an error lists, longestName how much of a client's word is compared.
-const (
-	mostCandidates = 3
-	longestName    = 100
-)
+// longestName is how much of a name is compared, in bytes.
+const longestName = 100
 
-func (c *Catalog) notFound(id string) error {
-	type near struct {
-		ref   string
-		steps int
-	}
-	var list []near
-	asked := plain(id[strings.LastIndex(id, "/")+1:])
-	isProvider := slices.Contains(c.providers, strings.TrimSuffix(id, "/"))
-	for _, m := range c.Models() {
-		has := plain(m.ID)
-		steps := distance(asked, has)
-		switch {
-		case isProvider && m.Provider == strings.TrimSuffix(id, "/"):
-			steps = 0
-		case len(asked) >= 4 && strings.Contains(has, asked):
-			steps = min(steps, 1)
-		}
-		if steps <= len(asked)/4 {
-			list = append(list, near{m.Ref(), steps})
-		}
-	}
-	slices.SortStableFunc(list, func(a, b near) int { return cmp.Compare(a.steps, b.steps) })
-	e := &NotFoundError{ID: strings.ToValidUTF8(id[:min(len(id), longestName)], ""), Providers: c.Providers()}
-	for _, n := range list[:min(len(list), mostCandidates)] {
-		e.Candidates = append(e.Candidates, n.ref)
-	}
-	return e
-}
-
-// plain is a name without what people vary: case, dots, dashes.
+// plain returns a name in lower case and without dots and dashes, which people vary.
 func plain(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -80,7 +46,7 @@ func plain(name string) string {
 	}, name[:min(len(name), longestName)])
 }
 
-// distance counts the letters to add, drop or replace to make a of b.
+// distance returns how many letters have to be added, dropped or replaced to turn b into a.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -99,4 +65,16 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// RowError is an inconsistent or incomplete row. Field has the name of the configuration.
+type RowError struct {
+	Provider string
+	Model    string
+	Field    string
+	Problem  string
+}
+
+func (e *RowError) Error() string {
+	return fmt.Sprintf("provider %s: model %q: %s: %s", e.Provider, e.Model, e.Field, e.Problem)
 }

@@ -13,10 +13,10 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// family is what models of a name usually take. It speaks for a model of which nobody says more than that it is there,
-// or that it thinks.
+// family has the usual thinking of models with similar names. It applies to a model of which only the name is known, or only
+// that it thinks.
 type family struct {
-	Match    string              `json:"match"` // a pattern of path.Match for the name in lower case, without what stands before a slash
+	Match    string              `json:"match"` // a pattern of path.Match for the name in lower case, without the part before a slash
 	Thinking provider.Capability `json:"thinking"`
 }
 
@@ -31,7 +31,7 @@ type familyFile struct {
 	APIs    map[string]provider.Capability `json:"apis"`    // for a model that thinks and is of no family
 }
 
-// families decodes the file once. A file that is broken is a broken build, which the package's tests refuse.
+// families decodes the file once. It panics if the embedded file is invalid, which the tests of the package exclude.
 var families = sync.OnceValue(func() familyFile {
 	var file familyFile
 	if err := json.Unmarshal(familiesJSON, &file); err != nil {
@@ -40,8 +40,8 @@ var families = sync.OnceValue(func() familyFile {
 	return file
 })
 
-// familyOf is what models named so usually take at a vendor, and the pattern of their names: that vendor's, else those of
-// open weights.
+// familyOf returns the usual thinking of models with this name, and the pattern that matched. It tries the vendor's families
+// first, then those of open weights.
 func familyOf(vendor, name string) (c provider.Capability, pattern string, ok bool) {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
 	for _, list := range [][]family{families().Vendors[vendor], families().Open} {
@@ -54,7 +54,7 @@ func familyOf(vendor, name string) (c provider.Capability, pattern string, ok bo
 	return provider.Capability{}, "", false
 }
 
-// thinkingOf is what a model takes of which it is known that it thinks, and no more.
+// thinkingOf returns the capability of a model of which only is known that it thinks.
 func thinkingOf(vendor, name, api string) provider.Capability {
 	if c, _, ok := familyOf(vendor, name); ok && c.Thinks() {
 		return c
@@ -66,7 +66,7 @@ func thinkingOf(vendor, name, api string) provider.Capability {
 	return own(c)
 }
 
-// own is a capability that may be changed.
+// own returns a copy that may be changed.
 func own(c provider.Capability) provider.Capability {
 	c.Levels, c.Display, c.Budgets = slices.Clone(c.Levels), slices.Clone(c.Display), maps.Clone(c.Budgets)
 	return c

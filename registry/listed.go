@@ -8,20 +8,19 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// The rule by which a row is put together, fact by fact. The first that states a fact wins:
+// The sources of a row, in order of precedence. Each fact comes from the first source that states it:
 //
 //	the configuration
-//	what a refusal of this host said in the last 30 days
+//	refusals of this host in the last 30 days
 //	the vendor's own list
 //	confirmed rows of the catalog
-//	the newer table: the one of a refresh, or the one that a row of the catalog was taken from
+//	the newer of two tables: that of a refresh, or the source of the catalog's row
 //	the rest of the catalog
 //	the family: a guess from the name
 //
-// newStock applies them from the last to the first: rows of the catalog, then note, tell and learn, then put.
+// newStock applies them from the last to the first: rows of the catalog, then note, confirm and learn, then put.
 
-// note puts what a public table says under the confirmed facts of a row, and over those that are not confirmed and not
-// newer. It fills in what nobody else states.
+// note applies a row of a public table. It fills in missing facts, and replaces facts that are neither confirmed nor newer.
 func (s *stock) note(base provider.Model, known bool, noted provider.Model) (provider.Model, error) {
 	if !known {
 		return s.lay(base, known, noted, provider.FactTable, tableName)
@@ -55,57 +54,57 @@ func (s *stock) note(base provider.Model, known bool, noted provider.Model) (pro
 	return m, err
 }
 
-// tableName is the table that a refresh asks for.
+// tableName is the public table that a refresh loads.
 const tableName = "models.dev"
 
-// tell puts what the vendor's own list says over what is known of a model; known is false where that is nothing.
-func (s *stock) tell(base provider.Model, known bool, told provider.Model) (provider.Model, error) {
-	return s.lay(base, known, told, provider.FactConfirmed, "list of "+s.provider)
+// confirm applies a row of the vendor's own list. known is false if nothing was known of the model.
+func (s *stock) confirm(base provider.Model, known bool, listed provider.Model) (provider.Model, error) {
+	return s.lay(base, known, listed, provider.FactConfirmed, "list of "+s.provider)
 }
 
-// lay puts what a list or a table says over a row. Members that it does not state stay as they were, and of thinking that
-// nobody describes the family speaks.
-func (s *stock) lay(base provider.Model, known bool, told provider.Model, state provider.FactState, source string) (provider.Model, error) {
+// lay applies a row of a list or a table to base. Members that it does not state stay. If nothing describes the thinking, the
+// model's family does.
+func (s *stock) lay(base provider.Model, known bool, listed provider.Model, state provider.FactState, source string) (provider.Model, error) {
 	if !known {
-		base = s.blank(told.ID)
+		base = s.blank(listed.ID)
 	}
-	fact := provider.Fact{State: state, Source: source, AsOf: told.AsOf}
+	fact := provider.Fact{State: state, Source: source, AsOf: listed.AsOf}
 	m := base
-	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(told.API, told.Dialect).both()
-	if told.Name != "" && told.Name != told.ID {
-		m.Name = told.Name
+	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(listed.API, listed.Dialect).both()
+	if listed.Name != "" && listed.Name != listed.ID {
+		m.Name = listed.Name
 	}
-	if told.Window > 0 || told.MaxOutput > 0 {
-		partial := told.Window == 0 && m.Window > 0 || told.MaxOutput == 0 && m.MaxOutput > 0
-		m.Window, m.MaxOutput = cmp.Or(told.Window, m.Window), cmp.Or(told.MaxOutput, m.MaxOutput)
+	if listed.Window > 0 || listed.MaxOutput > 0 {
+		partial := listed.Window == 0 && m.Window > 0 || listed.MaxOutput == 0 && m.MaxOutput > 0
+		m.Window, m.MaxOutput = cmp.Or(listed.Window, m.Window), cmp.Or(listed.MaxOutput, m.MaxOutput)
 		if m.Facts.Limits = fact; partial {
 			m.Facts.Limits = weaker(base.Facts.Limits, fact)
 		}
 	}
-	if len(told.Input) > 0 {
-		m.Input, m.Facts.Input = told.Input, fact
+	if len(listed.Input) > 0 {
+		m.Input, m.Facts.Input = listed.Input, fact
 	}
-	m.Tools = m.Tools && told.Tools
-	if told.Price != nil {
-		if m.Facts.Price = fact; m.Price == nil || !sameRates(m.Price.Rates, told.Price.Rates) {
-			m.Price = told.Price
+	m.Tools = m.Tools && listed.Tools
+	if listed.Price != nil {
+		if m.Facts.Price = fact; m.Price == nil || !sameRates(m.Price.Rates, listed.Price.Rates) {
+			m.Price = listed.Price
 		}
 	}
-	if told.Premium != nil {
-		m.Premium = told.Premium
+	if listed.Premium != nil {
+		m.Premium = listed.Premium
 	}
-	if told.Lifecycle != nil {
-		m.Lifecycle, m.Facts.Lifecycle = successor(told.Lifecycle, m.Lifecycle), fact
+	if listed.Lifecycle != nil {
+		m.Lifecycle, m.Facts.Lifecycle = successor(listed.Lifecycle, m.Lifecycle), fact
 	}
-	m.Sampling = cmp.Or(m.Sampling, told.Sampling)
-	m.Source, m.AsOf = told.Source, told.AsOf
-	if told.Thinking.Control != "" {
-		m.Thinking, m.Facts.Levels = corrected(base.Thinking, told.Thinking), fact
+	m.Sampling = cmp.Or(m.Sampling, listed.Sampling)
+	m.Source, m.AsOf = listed.Source, listed.AsOf
+	if listed.Thinking.Control != "" {
+		m.Thinking, m.Facts.Levels = corrected(base.Thinking, listed.Thinking), fact
 		switch only := m.Thinking.Control == provider.ControlAlways || m.Thinking.Control == provider.ControlNone; {
-		case told.Thinking.Default != "" || only:
+		case listed.Thinking.Default != "" || only:
 			m.Facts.Default = fact
-		case m.Thinking.Default != base.Thinking.Default: // nobody stated it: it is the nearest level that there is
-			m.Facts.Default = provider.Fact{State: provider.FactFamily, Source: "the nearest of its levels", AsOf: told.AsOf}
+		case m.Thinking.Default != base.Thinking.Default: // not stated: the nearest level
+			m.Facts.Default = provider.Fact{State: provider.FactFamily, Source: "the nearest of its levels", AsOf: listed.AsOf}
 		}
 	}
 	if m.Thinking.Control == "" {
@@ -117,7 +116,7 @@ func (s *stock) lay(base provider.Model, known bool, told provider.Model, state 
 	return s.seal(m)
 }
 
-// guess takes what a model's family usually takes.
+// guess sets the usual thinking of the model's family.
 func (s *stock) guess(m *provider.Model) {
 	c, pattern, ok := familyOf(s.vendor, m.ID)
 	if !ok {
@@ -128,26 +127,17 @@ func (s *stock) guess(m *provider.Model) {
 	m.Facts.Levels, m.Facts.Default = fact, fact
 }
 
-// weaker is the one of two facts that is less sure: a group of members is as sure as the least of them.
-func weaker(a, b provider.Fact) provider.Fact {
-	order := []provider.FactState{"", provider.FactFamily, provider.FactTable, provider.FactConfirmed, provider.FactLearned}
-	if slices.Index(order, a.State) < slices.Index(order, b.State) {
-		return a
-	}
-	return b
-}
-
-// sameRates reports whether a price says nothing else than another one, which may say more: tiers, changes, and the
-// cache's prices, of which 0 says nothing.
+// sameRates reports whether the brief price agrees with the full one, which may have more: tiers, changes, and prices of the
+// cache. A price of 0 for the cache states nothing.
 func sameRates(full, brief provider.Rates) bool {
 	like := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6+math.Abs(b)*1e-3 }
 	return like(full.Input, brief.Input) && like(full.Output, brief.Output) &&
 		(brief.CachedInput == 0 || like(full.CachedInput, brief.CachedInput)) && (brief.CacheWrite == 0 || like(full.CacheWrite, brief.CacheWrite))
 }
 
-// successor is what the vendor's list or a refusal says of a model's end, with what is known otherwise of the model that takes its place.
-func successor(told, was *provider.Lifecycle) *provider.Lifecycle {
-	l := *told
+// successor returns a new lifecycle from the vendor's list or a refusal, with the known members that it lacks.
+func successor(listed, was *provider.Lifecycle) *provider.Lifecycle {
+	l := *listed
 	l.Gone = l.State == provider.LifecycleRetired
 	if was == nil {
 		return &l
@@ -159,13 +149,13 @@ func successor(told, was *provider.Lifecycle) *provider.Lifecycle {
 		l.Redirects = l.Redirects || was.Redirects && l.State != provider.LifecycleRetired
 	}
 	if l.State == provider.LifecycleCurrent && was.State == provider.LifecyclePreview {
-		l.State = was.State // a list that has only dates does not say that a preview has ended
+		l.State = was.State // a list with dates only does not say that a preview has ended
 	}
 	l.ReplacedBy = cmp.Or(l.ReplacedBy, was.ReplacedBy)
 	return &l
 }
 
-// learn puts what refusals of the host said over a row. What contradicts the row is left out.
+// learn applies the facts of the host's refusals. It returns an error if the result is inconsistent.
 func (s *stock) learn(base provider.Model, known bool, l Lesson) (provider.Model, error) {
 	if !known {
 		base = s.blank(l.Model)
@@ -177,11 +167,11 @@ func (s *stock) learn(base provider.Model, known bool, l Lesson) (provider.Model
 		m.Facts.Limits = fact
 	}
 	if len(l.Levels) > 0 && (m.Thinking.Control == provider.ControlEffort || m.Thinking.Control == "") {
-		told := provider.Capability{Control: provider.ControlEffort, Levels: l.Levels, Off: provider.OffNever}
+		listed := provider.Capability{Control: provider.ControlEffort, Levels: l.Levels, Off: provider.OffNever}
 		if slices.Contains(l.Levels, provider.Off) {
-			told.Off = cmp.Or(base.Thinking.Off, provider.OffFull)
+			listed.Off = cmp.Or(base.Thinking.Off, provider.OffFull)
 		}
-		m.Thinking, m.Facts.Levels = corrected(m.Thinking, told), fact
+		m.Thinking, m.Facts.Levels = corrected(m.Thinking, listed), fact
 		if m.Thinking.Default != base.Thinking.Default {
 			m.Facts.Default = fact
 		}
@@ -194,7 +184,7 @@ func (s *stock) learn(base provider.Model, known bool, l Lesson) (provider.Model
 	return s.seal(m)
 }
 
-// least is the smaller of two numbers, of which 0 is none.
+// least returns the smaller of two numbers. 0 stands for no number.
 func least(a, b int) int {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -202,15 +192,8 @@ func least(a, b int) int {
 	return a
 }
 
-// blank is a model of which nothing is known but how it is spoken to. The vendor knows better than silence whether it
-// takes tools, so it does.
-func (s *stock) blank(id string) provider.Model {
-	return provider.Model{Provider: s.provider, ID: id, API: s.spoken.api, Dialect: s.spoken.dialect, Tools: true,
-		Source: provider.FromNobody, Thinking: provider.Capability{Display: s.display}}
-}
-
-// seal completes and checks a row that was put together. One of whose thinking nobody knows stays without a row's word:
-// it can be listed, and nothing is assumed about it.
+// seal completes and checks a row. If nothing is known of a model's thinking, the row has Known == false: the model can be
+// listed, and nothing is assumed about it.
 func (s *stock) seal(m provider.Model) (provider.Model, error) {
 	if m.Known = m.Thinking.Control != ""; !m.Known {
 		m.Source, m.AsOf, m.Thinking = provider.FromNobody, "", provider.Capability{}
@@ -222,24 +205,24 @@ func (s *stock) seal(m provider.Model) (provider.Model, error) {
 	return m, check(m)
 }
 
-// corrected puts what is told of thinking over what was known. Another control starts anew; a default that is no level
-// any more gives way to medium or the nearest, which goes on the wire by its name.
-func corrected(c, told provider.Capability) provider.Capability {
-	if told.Control == "" {
+// corrected applies new facts to a capability. A different control replaces the levels and budgets. If the default is no
+// longer a level, medium or the nearest level takes its place.
+func corrected(c, listed provider.Capability) provider.Capability {
+	if listed.Control == "" {
 		return c
 	}
-	if told.Control != c.Control {
-		c.Control, c.Levels, c.Default, c.InPlace = told.Control, nil, "", false
+	if listed.Control != c.Control {
+		c.Control, c.Levels, c.Default, c.InPlace = listed.Control, nil, "", false
 		c.BudgetMin, c.BudgetMax, c.Budgets, c.EffortToo = 0, 0, nil, false
 		if c.Off == provider.OffUpFront {
 			c.Off = provider.OffFull
 		}
 	}
-	if told.Levels != nil {
-		c.Levels = told.Levels
+	if listed.Levels != nil {
+		c.Levels = listed.Levels
 	}
-	if told.Off != provider.OffUnknown {
-		c.Off = told.Off
+	if listed.Off != provider.OffUnknown {
+		c.Off = listed.Off
 	}
 	c.Levels = slices.DeleteFunc(slices.Clone(c.Levels), func(l provider.Level) bool { return l == provider.Off })
 	if degrees(c.Control) && len(c.Levels) == 0 {
@@ -254,15 +237,15 @@ func corrected(c, told provider.Capability) provider.Capability {
 	if c.CanDisable() {
 		c.Levels = slices.Insert(c.Levels, 0, provider.Off)
 	}
-	if told.Display != nil {
-		c.Display = told.Display
+	if listed.Display != nil {
+		c.Display = listed.Display
 	}
-	c.BudgetMin, c.BudgetMax = cmp.Or(told.BudgetMin, c.BudgetMin), cmp.Or(told.BudgetMax, c.BudgetMax)
-	if told.Budgets != nil {
-		c.Budgets = told.Budgets
+	c.BudgetMin, c.BudgetMax = cmp.Or(listed.BudgetMin, c.BudgetMin), cmp.Or(listed.BudgetMax, c.BudgetMax)
+	if listed.Budgets != nil {
+		c.Budgets = listed.Budgets
 	}
-	c.EffortToo = c.EffortToo || told.EffortToo
-	if c.Default = cmp.Or(told.Default, c.Default); c.Thinks() && !slices.Contains(c.Levels, c.Default) {
+	c.EffortToo = c.EffortToo || listed.EffortToo
+	if c.Default = cmp.Or(listed.Default, c.Default); c.Thinks() && !slices.Contains(c.Levels, c.Default) {
 		c.Default = usualLevel(c)
 	}
 	return c

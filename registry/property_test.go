@@ -108,7 +108,7 @@ func TestResolveIsPure(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := anyModel(t)
 		ask := Ask{Level: rapid.SampledFrom(provider.AllLevels()).Draw(t, "level")}
-		first, second := told(Resolve(ask, m)), told(Resolve(ask, m))
+		first, second := brief(Resolve(ask, m)), brief(Resolve(ask, m))
 		if first != second {
 			t.Errorf("%s, then %s", first, second)
 		}

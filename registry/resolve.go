@@ -6,7 +6,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Ask is what somebody wants of a model's thinking. Empty words mean that nobody said anything.
+// Ask is a request for thinking. An empty word means that no source names one.
 type Ask struct {
 	Level   provider.Level
 	Source  provider.Source  // who asked for Level; unused where nobody did
@@ -14,15 +14,16 @@ type Ask struct {
 	Display provider.Display // empty: summarized
 }
 
-// Resolve settles an ask on a model's row, which comes from a [Catalog]. The decision's Control says what goes on the
-// wire; its Wire is the adapter's to fill in.
+// Resolve decides an ask for a model's row, which comes from a [Catalog]. The decision's Control states what the request
+// contains. The adapter fills in its Wire.
 //
-// A level that the row lacks follows the policy; with [provider.Refuse] it is a *[provider.LevelError]. So is a word
-// outside the vocabulary, whatever the policy. On asked of a row with degrees is not a lack: it is the row's default if
-// that thinks, else medium or the nearest below. UsedProviderDefault holds exactly where the effective level is auto.
+// If the row lacks the level, the policy decides. With [provider.Refuse] the error is a *[provider.LevelError]. An unknown
+// word is the same error with every policy. For a model that has degrees, on means its default level, or medium or the
+// nearest level below it if the default is off. UsedProviderDefault is true exactly if the effective level is auto.
 //
-// A display that the row lacks becomes summarized, else the first that the row has; the caller sees it by comparing
-// Control.Display with what was asked, where Control.Thinking. Without a row an asked display passes, as levels do.
+// If the row lacks the display, summarized takes its place, or the first display of the row. A caller notices that if
+// Control.Thinking is true and Control.Display differs from the ask. Without a row, every display is used as requested, like
+// every level.
 func Resolve(ask Ask, m provider.Model) (provider.Decision, error) {
 	policy, err := provider.ParsePolicy(string(ask.Policy))
 	if err != nil {
@@ -58,8 +59,8 @@ func Resolve(ask Ask, m provider.Model) (provider.Decision, error) {
 	return d, nil
 }
 
-// byDefault is the row's own default, put on the wire like a choice: what a vendor does unasked has changed between
-// models, and the wire should say what the decision says.
+// byDefault decides for the row's own default. The request names it like a chosen level: vendors have changed their defaults
+// between models, and the request has to agree with the decision.
 func byDefault(d *provider.Decision, c provider.Capability) {
 	d.Source = provider.SourceModel
 	d.Requested, d.Effective, d.Reason = c.Default, c.Default, provider.ModelDefault
@@ -107,8 +108,8 @@ func settle(d *provider.Decision, m provider.Model) error {
 	return nil
 }
 
-// unknown settles a level on a model without a row: what somebody said passes as the vendor spells it, since guessing
-// would be worse than the vendor's own answer.
+// unknown decides for a model without a row: the requested level is sent in the vendor's spelling. The vendor's refusal is
+// better than a guess.
 func unknown(d *provider.Decision, display provider.Display, m provider.Model) error {
 	asked := d.Requested
 	d.Reason = provider.UnknownModel
@@ -144,7 +145,7 @@ func refusal(asked provider.Level, m provider.Model) error {
 	return &provider.LevelError{Level: asked, Model: m.Ref(), Supported: supported}
 }
 
-// control says how an effective level goes on the wire.
+// control returns the form in which an effective level is sent.
 func control(c provider.Capability, level provider.Level, display provider.Display) provider.Control {
 	if !c.Thinks() {
 		return provider.Control{Mode: provider.ModeOmit}
@@ -153,8 +154,8 @@ func control(c provider.Capability, level provider.Level, display provider.Displ
 	case provider.Off:
 		return provider.Control{Mode: provider.ModeOff}
 	case provider.Auto:
-		// Where thinking is on anyway the on-form goes out without a degree, for its display: the vendor's default
-		// display is not neutral (docs: thinking). A budget has no on-form without a number.
+		// If thinking is on anyway, the form without a degree is sent for its display: the vendor's default hides
+		// thinking on some models. [docs: thinking] A budget has no form without a number.
 		if !c.OnByDefault() || c.Control == provider.ControlBudget {
 			return provider.Control{Mode: provider.ModeOmit}
 		}
@@ -163,7 +164,7 @@ func control(c provider.Capability, level provider.Level, display provider.Displ
 	out := provider.Control{Mode: provider.ModeOn, Display: shown(display, c.Display)}
 	switch {
 	case level == provider.On:
-		// Nothing can be said to a model that always thinks, unless its thinking can be shown in several ways.
+		// A model that always thinks takes no parameter, unless it has several displays.
 		if c.Control == provider.ControlAlways && len(c.Display) == 0 {
 			out.Mode = provider.ModeOmit
 		}
@@ -178,7 +179,7 @@ func control(c provider.Capability, level provider.Level, display provider.Displ
 	return out
 }
 
-// on is the level of thinking that a row with degrees has when none is named.
+// on returns the level for "on" on a row with degrees.
 func on(c provider.Capability) provider.Level {
 	if c.Default != provider.Off {
 		return c.Default
@@ -189,7 +190,7 @@ func on(c provider.Capability) provider.Level {
 	return below(c, provider.Medium)
 }
 
-// below is the nearest level under the asked one at which the row thinks, else its lowest.
+// below returns the nearest level below the requested one at which the row thinks, or the lowest if there is none.
 func below(c provider.Capability, asked provider.Level) provider.Level {
 	list := thinking(c)
 	best := list[0]
@@ -201,7 +202,7 @@ func below(c provider.Capability, asked provider.Level) provider.Level {
 	return best
 }
 
-// thinking lists the levels at which a row thinks: one at least, or check would have refused the row.
+// thinking returns the levels at which a row thinks. check guarantees at least one.
 func thinking(c provider.Capability) []provider.Level {
 	return slices.DeleteFunc(slices.Clone(c.Levels), func(l provider.Level) bool { return l == provider.Off })
 }

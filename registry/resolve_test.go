@@ -10,9 +10,9 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// told is a decision in short: effective level, reason, wire. The wire is omit, off, on, effort:WORD or
+// brief is a decision in short: effective level, reason, wire. The wire is omit, off, on, effort:WORD or
 // budget:TOKENS, with +WORD for an effort beside a budget and /DISPLAY.
-func told(d provider.Decision, err error) string {
+func brief(d provider.Decision, err error) string {
 	if refused, ok := errors.AsType[*provider.LevelError](err); ok {
 		return "error " + strings.ReplaceAll(words(refused.Supported), ", ", ",")
 	}
@@ -251,7 +251,7 @@ func TestResolve(t *testing.T) {
 					if want == "=" {
 						want = l.downgrade
 					}
-					got := told(Resolve(Ask{Level: provider.Level(l.asked), Source: provider.SourceTurn, Policy: policy}, g.model))
+					got := brief(Resolve(Ask{Level: provider.Level(l.asked), Source: provider.SourceTurn, Policy: policy}, g.model))
 					if got != want {
 						t.Errorf("%q, policy %q:\n got %s\nwant %s", l.asked, policy, got, want)
 					}

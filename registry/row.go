@@ -2,80 +2,60 @@ package registry
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Row is what a configuration states about a model: a correction where the catalog has the model, else a new row.
-// Zero members state nothing.
+// Row has the facts that a configuration states about a model. It corrects the catalog's row, or is a new row if the catalog
+// has none. Zero members state nothing.
 //
-// Off is one of the levels exactly where the model can be off, so CanDisable adds it or takes it away; a list that
-// names off while the model cannot be off contradicts itself.
+// Off is one of the levels exactly if the model can be switched off, so CanDisable adds or removes it. A row that lists off
+// for a model that cannot be switched off is inconsistent.
 type Row struct {
 	ID   string
 	Name string
 
-	// The short form: that the model thinks, that it does so by default, with how much.
+	// The short form: whether the model thinks, whether it does by default, and its budget for medium.
 	Reasoning    *bool
 	Enabled      *bool
 	BudgetTokens int
 
-	API        string // another one than the catalog's starts the dialect anew
+	API        string // if it differs from the catalog's, the catalog's dialect does not apply
 	Dialect    string
-	Control    provider.ControlKind // another one than the catalog's starts the thinking capability anew
+	Control    provider.ControlKind // if it differs from the catalog's, the catalog's capability does not apply
 	Levels     []provider.Level
 	Default    provider.Level
 	CanDisable *bool
 	Display    []provider.Display
 	BudgetMin  int                    // tokens
 	BudgetMax  int                    // tokens
-	Budgets    map[provider.Level]int // tokens, taken level by level
+	Budgets    map[provider.Level]int // tokens by level
 	Window     int                    // tokens
 	NumCtx     int                    // tokens
 	MaxOutput  int                    // tokens
 	Input      []string
-	Tools      *bool // a new row that does not say has tools: the vendor knows better than silence
+	Tools      *bool // nil in a new row: it has tools, and the vendor refuses them if not
 	Sampling   *provider.SamplingRule
 	Price      *provider.Price
 	ServedAs   []string // names that answers may have for it, such as those of a gateway: see [Catalog.Served]
 }
 
-// RowError is a row that contradicts itself or lacks what is needed. Field is named as in the configuration.
-type RowError struct {
-	Provider string
-	Model    string
-	Field    string
-	Problem  string
-}
-
-func (e *RowError) Error() string {
-	return fmt.Sprintf("provider %s: model %q: %s: %s", e.Provider, e.Model, e.Field, e.Problem)
-}
-
-// standardBudgets are tokens for a level where a row has no numbers of its own; they are clamped to the row's range.
-var standardBudgets = map[provider.Level]int{provider.Low: 4096, provider.Medium: 10_000, provider.High: 32_000}
-
-// leastBudget is the smallest budget that an API takes (docs: extended-thinking).
-const leastBudget = 1024
-
-// silent reports whether the row says nothing of thinking.
+// silent reports whether the row states nothing about thinking.
 func (r Row) silent() bool {
 	return r.Reasoning == nil && r.Enabled == nil && r.BudgetTokens == 0 && r.Control == "" && r.Levels == nil && r.Default == "" &&
 		r.CanDisable == nil && r.Display == nil && r.BudgetMin == 0 && r.BudgetMax == 0 && len(r.Budgets) == 0
 }
 
-// over puts the row's statements over a base, which is what is known otherwise, or a model with no more than ids.
+// over applies the row to m, which has the known facts, or only ids.
 func (r Row) over(m provider.Model, vendor string) provider.Model {
 	m.Known = true
 	m.Source = provider.FromConfig
 	if r.API != "" && r.API != m.API {
-		m.Prefill = provider.PrefillNever // the base's is of its API
+		m.Prefill = provider.PrefillNever // m's rule is that of its own API
 	}
-	m.AsOf = "" // the date was that of the catalog's statement
+	m.AsOf = "" // the date was the catalog's
 	m.API, m.Dialect = spoken{m.API, m.Dialect}.or(r.API, r.Dialect).both()
 	was := m.Thinking
 	m.Thinking = r.capability(r.plain(m, vendor))
@@ -85,7 +65,7 @@ func (r Row) over(m provider.Model, vendor string) provider.Model {
 	m.NumCtx = cmp.Or(r.NumCtx, m.NumCtx)
 	m.MaxOutput = cmp.Or(r.MaxOutput, m.MaxOutput)
 	if r.MaxOutput > 0 && r.BudgetMax == 0 && m.Thinking.BudgetMax >= r.MaxOutput {
-		m.Thinking.BudgetMax = r.MaxOutput - 1 // the base's greatest budget was for the base's output
+		m.Thinking.BudgetMax = r.MaxOutput - 1 // the largest budget was computed from the previous output limit
 	}
 	if r.Input != nil {
 		m.Input = slices.Clone(r.Input)
@@ -102,14 +82,14 @@ func (r Row) over(m provider.Model, vendor string) provider.Model {
 	return m
 }
 
-// facts are a row's when the configuration has corrected it: m has the new thinking, was is the one before.
+// facts returns the sources of the facts after a correction. m has the new thinking, was is the previous one.
 func (r Row) facts(m provider.Model, was provider.Capability, vendor string) provider.Facts {
 	config := provider.Fact{State: provider.FactConfirmed, Source: "config"}
 	f := m.Facts
 	if !r.silent() {
 		f.Levels = config
 		if !was.Thinks() && m.Thinking.Thinks() && r.Control == "" && r.Levels == nil && r.BudgetTokens == 0 {
-			f.Levels = usual(vendor, m.ID) // the configuration says that it thinks, and no more
+			f.Levels = usual(vendor, m.ID) // the configuration states only that it thinks
 		}
 		switch {
 		case r.Default != "" || r.Enabled != nil:
@@ -132,7 +112,7 @@ func (r Row) facts(m provider.Model, was provider.Capability, vendor string) pro
 	return f
 }
 
-// usual is the fact that a model was taken for one of its family, or of its API.
+// usual is the source of facts that were guessed from the model's family or its API.
 func usual(vendor, name string) provider.Fact {
 	source := "the usual levels of its API"
 	if c, pattern, ok := familyOf(vendor, name); ok && c.Thinks() {
@@ -171,64 +151,47 @@ func (r Row) capability(c provider.Capability) provider.Capability {
 	c.BudgetMin = cmp.Or(r.BudgetMin, c.BudgetMin)
 	c.BudgetMax = cmp.Or(r.BudgetMax, c.BudgetMax)
 	if c.Control != provider.ControlBudget {
-		c.Budgets = maps.Clone(r.Budgets) // none, or check says that they have no place here
+		c.Budgets = maps.Clone(r.Budgets) // check refuses them for this control
 	}
 	return c
 }
 
-// complete fills in what follows from the rest of a row.
-func complete(m provider.Model, stated map[provider.Level]int) provider.Model {
-	m.Name = cmp.Or(m.Name, m.ID)
-	c := &m.Thinking
-	switch c.Control {
-	case provider.ControlNone:
-		c.Levels, c.Default = orList(c.Levels, provider.Off), cmp.Or(c.Default, provider.Off)
-	case provider.ControlAlways:
-		c.Levels, c.Default = orList(c.Levels, provider.On), cmp.Or(c.Default, provider.On)
-	case provider.ControlToggle:
-		c.Levels = orList(c.Levels, provider.Off, provider.On)
-	case provider.ControlBudget:
-		c.BudgetMin = cmp.Or(c.BudgetMin, leastBudget)
-		if c.BudgetMax == 0 && m.MaxOutput > 0 {
-			c.BudgetMax = m.MaxOutput - 1 // a budget has to stay below max_tokens (docs: extended-thinking)
-		}
-		c.Budgets = budgets(*c, stated)
+// spoken is the wire API of a model and its dialect.
+type spoken struct{ api, dialect string }
+
+// or returns the given words, and those of s for empty ones. A dialect belongs to an API, so another API does not inherit it.
+func (s spoken) or(api, dialect string) spoken {
+	if api != "" && api != s.api {
+		s = spoken{api: api}
 	}
-	return m
+	return spoken{s.api, cmp.Or(dialect, s.dialect)}
 }
 
-// budgets gives each level of a budget row its tokens. What the row at hand states stays as it is, to be checked; what
-// comes from the catalog or the standard follows the row's range.
-func budgets(c provider.Capability, stated map[provider.Level]int) map[provider.Level]int {
-	all := map[provider.Level]int{}
-	for _, level := range thinking(c) {
-		tokens, ok := c.Budgets[level]
-		if !ok {
-			tokens, ok = standardBudgets[level]
-		}
-		if !ok {
-			continue
-		}
-		all[level] = max(tokens, c.BudgetMin)
-		if c.BudgetMax > 0 {
-			all[level] = min(all[level], c.BudgetMax)
-		}
-	}
-	maps.Copy(all, stated)
-	return all
-}
+func (s spoken) both() (api, dialect string) { return s.api, s.dialect }
 
-func orList(stated []provider.Level, rest ...provider.Level) []provider.Level {
-	if len(stated) > 0 {
-		return stated
+// plain returns the capability that the short form of the row describes: that the model thinks, and optionally its default or
+// its budget. The other members of the row are applied after it.
+func (r Row) plain(m provider.Model, vendor string) provider.Capability {
+	c := own(m.Thinking)
+	if r.Reasoning == nil && r.Enabled == nil && r.BudgetTokens == 0 {
+		return c
 	}
-	return rest
-}
-
-func words[T ~string](list []T) string {
-	s := make([]string, len(list))
-	for i, w := range list {
-		s[i] = string(w)
+	if r.Reasoning != nil && !*r.Reasoning {
+		return provider.Capability{Control: provider.ControlNone}
 	}
-	return strings.Join(s, ", ")
+	if !c.Thinks() {
+		display := c.Display
+		c = thinkingOf(vendor, m.ID, m.API)
+		c.Display = display
+	}
+	if r.BudgetTokens > 0 {
+		c = budgeted(c, r.BudgetTokens)
+	}
+	if r.Enabled != nil && !*r.Enabled {
+		return offUnlessAsked(c)
+	}
+	if c.Default == provider.Off { // the short form means on by default
+		c.Default = usualLevel(c)
+	}
+	return c
 }

@@ -16,34 +16,34 @@ import (
 	"github.com/thinkd/thinkd/provider/durable"
 )
 
-// Agent is what a new session may begin with by one name.
+// Agent is a named set of defaults for new sessions.
 type Agent struct {
 	Name      string
-	Model     string // as [Catalog.Find] takes it; empty: it names none
+	Model     string // for [Catalog.Find]; empty: none
 	System    string // the system prompt
 	Reasoning Override
 }
 
-// given are agents and defaults of providers, by name.
+// given holds agents and the defaults of providers, by name.
 type given struct {
 	agents    map[string]Agent
 	providers map[string]Defaults
 }
 
-// Settings are the agents and the providers' defaults: the configuration's, and over them what clients have set, which
-// is kept. They are safe for concurrent use, and who reads never waits for who writes.
+// Settings are the agents and the providers' defaults. Values that clients set are stored and take precedence over the
+// configuration. All methods may be called from any goroutine. Reads never wait for a change.
 type Settings struct {
 	kept durable.Value
 
-	changeMu sync.Mutex // held during a change, until it is kept
+	changeMu sync.Mutex // held during a change, until it is stored
 	set      given      // by clients
 	config   given      // never changes
 
-	now atomic.Pointer[given] // both together; what it points at never changes
+	now atomic.Pointer[given] // both combined; the value that it points to never changes
 }
 
-// OpenSettings begins with the configuration's agents and defaults, and with what an earlier process kept. Each change is kept before it
-// applies. An error names the value and says what is wrong with its text.
+// OpenSettings returns the configuration's agents and defaults, with the stored changes of earlier processes. Each change is
+// stored before it applies. An error names the invalid value and the reason.
 func OpenSettings(agents []Agent, providers map[string]Defaults, kept durable.Value) (*Settings, error) {
 	s := &Settings{kept: kept, config: given{map[string]Agent{}, maps.Clone(providers)}}
 	for _, a := range agents {
@@ -63,7 +63,7 @@ func OpenSettings(agents []Agent, providers map[string]Defaults, kept durable.Va
 	return s, nil
 }
 
-// under is s with other statements over it, name by name.
+// under returns s with the values of another given in place of its own, name by name.
 func (s given) under(over given) *given {
 	both := given{map[string]Agent{}, map[string]Defaults{}}
 	for _, one := range []given{s, over} {
@@ -73,10 +73,10 @@ func (s given) under(over given) *given {
 	return &both
 }
 
-// Defaults are those of a provider in force.
+// Defaults returns a provider's defaults in effect.
 func (s *Settings) Defaults(providerID string) Defaults { return s.now.Load().providers[providerID] }
 
-// Agents lists all agents by name.
+// Agents returns all agents, sorted by name.
 func (s *Settings) Agents() []Agent {
 	all := s.now.Load().agents
 	list := make([]Agent, 0, len(all))
@@ -86,13 +86,13 @@ func (s *Settings) Agents() []Agent {
 	return list
 }
 
-// Agent finds an agent by its name.
+// Agent returns an agent by its name.
 func (s *Settings) Agent(name string) (Agent, bool) {
 	a, ok := s.now.Load().agents[name]
 	return a, ok
 }
 
-// SetDefaults puts a provider's defaults in force; nil: those of the configuration again. It is kept on return.
+// SetDefaults changes a provider's defaults; nil restores those of the configuration. The change is stored on return.
 func (s *Settings) SetDefaults(providerID string, d *Defaults) error {
 	return s.change(func(set given) error {
 		delete(set.providers, providerID)
@@ -103,8 +103,8 @@ func (s *Settings) SetDefaults(providerID string, d *Defaults) error {
 	})
 }
 
-// SetAgent changes an agent, or makes one: change gets it as it is in force. It is kept on return. An error of change
-// is returned, and nothing has changed.
+// SetAgent changes an agent or creates one. change gets the agent in effect. The change is stored on return. If change returns
+// an error, SetAgent returns it and changes nothing.
 func (s *Settings) SetAgent(name string, change func(*Agent) error) error {
 	return s.change(func(set given) error {
 		a := s.now.Load().agents[name]
@@ -117,7 +117,8 @@ func (s *Settings) SetAgent(name string, change func(*Agent) error) error {
 	})
 }
 
-// RemoveAgent forgets what clients have set of an agent: the configuration's is in force again, if there is one.
+// RemoveAgent removes the values that clients set for an agent. The configuration's agent of that name applies again, if there
+// is one.
 func (s *Settings) RemoveAgent(name string) error {
 	return s.change(func(set given) error {
 		delete(set.agents, name)
@@ -125,13 +126,13 @@ func (s *Settings) RemoveAgent(name string) error {
 	})
 }
 
-// maxSettings is in bytes: a list of all agents has to fit into a message.
+// maxSettings is the largest size of the settings in bytes: a list of all agents has to fit into a message.
 const maxSettings = 1 << 20
 
-// ErrSettingsFull refuses a change after which the settings would be larger than a megabyte.
+// ErrSettingsFull means that the settings would exceed a megabyte after a change.
 var ErrSettingsFull = errors.New("the settings would be larger than a megabyte")
 
-// CheckAgentName says what is wrong with a word as the name of an agent, nil if nothing is.
+// CheckAgentName returns the reason why a word cannot be the name of an agent, or nil.
 func CheckAgentName(word string) error {
 	if len(word) > 64 || !agentName().MatchString(word) {
 		return errors.New("an agent's name has letters, digits, dots, dashes and underscores, at most 64")
@@ -163,7 +164,7 @@ func (s *Settings) change(change func(given) error) error {
 	return nil
 }
 
-// The form in which settings are kept, which is that of the protocol.
+// The form in which settings are stored. It is the form of the protocol.
 type (
 	keptSettings struct {
 		Agents    map[string]AgentText    `json:"agents,omitempty"`
@@ -174,21 +175,21 @@ type (
 	}
 )
 
-// AgentText is an agent as it is written, in the file of settings (json) or in the config (toml).
+// AgentText is an agent in the file of settings (JSON) or in the config (TOML).
 type AgentText struct {
-	Model     string  `json:"model_id,omitempty" toml:"model"`
-	System    string  `json:"system_prompt,omitempty" toml:"system_prompt"`
-	Level     string  `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
-	Reasoning *Stated `json:"reasoning,omitempty" toml:"reasoning"`
+	Model     string        `json:"model_id,omitempty" toml:"model"`
+	System    string        `json:"system_prompt,omitempty" toml:"system_prompt"`
+	Level     string        `json:"thinking_level,omitempty" toml:"thinking_level"` // the old form: off, low, medium, high
+	Reasoning *OverrideText `json:"reasoning,omitempty" toml:"reasoning"`
 }
 
-// Agent reads the text. Its errors are *[OverrideError].
+// Agent parses the text. Its errors are *[OverrideError].
 func (t AgentText) Agent(name string) (Agent, error) {
 	override, err := ReadOverride(t.Reasoning, t.Level)
 	return Agent{name, t.Model, t.System, override}, err
 }
 
-// DefaultsText are a provider's defaults as they are written. The empty text states nothing.
+// DefaultsText are a provider's defaults in text form. An empty member states nothing.
 type DefaultsText struct {
 	Effort   string `json:"effort,omitempty" toml:"effort"`
 	Fallback string `json:"fallback,omitempty" toml:"fallback"`
@@ -207,7 +208,7 @@ func (s given) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// readSettings takes no member that it does not know: the next change would lose it.
+// readSettings refuses unknown members, because the next change would delete them.
 func readSettings(text []byte) (given, error) {
 	var kept keptSettings
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -239,7 +240,7 @@ func readSettings(text []byte) (given, error) {
 	return s, nil
 }
 
-// ReadDefaults takes the words of a provider's defaults; empty ones say nothing. Errors are *[OverrideError].
+// ReadDefaults parses a provider's defaults. Empty words state nothing. Errors are *[OverrideError].
 func ReadDefaults(effort, fallback string) (d Defaults, err error) {
 	if effort != "" {
 		if d.Level, err = provider.ParseLevel(effort); err != nil {

@@ -78,7 +78,7 @@ func TestOverrideState(t *testing.T) {
 		if back, err := ReadOverride(&stated, string(level)); err != nil || back != o {
 			t.Errorf("%+v comes back as %+v, %v", o, back, err)
 		}
-		if stated, level := (Override{Mode: Inherit, Level: effort}).State(); stated != (Stated{Mode: "inherit"}) || level != "" {
+		if stated, level := (Override{Mode: Inherit, Level: effort}).State(); stated != (OverrideText{Mode: "inherit"}) || level != "" {
 			t.Errorf("inherit is written as %+v and %q", stated, level)
 		}
 	}

@@ -11,26 +11,26 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Vendor is who makes and serves models, as the catalog has it.
+// Vendor is a company or program that serves models, by the embedded catalog.
 type Vendor struct {
 	ID           string             `json:"id"`
 	Name         string             `json:"name"`
-	API          string             `json:"api"`              // the wire API, where a row names no other
-	Dialect      string             `json:"dialect"`          // whose quirks it has
-	BaseURL      string             `json:"default_base_url"` // empty: the operator's to say; the simulator's: inside this process
-	KeyEnv       string             `json:"key_env"`          // the environment's variable for the key; empty: needs none
-	KeyEnvBefore string             `json:"key_env_before"`   // an older variable for it, which still counts where KeyEnv is not set
+	API          string             `json:"api"`              // the wire API of rows that name none
+	Dialect      string             `json:"dialect"`          // the dialect of rows that name none
+	BaseURL      string             `json:"default_base_url"` // empty: the operator configures it, or, for the simulator, it is in this process
+	KeyEnv       string             `json:"key_env"`          // the environment variable with the key; empty: needs no key
+	KeyEnvBefore string             `json:"key_env_before"`   // an older variable, which applies if KeyEnv is not set
 	BaseURLEnv   string             `json:"base_url_env"`
-	Resells      bool               `json:"resells"` // models of other vendors: a bare id means the maker's, if that is there
-	Login        string             `json:"login"`   // how one can log in, as provider/login names it; empty: there are keys alone
+	Resells      bool               `json:"resells"` // it serves models of other vendors; a bare id means the maker's model if that is configured
+	Login        string             `json:"login"`   // the kind of login, by the names of provider/login; empty: keys only
 	DefaultModel string             `json:"default_model"`
-	Patience     int                `json:"patience_s"` // for how many seconds it may be silent, before an answer and in it; 0: no longer than others
-	Live         bool               `json:"live"`       // its servers tell what they have, and may be asked at any time
-	Display      []provider.Display `json:"display"`    // what a row has that does not say
+	Patience     int                `json:"patience_s"` // the seconds of silence to accept before and within an answer; 0: the usual time
+	Live         bool               `json:"live"`       // its server lists its models, and may be asked at any time
+	Display      []provider.Display `json:"display"`    // of rows that name none
 	Redirected   map[string]string  `json:"redirected"` // ids under which another model answers, by its id: see [Catalog.Served]
 }
 
-// Vendors lists the catalog's vendors in its fixed order, the simulator last.
+// Vendors returns the catalog's vendors in its fixed order, the simulator last.
 func Vendors() []Vendor {
 	var list []Vendor
 	for _, v := range embedded() {
@@ -39,7 +39,7 @@ func Vendors() []Vendor {
 	return list
 }
 
-// VendorNamed finds a vendor by its id.
+// VendorNamed returns a vendor by its id.
 func VendorNamed(id string) (Vendor, bool) {
 	v, ok := embeddedVendor(id)
 	return v.Vendor, ok
@@ -50,7 +50,7 @@ var catalogJSON string
 
 type vendorRows struct {
 	Vendor
-	models func() []catalogRow // decoded when somebody wants them: most vendors are not used
+	models func() []catalogRow // decoded at the first use: most vendors are not used
 }
 
 func (v vendorRows) rows() []catalogRow {
@@ -67,8 +67,8 @@ type catalogRow struct {
 	Source  string   `json:"source"`
 }
 
-// embedded reads the file once: what it says of the vendors, not their rows. A file that is broken is a broken build, which
-// the package's tests refuse.
+// embedded reads the vendors of the file once, without their rows. It panics if the embedded file is invalid, which the
+// tests of the package exclude.
 var embedded = sync.OnceValue(func() []vendorRows {
 	var list []vendorRows
 	gjson.Get(catalogJSON, "vendors").ForEach(func(_, vendor gjson.Result) bool {

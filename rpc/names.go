@@ -36,7 +36,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[wireCatalogModel]():        "Model",
 	reflect.TypeFor[wireThinking]():            "ModelThinking",
 	reflect.TypeFor[wireDefaults]():            "ReasoningDefaults",
-	reflect.TypeFor[registry.Stated]():         "AgentReasoning",
+	reflect.TypeFor[registry.OverrideText]():   "AgentReasoning",
 	reflect.TypeFor[wireAuth]():                "AuthState",
 	reflect.TypeFor[provider.Decision]():       "Reasoning",
 	reflect.TypeFor[provider.Policy]():         "Fallback",

@@ -12,11 +12,11 @@ import (
 )
 
 type wireAgent struct {
-	Name      string          `json:"agent"`
-	Model     string          `json:"model_id,omitempty"`
-	System    string          `json:"system_prompt,omitempty"`
-	Reasoning registry.Stated `json:"reasoning"`
-	Level     provider.Level  `json:"thinking_level,omitempty"` // derived, for clients that know no other
+	Name      string                `json:"agent"`
+	Model     string                `json:"model_id,omitempty"`
+	System    string                `json:"system_prompt,omitempty"`
+	Reasoning registry.OverrideText `json:"reasoning"`
+	Level     provider.Level        `json:"thinking_level,omitempty"` // derived, for clients that know no other
 }
 
 func newWireAgent(a registry.Agent) wireAgent {
@@ -37,12 +37,12 @@ func agents(_ context.Context, c *client, _ method.Nothing) (agentsResult, error
 }
 
 type setAgentParams struct {
-	Name      string           `json:"agent"`
-	Model     *string          `json:"model_id,omitempty"`
-	System    *string          `json:"system_prompt,omitempty"`
-	Reasoning *registry.Stated `json:"reasoning,omitempty"`
-	Level     string           `json:"thinking_level,omitempty"`
-	Remove    bool             `json:"remove,omitempty"`
+	Name      string                 `json:"agent"`
+	Model     *string                `json:"model_id,omitempty"`
+	System    *string                `json:"system_prompt,omitempty"`
+	Reasoning *registry.OverrideText `json:"reasoning,omitempty"`
+	Level     string                 `json:"thinking_level,omitempty"`
+	Remove    bool                   `json:"remove,omitempty"`
 }
 
 type setAgentResult struct {

@@ -7,12 +7,12 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// publicTables are the tables that rows of the catalog may name as their source, by the words that they begin with.
+// publicTables are the prefixes of sources that are public tables.
 var publicTables = []string{"pi-ai", "@earendil-works/pi-ai", "models.dev", "charmbracelet/catwalk", "litellm"}
 
-// stated are the facts of a catalog's row. A row may state them itself; else they follow from its source, whose parts stand
-// between semicolons: the first is for all facts, "window and price: TABLE" for those that it names, and "default not
-// confirmed" takes the confirmation of one away.
+// stated returns the sources of the facts of a catalog's row. A row may state them. Otherwise they follow from its source,
+// which has parts between semicolons: the first part is for all facts, "window and price: TABLE" for the facts that it names,
+// and "default not confirmed" marks a fact as unconfirmed.
 func stated(m provider.Model, source string) provider.Facts {
 	parts := strings.Split(source, "; ")
 	all := provider.Fact{State: provider.FactConfirmed, Source: parts[0], AsOf: m.AsOf}
@@ -53,7 +53,7 @@ func fromTable(source string) bool {
 	return slices.ContainsFunc(publicTables, func(name string) bool { return strings.HasPrefix(source, name) })
 }
 
-// factsNamed are the groups that a part of a source names: "window, output, input and price".
+// factsNamed returns the groups of facts in a part of a source, such as "window, output, input and price".
 func factsNamed(names string) (facts []string) {
 	for _, word := range strings.FieldsFunc(strings.ReplaceAll(names, " and ", ","), func(r rune) bool { return r == ',' || r == ' ' }) {
 		switch word {
@@ -66,4 +66,13 @@ func factsNamed(names string) (facts []string) {
 		}
 	}
 	return facts
+}
+
+// weaker returns the less certain of two facts: a group of members is as certain as the least certain one.
+func weaker(a, b provider.Fact) provider.Fact {
+	order := []provider.FactState{"", provider.FactFamily, provider.FactTable, provider.FactConfirmed, provider.FactLearned}
+	if slices.Index(order, a.State) < slices.Index(order, b.State) {
+		return a
+	}
+	return b
 }
