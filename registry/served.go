@@ -26,8 +26,9 @@ type Service struct {
 //   - an alias of the catalog, and a name that the vendor redirects: `aliases` and `redirected` in catalog.json, and
 //     `redirects` from its day on;
 //   - a name that the configuration lists in the row's served_as;
-//   - auto and default, for which any model may answer, and NAME-latest, for which any model may answer that has all words of
-//     the name and is not a smaller one: gemini-flash-latest and gemini-3.8-flash, but not gemini-3.5-flash-lite;
+//   - auto, default, and the routers and presets of OpenRouter, for which any model may answer;
+//   - NAME-latest and any model that has all words of the name and is not a smaller one: gemini-flash-latest and
+//     gemini-3.8-flash, but not gemini-3.5-flash-lite;
 //   - on Azure, a deployment that does not have the name of a model, and any model;
 //   - on Copilot, the name of a machine (capi-…) in place of a model's.
 //
@@ -195,7 +196,7 @@ func parseName(id string) modelName {
 		numbers = numbers[:last]
 	}
 	n.numbers = strings.Join(numbers, "")
-	n.any = n.numbers == "" && len(words) == 1 && (words[0] == "auto" || words[0] == "default")
+	n.any = n.maker == "openrouter" || n.maker == "@preset" || n.numbers == "" && len(words) == 1 && (words[0] == "auto" || words[0] == "default")
 	slices.Sort(words)
 	n.words = strings.Join(words, " ")
 	return n

@@ -81,6 +81,7 @@ func TestServed(t *testing.T) {
 		{"openrouter", "qwen/qwen3-235b-a22b-2507", "qwen/qwen3-235b-a22b-07-25", false, ""},
 		{"openrouter", "x-ai/grok-4", "x-ai/grok-4-07-09", false, ""},
 		{"openrouter", "deepseek/deepseek-v4-pro:free", "deepseek/deepseek-v4-pro-0813", false, ""},
+		{"openrouter", "@preset/cheap-and-fast", "x-ai/grok-4.7", false, "x-ai/grok-4.7"},
 		{"openrouter", "openrouter/auto", "openai/gpt-5.4-mini-20260317", false, "openai/gpt-5.4-mini"},
 		{"work", "moonshotai/Kimi-K2-Instruct-0905:groq", "moonshotai/kimi-k2-instruct-0905", false, ""},
 		{"copilot", "gpt-4o", "gpt-4o-2024-11-20", false, ""},
