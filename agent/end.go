@@ -237,9 +237,9 @@ func (s *state) failure(err error) *session.Failure {
 func (s *state) refuseOther(err *provider.Error) {
 	r := s.run
 	s.stopCall(err, callEnd{fault: string(err.Kind)})
-	facts, _ := s.discard()
-	if r.reply.id == "" {
+	if r.reply.id == "" { // else it is that of the message
 		r.metered(provider.Usage{}, s.cfg.Now())
 	}
+	facts, _ := s.discard()
 	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
 }

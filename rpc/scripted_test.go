@@ -25,6 +25,7 @@ import (
 //	grow N TIMES        text: so many deltas of N bytes each, left open
 //	wait 2s             silence
 //	fail KIND TEXT      the call fails; the vendor asks for a second before the next
+//	served MODEL HOST   the model that answers names itself
 //	refuse TEXT, pause  how the reply ends; without such a line, at its end
 //
 // A millisecond lies before each event, so that what an event causes is over before the next one comes.
@@ -114,6 +115,11 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 					return provider.Text{Text: text, Sources: []provider.Citation{{URL: url, Title: "Page", End: len(text)}}}
 				}
 				if !write(give, index, provider.Text{}, text, cited) {
+					return
+				}
+			case "served":
+				model, host, _ := strings.Cut(rest, " ")
+				if !give(provider.Served{Model: model, Host: host}) {
 					return
 				}
 			case "draw":

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -47,6 +48,7 @@ var rewrite = flag.Bool("update", false, "write what is played into the transcri
 //	stop reading     the client takes nothing any more
 //	read             it takes again
 //	restart          the daemon ends and comes again over the same store and settings; the client connects anew
+//	paid KIND NAME   the calls from now on are paid so
 //	second MESSAGE   another client says it; its replies, then its updates stand in a section of their own
 //
 // A section tomorrow says from where a model is known that was released tomorrow, see releasedTomorrow.
@@ -131,6 +133,8 @@ type stage struct {
 	read   chan struct{} // closed when the reader has ended
 	gate   chan struct{} // has a token while the client reads
 
+	paid atomic.Pointer[session.Payer] // nil: not known
+
 	server *Server
 	other  *guest // nil: there was no second client
 
@@ -160,7 +164,7 @@ func newStage(t *testing.T, script string, messageBytes int, tomorrow string) *s
 		t.Fatal(err)
 	}
 	s.config = agent.Config{Store: s.store, Left: s.store.OpenTurns, Blobs: blobs, Catalog: catalog, Log: slog.New(slog.DiscardHandler), Simulator: "sim",
-		Provider: func(string) provider.Provider { return api }}
+		Provider: func(string) provider.Provider { return api }, Payer: func(string) *session.Payer { return s.paid.Load() }}
 	s.gate <- struct{}{}
 	s.connect()
 	return s
@@ -322,6 +326,9 @@ func (s *stage) play(lines string) {
 			s.restart()
 		case strings.HasPrefix(line, "{") || strings.HasPrefix(line, "["):
 			s.send(line)
+		case word == "paid":
+			kind, name, _ := strings.Cut(rest, " ")
+			s.paid.Store(&session.Payer{Payer: provider.Payer{Kind: provider.PayerKind(kind), Name: name}})
 		case word == "second":
 			s.sendTo(s.welcome().conn, rest)
 		default:

@@ -126,3 +126,25 @@ func FuzzEntry(f *testing.F) {
 		}
 	})
 }
+
+// A log of an older build names the model at the end of a message, and has no payer.
+func TestServedOfOlderLogs(t *testing.T) {
+	for text, want := range map[string]*session.Served{
+		`{"message_id":"m","stop_reason":"end_turn","usage":{}}`:                   nil,
+		`{"message_id":"m","stop_reason":"end_turn","usage":{},"model":"small-0"}`: {Model: "small-0"},
+		`{"message_id":"m","stop_reason":"end_turn","usage":{},"served":{"requested":{"provider":"a","id":"big-1"},"sent":"big-1","model":"small-0","host":"h","substituted":true}}`: {
+			Requested: session.ModelRef{Provider: "a", ID: "big-1"}, Sent: "big-1", Model: "small-0", Host: "h", Other: true},
+	} {
+		var end session.MessageEnd
+		if err := json.Unmarshal([]byte(text), &end); err != nil {
+			t.Fatal(err)
+		}
+		if got := end.By(); (got == nil) != (want == nil) || got != nil && *got != *want {
+			t.Errorf("%s: %+v, want %+v", text, got, want)
+		}
+	}
+	var start session.TurnStart
+	if err := json.Unmarshal([]byte(`{"model":{"provider":"a","id":"b"},"reasoning":{}}`), &start); err != nil || start.Payer != nil {
+		t.Errorf("%+v, %v", start.Payer, err)
+	}
+}
