@@ -69,8 +69,8 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 	}
 }
 
-// load reads the log and closes the turn that a crash left open. Where the store takes no writes for now, that turn is
-// closed in the view alone, so that the session can be read; the next write, or time, closes it in the store.
+// load reads the log, and ends the turn that a crash left open. If the store accepts no writes at the moment, the turn ends only in
+// the view, so that the session can be read. The next write, or the next tick, ends it in the store (writable).
 func load(ctx context.Context, ref session.Ref, cfg Config) (*state, error) {
 	now := cfg.Now()
 	s := &state{id: ref.ID, store: cfg.Store.For(ref.Owner), cfg: cfg, ctx: ctx, log: cfg.Log.With("session", ref.ID), used: now,

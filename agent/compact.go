@@ -15,7 +15,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// callModel makes the turn's next call with all that was said so far.
+// callModel makes the next call of the turn, with the whole conversation.
 func (s *state) callModel() {
 	r := s.run
 	if r.calls > 0 {
@@ -28,8 +28,9 @@ func (s *state) callModel() {
 	}
 }
 
-// compactBefore summarises earlier turns before the next call of the running one, if that is due; then makes the call. A
-// summary that came to nothing holds nothing up: the conversation still fits.
+// compactBefore summarises earlier turns before the next call of the running turn, if the conversation fills its share of the
+// window. It reports whether the call follows after the summary. If there is no summary, the call is made without one, because the
+// conversation still fits.
 func (s *state) compactBefore() bool {
 	r := s.run
 	if s.cfg.CompactAt <= 0 || r.model.Window <= 0 || r.provider == nil || r.unsummed ||
@@ -126,7 +127,7 @@ func (s *state) planned(kept int) (p transcript.Passage, ok bool) {
 	return s.conversation().share(model).Plan(running, kept, s.cfg.Catalog.Model(model.Provider, model.ID).Window)
 }
 
-// compacted keeps a summary. One that came to nothing changes nothing but what was used.
+// compacted stores a summary. If the call failed, only what it used is stored.
 func (s *state) compacted(sum summary.Result) {
 	c := s.compacting
 	s.compacting = nil
@@ -159,7 +160,7 @@ func (s *state) compacted(sum summary.Result) {
 	c.over(sum.Err)
 }
 
-// stopCompaction ends a summary that somebody asked for between turns.
+// stopCompaction ends a summary that a client asked for between turns.
 func (s *state) stopCompaction() error {
 	if facts := s.dropCompaction(errNoSummary); len(facts) > 0 {
 		return s.record(append(facts, fact{"", nil, feed.UsageTotal{Usage: s.usage().Add(facts[0].body.(session.Compaction).Usage)}})...)
@@ -167,8 +168,9 @@ func (s *state) stopCompaction() error {
 	return nil
 }
 
-// Compact begins to summarise earlier turns, and returns where it is told once how that ended: an error means that nothing has
-// changed. Nil: there is nothing to summarise. Errors: ErrBusy, and those of the store.
+// Compact starts a summary of earlier turns. The channel gets one value when that is over: nil, or an error, after which nothing has
+// changed. A nil channel means that there is nothing to summarise. Errors: ErrBusy, a *provider.Error if the budget has no room,
+// and those of the store.
 func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 	return ask(ctx, a, func(s *state) (<-chan error, error) {
 		if err := s.writable(); err != nil {
@@ -192,7 +194,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 	})
 }
 
-// StopCompaction ends what Compact began, if it is not over.
+// StopCompaction ends the summary that Compact started, if it still runs.
 func (a *Agent) StopCompaction(ctx context.Context) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		if s.run == nil {
@@ -203,5 +205,5 @@ func (a *Agent) StopCompaction(ctx context.Context) error {
 	return err
 }
 
-// Cancelled reports whether an error that Compact told means that it was cancelled.
+// Cancelled reports whether an error of [Agent.Compact] means that somebody stopped the summary.
 func Cancelled(err error) bool { return errors.Is(err, errNoSummary) }

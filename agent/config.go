@@ -19,20 +19,20 @@ import (
 )
 
 var (
-	// ErrBusy refuses a prompt that was not to be queued.
+	// ErrBusy refuses a prompt with Reject while a turn runs.
 	ErrBusy = errors.New("a turn is running")
 
-	// ErrHeld and ErrCompacting refuse it where no turn runs: prompts wait for a word, or earlier turns are being summarised.
+	// ErrHeld and ErrCompacting refuse it if no turn runs, but the queue is held, or earlier turns are being summarised.
 	ErrHeld       = errors.New("prompts wait in a queue that is held")
 	ErrCompacting = errors.New("earlier turns are being summarised")
 
-	// ErrQueueFull refuses a prompt since maxQueue wait already.
+	// ErrQueueFull refuses a prompt because maxQueue prompts wait already.
 	ErrQueueFull = fmt.Errorf("%d prompts wait already", maxQueue)
 
-	// ErrNoTurn says that a turn is not one of this session's.
+	// ErrNoTurn means that the session has no such turn.
 	ErrNoTurn = errors.New("no such turn")
 
-	// ErrNoMessage says that a message is not one of this session's.
+	// ErrNoMessage means that the session has no such message.
 	ErrNoMessage = errors.New("no such message")
 )
 
@@ -43,27 +43,27 @@ const maxQueue = 1000
 type Config struct {
 	Store session.Store
 
-	// Left lists the sessions of all owners with a turn that a crash left open, for NewGroup to close; nil: there are none. A turn that it
-	// does not list is closed when its session is loaded.
+	// Left lists the sessions of all owners with a turn that a crash left open; NewGroup ends these turns. nil: there are none.
+	// Other open turns end when their session is loaded.
 	Left func(context.Context) ([]session.Ref, error)
 
-	Blobs   session.Blobs // where media are kept; nil: in the log
+	Blobs   session.Blobs // stores media; nil: the log has them
 	Catalog Catalog
 
-	// Provider finds a provider by its configured id, nil if there is none. One without a key is there: its calls
-	// fail with provider.KindAuth.
+	// Provider finds a provider by its configured id; nil: there is none. A provider without a key exists, and its calls fail
+	// with provider.KindAuth.
 	Provider func(id string) provider.Provider
 
-	// Level is the operator's level for all sessions, empty if none; Defaults are those of a provider, asked for each
-	// turn, on the agent's goroutine.
+	// Level is the operator's level for all sessions; empty: none. Defaults returns those of a provider. It runs for each turn,
+	// on the goroutine of the agent.
 	Level    provider.Level
 	Defaults func(providerID string) registry.Defaults
 
-	// Patience is for how long a provider may be silent, before its answer and in it; nil or 0: as Limits says. A server
-	// on one's own machine loads a model first.
+	// Patience is how long a provider may be silent, before its answer and within; nil or 0: the times of Limits. A server on the
+	// same machine may have to load a model first.
 	Patience func(providerID string) time.Duration
 
-	// Address is where a provider is reached, as it may be stored; nil or empty: not known.
+	// Address is the address of a provider, without secrets, because it is stored; nil or empty: not known.
 	Address func(providerID string) string
 
 	// Payer is who pays for a provider's calls as they would be made now, with a name of the account that tells two keys
@@ -74,32 +74,31 @@ type Config struct {
 	// OnOther is what happens in sessions that do not say when another model answers; empty: a notice.
 	OnOther provider.OtherModel
 
-	// Simulator is the id of the provider whose answers are made up, so that a notice says so.
+	// Simulator is the id of the built-in simulator, whose sessions get a notice; empty: there is none.
 	Simulator string
 
-	// Hosts lists who runs tools for a session, or for one that has no id yet: the operator's hosts, and the session's
-	// own. It never waits. Nil: nobody.
+	// Hosts lists the hosts of tools for a session, which may have no id yet: the operator's hosts, and the session's own. It never
+	// waits. nil: there are none.
 	Hosts func(session.Session) []toolhost.Host
 
-	// Rest hears that a session is let go: nothing of it runs, and it may be loaded again. Deleted hears that there is no
-	// such session any more. Both may be nil. They are called on goroutines that somebody waits for, so they return soon.
+	// Rest runs after a session was unloaded: nothing of it runs, and it may be loaded again. Deleted runs after a session was
+	// deleted. Both may be nil, and must return soon, because somebody waits for their goroutines.
 	Rest, Deleted func(session.ID)
 
-	// Ended hears of each turn that had started and is over, once its end is on disk. It is called on the agents'
-	// goroutines, of several at the same time, and must return soon. May be nil.
+	// Ended runs after each turn, once the end of the turn is on disk. The agents call it on their goroutines, in parallel. It
+	// must return soon. nil: no reports.
 	Ended func(report.Turn)
 
-	// Called hears of each exchange with a model that is over, and Ran of each tool that ran; else they are like Ended, but
-	// for what is on disk. Where they are nil nothing is made for them.
+	// Called runs after each model call and Ran after each tool. They follow the rules of Ended, except that nothing is on disk
+	// yet.
 	Called func(report.Call)
 	Ran    func(report.Tool)
 
-	// Learned hears what a provider's refusals say of a model. It is called on the agents' goroutines, of several at the same
-	// time, and must return soon. May be nil.
+	// Learned gets the facts about a model that are in a provider's refusals, such as its window. It follows the rules of Ended.
 	Learned func(session.ModelRef, provider.Learned)
 
-	// CompactAt is the share of a model's window from which on earlier turns are summarised before the next call; 0: never
-	// by itself.
+	// CompactAt is the share of a model's window, above which earlier turns are summarised before the next call; 0: only on
+	// request, or after a request that was too long.
 	CompactAt float64
 
 	// Rules are the operator's for tools.
@@ -118,8 +117,8 @@ type Config struct {
 	queued *queue.Total // by the group's sessions; nil: there is no group
 }
 
-// Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced now and then. A
-// turn keeps what it began with.
+// Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced from time to time. A turn
+// keeps the row that it started with.
 type Catalog interface {
 	Model(providerID, name string) provider.Model
 	Served(asked provider.Model, answer string) registry.Service

@@ -94,7 +94,7 @@ func (s *state) questioned(confirm string) *toolCall {
 	return nil
 }
 
-// resolve closes a question; what follows of it is the caller's. grant may be nil.
+// resolve closes a question. The caller runs or refuses the call. grant may be nil.
 func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, by feed.By, client string) []fact {
 	id := c.asked.ID
 	c.asked = nil
@@ -110,13 +110,13 @@ func (s *state) resolve(c *toolCall, action session.Action, grant *tool.Grant, b
 	return facts
 }
 
-// refusal is what is kept and told of a call that was not approved.
+// refusal is the facts of a call that was not approved.
 func (s *state) refusal(c *toolCall, by feed.By, client, why string) []fact {
 	why = cmp.Or(c.asked.tooLarge, why)
 	return append(s.resolve(c, session.Deny, nil, by, client), s.answer(c, tool.Failed(c.ID, why))...)
 }
 
-// refusedBy is what is kept and told of the open questions that a mode answers: what it refuses, nobody can allow.
+// refusedBy is the facts of the open questions about calls that a mode refuses, because nobody can allow these any more.
 func (s *state) refusedBy(m tool.Mode) (facts []fact) {
 	if s.run == nil || s.run.round == nil {
 		return nil
@@ -146,14 +146,14 @@ func (s *state) confirms() (open []feed.Confirm) {
 	return open
 }
 
-// beginCall is what is kept and told of a call that is about to run.
+// beginCall is the facts of a call that is about to run.
 func (s *state) beginCall(c *toolCall) []fact {
-	c.told, c.begun = true, s.cfg.Now()
+	c.announced, c.begun = true, s.cfg.Now()
 	rd := s.run.round
 	return []fact{{s.run.ID, session.ToolStart{Message: rd.reply, Block: c.Number}, toolStart(rd.reply, c.Call, c.tool.Host, c.tool.Title)}}
 }
 
-// answer is what is kept and told of a call's result.
+// answer is the facts of the result of a call.
 func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 	rd := s.run.round
 	fault := ""
@@ -167,8 +167,8 @@ func (s *state) answer(c *toolCall, result provider.ToolResult) []fact {
 		c.stop()
 	}
 	var facts []fact
-	if !c.told {
-		c.told = true
+	if !c.announced {
+		c.announced = true
 		facts = append(facts, fact{s.run.ID, nil, toolStart(rd.reply, c.Call, "", c.tool.Title)})
 	}
 	if rest := c.output.Take(); rest != "" {
@@ -205,7 +205,7 @@ func (s *state) ran(c *toolCall, fault string) {
 // OpenTool is a call that runs.
 type OpenTool struct {
 	feed.ToolStart
-	Output string `json:"output,omitempty"` // the end of what it has told so far
+	Output string `json:"output,omitempty"` // the end of its output so far
 }
 
 // openTools lists the calls that run.

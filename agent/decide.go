@@ -15,7 +15,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// choice is what a call is to run with.
+// choice is the model of a call, and how the model is asked.
 type choice struct {
 	model    provider.Model
 	provider provider.Provider // nil: no provider of that name is configured
@@ -43,7 +43,7 @@ type conversation struct {
 	trial *session.LeftOut // left out on trial by the running call; nil: nothing
 }
 
-// decide finds the level for a call, from who says it first: see [registry.Sources].
+// decide chooses the model and the level of a call: see [registry.Sources] for the order of what may state a level.
 func (v conversation) decide(set session.Settings, o session.Override) (choice, error) {
 	c, err := v.cfg.decideFor(set, o, v.kept)
 	if err != nil || c.provider == nil {
@@ -79,8 +79,8 @@ func (cfg Config) decideFor(set session.Settings, o session.Override, kept func(
 	return c, err
 }
 
-// Decide is what a turn with this override would get in a session with these settings: for a session that is not
-// there yet, and for whoever wants to know without one.
+// Decide returns the model and the decision that a turn with this override would get in a session with these settings. It needs no
+// session. It is safe for concurrent use. Errors: *provider.LevelError.
 func (cfg Config) Decide(set session.Settings, o session.Override) (provider.Model, provider.Decision, error) {
 	c, err := cfg.decide(set, o)
 	return c.model, c.decision, err
@@ -108,8 +108,8 @@ type speaker interface {
 	Spoken(m provider.Model, api string) provider.Model
 }
 
-// kept is a model's row with the API that the session's log has of it. A row may move to another API of its provider:
-// new sessions follow, and this one goes on as it began, since thinking of one API is lost in another.
+// kept is a model's row with the API that this session already uses for it. A row may move to another API of its provider. New
+// sessions follow. An existing session stays with its API, because thinking of one API is lost in another.
 func (v conversation) kept(m provider.Model) provider.Model {
 	catalog, ok := v.cfg.Catalog.(speaker)
 	if !ok {
@@ -131,8 +131,8 @@ func (v conversation) kept(m provider.Model) provider.Model {
 	return m
 }
 
-// gone is why a model is not called: the vendor's list or a refusal says that it is retired. A date or a row of the
-// catalog is not enough: the vendor decides what it serves.
+// gone is an error for a model that its vendor has retired, according to the vendor's list or a refusal. A date or a row of the
+// catalog is not enough, because the vendor decides what it serves.
 func gone(m provider.Model) error {
 	if m.Lifecycle == nil || !m.Lifecycle.Gone {
 		return nil
@@ -158,7 +158,7 @@ func (v conversation) requestFor(c choice) *provider.Request {
 	return req
 }
 
-// asked is what the decision on thinking depends on of a call with c.
+// asked is the part of a request that the wire form of the thinking level depends on.
 func (v conversation) asked(c choice) *provider.Request {
 	opening, changed := v.share(c.ref()).Effort(c.model, c.decision)
 	return &provider.Request{Model: c.model, Decision: c.decision, CacheTime: v.view.Session.Settings.Cache, Repairs: repairs(v.view), Opening: opening, Changed: changed}
@@ -172,7 +172,7 @@ func repairs(v *session.View) []provider.Repair {
 	return list
 }
 
-// offered is what a model is told of tools: nothing if its row says that it takes none.
+// offered are the tools in a request: none for a model whose row says that it does not support tools.
 func (v conversation) offered(m provider.Model) (tools []provider.Tool) {
 	if m.Known && !m.Tools {
 		return nil
@@ -207,7 +207,7 @@ func (v conversation) omitted(model session.ModelRef) (list []Omitted) {
 	return list
 }
 
-// answered is the newest turn but one that a model answered, nil if there is none.
+// answered returns the newest turn that a model answered, except but. It is nil if there is none.
 func (v conversation) answered(but *session.Turn) *session.Turn {
 	for _, t := range slices.Backward(v.view.Turns) {
 		if t == but || t.Start == nil {
@@ -222,7 +222,18 @@ func (v conversation) answered(but *session.Turn) *session.Turn {
 	return nil
 }
 
-// cached compares a call with c with that of the turn before it that a model answered, nil if there is none.
+// cached returns what becomes of the vendor's prompt cache in a call with choice c, after the turn before, which is nil if no model
+// has answered yet.
+//
+// A vendor caches the beginning of a request, and reads from the cache as long as the next request begins with the same bytes. A
+// long conversation costs a tenth of its price that way. What breaks the cache:
+//
+//   - another model: each model has its own cache;
+//   - a summary in place of earlier messages;
+//   - another thinking level, for most vendors. Equal wire forms (Decision.Wire) keep it. For others the adapter decides, because
+//     only it knows which part of a request its vendor compares (provider.CacheOf).
+//
+// The result is a forecast for people. Explain shows it before a change, and a notice follows if a turn begins without the cache.
 func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
 	if before == nil || c.provider == nil {
 		return feed.Cache{}
@@ -248,7 +259,7 @@ func (v conversation) cached(before *session.Turn, c choice) feed.Cache {
 	return feed.Cache{State: state, Why: fmt.Sprintf("the thinking level changed from %s to %s: the prompt cache %s; %s", was.Effective, now.Effective, verdict, why)}
 }
 
-// estimateOf is what is known before a call of the model.
+// estimateOf estimates the use of a call before it is made.
 func (v conversation) estimateOf(model session.ModelRef, req *provider.Request) budget.Estimate {
 	e := budget.Estimate{Sent: utf8.RuneCountInString(req.System)}
 	for _, t := range req.Tools {

@@ -92,12 +92,12 @@ func (s *state) affordable() bool {
 			return false
 		}
 	}
-	s.tellNear()
+	s.noticeNearBudget()
 	return true
 }
 
-// tellNear tells once of each budget that is nearly used up.
-func (s *state) tellNear() {
+// noticeNearBudget tells once of each budget that is nearly used up.
+func (s *state) noticeNearBudget() {
 	for _, b := range s.bounds() {
 		if share := float64(b.Used) / float64(b.Most); share >= budget.Near && !*b.Told {
 			*b.Told = true
@@ -164,7 +164,7 @@ func (s *state) leftOver() (facts []fact) {
 		known := false
 		if r.round != nil && end.Reply == r.round.reply {
 			end.Message = r.round.results
-			known = calls[end.Number].told
+			known = calls[end.Number].announced
 			if rest := calls[end.Number].output.Take(); rest != "" {
 				facts = append(facts, fact{r.ID, nil, feed.ToolOutput{CallID: end.CallID, Chunk: rest}})
 			}

@@ -16,7 +16,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Group holds the agents of a daemon, those of all owners. It is safe for concurrent use.
+// Group has the agents of a daemon, one for each loaded session of any owner. It is safe for concurrent use.
 type Group struct {
 	cfg Config
 	ctx context.Context
@@ -37,7 +37,7 @@ type loading struct {
 	err   error
 }
 
-// NewGroup closes the turns of Config.Left and is ready for sessions. The agents end with Close or ctx.
+// NewGroup ends the turns of Config.Left, and returns a group without agents. The agents end with Close or ctx.
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued = new(queue.Total)
@@ -105,7 +105,8 @@ func (o *Sessions) List(ctx context.Context, q session.Query) (page []session.Se
 	return o.store.List(ctx, q)
 }
 
-// Create keeps a new session. Its ID, Created and Updated are set here; the rest is the caller's.
+// Create stores a new session. It sets ID, Created, Updated and Status; the caller sets the rest. Errors: *room.Error, and those of
+// the store.
 func (o *Sessions) Create(ctx context.Context, s session.Session) (session.Session, error) {
 	s = o.group.cfg.begun(s)
 	if err := o.group.makeRoom(ctx, room.OfRecord(s), ""); err != nil {
@@ -190,8 +191,8 @@ func (o *Sessions) forked(ctx context.Context, id session.ID, message session.Me
 	return fork, err
 }
 
-// Do runs f with the session's agent, which is loaded if it must be. An agent that was let go meanwhile is loaded
-// once more.
+// Do runs f with the agent of a session, which is loaded if necessary. If the agent ends before f, f runs again with a new one, at
+// most twice. Errors: session.ErrNotFound, *room.Error, feed.ErrClosed after Close, and those of f.
 func (o *Sessions) Do(ctx context.Context, id session.ID, f func(*Agent) error) error {
 	g := o.group
 	for try := 0; ; try++ {
@@ -361,7 +362,8 @@ func (s *state) rests() bool {
 	return s.run == nil && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil
 }
 
-// Delete ends what the session is doing, tells its clients, and removes it. Deleting what is not there is a success.
+// Delete ends the running turn of a session, removes the session, and notifies its clients. It is no error if there is no such
+// session.
 func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	g := o.group
 	err := o.Do(ctx, id, func(a *Agent) error {
@@ -416,10 +418,10 @@ func (g *Group) TellReadOnly(ctx context.Context) {
 	var telling sync.WaitGroup
 	for _, a := range g.running() {
 		telling.Go(func() {
-			// One that has ended meanwhile has told it, or nobody listens.
+			// An agent that has ended meanwhile has published the notice, or has no subscriber.
 			_, _ = ask(ctx, a, func(s *state) (struct{}, error) {
 				if s.feed.Subscribed() {
-					s.tellReadOnly(session.ErrReadOnly)
+					s.noticeReadOnly(session.ErrReadOnly)
 				}
 				return struct{}{}, nil
 			})
@@ -508,7 +510,7 @@ func (g *Group) RunningSessions() []session.ID {
 	return list
 }
 
-// Close interrupts all turns and returns when all agents have ended. The store stays open.
+// Close interrupts all turns, and returns when all agents have ended. The store stays open.
 func (g *Group) Close() error {
 	g.mu.Lock()
 	g.closed = true

@@ -78,7 +78,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 		s.guard(s.keepNumber)
 		s.guard(s.startNext)
 	}
-	s.hangUp()
+	s.closeAll()
 	if s.failedToKeep {
 		a.lastSeq = s.feed.Seq()
 	}
@@ -171,8 +171,8 @@ func (s *state) waitForCalls() {
 	}
 }
 
-// hangUp lets go of everyone who waits.
-func (s *state) hangUp() {
+// closeAll lets go of everyone who waits.
+func (s *state) closeAll() {
 	s.queue.Close()
 	s.size.Store(0)
 	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})

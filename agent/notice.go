@@ -74,7 +74,7 @@ func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind s
 	asked := source != provider.SourceUnset && (source != provider.SourceModel || !c.model.Thinking.CanDisable())
 	switch {
 	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
-		return "", "", "" // between tool calls it thinks, as was told
+		return "", "", "" // between tool calls it thinks, and the notice said so
 	case level == provider.Off && thinks && c.decision.Reason == provider.NoThinking:
 		return noticeNotHonoured, feed.Warning, fmt.Sprintf("%s is known not to think, and thought all the same", c.model.Ref())
 	case level == provider.Off && thinks:

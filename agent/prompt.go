@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Prompt is what a user says.
+// Prompt is what a user sends.
 type Prompt struct {
 	Content  provider.Blocks // text and media
 	Override session.Override
@@ -20,22 +20,22 @@ type Prompt struct {
 	Stamp    *session.Stamp // nil: two of the same are two prompts
 }
 
-// Receipt tells what became of a prompt that is now on disk.
+// Receipt says what happens with a prompt that is now on disk.
 type Receipt struct {
 	Turn        session.TurnID
 	Message     session.MessageID
 	Disposition feed.Disposition
 }
 
-// Prompt stores what a user says and starts or queues its turn; both are on disk when it returns. A prompt whose stamp
-// the session has seen does nothing and gets the receipt that the first got. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *room.Error, session.ErrReused,
+// Prompt stores a prompt, and starts or queues its turn. Both are on disk on return. A prompt whose stamp the session has seen
+// changes nothing, and gets the receipt of the first one. Errors: ErrBusy, ErrHeld, ErrCompacting, ErrQueueFull, *room.Error, session.ErrReused,
 // *provider.LevelError, *transcript.MediaError, and those of the store.
 func (a *Agent) Prompt(ctx context.Context, p Prompt) (Receipt, error) {
 	return ask(ctx, a, func(s *state) (Receipt, error) { return s.prompt(p) })
 }
 
-// Prompted is the receipt of the prompt that bore a stamp, nil if the session remembers none. It is for whoever must know
-// that before a prompt is looked at: what was once taken may be refused today. Error: session.ErrReused.
+// Prompted returns the receipt of the prompt that had a stamp, or nil. A caller uses it before it checks a repeated prompt, because
+// a prompt that was accepted once may be refused by today's checks. Error: session.ErrReused.
 func (a *Agent) Prompted(ctx context.Context, stamp session.Stamp) (*Receipt, error) {
 	return ask(ctx, a, func(s *state) (*Receipt, error) { return s.prompted(&stamp) })
 }
@@ -118,7 +118,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		return Receipt{}, err
 	}
 	s.queue.Held = false
-	s.tellQueue()
+	s.publishQueue()
 	return r, nil
 }
 
@@ -185,7 +185,7 @@ func (s *state) append(p Prompt) (Receipt, error) {
 		if err := s.record(said); err != nil {
 			return Receipt{}, err
 		}
-		s.tellQueue()
+		s.publishQueue()
 		return r, s.ended
 	}
 	if err := s.record(said, endFact(r.Turn, appended)); err != nil {
@@ -204,13 +204,13 @@ var appended = session.TurnEnd{StopReason: session.StopEndTurn}
 func (s *state) settle(id session.TurnID) {
 	if s.record(endFact(id, appended)) == nil {
 		s.wakeWaiters(id)
-		s.tellQueue()
+		s.publishQueue()
 	}
 }
 
-// startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after whatever
-// happened. It is one turn at a time, since a turn may end as it starts, and a long queue of such must not keep the
-// mailbox waiting. A turn that cannot start ends with an error.
+// startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after each event, for one turn,
+// because a turn may end as soon as it starts, and many of these must not block the mailbox. A turn that cannot start ends with an
+// error.
 func (s *state) startNext() {
 	if !s.mayStart() {
 		return
@@ -225,12 +225,12 @@ func (s *state) startNext() {
 		end := session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}
 		if s.record(endFact(next.ID, end)) == nil {
 			s.wakeWaiters(next.ID)
-			s.tellQueue()
+			s.publishQueue()
 		}
 		return
 	}
 	if s.record(startFact(next.ID, c)) == nil {
-		s.tellQueue()
+		s.publishQueue()
 		s.runTurn(next.ID, c)
 	}
 }
@@ -239,7 +239,7 @@ func (s *state) startNext() {
 func (s *state) runTurn(id session.TurnID, c choice) {
 	s.busy.Store(true)
 	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now()}
-	s.tellStart()
+	s.noticeStart()
 	if c.provider == nil {
 		s.failed(&provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth,
 			Message: "no such provider is configured"})
@@ -252,9 +252,9 @@ func (s *state) runTurn(id session.TurnID, c choice) {
 	s.callModel()
 }
 
-// tellStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
+// noticeStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
 // had, that the vendor's prompt cache is lost.
-func (s *state) tellStart() {
+func (s *state) noticeStart() {
 	r := s.run
 	d := r.decision
 	if r.model.Provider == s.cfg.Simulator && !s.notified.simulator {
@@ -272,7 +272,7 @@ func (s *state) tellStart() {
 			s.tell(r.ID, warn(noticeOff, fmt.Sprintf("%s cannot be off: %s applies", r.model.Ref(), d.Effective)))
 		}
 	}
-	s.tellUnpriced()
+	s.noticeUnpriced()
 	s.warnRetirement()
 	if len(s.view.Session.Tools) > 0 && r.model.Known && !r.model.Tools {
 		s.tell(r.ID, inform(string(provider.NoticeOverride), r.model.Ref()+" does not support tools, so it gets none"))
@@ -282,8 +282,8 @@ func (s *state) tellStart() {
 	}
 }
 
-// tellUnpriced tells that a budget of money cannot see what a model costs.
-func (s *state) tellUnpriced() {
+// noticeUnpriced tells that a budget of money cannot see what a model costs.
+func (s *state) noticeUnpriced() {
 	r, l := s.run, s.cfg.Limits
 	if l.TurnBudget.Cost == 0 && l.SessionBudget.Cost == 0 || r.model.Price != nil || r.model.Provider == s.cfg.Simulator ||
 		s.notified.unpriced == r.ref() {
@@ -294,9 +294,9 @@ func (s *state) tellUnpriced() {
 		fmt.Sprintf("the price of %s is not known: the budget of money does not see what it costs", r.model.Ref())))
 }
 
-// Cancel ends the running turn (an empty id, or its own), or, with an empty id, a compaction that was asked for, or takes a queued one out; it reports whether there was
-// one. What the turn had said stays in the log. The end is on disk when it returns. ErrNoTurn for an id that the
-// session never had.
+// Cancel ends a turn. An empty id means the running turn, or, between turns, the compaction that [Agent.Compact] started. The id of a
+// queued turn takes its prompt out of the queue. Cancel reports whether there was something to end. What the turn has said stays in
+// the log, and its end is on disk on return. Errors: ErrNoTurn for an id that the session never had, and those of the store.
 func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 	return ask(ctx, a, func(s *state) (bool, error) {
 		if id == "" || s.run != nil && s.run.ID == id {
@@ -311,7 +311,8 @@ func (a *Agent) Cancel(ctx context.Context, id session.TurnID) (bool, error) {
 	})
 }
 
-// Dequeue takes a queued turn out; a turn that has started or ended is left as it is. ErrNoTurn.
+// Dequeue takes a queued turn out of the queue. A turn that has started or ended does not change. Errors: ErrNoTurn, and those of the
+// store.
 func (a *Agent) Dequeue(ctx context.Context, id session.TurnID) error {
 	_, err := ask(ctx, a, func(s *state) (bool, error) { return s.dequeue(id) })
 	return err
@@ -333,11 +334,11 @@ func (s *state) dequeue(id session.TurnID) (bool, error) {
 	}
 	s.wakeWaiters(id)
 	s.queue.Held = s.queue.Held && s.queue.Len() > 0
-	s.tellQueue()
+	s.publishQueue()
 	return true, nil
 }
 
-// Resume lets a held queue go on and tells what waits after that.
+// Resume continues a held queue, and publishes it. Errors: those of the store.
 func (a *Agent) Resume(ctx context.Context) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		if !s.queue.Held {
@@ -347,19 +348,19 @@ func (a *Agent) Resume(ctx context.Context) error {
 			return struct{}{}, err
 		}
 		s.queue.Held = false
-		s.tellQueue()
+		s.publishQueue()
 		return struct{}{}, s.ended
 	})
 	return err
 }
 
-// Queue lists what waits, and whether it waits for a word.
+// Queue lists the prompts that wait, and whether the queue is held.
 func (a *Agent) Queue(ctx context.Context) (feed.QueueUpdate, error) {
 	return ask(ctx, a, func(s *state) (feed.QueueUpdate, error) { return s.queue.Update(), nil })
 }
 
-// Leave is for a client that goes for good, after its subscription was closed: where nobody else is left, its turns are
-// cancelled, those that wait too. Turns that have ended are left as they are.
+// Leave cancels turns of a client that does not return, running and queued ones, unless another client is subscribed. The client
+// must have closed its subscription. Turns that have ended do not change.
 func (a *Agent) Leave(ctx context.Context, turns []session.TurnID) error {
 	_, err := ask(ctx, a, func(s *state) (struct{}, error) {
 		if s.feed.Prune(); s.feed.Subscribed() {

@@ -30,12 +30,12 @@ type reply struct {
 
 // block is an open block.
 type block struct {
-	number int
-	kind   provider.BlockKind
-	as     provider.ThinkingKind
-	begun  time.Time
-	text   []byte
-	told   bool // people saw it begin
+	number    int
+	kind      provider.BlockKind
+	as        provider.ThinkingKind
+	begun     time.Time
+	text      []byte
+	announced bool // clients have its start
 }
 
 // Open is a block that is being written.
@@ -53,7 +53,7 @@ func (m *reply) repeatable() bool { return !m.shown || m.calling }
 func (m *reply) seen() []*block {
 	return slices.SortedFunc(func(yield func(*block) bool) {
 		for _, b := range m.open {
-			if (b.told || b.kind == provider.KindText && len(b.text) > 0) && !yield(b) {
+			if (b.announced || b.kind == provider.KindText && len(b.text) > 0) && !yield(b) {
 				return
 			}
 		}

@@ -15,7 +15,18 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// failed decides what a failed call means: a repair and another call, a wait and another call, or the turn's end.
+// failed decides what a failed call means. The first of these that applies is taken:
+//
+//  1. the daemon ends: the turn is interrupted;
+//  2. clients have seen text of the answer: the turn ends, because a second answer would contradict the first (except for an
+//     answer that broke off in a tool call, see reply.repeatable, or a form of output that the vendor refuses);
+//  3. the error names a repair of the history: the call is made again with it, and so are all later calls (repair);
+//  4. the request was too long: earlier turns are summarised, once a turn (compactAfter);
+//  5. the error passes: the call is made again after a wait (turn.wait, retryAfter);
+//  6. something in the history may be the reason: the call is made again without it (tryWithout, package suspect);
+//  7. the turn ends with the error.
+//
+// Each repeated call discards what the failed one has said (discard). What it used is paid for and counts.
 func (s *state) failed(err error) {
 	r := s.run
 	s.stopCall(err, callEnd{fault: s.faultOf(err)})
@@ -41,7 +52,7 @@ func (s *state) failed(err error) {
 	s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: s.failure(err)}, session.Failed, facts...)
 }
 
-// repair sends the history in another form from now on, if the error names one that is not in force yet.
+// repair sends the history in another form from now on, if the error names a form that is not used yet.
 func (s *state) repair(pe *provider.Error) bool {
 	inForce := func(r session.Repair) bool { return r.Repair == pe.Repair }
 	if pe.Repair == "" || !s.run.mayRetry() || slices.ContainsFunc(s.view.Repairs, inForce) {
@@ -108,7 +119,7 @@ func (s *state) compactAfter(pe *provider.Error) bool {
 	return true
 }
 
-// retryAfter makes the call again after a wait; what it had said is void.
+// retryAfter makes the call again after a wait. What the failed call said is discarded.
 func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	r := s.run
 	facts, void := s.discard()
@@ -134,7 +145,7 @@ func (s *state) tryWithout(pe *provider.Error) bool {
 	return true
 }
 
-// unsend is what is left out of later requests since a turn ends with a refusal that nothing helped against.
+// unsend leaves this turn's suspects out of later requests, because the turn ends with a refusal and no trial helped.
 func (s *state) unsend(pe *provider.Error) []fact {
 	r := s.run
 	if r.suspects == nil || len(r.suspects.Own) == 0 || !refusal.BlamesHistory(pe) {
@@ -154,7 +165,7 @@ func leaveOut(turn session.TurnID, l session.LeftOut) fact {
 	return fact{turn, l, warn(noticeLeftOut, text+", because its provider refused the request: "+l.Why)}
 }
 
-// learnRetired takes a refusal of the model for its end, if that is known to have come.
+// learnRetired reports the model as retired after a refusal, if its date of retirement has passed.
 func (s *state) learnRetired(pe *provider.Error) {
 	m := s.run.model
 	l := m.Lifecycle

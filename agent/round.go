@@ -28,8 +28,8 @@ const (
 	maxCalls     = 128     // of one reply; the others get a result that says so, and do not run
 )
 
-// round is the calls of one reply on the way to their results. It belongs to the agent's goroutine, but for what the
-// goroutines of its calls send.
+// round is the calls of one reply, until all have a result. It belongs to the agent's goroutine. The goroutines of the calls use
+// only ctx, news and grew.
 type round struct {
 	reply   session.MessageID
 	results session.MessageID
@@ -45,16 +45,16 @@ type round struct {
 // toolCall is one call of a round.
 type toolCall struct {
 	session.Call
-	index   int                 // among the calls of its reply
-	tool    tool.Tool           // zero: the session has none of that name
-	told    bool                // people know of it
-	begun   time.Time           // zero: it was not begun
-	asked   *question           // nil: no person is asked
-	concern approval.Concern    // what its host found in its arguments
-	would   approval.Inspection // what it would do, if a person may be asked
-	output  *relay.Output       // nil: no host runs it
-	stop    context.CancelFunc
-	done    bool
+	index     int                 // among the calls of its reply
+	tool      tool.Tool           // zero: the session has none of that name
+	announced bool                // clients know of it
+	begun     time.Time           // zero: it was not begun
+	asked     *question           // nil: no person is asked
+	concern   approval.Concern    // what its host found in its arguments
+	would     approval.Inspection // what it would do, if a person may be asked
+	output    *relay.Output       // nil: no host runs it
+	stop      context.CancelFunc
+	done      bool
 }
 
 // whole is the call with arguments: a model may leave out those of a tool that wants none.
@@ -122,7 +122,7 @@ func (q *question) grant(r Ruling) (*tool.Grant, error) {
 	return nil, ErrNoGrant
 }
 
-// tooManyCalls is what a model is told of each call above the bound.
+// tooManyCalls is the result of each call above the bound.
 var tooManyCalls = fmt.Sprintf("a reply may have %d calls, and this one has more; this call was not run, so make it in a later reply", maxCalls)
 
 func toolNames(tools []tool.Tool) string {

@@ -12,16 +12,16 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// State is a session as it stands, with what its next turn would get.
+// State is the current state of a session, and what its next turn would get.
 type State struct {
 	Session  session.Session // Status is live
 	Model    provider.Model
 	Decision provider.Decision
 	Running  bool
-	Grants   []tool.Grant // in force; never written
+	Grants   []tool.Grant // that apply now; shared, so nobody may change them
 }
 
-// Message is a message of the history with what it was made with.
+// Message is a message of the history, with the start and the end of its turn.
 type Message struct {
 	session.Message
 	Refused bool // some model is not sent it, since its provider refused it
@@ -48,8 +48,8 @@ type Snapshot struct {
 	Queue    feed.QueueUpdate
 	Waiting  []Message // of the turns in Queue
 
-	// Since is all that was told after the update that AttachAfter was asked for, up to Seq; growth may be merged. Nil:
-	// that is not known any more, and the client begins anew with the rest. With it, the client needs none of the rest.
+	// Since is every update after the one that AttachAfter got, up to Seq. Growth may be merged. If it is nil, these updates are
+	// not in memory any more, and the client starts from the rest of the snapshot. Otherwise it needs nothing else.
 	Since []*feed.Update
 }
 
@@ -64,7 +64,7 @@ type OpenTurn struct {
 	Tools     []OpenTool     // calls that run
 }
 
-// State tells what the session is and what its next turn would get.
+// State returns the current state of the session.
 func (a *Agent) State(ctx context.Context) (State, error) {
 	return ask(ctx, a, func(s *state) (State, error) { return s.state(), nil })
 }
@@ -81,14 +81,14 @@ func (s *state) state() State {
 	return State{Session: record, Model: c.model, Decision: c.decision, Running: s.run != nil, Grants: s.view.Grants}
 }
 
-// Attach is the session as it stands, and a subscription to all that follows, without a gap. At most limit messages
-// of ended turns come along.
+// Attach returns the current state of the session, and a subscription to all later updates, without a gap. The snapshot has at most
+// limit messages of ended turns. The caller must close the subscription. Errors: those of the store.
 func (a *Agent) Attach(ctx context.Context, limit int) (Snapshot, *feed.Subscription, error) {
 	return a.attach(ctx, limit, func(*state) []*feed.Update { return nil })
 }
 
-// AttachAfter is Attach for a client that knows all up to an update. What came since is remembered while turns run,
-// within bounds; of a session that is idle, or was loaded since, no more than that nothing came.
+// AttachAfter is Attach for a client that has every update up to after. Snapshot.Since has the later ones, if they are still in
+// memory: updates are kept while a turn runs, within bounds. For an idle session Since is either empty or nil.
 func (a *Agent) AttachAfter(ctx context.Context, after uint64, limit int) (Snapshot, *feed.Subscription, error) {
 	return a.attach(ctx, limit, func(s *state) []*feed.Update { return s.feed.Since(after) })
 }
@@ -124,7 +124,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 	return snap, sub, nil
 }
 
-// Subscribe is Attach without the state.
+// Subscribe is [Agent.Attach] without the snapshot.
 func (a *Agent) Subscribe(ctx context.Context) (*feed.Subscription, error) {
 	_, sub, err := a.Attach(ctx, 0)
 	return sub, err
@@ -138,8 +138,8 @@ type Ended struct {
 	Message *Message // nil: the model said nothing
 }
 
-// Wait returns when a turn has ended; at once if it has. ErrNoTurn if the session never had it, ErrClosed if the
-// session was closed first: the turn's end is in the log then, for whoever asks again.
+// Wait returns when a turn has ended, or at once if it already has. Errors: ErrNoTurn if the session never had the turn, and
+// feed.ErrClosed if the agent ended first. The end of the turn is then in the log, so the caller can ask again.
 func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 	for {
 		ended := make(chan struct{})
@@ -182,7 +182,7 @@ func (a *Agent) Wait(ctx context.Context, id session.TurnID) (Ended, error) {
 	}
 }
 
-// MaxMetadata bounds a session's metadata, in bytes: they come along in every list.
+// MaxMetadata bounds the metadata of a session, in bytes, because every list has them.
 const MaxMetadata = 64 << 10
 
 // ErrMetadata refuses a change after which the metadata would be too large.
@@ -191,9 +191,9 @@ var ErrMetadata = fmt.Errorf("metadata would be larger than %d bytes", MaxMetada
 // Change is what a user sets. Absent members stay.
 type Change = session.Setting
 
-// Set stores a change and tells it; it acts on the next turn. Running tells whether a turn runs that keeps what it
-// began with. A level that the model refuses by the policy in force is a *provider.LevelError, and metadata above the bound
-// are ErrMetadata; nothing changes then.
+// Set stores a change and publishes it. It applies from the next turn: State.Running reports whether a turn runs that keeps its old
+// settings. Errors: *provider.LevelError for a level that the model lacks under the policy "error", ErrMetadata, and those of
+// the store. After an error nothing has changed.
 func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 	return ask(ctx, a, func(s *state) (State, error) {
 		if err := s.writable(); err != nil {
@@ -208,22 +208,22 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 		if err != nil {
 			return State{}, err
 		}
-		told := feed.SessionUpdate{Title: c.Title, Metadata: c.Metadata}
+		update := feed.SessionUpdate{Title: c.Title, Metadata: c.Metadata}
 		if c.Model != nil || c.Level != nil || c.Fallback != nil || c.Display != nil {
 			model := next.shown()
-			told.Model, told.Level, told.Preferred = &model, next.decision.Effective, after.Level
+			update.Model, update.Level, update.Preferred = &model, next.decision.Effective, after.Level
 		}
 		if c.Mode != nil {
-			told.Mode = *c.Mode
+			update.Mode = *c.Mode
 		}
 		if c.OnOther != nil {
-			told.OnOther = *c.OnOther
+			update.OnOther = *c.OnOther
 		}
 		if len(c.Revoke) > 0 {
 			left := session.Without(s.view.Grants, c.Revoke)
-			told.Grants = &left
+			update.Grants = &left
 		}
-		facts := []fact{{"", c, told}}
+		facts := []fact{{"", c, update}}
 		if c.Mode != nil {
 			facts = append(facts, s.refusedBy(*c.Mode)...)
 		}
@@ -237,16 +237,16 @@ func (a *Agent) Set(ctx context.Context, c Change) (State, error) {
 	})
 }
 
-// Explanation is what another model or level would get.
+// Explanation is what a turn with another model or level would get.
 type Explanation struct {
 	Model    provider.Model
 	Decision provider.Decision
-	Earlier  *provider.Conversion // what would become of earlier thinking; nil: the provider cannot tell
+	Earlier  *provider.Conversion // how earlier thinking would be sent; nil: not known
 	Cache    feed.Cache
-	LeftOut  []Omitted // of what was said, since the model's provider refused it
+	LeftOut  []Omitted // messages that the model does not get, because its provider refused them
 }
 
-// Explain tells what another model or level would get; nothing changes.
+// Explain returns what a turn with another model or level would get. Nothing changes. Errors: *provider.LevelError.
 func (a *Agent) Explain(ctx context.Context, o session.Override) (Explanation, error) {
 	type asked struct {
 		choice
@@ -293,8 +293,8 @@ type Page struct {
 	Limit         int
 }
 
-// History is a page of messages in order, and whether there are more in its direction. ErrNoMessage for a cursor that
-// is none of this session's, or a Before that is not behind After.
+// History returns a page of messages in order, and whether there are more in its direction. Errors: ErrNoMessage for a cursor that
+// is not a message of this session, or a Before that is not after After; and those of the store.
 func (a *Agent) History(ctx context.Context, p Page) (page []Message, more bool, err error) {
 	type result struct {
 		page []Message

@@ -20,7 +20,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// state is all that a session is at the moment. Only the agent's goroutine sees it.
+// state is everything that an agent knows of its session. Only the agent's goroutine uses it.
 type state struct {
 	id    session.ID
 	store session.Sessions // of the session's owner
@@ -67,20 +67,20 @@ func (s *state) conversation() conversation {
 	return v
 }
 
-// record makes facts true: all are on disk in one commit before the first is told. After an error none is told, and
-// the session is closed, since what the store holds is unknown: it is loaded anew by whoever asks next.
+// record stores facts and publishes them: all are on disk in one commit before the first is published. After an error none is
+// published, and the agent ends, because nobody knows what the store has. The next request loads the session again.
 func (s *state) record(facts ...fact) error {
 	now := s.cfg.Now().UnixMilli()
 	seq := s.feed.Seq()
 	var entries []session.Entry
 	for _, f := range facts {
-		var told uint64
+		var number uint64
 		if f.event != nil {
 			seq++
-			told = seq
+			number = seq
 		}
 		if f.body != nil {
-			entries = append(entries, session.Entry{Seq: told, Time: now, Turn: f.turn, Body: f.body})
+			entries = append(entries, session.Entry{Seq: number, Time: now, Turn: f.turn, Body: f.body})
 		}
 	}
 	if len(entries) == 0 && seq > s.feed.Seq() && !s.numbered() {
@@ -101,8 +101,8 @@ func (s *state) record(facts ...fact) error {
 	return nil
 }
 
-// keep folds entries and writes them. The fold comes first, so that nothing gets into the log that it refuses; if the
-// write fails, the view is of no use any more and ends with the agent.
+// keep applies entries to the view and writes them. The view comes first, so that the log never gets an entry that the view refuses.
+// If the write fails, the view is wrong, and ends with the agent.
 func (s *state) keep(entries []session.Entry) error {
 	for _, e := range entries {
 		if err := s.apply(e); err != nil {
@@ -145,11 +145,11 @@ func (s *state) apply(e session.Entry) error {
 	return nil
 }
 
-// numbered reports whether the log knows that this process has told something. Until then the next process would begin
-// with the same numbers.
+// numbered reports whether the log knows that this process has published something. Until then the next process would begin with
+// the same numbers.
 func (s *state) numbered() bool { return s.view.LastSeq > s.feed.Base() }
 
-// tell publishes what is not kept, but for the first thing that is told: that is kept by its number.
+// tell publishes an event that the log does not keep. For the first event of a process the log keeps the number (numbered).
 func (s *state) tell(turn session.TurnID, e feed.Event) {
 	if s.numbered() {
 		s.publish(turn, e)
@@ -160,10 +160,10 @@ func (s *state) tell(turn session.TurnID, e feed.Event) {
 	}
 }
 
-func (s *state) tellQueue() { s.tell("", s.queue.Update()) }
+func (s *state) publishQueue() { s.tell("", s.queue.Update()) }
 
-// tellWaiting tells when the turn begins to wait for people, and when it goes on.
-func (s *state) tellWaiting() {
+// publishWaiting tells when the turn begins to wait for people, and when it goes on.
+func (s *state) publishWaiting() {
 	if waits := s.run.round.waitsForPeople(); waits != s.run.waits {
 		s.run.waits = waits
 		s.tell("", feed.SessionUpdate{Status: s.status()})
@@ -174,8 +174,8 @@ func (s *state) publish(turn session.TurnID, e feed.Event) {
 	s.feed.Publish(turn, s.cfg.Now().UnixMilli(), e)
 }
 
-// tellGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
-func (s *state) tellGrowth(e feed.Event, ends []int) {
+// publishGrowth tells what a call said, in one update that stands for as many pieces as there are ends.
+func (s *state) publishGrowth(e feed.Event, ends []int) {
 	s.feed.PublishGrowth(s.run.ID, s.run.call.byteAt.UnixMilli(), e, ends)
 }
 
@@ -215,10 +215,10 @@ func (s *state) save(ctx context.Context) error {
 	return err
 }
 
-// storeFailed tells people that nothing can be kept, and ends the agent: what the log holds now, only the log knows.
+// storeFailed notifies clients that nothing can be stored, and ends the agent, because only the log knows what it has now.
 func (s *state) storeFailed(err error) {
 	s.log.Error("session cannot be written", "err", err)
-	s.tellReadOnly(err)
+	s.noticeReadOnly(err)
 	s.stopCall(err, callEnd{fault: "store"})
 	s.dropRound(err)
 	s.dropCompaction(err)
@@ -226,8 +226,8 @@ func (s *state) storeFailed(err error) {
 	s.end(err)
 }
 
-// tellReadOnly tells people that nothing can be kept, under a number that the log may never know of.
-func (s *state) tellReadOnly(err error) {
+// noticeReadOnly tells people that nothing can be kept, under a number that the log may never know of.
+func (s *state) noticeReadOnly(err error) {
 	s.failedToKeep = true
 	s.publish("", warn(noticeStoreReadOnly, "the session cannot be written: "+storeTrouble(err)))
 }
@@ -250,8 +250,8 @@ func (s *state) stopCall(cause error, end callEnd) {
 	c := s.run.call
 	c.stop(cause)
 	s.called(c, end)
-	if c.odd > 0 {
-		s.run.log.Warn("events without a block were ignored", "provider", s.run.model.Provider, "count", c.odd)
+	if c.ignored > 0 {
+		s.run.log.Warn("events without a block were ignored", "provider", s.run.model.Provider, "count", c.ignored)
 	}
 	s.run.call = nil
 }

@@ -17,7 +17,13 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// step takes in the next of what the call sent.
+// step applies the next events of the model call to the session:
+//
+//	Begin ──► begin   opens a block in memory, and clients see nothing yet
+//	Delta ──► grow    publishes the growth, and gives it to the log as a checkpoint, which does not wait
+//	End   ──► seal    stores the block, then publishes its end
+//	Stop  ──► stopped stores the end of the reply, then runs its tools, calls again, or ends the turn
+//	error ──► failed  see there
 func (s *state) step() {
 	if s.ctx.Err() != nil {
 		return // the agent ends, and its calls with it: the loop comes to that next
@@ -62,7 +68,7 @@ func (s *state) step() {
 	case provider.Stop:
 		s.stopped(ev)
 	default:
-		c.odd++
+		c.ignored++
 	}
 	c.content = c.byteAt
 }
@@ -103,12 +109,12 @@ func (s *state) openMessage() *reply {
 	return m
 }
 
-// begin opens a block. An index stands for one block of a reply: what comes for it a second time is left out, since
-// nobody can say which of the two is meant.
+// begin opens a block. An index belongs to one block of a reply. A second block with the same index is ignored, because deltas could
+// belong to either.
 func (s *state) begin(ev provider.Begin) {
 	m := s.openMessage()
 	if _, over := m.over[ev.Index]; over || m.open[ev.Index] != nil || ev.Block == nil {
-		s.run.call.odd++
+		s.run.call.ignored++
 		return
 	}
 	b := &block{number: m.next, kind: provider.KindOf(ev.Block), begun: s.cfg.Now()}
@@ -120,25 +126,25 @@ func (s *state) begin(ev provider.Begin) {
 	}
 }
 
-// announce tells that a block of thinking begins, once there is something of it: an empty one is not told.
+// announce publishes the start of a thinking block with its first text, so that clients never see an empty block.
 func (s *state) announce(b *block) {
-	if b.kind == provider.KindThinking && !b.told {
-		b.told = true
+	if b.kind == provider.KindThinking && !b.announced {
+		b.announced = true
 		s.run.reply.thinking = true
 		s.tell(s.run.ID, feed.ThinkingStart{Message: s.run.reply.id, Block: b.number})
 	}
 }
 
-// grow takes in growth of one block.
+// grow applies the growth of one block.
 func (s *state) grow(index int, list []relay.Step) {
 	m := &s.run.reply
 	b := m.open[index]
 	if b == nil {
-		s.run.call.odd += len(list)
+		s.run.call.ignored += len(list)
 		return
 	}
 	text, ends, empty := s.run.call.steps.Join(list)
-	s.run.call.odd += empty
+	s.run.call.ignored += empty
 	if text == "" {
 		return
 	}
@@ -146,10 +152,10 @@ func (s *state) grow(index int, list []relay.Step) {
 	switch b.kind {
 	case provider.KindThinking:
 		m.visible = true
-		s.tellGrowth(feed.ThinkingDelta{Message: m.id, Block: b.number, Delta: text}, ends)
+		s.publishGrowth(feed.ThinkingDelta{Message: m.id, Block: b.number, Delta: text}, ends)
 	case provider.KindText:
 		m.shown = true
-		s.tellGrowth(feed.MessageDelta{Message: m.id, Block: b.number, Delta: text}, ends)
+		s.publishGrowth(feed.MessageDelta{Message: m.id, Block: b.number, Delta: text}, ends)
 	}
 	if b.kind == provider.KindThinking || b.kind == provider.KindText {
 		ref := session.BlockRef{Turn: s.run.ID, Message: m.id, Number: b.number, Kind: b.kind}
@@ -159,7 +165,7 @@ func (s *state) grow(index int, list []relay.Step) {
 	s.count(b.kind, text)
 }
 
-// seal keeps a finished block and tells its end. An end of another kind than the block is none of it.
+// seal stores a finished block and publishes its end. An end of another kind than the block is ignored.
 func (s *state) seal(ev provider.End) {
 	m := s.openMessage()
 	if m.open[ev.Index] == nil {
@@ -167,7 +173,7 @@ func (s *state) seal(ev provider.End) {
 	}
 	b := m.open[ev.Index]
 	if b == nil || ev.Block == nil || b.kind != provider.KindOf(ev.Block) {
-		s.run.call.odd++
+		s.run.call.ignored++
 		return
 	}
 	delete(m.open, ev.Index)
@@ -176,7 +182,7 @@ func (s *state) seal(ev provider.End) {
 	var whole string
 	switch block := ev.Block.(type) {
 	case provider.Thinking:
-		if block.Text == "" && block.State.IsZero() && !b.told {
+		if block.Text == "" && block.State.IsZero() && !b.announced {
 			return
 		}
 		s.announce(b)
@@ -234,13 +240,13 @@ func (s *state) count(kind provider.BlockKind, text string) {
 	s.affordable()
 }
 
-// stopped takes in the end of a reply.
+// stopped applies the end of a reply.
 func (s *state) stopped(stop provider.Stop) {
 	r := s.run
 	usage := r.metered(stop.Usage, s.cfg.Now())
 	s.stopCall(nil, callEnd{stop: stop, usage: usage})
 	m := s.openMessage()
-	s.tellNear()
+	s.noticeNearBudget()
 	empty := stop.Reason == provider.StopEndTurn && !s.says(m) && !s.spoke()
 	if empty && !s.heard() && s.again(stop, usage) {
 		return
@@ -328,7 +334,7 @@ func (s *state) heard() bool {
 	return slices.ContainsFunc(s.run.Turn.Messages, func(m *session.Message) bool { return m.Answers != "" })
 }
 
-// again makes a call again whose answer was empty, once.
+// again repeats a call whose answer was empty, once.
 func (s *state) again(stop provider.Stop, usage provider.Usage) bool {
 	r := s.run
 	if r.emptied || !r.mayRetry() {
@@ -350,7 +356,7 @@ func emptyAnswer(providerID string, stop provider.Stop) *provider.Error {
 	return &provider.Error{Provider: providerID, Kind: provider.KindEmpty, RequestID: stop.RequestID, Message: text}
 }
 
-// checked is check, with the lack of thinking told once for each model of the session.
+// checked is check, but sends the notice about missing thinking once for each model of the session.
 func (s *state) checked(m reply, usage provider.Usage) []fact {
 	model := s.run.ref()
 	return slices.DeleteFunc(s.run.check(m, usage), func(f fact) bool {
@@ -375,7 +381,7 @@ func (s *state) notice(n provider.Notice) {
 		var c provider.Conversion
 		before := s.before()
 		if before == nil || before.Start.Model == r.ref() {
-			return // told when the model changed
+			return // the notice came when the model changed
 		}
 		crossing := crossing{before.ID, r.ref()}
 		if crossing == s.notified.crossing {

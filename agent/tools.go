@@ -17,7 +17,15 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// runTools runs the calls of a whole reply side by side; facts are the end of that reply. It goes on in judge.
+// runTools starts a round: the calls of a complete reply, which run in parallel. facts are the end of that reply.
+//
+//	runTools ── goroutine: check arguments, host examines ──► judge ─┬─ refused, wrong ──► result at once
+//	                                                                 ├─ needs a person ──► question ── Answer ─┐
+//	                                                                 └─ may run ──► launch ◄───────────────────┘
+//	                                                                                  └─ host, or client ──► finish
+//
+// After each result goOn looks whether it was the last one. Then it takes in the prompts that steer the turn, and calls the model
+// again. A call has exactly one result: also if its turn ends before (leftOver), or if the daemon crashes (session.LeftOpen).
 func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact) {
 	r := s.run
 	if s.record(facts...) != nil {
@@ -63,8 +71,8 @@ func (s *state) runTools(id session.MessageID, twice map[int]bool, facts []fact)
 	})
 }
 
-// examiners are what looks at each call of a round, nil for those whose host has nothing to say. They run on a goroutine of
-// their own, since hosts read files.
+// examiners returns a function for each call whose host looks at its calls. They run on a goroutine of their own, because hosts read
+// files.
 func (s *state) examiners(rd *round) []func(context.Context) (examined, string) {
 	list := make([]func(context.Context) (examined, string), len(rd.calls))
 	for i, c := range rd.calls[:min(len(rd.calls), maxCalls)] {
@@ -85,7 +93,7 @@ func (s *state) examiners(rd *round) []func(context.Context) (examined, string) 
 	return list
 }
 
-// judge starts the calls of a round that may run, asks about those that need a word, and ends the others.
+// judge starts the calls of a round that may run, opens questions about those that need a person, and ends the others.
 func (s *state) judge(faults []string) {
 	r := s.run
 	rd := r.round
@@ -119,7 +127,7 @@ func (s *state) judge(faults []string) {
 	s.goOn()
 }
 
-// launch runs calls that were begun. What a client hosts, it has been told of.
+// launch runs calls whose start is stored. The clients run theirs, because they have the update.
 func (s *state) launch(calls ...*toolCall) {
 	for _, c := range calls {
 		if c.done || c.tool.Host == tool.Client {
@@ -171,14 +179,14 @@ func (s *state) finish(c *toolCall, result provider.ToolResult) {
 	s.goOn()
 }
 
-// goOn calls the model again when all calls have their results, unless the turn has had enough.
+// goOn calls the model again when all calls have their results, unless the turn has reached a limit.
 func (s *state) goOn() {
 	r := s.run
 	if r == nil || r.round == nil {
 		return
 	}
 	if r.round.left > 0 {
-		s.tellWaiting()
+		s.publishWaiting()
 		return
 	}
 	s.dropRound(nil)
@@ -188,7 +196,7 @@ func (s *state) goOn() {
 	case r.calls >= s.cfg.Limits.ModelCalls:
 		s.endTurn(session.TurnEnd{StopReason: session.StopModelCalls}, "")
 	default:
-		s.tellWaiting()
+		s.publishWaiting()
 		if s.takeSteering() == nil {
 			s.callModel()
 		}
@@ -208,7 +216,7 @@ func (s *state) takeSteering() error {
 	if err := s.record(facts...); err != nil {
 		return err
 	}
-	s.tellQueue()
+	s.publishQueue()
 	return nil
 }
 
@@ -288,7 +296,7 @@ func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, err
 		}
 		s.launch(c)
 		if s.run != nil {
-			s.tellWaiting()
+			s.publishWaiting()
 		}
 		return true, s.ended
 	})

@@ -47,7 +47,7 @@ type turn struct {
 	estimate budget.Estimate // of the running call
 	near     [2]bool         // people know that the turn's budget is nearly used up: of tokens, of money
 	thought  bool            // thinking was seen or counted in a call that is over
-	unkept   []string        // kinds of notice that checkControl had told
+	noticed  []string        // kinds of notice that checkControl has sent
 
 	bytes    int    // of thinking and text so far
 	lastTool string // the last tool call, by name and arguments
@@ -60,7 +60,7 @@ type turn struct {
 	overflowed bool   // earlier turns were summarised since a call was too long
 	unsummed   bool   // earlier turns were not summarised, though that was due
 
-	waits bool // people were told that it waits for them
+	waits bool // clients know that it waits for them
 	bad   int  // replies in a row of which no call could be run
 }
 
@@ -74,7 +74,7 @@ type call struct {
 	byteAt  time.Time // the last sign of life, zero before the first
 	content time.Time // the last content
 	noticed bool      // a notice says that it is quiet
-	odd     int       // events that fit nothing
+	ignored int       // events that belong to no block
 
 }
 
@@ -98,7 +98,7 @@ type compacting struct {
 // errNoSummary is why a compaction that was stopped came to nothing.
 var errNoSummary = errors.New("the compaction was cancelled")
 
-// fact is something that happened: what the log keeps of it and what clients are told; either may be missing.
+// fact is something that happened: an entry of the log, an event for clients, or both.
 type fact struct {
 	turn  session.TurnID
 	body  session.Body
@@ -131,7 +131,8 @@ const (
 	jitterShare = 0.2              // a wait of ours is up to this share shorter or longer
 )
 
-// wait says whether the call is made again, and after how long. A time that the vendor names comes first.
+// wait returns whether the call is made again, and after which pause. The vendor's own time comes first. Otherwise the pause doubles
+// with each try, from one second, or from two seconds for a vendor that is overloaded.
 func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
 	base := backoff
 	switch {
@@ -152,7 +153,7 @@ func (r *turn) wait(pe *provider.Error) (time.Duration, bool) {
 	return jitter(base << (r.tries - 1)), true
 }
 
-// jitter spreads a wait, so that many clients do not come back at once.
+// jitter varies a pause, so that many clients do not return at the same moment.
 func jitter(wait time.Duration) time.Duration {
 	return time.Duration(float64(wait) * (1 - jitterShare + 2*jitterShare*mathrand.Float64()))
 }
@@ -163,7 +164,7 @@ func (r *turn) retryFact(wait time.Duration, pe *provider.Error, void []int) fac
 }
 
 // metered takes in what a call has used: the vendor's counts, or an estimate where it gave none. The cost is that of
-// the row as it is now, unless the vendor told its own: a later price list changes nothing that was paid.
+// the row as it is now, unless the vendor reports its own. A later price list does not change what was paid.
 func (r *turn) metered(u provider.Usage, now time.Time) provider.Usage {
 	if u.Input == 0 && u.Output == 0 {
 		u = r.estimate.Usage()
@@ -180,15 +181,15 @@ func (r *turn) metered(u provider.Usage, now time.Time) provider.Usage {
 	return u
 }
 
-// check holds a reply of the turn against its decision. Each kind of notice is told once a turn: a loop of tools has many
+// check holds a reply of the turn against its decision. Each kind of notice is sent once a turn: a loop of tools has many
 // calls, and they are all alike.
 func (r *turn) check(m reply, usage provider.Usage) []fact {
 	kind, severity, text := checkControl(r.choice, m, r.thought, usage)
 	r.thought = r.thought || m.thinking || counted(usage)
-	if kind == "" || slices.Contains(r.unkept, kind) {
+	if kind == "" || slices.Contains(r.noticed, kind) {
 		return nil
 	}
-	r.unkept = append(r.unkept, kind)
+	r.noticed = append(r.noticed, kind)
 	return []fact{{r.ID, nil, feed.Notice{Severity: severity, Kind: kind, Message: text}}}
 }
 

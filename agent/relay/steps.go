@@ -19,8 +19,15 @@ type Step struct {
 	Err   error
 }
 
-// Steps is the queue from the goroutine of a model call to that of the session. Next takes everything that has arrived at once,
-// so a fast stream costs one hand-over for many steps. Nothing ever waits for more to arrive.
+// Steps is the queue from the goroutine of a model call to that of the session.
+//
+//	Put ──► waiting ──(handOver: everything at once)──► taken ──► Next: one step, or growth of one block
+//	 ▲        │ full: Put waits for room                  │
+//	 └─ room ─┘◄──────────────────────────────────────────┘      ready: a token when Next has something
+//
+// Next takes everything that has arrived at once, so a fast stream needs the lock once for many steps. Growth of the same block is
+// returned together, so it costs one update and one checkpoint. Nothing waits for more to arrive: a slow stream has no delay. While
+// the session waits for its disk, up to stepsAhead steps collect; then Put waits, which slows the vendor's stream down.
 type Steps struct {
 	ready chan struct{} // has a token when next has something to give
 	room  chan struct{} // has a token when put should look again
