@@ -250,6 +250,8 @@ func ACPError(e *conn.Error) *conn.Error {
 		out.Code = acpLogIn
 	case e.Code == conn.CodeNoModel, e.Code == conn.CodeLevel:
 		out.Code = conn.CodeInvalidParams
+	case e.Code == conn.CodeUnauthorized:
+		out.Code = conn.CodeInvalidRequest
 	case e.Code > 0:
 		out.Code = conn.CodeInternal
 	}

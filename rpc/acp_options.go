@@ -52,7 +52,7 @@ func (c *client) modelOption(st agent.State) acpOption {
 		available[s.ID] = s.Available
 	}
 	found := false
-	for _, m := range c.server.config.Sessions.Config().Catalog.Models() {
+	for _, m := range c.server.config.Catalog.Models() {
 		ref := session.ModelRef{Provider: m.Provider, ID: m.ID}.String()
 		if ref != current && !available[m.Provider] {
 			continue

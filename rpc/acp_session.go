@@ -119,11 +119,11 @@ func offeredBy(list []acpServer, dir acpDirectory) (all servers) {
 // those that it has: they may be in use. What is offered in vain is no reason not to open a session.
 func (c *client) reoffer(st agent.State, list []acpServer, dir acpDirectory) {
 	config := c.server.config
-	if len(list) == 0 || config.Sessions.Config().Hosts == nil || config.Tools.Adopt == nil {
+	if len(list) == 0 || config.Tools.Adopt == nil {
 		return
 	}
 	has := make(map[string]bool)
-	for _, h := range config.Sessions.Config().Hosts(st.Session) {
+	for _, h := range c.sessions().Hosts(st.Session) {
 		has[h.Name()] = true
 	}
 	missing := slices.ContainsFunc(st.Session.Tools, func(t tool.Tool) bool { return t.Source != "" && !has[t.Source] })

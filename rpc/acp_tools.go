@@ -205,7 +205,7 @@ func resultContent(content provider.Blocks) []acpToolContent {
 
 // fetched is content with its media, as far as there is room.
 func (th *thread) fetched(content provider.Blocks) provider.Blocks {
-	blobs, room := th.e.c.server.blobs(), door.ACPMessageBytes/2
+	blobs, room := th.e.c.server.config.Blobs, door.ACPMessageBytes/2
 	if blobs == nil {
 		return content
 	}

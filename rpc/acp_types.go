@@ -56,6 +56,9 @@ func (i *acpSessionID) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// NamesSession makes it a method.SessionNamer.
+func (acpSessionID) NamesSession() bool { return true }
+
 func (i acpSessionID) check() error {
 	if i.ID == "" {
 		return session.ErrNotFound

@@ -82,7 +82,7 @@ func benchGroup(b *testing.B, model provider.Provider) (*Server, session.ID) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return NewServer(Config{Log: log, Sessions: group}), s.ID
+	return NewServer(Config{Log: log, Sessions: AgentsOf(group), Catalog: group.Config().Catalog}), s.ID
 }
 
 // BenchmarkStream is a delta's way from the model to the bytes that a client reads.
@@ -116,7 +116,7 @@ func BenchmarkStream(b *testing.B) {
 func BenchmarkAttach(b *testing.B) {
 	const turns = 1000
 	server, id := benchGroup(b, flat(30))
-	err := server.config.Sessions.For(session.Operator).Do(b.Context(), id, func(a *agent.Agent) error {
+	err := server.config.Sessions(Operator()).Do(b.Context(), id, func(a *agent.Agent) error {
 		for range turns {
 			r, err := a.Prompt(b.Context(), agent.Prompt{Content: provider.Blocks{provider.Text{Text: "go"}}})
 			if err == nil {

@@ -9,6 +9,8 @@
 //
 //   - A method runs on the connection's reading goroutine and waits for nothing but a store. An answer that takes time
 //     comes from a goroutine of its own.
+//   - Each connection has a [Principal]. A method runs only if the principal has the method's right, and a method that names a
+//     session only if the [Router] leaves it to this daemon. Methods see the sessions of their principal and no others.
 //   - Errors: every error that leaves passes through errors.go, which knows the codes. What it does not know is an
 //     internal error with a reference into the log (fault.go), and says nothing else.
 //   - A slow client leaves its updates in their subscriptions, which merge them (follow.go).

@@ -151,10 +151,7 @@ func (c *client) equip(ctx context.Context, p newParams, record *session.Session
 	if e.offered, err = c.offered(p.Servers); err != nil {
 		return e, err
 	}
-	var hosts []toolhost.Host
-	if list := c.server.config.Sessions.Config().Hosts; list != nil {
-		hosts = slices.DeleteFunc(list(*record), func(h toolhost.Host) bool { return h.Name() == builtinWord && !asked.builtin })
-	}
+	hosts := slices.DeleteFunc(c.sessions().Hosts(*record), func(h toolhost.Host) bool { return h.Name() == builtinWord && !asked.builtin })
 	for _, a := range askHosts(ctx, append(hosts, e.offered...)) {
 		switch {
 		case a.err != nil && ctx.Err() != nil:

@@ -161,7 +161,7 @@ func TestIdleSessions(t *testing.T) {
 		defer group.Close()
 		ids := storeSessions(t, group, store, *idleCount)
 
-		server := NewServer(Config{Log: log, Version: "1.2.3", Sessions: group,
+		server := NewServer(Config{Log: log, Version: "1.2.3", Sessions: AgentsOf(group), Catalog: group.Config().Catalog,
 			Providers:    func() []ProviderStatus { return nil },
 			DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
 		ours, theirs := net.Pipe()

@@ -12,7 +12,7 @@ import (
 
 // messageOf shows a message with its media, as far as there is room.
 func (s *Server) messageOf(m agent.Message, limit int) (wireMessage, error) {
-	if blobs := s.blobs(); blobs != nil {
+	if blobs := s.config.Blobs; blobs != nil {
 		room := limit
 		m.Parts = slices.Clone(m.Parts)
 		for i, p := range m.Parts {
@@ -24,7 +24,7 @@ func (s *Server) messageOf(m agent.Message, limit int) (wireMessage, error) {
 
 // eventOf is an event with its media, as far as there is room.
 func (s *Server) eventOf(e feed.Event, limit int) feed.Event {
-	blobs := s.blobs()
+	blobs := s.config.Blobs
 	if blobs == nil {
 		return e
 	}
@@ -37,13 +37,6 @@ func (s *Server) eventOf(e feed.Event, limit int) feed.Event {
 		return e
 	}
 	return e
-}
-
-func (s *Server) blobs() session.Blobs {
-	if s.config.Sessions == nil {
-		return nil
-	}
-	return s.config.Sessions.Config().Blobs
 }
 
 // withMedia is a block with its data, if that fits into the room and is there: else it is shown without.

@@ -68,6 +68,9 @@ func TestMethodsNameTheirSession(t *testing.T) {
 			if is != (f.Name == name) {
 				t.Errorf("%s: the member %s is a session: %v", m.Name, f.Name, is)
 			}
+			if is && m.Session != name {
+				t.Errorf("%s: the router reads the session from %q", m.Name, m.Session)
+			}
 		}
 	}
 	native := nativeMethods()

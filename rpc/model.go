@@ -35,7 +35,7 @@ type ProviderStatus struct {
 
 // model finds the model that a client names. Where it names the provider apart, the id may have that in front or not.
 func (c *client) model(id, providerID string) (session.ModelRef, error) {
-	catalog := c.server.config.Sessions.Config().Catalog
+	catalog := c.server.config.Catalog
 	if providerID != "" {
 		if !slices.Contains(catalog.Providers(), providerID) {
 			return session.ModelRef{}, noProvider(providerID, catalog.Providers())
@@ -125,7 +125,7 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 		return modelsResult{}, noProvider(p.Provider, slices.Sorted(maps.Keys(status)))
 	}
 	r := modelsResult{Models: []wireCatalogModel{}}
-	for _, m := range c.server.config.Sessions.Config().Catalog.Models() {
+	for _, m := range c.server.config.Catalog.Models() {
 		if p.Provider == "" || m.Provider == p.Provider {
 			s := status[m.Provider]
 			r.Models = append(r.Models, newWireCatalogModel(m, s.Available, s.Why))

@@ -22,13 +22,19 @@ type Config struct {
 
 	MessageBytes int // the largest message, in both directions; 0: 8 MiB
 
-	Listening    func() string // where browsers find the page; nil or empty: nowhere
-	Sessions     *agent.Group
-	Providers    func() []ProviderStatus // in catalog order
-	Settings     *registry.Settings      // what clients set for all sessions
-	DefaultModel func() session.ModelRef // of a session whose client names none
+	Listening    func() string            // where browsers find the page; nil or empty: nowhere
+	Sessions     func(Principal) Sessions // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
+	Catalog      agent.Catalog            // of all models
+	Blobs        session.Blobs            // where images and documents are kept; nil: in the log
+	Router       Router                   // nil: all sessions are served here
+	Providers    func() []ProviderStatus  // in catalog order
+	Settings     *registry.Settings       // what clients set for all sessions
+	DefaultModel func() session.ModelRef  // of a session whose client names none
 
 	Tools Tools
+
+	// DefaultsChanged is called after a client has set the defaults of a provider. nil: nobody needs to know.
+	DefaultsChanged func(provider string)
 
 	// Refresh asks the hosts of all providers for their lists of models, or of one, and puts what they tell in force. nil:
 	// it cannot.
@@ -60,6 +66,9 @@ type Server struct {
 func NewServer(config Config) *Server { return newServer(config, nativeMethods()) }
 
 func newServer(config Config, methods []method.Method[*client]) *Server {
+	if config.Router == nil {
+		config.Router = localRouter{}
+	}
 	if config.MessageBytes == 0 {
 		config.MessageBytes = defaultMessageBytes
 	}
@@ -103,7 +112,7 @@ func (s *Server) MessageBytes() int { return s.config.MessageBytes }
 var native = conn.Protocol{Cancel: "$/cancelRequest", CancelID: "id", Urgent: "session/cancel"}
 
 func (s *Server) newClient(ctx context.Context, f conn.Frames) *client {
-	return &client{server: s, followed: make(map[session.ID]followed),
+	return &client{server: s, principal: Operator(), followed: make(map[session.ID]followed),
 		conn: conn.New(ctx, f, conn.Config{Log: s.config.Log, Limit: s.config.MessageBytes, Protocol: native})}
 }
 
@@ -191,9 +200,10 @@ const (
 // must not wait for anything but a store; whoever waits is late. So what only methods touch needs no
 // lock.
 type client struct {
-	server  *Server
-	conn    *conn.Conn
-	running sync.WaitGroup // late answers and senders; they end with the connection's context, and serve waits for them
+	server    *Server
+	conn      *conn.Conn
+	principal Principal
+	running   sync.WaitGroup // late answers and senders; they end with the connection's context, and serve waits for them
 
 	greeted  bool                 // initialize was called
 	confirms bool                 // it said there that it can ask a person
@@ -235,6 +245,9 @@ func (c *client) handle(call *conn.Call) {
 			return method.Outcome{}, conn.ErrMethodNotFound
 		case m.Late && call.InBatch():
 			return late()
+		}
+		if err := c.admit(call.Context(), m, call.Params()); err != nil {
+			return method.Outcome{}, err
 		}
 		return m.Begin(call.Context(), c, call.Params(), reply)
 	})

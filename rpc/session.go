@@ -17,8 +17,8 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// sessions are those of the connection's user: on one machine, the operator's.
-func (c *client) sessions() *agent.Sessions { return c.server.config.Sessions.For(session.Operator) }
+// sessions are those of the connection's principal.
+func (c *client) sessions() Sessions { return c.server.config.Sessions(c.principal) }
 
 // onAgent runs f with the session's agent.
 func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
@@ -109,7 +109,7 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 		return newResult{}, err
 	}
 	defer equipment.close()
-	model, decision, err := c.server.config.Sessions.Config().Decide(record.Settings, session.Override{})
+	model, decision, err := sessions.Decide(record.Settings, session.Override{})
 	if err != nil {
 		return newResult{}, err
 	}
@@ -202,7 +202,6 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 	if err != nil {
 		return listResult{}, err
 	}
-	config := c.server.config.Sessions.Config()
 	for {
 		page, next, err := c.sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
 		if err != nil {
@@ -218,7 +217,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 				s.Status = now
 			}
 			// A level that the row lost since it was chosen is told where it matters: at the next turn.
-			model, decision, _ := config.Decide(s.Settings, session.Override{})
+			model, decision, _ := c.sessions().Decide(s.Settings, session.Override{})
 			r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))
 		}
 		return r, nil

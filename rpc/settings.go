@@ -147,7 +147,9 @@ func setProvider(_ context.Context, c *client, p setProviderParams) (setProvider
 	if err := c.server.config.Settings.SetDefaults(p.Provider, set); err != nil {
 		return setProviderResult{}, err
 	}
-	c.server.config.Sessions.DefaultsChanged(p.Provider)
+	if changed := c.server.config.DefaultsChanged; changed != nil {
+		changed(p.Provider)
+	}
 	_, after := find()
 	return setProviderResult{newWireProvider(*after)}, nil
 }

@@ -204,7 +204,7 @@ func (s *stage) connect() {
 	if s.group, err = agent.NewGroup(s.Context(), s.config); err != nil {
 		s.Fatal(err)
 	}
-	s.server = NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: s.group, Settings: settings,
+	s.server = NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: AgentsOf(s.group), Catalog: s.config.Catalog, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Settings: settings,
 		Providers: func() []ProviderStatus {
 			list := []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
 			for i := range list {

@@ -30,3 +30,9 @@ func (i ID[T]) MarshalJSON() ([]byte, error) { return json.Marshal(string(i.Valu
 func (ID[T]) JSONSchema() *jsonschema.Schema {
 	return &jsonschema.Schema{Type: "string", Pattern: "^[0-7][0-9A-HJKMNP-TV-Z]{25}$"}
 }
+
+// SessionNamer is a type of a member that names a session. Whoever decides where a request is answered reads that member.
+type SessionNamer interface{ NamesSession() bool }
+
+// NamesSession reports whether the id is that of a session.
+func (i ID[T]) NamesSession() bool { _, ok := any(i.Value).(session.ID); return ok }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/session"
 )
 
 // Method is an entry of the tables from which dispatch and rpc.discover come. Only Define makes one.
@@ -19,6 +20,8 @@ type Method[C any] struct {
 	waits  bool        // its answer may take its time
 
 	Params, Result reflect.Type
+
+	Session string // the member of the params that names a session; empty: none does
 
 	Begin func(ctx context.Context, c C, params json.RawMessage, reply Reply) (Outcome, error)
 }
@@ -64,6 +67,11 @@ func Define[C, P, R any](name string, right Right, doc string, answers Handler[C
 	m := Method[C]{Name: name, Right: right, Doc: doc, Errors: errors, Late: answers.late, waits: answers.waits,
 		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}
 	fields := FieldsOf(m.Params)
+	for _, f := range fields {
+		if of, ok := reflect.Zero(m.Params.FieldByIndex(f.Index).Type).Interface().(SessionNamer); ok && of.NamesSession() {
+			m.Session = f.Name
+		}
+	}
 	m.Begin = func(ctx context.Context, c C, params json.RawMessage, reply Reply) (Outcome, error) {
 		var p P
 		if err := DecodeParams(params, reflect.ValueOf(&p).Elem(), fields); err != nil {
@@ -72,6 +80,21 @@ func Define[C, P, R any](name string, right Right, doc string, answers Handler[C
 		return answers.begin(ctx, c, p, reply)
 	}
 	return m
+}
+
+// SessionOf is the session that a request names; ok is false if it names none, or none that could be.
+func (m Method[C]) SessionOf(params json.RawMessage) (id session.ID, ok bool) {
+	if m.Session == "" || len(params) == 0 || params[0] != '{' {
+		return "", false
+	}
+	for name, value := range conn.Members(params) {
+		var word string
+		if name != m.Session || json.Unmarshal(value, &word) != nil || string(value) == "null" {
+			continue
+		}
+		id = session.ID(word) // the last one counts, as in decoding
+	}
+	return id, session.CheckID(string(id)) == nil
 }
 
 // Now answers at once. run is called on the connection's reading goroutine: it holds up every later request and update of

@@ -104,11 +104,12 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: o.Version, MessageBytes: c.Limits.MessageBytes,
-		Listening: d.listening, Sessions: d.agents, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
-		Providers:    func() []rpc.ProviderStatus { return d.providers.status(settings) },
-		Refresh:      d.lists.Refresh,
-		Tools:        d.hosts.tools(c),
-		DefaultModel: func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
+		Listening: d.listening, Sessions: rpc.AgentsOf(d.agents), Catalog: ac.Catalog, Blobs: ac.Blobs, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
+		Providers:       func() []rpc.ProviderStatus { return d.providers.status(settings) },
+		Refresh:         d.lists.Refresh,
+		Tools:           d.hosts.tools(c),
+		DefaultsChanged: d.agents.DefaultsChanged,
+		DefaultModel:    func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
 	})
 	if d.blobs != nil {
 		d.sweep()

@@ -40,7 +40,7 @@ func emptyServer(t *testing.T) *rpc.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { group.Close() })
-	return rpc.NewServer(rpc.Config{Log: discard, Version: "1", Sessions: group})
+	return rpc.NewServer(rpc.Config{Log: discard, Version: "1", Sessions: rpc.AgentsOf(group), Catalog: registry.Default()})
 }
 
 // selfSigned writes a certificate for loopback and returns what trusts it.

@@ -1,0 +1,163 @@
+package rpc
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/session"
+)
+
+// as connects a client of this principal, which may have become an editor.
+func (s *Server) as(t *testing.T, p Principal, editor bool) *conntest.Peer {
+	return conntest.Connect(t, func(pipe net.Conn) error {
+		c := s.newClient(t.Context(), conn.NewByteFrames(pipe, s.MessageBytes()))
+		c.principal, c.local = p, &Local{}
+		if editor {
+			c.beEditor(false)
+		}
+		return c.serve()
+	})
+}
+
+func quietServer(config Config) *Server {
+	config.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
+	return NewServer(config)
+}
+
+// A principal without rights gets every method of the tables refused, whatever its params.
+func TestRights(t *testing.T) {
+	s := quietServer(Config{})
+	native := slices.Concat(slices.Collect(maps.Values(s.byName)), slices.Collect(maps.Values(s.private)))
+	if len(native) < 30 || len(s.acp) < 20 {
+		t.Fatalf("the tables have %d and %d methods", len(native), len(s.acp))
+	}
+	refused := func(p *conntest.Peer, name, right string, code conn.Code) {
+		t.Helper()
+		p.Send(conntest.Request(1, name, "{}"))
+		got := gjson.Parse(p.Receive())
+		if got.Get("error.code").Int() != int64(code) || got.Get("error.data.right").String() != right || got.Get("error.message").String() == "" {
+			t.Errorf("%s: %s", name, got.Raw)
+		}
+	}
+	p := s.as(t, Principal{}, false)
+	defer p.HangUp()
+	for _, m := range native {
+		refused(p, m.Name, m.Right.String(), conn.CodeUnauthorized)
+	}
+	e := s.as(t, Principal{}, true)
+	defer e.HangUp()
+	for name, m := range s.acp {
+		refused(e, name, m.Right.String(), conn.CodeInvalidRequest)
+	}
+}
+
+// Each right admits its own methods, and no others. The operator has all.
+func TestRightsAdmit(t *testing.T) {
+	s := quietServer(Config{})
+	c := &client{server: s}
+	for _, table := range []map[string]method.Method[*client]{s.byName, s.private, s.acp} {
+		for name, m := range table {
+			for _, right := range method.Rights() {
+				c.principal = Principal{Rights: []method.Right{right}}
+				if err := c.admit(t.Context(), m, nil); (err == nil) != (right == m.Right) {
+					t.Errorf("%s with the right %s: %v", name, right, err)
+				}
+			}
+			c.principal = Operator()
+			if err := c.admit(t.Context(), m, nil); err != nil {
+				t.Errorf("%s as the operator: %v", name, err)
+			}
+		}
+	}
+}
+
+// elsewhere refuses every request about a session, and records them.
+type elsewhere struct {
+	mu    sync.Mutex
+	asked []string
+}
+
+func (e *elsewhere) Route(_ context.Context, p Principal, method string, id session.ID) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.asked = append(e.asked, fmt.Sprint(p.Owner, " ", method, " ", id))
+	return &conn.Error{Code: conn.CodeClosing, Message: "served elsewhere"}
+}
+
+// The router is asked before each method that names a session, whatever its other params, and before no other.
+func TestRouter(t *testing.T) {
+	id := session.NewID()
+	for _, editor := range []bool{false, true} {
+		router := &elsewhere{}
+		s := quietServer(Config{Router: router})
+		table, member := s.byName, "session_id"
+		if editor {
+			table, member = s.acp, "sessionId"
+		}
+		p := s.as(t, Operator(), editor)
+		asked := 0
+		for name, m := range table {
+			if m.Session == "" {
+				continue
+			}
+			if !editor && m.Session != member {
+				t.Errorf("%s names a session in %s", name, m.Session)
+			}
+			p.Send(conntest.Request(1, name, fmt.Sprintf(`{%q:%q}`, m.Session, id)))
+			got := p.Receive()
+			if gjson.Get(got, "error.message").String() != "served elsewhere" {
+				t.Errorf("%s: %s", name, got)
+			}
+			asked++
+			router.mu.Lock()
+			if want := fmt.Sprint(session.Operator, " ", m.Name, " ", id); len(router.asked) != asked || router.asked[asked-1] != want {
+				t.Errorf("%s: the router was asked %q, want %q at the end", name, router.asked, want)
+			}
+			router.mu.Unlock()
+		}
+		if asked < 8 {
+			t.Errorf("%d methods name a session", asked)
+		}
+		if err := p.HangUp(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The session of a request is the one that decoding takes.
+func TestSessionOf(t *testing.T) {
+	a, b := session.NewID(), session.NewID()
+	m := quietServer(Config{}).byName["session/state"]
+	for _, c := range []struct {
+		params string
+		want   session.ID
+	}{
+		{fmt.Sprintf(`{"session_id":%q}`, a), a},
+		{fmt.Sprintf(`{"session_id":%q,"session_id":%q}`, a, b), b},
+		{fmt.Sprintf(`{"session_id":%q,"session_id":null}`, a), a},
+		{fmt.Sprintf(`{"Session_ID":%q}`, a), ""},
+		{`{"session_id":"x"}`, ""},
+		{`{"session_id":7}`, ""},
+		{`{}`, ""},
+		{``, ""},
+		{fmt.Sprintf(`[%q]`, a), ""},
+	} {
+		got, ok := m.SessionOf(json.RawMessage(c.params))
+		if ok != (c.want != "") || ok && got != c.want {
+			t.Errorf("%s: %s, %v", c.params, got, ok)
+		}
+	}
+}
