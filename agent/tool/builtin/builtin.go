@@ -26,20 +26,19 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Name is that of the host in every session.
+// Name is the name of the host in every session.
 const Name = "builtin"
 
-// Files is where texts are read and written in place of the disk: the buffers of an editor, which may not be saved yet.
-// Paths are absolute, and below a root of the place. A file that is not there is an fs.ErrNotExist. It is safe for
-// concurrent use.
+// Files reads and writes texts instead of the disk: the buffers of an editor, which may not be saved yet. Paths are absolute, and
+// below a root of the place. The error for a file that does not exist is fs.ErrNotExist. It is safe for concurrent use.
 type Files interface {
 	Read(ctx context.Context, path string) (string, error)
 	Write(ctx context.Context, path, text string) error
 }
 
-// Terminal runs commands in place of the daemon, where people can watch. It is safe for concurrent use.
+// Terminal runs commands instead of the daemon, where people can watch them. It is safe for concurrent use.
 type Terminal interface {
-	// Run runs a command to its end, or ends it with ctx. progress is as [toolhost.Host] has it.
+	// Run runs a command to its end, or until ctx ends. progress follows the rules of [toolhost.Host].
 	Run(ctx context.Context, c Command, progress func(chunk string)) (Exit, error)
 }
 
@@ -51,9 +50,9 @@ type Command struct {
 
 // Exit is how a command ended.
 type Exit struct {
-	Output string // of both streams, as it came; of a long one its beginning and its end
+	Output string // of both streams, in the order of arrival; long output has only its beginning and its end
 	Code   int
-	Signal string // that ended it; empty: none
+	Signal string // the signal that ended it; empty: none
 }
 
 // Place is where a session works.
@@ -69,16 +68,16 @@ type Tools struct {
 	edits  locks
 }
 
-// Config is what [Tools] are made of.
+// Config is the settings of [Tools].
 type Config struct {
-	PassEnv []string     // variables of the daemon that commands get besides the usual ones
+	PassEnv []string     // variables of the daemon that commands get in addition to the usual ones
 	Guard   *guard.Guard // of files; nil: the built-in lists
 
 	Sandbox    sandbox.Sandbox    // of commands
-	Supervisor process.Supervisor // of commands; nil: they have a process group alone
+	Supervisor process.Supervisor // of commands; nil: they have only a process group
 }
 
-// New makes the tools.
+// New returns the tools. It starts nothing.
 func New(c Config) *Tools {
 	if c.Guard == nil {
 		c.Guard = guard.New(guard.Config{})
@@ -86,7 +85,7 @@ func New(c Config) *Tools {
 	return &Tools{config: c, edits: locks{held: make(map[string]*lock)}}
 }
 
-// In is who runs the tools at a place. It holds nothing open.
+// In returns the host that runs the tools at a place. It needs no Close.
 func (t *Tools) In(p Place) *Host { return &Host{tools: t, place: p} }
 
 // Host runs the tools at a place. It implements [toolhost.Host] and [toolhost.Examiner].
@@ -103,8 +102,8 @@ func (h *Host) with(effect tool.Effect, decided approval.Concern) *Host {
 	return &Host{h.tools, h.place, h.tools.config.Guard.Look(effect == tool.Edit), decided}
 }
 
-// Examine judges the path that a call names: whether it is guarded, and whether the session's folder is too broad to be
-// read without approval. The call itself judges again what it opens.
+// Examine checks the path of a call: whether it is guarded, and whether the session's folder is too broad to be read without
+// approval. The call checks again what it opens, because somebody may replace the file in between.
 func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) approval.Concern {
 	i := slices.IndexFunc(table, func(e entry) bool { return e.Name == call.Name })
 	var p struct {
@@ -134,10 +133,10 @@ func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) a
 // Name is [Name].
 func (h *Host) Name() string { return Name }
 
-// Close has nothing to end: what a call started, ends with the call.
+// Close does nothing: what a call starts ends with the call.
 func (h *Host) Close() error { return nil }
 
-// Tools lists the tools. Without a folder to work in there are none, which is the error.
+// Tools lists the tools. It is an error if the place has no folder.
 func (h *Host) Tools(context.Context) ([]tool.Tool, error) {
 	if len(h.place.Roots) == 0 {
 		return nil, fmt.Errorf("the built-in tools need a folder to work in")
@@ -192,7 +191,7 @@ func define[P any](name, title string, effect tool.Effect, description, schema s
 	}
 }
 
-// quiet is a tool that tells nothing while it runs, and has a text or an error.
+// quiet is a tool without progress. Its result is a text or an error.
 func quiet[P any](run func(context.Context, *Host, P) (string, error)) func(context.Context, *Host, P, func(string)) (string, bool, error) {
 	return func(ctx context.Context, h *Host, p P, _ func(string)) (string, bool, error) {
 		text, err := run(ctx, h, p)
@@ -200,7 +199,8 @@ func quiet[P any](run func(context.Context, *Host, P) (string, error)) func(cont
 	}
 }
 
-// table is all there is. Never written. Its definitions are in the records of sessions: a change is for new ones.
+// table has all tools, and never changes. The records of sessions have copies of the definitions, so a change applies to new
+// sessions.
 var table = []entry{
 	define("read_file", "Read a file", tool.Read,
 		"Reads a text file of the project. Long files come in parts: ask for the next by from_line.",

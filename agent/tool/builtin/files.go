@@ -88,7 +88,7 @@ func binary(head []byte) bool {
 	return false
 }
 
-// part is the lines that were asked for, as many as one result may have, and a word on what follows.
+// part is the requested lines, as many as one result may have, and a sentence about what follows.
 func part(ctx context.Context, from io.Reader, p readParams) (string, error) {
 	first, most := max(p.From, 1), maxLines
 	if p.Lines > 0 {
@@ -348,7 +348,7 @@ func (h *Host) read(ctx context.Context, s spot) (string, error) {
 	return string(text), nil
 }
 
-// write replaces a file, or makes it. On the disk, whoever reads it meanwhile sees the old text or the new one.
+// write replaces a file, or creates it. A concurrent reader of the disk sees either the old text or the new one.
 func (h *Host) write(ctx context.Context, s spot, text string) error {
 	if len(text) > maxEdit {
 		return fmt.Errorf("%s would be larger than %d bytes", s.given, maxEdit)
@@ -380,8 +380,8 @@ func (h *Host) write(ctx context.Context, s spot, text string) error {
 	return s.replace(text, mode)
 }
 
-// reachable reports whether the nearest folder that is there is below the root, whatever links lead to it: who writes in
-// our place does not look.
+// reachable reports whether the nearest existing folder is below the root when all links are followed. An editor that writes for us
+// does not check this.
 func (s spot) reachable() error {
 	for dir := s.name; ; dir = filepath.Dir(dir) {
 		_, err := s.Lstat(dir)

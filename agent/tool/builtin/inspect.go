@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Inspect says what a call would do, for people who are asked about it. It implements [toolhost.Inspector].
+// Inspect returns what a call would do, for a person who has to approve it. It implements [toolhost.Inspector].
 func (h *Host) Inspect(ctx context.Context, call provider.ToolCall) approval.Inspection {
 	h = h.with(tool.Edit, approval.DecisionOn(ctx).Concern)
 	switch call.Name {
@@ -54,7 +54,7 @@ func inspectRun(input json.RawMessage) approval.Inspection {
 	return in
 }
 
-// folder is that of a file, without links; empty where it is not there or outside of the roots.
+// folder is the folder of a file, without links; empty if it does not exist or is outside the roots.
 func (h *Host) folder(path string) string {
 	s, err := h.at(path)
 	if err != nil {
@@ -74,7 +74,7 @@ func (h *Host) folder(path string) string {
 	return folder
 }
 
-// wouldEdit is what an edit would change. Where that cannot be told, the edits are shown as they are.
+// wouldEdit is what an edit would change. If that cannot be found out, it is the edits themselves.
 func (h *Host) wouldEdit(ctx context.Context, p editParams) string {
 	old, err := h.current(ctx, p.Path)
 	text := old
@@ -109,7 +109,7 @@ func prefixLines(b *strings.Builder, sign, text string) {
 	}
 }
 
-// wouldWrite is the whole text of a new file, and what changes in one that is there.
+// wouldWrite is the whole text of a new file, or the changes in an existing one.
 func (h *Host) wouldWrite(ctx context.Context, p writeParams) approval.Part {
 	if old, err := h.current(ctx, p.Path); err == nil && ctx.Err() == nil {
 		if d, _ := hunks(old, p.Content); d != "" {

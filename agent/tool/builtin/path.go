@@ -69,10 +69,10 @@ func outside(path string) error {
 	return fmt.Errorf("%s is outside of the session's folders", path)
 }
 
-// path is the absolute path, for those who do not go through the root.
+// path is the absolute path, for calls that do not use the root.
 func (s spot) path() string { return filepath.Join(s.Root.Name(), s.name) }
 
-// refused is an error of the system in words for a model: without the machine's paths.
+// refused is a system error in words for a model, without paths of the machine.
 func (s spot) refused(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -92,7 +92,7 @@ func (s spot) refused(err error) error {
 	return fmt.Errorf("%s: %w", s.given, err)
 }
 
-// plain looks at a file without opening it, since to open a pipe is to wait for its other end.
+// plain looks at a file without opening it, because opening a pipe waits for its other end.
 func (s spot) plain() (fs.FileInfo, error) {
 	info, err := s.Stat(s.name)
 	switch {
@@ -135,8 +135,8 @@ func (h *Host) admit(c approval.Concern) error {
 	return fmt.Errorf("%s; this call was not approved for it", c.Why)
 }
 
-// open opens a plain file for reading, and judges what it opened. It does not wait, though the file be another one since it
-// was looked at.
+// open opens a plain file for reading, and checks what it has opened. It never waits, even if somebody has replaced the file by a
+// pipe since it was checked.
 func (s spot) open() (*os.File, error) {
 	if _, err := s.plain(); err != nil {
 		return nil, err

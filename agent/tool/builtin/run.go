@@ -60,11 +60,11 @@ func run(ctx context.Context, h *Host, p runParams, progress func(string)) (stri
 	if err != nil && !over {
 		return "", false, err
 	}
-	return exit.told(over, limit), over || exit.Code != 0 || exit.Signal != "", nil
+	return exit.result(over, limit), over || exit.Code != 0 || exit.Signal != "", nil
 }
 
-// told is how a command ended, for a model.
-func (e Exit) told(over bool, limit time.Duration) string {
+// result is how a command ended, for a model.
+func (e Exit) result(over bool, limit time.Duration) string {
 	text := strings.ToValidUTF8(e.Output, "\uFFFD")
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
@@ -96,7 +96,7 @@ func (t *Tools) run(ctx context.Context, c Command, roots []string, progress fun
 	return exit, errors.Join(err, clean())
 }
 
-// supervised runs a program for a command, and ends what is left of it.
+// supervised runs a program for a command, and ends everything that the program leaves behind.
 func (t *Tools) supervised(ctx context.Context, c Command, program []string, progress func(string)) (Exit, error) {
 	cmd := exec.CommandContext(ctx, program[0], program[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, process.Environ(t.config.PassEnv, map[string]string{"TERM": "dumb"})
@@ -118,7 +118,7 @@ func (t *Tools) supervised(ctx context.Context, c Command, program []string, pro
 	return exit, errors.Join(err, left)
 }
 
-// output keeps the beginning and the end of what is written, and tells all of it. The command's one reader writes to it.
+// output keeps the beginning and the end of what is written, and reports everything as progress. One goroutine writes to it.
 type output struct {
 	progress   func(string)
 	head, tail []byte

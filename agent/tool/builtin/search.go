@@ -19,7 +19,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Bounds of what is looked at and told.
+// Bounds of what is read and reported.
 const (
 	maxEntries = 1000     // of a list
 	maxMatches = 200      // of a search
@@ -29,7 +29,7 @@ const (
 	maxMatched = 32 << 10 // bytes of a line that are held against the pattern
 )
 
-// errEnough ends a walk that has found all that can be told.
+// errEnough ends a walk that has found as much as a result can have.
 var errEnough = errors.New("enough was found")
 
 type listParams struct {
@@ -249,7 +249,7 @@ func (w *walk) admits(e found) bool {
 	return err == nil && !w.guarded(info, e.path)
 }
 
-// open opens a plain file; nil: it went away meanwhile, is another's, or is guarded.
+// open opens a plain file; nil: it was removed or replaced meanwhile, or is guarded.
 func (w *walk) open(e found) (*os.File, error) {
 	if e.dir == nil {
 		return w.spot.open()
@@ -266,7 +266,7 @@ func (w *walk) open(e found) (*os.File, error) {
 	return f, nil
 }
 
-// leftOut tells the model what it was not shown.
+// leftOut is a sentence for the model about what the result does not have.
 func (w *walk) leftOut() string {
 	if w.skipped == 0 {
 		return ""

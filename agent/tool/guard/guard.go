@@ -28,7 +28,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/approval"
 )
 
-// Config is what a [Guard] is made of. Paths are absolute; those of Secret, Program and Open are as [Place] has them.
+// Config is the settings of a [Guard]. Paths are absolute. Those of Secret, Program and Open have the form of [Place].
 type Config struct {
 	Home      string   // of the user; empty: not known
 	Data      string   // the daemon's data directory; empty: there is none
@@ -38,14 +38,14 @@ type Config struct {
 	Open      []string // secret places that need no approval
 }
 
-// Guard has the lists. It never changes.
+// Guard has the lists of guarded places. It never changes, so it is safe for concurrent use.
 type Guard struct {
 	config Config
 	places []Place
 	open   []Place
 }
 
-// New makes a guard of the built-in lists and those of a config.
+// New returns a guard with the built-in lists and those of the config.
 func New(c Config) *Guard {
 	g := &Guard{config: c}
 	add := func(danger approval.Danger, about string, paths ...string) {
@@ -74,7 +74,7 @@ func New(c Config) *Guard {
 // Places lists what is guarded, protected files first.
 func (g *Guard) Places() []Place { return slices.Clone(g.places) }
 
-// CheckPath says what is wrong with a path of a place, nil if nothing is.
+// CheckPath returns what is wrong with the path of a place, or nil.
 func CheckPath(p string) error {
 	names := strings.Split(strings.TrimPrefix(filepath.ToSlash(p), "/"), "/")
 	for i, name := range names {
@@ -88,8 +88,8 @@ func CheckPath(p string) error {
 	return nil
 }
 
-// Broad says why a folder is too broad to be read without approval, empty if it is not: it is the file system, the user's
-// home, or a folder above the home or the data directory.
+// Broad returns why a folder is too broad to be read without approval, or an empty text. Too broad are the root of the file system,
+// the user's home, and the folders above the home or the data directory.
 func (g *Guard) Broad(root string) string {
 	info, err := os.Stat(root)
 	if err != nil {
@@ -121,7 +121,7 @@ func isOrAbove(info fs.FileInfo, path string) bool {
 	return false
 }
 
-// Look is the guard for one call: the identities of all places as they are now. One goroutine uses it.
+// Look is the guard for one call. It has the current identities of all places. Only one goroutine may use it.
 type Look struct {
 	guard  *Guard
 	known  set // places that exist, by identity
@@ -137,7 +137,7 @@ type located struct {
 	Place
 }
 
-// Look begins a call; edit says that it changes files.
+// Look returns the guard for one call. edit means that the call changes files.
 func (g *Guard) Look(edit bool) *Look {
 	l := &Look{guard: g, known: make(set), open: make(set)}
 	for _, p := range g.places {
@@ -190,7 +190,7 @@ func (g *Guard) fixed(p string) string {
 	return ""
 }
 
-// Path judges an absolute path, whether or not there is a file. Whoever opens it afterwards calls [Look.Opened].
+// Path checks an absolute path, whether or not the file exists. A caller that opens the file must also call [Look.Opened].
 func (l *Look) Path(path string) (approval.Concern, error) {
 	real, rest, err := resolve(path)
 	if err != nil {
@@ -199,10 +199,10 @@ func (l *Look) Path(path string) (approval.Concern, error) {
 	return l.judge(real, rest, nil), nil
 }
 
-// ErrMoved says that the name of an open file leads to another one by now.
+// ErrMoved means that the path of an open file leads to another file by now.
 var ErrMoved = errors.New("it was replaced while it was opened")
 
-// Opened judges a file or folder that is open: info is its own, path the absolute path that it was opened by.
+// Opened checks an open file or folder. info is from the open file, and path is the absolute path that was opened.
 func (l *Look) Opened(info fs.FileInfo, path string) (approval.Concern, error) {
 	real, rest, err := resolve(path)
 	if err != nil {
@@ -215,7 +215,7 @@ func (l *Look) Opened(info fs.FileInfo, path string) (approval.Concern, error) {
 	return l.judge(real, nil, info), nil
 }
 
-// Entry judges a file or folder by itself; those above it have been judged. path is without links.
+// Entry checks only a file or folder itself. The caller has checked the folders above it. path has no links.
 func (l *Look) Entry(info fs.FileInfo, path string) approval.Concern {
 	var f finding
 	l.node(&f, info, filepath.ToSlash(path))

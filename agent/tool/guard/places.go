@@ -4,9 +4,9 @@ import "github.com/thinkd/thinkd/agent/tool/approval"
 
 // Place is a file or folder, with all that is below it.
 //
-// A Path that begins with ~/ is below the home folder, and an absolute one is itself: both match by the identity of the file,
-// whatever name leads to it. Any other Path is a name, or names behind one another, and matches anywhere. Its parts may have
-// the wildcards of path.Match; upper and lower case are the same.
+// A Path that begins with ~/ is below the home folder. Such a path and an absolute one match by the identity of the file, whatever
+// name leads to it. Any other Path is a name, or several names with slashes between them, and matches in every folder. Its parts may
+// have the wildcards of path.Match. Upper and lower case are the same.
 type Place struct {
 	Path   string
 	About  string          // what is there, for people

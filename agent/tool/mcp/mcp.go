@@ -30,14 +30,14 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// Config is what a [Host] is made of.
+// Config is the settings of a [Host].
 type Config struct {
-	Server  toolhost.Server // one that Check has nothing against
+	Server  toolhost.Server // must pass its Check
 	Name    string          // of the host, see [toolhost.Host]
 	Version string          // of this program
-	PassEnv []string        // further variables of ours that a program gets
+	PassEnv []string        // variables of the daemon that a program gets in addition to the usual ones
 
-	Supervisor process.Supervisor // of the program; nil: it has a process group alone
+	Supervisor process.Supervisor // of the program; nil: it has only a process group
 	Log        *slog.Logger
 }
 
@@ -53,21 +53,21 @@ type Host struct {
 	closed bool
 }
 
-// New makes a host. Nothing is started.
+// New returns a host. It starts nothing. The caller must call Close.
 func New(c Config) *Host {
 	h := &Host{config: c}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	return h
 }
 
-// Name is the one that it was made with.
+// Name is that of the Config.
 func (h *Host) Name() string { return h.config.Name }
 
-// TrustsHints reports whether the operator believes what the server says of its tools.
+// TrustsHints reports whether the operator trusts the server's statements about its tools.
 func (h *Host) TrustsHints() bool { return h.config.Server.TrustHints }
 
-// Examine compares the definition that the session was made with, which people approved, with the server's own of now. A
-// server that cannot be asked has no other: the call fails.
+// Examine compares the definition of a tool in the session, which people approved, with the server's current one. If the server
+// cannot be asked, there is no concern, and the call fails.
 func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) approval.Concern {
 	l, err := h.connected(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (h *Host) connected(ctx context.Context) (*link, error) {
 	}
 }
 
-// Tools lists the server's tools, as far as they are wanted and every vendor takes them.
+// Tools lists those of the server's tools that the config names and every vendor accepts. It starts the server if necessary.
 func (h *Host) Tools(ctx context.Context) ([]tool.Tool, error) {
 	l, err := h.connected(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func (h *Host) Tools(ctx context.Context) ([]tool.Tool, error) {
 	return now.tools, err
 }
 
-// Run calls a tool of the server.
+// Run calls a tool of the server. It starts the server if necessary.
 func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(string)) provider.ToolResult {
 	result, err := h.call(ctx, call, progress)
 	if errors.Is(err, mcp.ErrSessionMissing) { // it does not know us any more, so it has not run the call
@@ -174,7 +174,7 @@ func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(s
 	return l.call(ctx, name, call.Input, progress)
 }
 
-// Rest ends the server until it is needed again, and does not wait for that.
+// Rest stops the server until it is needed again. It does not wait for the end.
 func (h *Host) Rest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -183,7 +183,7 @@ func (h *Host) Rest() {
 	}
 }
 
-// Close ends the server.
+// Close stops the server, and waits for its end.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	h.closed = true

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// passed are the variables of the daemon that programs get. Its environment has the keys of providers: what is not
-// listed here stays out.
+// passed are the variables of the daemon that programs get. No others are passed, because the environment has the keys of
+// providers.
 var passed = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LANGUAGE", "TZ", "TMPDIR", "TMP", "TEMP",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "PATHEXT", "APPDATA", "LOCALAPPDATA",
 	"PROGRAMDATA", "PROGRAMFILES", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "WINDIR"}
 
-// Environ is the environment of a program that a tool runs: what every program needs, the variables whose names are in
-// more, and those of own over them.
+// Environ returns the environment of a program that a tool runs: the usual variables, those named in more, and those of own, which
+// replace others of the same name.
 func Environ(more []string, own map[string]string) []string {
 	env := make(map[string]string)
 	for _, variable := range os.Environ() {
@@ -34,7 +34,7 @@ func Environ(more []string, own map[string]string) []string {
 	return list
 }
 
-// Usual reports whether each program needs a variable of this name, which then is no secret.
+// Usual reports whether every program gets the variable of this name. Such a variable is no secret.
 func Usual(name string) bool {
 	if runtime.GOOS == "windows" {
 		name = strings.ToUpper(name)
@@ -45,11 +45,11 @@ func Usual(name string) bool {
 // releaseTime is how long a supervisor has to kill what is left.
 const releaseTime = 2 * time.Second
 
-// leftoverTime is how long the output of an ended program is read on: a child of it may hold the other end for ever.
+// leftoverTime is how long the output is read after a program has ended. A child of the program may keep the pipe open for ever.
 const leftoverTime = time.Second
 
-// Group makes cmd, which has not been started, the first of a process group, so that [EndGroup] reaches its children.
-// When its context ends, the whole group does.
+// Group makes cmd the leader of a process group, so that [EndGroup] reaches its children. It must be called before cmd starts. When
+// the context of cmd ends, so does the whole group.
 func Group(cmd *exec.Cmd) {
 	group(cmd)
 	cmd.WaitDelay = leftoverTime
@@ -58,7 +58,7 @@ func Group(cmd *exec.Cmd) {
 	}
 }
 
-// EndGroup ends a started program and its children, at once. Nothing that is over is an error.
+// EndGroup kills a program and its process group. It is no error if they have ended, or never started.
 func EndGroup(cmd *exec.Cmd) error {
 	if cmd.Process == nil {
 		return nil

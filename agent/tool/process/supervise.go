@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Supervisor is a command that [Supervise] answers to: the path of a program, and its arguments from the program's name on. It stands between the daemon and a
-// program of a tool, so that nothing of that program is left when its call ends or the daemon does:
+// Supervisor is a command line whose program calls [Supervise]: the path of the program, and then its arguments, the name first. A
+// supervisor stands between the daemon and a program of a tool, so that nothing of that program is left when its call or the daemon
+// ends:
 //
 //	daemon ──lifeline──▶ supervisor ──▶ sh ──▶ sleep &          left by sh: the supervisor gets it (child subreaper)
 //	       ◀───done────                    └──▶ setsid server    in a session of its own: no signal to the group reaches it
 //
-// The lifeline is a pipe of which the daemon has the writing end. When that is closed, by the daemon or by its death, and when
-// the program ends, the supervisor kills all descendants and ends. It holds the writing end of done, so its end can be awaited.
+// The daemon has the writing end of the pipe lifeline. When the daemon closes it or dies, and when the program ends, the supervisor
+// kills all descendants and exits. It has the writing end of the pipe done, so the daemon can wait for its exit.
 //
-// Windows has no subreapers but jobs: the supervisor puts itself into one, which its descendants are in from their start, and
-// the system ends them with the supervisor. On other systems, and without a supervisor, a program has a process group, see
-// [Group].
+// Windows has jobs instead of subreapers: the supervisor puts itself into a job, which its descendants inherit, and the system ends
+// the job with the supervisor. On other systems, and without a supervisor, a program has a process group, see [Group].
 type Supervisor []string
 
-// Wrap makes cmd, which has not been started, run under the supervisor. release ends what still runs and returns when it has
-// ended; it must be called once, whether or not cmd was started. If cmd has a context, that ends it in the same way.
+// Wrap makes cmd run under the supervisor. It must be called before cmd starts. release ends what still runs, and returns when that
+// has ended. The caller must call it once, even if cmd was not started. The end of the context of cmd has the same effect.
 func (s Supervisor) Wrap(cmd *exec.Cmd) (release func() error, err error) {
 	Group(cmd)
 	if len(s) == 0 || !supervises || cmd.Err != nil {

@@ -40,7 +40,7 @@ var landlock = sync.OnceValues(func() (int, error) {
 	return version, nil
 })
 
-// Lacks says what Landlock of this kernel cannot hold back, which that of later ones can.
+// Lacks lists what the Landlock of this kernel cannot restrict, but that of later kernels can.
 func Lacks() (list []string) {
 	version, err := landlock()
 	if err == nil && version < scopeVersion {

@@ -18,7 +18,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/guard"
 )
 
-// Kind says what holds commands back.
+// Kind is the mechanism of a sandbox.
 type Kind string
 
 const (
@@ -28,7 +28,7 @@ const (
 	Landlock Kind = "landlock" // the kernel's Landlock, and a filter of system calls
 )
 
-// UnmarshalText reads a kind as configs write it.
+// UnmarshalText reads a kind as it is written in the config.
 func (k *Kind) UnmarshalText(text []byte) error {
 	switch word := Kind(text); word {
 	case Off, Auto, Bwrap, Landlock:
@@ -38,17 +38,17 @@ func (k *Kind) UnmarshalText(text []byte) error {
 	return fmt.Errorf("%q is not one of off, auto, bwrap, landlock", text)
 }
 
-// Sandbox is what commands can reach. The zero Sandbox holds nothing back.
+// Sandbox is what commands can reach. The zero Sandbox restricts nothing.
 type Sandbox struct {
 	Kind    Kind
 	Network bool     // commands have the network
 	Confine []string // a command that [Confine] answers to: a program and its first arguments; empty: there is no Landlock
 }
 
-// On reports whether anything is held back.
+// On reports whether commands are restricted.
 func (s Sandbox) On() bool { return s.Kind != "" && s.Kind != Off }
 
-// Choose says which sandbox commands get on this machine. The error says why there is none.
+// Choose returns the kind of sandbox that commands get on this machine. The error is the reason why there is none.
 func (s Sandbox) Choose() (Kind, error) {
 	if !s.On() {
 		return Off, nil
@@ -82,8 +82,8 @@ func (s Sandbox) available(kind Kind) error {
 	return err
 }
 
-// Wrap is a command in the sandbox. roots are the session's folders, and dir is where it runs. release removes what the
-// sandbox needed; it must be called when the command has ended.
+// Wrap returns the command line that runs a program in the sandbox. roots are the session's folders, and dir is where the program
+// runs. release removes what the sandbox needed. The caller must call it after the command has ended.
 func (s Sandbox) Wrap(ctx context.Context, g *guard.Guard, roots []string, dir string, program []string) (wrapped []string, release func() error, err error) {
 	nothing := func() error { return nil }
 	if !s.On() {

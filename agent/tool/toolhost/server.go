@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// Server is where a server of the Model Context Protocol is: a program that is started, or an address. The tags are the keys of
-// the config file.
+// Server is the definition of an MCP server: a program to start, or an address. The tags are the keys of the config file.
 type Server struct {
 	Name    string            `toml:"-"`       // the first part of its tools' names
 	Command []string          `toml:"command"` // the program and its arguments: no shell reads them
@@ -26,10 +25,10 @@ type Server struct {
 	TrustHints bool `toml:"trust_hints"` // what the server says of its tools' effects counts; only the operator can say so
 }
 
-// serverName leaves room for a tool's name behind it.
+// serverName leaves room for the name of a tool after it.
 var serverName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,31}$`) })
 
-// ServerError says which member of a Server is wrong. It never quotes what could be a secret.
+// ServerError is an error of one member of a Server. It never quotes what could be a secret.
 type ServerError struct {
 	Member string // as configs and clients write it
 	Err    error
@@ -38,7 +37,7 @@ type ServerError struct {
 func (e *ServerError) Error() string { return e.Member + ": " + e.Err.Error() }
 func (e *ServerError) Unwrap() error { return e.Err }
 
-// Check says what is wrong with a server, nil if nothing is. Each error is a *[ServerError].
+// Check returns what is wrong with a server, or nil. Every error is a *[ServerError].
 func (s Server) Check() error {
 	wrong := func(member, format string, args ...any) error {
 		return &ServerError{member, fmt.Errorf(format, args...)}
