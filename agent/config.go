@@ -26,6 +26,9 @@ var (
 	ErrHeld       = errors.New("prompts wait in a queue that is held")
 	ErrCompacting = errors.New("earlier turns are being summarised")
 
+	// ErrFinished refuses to continue a session: its last turn was not cut off, a message was added since, or a summary stands in its place.
+	ErrFinished = errors.New("there is no unfinished turn to continue")
+
 	// ErrQueueFull refuses a prompt because maxQueue prompts wait already.
 	ErrQueueFull = fmt.Errorf("%d prompts wait already", maxQueue)
 

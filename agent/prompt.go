@@ -208,6 +208,76 @@ func (s *state) settle(id session.TurnID) {
 	}
 }
 
+// Continued is a turn that goes on with an unfinished one, or would.
+type Continued struct {
+	Turn session.TurnID // empty: none was started
+	session.Continuation
+}
+
+// Continue starts a turn that goes on with the last one, if that was interrupted or cancelled, failed, or reached the model's limit.
+// Nobody says anything. The turn has the model and the level that the prompt asked for, else those of the session. It does not wait
+// in the queue, and prompts that wait stay there. Its start is on disk when Continue returns. dry starts nothing.
+//
+// A stamp that the session has seen does nothing and gets the answer that the first got. Errors: ErrFinished, ErrBusy, ErrCompacting,
+// session.ErrReused, *provider.LevelError, and those of the store.
+func (a *Agent) Continue(ctx context.Context, stamp *session.Stamp, dry bool) (Continued, error) {
+	return ask(ctx, a, func(s *state) (Continued, error) { return s.resume(stamp, dry) })
+}
+
+func (s *state) resume(stamp *session.Stamp, dry bool) (Continued, error) {
+	if first, err := s.prompted(stamp); first != nil || err != nil {
+		if err != nil {
+			return Continued{}, err
+		}
+		t := s.view.Turn(first.Turn)
+		return Continued{t.ID, *t.Prompt.Continues}, nil
+	}
+	switch {
+	case s.run != nil:
+		return Continued{}, ErrBusy
+	case s.compacting != nil:
+		return Continued{}, ErrCompacting
+	}
+	if err := s.writable(); err != nil && !dry {
+		return Continued{}, err
+	}
+	cut := s.view.Unfinished()
+	if cut == nil {
+		return Continued{}, ErrFinished
+	}
+	v := s.conversation()
+	c, err := v.decide(s.view.Session.Settings, cut.Prompt.Override)
+	if err != nil {
+		return Continued{}, err
+	}
+	returner, _ := c.provider.(provider.Returner)
+	on, ok := v.share(c.ref()).Continue(cut, returner, v.asked(c))
+	if !ok {
+		return Continued{}, ErrFinished
+	}
+	if dry {
+		return Continued{Continuation: *on}, nil
+	}
+	id := session.NewTurnID()
+	start := startFact(id, c)
+	start.event = continued(start.event.(feed.TurnStart), on)
+	prompt := session.Prompt{Message: session.NewMessageID(), Content: provider.Blocks{}, Override: cut.Prompt.Override, Stamp: stamp, Continues: on}
+	if err := s.record(fact{id, prompt, nil}, start); err != nil {
+		return Continued{}, err
+	}
+	s.runTurn(id, c)
+	return Continued{id, *on}, nil
+}
+
+// continued is the start of a turn that goes on with another one.
+func continued(start feed.TurnStart, on *session.Continuation) feed.TurnStart {
+	start.Continues = on.Turn
+	if text, ok := on.Joins(); ok {
+		start.Joins = &feed.Joined{Message: text.Message, Block: text.Block}
+	}
+	return start
+}
+
 // startNext starts the first queued turn, if none runs and the queue is not held. The loop calls it after each event, for one turn,
 // because a turn may end as soon as it starts, and many of these must not block the mailbox. A turn that cannot start ends with an
 // error.

@@ -76,6 +76,7 @@ type returns struct {
 	hosted, run, answers, steered    int
 	forks, summaries, kept           int
 	asked                            map[string]int // requests that were answered, by wire API
+	continued                        int            // turns that were
 	given                            int            // results of calls that are in the logs
 }
 
@@ -323,6 +324,18 @@ func (l *life) act(a act) error {
 		})
 	case "read":
 		return l.read(true)
+	case "continue":
+		return l.do(func(a *Agent) error {
+			r, err := a.Continue(l.ctx, nil, false)
+			if errors.Is(err, ErrFinished) {
+				return nil
+			}
+			if err == nil {
+				l.returns.continued++
+				l.ended[r.Continuation.Turn] = true
+			}
+			return err
+		})
 	case "resume":
 		return l.do(func(a *Agent) error { return a.Resume(l.ctx) })
 	case "idle":
@@ -888,7 +901,9 @@ func (l *life) finish() error {
 	prompts := make(map[session.TurnID]string)
 	for _, e := range entries {
 		if p, ok := e.Body.(session.Prompt); ok {
-			prompts[e.Turn] = p.Content[0].(provider.Text).Text
+			if p.Continues == nil {
+				prompts[e.Turn] = p.Content[0].(provider.Text).Text
+			}
 		}
 	}
 	if err := l.heard(view); err != nil {

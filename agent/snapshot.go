@@ -30,7 +30,9 @@ type Message struct {
 	Stop  *session.TurnEnd   // nil: its turn runs or waits
 	Open  []Open             // blocks that are being written, in order
 
-	Served *session.Served // which model writes it; nil: it is not of a model, or that is not known
+	Continues session.TurnID  // of the model's: the turn that its turn goes on with; empty: none
+	Joins     *feed.Joined    // of the first of these: the text that its first text is a part of; nil: none
+	Served    *session.Served // which model writes it; nil: it is not of a model, or that is not known
 }
 
 // Unsent reports whether this is a prompt that no model gets: it was removed from the queue, or could not start.
@@ -62,6 +64,8 @@ type OpenTurn struct {
 	Messages  []Message
 	Confirms  []feed.Confirm // open questions
 	Tools     []OpenTool     // calls that run
+	Continues session.TurnID // the unfinished turn that it goes on with; empty: none
+	Joins     *feed.Joined   // the text that its first text is a part of; nil: none
 }
 
 // State returns the current state of the session.
@@ -100,6 +104,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 		if s.run != nil {
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Start.Payer, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
+			snap.Turn.Continues, snap.Turn.Joins = goesOn(s.run.Turn)
 		}
 		for _, t := range s.view.Queue() {
 			whole, err := s.view.Whole(s.ctx, s.store, t)
@@ -422,5 +427,20 @@ func (s *state) messages(t *session.Turn) []Message {
 		m := session.Message{ID: s.run.reply.id, Turn: t.ID, Role: provider.Assistant}
 		list = append(list, Message{Message: m, Start: t.Start, Open: s.run.reply.blocks(), Served: s.run.answering.by})
 	}
+	continues, joins := goesOn(t)
+	for i := range list {
+		if list[i].Role == provider.Assistant {
+			list[i].Continues, list[i].Joins, joins = continues, joins, nil
+		}
+	}
 	return list
+}
+
+// goesOn is the turn that a turn goes on with, and the text that its first text is a part of.
+func goesOn(t *session.Turn) (session.TurnID, *feed.Joined) {
+	if t.Prompt.Continues == nil {
+		return "", nil
+	}
+	start := continued(feed.TurnStart{}, t.Prompt.Continues)
+	return start.Continues, start.Joins
 }

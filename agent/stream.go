@@ -316,8 +316,12 @@ func (s *state) says(m *reply) bool {
 	return said != nil && speaks(said)
 }
 
-// spoke reports whether the model said something in an earlier message of the turn, with no results of tools since.
+// spoke reports whether the model said something in an earlier message of the turn, or of the one that it continues, with no results
+// of tools since.
 func (s *state) spoke() bool {
+	if _, joins := s.run.Turn.Prompt.Continues.Joins(); joins && len(s.run.Turn.Messages) == 0 {
+		return true // in the answer that it goes on with
+	}
 	for _, m := range slices.Backward(s.run.Turn.Messages) {
 		if m.Role != provider.Assistant {
 			return false

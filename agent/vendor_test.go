@@ -30,7 +30,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if t.Into != "" {
 			steered[prompts[t.ID]] = true
 		}
-		if t.End.StopReason == session.StopRefusal {
+		if t.End.StopReason == session.StopRefusal && t.Prompt.Continues == nil {
 			refused[prompts[t.ID]] = -1
 		}
 	}

@@ -37,9 +37,9 @@ func TestRandomWires(t *testing.T) {
 	for _, api := range slices.Sorted(maps.Keys(r.asked)) {
 		asked = append(asked, fmt.Sprintf("%d of %s", r.asked[api], api))
 	}
-	t.Logf("models were asked: %s; %d results of calls, %d prompts taken in, %d forks, %d summaries begun and %d kept, %d returns", strings.Join(asked, ", "),
-		r.given, r.steered, r.forks, r.summaries, r.kept, r.followed+r.nothing+r.anew)
-	if r.enough() && (len(r.asked) < 5 || r.given == 0 || r.steered == 0 || r.summaries == 0 || r.followed+r.nothing+r.anew == 0) {
+	t.Logf("models were asked: %s; %d results of calls, %d prompts taken in, %d turns continued, %d forks, %d summaries begun and %d kept, %d returns", strings.Join(asked, ", "),
+		r.given, r.steered, r.continued, r.forks, r.summaries, r.kept, r.followed+r.nothing+r.anew)
+	if r.enough() && (len(r.asked) < 5 || r.given == 0 || r.steered == 0 || r.continued == 0 || r.summaries == 0 || r.followed+r.nothing+r.anew == 0) {
 		t.Error("the plans do not reach all of these")
 	}
 	if r.lives >= 100 && (r.forks == 0 || r.kept == 0) { // about seven of each in 100 lives
@@ -62,7 +62,7 @@ func drawWires(t *rapid.T, all []placed) plan {
 	p.acts = append([]act{{kind: "attach"}, {kind: "prompt", wait: 20 * time.Millisecond}}, drawActs(t, 8, 20, []string{"prompt", "prompt", "prompt",
 		"prompt elsewhere", "prompt elsewhere", "prompt with a level", "prompt with a picture", "model", "model", "set", "set", "steer", "steer", "append", "append", "prompt once", "prompt again",
 		"run", "run", "run", "run", "run", "run", "allow", "allow", "allow", "deny", "cancel", "cancel", "crash", "close",
-		"compact", "compact", "compact", "fork", "attach", "attach slow", "leave", "leave", "come back", "come back", "come back", "read", "compare", "resume"},
+		"compact", "compact", "compact", "fork", "attach", "attach slow", "leave", "leave", "come back", "come back", "come back", "read", "compare", "resume", "continue", "continue", "continue"},
 		[]int{0, 1, 5, 20, 100, 100, 2000, 10_000})...)
 	for range rapid.IntRange(0, 2).Draw(t, "wounds") {
 		p.wounds[rapid.IntRange(1, 60).Draw(t, "append")] = wound(rapid.IntRange(int(readOnly), int(killedWritten)).Draw(t, "wound"))
@@ -159,6 +159,10 @@ func (w *wires) Wire(req *provider.Request) (json.RawMessage, error) {
 
 func (w *wires) Convert(req *provider.Request) (provider.Conversion, error) {
 	return w.adapters[wayOf(req.Model)].(provider.Converter).Convert(req)
+}
+
+func (w *wires) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
+	return w.adapters[wayOf(req.Model)].(provider.Returner).Returns(req, b, late, calls)
 }
 
 func (w *wires) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {

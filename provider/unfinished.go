@@ -20,10 +20,10 @@ func (ContinueAction) Words() []string {
 	return Words(ContinueKept, ContinuePrefilled, ContinueAgain, ContinueDropped)
 }
 
-// Returner is a [Provider] that says which thinking of earlier answers it sends back. Returns is pure, and what Stream
-// does. calls says that the answer with the thinking has calls of tools, whose results follow it.
+// Returner is a [Provider] that says which thinking of earlier answers it sends back. Returns is pure, and what Stream does. late is
+// the state of the answer with the thinking, and calls says that the answer has calls of tools, whose results follow it.
 type Returner interface {
-	Returns(req *Request, b Thinking, calls bool) bool
+	Returns(req *Request, b Thinking, late State, calls bool) bool
 }
 
 // Unfinished is one answer of a turn that is to be continued, as the log has it.

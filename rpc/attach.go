@@ -89,6 +89,8 @@ type openTurn struct {
 	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
 	Confirms  []wireConfirm     `json:"confirms,omitempty"`
 	Tools     []wireOpenTool    `json:"tools,omitempty"`
+	Continues session.TurnID    `json:"continues,omitempty"`
+	Joins     *feed.Joined      `json:"joins,omitempty"`
 	wireQueue
 }
 
@@ -106,7 +108,8 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 		}
 	}
 	if t := snap.Turn; t != nil {
-		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), Payer: newPayer(t.Payer), wireQueue: newWireQueue(snap.Queue)}
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), Payer: newPayer(t.Payer), wireQueue: newWireQueue(snap.Queue),
+			Continues: t.Continues, Joins: t.Joins}
 		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
 			return attachResult{}, err
 		}

@@ -57,6 +57,8 @@ var sentinels = []struct {
 	{agent.ErrBusy, &conn.Error{Code: conn.CodeBusy, Message: "a turn is running"}},
 	{agent.ErrHeld, &conn.Error{Code: conn.CodeBusy, Message: agent.ErrHeld.Error() + "; let it go on, or take them out, with session/queue"}},
 	{agent.ErrCompacting, &conn.Error{Code: conn.CodeBusy, Message: agent.ErrCompacting.Error()}},
+	{agent.ErrFinished, &conn.Error{Code: conn.CodeNotFound, Kind: "nothing_to_continue",
+		Message: "there is no unfinished turn to continue: the last turn was not cut off, a message was added since, or a summary stands in its place"}},
 	{agent.ErrQueueFull, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{agent.ErrNoTurn, &conn.Error{Code: conn.CodeNotFound, Message: "no such turn"}},
 	{agent.ErrNoCall, &conn.Error{Code: conn.CodeNotFound, Message: "no such call waits for a result"}},

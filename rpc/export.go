@@ -91,6 +91,11 @@ func (s *Server) markdown(of wireSession, messages []agent.Message, first bool) 
 	}
 	for _, m := range messages {
 		fmt.Fprintf(&out, "\n## %s\n", speaker(m))
+		if m.Joins != nil {
+			out.WriteString("\n*(goes on directly behind the text above)*\n")
+		} else if m.Continues != "" {
+			out.WriteString("\n*(continues the answer above)*\n")
+		}
 		room := s.messageRoom()
 		for _, p := range m.Parts {
 			room = writeMarkdown(&out, p.Block, room)

@@ -39,6 +39,7 @@ type scripted struct {
 type adapter interface {
 	provider.Provider
 	provider.Converter
+	provider.Returner
 }
 
 func newScripted(script string, adapters map[string]adapter) *scripted {
@@ -59,6 +60,10 @@ func (s *scripted) Cache(before json.RawMessage, req *provider.Request) (provide
 
 func (s *scripted) Convert(req *provider.Request) (provider.Conversion, error) {
 	return s.of(req.Model).Convert(req)
+}
+
+func (s *scripted) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
+	return s.of(req.Model).Returns(req, b, late, calls)
 }
 
 // of is the adapter of a model's row, where there is one.

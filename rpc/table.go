@@ -53,6 +53,8 @@ func nativeMethods() []method.Method[*client] {
 			method.Now(prompt), conn.CodeNotFound, conn.CodeBusy, conn.CodeNoModel, conn.CodeLevel),
 		method.Define("session/append", method.Use, "Adds what a user says without a model call; the next prompt sends it.",
 			method.Now(appendMessage), conn.CodeNotFound, conn.CodeBusy),
+		method.Define("session/continue", method.Use, "Starts a turn that goes on with one that was cut off, without a prompt; or says what would become of its blocks.",
+			method.Now(continueTurn), conn.CodeNotFound, conn.CodeBusy, conn.CodeLevel),
 		method.Define("turn/wait", method.Use, "Answers when the turn has ended.",
 			method.Late(wait), conn.CodeNotFound),
 		method.Define("session/cancel", method.Use, "Ends the running turn or takes a queued one out.",

@@ -72,6 +72,8 @@ type wireMessage struct {
 	Incomplete session.Incomplete `json:"incomplete,omitempty"`
 	Open       bool               `json:"open,omitempty"`   // it is being written
 	Queued     bool               `json:"queued,omitempty"` // it waits for its turn
+	Continues  session.TurnID     `json:"continues,omitempty"`
+	Joins      *feed.Joined       `json:"joins,omitempty"`
 }
 
 // wireServedRecord is which model wrote a message.
@@ -141,6 +143,7 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 		w.Payer = newPayer(m.Start.Payer)
 	}
 	w.Served = newWireServedRecord(m.Served)
+	w.Continues, w.Joins = m.Continues, m.Joins
 	if m.End == nil {
 		w.Open = true
 		return w, nil

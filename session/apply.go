@@ -63,7 +63,10 @@ func (v *View) apply(e Entry) error {
 			return fmt.Errorf("the turn has started or ended already")
 		}
 		v.advance(t)
-		t.Start, t.began, t.Messages[0].place = &b, v.now(), v.now()
+		t.Start, t.began = &b, v.now()
+		if len(t.Messages) > 0 {
+			t.Messages[0].place = v.now()
+		}
 	case Sealed:
 		m := t.open(b.Message)
 		if m.has(b.Number) {
@@ -103,11 +106,14 @@ func (v *View) prompted(id TurnID, p Prompt) error {
 	if v.turns[id] != nil {
 		return fmt.Errorf("the turn has a prompt already")
 	}
-	said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
-	for i, b := range p.Content {
-		said.add(Part{i, b})
+	t := &Turn{ID: id, Prompt: p, said: v.now()}
+	if p.Continues == nil {
+		said := &Message{ID: p.Message, Turn: id, Role: provider.User, place: v.now()}
+		for i, b := range p.Content {
+			said.add(Part{i, b})
+		}
+		t.Messages = []*Message{said}
 	}
-	t := &Turn{ID: id, Prompt: p, Messages: []*Message{said}, said: v.now()}
 	v.Turns = append(v.Turns, t)
 	v.turns[id] = t
 	if p.Stamp != nil {

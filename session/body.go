@@ -21,6 +21,37 @@ type Prompt struct {
 	Queued   bool            `json:"queued,omitempty"` // the answer to its request was "queued"
 	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
 	Append   bool            `json:"append,omitempty"` // no model is called: its turn ends without a start, with StopEndTurn
+
+	// Continues says that nobody said anything: the turn goes on with an earlier one. Content is empty then, and the turn has
+	// no message of the user's. Older builds never set it.
+	Continues *Continuation `json:"continues,omitempty"`
+}
+
+// Continuation is the turn that another one goes on with, and what became of its blocks, in order.
+type Continuation struct {
+	Turn  TurnID          `json:"turn_id"`
+	Parts []ContinuedPart `json:"parts"`
+}
+
+// ContinuedPart is a block of an answer, or a result of a tool, of the turn that is continued.
+type ContinuedPart struct {
+	Message MessageID               `json:"message_id"`
+	Block   int                     `json:"block"` // its number in the message
+	Type    provider.BlockKind      `json:"type"`
+	Action  provider.ContinueAction `json:"action"`
+}
+
+// Joins is the text that the first text of the continuing turn is a part of, if the model was sent it as the beginning of its
+// answer. The two are one text, with nothing between them.
+func (c *Continuation) Joins() (part ContinuedPart, ok bool) {
+	if c == nil {
+		return ContinuedPart{}, false
+	}
+	at := slices.IndexFunc(c.Parts, func(p ContinuedPart) bool { return p.Action == provider.ContinuePrefilled })
+	if at < 0 {
+		return ContinuedPart{}, false
+	}
+	return c.Parts[at], true
 }
 
 // Override is a choice for one turn.

@@ -65,6 +65,39 @@ func (v *View) Running() *Turn {
 	return v.turns[v.running]
 }
 
+// unfinished is why a turn ended that can be continued.
+var unfinished = []StopReason{StopInterrupted, StopError, StopMaxTokens, StopCancelled}
+
+// Unfinished is the turn that can be continued: the last one that started, if it ended before its model had said all. nil: there
+// is none.
+func (v *View) Unfinished() *Turn {
+	for _, t := range slices.Backward(v.Turns) {
+		if t.Start == nil {
+			if t.Prompt.Append && t.End != nil && t.End.StopReason == StopEndTurn {
+				return nil // somebody said something since
+			}
+			continue
+		}
+		if t.End == nil || t.Released || !slices.Contains(unfinished, t.End.StopReason) {
+			return nil
+		}
+		return t
+	}
+	return nil
+}
+
+// Asked is the turn whose prompt a turn works on: itself, or the first of those that it continues.
+func (v *View) Asked(t *Turn) *Turn {
+	for t.Prompt.Continues != nil {
+		before := v.turns[t.Prompt.Continues.Turn]
+		if before == nil {
+			break
+		}
+		t = before
+	}
+	return t
+}
+
 // now is the place of the entry that is being applied.
 func (v *View) now() place { return place{v.span, v.at + 1} }
 

@@ -9,7 +9,7 @@ import (
 // Unload drops the content of a queued prompt, which must be in the log. The turn keeps its place in the queue, and all else of the
 // prompt. Reload must read the content again before the turn leaves the queue.
 func (v *View) Unload(t *Turn) {
-	if !t.Queued() || t.Unloaded {
+	if !t.Queued() || t.Unloaded || t.Prompt.Continues != nil {
 		return
 	}
 	t.Unloaded, t.Prompt.Content = true, nil

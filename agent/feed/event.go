@@ -26,6 +26,9 @@ type (
 		Reasoning provider.Decision `json:"reasoning"`
 		Payer     *provider.Payer   `json:"payer,omitempty"` // nil: not known
 		Cache                       // empty at the first turn
+
+		Continues session.TurnID `json:"continues,omitempty"` // the unfinished turn that this one goes on with; nobody said anything
+		Joins     *Joined        `json:"joins,omitempty"`     // the first text of the turn is a part of this one
 	}
 	MessageStart struct {
 		Message session.MessageID `json:"message_id"`
@@ -115,6 +118,12 @@ type (
 	}
 	TurnEnd struct{ session.TurnEnd }
 )
+
+// Joined is a text that was cut off. The first text of the turn that goes on with it belongs directly behind it, without a space.
+type Joined struct {
+	Message session.MessageID `json:"message_id"`
+	Block   int               `json:"block"`
+}
 
 func (PromptStored) Method() string      { return "prompt" }
 func (TurnStart) Method() string         { return "turn_start" }

@@ -16,7 +16,8 @@ const unanswered = "interrupted: this call has no result"
 //
 // Prompts that were never started, refused turns, the message that is being written, thinking that was cut off before it was
 // sealed, and what the model's provider refused are left out. The results of a reply's calls follow the reply directly, in the
-// order of the calls; a call without a result gets one. A change of effort precedes the turn that made it. The adapter leaves out
+// order of the calls; a call without a result gets one. A turn that continues another one goes on from its last answer: either the two
+// answers are one message, or a message of the user's asks for the rest. A change of effort precedes the turn that made it. The adapter leaves out
 // what else its API does not take, such as thinking at the end of an answer.
 func (to Recipient) Messages(model provider.Model, d provider.Decision) []provider.Message {
 	v, way := to.View, newCourse(model, d)
@@ -27,6 +28,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			Blocks: provider.Blocks{provider.Text{Text: AboveSummary + c.Summary}}})
 	}
 	var others diverged
+	cut := to.continuedAnswers()
 	for i, t := range v.Turns[first:] {
 		if !to.Spoken(t) {
 			others.take(to, t.Messages...)
@@ -36,6 +38,12 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 		list := t.Messages
 		if i == 0 {
 			list = list[min(from, len(list)):]
+		}
+		_, joins := t.Prompt.Continues.Joins()
+		answered := len(messages) > 0 && messages[len(messages)-1].Role == provider.Assistant
+		if joins = joins && answered; t.Prompt.Continues != nil && !joins && (answered || effort != "") {
+			messages = append(messages, provider.Message{Role: provider.User, Effort: effort, Blocks: provider.Blocks{provider.Text{Text: goOn}}})
+			effort = ""
 		}
 		for _, m := range list {
 			if m.Answers != "" {
@@ -48,9 +56,17 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			if plain {
 				blocks = withoutThinking(blocks)
 			}
+			if cut[m.ID] {
+				blocks = blocks[:provider.Said(blocks)]
+			}
 			if len(blocks) == 0 {
 				continue
 			}
+			if joins && m.Role == provider.Assistant {
+				last := &messages[len(messages)-1]
+				blocks, messages = join(last.Blocks, blocks), messages[:len(messages)-1]
+			}
+			joins = false
 			sent := provider.Message{Role: m.Role, Blocks: blocks, Effort: effort}
 			effort = ""
 			if m.End != nil && !plain {

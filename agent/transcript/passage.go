@@ -60,12 +60,18 @@ func (to Recipient) Plan(running *session.Turn, kept, window int) (p Passage, ok
 	if running != nil {
 		for end--; end > first && turns[end] != running; end-- {
 		}
+		asked := to.View.Asked(running)
+		for begin := end; !hasReply(running, false, 0) && begin > first && turns[begin] != asked; { // what it continues stays
+			if begin--; turns[begin] == asked {
+				end = begin
+			}
+		}
 		if said := running; hasReply(said, first == end, message) {
 			upto := len(said.Messages)
 			if last := said.Messages[upto-1]; last.Role == provider.Assistant && last.End == nil {
 				upto-- // it goes on behind the summary; what there is of it is void
 			}
-			return to.passageOf(first, message, end+1, upto, requested(said, request), room)
+			return to.passageOf(first, message, end+1, upto, requested(to.View.Asked(said), request), room)
 		}
 	}
 	sizes := make([]int, max(end-first, 0))

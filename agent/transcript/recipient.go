@@ -34,7 +34,7 @@ func (to Recipient) Spoken(t *session.Turn) bool {
 	if !spoken(t) || !to.limited() {
 		return spoken(t)
 	}
-	return slices.ContainsFunc(t.Messages, func(m *session.Message) bool { return to.Share(m.ID) != session.NotSent })
+	return len(t.Messages) == 0 || slices.ContainsFunc(t.Messages, func(m *session.Message) bool { return to.Share(m.ID) != session.NotSent })
 }
 
 // spoken reports whether a turn is a part of the conversation.

@@ -51,18 +51,17 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
-// Returns reports whether a block of thinking goes back: the dialect's own where the dialect takes it, and that of others
-// where it takes that as text.
-func (a *API) Returns(req *provider.Request, b provider.Thinking, calls bool) bool {
-	h := newHistory(a.dialect, req)
-	rule := h.dialect.Echo
-	switch scope := rule.Scope == echoAllTurns || rule.Scope != echoNever && calls; {
-	case !scope:
-		return false
-	case h.own(b.State) && h.bound(b.State.Origin):
-		return !h.strip
+// Returns reports whether a block of thinking goes back: it is tried with an answer that has nothing else but what it led to.
+func (a *API) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
+	h := newHistory(a.dialect, &provider.Request{Model: req.Model, Repairs: req.Repairs})
+	led := provider.Block(provider.Text{Text: "."})
+	if calls {
+		led = provider.ToolCall{ID: "c", Name: "t"}
+	} else {
+		h.lastUser = 1 // a user speaks behind the answer
 	}
-	return rule.Foreign == foreignText && b.Text != "" && !b.State.IsZero()
+	_, _, err := h.assistant(0, provider.Message{Role: provider.Assistant, Blocks: provider.Blocks{b, led}, State: late})
+	return err == nil && h.count.Kept+h.count.AsText > 0
 }
 
 // Stream makes the call. Notices on the request come before the first block. After an error or a cancel, blocks that

@@ -51,7 +51,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 }
 
 // Returns reports whether a block of thinking goes back: only its signature does.
-func (a *API) Returns(req *provider.Request, b provider.Thinking, _ bool) bool {
+func (a *API) Returns(req *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	return b.Signed && b.State.Origin.API == wireAPI && newHistory(req).takes(b.State.Origin.Model)
 }
 

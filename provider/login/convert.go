@@ -29,7 +29,7 @@ func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 var _ provider.Returner = (*Keyed)(nil)
 
 // Returns says which thinking goes back with the credential of the moment; without one, none does.
-func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, calls bool) bool {
+func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
 	cred, ok := k.source.known()
 	if !ok {
 		return false
@@ -39,7 +39,7 @@ func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, calls bool) 
 		return false
 	}
 	r, ok := adapter.(provider.Returner)
-	return ok && r.Returns(req, b, calls)
+	return ok && r.Returns(req, b, late, calls)
 }
 
 // known is the credential as far as it is there without a call.

@@ -55,7 +55,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 }
 
 // Returns reports whether a block of thinking goes back: what this vendor made, unless a repair strips it.
-func (a *API) Returns(req *provider.Request, b provider.Thinking, _ bool) bool {
+func (a *API) Returns(req *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	h := a.newHistory(req)
 	return h.own(b.State) && !h.strip
 }

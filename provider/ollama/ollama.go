@@ -48,7 +48,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 }
 
 // Returns reports whether a block of thinking goes back: all that has text and came to its end, whoever made it.
-func (a *API) Returns(_ *provider.Request, b provider.Thinking, _ bool) bool {
+func (a *API) Returns(_ *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	return b.Text != "" && !b.State.IsZero()
 }
 

@@ -54,7 +54,7 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 }
 
 // Returns reports whether a block of thinking goes back: what this host made for this account, with what it can go on from.
-func (a *API) Returns(req *provider.Request, b provider.Thinking, _ bool) bool {
+func (a *API) Returns(req *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	h := a.newHistory(req)
 	item, own := h.own(b.State)
 	return own && (isPart(item) || h.sealed(b, item))

@@ -39,7 +39,7 @@ interface Pending {
 
 // Methods that must not run twice. Those that accept a client_id get one, and are repeated with it.
 const once = new Set<string>(["session/compact", "auth/login", "confirm/answer", "tool/result"]);
-const remembered = new Set<string>(["session/new", "session/fork", "session/prompt", "session/append"]);
+const remembered = new Set<string>(["session/new", "session/fork", "session/prompt", "session/append", "session/continue"]);
 const greeting = 0; // the id of initialize; others count from 1
 
 /** connect opens the first connection, and rejects if that fails. Later the client reconnects until it is closed. */

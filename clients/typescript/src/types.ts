@@ -93,6 +93,15 @@ export type Context = {
 	window: number;
 };
 
+export type ContinueAction = "kept" | "prefilled" | "requested_again" | "dropped";
+
+export type ContinuedPart = {
+	message_id: string;
+	block: number;
+	type: string;
+	action: ContinueAction;
+};
+
 export type Conversion = {
 	kept: number;
 	converted: number;
@@ -166,6 +175,11 @@ export type GrantScope = "tool" | "prefix" | "folder";
 
 export type Incomplete = "cancelled" | "interrupted" | "error" | "max_tokens" | "refusal" | "refused";
 
+export type Joined = {
+	message_id: string;
+	block: number;
+};
+
 export type KeySource = "environment" | "keys" | "login";
 
 export type KeyState = "ready" | "missing" | "refused" | "not_needed";
@@ -222,6 +236,8 @@ export type Message = {
 	incomplete?: Incomplete;
 	open?: boolean;
 	queued?: boolean;
+	continues?: string;
+	joins?: Joined;
 };
 
 export type Model = {
@@ -311,6 +327,8 @@ export type OpenTurn = {
 	more?: boolean;
 	confirms?: Confirm[];
 	tools?: OpenTool[];
+	continues?: string;
+	joins?: Joined;
 	queue: Queued[];
 	held: boolean;
 };
@@ -786,6 +804,20 @@ export interface Methods {
 			disposition: Disposition;
 		};
 	};
+	/** Starts a turn that goes on with one that was cut off, without a prompt; or says what would become of its blocks. */
+	"session/continue": {
+		params: {
+			session_id: string;
+			/** any text of at most 256 bytes */
+			client_id?: string;
+			dry_run?: boolean;
+		};
+		result: {
+			turn_id?: string;
+			continues: string;
+			parts: ContinuedPart[];
+		};
+	};
 	/** Answers when the turn has ended. */
 	"turn/wait": {
 		params: {
@@ -999,6 +1031,8 @@ export interface Notifications {
 		payer?: Payer;
 		cache?: CacheState;
 		cache_why?: string;
+		continues?: string;
+		joins?: Joined;
 	};
 	message_start: {
 		session_id: string;

@@ -257,13 +257,13 @@ func (r router) Convert(req *provider.Request) (provider.Conversion, error) {
 
 var _ provider.Returner = router(nil)
 
-func (r router) Returns(req *provider.Request, b provider.Thinking, calls bool) bool {
+func (r router) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
 	api, err := r.of(req.Model)
 	if err != nil {
 		return false
 	}
 	returner, ok := api.(provider.Returner)
-	return ok && returner.Returns(req, b, calls)
+	return ok && returner.Returns(req, b, late, calls)
 }
 
 var _ provider.Cacher = router(nil)
