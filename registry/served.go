@@ -65,10 +65,20 @@ func (c *Catalog) Served(asked provider.Model, answer string) Service {
 	return Service{Other: true, Row: row}
 }
 
+// name is parseName for the id of a row, which is read again and again.
+func (s *stock) name(id string) modelName {
+	if n, ok := s.names.Load(id); ok {
+		return n.(modelName)
+	}
+	n := parseName(id)
+	s.names.Store(id, n)
+	return n
+}
+
 // called is the row of a model that an answer names: the one with the same date if there are several.
 func (s *stock) called(name modelName) (found provider.Model, ok bool) {
 	for _, m := range s.models() {
-		switch is := parseName(m.ID); {
+		switch is := s.name(m.ID); {
 		case is == name:
 			return m, true
 		case !ok && is.is(name) && !is.latest:
@@ -84,7 +94,7 @@ func (s *stock) target(name modelName) (id string) {
 		id = m.ID
 	}
 	for alias, of := range s.aliases {
-		if parseName(alias) == name {
+		if s.name(alias) == name {
 			id = of
 		}
 	}
@@ -97,7 +107,7 @@ func (s *stock) target(name modelName) (id string) {
 // redirects is the id that a vendor serves under a name, empty if the name is not redirected.
 func (s *stock) redirects(name modelName) (to string) {
 	for from, next := range s.redirect {
-		if parseName(from).is(name) {
+		if s.name(from).is(name) {
 			to = next
 		}
 	}
@@ -122,7 +132,7 @@ func (s *stock) deployment(asked provider.Model) bool {
 		return false
 	}
 	name := parseName(asked.ID)
-	return !slices.ContainsFunc(s.own, func(id string) bool { return parseName(id).is(name) })
+	return !slices.ContainsFunc(s.own, func(id string) bool { return s.name(id).is(name) })
 }
 
 // modelName is what a model's id says, without how it is spelled.

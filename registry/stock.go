@@ -2,6 +2,7 @@ package registry
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -52,6 +53,7 @@ type stock struct {
 	aliases  map[string]string         // alias to id
 	redirect map[string]string         // id to the id of the model that answers under it
 	own      []string                  // ids of the vendor's rows, and their aliases
+	names    sync.Map                  // what the ids of its rows say, by id: see name
 	stated   map[string]Row            // of the configuration
 	base     map[string]provider.Model // without the configuration; aliases included
 	byID     map[string]provider.Model // with it
