@@ -84,9 +84,9 @@ type Config struct {
 	// waits. nil: there are none.
 	Hosts func(session.Session) []toolhost.Host
 
-	// Rest runs after a session was unloaded: nothing of it runs, and it may be loaded again. Deleted runs after a session was
-	// deleted. Both may be nil, and must return soon, because somebody waits for their goroutines.
-	Rest, Deleted func(session.ID)
+	// Rest runs after a session was unloaded: nothing of it runs, and it may be loaded again. Deleted runs after an owner deleted a
+	// session, whether there was one or not. Both may be nil, and must return soon, because somebody waits for their goroutines.
+	Rest, Deleted func(session.Ref)
 
 	// Ended runs after each turn, once the end of the turn is on disk. The agents call it on their goroutines, in parallel. It
 	// must return soon. nil: no reports.

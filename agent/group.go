@@ -248,7 +248,7 @@ func (g *Group) load(ref session.Ref, l *loading, used uint64) {
 		g.loads.Go(func() {
 			<-l.agent.done
 			if g.cfg.Rest != nil {
-				g.cfg.Rest(ref.ID)
+				g.cfg.Rest(ref)
 			}
 			g.forget(ref, l)
 		})
@@ -405,7 +405,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	delete(g.used, o.ref(id))
 	g.mu.Unlock()
 	if g.cfg.Deleted != nil {
-		g.cfg.Deleted(id)
+		g.cfg.Deleted(o.ref(id))
 	}
 	return nil
 }

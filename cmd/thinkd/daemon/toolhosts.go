@@ -28,12 +28,12 @@ type toolHosts struct {
 	editors    func(session.ID) (builtin.Files, builtin.Terminal) // of the editors on a session; nil: the daemon's own
 
 	mu      sync.Mutex
-	offered map[session.ID][]toolhost.Host
-	ending  sync.WaitGroup // goroutines that close hosts of sessions that are gone
+	offered map[session.Ref][]toolhost.Host // all are the operator's
+	ending  sync.WaitGroup                  // goroutines that close hosts of sessions that are gone
 }
 
 func openToolHosts(c config.Config, o Options, dir string, log *slog.Logger, editors func(session.ID) (builtin.Files, builtin.Terminal)) *toolHosts {
-	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.ID][]toolhost.Host)}
+	t := &toolHosts{log: log, version: o.Version, supervisor: o.Supervisor, editors: editors, passEnv: c.Tools.PassEnv, builtin: builtin.New(builtin.Config{PassEnv: c.Tools.PassEnv, Guard: o.Guard(c, dir), Sandbox: o.Sandbox(c), Supervisor: o.Supervisor}), offered: make(map[session.Ref][]toolhost.Host)}
 	for _, s := range c.Servers {
 		t.shared = append(t.shared, t.server("mcp:", s))
 	}
@@ -59,7 +59,7 @@ func (t *toolHosts) of(s session.Session) []toolhost.Host {
 	list := append([]toolhost.Host{t.builtin.In(place)}, t.shared...)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return append(list, t.offered[s.ID]...)
+	return append(list, t.offered[session.Ref{ID: s.ID}]...)
 }
 
 // tools is what the server of clients gets of it.
@@ -71,14 +71,14 @@ func (t *toolHosts) tools(c config.Config) rpc.Tools {
 func (t *toolHosts) adopt(id session.ID, hosts []toolhost.Host) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.offered[id] = hosts
+	t.offered[session.Ref{ID: id}] = hosts
 }
 
 // rest ends a session's own servers until it needs them again.
-func (t *toolHosts) rest(id session.ID) {
+func (t *toolHosts) rest(ref session.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, h := range t.offered[id] {
+	for _, h := range t.offered[ref] {
 		if r, ok := h.(interface{ Rest() }); ok {
 			r.Rest()
 		}
@@ -86,17 +86,17 @@ func (t *toolHosts) rest(id session.ID) {
 }
 
 // deleted ends them for ever.
-func (t *toolHosts) deleted(id session.ID) {
+func (t *toolHosts) deleted(ref session.Ref) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, h := range t.offered[id] {
+	for _, h := range t.offered[ref] {
 		t.ending.Go(func() { // ends by itself, in seconds; close waits
 			if err := h.Close(); err != nil {
 				t.log.Warn("end of a host of tools", "host", h.Name(), "err", err)
 			}
 		})
 	}
-	delete(t.offered, id)
+	delete(t.offered, ref)
 }
 
 // close ends all servers, at once, and waits for them.
