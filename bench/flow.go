@@ -10,17 +10,17 @@ const (
 	mib = float64(1 << 20)
 )
 
-// flowed is what it took to pass on a number of deltas.
+// flowed is the cost of passing on a number of deltas.
 type flowed struct {
 	deltas int
-	took   time.Duration // from the first to the end
+	took   time.Duration // from the first delta to the end
 	cpu    time.Duration
 }
 
 func (f flowed) perSecond() float64 { return float64(f.deltas) / f.took.Seconds() }
 func (f flowed) cpuEach() float64   { return float64(f.cpu) / us / float64(f.deltas) }
 
-// flow has some sessions, one turn in each at the same time, and reads all of it.
+// flow runs one turn in each of the sessions, in parallel, and reads everything.
 func (i *instance) flow(sessions []string, o order) (flowed, error) {
 	i.reset()
 	before, err := i.cpu()
@@ -160,4 +160,22 @@ func (b *bench) measureAPI(t *table, a api) error {
 		t.add("CPU per delta", "µs", goal{ofBest: 1.5}, a.name, f.cpuEach())
 		return nil
 	})
+}
+
+// warm runs everything once: the upstream records its streams from the daemon's requests, and the system reads the programs
+// from the disk.
+func (b *bench) warm() error {
+	var errs []error
+	for _, thoughts := range []int{1, b.scale.thoughts} {
+		for _, a := range apis {
+			if thoughts > 1 && a != apis[0] {
+				continue
+			}
+			errs = append(errs, b.with(stdio, 1, a.model, func(i *instance, ids []string) error {
+				_, err := i.flow(ids, order{deltas: 100, thoughts: thoughts})
+				return err
+			}))
+		}
+	}
+	return errors.Join(errs...)
 }

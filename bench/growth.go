@@ -10,22 +10,7 @@ import (
 	"time"
 )
 
-// A growth is how costs follow a size.
-type growth struct {
-	name    string // of its picture
-	size    string // what grows
-	sizes   []float64
-	measure func(b *bench, g *growth, size int) error
-	curves  []*curve
-}
-
-// curve is one cost over the sizes.
-type curve struct {
-	name, unit string
-	x, y       []float64 // all that was measured, in order
-}
-
-// growths are what users have more and more of.
+// growths are the sizes that grow while thinkd is used.
 func growths() []*growth {
 	return []*growth{
 		{name: "messages", size: "messages in a session", sizes: steps(10, 10_000, 2), measure: (*bench).growMessages},
@@ -35,7 +20,7 @@ func growths() []*growth {
 	}
 }
 
-// steps are sizes at even distances on a logarithmic scale, so many in each decade.
+// steps returns sizes at equal distances on a logarithmic scale, perDecade of them in each decade.
 func steps(from, to float64, perDecade int) (sizes []float64) {
 	n := int(math.Round(math.Log10(to/from) * float64(perDecade)))
 	for i := range n + 1 {
@@ -44,51 +29,7 @@ func steps(from, to float64, perDecade int) (sizes []float64) {
 	return sizes
 }
 
-// add notes a cost.
-func (g *growth) add(name, unit string, size int, value float64) {
-	for _, c := range g.curves {
-		if c.name == name {
-			c.x, c.y = append(c.x, float64(size)), append(c.y, value)
-			return
-		}
-	}
-	g.curves = append(g.curves, &curve{name, unit, []float64{float64(size)}, []float64{value}})
-}
-
-// medians are one value for each size.
-func (c *curve) medians() (x, y []float64) {
-	for i, size := range c.x {
-		if i > 0 && size == c.x[i-1] {
-			continue
-		}
-		var same []float64
-		for k := i; k < len(c.x) && c.x[k] == size; k++ {
-			same = append(same, c.y[k])
-		}
-		x, y = append(x, size), append(y, quantile(same, 0.5))
-	}
-	return x, y
-}
-
-// exponent is the slope of a line through the last two decades, both axes logarithmic: 1 is linear. Before these, what
-// does not grow hides what does.
-func (c *curve) exponent() float64 {
-	x, y := c.medians()
-	var n, sx, sy, sxx, sxy float64
-	for i := range x {
-		if x[i]*101 < x[len(x)-1] {
-			continue
-		}
-		lx, ly := math.Log(x[i]), math.Log(y[i])
-		n, sx, sy, sxx, sxy = n+1, sx+lx, sy+ly, sxx+lx*lx, sxy+lx*ly
-	}
-	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
-}
-
-// mostLinear is what is taken for linear: the rest is noise.
-const mostLinear = 1.1
-
-// plots measures all growths, draws them into a directory, and is a table of how they grow.
+// plots measures all growths, draws them into a directory, and returns a table of their exponents.
 func (b *bench) plots(dir string) (string, error) {
 	if err := b.warm(); err != nil {
 		return "", err
@@ -129,8 +70,8 @@ func (b *bench) plots(dir string) (string, error) {
 	return out.String() + pictures.String() + "\n", nil
 }
 
-// growMessages is what a long session costs: loaded from the store, attached to once more, and in a turn, whose request
-// has all of it.
+// growMessages measures a long session: loading it from the store, attaching again, and a turn, whose request contains the
+// whole session.
 func (b *bench) growMessages(g *growth, messages int) error {
 	data, ids, err := b.filled(1, max(messages/2, 1)) // a prompt and its answer
 	if err != nil {
@@ -141,15 +82,15 @@ func (b *bench) growMessages(g *growth, messages int) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(i.remember(g, string(ids[0]), messages), i.end()); err != nil {
+		if err := errors.Join(i.resume(g, string(ids[0]), messages), i.end()); err != nil {
 			return err
 		}
 	}
 	return os.RemoveAll(data)
 }
 
-// remember has a daemon load a session, and go on with it.
-func (i *instance) remember(g *growth, id string, messages int) error {
+// resume makes a daemon load a session and run another turn of it.
+func (i *instance) resume(g *growth, id string, messages int) error {
 	for _, name := range []string{"attach, not loaded", "attach, loaded"} {
 		began := time.Now()
 		if _, err := i.call("session/attach", fmt.Sprintf(`{"session_id":%q,"limit":50}`, id)); err != nil {
@@ -164,7 +105,7 @@ func (i *instance) remember(g *growth, id string, messages int) error {
 	return err
 }
 
-// growSessions is what a full store costs a daemon that starts, and a client that lists.
+// growSessions measures the start of a daemon with a full store, and a client's list of sessions.
 func (b *bench) growSessions(g *growth, sessions int) error {
 	data, _, err := b.filled(sessions, 1)
 	if err != nil {
@@ -192,7 +133,7 @@ func (b *bench) growSessions(g *growth, sessions int) error {
 	return errors.Join(i.end(), os.RemoveAll(data))
 }
 
-// growSubscribers is what a delta costs that is told to many.
+// growSubscribers measures a delta that is sent to many subscribers.
 func (b *bench) growSubscribers(g *growth, subscribers int) error {
 	data, err := b.data()
 	if err != nil {
@@ -207,11 +148,11 @@ func (b *bench) growSubscribers(g *growth, subscribers int) error {
 		return errors.Join(err, daemon.stop())
 	}
 	i.processes = []*process{daemon}
-	return errors.Join(i.overheard(g, page, subscribers, order{deltas: b.scale.paced, thoughts: 1, pace: 200}), i.end())
+	return errors.Join(i.followed(g, page, subscribers, order{deltas: b.scale.paced, thoughts: 1, pace: 200}), i.end())
 }
 
-// overheard has a turn that others follow too.
-func (i *instance) overheard(g *growth, page string, subscribers int, o order) error {
+// followed runs a turn that other clients follow too.
+func (i *instance) followed(g *growth, page string, subscribers int, o order) error {
 	id, err := i.session("")
 	if err != nil {
 		return err
@@ -251,7 +192,7 @@ func (i *instance) overheard(g *growth, page string, subscribers int, o order) e
 	return nil
 }
 
-// growThinking is what a long thought costs.
+// growThinking measures a long thought.
 func (b *bench) growThinking(g *growth, bytes int) error {
 	for range b.scale.growAgain {
 		err := b.with(stdio, 1, "", func(i *instance, ids []string) error {

@@ -7,11 +7,13 @@
 //
 // It builds the programs and runs them as they are released: everything is on, the store is synced, and the daemon and its door are
 // separate processes. It measures their resources from outside, through the system.
+//
+// Inside the package, files depend in one direction: main, growth, hold, store, flow, start, plot, curve, bench, subject,
+// websocket, client, upstream, stream, process, figure.
 package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -19,11 +21,8 @@ import (
 	"os/signal"
 	"regexp"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/thinkd/thinkd/session"
 )
 
 func main() {
@@ -33,52 +32,11 @@ func main() {
 	}
 }
 
-// scale is how much is measured.
-type scale struct {
-	deltas, thoughts int // of a flow
-	paced            int // deltas whose latency is looked at
-	stored           int // sessions
-
-	crowd                int           // sessions
-	crowdWarm, crowdLong time.Duration // before it is measured, and while
-	crash                time.Duration // before the kill
-	rest                 time.Duration // before memory is looked at, in which a program may give some back
-
-	growAgain int     // so often is a point measured
-	growMost  float64 // so many times the smallest size; 0: all
-}
-
-var (
-	whole = scale{deltas: 200_000, thoughts: 20, paced: 400, stored: 10_000, crowd: 2000, crowdWarm: 4 * time.Second, crowdLong: 6 * time.Second,
-		crash: 3 * time.Second, rest: 2500 * time.Millisecond, growAgain: 3}
-	small = scale{deltas: 2000, thoughts: 2, paced: 30, stored: 100, crowd: 20, crowdWarm: time.Second / 2, crowdLong: time.Second / 2,
-		crash: time.Second / 2, growAgain: 1, growMost: 10}
-)
-
-// stdio is the subject that stands for thinkd where one is enough.
-var stdio = subjects[slices.IndexFunc(subjects, func(s subject) bool { return s.door == "stdio" })]
-
-// bench is a run.
-type bench struct {
-	*house
-	table
-	began time.Time
-	where string // on what machine, and when
-	scale scale
-	again int            // so often is everything measured
-	only  *regexp.Regexp // of groups and growths
-	apis  *regexp.Regexp
-
-	held    *conversation
-	full    string // the directory of stored
-	fullIDs []session.ID
-}
-
-// groups are what is measured, in the order of the table.
+// groups are the measurements, in the order of the table.
 var groups = []struct {
 	name string
-	most int                // times
-	who  func(subject) bool // is asked
+	most int                // the largest number of repetitions
+	who  func(subject) bool // selects the subjects
 	f    func(*bench, subject) error
 }{
 	{"start", 100, everyone, (*bench).measureStart},
@@ -97,14 +55,14 @@ func alone(s subject) bool   { return s.name == stdio.name }
 
 func run(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	again := flags.Int("n", 5, "measure everything so often; the table has medians")
-	only := flags.String("only", "", "a `REGEXP`: measure only what it fits of start, latency, flow, many, memory, stored, crowd, crash, apis; of plots: messages, sessions, subscribers, thinking")
+	again := flags.Int("n", 5, "the `NUMBER` of measurements of each value; the table has medians")
+	only := flags.String("only", "", "a `REGEXP`: measure only matches of start, latency, flow, many, memory, stored, crowd, crash, apis; of plots: messages, sessions, subscribers, thinking")
 	who := flags.String("subject", "", "a `REGEXP`: measure only these columns")
 	which := flags.String("api", "", "a `REGEXP`: compare only these wire APIs")
-	tiny := flags.Bool("small", false, "measure hardly anything: to see that all of it works")
+	tiny := flags.Bool("small", false, "measure as little as possible, to check that everything works")
 	pictures := flags.String("pictures", "docs", "plots: the `DIR` of the pictures")
-	page := flags.String("page", "", "put the results into this `FILE` too, in place of the last ones")
-	profiles := flags.String("profile", "", "have thinkd write profiles of itself into `DIR`")
+	page := flags.String("page", "", "replace the results in this `FILE` too")
+	profiles := flags.String("profile", "", "let thinkd write its profiles into `DIR`")
 	command := ""
 	if len(args) > 0 && (args[0] == "plots" || args[0] == "upstream") {
 		command, args = args[0], args[1:]
@@ -153,7 +111,7 @@ func run(args []string, out io.Writer) error {
 	return b.write(*page, mark, text)
 }
 
-// write replaces what stands between two marks of a page.
+// write replaces the text between two marks of a page.
 func (b *bench) write(page, mark, text string) error {
 	old, err := os.ReadFile(page)
 	if err != nil {
@@ -163,12 +121,12 @@ func (b *bench) write(page, mark, text string) error {
 	before, rest, ok := strings.Cut(string(old), begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		return fmt.Errorf("%s has no place between %q and %q", page, strings.TrimSpace(begin), end)
+		return fmt.Errorf("%s lacks the marks %q and %q", page, strings.TrimSpace(begin), end)
 	}
 	return os.WriteFile(page, []byte(before+begin+b.where+"\n\n"+text+end+after), 0o644)
 }
 
-// measure is the tables.
+// measure returns the tables.
 func (b *bench) measure(chosen func(subject) bool) (string, error) {
 	if err := b.warm(); err != nil {
 		return "", err
@@ -215,28 +173,4 @@ func (b *bench) measure(chosen func(subject) bool) (string, error) {
 		}
 	}
 	return out + "The wire APIs, thinkd stdio:\n\n" + t.markdown() + "\n", nil
-}
-
-// progress tells whoever waits how far it is.
-func (b *bench) progress(what string, began time.Time) {
-	now := time.Now()
-	fmt.Fprintf(os.Stderr, "%4.0f s: %s took %.1f s\n", now.Sub(b.began).Seconds(), what, now.Sub(began).Seconds())
-}
-
-// warm has everything run once: the upstream records its streams from the daemon's requests, and the system reads the
-// programs from the disk.
-func (b *bench) warm() error {
-	var errs []error
-	for _, thoughts := range []int{1, b.scale.thoughts} {
-		for _, a := range apis {
-			if thoughts > 1 && a != apis[0] {
-				continue
-			}
-			errs = append(errs, b.with(stdio, 1, a.model, func(i *instance, ids []string) error {
-				_, err := i.flow(ids, order{deltas: 100, thoughts: thoughts})
-				return err
-			}))
-		}
-	}
-	return errors.Join(errs...)
 }

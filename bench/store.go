@@ -11,25 +11,19 @@ import (
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
-// conversation is a session with one turn, as a daemon has left it: the mould of those that a measurement wants many of.
-type conversation struct {
-	record  session.Session
-	entries []session.Entry
-}
-
-// mould is the conversation that is multiplied, held once in a run.
-func (b *bench) mould() (*conversation, error) {
-	if b.held == nil {
+// recorded returns the conversation to copy. It is recorded once in a run.
+func (b *bench) recorded() (*conversation, error) {
+	if b.template == nil {
 		var err error
-		if b.held, err = b.converse(); err != nil {
+		if b.template, err = b.record(); err != nil {
 			return nil, err
 		}
 	}
-	return b.held, nil
+	return b.template, nil
 }
 
-// converse has a daemon hold a short conversation, and reads it back.
-func (h *house) converse() (*conversation, error) {
+// record makes a daemon store a short conversation, and reads it from the store.
+func (h *house) record() (*conversation, error) {
 	data, err := h.data()
 	if err != nil {
 		return nil, err
@@ -59,9 +53,9 @@ func (h *house) converse() (*conversation, error) {
 	return c, errors.Join(err, store.Close())
 }
 
-// filled is a data directory with so many sessions of so many turns.
+// filled returns a new data directory with a number of sessions, and the number of turns in each.
 func (b *bench) filled(sessions, turns int) (data string, ids []session.ID, err error) {
-	c, err := b.mould()
+	c, err := b.recorded()
 	if err != nil {
 		return "", nil, err
 	}
@@ -72,7 +66,8 @@ func (b *bench) filled(sessions, turns int) (data string, ids []session.ID, err 
 	return data, ids, err
 }
 
-// keep makes sessions with a number of turns each, and is their ids. Many at once, so that they share commits.
+// keep stores copies of c with a number of turns each, and returns their ids. It writes many in parallel, so that they share
+// commits.
 func (c *conversation) keep(ctx context.Context, data string, sessions, turns int) (ids []session.ID, err error) {
 	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
@@ -95,7 +90,7 @@ func (c *conversation) keep(ctx context.Context, data string, sessions, turns in
 	return ids, errors.Join(failed...)
 }
 
-// keepOne makes one session. It appends some hundred turns at a time: an append is one transaction.
+// keepOne stores one session. It appends many turns in one transaction.
 func (c *conversation) keepOne(ctx context.Context, kept session.Sessions, id session.ID, turns int) error {
 	s := c.record
 	s.ID, s.Created, s.Title = id, time.Now().UnixMilli(), ""
@@ -123,7 +118,7 @@ func (c *conversation) keepOne(ctx context.Context, kept session.Sessions, id se
 	return log.Release(ctx)
 }
 
-// again is the turn with ids of its own, as the nth of a session.
+// again returns a copy of the turn with new ids, as the nth turn of a session.
 func (c *conversation) again(n int) ([]session.Entry, error) {
 	turn := session.NewTurnID()
 	messages := make(map[session.MessageID]session.MessageID)

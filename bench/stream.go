@@ -121,7 +121,7 @@ func (p part) append(out []byte, texts func(thought int) []byte, sequence *int) 
 func (s *stream) whole(deltas int) []byte {
 	var out []byte
 	var texts [][]byte
-	sequence, said := 0, 0
+	sequence, sent := 0, 0
 	for _, p := range s.parts {
 		if !p.delta {
 			out = p.append(out, func(n int) []byte { return texts[n] }, &sequence)
@@ -129,8 +129,8 @@ func (s *stream) whole(deltas int) []byte {
 		}
 		var text []byte
 		for range s.share(len(texts), deltas) {
-			said++
-			piece := fmt.Appendf(nil, "thought %09d", said)
+			sent++
+			piece := fmt.Appendf(nil, "thought %09d", sent)
 			text = append(text, piece...)
 			out = p.append(out, func(int) []byte { return piece }, &sequence)
 		}
@@ -152,4 +152,10 @@ func (s *stream) share(thought, deltas int) int {
 		share++
 	}
 	return share
+}
+
+// call is a request that the simulator has answered.
+type call struct {
+	request *http.Request
+	body    []byte
 }

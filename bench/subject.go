@@ -76,7 +76,7 @@ func (h *house) open(profiles string) error {
 	if h.child, err = startChild(h.ctx, h.program("bench"), "upstream"); err != nil {
 		return err
 	}
-	h.upstream = h.child.said
+	h.upstream = h.child.line
 	h.config = filepath.Join(h.dir, "config.toml")
 	if err := os.WriteFile(h.config, []byte(config(h.upstream)), 0o600); err != nil {
 		return err

@@ -20,9 +20,9 @@ import (
 	_ "github.com/thinkd/thinkd/provider/sim/faces"
 )
 
-// upstream is the model API, in a process of its own. Every prompt has an [order] in it; the answer is as many deltas
-// as it says, as fast as it says. Frames are the simulator's, made once and kept as bytes, so that what is measured does
-// not wait for them. What is no call of a model, a list of models say, is the simulator's own affair.
+// upstream is the model API, in a process of its own. Every prompt contains an [order], which has the number of deltas of the
+// answer and their pace. The frames are the simulator's. They are recorded once, so that measurements do not wait for them. The
+// simulator answers other requests itself, such as the list of models.
 type upstream struct {
 	models *sim.Server
 
@@ -30,14 +30,8 @@ type upstream struct {
 	calls   map[string]call // the first, by path
 	streams map[streamKey]*stream
 	wholes  map[wholeKey][]byte
-	waiting int           // answers of a crowd that is not complete
-	full    chan struct{} // closed when it is; nil: none waits
-}
-
-// call is a request that the simulator has answered.
-type call struct {
-	request *http.Request
-	body    []byte
+	waiting int           // answers of an incomplete crowd
+	full    chan struct{} // closed when the crowd is complete; nil: no answer waits
 }
 
 type streamKey struct {
@@ -50,12 +44,12 @@ type wholeKey struct {
 	deltas int
 }
 
-// order is what a prompt asks of the upstream.
+// order describes the answer that a prompt requests of the upstream.
 type order struct {
 	deltas   int
-	thoughts int // the deltas are spread over so many blocks
-	pace     int // deltas a second, each with the time of its sending; 0: as fast as they are read
-	crowd    int // a paced answer begins when so many have been asked for; 0: at once
+	thoughts int // the number of blocks that contain the deltas
+	pace     int // deltas per second, each with the time at which it is sent; 0: as fast as they are read
+	crowd    int // paced answers begin after this number of requests; 0: immediately
 }
 
 func (o order) String() string {
@@ -64,7 +58,7 @@ func (o order) String() string {
 
 var orderPattern = regexp.MustCompile(`bench deltas=(\d+) thoughts=(\d+) pace=(\d+) crowd=(\d+)\.`)
 
-// lastOrder is the one of the last prompt.
+// lastOrder returns the order of the last prompt.
 func lastOrder(body []byte) (o order, ok bool) {
 	at := bytes.LastIndex(body, []byte("bench deltas="))
 	if at < 0 {
@@ -83,7 +77,7 @@ func lastOrder(body []byte) (o order, ok bool) {
 	return o, o.deltas >= o.thoughts && o.thoughts > 0
 }
 
-// runUpstream serves until standard input ends. It says its address in one line.
+// runUpstream serves until standard input ends. It prints its address in one line.
 func runUpstream() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -102,7 +96,7 @@ func runUpstream() error {
 	return err
 }
 
-// ServeHTTP answers an order, and leaves the rest to the simulator.
+// ServeHTTP answers orders, and passes other requests to the simulator.
 func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -116,7 +110,7 @@ func (u *upstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := u.answer(w, r, body, o); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError) // of no use where the answer has begun
+		http.Error(w, err.Error(), http.StatusInternalServerError) // has no effect if the answer has begun
 	}
 }
 
@@ -132,7 +126,7 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, body []byte, o
 	for name, values := range s.header {
 		w.Header()[name] = values
 	}
-	// In pieces that fit into the buffers of a connection: the first is not to wait for the last.
+	// In pieces that fit into the buffers of a connection, so that the first does not wait for the last.
 	for piece := range chunks(whole, 256<<10) {
 		if _, err := w.Write(piece); err != nil {
 			return nil // the client disconnected
@@ -141,8 +135,8 @@ func (u *upstream) answer(w http.ResponseWriter, r *http.Request, body []byte, o
 	return nil
 }
 
-// find is the stream for a path, and all of its bytes where they are not paced. What is recorded is the answer to the
-// first request on that path: later ones have thinking in their history that no simulator has signed.
+// find returns the stream for a path, and all of its bytes if the order has no pace. It records the answer to the first request
+// on that path: later requests contain thinking that the simulator did not sign.
 func (u *upstream) find(r *http.Request, body []byte, key streamKey, o order) (*stream, []byte, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -169,7 +163,7 @@ func (u *upstream) find(r *http.Request, body []byte, key streamKey, o order) (*
 	return s, whole, nil
 }
 
-// gather is closed when an answer may begin.
+// gather returns a channel that is closed when the answers of the crowd may begin.
 func (u *upstream) gather(crowd int) <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -196,8 +190,8 @@ func chunks(b []byte, size int) func(yield func([]byte) bool) {
 	}
 }
 
-// send sends a stream at its pace on a connection that it takes over: net/http would spend more on a flush than all that
-// is measured, and two thousand streams share the machine with what they measure. Each delta is one chunk and one write.
+// send sends a stream at its pace on a hijacked connection. With net/http, a flush would cost more than the measured program,
+// which shares the machine with two thousand streams. Each delta is one chunk and one write.
 func (s *stream) send(w http.ResponseWriter, o order, begin <-chan struct{}) error {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -221,7 +215,7 @@ func (s *stream) send(w http.ResponseWriter, o order, begin <-chan struct{}) err
 			if p.flush() != nil {
 				return nil // the client disconnected
 			}
-			<-begin // or the end of this process: a crowd that loses a client never begins
+			<-begin // a crowd that loses a client never begins: then this waits for the end of the process
 		}
 		var text []byte
 		for range s.share(len(texts), o.deltas) {
@@ -235,11 +229,11 @@ func (s *stream) send(w http.ResponseWriter, o order, begin <-chan struct{}) err
 		texts = append(texts, text)
 	}
 	p.out = append(p.out, "0\r\n\r\n"...)
-	p.flush() // who has gone needs no end
+	p.flush() // an error means that the client has disconnected
 	return nil
 }
 
-// pacer writes chunks to a connection, and what there is before each pause.
+// pacer writes chunks to a connection. It flushes before each pause.
 type pacer struct {
 	conn  net.Conn
 	gap   time.Duration
@@ -260,7 +254,7 @@ func (p *pacer) chunk(body []byte) {
 	p.out = append(p.out, "\r\n"...)
 }
 
-// wait sends what there is and returns when the next delta is due.
+// wait flushes and returns when the next delta is due.
 func (p *pacer) wait() error {
 	if err := p.flush(); err != nil {
 		return err
@@ -301,7 +295,7 @@ func readStamp(text []byte) (time.Time, error) {
 type child struct {
 	cmd   *exec.Cmd
 	stdin io.Closer
-	said  string // the line that it began with
+	line  string // its first line
 }
 
 // startChild runs a command and waits for its first line.
@@ -321,7 +315,7 @@ func startChild(ctx context.Context, name string, args ...string) (*child, error
 	}
 	line, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s says nothing: %w", name, err), cmd.Process.Kill(), cmd.Wait())
+		return nil, errors.Join(fmt.Errorf("%s printed no line: %w", name, err), cmd.Process.Kill(), cmd.Wait())
 	}
 	return &child{cmd, stdin, line[:len(line)-1]}, nil
 }
