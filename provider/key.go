@@ -1,5 +1,7 @@
 package provider
 
+import "errors"
+
 // KeyState says whether a provider has the key or the login that it needs.
 type KeyState string
 
@@ -12,6 +14,9 @@ const (
 
 // Words lists all states.
 func (KeyState) Words() []string { return Words(KeyReady, KeyMissing, KeyRefused, KeyNotNeeded) }
+
+// ErrNoKeyNeeded says that there is no key and no login for a provider.
+var ErrNoKeyNeeded = errors.New("the provider needs no key")
 
 // KeySource says where a provider's key is from; empty: there is none.
 type KeySource string

@@ -84,3 +84,18 @@ func levelText(m provider.Model) string {
 	}
 	return string(m.Thinking.Control) + " " + words(m.Thinking.Levels)
 }
+
+// Refresh is the result of asking hosts for their lists.
+type Refresh struct {
+	Lists   []Refreshed
+	Changes []Change
+}
+
+// Refreshed is the result of asking one host for its list of models.
+type Refreshed struct {
+	Provider string   `json:"provider"`
+	Models   int      `json:"models"`            // that its list has
+	AsOf     string   `json:"as_of,omitempty"`   // YYYY-MM-DD
+	Error    string   `json:"error,omitempty"`   // why there is no list; what the host told before stays in force
+	Skipped  []string `json:"skipped,omitempty"` // why rows of the list were left out
+}

@@ -13,9 +13,6 @@ import (
 	"github.com/thinkd/thinkd/rpc/method"
 )
 
-// ErrNoKeyNeeded says that there is no key and no login for a provider.
-var ErrNoKeyNeeded = errors.New("the provider needs no key")
-
 // LoginPrompt is what a person needs to log in.
 type LoginPrompt struct {
 	URL     string
@@ -89,7 +86,7 @@ func setKey(_ context.Context, c *client, p setKeyParams) (wireAuth, error) {
 }
 
 func authError(id string, err error) error {
-	if errors.Is(err, ErrNoKeyNeeded) {
+	if errors.Is(err, provider.ErrNoKeyNeeded) {
 		return conn.InvalidParams("provider", "%s needs no key", id)
 	}
 	return err

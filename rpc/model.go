@@ -92,29 +92,14 @@ type modelsParams struct {
 }
 
 type modelsResult struct {
-	Models  []wireCatalogModel `json:"models"`
-	Refresh []Refreshed        `json:"refresh,omitempty"`
-	Changes []registry.Change  `json:"changes,omitempty"` // by the refresh
-	More    int                `json:"more,omitempty"`    // changes that are not listed
+	Models  []wireCatalogModel   `json:"models"`
+	Refresh []registry.Refreshed `json:"refresh,omitempty"`
+	Changes []registry.Change    `json:"changes,omitempty"` // by the refresh
+	More    int                  `json:"more,omitempty"`    // changes that are not listed
 }
 
 // maxChanges bounds how many changes an answer lists.
 const maxChanges = 1000
-
-// Refresh is what became of a refresh.
-type Refresh struct {
-	Lists   []Refreshed
-	Changes []registry.Change
-}
-
-// Refreshed is what became of asking a host for its list of models.
-type Refreshed struct {
-	Provider string   `json:"provider"`
-	Models   int      `json:"models"`            // that its list has
-	AsOf     string   `json:"as_of,omitempty"`   // YYYY-MM-DD
-	Error    string   `json:"error,omitempty"`   // why there is no list; what the host told before stays in force
-	Skipped  []string `json:"skipped,omitempty"` // why rows of the list were left out
-}
 
 func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) {
 	status := make(map[string]ProviderStatus)
@@ -140,7 +125,7 @@ func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context
 		return nil, err
 	}
 	return func(ctx context.Context) (modelsResult, error) {
-		var done Refresh
+		var done registry.Refresh
 		if refresh := c.server.config.Refresh; refresh != nil {
 			var err error
 			if done, err = refresh(ctx, p.Provider); err != nil {
@@ -148,7 +133,7 @@ func refreshModels(ctx context.Context, c *client, p modelsParams) (func(context
 			}
 		}
 		r, err := models(ctx, c, p)
-		r.Refresh = append([]Refreshed{}, done.Lists...)
+		r.Refresh = append([]registry.Refreshed{}, done.Lists...)
 		for i, change := range done.Changes {
 			if of, _, _ := strings.Cut(change.Model, "/"); p.Provider != "" && of != p.Provider {
 				continue

@@ -38,7 +38,7 @@ type Config struct {
 
 	// Refresh asks the hosts of all providers for their lists of models, or of one, and puts what they tell in force. nil:
 	// it cannot.
-	Refresh func(ctx context.Context, provider string) (Refresh, error)
+	Refresh func(ctx context.Context, provider string) (registry.Refresh, error)
 
 	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. nil: it cannot.
 	SetKey func(provider string, key provider.Secret) error

@@ -13,7 +13,6 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
@@ -137,7 +136,7 @@ func because(f *provider.Fact) string {
 
 // showRefresh says whose list there is, and whose is not.
 func (p *program) showRefresh(answer json.RawMessage) error {
-	var list struct{ Refresh []rpc.Refreshed }
+	var list struct{ Refresh []registry.Refreshed }
 	if err := json.Unmarshal(answer, &list); err != nil {
 		return fmt.Errorf("models/list: %w", err)
 	}

@@ -85,8 +85,8 @@ func (s *crossing) turn(prompt map[string]any) {
 func TestCrossingsAreForetold(t *testing.T) {
 	t.Parallel()
 	vendor := sim.New(sim.Config{})
-	p := Options{LogTo: io.Discard, Getenv: standInEnvironment, LogLevel: "warn", LogFormat: "text",
-		ConfigPath: proof.WriteConfig(t, standInConfig(proof.Serve(t, vendor)))}
+	p := Options{LogTo: io.Discard, Getenv: proof.StandInEnvironment, LogLevel: "warn", LogFormat: "text",
+		ConfigPath: proof.WriteConfig(t, proof.StandInConfig(proof.Serve(t, vendor)))}
 	d, err := p.open(t.Context(), mem.New())
 	if err != nil {
 		t.Fatal(err)

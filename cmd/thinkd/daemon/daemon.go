@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool/builtin"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider/vendors"
@@ -20,14 +21,13 @@ import (
 
 // daemon is all that runs: a store, the agents over it, and the server that clients talk to.
 type daemon struct {
-	log       *slog.Logger
-	store     session.Local
-	blobs     *blob.Dir // nil: there is no data directory
-	providers *providers
-	lists     *listings
-	hosts     *toolHosts
-	agents    *agent.Group
-	server    *rpc.Server
+	log    *slog.Logger
+	store  session.Local
+	blobs  *blob.Dir // nil: there is no data directory
+	models *models
+	hosts  *toolHosts
+	agents *agent.Group
+	server *rpc.Server
 
 	serve       config.Serve
 	url         atomic.Value // string: where browsers are served; empty: nowhere
@@ -65,33 +65,25 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	if err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
-	lists := kept.value(listingsName)
-	listed := readListings(lists, log)
-	catalog, err := catalogOf(c.Providers, nil, listed)
-	if err != nil {
+	if d.models, err = openModels(c, kept.keys, kept.value(listingsName), log); err != nil {
 		return nil, errors.Join(err, store.Close())
-	}
-	d.providers = openProviders(c, kept.keys, catalog, log)
-	d.lists, err = newListings(c, listed, d.providers, lists, log)
-	if err != nil {
-		return nil, errors.Join(err, d.providers.close(), store.Close())
 	}
 	d.hosts = openToolHosts(c, o, kept.dir, log, d.editors)
 	d.telemetry = telemetry.Open(telemetry.Config{Version: o.Version, Endpoint: c.Telemetry, Getenv: o.Getenv, Log: log,
-		Vendor: d.providers.vendor,
+		Vendor: d.models.providers.Vendor,
 		State: telemetry.State{ReadOnly: d.readOnly.Load, Running: func() int { return d.agents.Running() },
 			Clients: func() int { return d.server.Clients() }}})
 	ac := agent.Config{
-		Store: store, Left: store.OpenTurns, Catalog: d.lists.current, Provider: d.providers.find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
-		Patience:  d.providers.patience,
-		Address:   d.providers.address,
-		Payer:     d.providers.payer,
+		Store: store, Left: store.OpenTurns, Catalog: d.models.lists.Current(), Provider: d.models.providers.Find, Level: c.ThinkingLevel, Defaults: settings.Defaults,
+		Patience:  d.models.providers.Patience,
+		Address:   d.models.providers.Address,
+		Payer:     d.models.payer,
 		OnOther:   c.OnOther,
 		Simulator: vendors.Simulator, Log: log,
 		CompactAt: c.Limits.CompactAt,
 		Limits:    c.Limits.Limits,
 		Rules:     c.Tools.Rules, Hosts: d.hosts.of, Rest: d.hosts.rest, Deleted: d.hosts.deleted,
-		Ended: d.telemetry.Turn, Learned: d.lists.Learn,
+		Ended: d.telemetry.Turn, Learned: d.models.learn,
 	}
 	if d.blobs != nil { // a nil *blob.Dir would be blobs that are no nil
 		ac.Blobs = d.blobs
@@ -104,12 +96,12 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 	}
 	d.server = rpc.NewServer(rpc.Config{
 		Log: log, Version: o.Version, MessageBytes: c.Limits.MessageBytes,
-		Listening: d.listening, Sessions: rpc.AgentsOf(d.agents), Catalog: ac.Catalog, Blobs: ac.Blobs, Settings: settings, SetKey: d.providers.setKey, Login: d.providers.login,
-		Providers:       func() []rpc.ProviderStatus { return d.providers.status(settings) },
-		Refresh:         d.lists.Refresh,
+		Listening: d.listening, Sessions: rpc.AgentsOf(d.agents), Catalog: ac.Catalog, Blobs: ac.Blobs, Settings: settings, SetKey: d.models.setKey, Login: d.models.login,
+		Providers:       func() []rpc.ProviderStatus { return d.models.status(settings) },
+		Refresh:         d.models.lists.Refresh,
 		Tools:           d.hosts.tools(c),
 		DefaultsChanged: d.agents.DefaultsChanged,
-		DefaultModel:    func() session.ModelRef { return d.providers.defaultModel(c, d.lists.current) },
+		DefaultModel:    func() session.ModelRef { return d.models.defaultModel(c) },
 	})
 	if d.blobs != nil {
 		d.sweep()
@@ -207,6 +199,17 @@ func (d *daemon) listening() string {
 	return url
 }
 
+// editors is what the editors on a session lend to its built-in tools; nil: nothing.
+func (d *daemon) editors(id session.ID) (files builtin.Files, terminal builtin.Terminal) {
+	if f := d.server.EditorFiles(id); f != nil {
+		files = f
+	}
+	if t := d.server.EditorTerminal(id); t != nil {
+		terminal = editorTerminal{t}
+	}
+	return files, terminal
+}
+
 // close interrupts what runs, waits for it, and closes the store.
 func (d *daemon) close() error {
 	var errs []error
@@ -220,5 +223,5 @@ func (d *daemon) close() error {
 		errs = append(errs, d.agents.Close())
 	}
 	d.telemetry.Close()
-	return errors.Join(append(errs, d.hosts.close(), d.providers.close(), d.store.Close())...)
+	return errors.Join(append(errs, d.hosts.close(), d.models.providers.Close(), d.store.Close())...)
 }

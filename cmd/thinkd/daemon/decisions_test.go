@@ -156,11 +156,11 @@ func (d decisionDaemons) link(level string) *door.Link {
 	if link := d.links[level]; link != nil {
 		return link
 	}
-	doc := standInConfig(d.address)
+	doc := proof.StandInConfig(d.address)
 	if level != "" {
 		doc = fmt.Sprintf("thinking_level = %q\n", level) + doc
 	}
-	p := Options{LogTo: io.Discard, Getenv: standInEnvironment, ConfigPath: proof.WriteConfig(d.t, doc), LogLevel: "warn", LogFormat: "text"}
+	p := Options{LogTo: io.Discard, Getenv: proof.StandInEnvironment, ConfigPath: proof.WriteConfig(d.t, doc), LogLevel: "warn", LogFormat: "text"}
 	opened, err := p.open(d.t.Context(), mem.New())
 	if err != nil {
 		d.t.Fatal(err)

@@ -18,10 +18,7 @@ const (
 	// startLimit is how long a daemon is looked for and waited for. The check of a large store takes its time.
 	startLimit = 30 * time.Second
 
-	// While another process has the data directory and does not listen, the socket is looked at again and again, and
-	// each startEvery times a start is tried.
-	firstPause = 5 * time.Millisecond
-	maxPause   = 100 * time.Millisecond
+	// startEvery is how often, in looks at the socket, a start is tried while another process has the data directory and does not listen.
 	startEvery = 4
 
 	// maxMakeWay is how often in a row older daemons are asked to leave: where doors of two versions are in use, the
@@ -75,15 +72,6 @@ func (o Options) Connect(ctx context.Context) (link *door.Link, notice string, e
 		}
 		wait(ctx, pause)
 		pause = min(2*pause, maxPause)
-	}
-}
-
-func wait(ctx context.Context, pause time.Duration) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/network"
+	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 )
@@ -28,6 +29,7 @@ type host struct {
 	serving context.Context // of all connections
 	stop    context.CancelCauseFunc
 	asked   chan string // one fits: why the daemon is to end
+	offers  *rpc.Local  // what commands of the same user may ask
 
 	connections sync.WaitGroup
 
@@ -48,21 +50,6 @@ const (
 )
 
 var errEnded = errors.New("the daemon ends")
-
-// host opens the data directory's daemon. Whoever gets one runs it, which also closes it.
-func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*host, error) {
-	d, err := o.open(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	h := &host{version: o.Version, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan string, 1),
-		clients: make(map[net.Conn]struct{}), quiet: time.Now(), started: time.Now()}
-	if h.socket, err = openSocket(dir, o.Getenv); err != nil {
-		return nil, errors.Join(err, d.close())
-	}
-	h.serving, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
-	return h, nil
-}
 
 // run serves until ctx ends, until a newer version asks for the place, until nobody has needed the daemon for the idle
 // time, or until the store is lost, which is the error then. At the end turns are interrupted, clients hear of it, and
@@ -167,7 +154,7 @@ func (h *host) accept() {
 		}
 		h.connections.Go(func() { // ends with the client or with h.serving; run waits
 			defer h.leave(conn)
-			err := h.daemon.server.ServeLocal(h.serving, conn, h.local())
+			err := h.daemon.server.ServeLocal(h.serving, conn, h.offers)
 			h.log.Debug("a client disconnected", "err", err)
 		})
 	}

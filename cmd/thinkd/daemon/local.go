@@ -2,8 +2,10 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -14,6 +16,22 @@ import (
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
 )
+
+// host opens the data directory's daemon. Whoever gets one runs it, which also closes it.
+func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*host, error) {
+	d, err := o.open(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	h := &host{version: o.Version, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan string, 1),
+		clients: make(map[net.Conn]struct{}), quiet: time.Now(), started: time.Now()}
+	if h.socket, err = openSocket(dir, o.Getenv); err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	h.offers = h.local()
+	h.serving, h.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	return h, nil
+}
 
 // local is what commands of the same user may ask.
 func (h *host) local() *rpc.Local {

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/provider/login"
 )
 
 func TestMain(m *testing.M) { proof.Main(m) }
@@ -20,4 +22,14 @@ func present(words ...string) map[string]any {
 		}
 	}
 	return m
+}
+
+// noKeys is a file of keys that there is none of.
+func noKeys(t *testing.T) *login.Keys {
+	t.Helper()
+	keys, err := login.OpenKeys(new(durable.Memory))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
 }

@@ -12,9 +12,8 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/network"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/durable"
-	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -94,16 +93,16 @@ func TestKeyOnAFullDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &providers{log: discard, sources: map[string]*login.Source{"a": login.NewSource(login.Config{Provider: "a", Keys: keys, Log: discard})}}
+	m := &models{log: discard, providers: vendors.Open([]vendors.Config{{ID: "a", KeyEnv: "A_KEY"}}, nil, keys, nil, discard)}
 	defer func(sync func(*os.File) error) { durable.Sync = sync }(durable.Sync)
 	durable.Sync = func(*os.File) error { return syscall.ENOSPC }
-	if err := p.setKey("a", provider.NewSecret("sk-1")); !errors.Is(err, session.ErrReadOnly) {
+	if err := m.setKey("a", provider.NewSecret("sk-1")); !errors.Is(err, session.ErrReadOnly) {
 		t.Errorf("set: %v", err)
 	}
 	if err := network.WriteToken(dir); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("a token that is not synced: %v", err)
 	}
-	if err := p.setKey("none", provider.Secret{}); !errors.Is(err, rpc.ErrNoKeyNeeded) {
+	if err := m.setKey("none", provider.Secret{}); !errors.Is(err, provider.ErrNoKeyNeeded) {
 		t.Errorf("of no provider: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // The daemon's socket lies in the data directory. Where that path is too long for one, the socket lies elsewhere, and
@@ -149,4 +151,19 @@ func writeSocketPath(dir, path string) error {
 		return err
 	}
 	return os.Rename(fresh, filepath.Join(dir, socketPathName))
+}
+
+// Pauses between two looks at a socket that nobody listens on yet: each is twice the one before, up to maxPause.
+const (
+	firstPause = 5 * time.Millisecond
+	maxPause   = 100 * time.Millisecond
+)
+
+func wait(ctx context.Context, pause time.Duration) {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

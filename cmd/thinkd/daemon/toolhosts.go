@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"github.com/thinkd/thinkd/agent/tool/builtin"
+	"github.com/thinkd/thinkd/agent/tool/guard"
 	"github.com/thinkd/thinkd/agent/tool/mcp"
 	"github.com/thinkd/thinkd/agent/tool/process"
+	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/rpc"
@@ -116,21 +120,42 @@ func (t *toolHosts) close() error {
 	return errors.Join(errs...)
 }
 
-// editors is what the editors on a session lend to its built-in tools; nil: nothing.
-func (d *daemon) editors(id session.ID) (files builtin.Files, terminal builtin.Terminal) {
-	if f := d.server.EditorFiles(id); f != nil {
-		files = f
-	}
-	if t := d.server.EditorTerminal(id); t != nil {
-		terminal = editorTerminal{t}
-	}
-	return files, terminal
-}
-
 // editorTerminal has a command line read by the shell that the daemon itself would use.
 type editorTerminal struct{ *rpc.EditorTerminal }
 
 func (t editorTerminal) Run(ctx context.Context, c builtin.Command, progress func(string)) (builtin.Exit, error) {
 	exit, err := t.EditorTerminal.Run(ctx, builtin.Shell(c.Line), c.Dir, progress)
 	return builtin.Exit{Output: exit.Output, Code: exit.Code, Signal: exit.Signal}, err
+}
+
+// Guard is what tools may not touch: the files of this daemon, and what the built-in lists and the config have. dir is the
+// data directory, empty if nothing is stored.
+func (o Options) Guard(c config.Config, dir string) *guard.Guard {
+	files := c.Tools.Files
+	g := guard.Config{Data: dir, Protected: append([]string{}, files.Protected...), Secret: files.Secret, Program: files.Program, Open: files.Open}
+	if home, err := os.UserHomeDir(); err == nil {
+		g.Home = home
+	}
+	for _, path := range []string{c.Path, o.ConfigPath, defaultConfigPath(), c.Serve.TLSKey, c.Serve.TLSCert} {
+		if path == "" {
+			continue
+		}
+		if path, err := filepath.Abs(path); err == nil {
+			g.Protected = append(g.Protected, path)
+		}
+	}
+	if dir != "" {
+		if socket, err := findSocket(dir); err == nil {
+			g.Protected = append(g.Protected, socket)
+		}
+		g.Protected = append(g.Protected, socketFolder(o.Getenv))
+	}
+	return guard.New(g)
+}
+
+// Sandbox is that of commands.
+func (o Options) Sandbox(c config.Config) sandbox.Sandbox {
+	box := c.Tools.Sandbox
+	box.Confine = o.Confine
+	return box
 }

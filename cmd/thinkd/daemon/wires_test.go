@@ -8,8 +8,6 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/durable"
-	"github.com/thinkd/thinkd/provider/login"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/vendors"
@@ -283,7 +281,7 @@ func TestWires(t *testing.T) {
 				t.Parallel()
 				for _, text := range cells {
 					level, effective, wire := table.cell(t, text)
-					tryWire(t, opened.find(m.Provider), m, level, effective, wire)
+					tryWire(t, opened.Find(m.Provider), m, level, effective, wire)
 				}
 			})
 		}
@@ -326,9 +324,9 @@ func tryWire(t *testing.T, p provider.Provider, m provider.Model, level, effecti
 }
 
 // atStandIn is the catalog's vendors with the stand-in in their places.
-func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
+func atStandIn(t *testing.T, address string) (*registry.Catalog, *vendors.Providers) {
 	t.Helper()
-	c, err := loadConfig(proof.WriteConfig(t, standInConfig(address)), standInEnvironment)
+	c, err := loadConfig(proof.WriteConfig(t, proof.StandInConfig(address)), proof.StandInEnvironment)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,9 +334,9 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := openProviders(c, noKeys(t), catalog, discard)
+	p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
 	t.Cleanup(func() {
-		if err := p.close(); err != nil {
+		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -347,44 +345,3 @@ func atStandIn(t *testing.T, address string) (*registry.Catalog, *providers) {
 
 // ofTheTables is the day that the tables are of: vendors redirect names on later ones.
 func ofTheTables() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
-
-// standInConfig gives each vendor the stand-in's address: the hosts of Chat Completions have a path each.
-func standInConfig(address string) string {
-	var b strings.Builder
-	b.WriteString("models_dev = \"\"\n")
-	for _, v := range registry.Vendors() {
-		path := map[string]string{"responses": "/v1", "chat": "/" + v.Dialect}[v.API]
-		if v.ID == vendors.Simulator {
-			continue
-		}
-		if own, ok := map[string]string{"azure": "/openai/v1", "chatgpt": "/backend-api/codex"}[v.ID]; ok {
-			path = own
-		}
-		fmt.Fprintf(&b, "[providers.%s]\nbase_url = %q\n", v.ID, address+path)
-		if v.API == "responses" { // its models of the other API
-			fmt.Fprintf(&b, "headers = { X-Sim-Dialect = %q }\n", v.Dialect)
-		}
-	}
-	return b.String()
-}
-
-// noKeys is a file of keys that there is none of.
-func noKeys(t *testing.T) *login.Keys {
-	t.Helper()
-	keys, err := login.OpenKeys(new(durable.Memory))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keys
-}
-
-// standInEnvironment has a key for everybody.
-func standInEnvironment(name string) string {
-	switch {
-	case strings.HasSuffix(name, "_API_KEY"), name == "COPILOT_GITHUB_TOKEN":
-		return "sk-of-the-test"
-	case name == "CODEX_ACCESS_TOKEN": // of no signature, with the account acct_1
-		return "e30.eyJodHRwczovL2FwaS5vcGVuYWkuY29tL2F1dGgiOnsiY2hhdGdwdF9hY2NvdW50X2lkIjoiYWNjdF8xIn19.e30"
-	}
-	return ""
-}

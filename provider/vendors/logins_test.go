@@ -1,4 +1,4 @@
-package daemon
+package vendors_test
 
 import (
 	"bytes"
@@ -9,10 +9,8 @@ import (
 
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/provider/durable"
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/vendors"
-	"github.com/thinkd/thinkd/registry"
 )
 
 // TestAzure: each customer's place has its own name, and before it is told a call says how to.
@@ -38,22 +36,22 @@ func TestAzure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := openProviders(c, noKeys(t), catalog, discard)
+		p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
 		m, err := catalog.Find("azure/mine") // as its deployment is called
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply, err := providertest.Collect(p.find("azure").Stream(t.Context(), &provider.Request{Model: m, Messages: []provider.Message{
+		reply, err := providertest.Collect(p.Find("azure").Stream(t.Context(), &provider.Request{Model: m, Messages: []provider.Message{
 			{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Which?"}}}}}))
 		if err != nil || reply.Err == nil || !strings.Contains(reply.Err.Error(), tt.want) {
 			t.Errorf("%+v: %v, %v", tt, reply.Err, err)
 		}
 		told := tt.config + tt.endpoint
-		for _, pc := range p.list {
+		for _, pc := range c.Providers {
 			if pc.ID != "azure" {
 				continue
 			}
-			if available, why := p.available(pc); available != (told != "") || available == (why != "") {
+			if available, why := p.Available(pc); available != (told != "") || available == (why != "") {
 				t.Errorf("%+v: available %v: %s", tt, available, why)
 			}
 		}
@@ -62,7 +60,7 @@ func TestAzure(t *testing.T) {
 				t.Errorf("%+v: %s", tt, r.URL)
 			}
 		}
-		if err := p.close(); err != nil {
+		if err := p.Close(); err != nil {
 			t.Error(err)
 		}
 	}
@@ -95,8 +93,8 @@ func TestPlanToken(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opened := openProviders(c, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
-		if err := opened.close(); err != nil {
+		opened := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, slog.New(slog.NewTextHandler(&log, nil)))
+		if err := opened.Close(); err != nil {
 			t.Error(err)
 		}
 		if got := strings.Contains(log.String(), "variable=CHATGPT_ACCESS_TOKEN set=CODEX_ACCESS_TOKEN"); got != (test.now != "") {
@@ -118,9 +116,9 @@ func TestPayer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := openProviders(c, noKeys(t), catalog, discard)
-	defer p.close()
-	if err := p.setKey("openai", provider.NewSecret("sk-0123456789abcdef-77zz")); err != nil {
+	p := vendors.Open(c.Providers, c.Dialects, noKeys(t), catalog, discard)
+	defer p.Close()
+	if err := p.SetKey("openai", provider.NewSecret("sk-0123456789abcdef-77zz")); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]provider.Payer{
@@ -133,30 +131,23 @@ func TestPayer(t *testing.T) {
 		"sim":       {Kind: provider.PaidLocally, Name: "sim"},
 		"mistral":   {},
 	} {
-		var got provider.Payer
-		if by := p.payer(id); by != nil {
-			got = by.Payer
-			if strings.Contains(by.Account, "sk-") || strings.Contains(by.Account, "4f2a") {
-				t.Errorf("%s: the account is %q", id, by.Account)
-			}
+		got, account, known := p.Payer(id)
+		if strings.Contains(account, "sk-") || strings.Contains(account, "4f2a") || known != (want.Kind != "") {
+			t.Errorf("%s: the account is %q, known %v", id, account, known)
 		}
 		if got != want {
 			t.Errorf("%s: %+v, want %+v", id, got, want)
 		}
 	}
-	before := *p.payer("openai")
-	if err := p.setKey("openai", provider.NewSecret("sk-another-9876543210-1111")); err != nil {
+	before, account, _ := p.Payer("openai")
+	if err := p.SetKey("openai", provider.NewSecret("sk-another-9876543210-1111")); err != nil {
 		t.Fatal(err)
 	}
-	if now := *p.payer("openai"); now.Payer != before.Payer || now.Account == before.Account {
-		t.Errorf("another key: %+v after %+v", now, before)
+	if now, another, _ := p.Payer("openai"); now != before || another == account {
+		t.Errorf("another key: %+v, %s after %+v, %s", now, another, before, account)
 	}
 	endings := map[string]string{}
-	settings, err := registry.OpenSettings(nil, nil, durable.NewMemory(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range p.status(settings) {
+	for _, s := range p.Status() {
 		endings[s.ID] = s.KeyEnding
 	}
 	if endings["anthropic"] != "4f2a" || endings["openai"] != "1111" || endings["zai"] != "" || endings["sim"] != "" {

@@ -1,4 +1,4 @@
-package daemon
+package vendors_test
 
 import (
 	"fmt"
@@ -60,7 +60,7 @@ func TestVendorLists(t *testing.T) {
 		}
 		vendor.ServeHTTP(w, r)
 	}))
-	l, _ := listingsAt(t, standInConfig(address), t.TempDir(), standInEnvironment)
+	l, _ := listingsAt(t, proof.StandInConfig(address), t.TempDir(), proof.StandInEnvironment)
 	ask := func(of, text string) (registryRefresh, []registry.Change) {
 		t.Helper()
 		list.Store(&text)
@@ -71,7 +71,7 @@ func TestVendorLists(t *testing.T) {
 		return registryRefresh{r.Lists[0].Error, r.Lists[0].Skipped}, r.Changes
 	}
 	has := func(of, id string) (provider.Model, bool) {
-		all := l.current.Catalog().ModelsOf(of)
+		all := l.Current().Catalog().ModelsOf(of)
 		i := slices.IndexFunc(all, func(m provider.Model) bool { return m.ID == id })
 		if i < 0 {
 			return provider.Model{}, false
@@ -80,7 +80,7 @@ func TestVendorLists(t *testing.T) {
 	}
 	huge := fmt.Sprintf(`{"data":[],"models":[],"x":%q}`, strings.Repeat("a", 8<<20)) // made once: it costs much with the race detector
 	for i, of := range listingVendors {
-		rows := len(l.current.Catalog().ModelsOf(of))
+		rows := len(l.Current().Catalog().ModelsOf(of))
 		got, changes := ask(of, vendorList(of, [2]string{`"brand-new-9"`}))
 		m, ok := has(of, "brand-new-9")
 		if got.err != "" || len(got.skipped) > 0 || !ok || m.Input != nil && len(m.Input) == 0 {
@@ -113,7 +113,7 @@ func TestVendorLists(t *testing.T) {
 		if got.err != "" || len(got.skipped) != 4 {
 			t.Errorf("%s: nonsense: %+v", of, got)
 		}
-		for _, m := range l.current.Catalog().ModelsOf(of) {
+		for _, m := range l.Current().Catalog().ModelsOf(of) {
 			if strings.ContainsFunc(m.ID+m.Name, unicode.IsControl) || m.Window < 0 || m.MaxOutput < 0 || m.Price != nil && m.Price.Check() != nil ||
 				slices.Contains(m.Input, "smell") || m.Lifecycle != nil && m.Lifecycle.Retires == "soon" {
 				t.Errorf("%s: %+v", of, m)
@@ -124,7 +124,7 @@ func TestVendorLists(t *testing.T) {
 				t.Errorf("%s: skipped: %q", of, line)
 			}
 		}
-		if n := len(l.current.Catalog().ModelsOf(of)); n < rows || n > rows+1 {
+		if n := len(l.Current().Catalog().ModelsOf(of)); n < rows || n > rows+1 {
 			t.Errorf("%s: %d rows of %d", of, n, rows)
 		}
 	}

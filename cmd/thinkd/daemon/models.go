@@ -1,0 +1,93 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/config"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/durable"
+	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/vendors"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/session"
+)
+
+// models are the providers and the lists of their models. Its methods answer clients in the words of the protocol.
+type models struct {
+	providers *vendors.Providers
+	lists     *vendors.Listings
+	log       *slog.Logger
+}
+
+// openModels knows the providers of a config, and what is kept of their models. Who opens them closes the providers.
+func openModels(c config.Config, keys *login.Keys, value durable.Value, log *slog.Logger) (*models, error) {
+	listed := vendors.ReadKept(value, log)
+	catalog, err := listed.Catalog(c.Providers, nil)
+	if err != nil {
+		return nil, err
+	}
+	m := &models{providers: vendors.Open(c.Providers, c.Dialects, keys, catalog, log), log: log}
+	if m.lists, err = vendors.OpenListings(c.Providers, c.ModelsDev, listed, m.providers, value, log); err != nil {
+		return nil, errors.Join(err, m.providers.Close())
+	}
+	return m, nil
+}
+
+// defaultModel is what a new session gets if its client names no model: the config's, or that of the first provider that can be
+// called.
+func (m *models) defaultModel(c config.Config) session.ModelRef {
+	if c.Model != "" {
+		if row, err := m.lists.Current().Find(c.Model); err == nil {
+			return session.ModelRef{Provider: row.Provider, ID: row.ID}
+		}
+	}
+	id, model := m.providers.DefaultModel()
+	return session.ModelRef{Provider: id, ID: model}
+}
+
+func (m *models) status(settings *registry.Settings) []rpc.ProviderStatus {
+	var list []rpc.ProviderStatus
+	for _, s := range m.providers.Status() {
+		status := rpc.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Login: s.Login,
+			Defaults: settings.Defaults(s.ID)}
+		if by := m.payer(s.ID); by != nil {
+			status.Payer = &by.Payer
+		}
+		list = append(list, status)
+	}
+	return list
+}
+
+func (m *models) setKey(id string, key provider.Secret) error {
+	return m.notKept(m.providers.SetKey(id, key))
+}
+
+func (m *models) login(ctx context.Context, id string, show func(rpc.LoginPrompt)) error {
+	return m.notKept(m.providers.Login(ctx, id, func(said login.Prompt) { show(rpc.LoginPrompt(said)) }))
+}
+
+// notKept is ErrReadOnly, which clients know, for an error of the file of keys.
+func (m *models) notKept(err error) error {
+	if errors.Is(err, login.ErrNotKept) {
+		m.log.Error("keys cannot be written", "err", err)
+		return session.ErrReadOnly
+	}
+	return err
+}
+
+// learn keeps what a refusal said of a model.
+func (m *models) learn(of session.ModelRef, said provider.Learned) {
+	m.lists.Learn(of.Provider, of.ID, said)
+}
+
+// payer is who pays for a provider's calls from now on; nil: that is not known.
+func (m *models) payer(id string) *session.Payer {
+	by, account, known := m.providers.Payer(id)
+	if !known {
+		return nil
+	}
+	return &session.Payer{Payer: by, Account: account}
+}

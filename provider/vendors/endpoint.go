@@ -1,0 +1,111 @@
+package vendors
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// endpoint is a provider's address, as an adapter needs to know it.
+type endpoint struct {
+	Config
+	own       Dialects
+	account   string // of the key, where the vendor tells
+	simulated bool   // the simulator's: the address follows from API and dialect
+	client    *http.Client
+	log       *slog.Logger
+}
+
+// config is what the adapter of an API needs to know. A vendor's own management of contexts is for the usual API of a provider that has
+// several.
+func (e endpoint) config(api string) exchange.Config {
+	c := exchange.Config{Provider: e.ID, Vendor: e.Vendor, BaseURL: e.BaseURL, Key: e.Key, KeyVar: e.KeyEnv, Account: e.account,
+		Headers: e.Headers, Cache: e.Cache, Window: e.NumCtx, Client: e.client, Log: e.log}
+	if e.API == api {
+		c.Context = e.Context
+	}
+	return c
+}
+
+// open makes an adapter for each way in which the provider's models are spoken to.
+func (e endpoint) open(catalog *registry.Catalog) (provider.Provider, error) {
+	all := router{}
+	add := func(way way) error {
+		if all[way] != nil {
+			return nil
+		}
+		api, ok := APINamed(way.api)
+		if !ok {
+			return fmt.Errorf("api %q is not served by this version", way.api)
+		}
+		at := e
+		if e.simulated {
+			at.BaseURL = "http://simulator" + api.Simulated(way.dialect)
+		}
+		adapter, err := api.New(at.config(way.api), way.dialect, e.own)
+		all[way] = adapter
+		return err
+	}
+	if err := add(way{e.API, e.Dialect}); err != nil {
+		return nil, err
+	}
+	for _, m := range catalog.ModelsOf(e.ID) {
+		if err := add(wayOf(m)); err != nil {
+			return nil, err
+		}
+	}
+	if e.BaseURL == "" && !e.simulated {
+		return unusable{all, e.ID, noAddress(e.Config)}, nil
+	}
+	if len(all) == 1 {
+		return all[way{e.API, e.Dialect}], nil
+	}
+	return all, nil
+}
+
+func noAddress(c Config) string {
+	advice := "no address: set base_url under [providers." + c.ID + "] in the config"
+	if v, _ := registry.VendorNamed(c.ID); v.BaseURLEnv != "" {
+		advice += ", or " + v.BaseURLEnv
+	}
+	return advice
+}
+
+// with is the endpoint for calls with a credential. A place that the operator has named is not left for one that the
+// credential names, nor are headers changed.
+func (e endpoint) with(c login.Credential) endpoint {
+	e.Key, e.account = c.Key, c.Account
+	if v, _ := registry.VendorNamed(e.Vendor); c.BaseURL != "" && e.BaseURL == v.BaseURL {
+		e.BaseURL = c.BaseURL
+	}
+	if len(c.Headers) > 0 {
+		headers := maps.Clone(c.Headers)
+		for name, value := range e.Headers {
+			headers[http.CanonicalHeaderKey(name)] = value
+		}
+		e.Headers = headers
+	}
+	return e
+}
+
+// loginFlow is the way to log in; nil: there is none.
+func loginFlow(c *Login, providerID string, client *http.Client) login.Flow {
+	switch {
+	case c == nil:
+		return nil
+	case c.Kind == "copilot":
+		return &login.Copilot{Provider: providerID, ClientID: c.ClientID, Editor: c.Editor, Address: c.Address, API: c.API, Client: client}
+	}
+	return &login.ChatGPT{Provider: providerID, ClientID: c.ClientID, Address: c.Address, Port: c.Port, Client: client}
+}
+
+// keySource tells what a provider is called with.
+func keySource(c Config, keys *login.Keys, client *http.Client, log *slog.Logger) *login.Source {
+	return login.NewSource(login.Config{Provider: c.ID, Env: c.Key, EnvVar: c.KeyEnv, Keys: keys, Flow: loginFlow(c.Login, c.ID, client), Log: log})
+}

@@ -1,0 +1,291 @@
+package vendors
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
+	"github.com/thinkd/thinkd/provider/login"
+	"github.com/thinkd/thinkd/provider/sim"
+	_ "github.com/thinkd/thinkd/provider/sim/faces"
+	"github.com/thinkd/thinkd/registry"
+)
+
+// demoPace is how fast the simulator inside the daemon writes, in deltas a second: as fast as one reads.
+const demoPace = 40
+
+// Providers are the configured model APIs. Who opens them closes them.
+type Providers struct {
+	list     []Config
+	adapters map[string]func() provider.Provider // by provider; made at the first call
+	sources  map[string]*login.Source            // of keys, by provider
+	log      *slog.Logger
+
+	mu   sync.Mutex           // guards what follows
+	here map[string]*presence // of servers that may not run, by provider; nil: nobody has asked yet
+	sim  *sim.Listener        // nil: nobody has called the simulator yet
+}
+
+// Open knows the providers of a list; own are the dialects of the config. Their adapters are made when they are first called, with or without a key:
+// a call without one says so. The simulator is served in memory, through the same HTTP as the others.
+func Open(list []Config, own Dialects, keys *login.Keys, catalog *registry.Catalog, log *slog.Logger) *Providers {
+	p := &Providers{list: list, adapters: make(map[string]func() provider.Provider), sources: make(map[string]*login.Source), log: log}
+	for _, pc := range list {
+		e := endpoint{Config: pc, own: own, client: exchange.NewClient(nil), log: log}
+		e.simulated = pc.BaseURL == "" && pc.ID == Simulator
+		if pc.KeyEnvNow != "" {
+			log.Warn("the variable of a key is deprecated", "provider", pc.ID, "variable", pc.KeyEnv, "set", pc.KeyEnvNow)
+		}
+		var source *login.Source
+		if !e.simulated && pc.NeedsKey() {
+			source = keySource(pc, keys, e.client, log)
+			p.sources[pc.ID] = source
+		}
+		p.adapters[pc.ID] = sync.OnceValue(func() provider.Provider {
+			adapter, err := p.open(e, source, catalog)
+			if err != nil { // a list of models that was kept names what this build does not speak
+				log.Error("a provider cannot be called", "provider", e.ID, "err", err)
+				return unusable{router{}, e.ID, err.Error()}
+			}
+			return adapter
+		})
+	}
+	return p
+}
+
+// open makes a provider's adapters; without a source it needs no key.
+func (p *Providers) open(e endpoint, source *login.Source, catalog *registry.Catalog) (provider.Provider, error) {
+	if source != nil {
+		return login.NewKeyed(source, func(c login.Credential) (provider.Provider, error) { return e.with(c).open(catalog) })
+	}
+	if e.simulated {
+		e.Key = provider.NewSecret("simulator")
+		e.client = exchange.NewClient(p.simulator())
+	}
+	return e.open(catalog)
+}
+
+// simulator is the way to the simulator, which is there from the first call on.
+func (p *Providers) simulator() http.RoundTripper {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.sim == nil {
+		p.sim = sim.New(sim.Config{Pace: demoPace, NoJournal: true, Log: p.log}).Listen()
+	}
+	return p.sim.Transport()
+}
+
+// presence is that of a server that may not run; nil: it is none of these. The first to ask has all of them asked, so that
+// whoever waits for several waits once.
+func (p *Providers) presence(c Config) *presence {
+	if !c.Local() {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.here == nil {
+		p.here = make(map[string]*presence)
+		for _, pc := range p.list {
+			if !pc.Local() {
+				continue
+			}
+			var lister provider.Lister
+			if pc.Lists() {
+				lister, _ = p.Find(pc.ID).(provider.Lister) // not the simulator, which would want the lock
+			}
+			p.here[pc.ID] = seek(pc.BaseURL, lister, pc.Assumed(), p.log)
+		}
+	}
+	return p.here[c.ID]
+}
+
+// Close ends what was begun: logins, questions to local servers, and the simulator. Nobody calls a provider any more.
+func (p *Providers) Close() error {
+	for _, source := range p.sources {
+		source.Close()
+	}
+	p.mu.Lock()
+	here, simulator := p.here, p.sim
+	p.mu.Unlock()
+	for _, server := range here {
+		server.close()
+	}
+	if simulator == nil {
+		return nil
+	}
+	return simulator.Close()
+}
+
+// Has returns the models that a provider's server lists, as far as is known; nil for all that are not on a local server.
+func (p *Providers) Has(id string) []provider.Model {
+	for _, c := range p.list {
+		if c.ID == id {
+			if here := p.presence(c); here != nil {
+				return here.has()
+			}
+		}
+	}
+	return nil
+}
+
+// Available says whether a provider can be called, and if not, why.
+func (p *Providers) Available(c Config) (bool, string) {
+	if c.BaseURL == "" && c.ID != Simulator {
+		return false, noAddress(c)
+	}
+	if source := p.sources[c.ID]; source != nil {
+		if state, _ := source.Status(); state != provider.KeyReady {
+			return false, source.Advice()
+		}
+	}
+	if here := p.presence(c); here != nil && !here.here() {
+		return false, "nothing answers at " + c.BaseURL
+	}
+	return true, ""
+}
+
+// Find returns a provider by its id, nil if there is none.
+func (p *Providers) Find(id string) provider.Provider {
+	if adapter := p.adapters[id]; adapter != nil {
+		return adapter()
+	}
+	return nil
+}
+
+// Vendor returns the vendor of a configured provider.
+func (p *Providers) Vendor(id string) (vendor string, ok bool) {
+	i := slices.IndexFunc(p.list, func(c Config) bool { return c.ID == id })
+	if i < 0 {
+		return "", false
+	}
+	return p.list[i].Vendor, true
+}
+
+// Patience is how long a provider may be silent; 0: no longer than others.
+func (p *Providers) Patience(id string) time.Duration {
+	for _, c := range p.list {
+		if c.ID == id {
+			return c.Patience()
+		}
+	}
+	return 0
+}
+
+// Address is a provider's base URL as the log may have it: without what could be a secret.
+func (p *Providers) Address(id string) string {
+	for _, c := range p.list {
+		if u, err := url.Parse(c.BaseURL); c.ID == id && err == nil {
+			return u.Host + u.Path
+		}
+	}
+	return ""
+}
+
+// Status is what clients may know of a provider's key, and whether it can be called.
+type Status struct {
+	ID        string
+	Key       provider.KeyState
+	KeySource provider.KeySource
+	KeyEnding string // the last characters of a long key, by which its owner knows it
+	Login     bool   // there is a way to log in
+	Available bool   // it can be called
+	Why       string // it cannot
+}
+
+// Status returns the state of all providers, in the order of the config.
+func (p *Providers) Status() []Status {
+	var list []Status
+	for _, c := range p.list {
+		s := Status{ID: c.ID, Key: provider.KeyNotNeeded}
+		if source := p.sources[c.ID]; source != nil {
+			s.Key, s.KeySource = source.Status()
+			s.Login = source.HasLogin()
+			if s.KeySource != provider.KeyFromLogin {
+				_, s.KeyEnding = source.Owner()
+			}
+		}
+		s.Available, s.Why = p.Available(c)
+		list = append(list, s)
+	}
+	return list
+}
+
+// DefaultModel returns a model of the first provider that can be called: its default model, or the first that its server
+// lists. The simulator always can.
+func (p *Providers) DefaultModel() (providerID, model string) {
+	for _, c := range p.list {
+		model := c.DefaultModel
+		if model == "" {
+			if list := p.Has(c.ID); len(list) > 0 {
+				model = list[0].ID
+			}
+		}
+		if available, _ := p.Available(c); available && model != "" {
+			return c.ID, model
+		}
+	}
+	panic("the simulator is not among the providers") // the config puts it there
+}
+
+// SetKey keeps a key for a provider; the zero one removes what there is, a login too. Errors are [provider.ErrNoKeyNeeded] and those
+// of [login.Source.SetKey].
+func (p *Providers) SetKey(id string, key provider.Secret) error {
+	source := p.sources[id]
+	if source == nil {
+		return provider.ErrNoKeyNeeded
+	}
+	return source.SetKey(key)
+}
+
+// Login leads a user through the login to a provider. Errors are [provider.ErrNoKeyNeeded] and those of [login.Source.Login].
+func (p *Providers) Login(ctx context.Context, id string, show func(login.Prompt)) error {
+	source := p.sources[id]
+	if source == nil {
+		return provider.ErrNoKeyNeeded
+	}
+	return source.Login(ctx, show)
+}
+
+// Payer is who pays for a provider's calls from now on, and the account of its credential, without anything of a key.
+func (p *Providers) Payer(id string) (by provider.Payer, account string, known bool) {
+	i := slices.IndexFunc(p.list, func(c Config) bool { return c.ID == id })
+	if i < 0 {
+		return by, "", false
+	}
+	c := p.list[i]
+	source := p.sources[id]
+	switch {
+	case source == nil && (c.Local() || id == Simulator):
+		return provider.Payer{Kind: provider.PaidLocally, Name: id}, "", true
+	case source == nil: // it needs no key that thinkd knows of
+		return by, "", false
+	}
+	_, from := source.Status()
+	by = provider.Payer{Kind: provider.PaidByKey, Name: c.KeyEnv}
+	switch {
+	case from == "":
+		return provider.Payer{}, "", false
+	case from == provider.KeyFromPerson:
+		by.Name = "keys.json"
+	}
+	if c.Login != nil || strings.Contains(c.BaseURL, "/coding") { // a token of a subscription, wherever it is kept
+		by.Kind, by.Name = provider.PaidByPlan, planName(c)
+	}
+	account, _ = source.Owner()
+	return by, account, true
+}
+
+// planName is what a vendor's subscription is called.
+func planName(c Config) string {
+	if v, ok := registry.VendorNamed(c.Vendor); ok {
+		return v.Name
+	}
+	return c.ID
+}
