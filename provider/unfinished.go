@@ -83,6 +83,7 @@ func (u Unfinished) action(m Model, i, end int, b Block) ContinueAction {
 		if u.Cut && b.Invalid != "" {
 			return ContinueDropped
 		}
+	case Media, ToolResult: // these are never unfinished
 	}
 	return ContinueKept
 }
@@ -107,6 +108,7 @@ func Said(blocks Blocks) int {
 			}
 		case ToolCall, Media:
 			return n
+		case Thinking, Opaque, ToolResult: // these say nothing to the user
 		}
 	}
 	return 0
