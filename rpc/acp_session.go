@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -188,7 +189,7 @@ func acpNew(ctx context.Context, c *client, p acpNewParams, reply method.Reply) 
 	}
 	if c.newWaits(made) {
 		c.run(func() { // ends with the servers' answers or the request; serve waits
-			if _, err := guard(func() (method.Nothing, error) { return method.Nothing{}, c.make(ctx, made, record, reply) }); err != nil {
+			if _, err := failure.Guard(func() (method.Nothing, error) { return method.Nothing{}, c.make(ctx, made, record, reply) }); err != nil {
 				reply(nil, err)
 			}
 		})

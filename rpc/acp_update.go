@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -410,7 +411,7 @@ func (th *thread) answer(turn session.TurnID, end *feed.TurnEnd, err error) {
 	case acpStops[end.StopReason] != "":
 		reply(acpPromptResult{acpStops[end.StopReason], th.ride(nil)}, nil)
 	case end.Error != nil:
-		e := failure(end.Error)
+		e := failure.OfTurn(end.Error)
 		if e.Code == conn.CodeProvider && th.provider != "" {
 			e.Data["provider"] = th.provider
 		}

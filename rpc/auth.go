@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 )
 
@@ -147,7 +148,7 @@ func (c *client) logIn(ctx context.Context, id string) {
 			c.server.config.Log.Warn("the progress of a login could not be sent", "provider", id, keyError, err)
 		}
 	}
-	_, err := guard(func() (struct{}, error) {
+	_, err := failure.Guard(func() (struct{}, error) {
 		return struct{}{}, c.server.config.Login(ctx, id, func(s LoginPrompt) {
 			tell(authUpdate{State: loginWaiting, URL: s.URL, Code: s.Code, Expires: s.Expires.Milliseconds()})
 		})

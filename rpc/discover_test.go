@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 )
 
@@ -163,7 +164,7 @@ func TestDiscoverParams(t *testing.T) {
 		fields := method.FieldsOf(m.Params)
 		decode := func(params string) error {
 			err := method.DecodeParams(json.RawMessage(params), reflect.New(m.Params).Elem(), fields)
-			if e := known(err); e != nil { // as a client gets it
+			if e := failure.Known(err); e != nil { // as a client gets it
 				return e
 			}
 			return err

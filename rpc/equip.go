@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -255,7 +256,7 @@ func askHosts(ctx context.Context, hosts []toolhost.Host) []hostAnswer {
 	for i, h := range hosts {
 		asking.Go(func() { // ends with ctx at the latest, awaited below
 			answers[i].host = h
-			answers[i].tools, answers[i].err = guard(func() ([]tool.Tool, error) { return h.Tools(ctx) })
+			answers[i].tools, answers[i].err = failure.Guard(func() ([]tool.Tool, error) { return h.Tools(ctx) })
 		})
 	}
 	asking.Wait()

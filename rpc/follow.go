@@ -7,6 +7,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -67,7 +68,7 @@ func (s *subscription) Close() {
 
 // Next encodes the next update. After a failure, which has ended the connection, nothing more comes.
 func (s *subscription) Next() (message []byte, last bool) {
-	message, err := guard(func() (message []byte, err error) {
+	message, err := failure.Guard(func() (message []byte, err error) {
 		message, last, err = s.next()
 		return message, err
 	})
@@ -114,7 +115,7 @@ func (c *client) follow(id session.ID, run func(context.Context) error) {
 	c.run(func() { // ended by end or with the connection's context; serve waits
 		defer close(s.done)
 		defer stop()
-		_, err := guard(func() (struct{}, error) { return struct{}{}, run(ctx) })
+		_, err := failure.Guard(func() (struct{}, error) { return struct{}{}, run(ctx) })
 		if err != nil && ctx.Err() == nil {
 			c.updatesFailed(id, err)
 		}
@@ -178,6 +179,6 @@ func (c *client) notify(ctx context.Context, message []byte) error {
 
 // updatesFailed ends the connection: a client whose updates end without a word would wait for them for ever.
 func (c *client) updatesFailed(id session.ID, err error) {
-	internalError(c.server.config.Log.With("session", id), "a session's updates", err) // the client gets no answer
+	failure.Internal(c.server.config.Log.With("session", id), "a session's updates", err) // the client gets no answer
 	c.conn.End(err)
 }

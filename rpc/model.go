@@ -51,7 +51,7 @@ func (c *client) model(id, providerID string) (session.ModelRef, error) {
 
 func noProvider(id string, candidates []string) *conn.Error {
 	return &conn.Error{Code: conn.CodeNoModel, Message: "no such provider: " + characters(id, 100),
-		Data: map[string]any{"candidates": words(candidates)}}
+		Data: map[string]any{"candidates": append([]string{}, candidates...)}}
 }
 
 // askedLevel is a level as a client asks for it. An unknown word is refused as a level that no model has.

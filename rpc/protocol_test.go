@@ -18,6 +18,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 )
 
 // section is what stands under a heading of protocol.md.
@@ -111,9 +112,9 @@ func TestProtocolErrors(t *testing.T) {
 	if diff := cmp.Diff(build, page); diff != "" {
 		t.Errorf("the table of errors in protocol.md is not that of conn/error.go: make it so (-error.go +protocol.md)\n%s", diff)
 	}
-	for _, row := range sentinels {
-		if row.says.Kind != "" && !strings.Contains(text, "`"+row.says.Kind+"`") {
-			t.Errorf("protocol.md does not have the kind %s under Errors: say in its code's row when it comes", row.says.Kind)
+	for _, e := range failure.Fixed() {
+		if e.Kind != "" && !strings.Contains(text, "`"+e.Kind+"`") {
+			t.Errorf("protocol.md does not have the kind %s under Errors: say in its code's row when it comes", e.Kind)
 		}
 	}
 	data := newSchemas(t).components["Error"].(map[string]any)["properties"].(map[string]any)["data"].(map[string]any)

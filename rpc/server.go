@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
@@ -192,7 +193,6 @@ func (c *client) run(f func()) {
 const (
 	keyCause  = "cause"
 	keyMethod = "method"
-	keyRef    = "ref"
 	keyError  = "err"
 )
 
@@ -239,7 +239,7 @@ func (c *client) handle(call *conn.Call) {
 	late := func() (method.Outcome, error) {
 		return method.Outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.Name)
 	}
-	out, err := guard(func() (method.Outcome, error) {
+	out, err := failure.Guard(func() (method.Outcome, error) {
 		switch {
 		case !ok:
 			return method.Outcome{}, conn.ErrMethodNotFound
@@ -258,7 +258,7 @@ func (c *client) handle(call *conn.Call) {
 		reply(late())
 	case out.Finish != nil:
 		c.run(func() {
-			value, err := guard(func() (any, error) { return out.Finish(call.Context()) })
+			value, err := failure.Guard(func() (any, error) { return out.Finish(call.Context()) })
 			reply(value, err)
 		})
 	case !out.Replies:
@@ -270,7 +270,7 @@ func (c *client) handle(call *conn.Call) {
 func (c *client) answer(call *conn.Call, value any, err error) {
 	var message []byte
 	if err == nil {
-		message, err = guard(func() ([]byte, error) { return call.Result(value) })
+		message, err = failure.Guard(func() ([]byte, error) { return call.Result(value) })
 	}
 	if err != nil {
 		refused := c.errorOf(call.Context(), call.Method(), err)
@@ -297,8 +297,8 @@ type follower interface{ answered() }
 // errorOf is the error that the client gets. What is not meant for it goes to the log under a reference. ctx is that of
 // the request.
 func (c *client) errorOf(ctx context.Context, method string, err error) *conn.Error {
-	if e := requestError(ctx, err); e != nil {
+	if e := failure.OfRequest(ctx, err); e != nil {
 		return e
 	}
-	return internalError(c.server.config.Log.With(keyMethod, method), "a request", err)
+	return failure.Internal(c.server.config.Log.With(keyMethod, method), "a request", err)
 }

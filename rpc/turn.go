@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
@@ -165,7 +166,7 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 		if err != nil {
 			return waitResult{}, err
 		}
-		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure(e.End.Error)}
+		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure.OfTurn(e.End.Error)}
 		if e.Start != nil {
 			r.Reasoning = newReasoning(e.Start.Reasoning)
 		}

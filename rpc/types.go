@@ -10,7 +10,6 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -340,28 +339,4 @@ func newWireCatalogModel(m provider.Model, available bool, why string) wireCatal
 		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
 		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle, Facts: m.Facts,
 		Available: available, Why: why}
-}
-
-// failure is a turn's failure as an error of the protocol.
-func failure(f *session.Failure) *conn.Error {
-	if f == nil {
-		return nil
-	}
-	e := &conn.Error{Code: conn.CodeProvider, Kind: f.Kind, Message: f.Message, Data: map[string]any{}}
-	if f.Kind == conn.CodeInternal.Kind() {
-		e.Code = conn.CodeInternal
-	}
-	if f.Status != 0 {
-		e.Data["status"] = f.Status
-	}
-	if f.RetryAfterMS != 0 {
-		e.Data["retry_after_ms"] = f.RetryAfterMS
-	}
-	if f.RequestID != "" {
-		e.Data["request_id"] = f.RequestID
-	}
-	if f.Ref != "" {
-		e.Data["ref"] = f.Ref
-	}
-	return e
 }

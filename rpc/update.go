@@ -6,6 +6,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -118,7 +119,7 @@ func shownEvent(e feed.Event, room int) (any, error) {
 	case feed.QueueUpdate:
 		return newWireQueue(e), nil
 	case feed.TurnEnd:
-		return wireTurnEnd{e.TurnEnd, failure(e.Error)}, nil
+		return wireTurnEnd{e.TurnEnd, failure.OfTurn(e.Error)}, nil
 	}
 	return e, nil
 }

@@ -1,4 +1,4 @@
-package rpc
+package failure
 
 import (
 	"context"
@@ -14,9 +14,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// known is the table from our errors to the protocol's, nil if err is not in it. No text of a cause passes: it may
+// Known is the table from our errors to the protocol's, nil if err is not in it. No text of a cause passes: it may
 // name a file or a host.
-func known(err error) *conn.Error {
+func Known(err error) *conn.Error {
 	if e, ok := errors.AsType[*conn.Error](err); ok {
 		return e
 	}
@@ -84,6 +84,15 @@ var sentinels = []struct {
 	{session.ErrClosed, &conn.Error{Code: conn.CodeClosing, Message: "the daemon is going down"}},
 }
 
+// Fixed lists the errors that have one text.
+func Fixed() []*conn.Error {
+	var list []*conn.Error
+	for _, row := range sentinels {
+		list = append(list, row.says)
+	}
+	return list
+}
+
 // words is a list that is never null in JSON.
 func words(list []string) []string { return append([]string{}, list...) }
 
@@ -108,17 +117,41 @@ func providerError(e *provider.Error) *conn.Error {
 	return out
 }
 
-// requestError is known for an error that a request's handler returned: where the request's own context ended, the
+// OfRequest is known for an error that a request's handler returned: where the request's own context ended, the
 // cause says why.
-func requestError(ctx context.Context, err error) *conn.Error {
-	if e := known(err); e != nil {
+func OfRequest(ctx context.Context, err error) *conn.Error {
+	if e := Known(err); e != nil {
 		return e
 	}
 	if cause := context.Cause(ctx); cause != nil && (errors.Is(err, context.Canceled) || errors.Is(err, cause)) {
-		if e := known(cause); e != nil {
+		if e := Known(cause); e != nil {
 			return e
 		}
 		return &conn.Error{Code: conn.CodeClosing, Message: "the connection is ending"}
 	}
 	return nil
+}
+
+// OfTurn is a turn's failure as an error of the protocol.
+func OfTurn(f *session.Failure) *conn.Error {
+	if f == nil {
+		return nil
+	}
+	e := &conn.Error{Code: conn.CodeProvider, Kind: f.Kind, Message: f.Message, Data: map[string]any{}}
+	if f.Kind == conn.CodeInternal.Kind() {
+		e.Code = conn.CodeInternal
+	}
+	if f.Status != 0 {
+		e.Data["status"] = f.Status
+	}
+	if f.RetryAfterMS != 0 {
+		e.Data["retry_after_ms"] = f.RetryAfterMS
+	}
+	if f.RequestID != "" {
+		e.Data["request_id"] = f.RequestID
+	}
+	if f.Ref != "" {
+		e.Data["ref"] = f.Ref
+	}
+	return e
 }

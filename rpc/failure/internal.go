@@ -1,4 +1,4 @@
-package rpc
+package failure
 
 import (
 	"crypto/rand"
@@ -18,8 +18,8 @@ type panicError struct {
 
 func (e *panicError) Error() string { return fmt.Sprintf("panic: %v", e.value) }
 
-// guard runs f. A panic in it becomes a *panicError.
-func guard[T any](f func() (T, error)) (value T, err error) {
+// Guard runs f. A panic in it becomes a *panicError.
+func Guard[T any](f func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &panicError{p, debug.Stack()}
@@ -28,15 +28,15 @@ func guard[T any](f func() (T, error)) (value T, err error) {
 	return f()
 }
 
-// internalError puts into the log what a client must not see, a panic with its stack, and is what the client gets: a
+// Internal puts into the log what a client must not see, a panic with its stack, and is what the client gets: a
 // reference into the log. where names the thing that failed.
-func internalError(log *slog.Logger, where string, err error) *conn.Error {
+func Internal(log *slog.Logger, where string, err error) *conn.Error {
 	ref := rand.Text()
-	log = log.With(keyRef, ref)
+	log = log.With("ref", ref)
 	if p, ok := errors.AsType[*panicError](err); ok {
-		log.Error("panic in "+where, keyError, p.value, "stack", string(p.stack))
+		log.Error("panic in "+where, "err", p.value, "stack", string(p.stack))
 	} else {
-		log.Error(where+" failed", keyError, err)
+		log.Error(where+" failed", "err", err)
 	}
 	return &conn.Error{Code: conn.CodeInternal, Message: "internal error", Data: map[string]any{"ref": ref}}
 }

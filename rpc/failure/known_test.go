@@ -1,4 +1,4 @@
-package rpc
+package failure
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func TestKnownErrors(t *testing.T) {
 	}
 	for _, tc := range cases {
 		for _, err := range []error{tc.err, fmt.Errorf("session 01K: %w", tc.err), errors.Join(secret, tc.err)} {
-			got := known(err)
+			got := Known(err)
 			if tc.want == "" {
 				if got != nil {
 					t.Errorf("%s: got %v, want an internal error", tc.name, got)
@@ -86,15 +86,15 @@ func TestRequestErrors(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		cancel(cause)
 		for _, err := range []error{ctx.Err(), context.Cause(ctx), fmt.Errorf("turn: %w", ctx.Err())} {
-			if got := requestError(ctx, err); got == nil || got.Code != want {
+			if got := OfRequest(ctx, err); got == nil || got.Code != want {
 				t.Errorf("cause %v, error %v: got %v, want code %d", cause, err, got, want)
 			}
 		}
-		if got := requestError(ctx, errors.New("something else")); got != nil {
+		if got := OfRequest(ctx, errors.New("something else")); got != nil {
 			t.Errorf("cause %v hides an error of another kind: %v", cause, got)
 		}
 	}
-	if got := requestError(t.Context(), context.Canceled); got != nil {
+	if got := OfRequest(t.Context(), context.Canceled); got != nil {
 		t.Errorf("a request that nobody ended: %v", got)
 	}
 }
