@@ -38,6 +38,14 @@ export class Answer {
 		inFrame(this.draw);
 	}
 
+	/** Takes more text after its end. */
+	goOn(): void {
+		this.ended = false;
+		this.clear();
+		this.drawn = 0;
+		inFrame(this.draw);
+	}
+
 	/** Lists the pages that the text refers to, each once. */
 	cite(sources: { url: string; title?: string }[] | undefined): void {
 		this.sources.replaceChildren();

@@ -99,13 +99,14 @@ export class Conversation {
 			this.oldest = a.more ? a.messages[0]?.id : undefined;
 			this.older(a.messages, false);
 		} else {
-			for (const m of a.messages ?? []) this.turn(m.turn_id).message(m);
+			for (const m of a.messages ?? []) this.joined(m).message(m);
 			this.endOf(a.messages ?? []);
 		}
 		const { open } = a;
 		this.questions.clear();
 		if (open) {
 			const t = this.turn(open.turn_id);
+			this.joins(t, open.joins);
 			for (const m of open.messages) (m.turn_id === open.turn_id ? t : this.turn(m.turn_id)).message(m);
 			t.start(open.model, open.reasoning, open.payer, t.began || undefined);
 			for (const c of open.tools ?? []) this.call(t, c);
@@ -121,7 +122,33 @@ export class Conversation {
 		this.watcher.usage(a.session.usage);
 		this.watcher.asks(this.questions.size);
 		this.watcher.running(open !== undefined, open !== undefined);
+		this.offer();
 		if (fresh) this.toEnd();
+	}
+
+	private joined(m: Message): Turn {
+		const t = this.turn(m.turn_id);
+		this.joins(t, m.joins);
+		return t;
+	}
+
+	/** The last turn can be continued if it was cut off. */
+	private offer(): void {
+		let last: Turn | undefined;
+		for (const el of this.list.children) {
+			const t = this.turns.get((el as HTMLElement).dataset["turn"] ?? "");
+			if (t && !t.el.hidden) last = t;
+		}
+		for (const t of this.turns.values()) t.offerToContinue(t === last && t.unfinished && this.running_ === "");
+	}
+
+	/** Connects a turn with the text that it goes on with. */
+	private joins(t: Turn, to: { message_id: string; block: number } | undefined): void {
+		if (!to) return;
+		for (const other of this.turns.values()) {
+			const answer = other.shownAnswer(to.message_id, to.block);
+			if (answer) t.join(answer);
+		}
 	}
 
 	private turn(id: string): Turn {
@@ -165,8 +192,10 @@ export class Conversation {
 				break;
 			case "turn_start":
 				this.list.append(t.el); // a pending prompt moves to the end when its turn starts
+				this.joins(t, u.params.joins);
 				t.start(u.params.model, u.params.reasoning, u.params.payer, u.params.ts);
 				this.running_ = t.id;
+				this.offer();
 				this.watcher.running(true, true);
 				this.watcher.changed();
 				break;
@@ -231,6 +260,7 @@ export class Conversation {
 					this.questions.clear();
 					this.watcher.asks(0);
 					this.watcher.running(false, false);
+					this.offer();
 					say(u.params.stop_reason === "end_turn" ? "Answer complete" : `The turn ended: ${u.params.stop_reason}`);
 				}
 				this.watcher.changed();
@@ -257,6 +287,7 @@ export class Conversation {
 				this.turns.set(m.turn_id, t);
 				fragment.append(t.el);
 			}
+			this.joins(t, m.joins);
 			t.message(m);
 		}
 		this.endOf(whole);

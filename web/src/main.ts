@@ -109,6 +109,10 @@ class App {
 			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
 			fork: (message) => void this.fork(message),
 			again: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content }),
+			continue: async () => {
+				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
+			},
+			preview: async () => (await this.client.call("session/continue", { session_id: session.id, dry_run: true })).parts,
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
 			pick: () => this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),

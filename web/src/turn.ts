@@ -1,7 +1,7 @@
-import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
+import type { Block, Message, Methods, Notifications } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
 import type { Question, Ruling } from "./approval.js";
-import { copy, h, iconButton } from "./dom.js";
+import { button, copy, h, iconButton } from "./dom.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { chip, type Reasoning } from "./levels.js";
 import { note } from "./step.js";
@@ -14,11 +14,20 @@ type View = Thought | Answer;
 type Served = NonNullable<Params<"message_start">["served"]>;
 type Payer = NonNullable<Params<"turn_start">["payer"]>;
 
+/** What becomes of the blocks of a turn that is continued. */
+function partsText(parts: Methods["session/continue"]["result"]["parts"]): string {
+	const words = { kept: "kept", prefilled: "continued in place", requested_again: "thought again", dropped: "dropped" };
+	const names: Record<string, string> = { thinking: "thought", text: "text", tool_call: "tool call", tool_result: "result", media: "image" };
+	return parts.map((p) => `${names[p.type] ?? p.type}: ${words[p.action]}`).join(", ") || "Nothing had come: your message is sent again.";
+}
+
 /** What a turn needs from the page. */
 export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
+	continue(): Promise<void>;
+	preview(): Promise<Methods["session/continue"]["result"]["parts"]>;
 	media(messageId: string, block: number): Promise<Block | undefined>;
 	answer(confirmId: string, ruling: Ruling): Promise<unknown>;
 }
@@ -31,6 +40,9 @@ export class Turn {
 	readonly el = h("article", { class: "turn", hidden: true });
 	began = 0;
 	over = false;
+	private reason = ""; // why it ended
+	private ahead: { answer: Answer; text: string } | undefined; // the text of an earlier turn that the first text joins
+	private readonly offer = h("div", { class: "card warn", role: "group", "aria-label": "Continue", hidden: true });
 	private readonly said = h("div", { class: "said", hidden: true });
 	private readonly by = h("div", { class: "by", hidden: true });
 	private readonly body = h("div", { class: "work" });
@@ -45,7 +57,7 @@ export class Turn {
 	private readonly servedBy = h("span", { class: "served", hidden: true });
 
 	constructor(readonly id: string, private readonly acts: Acts) {
-		this.el.append(this.said, this.by, this.body, this.foot);
+		this.el.append(this.said, this.by, this.body, this.foot, this.offer);
 		this.el.dataset["turn"] = id;
 	}
 
@@ -60,6 +72,36 @@ export class Turn {
 		const said = h("div", { class: "said steered" });
 		this.fill(said, content);
 		this.body.append(said);
+	}
+
+	/** Says that the first text of this turn goes on with a text of an earlier one: they are shown as one. */
+	join(answer: Answer | undefined): void {
+		if (answer && this.views.size === 0) this.ahead = { answer, text: answer.text };
+	}
+
+	/** The text of a block, if it is shown. */
+	shownAnswer(message: string, block: number): Answer | undefined {
+		const view = this.views.get(`${message} ${block}`);
+		return view instanceof Answer ? view : undefined;
+	}
+
+	/** Whether the turn was cut off before its model had said all. */
+	get unfinished(): boolean {
+		return this.over && this.model !== undefined && ["interrupted", "error", "max_tokens", "cancelled"].includes(this.reason);
+	}
+
+	/** Offers to continue the turn, or no longer. */
+	offerToContinue(on: boolean): void {
+		if (on === !this.offer.hidden) return;
+		this.offer.hidden = !on;
+		if (!on) return;
+		const parts = h("p", { role: "status" });
+		const show = async () => {
+			parts.textContent = partsText(await this.acts.preview());
+		};
+		this.offer.replaceChildren(h("h3", {}, "The answer stopped in the middle"),
+			h("p", {}, "Continue keeps what the model finished, and asks for the rest. Finished tools do not run again."), parts,
+			h("div", { class: "acts" }, button("Continue", "main", () => void this.acts.continue()), button("Show what is sent", "quiet", () => void show())));
 	}
 
 	private fill(said: HTMLElement, content: Block[]): void {
@@ -105,7 +147,7 @@ export class Turn {
 
 	textEnd(p: Params<"text_end">): void {
 		const a = this.answer(p.message_id, p.block);
-		a.set(p.text, true);
+		a.set(this.before(a) + p.text, true);
 		a.cite(p.sources);
 	}
 
@@ -177,7 +219,7 @@ export class Turn {
 				break;
 			}
 			case "text":
-				this.answer(m.id, number).set(b.text, b.open !== true);
+				this.answer(m.id, number).set(this.before(this.answer(m.id, number)) + b.text, b.open !== true);
 				this.answer(m.id, number).cite(b.sources);
 				break;
 			case "tool_call":
@@ -264,6 +306,7 @@ export class Turn {
 	}
 
 	private finish(reason: string, limit: string | undefined, facts: string[], ribbon: HTMLElement | undefined): void {
+		this.reason = reason;
 		const copier = iconButton("copy", "Copy answer", () => void copy(this.text(), copier));
 		this.foot.replaceChildren(
 			...(reason === "end_turn" ? [] : [h("span", { class: "end" }, limit ? `${reason}: ${limit}` : reason)]),
@@ -313,10 +356,17 @@ export class Turn {
 		const key = `${message} ${block}`;
 		const known = this.views.get(key);
 		if (known instanceof Answer) return known;
-		const a = new Answer();
+		const joined = this.views.size === 0 ? this.ahead?.answer : undefined;
+		const a = joined ?? new Answer();
 		this.views.set(key, a);
-		this.body.append(a.el);
+		if (joined) joined.goOn();
+		else this.body.append(a.el);
 		return a;
+	}
+
+	/** The text that stands in front of a block in the same answer. */
+	private before(a: Answer): string {
+		return this.ahead?.answer === a ? this.ahead.text : "";
 	}
 
 	private made(message: string, block: number): HTMLElement {

@@ -60,3 +60,22 @@ test("an answer of another model is marked, live and from the history", async ()
 	page.check();
 	await page.context().close();
 });
+
+test("an answer that was cut off offers to continue, live and from the history", async () => {
+	const page = await open(chrome, daemon.url);
+	await page.locator("textarea").first().fill("Which date is later? [[sim: pace=0 thinking=0 text=40 fault=cut after=5 times=1]]");
+	await page.keyboard.press("Enter");
+	const card = page.locator(".turn .card[aria-label=Continue]:visible");
+	await card.waitFor();
+	await page.reload();
+	await card.waitFor();
+	await card.getByRole("button", { name: "Show what is sent" }).click();
+	await page.waitForFunction(() => document.querySelector(".card[aria-label=Continue] [role=status]").textContent.includes("text: kept"));
+	await shot(page, "continue");
+	await card.getByRole("button", { name: "Continue", exact: true }).click();
+	await page.locator(".turn").nth(1).locator(".answer").waitFor();
+	await card.waitFor({ state: "hidden" });
+	assert.equal(await card.count(), 0, "the offer is gone");
+	page.check();
+	await page.context().close();
+});

@@ -227,6 +227,7 @@ func TestEnter(t *testing.T) {
 		"/sessions dates":  `session/list {"limit":200,"query":"dates"}`,
 		"/fork":            `session/fork {"session_id":"S"}`,
 		"/compact":         `session/compact {"session_id":"S"}`,
+		"/continue":        `session/continue {"session_id":"S"}`,
 		"/resume":          `session/queue {"resume":true,"session_id":"S"}`,
 		"/nothing":         "",
 		"  ":               "",

@@ -37,6 +37,7 @@ func commands() []command {
 		{"/resume", "", "continue a held queue", func(t *talk, _ string) {
 			t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)
 		}},
+		{"/continue", "", "continue the last answer, if it was cut off", func(t *talk, _ string) { t.goOn() }},
 		{"/cancel", "", "stop the running turn", func(t *talk, _ string) {
 			if !t.cancel() {
 				t.note("no turn runs")
@@ -227,6 +228,32 @@ func (t *talk) compact() {
 		if !r.Compacted {
 			t.note("nothing was summarised")
 		}
+	}))
+}
+
+// goOn continues the last turn, if that was cut off, and says what the model gets of it. A text that the new one joins is in the
+// scrollback already, so the new one stands below it.
+func (t *talk) goOn() {
+	t.ask("session/continue", map[string]any{"session_id": t.id}, result(func(r struct {
+		Parts []struct {
+			Action string `json:"action"`
+		} `json:"parts"`
+	}) {
+		count := make(map[string]int)
+		for _, p := range r.Parts {
+			count[p.Action]++
+		}
+		var said []string
+		for _, a := range []struct{ action, words string }{{"kept", "kept"}, {"prefilled", "continued in place"},
+			{"requested_again", "thought again"}, {"dropped", "dropped"}} {
+			if n := count[a.action]; n > 0 {
+				said = append(said, fmt.Sprintf("%d %s", n, a.words))
+			}
+		}
+		if len(said) == 0 {
+			said = []string{"nothing had come"}
+		}
+		t.note("continuing; of the answer so far: %s", strings.Join(said, ", "))
 	}))
 }
 
