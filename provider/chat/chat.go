@@ -1,20 +1,19 @@
-// Package chat speaks the Chat Completions API of OpenAI and of the many hosts that took it over, each in its own way.
+// Package chat is the adapter for OpenAI's Chat Completions API, which many hosts offer, each with differences.
 //
-// What a host does in its own way is a [Dialect]: data, not code. The named ones stand in dialects.json with their
-// sources and dates, `generic` reads whatever the others do, and a configuration may add one by the same record.
+// The differences of a host are a [Dialect], which is data. The named dialects are in dialects.json, with sources and dates.
+// The dialect generic reads every form that the others read. The config may add a dialect with the same members.
 //
-// A block keeps as its State the members of the vendor's message that it came in: its thinking under the name that it
-// had, details with their signatures, the whole part of a content array, the text with its tags. Opaque data that comes
-// after its block has ended rides on the Stop and counts in the blocks' place. The Origin's vendor is the dialect's id:
-// what came by the same dialect goes back as it came, as far as the dialect's echo rule wants it; anything else is left
-// out, or put in words, and counted.
+// A block keeps the members of the vendor's message as its State: thinking under its original name, details with their
+// signatures, parts of an array, text with its tags. Opaque data that arrives after the end of its block is in the Stop, and
+// counts in the block's place. The vendor of its Origin is the id of the dialect: data of the same dialect is returned
+// unchanged, as far as the dialect's echo rule asks for it. Other data is left out or converted to text, and counted.
 //
-// A reply is read tolerantly: thinking may come under several names at once, again after text, in an array or between
-// tags; calls may come whole, without an index or an id; usage at many places. It is one block of thinking as long as
-// nothing else comes in between. A reply is whole with [DONE] or a finish_reason; where the dialect says that the host
-// truncates answers, with [DONE] only. When it breaks off, blocks that are open get no End from here.
+// The adapter reads thinking under several names, after text, in an array or between tags. It reads complete calls, calls
+// without an index or an id, and usage in several places. Thinking without other content in between is one block. An answer is
+// complete after [DONE] or a finish_reason, and only after [DONE] if the dialect says that the host truncates answers. If it
+// ends earlier, the open blocks get no End.
 //
-// Facts are from the vendors' documentation; "docs: x" names its page, the dialect table the rest.
+// Facts are from the vendors' documentation. "docs: x" names its page. The table of dialects names the other sources.
 //
 // Inside the package, files depend in one direction: stream, call, block, media, sources, details, reply and chat; then listing, request,
 // history, echo, tree, dialects, api and dialect.

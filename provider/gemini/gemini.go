@@ -1,21 +1,3 @@
-// Package gemini speaks Google's generateContent, streamed and whole.
-//
-// What the vendor calls a part has no end of its own: texts come in pieces, and what is signed is a piece. A block here
-// is a run of parts of one kind. Its State is the list of its parts as they came, with nothing joined but texts that
-// carry nothing beside them; on the next request the list goes back part by part, so that each thought signature stands
-// on the very part that it came on, be its text empty (docs: thought-signatures). Signatures are strings and stay so.
-//
-// Summaries of thinking are for people. They do not go back; the thinking itself travels in the signatures. Where a
-// signature is wanted and there is none that the model would take, the documented bypass stands in its place.
-//
-// An answer may take several requests: the newest models stop at the limit of one request and are asked to go on, and a
-// broken stream is taken up again at its last checkpoint, if nothing that was shown since comes differently. An answer
-// is over at the end of its body, after a finish reason.
-//
-// Facts are from the vendor's documentation; "docs: x" names its page, "SDK" is google.golang.org/genai.
-//
-// Inside the package, files depend in one direction: whole, stream, next, media, run, sources and reply; then listing, gemini, request, hops,
-// history, ending and api.
 package gemini
 
 import (

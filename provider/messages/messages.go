@@ -1,19 +1,3 @@
-// Package messages speaks Anthropic's Messages API, and that of the hosts that took it over.
-//
-// A block keeps the vendor's own JSON as its State wherever our kinds do not say all of it: always for thinking,
-// redacted and unknown blocks, for text with citations, for tool calls with more than their name and input. On the next
-// request it goes back as it came if the same vendor made it, whatever the model: the server judges which thinking a
-// model can read (docs: preserved-thinking). Thinking that has no signature, comes from elsewhere, or would be the end of a
-// message is left out and counted.
-//
-// A reply is read tolerantly: indexes that come twice or never began, deltas of another kind than their block, events
-// and blocks that this build does not know break nothing and mix nothing; they are counted and logged at debug level.
-// A reply is whole only with its message_stop. When it breaks off, blocks that are open get no End from here.
-//
-// Facts are from the vendor's documentation; "docs: x" names its page.
-//
-// Inside the package, files depend in one direction: stream, seal, block, reply and messages; then listing, request, cache, history,
-// management, control, api and host.
 package messages
 
 import (

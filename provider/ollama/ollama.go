@@ -1,19 +1,3 @@
-// Package ollama speaks Ollama's native chat.
-//
-// Nothing in this API is signed: earlier thinking goes back as text, verbatim and on every message, and which of it the
-// model sees is for the server's renderer to choose. Thinking of other vendors goes with it, where there is text of it,
-// and is counted as converted; it is never folded into what was said (docs: thinking, tool-calling).
-//
-// The server drops the oldest messages without a word when a prompt does not fit, so it is told not to, and the size of
-// the window is always the same: another one would load the model anew (docs: context-length).
-//
-// A model whose template cannot do without thinking leaks its tags into the text when thinking is off. They are looked
-// for as long as no thinking comes by its own name. What turns out to have been thinking only at its closing tag was
-// shown as text by then; from then on that model's text is known to begin with thinking.
-//
-// Facts are from the vendor's documentation and source; "docs: x" names the page.
-//
-// Inside the package, files depend in one direction: stream, ollama, request, models, history and api.
 package ollama
 
 import (

@@ -1,22 +1,3 @@
-// Package responses speaks OpenAI's Responses API, and that of the hosts that took it over.
-//
-// What an answer holds are items. A part of an item (a paragraph of a summary, a piece of a message) is a block of its
-// own; the last part carries the item as State, word for word as it came at its end, the parts before it carry their
-// own JSON. On the next request the item goes back whole. Its encrypted content is good for the account and the host
-// that made it, whatever the model, unless the [Host] says otherwise; from elsewhere thinking is left out and counted.
-//
-// A reasoning item and what follows it are a unit (docs: reasoning): the one goes back with the other. Where the
-// reasoning cannot, what followed it goes without its id, which would ask for the reasoning.
-//
-// Nothing is stored at the vendor: each request carries the whole conversation, and asks for encrypted content.
-//
-// A reply is read tolerantly, and is whole only with its terminal event. Items are told apart by their output_index:
-// one host gives an item another id in each event. When a reply breaks off, blocks that are open get no End from here.
-//
-// Facts are from the vendors' documentation; "docs: x" names a page of OpenAI's unless it says whose.
-//
-// Inside the package, files depend in one direction: stream, seal, responses, item, failure and reply; then listing, request, history, user,
-// cache, control, effort, api and host.
 package responses
 
 import (

@@ -8,8 +8,8 @@ import (
 // Help describes the marker, with which a prompt requests a particular answer.
 func Help() string {
 	var b strings.Builder
-	b.WriteString(`The simulator checks each request as the vendor would, and answers with thinking and text made
-from the prompt. A marker in the last prompt asks for something else, for example
+	b.WriteString(`The simulator checks each request as the vendor would. It answers with thinking and text made from
+the prompt. A marker in the last prompt requests another answer, for example
 
   Which date is later? [[sim: thinking=300 text=200 pace=50 fault=overloaded after=20]]
 
@@ -30,10 +30,10 @@ Words of the marker:
 	}
 	b.WriteString(line + "\n")
 	b.WriteString(`
-The first twelve are errors of the vendor: by status, or in mid-stream where after= is given.
-cut breaks the connection, end ends the body without its last event, stall says nothing more;
-without after= these come before the answer, a stall even before its header.
-Nothing is remembered between requests but the number of tries that times= needs.
+The first twelve are errors of the vendor: an HTTP status, or with after= an error in mid-stream.
+cut breaks the connection, end ends the body without its last event, and stall sends nothing more.
+Without after= these come before the answer, and a stall even before its header.
+Between requests, the simulator keeps only the number of tries for times=.
 `)
 	for _, f := range faces() {
 		b.WriteString("\n" + f.Help())
