@@ -184,7 +184,7 @@ func (a *Agent) Compact(ctx context.Context) (<-chan error, error) {
 			return nil, nil
 		}
 		if c, err := s.conversation().decide(s.view.Session.Settings, session.Override{}); err == nil {
-			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", budget.Of(s.usage()), &s.notified.near), summary.Cost(c.model, p, s.cfg.Now())); b != nil {
+			if b := budget.Exceeded(s.cfg.Limits.SessionBudget.Bounds("session", s.spent(), &s.notified.near), summary.Cost(c.model, p, s.cfg.Now())); b != nil {
 				return nil, &provider.Error{Kind: provider.KindQuota, Message: fmt.Sprintf("the session's budget of %s has no room for a summary", b.Words())}
 			}
 		}

@@ -41,6 +41,8 @@ type conversation struct {
 	cfg   *Config
 	view  *session.View
 	trial *session.LeftOut // left out on trial by the running call; nil: nothing
+
+	pending string // see [transcript.Recipient]
 }
 
 // decide chooses the model and the level of a call: see [registry.Sources] for the order of what may state a level.
@@ -148,7 +150,7 @@ func gone(m provider.Model) error {
 
 // share is what a model is sent of the conversation.
 func (v conversation) share(model session.ModelRef) transcript.Recipient {
-	return transcript.Recipient{View: v.view, Model: model, Trial: v.trial}
+	return transcript.Recipient{View: v.view, Model: model, Trial: v.trial, Pending: v.pending}
 }
 
 // requestFor is the request that a choice would make of what was said so far.

@@ -19,7 +19,7 @@
 // failed one. end closes whatever is open, from any of these.
 //
 // Inside the package, files depend in one direction: config, decide, reply, notice, round, turn, state, agent, confirm, end, call,
-// compact, retry, prompt, tools, snapshot, stream, loop, group.
+// compact, retry, prompt, tools, snapshot, aside, stream, loop, group.
 //
 // Guarantees:
 //

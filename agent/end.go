@@ -77,7 +77,7 @@ func (s *state) bounds() []budget.Bound {
 	now := r.estimate.Usage()
 	now.Cost = r.priced().Price.Cost(now, s.cfg.Now())
 	turn := budget.Of(r.usage).Plus(budget.Of(now))
-	all := budget.Of(s.view.Session.Usage).Plus(turn)
+	all := budget.Of(s.view.Session.Usage).Plus(s.asides.Used()).Plus(turn)
 	list := append(l.TurnBudget.Bounds("turn", turn, &r.near), l.SessionBudget.Bounds("session", all, &s.notified.near)...)
 	return slices.DeleteFunc(list, func(b budget.Bound) bool { return b.Most == 0 })
 }

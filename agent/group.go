@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/room"
@@ -26,7 +27,8 @@ type Group struct {
 
 	mu     sync.Mutex
 	agents map[session.Ref]*loading
-	used   map[session.Ref]uint64 // the last Seq of each session whose store failed: its log may not know of it
+	used   map[session.Ref]uint64        // the last Seq of each session whose store failed: its log may not know of it
+	asides map[session.Ref]*aside.Ledger // of the loaded sessions, and of those whose side questions used something
 	closed bool
 }
 
@@ -46,7 +48,7 @@ func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
-		used: make(map[session.Ref]uint64)}, nil
+		used: make(map[session.Ref]uint64), asides: make(map[session.Ref]*aside.Ledger)}, nil
 }
 
 // recover closes the turns that a crash left open.
@@ -222,8 +224,11 @@ func (g *Group) agent(ctx context.Context, ref session.Ref) (*Agent, error) {
 		g.forgetLocked(ref, l)
 		l = &loading{ready: make(chan struct{})}
 		g.agents[ref] = l
-		used := g.used[ref]
-		g.loads.Go(func() { g.load(ref, l, used) }) // ends with the agent; Close waits
+		if g.asides[ref] == nil {
+			g.asides[ref] = new(aside.Ledger)
+		}
+		used, asides := g.used[ref], g.asides[ref]
+		g.loads.Go(func() { g.load(ref, l, used, asides) }) // ends with the agent; Close waits
 	}
 	g.mu.Unlock()
 	select {
@@ -234,8 +239,8 @@ func (g *Group) agent(ctx context.Context, ref session.Ref) (*Agent, error) {
 	}
 }
 
-func (g *Group) load(ref session.Ref, l *loading, used uint64) {
-	l.agent, l.err = start(g.ctx, ref, g.cfg, used)
+func (g *Group) load(ref session.Ref, l *loading, used uint64, asides *aside.Ledger) {
+	l.agent, l.err = start(g.ctx, ref, g.cfg, used, asides)
 	if l.err == nil {
 		if err := g.makeRoom(g.ctx, l.agent.size.Load(), ref.ID); err != nil {
 			l.agent.Close()
@@ -269,6 +274,9 @@ func (g *Group) forgetLocked(ref session.Ref, l *loading) {
 		return
 	}
 	delete(g.agents, ref)
+	if g.asides[ref].Unused() {
+		delete(g.asides, ref)
+	}
 	if l.err == nil && l.agent.lastSeq > 0 {
 		g.used[ref] = l.agent.lastSeq
 	}
@@ -359,7 +367,7 @@ func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error 
 func (s *state) rests() bool {
 	s.feed.Prune()
 	s.pruneWaiters()
-	return s.run == nil && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil
+	return s.run == nil && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil && s.asides.Running() == 0
 }
 
 // Delete ends the running turn of a session, removes the session, and notifies its clients. It is no error if there is no such
@@ -403,6 +411,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	}
 	g.mu.Lock()
 	delete(g.used, o.ref(id))
+	delete(g.asides, o.ref(id))
 	g.mu.Unlock()
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(o.ref(id))

@@ -4,14 +4,15 @@ import (
 	"context"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/session"
 )
 
 // start loads a session and runs it until Close, until ctx ends, or until it has been idle for Limits.Idle. A turn that a crash left
-// open is closed first. The update numbers up to used are taken, whatever the log says.
-func start(ctx context.Context, ref session.Ref, cfg Config, used uint64) (*Agent, error) {
+// open is closed first. The update numbers up to used are taken, whatever the log says. asides has what earlier side questions used.
+func start(ctx context.Context, ref session.Ref, cfg Config, used uint64, asides *aside.Ledger) (*Agent, error) {
 	cfg = cfg.withDefaults()
 	ctx, stop := context.WithCancelCause(ctx)
 	s, err := load(ctx, ref, cfg)
@@ -19,6 +20,7 @@ func start(ctx context.Context, ref session.Ref, cfg Config, used uint64) (*Agen
 		stop(err)
 		return nil, err
 	}
+	s.asides = asides
 	if used > 0 {
 		s.feed = feed.New(ref.ID, max(s.feed.Seq(), session.NextBase(used)))
 	}
@@ -104,7 +106,7 @@ func (s *state) tick(now time.Time) {
 	}
 	s.feed.Prune()
 	s.pruneWaiters()
-	if s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil {
+	if s.feed.Subscribed() || len(s.waiters) > 0 || s.compacting != nil || s.asides.Running() > 0 {
 		s.used = now
 	}
 	if now.Sub(s.used) >= s.cfg.Limits.Idle {

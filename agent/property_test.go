@@ -414,7 +414,7 @@ func (l *life) fork(a act) error {
 	if err := l.judgeFork(f); err != nil {
 		return err
 	}
-	return excused(l.group.For(session.Operator).Do(l.ctx, f.id, func(agent *Agent) error { _, err := agent.Prompt(l.ctx, text(aside)); return err }))
+	return excused(l.group.For(session.Operator).Do(l.ctx, f.id, func(agent *Agent) error { _, err := agent.Prompt(l.ctx, text(inFork)); return err }))
 }
 
 // forkEnded goes on from the turns that have ended.
@@ -433,8 +433,8 @@ func (l *life) forkEnded() error {
 	}))
 }
 
-// aside is what is said in forks.
-const aside = "in a fork"
+// inFork is what is said in forks.
+const inFork = "in a fork"
 
 // judgeFork holds what a fork has against what its parent had.
 func (l *life) judgeFork(f forked) error {

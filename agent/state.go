@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/aside"
+	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/queue"
@@ -39,6 +41,7 @@ type state struct {
 	calls sync.WaitGroup // goroutines of model calls
 
 	compacting *compacting // nil: no summary is on its way
+	asides     *aside.Ledger
 
 	waiters  map[session.TurnID][]waiter
 	used     time.Time // when anything happened last
@@ -316,19 +319,27 @@ func (s *state) summarised(c *compacting, sum summary.Result, err error) {
 	s.cfg.Called(r)
 }
 
-// faultOf is an error in one word. What ends with the agent ends by it, whatever it says.
+// faultOf is the function of the same name. What ends with the agent ends by it, whatever it says.
 func (s *state) faultOf(err error) string {
 	if s.ctx.Err() != nil {
 		return string(session.StopInterrupted)
 	}
+	return faultOf(err)
+}
+
+// faultOf is an error in one word.
+func faultOf(err error) string {
 	if pe, ok := errors.AsType[*provider.Error](err); ok {
 		return string(pe.Kind)
 	}
-	if errors.Is(err, errNoSummary) {
+	if errors.Is(err, errNoSummary) || errors.Is(err, context.Canceled) {
 		return string(session.StopCancelled)
 	}
 	return "internal"
 }
+
+// spent is what counts for the session's budget: the usage, and that of side questions, which the log does not have.
+func (s *state) spent() budget.Used { return budget.Of(s.usage()).Plus(s.asides.Used()) }
 
 // usage is the session's so far, with the running turn's calls that are over.
 func (s *state) usage() provider.Usage {

@@ -43,7 +43,7 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if err := acceptable(req.Messages); err != nil {
 			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
 		}
-		if req.System == transcript.AskSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), aside) }) {
+		if req.System == transcript.AskSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), inFork) }) {
 			continue
 		}
 		if first := asked(req.Messages[0]); strings.HasPrefix(first, transcript.AboveSummary) && first != summary {

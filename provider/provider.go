@@ -36,6 +36,17 @@ type Request struct {
 	Opening Level
 	Changed bool
 
+	// NoTools says that the model is not to call a tool, though Tools names them: their definitions are part of the prompt, and without
+	// them the vendor's cache of the conversation would be of no use. A message at the end of the request asks for it as well. An
+	// adapter says it in the request only if that leaves the cached prompt as it is:
+	//
+	//	responses   tool_choice "none": the cache's key has the tools, and not the choice
+	//	chat        tool_choice "none" to OpenAI; nothing to other hosts, some of which leave out the tools for it
+	//	messages    nothing: another tool_choice ends the cache of all messages
+	//	gemini      nothing: the mode NONE is the same as a request without declarations
+	//	ollama      nothing: the API has no such member
+	NoTools bool
+
 	Whole bool // the vendor is not to shorten what it is sent, whatever the operator has it do: a summary is of all of it
 
 	// Input is about how many tokens the request has; 0: not known. Counted says that the vendor counted most of them, and

@@ -30,6 +30,9 @@ func Of(u provider.Usage) Used {
 // Plus is the sum.
 func (a Used) Plus(b Used) Used { return Used{a.tokens + b.tokens, a.cost + b.cost} }
 
+// Minus takes back what Plus added.
+func (a Used) Minus(b Used) Used { return Used{a.tokens - b.tokens, a.cost - b.cost} }
+
 // Bound is one member of a limit, and what is used of it.
 type Bound struct {
 	Limit string // as turn_end names it

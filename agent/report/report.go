@@ -28,6 +28,7 @@ type Call struct {
 	API       string // the wire API
 	Reasoning provider.Decision
 	Summary   bool // a summary of earlier turns, not a step of this one
+	Aside     bool // a side question, which belongs to no turn
 	Begun     time.Time
 	Heard     time.Time // the first event; zero: none came, or it is not known
 	Ended     time.Time

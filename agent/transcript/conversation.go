@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"cmp"
+
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -74,7 +76,7 @@ func (to Recipient) Messages(model provider.Model, d provider.Decision) []provid
 			}
 			messages = append(messages, sent)
 			results := t.Results(m.ID)
-			if blocks := answers(m, results, blocks); len(blocks) > 0 {
+			if blocks := to.answers(m, results, blocks); len(blocks) > 0 {
 				if results != nil {
 					blocks = to.sent(results.ID, blocks)
 				}
@@ -124,7 +126,7 @@ func cutOff(b provider.Block) bool {
 }
 
 // answers is a result for each call of a message that is sent, in order.
-func answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
+func (to Recipient) answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
 	var list provider.Blocks
 	ids := make(map[string]bool)
 	for _, b := range sent {
@@ -138,7 +140,7 @@ func answers(m, results *session.Message, sent provider.Blocks) provider.Blocks 
 		}
 		result := results.Answer(i)
 		if result == nil {
-			result = tool.Failed(call.ID, unanswered)
+			result = tool.Failed(call.ID, cmp.Or(to.Pending, unanswered))
 		}
 		list = append(list, result)
 	}

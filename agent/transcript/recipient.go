@@ -13,6 +13,9 @@ type Recipient struct {
 	View  *session.View
 	Model session.ModelRef
 	Trial *session.LeftOut // left out on trial by the running call; nil: nothing
+
+	// Pending is the result of a call that has none, if it may still get one; empty: it never will.
+	Pending string
 }
 
 // Share is how much of a message goes to the model.

@@ -72,8 +72,9 @@ type RequestForm struct {
 	WithTools        object   `json:"with_tools,omitempty"`         // sent beside tools
 	Drop             []string `json:"drop,omitempty"`               // sampling parameters that are refused or ignored
 	DropWhenThinking []string `json:"drop_when_thinking,omitempty"` // the same while thinking
-	// ToolChoiceWhenThinking is what tool_choice may be while thinking. Nothing but the default is ever sent, so all
-	// that a record can get wrong here is to leave out auto.
+	ChoiceKeepsCache bool     `json:"choice_keeps_cache,omitempty"` // tool_choice none leaves the tools in the prompt
+	// ToolChoiceWhenThinking is what tool_choice may be while thinking. Nothing but the default, and none where ChoiceKeepsCache
+	// says so, is ever sent, so all that a record can get wrong here is to leave out auto.
 	ToolChoiceWhenThinking []string `json:"tool_choice_when_thinking,omitempty"`
 	MaxTokensField         string   `json:"max_tokens_field,omitempty"` // empty: no limit is sent
 	ForceStream            bool     `json:"force_stream,omitempty"`     // a call that is not streamed is refused

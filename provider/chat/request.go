@@ -58,6 +58,9 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		if err := body.merge(d.Request.WithTools); err != nil {
 			return nil, err
 		}
+		if req.NoTools && d.Request.ChoiceKeepsCache {
+			body["tool_choice"] = "none"
+		}
 	}
 	if field, most := d.limit(req); most > 0 && field != "" {
 		own.limit = a.caller.Fit(req, most)

@@ -30,6 +30,7 @@ type body struct {
 	Instructions string          `json:"instructions,omitempty"`
 	Input        []any           `json:"input"`
 	Tools        []tool          `json:"tools,omitempty"`
+	Choice       string          `json:"tool_choice,omitempty"`
 	Include      []string        `json:"include,omitempty"`
 	Store        bool            `json:"store"`
 	Stream       bool            `json:"stream"`
@@ -94,6 +95,9 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 			parameters = schema.Empty
 		}
 		b.Tools = append(b.Tools, tool{Type: "function", Name: t.Name, Description: t.Description, Parameters: parameters})
+	}
+	if req.NoTools && len(b.Tools) > 0 {
+		b.Choice = "none"
 	}
 	if left := a.strip(req, &b); len(left) > 0 {
 		out.Override("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)

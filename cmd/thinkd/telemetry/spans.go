@@ -159,6 +159,9 @@ func (t *spans) call(r report.Call) {
 	if r.Summary {
 		facts = append(facts, attribute.Bool("thinkd.summary", true))
 	}
+	if r.Aside {
+		facts = append(facts, attribute.Bool("thinkd.aside", true))
+	}
 	of := []string{keyOperation, op, keyProvider, t.name(r.Model), keyModel, model(r.Model, r.Reasoning)}
 	with := func(key, value string) []string { return append(slices.Clip(of), key, value) }
 	if !r.Heard.IsZero() {

@@ -24,6 +24,9 @@ func (c *call) prefixes(v any) sim.Prefixes {
 		}
 	}
 	p.Add("thinking", map[string]any{"type": c.thinking.kind, "budget": strconv.Itoa(c.thinking.budget), "effort": effort}, false)
+	if choice, ok := body["tool_choice"]; ok { // tools and system stay in the cache, messages do not
+		p.Add("tool_choice", choice, false)
+	}
 	list, _ := body["messages"].([]any)
 	forgets := 0 // the model sees the messages before this one without their thinking
 	if !c.model.keepsAll {

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/thinkd/thinkd/agent/aside"
+	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/fault"
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/report"
+	"github.com/thinkd/thinkd/agent/transcript"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Question is a side question: it is asked with the conversation so far, and neither it nor its answer becomes a part of it.
+type Question struct {
+	Content  provider.Blocks // text and media
+	Override session.Override
+}
+
+// Aside is a side question that is ready. It has all that it needs of the session, so Ask runs on the caller's goroutine.
+type Aside struct {
+	Model     feed.Model
+	Reasoning provider.Decision
+	Cache     feed.Cache
+
+	call   aside.Call
+	sent   budget.Used // the estimated prompt
+	before budget.Used // what the session has used, without side questions
+	limits Limits
+	ledger *aside.Ledger
+	agent  context.Context // ends with the agent
+	cfg    Config
+	report report.Call
+}
+
+// stillRuns is the result of a call in a side question during the turn that made the call.
+const stillRuns = "this call is still running: it has no result yet"
+
+// Aside makes a side question ready, also while a turn runs. Without an override it has the model and the level of the running turn, so
+// that the vendor's cache has the prompt. Errors: *provider.LevelError, *transcript.MediaError, and *provider.Error if the model cannot
+// be called.
+func (a *Agent) Aside(ctx context.Context, q Question) (*Aside, error) {
+	return ask(ctx, a, func(s *state) (*Aside, error) { return s.aside(q) })
+}
+
+func (s *state) aside(q Question) (*Aside, error) {
+	c, err := s.asideChoice(q.Override)
+	if err == nil && c.provider == nil {
+		err = &provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth, Message: "no such provider is configured"}
+	}
+	if err == nil {
+		err = gone(c.model)
+	}
+	if err == nil {
+		err = transcript.Takes(c.model, q.Content)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := s.conversationWith(c, q.Content)
+	req := v.requestFor(c)
+	req.NoTools = true
+	req.Input, req.Counted = v.size(c)
+	limits := s.cfg.patient(c.model.Provider)
+	premium := c.model.Premium
+	estimate := v.estimateOf(c.ref(), req)
+	price := func(u provider.Usage) *provider.Cost { return c.model.Price.Cost(u, s.cfg.Now()) }
+	sent := estimate.Usage()
+	sent.Cost = price(sent)
+	s.used = s.cfg.Now()
+	return &Aside{Model: c.shown(), Reasoning: c.decision, Cache: c.cache,
+		call: aside.Call{Model: c.model, Provider: c.provider, Request: req, Estimate: estimate, Price: price, Premium: premium,
+			Now: s.cfg.Now, Load: func(req *provider.Request) { s.cfg.load(req) },
+			Patience: aside.Patience{Headers: limits.Headers, Quiet: limits.QuietBytes, Whole: limits.TurnTime}},
+		sent: budget.Of(sent), before: budget.Of(s.usage()), limits: s.cfg.Limits, ledger: s.asides, agent: s.ctx, cfg: s.cfg,
+		report: report.Call{Session: s.id, Model: c.ref(), API: c.model.API, Reasoning: c.decision, Aside: true}}, nil
+}
+
+// asideChoice is the model and the level of a side question.
+func (s *state) asideChoice(o session.Override) (choice, error) {
+	v := s.conversation()
+	if s.run != nil && o == (session.Override{}) {
+		c := s.run.choice
+		c.cache = v.cached(v.answered(nil), c)
+		return c, nil
+	}
+	set := s.view.Session.Settings
+	if s.run != nil {
+		set.Model = s.run.ref()
+	}
+	return v.decide(set, o)
+}
+
+// conversationWith is the conversation with a question at its end. It is a copy: the view of the session does not change.
+func (s *state) conversationWith(c choice, question provider.Blocks) conversation {
+	said := &session.Message{Role: provider.User}
+	for i, b := range append(provider.Blocks{provider.Text{Text: aside.Preface}}, question...) {
+		said.Parts = append(said.Parts, session.Part{Number: i, Block: b})
+	}
+	view := *s.view
+	view.Turns = append(slices.Clip(view.Turns), &session.Turn{Messages: []*session.Message{said},
+		Start: &session.TurnStart{Model: c.ref(), Reasoning: c.decision, Address: c.address}})
+	v := s.conversation()
+	v.view, v.pending = &view, stillRuns
+	return v
+}
+
+// Ask asks it, once, and returns the answer. said gets each piece as it comes; it is called on this goroutine, and must not wait. What
+// the answer used counts for the session's budget, also if it fails. It ends with ctx, and with the agent. Error: aside.ErrFull, and
+// then nothing was used.
+func (q *Aside) Ask(ctx context.Context, said func(provider.BlockKind, string)) (a aside.Answer, err error) {
+	if err := q.ledger.Begin(q.sent); err != nil {
+		return a, err
+	}
+	defer func() { q.ledger.End(q.sent, a.Usage) }()
+	near := [2]bool{}
+	all := q.before.Plus(q.ledger.Used()).Minus(q.sent)
+	q.call.Bounds = q.limits.SessionBudget.Bounds("session", all, &near)
+	if err := q.call.Affordable(q.call.Estimate.Usage()); err != nil {
+		return aside.Answer{Err: err}, nil
+	}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(q.agent, func() { stop(feed.ErrClosed) })()
+	begun := q.cfg.Now()
+	defer func() {
+		if p := recover(); p != nil {
+			a.Err = fault.Panicked(q.cfg.Log, "provider", p)
+		}
+		q.tell(a, begun)
+	}()
+	return q.call.Run(ctx, said), nil
+}
+
+// tell tells of the exchange.
+func (q *Aside) tell(a aside.Answer, begun time.Time) {
+	if q.cfg.Called == nil {
+		return
+	}
+	r := q.report
+	r.Begun, r.Heard, r.Ended, r.Stop, r.As, r.Usage = begun, a.Heard, q.cfg.Now(), a.Reason, a.As, a.Usage
+	if a.Err != nil {
+		r.Stop, r.Fault = "", faultOf(a.Err)
+	}
+	q.cfg.Called(r)
+}

@@ -1,0 +1,8 @@
+// Package aside makes the calls for side questions, and counts what they use.
+//
+// A side question is one model call with the conversation of a session and a question behind it. Nothing of it goes into the log, and
+// no tool runs. The caller's goroutine makes the call, so that the goroutine of the session never waits for an asker. The [Ledger]
+// is what both share: it bounds how many calls run, and has what they used for the budgets.
+//
+// Inside the package, files depend in one direction: ledger, call.
+package aside
