@@ -137,7 +137,7 @@ func TestDiscoverNative(t *testing.T) {
 	}
 	checkReferences(t, doc)
 	told := doc.Get("x-notifications.#.name").String()
-	names := []string{"stale", "auth_update"}
+	names := []string{"stale", "auth_update", "ask_delta"}
 	for _, e := range feed.Events() {
 		names = append(names, e.Method())
 	}

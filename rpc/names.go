@@ -55,6 +55,7 @@ var names = map[reflect.Type]string{
 	reflect.TypeFor[tool.Mode]():               "ToolMode",
 	reflect.TypeFor[tool.Policy]():             "ToolPolicy",
 	reflect.TypeFor[tool.Scope]():              "GrantScope",
+	reflect.TypeFor[askKind]():                 "AskKind",
 }
 
 // addBlocks describes the blocks that a client may see and send, by hand: encoding/json has no unions, so no type shows

@@ -96,7 +96,7 @@ func TestProtocolHeadings(t *testing.T) {
 		notifications = append(notifications, e.Method())
 	}
 	same(t, "method", under(sections, "Methods"), methods)
-	same(t, "notification", under(sections, "Notifications"), append(notifications, "stale", "auth_update"))
+	same(t, "notification", under(sections, "Notifications"), append(notifications, "stale", "auth_update", "ask_delta"))
 }
 
 func TestProtocolErrors(t *testing.T) {

@@ -55,6 +55,8 @@ func nativeMethods() []method.Method[*client] {
 			method.Now(appendMessage), conn.CodeNotFound, conn.CodeBusy),
 		method.Define("session/continue", method.Use, "Starts a turn that goes on with one that was cut off, without a prompt; or says what would become of its blocks.",
 			method.Now(continueTurn), conn.CodeNotFound, conn.CodeBusy, conn.CodeLevel),
+		method.Define("session/ask", method.Use, "A side question: answered with the conversation so far, and not recorded.",
+			method.Late(ask), conn.CodeNotFound, conn.CodeNoModel, conn.CodeProvider, conn.CodeLevel),
 		method.Define("turn/wait", method.Use, "Answers when the turn has ended.",
 			method.Late(wait), conn.CodeNotFound),
 		method.Define("session/cancel", method.Use, "Ends the running turn or takes a queued one out.",

@@ -51,7 +51,7 @@ var allowed = map[string][]string{
 	"agent/aside":         {"agent/budget", "provider"},
 	"agent": {"agent/aside", "agent/budget", "agent/fault", "agent/feed", "agent/queue", "agent/relay", "agent/report", "agent/room", "agent/summary", "agent/suspect",
 		"agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "provider/refusal", "registry", "session", "session/tool"},
-	"rpc":          {"agent", "agent/aside", "agent/feed", "agent/room", "agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "registry", "rpc/conn", "rpc/door", "rpc/failure", "rpc/method", "session", "session/tool"},
+	"rpc":          {"agent", "agent/feed", "agent/room", "agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "registry", "rpc/conn", "rpc/door", "rpc/failure", "rpc/method", "session", "session/tool"},
 	"rpc/failure":  {"agent", "agent/aside", "agent/feed", "agent/room", "agent/transcript", "provider", "registry", "rpc/conn", "session"},
 	"rpc/method":   {"provider", "rpc/conn", "session"},
 	"rpc/conntest": {"provider/testgo"},

@@ -3,8 +3,10 @@ package failure
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -60,6 +62,7 @@ var sentinels = []struct {
 	{agent.ErrFinished, &conn.Error{Code: conn.CodeNotFound, Kind: "nothing_to_continue",
 		Message: "there is no unfinished turn to continue: the last turn was not cut off, a message was added since, or a summary stands in its place"}},
 	{agent.ErrQueueFull, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
+	{aside.ErrFull, &conn.Error{Code: conn.CodeOverloaded, Message: fmt.Sprintf("%d side questions of this session run; wait for an answer", aside.Most)}},
 	{agent.ErrNoTurn, &conn.Error{Code: conn.CodeNotFound, Message: "no such turn"}},
 	{agent.ErrNoCall, &conn.Error{Code: conn.CodeNotFound, Message: "no such call waits for a result"}},
 	{agent.ErrNoConfirm, &conn.Error{Code: conn.CodeNotFound, Message: "no such question"}},

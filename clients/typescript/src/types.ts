@@ -16,6 +16,8 @@ export type AgentReasoning = {
 
 export type Applies = "now" | "next_turn";
 
+export type AskKind = "thinking" | "text";
+
 export type AuthState = {
 	provider: string;
 	state: KeyState;
@@ -818,6 +820,34 @@ export interface Methods {
 			parts: ContinuedPart[];
 		};
 	};
+	/** A side question: answered with the conversation so far, and not recorded. */
+	"session/ask": {
+		params: {
+			session_id: string;
+			text?: string;
+			content?: Block[];
+			thinking_level?: Level | "none";
+			model_id?: string;
+			keep?: boolean;
+			/** any text of at most 256 bytes */
+			ask_id?: string;
+		};
+		result: {
+			model?: ModelInForce;
+			reasoning?: Reasoning;
+			cache?: CacheState;
+			cache_why?: string;
+			thinking?: string;
+			text?: string;
+			stop_reason?: StopReason;
+			usage?: Usage;
+			duration_ms?: number;
+			error?: Error;
+			session_id?: string;
+			turn_id?: string;
+			message_id?: string;
+		};
+	};
 	/** Answers when the turn has ended. */
 	"turn/wait": {
 		params: {
@@ -1289,5 +1319,11 @@ export interface Notifications {
 		code?: string;
 		expires_in_ms?: number;
 		error?: Error;
+	};
+	ask_delta: {
+		session_id: string;
+		ask_id: string;
+		kind: AskKind;
+		delta: string;
 	};
 }
