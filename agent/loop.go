@@ -44,7 +44,6 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	always := make(chan struct{})
 	close(always)
 	for s.ended == nil {
-		s.busy.Store(s.run != nil || s.compacting != nil)
 		s.noteStatus()
 		if s.run == nil {
 			s.feed.Forget()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/queue"
+	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
@@ -127,6 +128,27 @@ func TestDeleteDuringCompaction(t *testing.T) {
 		}
 		if err := <-over; !errors.Is(err, session.ErrNotFound) {
 			t.Errorf("the summary ended with %v", err)
+		}
+	})
+}
+
+// A client that lists sessions when it has seen the end of a turn finds the session idle. Ended is called after that end is published,
+// and before the agent does anything else.
+func TestStatusAtTheEndOfATurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, answer("a", "b"))
+		defer b.close()
+		var listed session.Status
+		var running int
+		b.group.Close()
+		b.cfg.Ended = func(r report.Turn) {
+			listed, _ = b.group.For(session.Operator).Status(r.Session)
+			running = b.group.Running()
+		}
+		b.start()
+		b.turn(b.session("sim/claude", ""), "one")
+		if listed != session.Idle || running != 0 {
+			t.Errorf("at the end of its turn the session is %s, and %d turns run", listed, running)
 		}
 	})
 }

@@ -95,6 +95,9 @@ func (s *state) record(facts ...fact) error {
 			return err
 		}
 	}
+	if s.run != nil && !s.running() {
+		s.noteStatus() // a client that sees the end of a turn lists the session as idle
+	}
 	for _, f := range facts {
 		if f.event != nil {
 			s.feed.Publish(f.turn, now, f.event)
@@ -352,15 +355,18 @@ func (s *state) usage() provider.Usage {
 
 // mayStart reports whether a queued turn is to start now.
 func (s *state) mayStart() bool {
-	return s.run == nil && s.compacting == nil && !s.queue.Held && s.ended == nil && s.queue.Len() > 0
+	return !s.running() && s.compacting == nil && !s.queue.Held && s.ended == nil && s.queue.Len() > 0
 }
+
+// running reports whether a turn runs. The end of a turn ends it when it is in the log, before run becomes nil.
+func (s *state) running() bool { return s.run != nil && s.run.Running() }
 
 // status is what the session is doing.
 func (s *state) status() session.Status {
 	switch {
-	case s.run != nil && s.run.round.waitsForPeople():
+	case s.running() && s.run.round.waitsForPeople():
 		return session.Waiting
-	case s.run != nil || s.compacting != nil || s.mayStart():
+	case s.running() || s.compacting != nil || s.mayStart():
 		return session.Running
 	case s.queue.Held:
 		return session.Held
@@ -368,8 +374,9 @@ func (s *state) status() session.Status {
 	return session.Idle
 }
 
-// noteStatus lets the group know what the session is doing, for lists.
+// noteStatus lets the group know what the session is doing, for lists, and whether the daemon may end.
 func (s *state) noteStatus() {
+	s.busy.Store(s.running() || s.compacting != nil)
 	if now := s.status(); s.live.Load() != now {
 		s.live.Store(now)
 	}
