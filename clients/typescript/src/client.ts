@@ -1,7 +1,7 @@
 import { ClosedError, LostError, RpcError } from "./errors.js";
 import { Session } from "./session.js";
 import type { Line, Transport } from "./transport.js";
-import type { Error as Failure, Methods } from "./types.js";
+import type { Error as Failure, Methods, Notifications } from "./types.js";
 import type { Notification, Update } from "./update.js";
 
 /** State of the connection. `waiting` ends at `until` (Unix milliseconds), or with {@link Client.retry}. */
@@ -38,8 +38,11 @@ interface Pending {
 }
 
 // Methods that must not run twice. Those that accept a client_id get one, and are repeated with it.
-const once = new Set<string>(["session/compact", "auth/login", "confirm/answer", "tool/result"]);
+const once = new Set<string>(["session/ask", "session/compact", "auth/login", "confirm/answer", "tool/result"]);
 const remembered = new Set<string>(["session/new", "session/fork", "session/prompt", "session/append", "session/continue"]);
+/** A piece of the answer to a side question. */
+export type AskDelta = Notifications["ask_delta"];
+
 const greeting = 0; // the id of initialize; others count from 1
 
 /** connect opens the first connection, and rejects if that fails. Later the client reconnects until it is closed. */
@@ -58,6 +61,7 @@ export class Client {
 	private timer: ReturnType<typeof setTimeout> | undefined;
 	private readonly pending = new Map<number, Pending>();
 	private readonly sessions = new Map<string, Session>();
+	private readonly answers = new Map<string, (delta: AskDelta) => void>(); // of side questions, by ask_id
 
 	constructor(
 		private readonly transport: Transport,
@@ -132,6 +136,19 @@ export class Client {
 		if (this.line) this.write(message); // otherwise after the next connect
 	}
 
+	/** Asks a side question of a session. See {@link Session.ask}. */
+	ask(params: Params<"session/ask">, heard?: (delta: AskDelta) => void, signal?: AbortSignal): Promise<Result<"session/ask">> {
+		const ask_id = randomId();
+		if (heard) this.answers.set(ask_id, heard);
+		return new Promise<Result<"session/ask">>((resolve, reject) => {
+			const id = this.nextId;
+			this.request("session/ask", { ...params, ...(heard && { ask_id }) }, (error, result) => (error ? reject(error) : resolve(result)));
+			signal?.addEventListener("abort", () => {
+				if (this.pending.has(id)) this.write(JSON.stringify({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }));
+			});
+		}).finally(() => this.answers.delete(ask_id));
+	}
+
 	/** Creates a session and subscribes to it. */
 	newSession(params: Params<"session/new"> = {}): Promise<Session> {
 		return new Promise((resolve, reject) =>
@@ -182,6 +199,7 @@ export class Client {
 		if (message.method) {
 			const id = message.params?.session_id;
 			if (message.method === "stale") this.sessions.get(id ?? "")?.resume();
+			else if (message.method === "ask_delta") this.answers.get((message.params as AskDelta).ask_id)?.(message.params as AskDelta);
 			else if (id) this.sessions.get(id)?.receive(message as Update);
 			else this.settings.onNotification?.(message as Notification);
 			return;

@@ -6,7 +6,7 @@
  * them), the client gets one snapshot, and updates continue after it. Requests without a response are repeated if that has no second
  * effect.
  */
-export { Client, connect, type Settings, type State } from "./client.js";
+export { Client, type AskDelta, connect, type Settings, type State } from "./client.js";
 export { ClosedError, LostError, RpcError } from "./errors.js";
 export { Session, type Snapshot, type SessionUpdate } from "./session.js";
 export { Turn } from "./turn.js";

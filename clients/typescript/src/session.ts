@@ -1,4 +1,4 @@
-import type { Client } from "./client.js";
+import type { AskDelta, Client } from "./client.js";
 import { Turn } from "./turn.js";
 import type { Methods } from "./types.js";
 import type { Update } from "./update.js";
@@ -16,6 +16,7 @@ export interface Snapshot {
 export type SessionUpdate = Update | Snapshot;
 
 type Prompt = Omit<Methods["session/prompt"]["params"], "session_id">;
+type Question = Omit<Methods["session/ask"]["params"], "session_id" | "ask_id">;
 type Addition = Omit<Methods["session/append"]["params"], "session_id">;
 
 /** A Session follows one conversation. {@link Client.newSession} and {@link Client.attach} create it. */
@@ -56,6 +57,15 @@ export class Session {
 	async append(message: string | Addition): Promise<Methods["session/append"]["result"]> {
 		const params = typeof message === "string" ? { text: message } : message;
 		return this.client.call("session/append", { session_id: this.id, ...params });
+	}
+
+	/**
+	 * Asks a side question: it is answered with the conversation so far, also while a turn runs, and is not recorded. `heard` gets the pieces
+	 * of the answer, and `signal` cancels it. The result has the whole answer. A lost connection rejects, and nothing is asked again.
+	 */
+	async ask(question: string | Question, heard?: (delta: AskDelta) => void, signal?: AbortSignal): Promise<Methods["session/ask"]["result"]> {
+		const params = typeof question === "string" ? { text: question } : question;
+		return this.client.ask({ session_id: this.id, ...params }, heard, signal);
 	}
 
 	/** Cancels the running turn, or the named one, which may be queued. */

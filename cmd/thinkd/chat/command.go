@@ -33,6 +33,7 @@ func commands() []command {
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
 		{"/append", "TEXT", "add a message without asking; the next prompt sends it", func(t *talk, text string) { t.append(text) }},
+		{"/ask", "TEXT", "ask a side question; it is not recorded, and the turn continues", func(t *talk, text string) { t.aside(text) }},
 		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
 		{"/resume", "", "continue a held queue", func(t *talk, _ string) {
 			t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)

@@ -196,6 +196,35 @@ func (t *talk) append(text string) {
 	}
 }
 
+// aside asks a side question. The answer comes as a whole, so that it does not mix with that of a running turn.
+func (t *talk) aside(text string) {
+	if t.id == "" || text == "" {
+		t.add(failure, "", "there is nothing to ask about; write /ask TEXT in a session")
+		return
+	}
+	t.add(said, "side question", text)
+	t.ask("session/ask", map[string]any{"session_id": t.id, "text": text}, result(func(r struct {
+		Text  string         `json:"text"`
+		Usage provider.Usage `json:"usage"`
+		Error *conn.Error    `json:"error"`
+	}) {
+		if r.Text != "" {
+			t.add(answer, "", r.Text)
+		}
+		if r.Error != nil {
+			t.add(failure, "", r.Error.Message)
+		}
+		facts := "side question · not recorded"
+		if r.Usage.Input > 0 {
+			facts += fmt.Sprintf(" · %d %% of the input was cached", 100*r.Usage.Cached/r.Usage.Input)
+		}
+		if r.Usage.Cost != nil {
+			facts += " · " + r.Usage.Cost.String()
+		}
+		t.note("%s", facts)
+	}))
+}
+
 // cancel ends the running turn, or the compaction that runs without one; false if there is neither.
 func (t *talk) cancel() bool {
 	params := map[string]any{"session_id": t.id}
