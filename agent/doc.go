@@ -18,7 +18,7 @@
 // make a model call, stream takes in its events, tools runs the calls of the reply and makes the next model call, retry handles a
 // failed one. end closes whatever is open, from any of these.
 //
-// Inside the package, files depend in one direction: config, decide, reply, notice, round, turn, state, agent, confirm, end, call,
+// Inside the package, files depend in one direction: config, decide, reply, notice, turn, state, agent, confirm, end, call,
 // compact, retry, prompt, tools, snapshot, aside, stream, loop, group.
 //
 // Guarantees:

@@ -1,14 +1,25 @@
 package agent
 
 import (
+	"context"
 	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/relay"
+	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/agent/tool/arguments"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
 )
 
 // reply is the message that the model is writing.
@@ -138,4 +149,207 @@ func (m *reply) corrected(by *session.Served) *feed.Served {
 		return nil
 	}
 	return now
+}
+
+// Bounds of what models may do with tools in one turn.
+const (
+	maxBadRounds = 3       // replies in a row of which no call can be run
+	maxArguments = 1 << 20 // bytes of a call's arguments
+	maxCalls     = 128     // of one reply; the others get a result that says so, and do not run
+)
+
+// round is the calls of one reply, until all have a result. It belongs to the agent's goroutine. The goroutines of the calls use
+// only ctx, news and grew.
+type round struct {
+	reply   session.MessageID
+	results session.MessageID
+	calls   []*toolCall
+	left    int // calls without a result
+
+	ctx  context.Context // of the goroutines
+	stop context.CancelCauseFunc
+	news chan func()   // for the agent's goroutine; has room for all that is ever sent
+	grew chan struct{} // a token: some call has output to tell
+}
+
+// toolCall is one call of a round.
+type toolCall struct {
+	session.Call
+	index     int                 // among the calls of its reply
+	tool      tool.Tool           // zero: the session has none of that name
+	announced bool                // clients know of it
+	begun     time.Time           // zero: it was not begun
+	asked     *question           // nil: no person is asked
+	concern   approval.Concern    // what its host found in its arguments
+	would     approval.Inspection // what it would do, if a person may be asked
+	output    *relay.Output       // nil: no host runs it
+	stop      context.CancelFunc
+	done      bool
+}
+
+// whole is the call with arguments: a model may leave out those of a tool that wants none.
+func (c *toolCall) whole() provider.ToolCall {
+	call := c.ToolCall
+	if len(call.Input) == 0 {
+		call.Input = json.RawMessage("{}")
+	}
+	return call
+}
+
+// waitsForPeople reports whether nothing goes on but what waits for a person or a client.
+func (rd *round) waitsForPeople() bool {
+	if rd == nil || rd.left == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(rd.calls, func(c *toolCall) bool {
+		return !c.done && c.asked == nil && (c.begun.IsZero() || c.tool.Host != tool.Client)
+	})
+}
+
+// question is a Confirm that nobody has answered yet.
+type question struct {
+	feed.Confirm
+	asked    time.Time // silence is a no by this, and Until is for people: their clock may be set meanwhile
+	tooLarge string    // why the call can only be denied, for the model; empty: it can be allowed
+}
+
+// Ruling is an answer to the question about a call.
+type Ruling struct {
+	Action session.Action
+	Grant  string // the id of one of the question's grants that is given with AllowOnce; empty: none is
+	Reason string // of Deny, for the model
+	Client string // the name of who answers
+}
+
+var (
+	// ErrNoConfirm says that a question is none of this session's.
+	ErrNoConfirm = errors.New("no such question")
+
+	// ErrNoAction says that an answer is none of those that the question has.
+	ErrNoAction = errors.New("the question has no such action")
+
+	// ErrNoGrant says that an answer gives a grant that the question does not have, or denies the call with it.
+	ErrNoGrant = errors.New("the question has no such grant")
+)
+
+// grant is the grant that an answer gives, nil if it gives none. It has the id of its question: a question has one answer.
+func (q *question) grant(r Ruling) (*tool.Grant, error) {
+	id := r.Grant
+	switch {
+	case r.Action == session.AllowSession && id == "":
+		id = approval.ToolGrant
+	case id == "":
+		return nil, nil
+	case r.Action == session.Deny || r.Action == session.AllowSession && id != approval.ToolGrant:
+		return nil, ErrNoGrant
+	}
+	for _, g := range q.Grants {
+		if g.ID == id {
+			g.ID = q.ID
+			return &g, nil
+		}
+	}
+	return nil, ErrNoGrant
+}
+
+// tooManyCalls is the result of each call above the bound.
+var tooManyCalls = fmt.Sprintf("a reply may have %d calls, and this one has more; this call was not run, so make it in a later reply", maxCalls)
+
+func toolNames(tools []tool.Tool) string {
+	names := make([]string, len(tools))
+	for i, t := range tools {
+		names[i] = t.Name
+	}
+	return strings.Join(names, ", ")
+}
+
+// guarded is invalid for foreign schemas and arguments: a panic ends the call, and nothing else.
+func guarded(log *slog.Logger, c *toolCall, names string) (why string) {
+	defer func() {
+		if p := recover(); p != nil {
+			err := fault.Panicked(log.With("tool", c.Name), "the check of a call", p)
+			why = "the arguments cannot be checked by an " + err.Error() + ", so the tool was not run"
+		}
+	}()
+	return invalid(c.ToolCall, c.tool, names)
+}
+
+// invalid says in the model's words why a call cannot be run, empty if it can.
+func invalid(c provider.ToolCall, t tool.Tool, names string) string {
+	switch {
+	case t.Name == "":
+		return fmt.Sprintf("there is no tool %q; there are: %s", c.Name, names)
+	case c.Invalid != "":
+		return "the arguments are not a JSON object; the tool was not run"
+	case len(c.Input) > maxArguments:
+		return fmt.Sprintf("the arguments are longer than %d bytes; the tool was not run", maxArguments)
+	}
+	input := c.Input
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
+	}
+	if err := arguments.Check(t.Schema, input); err != nil {
+		return "the arguments do not fit the tool's schema, and it was not run: " + err.Error()
+	}
+	return ""
+}
+
+// examined is what the host of a call found out about it.
+type examined struct {
+	concern approval.Concern
+	would   approval.Inspection
+}
+
+// inspectTime is how long people wait for what a host finds out of a call: an editor may have to be asked for the file.
+const inspectTime = 10 * time.Second
+
+// examineCall has a host say what is dangerous about a call, and what it would do if a person may be asked about it. A call
+// whose examination panics does not run. After a panic of the inspection people see the arguments.
+func examineCall(ctx context.Context, log *slog.Logger, examiner toolhost.Examiner, inspector toolhost.Inspector, call provider.ToolCall, q approval.Question) (found examined, why string) {
+	ctx, cancel := context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	inspecting := false
+	defer func() {
+		if p := recover(); p != nil {
+			err := fault.Panicked(log.With("tool", call.Name), "the examination of a call", p)
+			if !inspecting {
+				why = "the call cannot be examined by an " + err.Error() + ", so the tool was not run"
+			}
+		}
+	}()
+	if examiner != nil {
+		found.concern = examiner.Examine(ctx, q.Tool, call)
+		q.Concern = found.concern
+	}
+	if inspecting = true; inspector != nil && q.Rule() == tool.Ask {
+		found.would = inspector.Inspect(approval.WithDecision(ctx, approval.Decision{Tool: q.Tool, Concern: found.concern}), call)
+	}
+	return found, why
+}
+
+// denial tells the model why a rule refused its call.
+func denial(c approval.Concern) string {
+	if c.Danger == approval.Protected {
+		return c.Why + "; no tool may touch it, so the call was not run"
+	}
+	return "this tool is not allowed here, so it was not run"
+}
+
+// partsSize is the bytes of parts as clients get them.
+func partsSize(parts []approval.Part) int {
+	text, err := json.Marshal(parts)
+	if err != nil {
+		panic(err) // strings alone
+	}
+	return len(text)
+}
+
+// toolStart is the ToolStart of a call; host is empty where it does not run.
+func toolStart(reply session.MessageID, c session.Call, host tool.Kind, title string) feed.ToolStart {
+	e := feed.ToolStart{Message: reply, Block: c.Number, CallID: c.ID, Name: c.Name, Arguments: c.Input, Invalid: c.Invalid,
+		Host: host, Title: title}
+	if len(e.Arguments) == 0 && e.Invalid == "" {
+		e.Arguments = json.RawMessage("{}")
+	}
+	return e
 }
