@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -114,6 +115,55 @@ func TestRefusedPromptIsLeftOut(t *testing.T) {
 		}
 		check(t, "on another model", string(b.turn(id, "four").End.StopReason), "end_turn")
 		check(t, "sent to another model", wordsOf(b.last()), "one\nSay.\nPOISON\ntwo\nSay.\nthree\nSay.\nfour\n")
+	})
+}
+
+// A turn that continues another one works on that one's prompt: no trial leaves the prompt out, since then the model would get nothing.
+func TestContinueDoesNotTryWithoutThePrompt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		b.refusing("POISON", badRequest("Invalid request."))
+		id := b.session("sim/claude", "")
+		check(t, "refused", string(b.turn(id, "POISON").End.StopReason), "error")
+		for range 2 {
+			c, err := b.agent(id).Continue(t.Context(), nil, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := b.agent(id).Wait(t.Context(), c.Turn)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, "continued", string(e.End.StopReason), "error")
+		}
+		for i, req := range b.fake.requests {
+			check(t, fmt.Sprint("request ", i), wordsOf(req.Messages), "POISON\n")
+		}
+	})
+}
+
+// A prompt that is left out for good leaves nothing that a turn can continue.
+func TestContinueOfAPromptThatIsLeftOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t)
+		defer b.close()
+		b.refusing("POISON", provider.Error{API: "fake", Provider: "sim", Kind: provider.KindAuth, Status: 401, Message: "no"})
+		id := b.session("sim/claude", "")
+		check(t, "first", string(b.turn(id, "one").End.StopReason), "end_turn")
+		check(t, "without a key", string(b.turn(id, "POISON").End.StopReason), "error")
+		b.refusing("POISON", badRequest("Invalid request."))
+		c, err := b.agent(id).Continue(t.Context(), nil, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.agent(id).Wait(t.Context(), c.Turn); err != nil {
+			t.Fatal(err)
+		}
+		check(t, "left out", len(b.leftOut(id)), 1)
+		if c, err := b.agent(id).Continue(t.Context(), nil, false); !errors.Is(err, ErrFinished) {
+			t.Errorf("continued: %+v, %v", c, err)
+		}
 	})
 }
 

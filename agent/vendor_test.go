@@ -43,6 +43,9 @@ func (l *life) requests(view *session.View, prompts map[session.TurnID]string) e
 		if err := acceptable(req.Messages); err != nil {
 			return fmt.Errorf("request %d: %w\n%+v", i, err, req.Messages)
 		}
+		if len(req.Messages) == 0 {
+			return fmt.Errorf("request %d of %d has no message", i, len(l.fake.requests))
+		}
 		if req.System == transcript.AskSummary || slices.ContainsFunc(req.Messages, func(m provider.Message) bool { return strings.Contains(asked(m), inFork) }) {
 			continue
 		}

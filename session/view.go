@@ -98,6 +98,16 @@ func (v *View) Asked(t *Turn) *Turn {
 	return t
 }
 
+// Continued lists the turns that a turn goes on with, the last one first: the one that it continues, the one that this continues, and
+// so on.
+func (v *View) Continued(t *Turn) (list []TurnID) {
+	for t != nil && t.Prompt.Continues != nil {
+		list = append(list, t.Prompt.Continues.Turn)
+		t = v.turns[t.Prompt.Continues.Turn]
+	}
+	return list
+}
+
 // now is the place of the entry that is being applied.
 func (v *View) now() place { return place{v.span, v.at + 1} }
 

@@ -57,9 +57,9 @@ type added struct {
 	known  bool // that request was of this model and level, to the same address
 	within bool // in this turn
 
-	earlier []session.MessageID // said before the running turn
+	earlier []session.MessageID // said before the running turn, and before those that it continues
 	refused []session.MessageID // of these: in turns that a provider's error ended
-	own     []session.MessageID // said in the running turn
+	own     []session.MessageID // said in the running turn, or in one that it continues
 	rich    []session.MessageID // of all: those with media, and where known those with results of tools
 }
 
@@ -67,6 +67,7 @@ func (c Call) sinceAccepted() added {
 	model := c.To.Model
 	var since added
 	first, from := c.To.View.Rest()
+	work := append(c.To.View.Continued(c.Turn), c.Turn.ID)
 	for i, t := range c.To.View.Turns[first:] {
 		if !c.To.Spoken(t) {
 			continue
@@ -87,7 +88,7 @@ func (c Call) sinceAccepted() added {
 				since.rich = append(since.rich, m.ID)
 			}
 			switch {
-			case t == c.Turn:
+			case slices.Contains(work, t.ID):
 				since.own = append(since.own, m.ID)
 			case t.End != nil && t.End.Error != nil && wasRefused(*t.End.Error) && t.Start.Model == model:
 				since.refused = append(since.refused, m.ID)

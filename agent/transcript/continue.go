@@ -12,12 +12,13 @@ const goOn = "Your answer above was cut off before its end. Continue it from exa
 	"already said, and do not run tools again whose results you have."
 
 // Continue decides what becomes of each block if a turn is continued by a call with req, which needs the model, the decision and
-// the repairs. api says which thinking goes back; nil: none does. ok is false if nothing of the turn is left to continue, since a
-// summary stands in its place.
+// the repairs. api says which thinking goes back; nil: none does. ok is false if nothing of the turn is left to continue: a summary
+// stands in its place, or the provider refused its prompt, which is therefore not sent again.
 func (to Recipient) Continue(t *session.Turn, api provider.Returner, req *provider.Request) (c *session.Continuation, ok bool) {
 	v := to.View
 	first, from := v.Rest()
-	if at := slices.Index(v.Turns, t); at < first || at == first && from > 0 && from >= len(t.Messages) || !to.Spoken(t) {
+	if at := slices.Index(v.Turns, t); at < first || at == first && from > 0 && from >= len(t.Messages) || !to.Spoken(t) ||
+		!to.isSent(t, v.Turns[first:]) {
 		return nil, false
 	}
 	c = &session.Continuation{Turn: t.ID, Parts: []session.ContinuedPart{}}
@@ -31,6 +32,19 @@ func (to Recipient) Continue(t *session.Turn, api provider.Returner, req *provid
 		}
 	}
 	return c, true
+}
+
+// isSent reports whether a call sends anything of a turn, or of those that it continues, so that the model knows what to go on with.
+func (to Recipient) isSent(t *session.Turn, rest []*session.Turn) bool {
+	for _, id := range append(to.View.Continued(t), t.ID) {
+		turn := to.View.Turn(id)
+		if slices.Contains(rest, turn) && slices.ContainsFunc(turn.Messages, func(m *session.Message) bool {
+			return provider.Said(to.sent(m.ID, sendable(m))) > 0
+		}) {
+			return true
+		}
+	}
+	return false
 }
 
 // continued decides for one message.

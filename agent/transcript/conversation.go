@@ -99,32 +99,6 @@ func withoutThinking(blocks provider.Blocks) (plain provider.Blocks) {
 	return plain
 }
 
-// sendable is what of a message may go to a model.
-func sendable(m *session.Message) provider.Blocks {
-	if m.Role == provider.Assistant && m.End == nil {
-		return nil
-	}
-	var blocks provider.Blocks
-	for _, p := range m.Parts {
-		if m.End != nil && m.End.Incomplete != "" && cutOff(p.Block) {
-			continue
-		}
-		blocks = append(blocks, p.Block)
-	}
-	return blocks
-}
-
-// cutOff reports whether a block of an incomplete message was not finished.
-func cutOff(b provider.Block) bool {
-	switch b := b.(type) {
-	case provider.Thinking:
-		return b.State.IsZero()
-	case provider.ToolCall:
-		return b.Invalid != ""
-	}
-	return false
-}
-
 // answers is a result for each call of a message that is sent, in order.
 func (to Recipient) answers(m, results *session.Message, sent provider.Blocks) provider.Blocks {
 	var list provider.Blocks

@@ -117,3 +117,29 @@ func (to Recipient) sent(id session.MessageID, blocks provider.Blocks) provider.
 	}
 	return list
 }
+
+// sendable is what of a message may go to a model.
+func sendable(m *session.Message) provider.Blocks {
+	if m.Role == provider.Assistant && m.End == nil {
+		return nil
+	}
+	var blocks provider.Blocks
+	for _, p := range m.Parts {
+		if m.End != nil && m.End.Incomplete != "" && cutOff(p.Block) {
+			continue
+		}
+		blocks = append(blocks, p.Block)
+	}
+	return blocks
+}
+
+// cutOff reports whether a block of an incomplete message was not finished.
+func cutOff(b provider.Block) bool {
+	switch b := b.(type) {
+	case provider.Thinking:
+		return b.State.IsZero()
+	case provider.ToolCall:
+		return b.Invalid != ""
+	}
+	return false
+}

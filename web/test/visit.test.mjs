@@ -130,7 +130,7 @@ test("model and level: the model's own list, the effective level, for a session 
 test("a tool asks, and is told", async () => {
 	const page = await open(chrome, daemon.url);
 	await page.click("#try-tool");
-	await page.locator(".card.warn").waitFor();
+	await page.locator(".card.ask").waitFor();
 	await page.waitForFunction(() => document.title.startsWith("Asks you: "));
 	assert.match(await page.innerText("#say"), /Asks you: .* wants to use local_time, which a client runs\./);
 	await look(page, "confirm");
