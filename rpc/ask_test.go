@@ -1,7 +1,9 @@
 package rpc
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -68,7 +70,7 @@ func TestAskersDoNotMeet(t *testing.T) {
 			}
 		}
 		for _, p := range []*conntest.Peer{slow, quick} {
-			if err := p.HangUp(); err != nil {
+			if err := p.HangUp(); err != nil && !errors.Is(err, io.ErrClosedPipe) { // the line end of a large response may be unread
 				t.Error(err)
 			}
 		}
