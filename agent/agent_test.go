@@ -202,7 +202,7 @@ func (b *bench) keepIn(store session.Local) {
 	b.local, b.store = store, store.For(session.Operator)
 }
 
-// only is a store of these sessions, whoever asks.
+// only is a store that gives every owner the same sessions.
 type only struct{ session.Sessions }
 
 func (o only) For(session.Owner) session.Sessions { return o.Sessions }

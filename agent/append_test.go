@@ -116,7 +116,7 @@ func TestAppendWaitsBehindATurn(t *testing.T) {
 	})
 }
 
-// A summary stands for added messages as for others, and people can read them all the same. A fork at one has it.
+// A summary replaces added messages as it replaces others, and the history still has them. A fork at an added message has it.
 func TestAppendIsSummarisedAndForked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, id := compactBench(t, 0, 1000, answer("", "One."), answer("", "Two."), answer("", "Sum."), answer("", "Three."), answer("", "Fork."))

@@ -190,8 +190,8 @@ func TestAsideIsCached(t *testing.T) {
 	}
 }
 
-// During a call of a tool the model is told that the call still runs. A call that the model makes all the same ends the answer, and
-// nothing runs.
+// While a tool call of the turn runs, the request of a side question says so in place of its result. If the model calls a tool in a side
+// question, the answer ends and no tool runs.
 func TestAsideDuringATool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{run: func(ctx context.Context, _ provider.ToolCall, _ func(string)) provider.ToolResult {

@@ -207,7 +207,7 @@ func (s *state) void(usage provider.Usage) (facts []fact, void []int) {
 	}
 	slices.Sort(void)
 	facts = s.closeBlocks(false)
-	if m.id != "" && (len(void) > 0 || usage.Input+usage.Output > 0) { // what is void is paid for all the same
+	if m.id != "" && (len(void) > 0 || usage.Input+usage.Output > 0) { // the vendor bills discarded blocks too
 		facts = append(facts, fact{s.run.ID, session.Retry{Message: m.id, Discarded: void, Usage: usage}, nil})
 	}
 	*m = reply{id: m.id, served: m.served, next: m.next}
@@ -232,8 +232,8 @@ func (s *state) failure(err error) *session.Failure {
 	return &session.Failure{Kind: "internal", Message: "internal error", Ref: ie.Ref}
 }
 
-// refuseOther ends the turn, since its session takes no other model. What the answer had said so far is void. The request
-// is paid for all the same, and nobody counts it: its use is estimated.
+// refuseOther ends the turn, since its session takes no other model. The answer so far is discarded. The vendor bills the
+// request without reporting its usage, so the usage is estimated.
 func (s *state) refuseOther(err *provider.Error) {
 	r := s.run
 	s.stopCall(err, callEnd{fault: string(err.Kind)})

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -64,15 +65,8 @@ func (s *state) prompted(stamp *session.Stamp) (*Receipt, error) {
 }
 
 func (s *state) prompt(p Prompt) (Receipt, error) {
-	first, err := s.prompted(p.Stamp)
-	switch {
-	case err != nil:
-		return Receipt{}, err
-	case first != nil:
-		return *first, nil
-	}
-	if err := s.writable(); err != nil {
-		return Receipt{}, err
+	if first, err := s.receipt(p.Stamp); err != nil || first != nil {
+		return *cmp.Or(first, new(Receipt)), err
 	}
 	c, err := s.conversation().decide(s.view.Session.Settings, p.Override)
 	if err != nil {
@@ -96,12 +90,7 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	case busy:
 		r.Disposition = feed.Enqueued
 	}
-	if r.Disposition != feed.Started {
-		if err := s.queue.RoomFor(p.Content, s.cfg.Limits.SessionQueue, s.cfg.Limits.Queues); err != nil {
-			return Receipt{}, err
-		}
-	}
-	content, err := transcript.KeepMedia(s.cfg.Blobs, p.Content)
+	content, err := s.content(p, r.Disposition != feed.Started)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -120,6 +109,24 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 	s.queue.Held = false
 	s.publishQueue()
 	return r, nil
+}
+
+// receipt is that of the first prompt with a stamp; nil: there was none, and the store takes a new one.
+func (s *state) receipt(stamp *session.Stamp) (*Receipt, error) {
+	if first, err := s.prompted(stamp); first != nil || err != nil {
+		return first, err
+	}
+	return nil, s.writable()
+}
+
+// content is what is stored of a prompt, whose media are files by then. A prompt that waits needs room in the queue.
+func (s *state) content(p Prompt, waits bool) (provider.Blocks, error) {
+	if waits {
+		if err := s.queue.RoomFor(p.Content, s.cfg.Limits.SessionQueue, s.cfg.Limits.Queues); err != nil {
+			return nil, err
+		}
+	}
+	return transcript.KeepMedia(s.cfg.Blobs, p.Content)
 }
 
 // admit reports whether a prompt has to wait, or why it is refused.
@@ -149,15 +156,8 @@ func (a *Agent) Append(ctx context.Context, p Prompt) (Receipt, error) {
 }
 
 func (s *state) append(p Prompt) (Receipt, error) {
-	first, err := s.prompted(p.Stamp)
-	switch {
-	case err != nil:
-		return Receipt{}, err
-	case first != nil:
-		return *first, nil
-	}
-	if err := s.writable(); err != nil {
-		return Receipt{}, err
+	if first, err := s.receipt(p.Stamp); err != nil || first != nil {
+		return *cmp.Or(first, new(Receipt)), err
 	}
 	model := s.view.Session.Model
 	if err := transcript.Takes(s.cfg.Catalog.Model(model.Provider, model.ID), p.Content); err != nil {
@@ -170,11 +170,8 @@ func (s *state) append(p Prompt) (Receipt, error) {
 	r := Receipt{Turn: session.NewTurnID(), Message: session.NewMessageID(), Disposition: feed.Appended}
 	if busy {
 		r.Disposition = feed.Enqueued
-		if err := s.queue.RoomFor(p.Content, s.cfg.Limits.SessionQueue, s.cfg.Limits.Queues); err != nil {
-			return Receipt{}, err
-		}
 	}
-	content, err := transcript.KeepMedia(s.cfg.Blobs, p.Content)
+	content, err := s.content(p, busy)
 	if err != nil {
 		return Receipt{}, err
 	}

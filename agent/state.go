@@ -280,8 +280,8 @@ func (s *state) dropRound(cause error) {
 	}
 }
 
-// dropCompaction stops a summary that is on its way; nothing changes but what was used, which is in the facts: an
-// estimate, if the vendor had begun to answer. Who waits for the summary hears why, but not a turn: it is the one that ends.
+// dropCompaction stops a summary that is on its way; only the usage changes. The facts have it, as
+// an estimate if the vendor had begun to answer. Callers that wait for the summary get the cause. The turn does not: it ends itself.
 func (s *state) dropCompaction(cause error) (facts []fact) {
 	c := s.compacting
 	if c == nil {
@@ -416,7 +416,7 @@ func (s *state) end(err error) {
 	}
 }
 
-// guard runs f; a panic ends this session's agent and nothing else. The session is loaded anew by whoever asks next.
+// guard runs f; a panic ends this session's agent and nothing else. The next call loads the session again.
 func (s *state) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -43,7 +43,7 @@ func (h *hooked) Delete(ctx context.Context, id session.ID) error {
 	return h.Sessions.Delete(ctx, id)
 }
 
-// over starts the bench's agents anew over other sessions.
+// over starts the bench's agents again, over other sessions.
 func (b *bench) over(sessions session.Sessions) {
 	b.Helper()
 	b.group.Close()

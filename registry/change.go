@@ -96,6 +96,6 @@ type Refreshed struct {
 	Provider string   `json:"provider"`
 	Models   int      `json:"models"`            // that its list has
 	AsOf     string   `json:"as_of,omitempty"`   // YYYY-MM-DD
-	Error    string   `json:"error,omitempty"`   // why there is no list; what the host told before stays in force
+	Error    string   `json:"error,omitempty"`   // why there is no list; the host's earlier list still applies
 	Skipped  []string `json:"skipped,omitempty"` // why rows of the list were left out
 }

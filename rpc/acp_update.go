@@ -29,7 +29,7 @@ type thread struct {
 	mu      sync.Mutex
 	prompts map[session.TurnID]method.Reply // requests of this client that are open
 	mine    map[session.TurnID]bool         // turns that this client asked for: it shows their prompts itself
-	shown   string                          // the options that it was told last
+	shown   string                          // the options that were sent last
 
 	compacted method.Reply // of a request for a summary; nil: none is open
 

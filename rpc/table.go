@@ -25,7 +25,7 @@ func coreMethods() []method.Method[*client] {
 // protocol.md.
 func nativeMethods() []method.Method[*client] {
 	return append(coreMethods(), []method.Method[*client]{
-		method.Define("models/list", method.Use, "All models, or those of one provider; late where hosts are asked anew.",
+		method.Define("models/list", method.Use, "All models, or those of one provider; late where hosts are asked again.",
 			method.Either(func(_ *client, p modelsParams) bool { return p.Refresh }, models, refreshModels), conn.CodeNoModel),
 		method.Define("model/set", method.Use, "The session's model from the next turn on.",
 			method.Now(setModel), conn.CodeNotFound, conn.CodeNoModel, conn.CodeLevel),

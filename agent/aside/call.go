@@ -14,8 +14,8 @@ import (
 // MaxAnswer bounds thinking and answer of a call, in bytes.
 const MaxAnswer = 256 << 10
 
-// Preface stands in front of a question. The tools stay in the request, and some vendors cannot be told in another way that they are
-// off.
+// Preface stands in front of a question. The tools stay in the request, to keep the cached prefix. For some vendors this sentence is
+// the only way to turn them off.
 const Preface = "This is a side question. Answer it briefly, from the conversation so far and from what you know. " +
 	"Do not call any tool, and do not continue other work: what you write here is not part of the conversation."
 

@@ -31,7 +31,8 @@ func (a *API) Convert(req *provider.Request) (provider.Conversion, error) {
 	return h.count, err
 }
 
-// Returns reports whether a block of thinking goes back: all that has text and came to its end, whoever made it.
+// Returns reports whether a block of thinking goes back: it does if it has text and is complete, whichever model
+// made it.
 func (a *API) Returns(_ *provider.Request, b provider.Thinking, _ provider.State, _ bool) bool {
 	return b.Text != "" && !b.State.IsZero()
 }

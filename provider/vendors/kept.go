@@ -16,7 +16,7 @@ const listingsVersion = 1
 // Kept is what is stored: what hosts, models.dev and refusals have said of models. Its maps are never changed, only replaced.
 type Kept struct {
 	Version   int                    `json:"version"`
-	Providers map[string]keptListing `json:"providers,omitempty"`  // what a provider's host told, by provider
+	Providers map[string]keptListing `json:"providers,omitempty"`  // the list of each provider's host, by provider
 	ModelsDev map[string]keptListing `json:"models_dev,omitempty"` // what models.dev said, by vendor
 	Learned   map[string]keptLessons `json:"learned,omitempty"`    // what refusals of a provider's host said, by provider
 }

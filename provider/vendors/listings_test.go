@@ -129,8 +129,8 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestRefreshFails asks hosts of which some are gone or have no list: each failure names its provider, what was told
-// before stays in force, and the others' lists count.
+// TestRefreshFails asks hosts of which some are gone or have no list: each failure names its provider, its earlier
+// list still applies, and the lists of the others are taken.
 func TestRefreshFails(t *testing.T) {
 	t.Parallel()
 	vendor := proof.Serve(t, sim.New(sim.Config{}))
@@ -191,7 +191,7 @@ base_url = "` + servedAs(t, "application/json", `{"data":[{"id":"acme/muse","rea
 		}
 	}
 
-	// A row of the kept file that contradicts itself is told by provider and model, and the others count.
+	// The error for a stored row that contradicts itself names provider and model. The other rows apply.
 	path := filepath.Join(dir, "models.json")
 	kept, err := os.ReadFile(path)
 	if err != nil {
@@ -339,8 +339,8 @@ func TestCatalogIsLarge(t *testing.T) {
 	}
 }
 
-// TestLearned keeps what a host's refusals say: it is in force at once and after a start, at that address alone, for 30
-// days, and what a list says does not come over it.
+// TestLearned keeps what a host's refusals say: it applies at once and after a restart, at that address only, for 30
+// days, and a list does not replace it.
 func TestLearned(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

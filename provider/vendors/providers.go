@@ -82,8 +82,8 @@ func (p *Providers) simulator() http.RoundTripper {
 	return p.sim.Transport()
 }
 
-// presence is that of a server that may not run; nil: it is none of these. The first to ask has all of them asked, so that
-// whoever waits for several waits once.
+// presence is that of a server that may not run; nil: it is none of these. The first call asks all such servers, so that a
+// caller that needs several waits only once.
 func (p *Providers) presence(c Config) *presence {
 	if !c.Local() {
 		return nil

@@ -60,7 +60,7 @@ var sentinels = []struct {
 	{agent.ErrHeld, &conn.Error{Code: conn.CodeBusy, Message: agent.ErrHeld.Error() + "; let it go on, or take them out, with session/queue"}},
 	{agent.ErrCompacting, &conn.Error{Code: conn.CodeBusy, Message: agent.ErrCompacting.Error()}},
 	{agent.ErrFinished, &conn.Error{Code: conn.CodeNotFound, Kind: "nothing_to_continue",
-		Message: "there is no unfinished turn to continue: the last turn was not cut off, a message was added since, or a summary stands in its place"}},
+		Message: "there is no unfinished turn to continue: the last turn was not cut off, a message was added since, a summary stands in its place, or the provider refused its prompt"}},
 	{agent.ErrQueueFull, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{aside.ErrFull, &conn.Error{Code: conn.CodeOverloaded, Message: fmt.Sprintf("%d side questions of this session run; wait for an answer", aside.Most)}},
 	{agent.ErrNoTurn, &conn.Error{Code: conn.CodeNotFound, Message: "no such turn"}},

@@ -103,7 +103,7 @@ func childUpgrade(dir string) error {
 	return b.Close()
 }
 
-// TestKillDuringUpgrade kills a process that upgrades a store, in place or by writing it anew. The next one finds all that was said.
+// TestKillDuringUpgrade kills a process that upgrades a store, in place or by rewriting it. The next process finds everything.
 func TestKillDuringUpgrade(t *testing.T) {
 	t.Parallel()
 	for format := 1; format < formatVersion; format++ {

@@ -16,9 +16,9 @@ import (
 	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
-// A file of an older format is upgraded before it is used. Up to format 3 the store is written anew next to the old file, in commits of a
+// A file of an older format is upgraded before it is used. Up to format 3 the store is rewritten next to the old file, in commits of a
 // bounded size, and is checked. Then the old file gets a second name, thinkd.db.format-N, and the new one takes its place.
-// A crash on the way leaves the old file as it was, and the next start begins anew. It needs room for both.
+// A crash on the way leaves the old file as it was, and the next start begins again. The disk needs room for both.
 //
 // What is damaged in the old file is as damaged in the new one, except a log whose pages cannot be walked: that is in the old
 // file alone.

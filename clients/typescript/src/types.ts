@@ -612,7 +612,7 @@ export interface Methods {
 		params: {};
 		result: Record<string, unknown>;
 	};
-	/** All models, or those of one provider; late where hosts are asked anew. */
+	/** All models, or those of one provider; late where hosts are asked again. */
 	"models/list": {
 		params: {
 			provider?: string;

@@ -98,7 +98,7 @@ type Lane struct {
 	Sum   *Tally
 	Lives int
 
-	Sessions []*Told
+	Sessions []*Received
 }
 
 // Live is one life of the daemon: it is started, checked, put under load and killed.
@@ -114,11 +114,11 @@ func (l *Lane) Live() {
 	}
 	h.Ready()
 	p := h.Client(l.Env)
-	if !l.Check(p, func(s *Told) bool { return !s.settled() || l.Rng.IntN(4) == 0 }) {
+	if !l.Check(p, func(s *Received) bool { return !s.settled() || l.Rng.IntN(4) == 0 }) {
 		return
 	}
 	if len(l.Sessions) < atWork || len(l.active()[0].Prompts) > 20 {
-		l.Sessions = append(l.Sessions, NewTold(p.NewSession("model_id", "anthropic/claude-opus-5-5", "thinking_level", "medium")))
+		l.Sessions = append(l.Sessions, NewReceived(p.NewSession("model_id", "anthropic/claude-opus-5-5", "thinking_level", "medium")))
 	}
 	var load sync.WaitGroup
 	stopped := make(chan struct{})
@@ -144,7 +144,7 @@ func (l *Lane) Live() {
 // atWork is how many sessions are prompted at once. When the oldest of them is long enough, a new one takes its place.
 const atWork = 3
 
-func (l *Lane) active() []*Told { return l.Sessions[max(0, len(l.Sessions)-atWork):] }
+func (l *Lane) active() []*Received { return l.Sessions[max(0, len(l.Sessions)-atWork):] }
 
 // lifetime draws when the kill comes: mostly soon, when prompts are stored and blocks sealed; now and then late enough
 // for a block to be older than what may be lost of it.
@@ -163,7 +163,7 @@ func Moment(d time.Duration) { <-time.After(d) }
 
 // recitals makes the prompts of a session: short ones, long ones, and some that come as fast as they can. After a few
 // it makes long ones alone, so that a long life finds the session at work and does not make it huge.
-func (l *Lane) recitals(s *Told, rng *rand.Rand) func() Recital {
+func (l *Lane) recitals(s *Received, rng *rand.Rand) func() Recital {
 	life := l.Lives
 	n := 0
 	return func() Recital {
@@ -190,7 +190,7 @@ func (l *Lane) recitals(s *Told, rng *rand.Rand) func() Recital {
 // Last ends the lane in order and reads the whole log.
 func (l *Lane) Last() {
 	p := Start(l.T, l.Data, l.Env)
-	if !l.Check(p, func(*Told) bool { return true }) {
+	if !l.Check(p, func(*Received) bool { return true }) {
 		return
 	}
 	for _, s := range l.Sessions {
@@ -207,7 +207,7 @@ func (l *Lane) Last() {
 
 // Check compares what the daemon has with what its clients know: of the sessions at work, and of the others those that
 // are due.
-func (l *Lane) Check(p *Process, due func(*Told) bool) bool {
+func (l *Lane) Check(p *Process, due func(*Received) bool) bool {
 	for i, s := range l.Sessions {
 		if i < len(l.Sessions)-atWork && !due(s) {
 			continue
@@ -254,7 +254,7 @@ func (l *Lane) Check(p *Process, due func(*Told) bool) bool {
 
 // pulse changes a title over and over: what is acknowledged must stay, and how long it takes tells how the disk does.
 type pulse struct {
-	session *Told
+	session *Received
 
 	mu    sync.Mutex
 	beats []struct{ from, to time.Time }

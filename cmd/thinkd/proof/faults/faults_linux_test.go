@@ -145,10 +145,10 @@ type hardship struct {
 	sum  *faultTally
 	data string
 
-	p       *proof.Process // nil: its daemon did not start
-	talk    *proof.Told    // prompted over and over
-	quiet   string         // a session that is only watched
-	over    chan struct{}  // closed when it is enough
+	p       *proof.Process  // nil: its daemon did not start
+	talk    *proof.Received // prompted over and over
+	quiet   string          // a session that is only watched
+	over    chan struct{}   // closed when it is enough
 	writers [2]writer
 	made    map[string]string // title by session, of what was acknowledged
 }
@@ -206,7 +206,7 @@ func prepare(t *testing.T, env []string) beginning {
 // take makes a data directory of its own of a beginning.
 func (l *hardship) take(b beginning) {
 	l.data, l.made = l.t.TempDir(), maps.Clone(b.made)
-	l.quiet, l.talk = b.quiet, proof.NewTold(b.talk)
+	l.quiet, l.talk = b.quiet, proof.NewReceived(b.talk)
 	if grows(l.harm.call) {
 		l.env = append(slices.Clone(l.env), "XDG_CONFIG_HOME="+b.config)
 	}
@@ -524,8 +524,8 @@ func (l *hardship) look() {
 	l.lookForMade(p)
 	if l.talk != nil {
 		l.remember()
-		check := &proof.Lane{T: l.t, Sessions: []*proof.Told{l.talk}}
-		check.Check(p, func(*proof.Told) bool { return true })
+		check := &proof.Lane{T: l.t, Sessions: []*proof.Received{l.talk}}
+		check.Check(p, func(*proof.Received) bool { return true })
 		l.count(func(s *faultTally) { s.acknowledged += l.writers[0].acks + len(l.talk.Sealed) })
 	}
 	p.End()

@@ -14,8 +14,8 @@ import (
 	"github.com/thinkd/thinkd/session/bolt"
 )
 
-// Told is what the clients of a session were told, over all lives of the daemon.
-type Told struct {
+// Received is what the clients of a session received, over all restarts of the daemon.
+type Received struct {
 	Id  string
 	Seq uint64 // the highest number that was seen
 
@@ -26,7 +26,7 @@ type Told struct {
 	titleAsked string
 
 	Numbers map[uint64]string         // method by number
-	Sealed  map[Place]Sealed          // blocks whose end was told
+	Sealed  map[Place]Sealed          // blocks whose end was received
 	growing map[Place]*growth         // blocks that were open at a kill
 	Ends    map[string]string         // stop reason by turn
 	Unended map[string]bool           // turns that were open at a kill
@@ -66,13 +66,13 @@ type Said struct {
 	Order Recital
 }
 
-func NewTold(id string) *Told {
-	return &Told{Id: id, Numbers: map[uint64]string{}, Sealed: map[Place]Sealed{}, growing: map[Place]*growth{}, Ends: map[string]string{},
+func NewReceived(id string) *Received {
+	return &Received{Id: id, Numbers: map[uint64]string{}, Sealed: map[Place]Sealed{}, growing: map[Place]*growth{}, Ends: map[string]string{},
 		Unended: map[string]bool{}, owner: map[string]*Said{}, msgs: map[string]map[int]string{}}
 }
 
 // speak prompts until the process is gone; now and then a second prompt waits behind the first.
-func (s *Told) speak(p *Process, rng *rand.Rand, next func() Recital) {
+func (s *Received) speak(p *Process, rng *rand.Rand, next func() Recital) {
 	for {
 		var turn string
 		for range 1 + rng.IntN(4)/3 {
@@ -99,22 +99,22 @@ func (s *Told) speak(p *Process, rng *rand.Rand, next func() Recital) {
 }
 
 // settled reports whether all that the last kill left open has been looked at since.
-func (s *Told) settled() bool { return len(s.growing) == 0 && len(s.Unended) == 0 }
+func (s *Received) settled() bool { return len(s.growing) == 0 && len(s.Unended) == 0 }
 
-func (s *Told) ask(title string) {
+func (s *Received) ask(title string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.titleAsked = title
 }
 
-func (s *Told) answered(title string) {
+func (s *Received) answered(title string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.title = title
 }
 
 // learn takes in what a process told before it was killed.
-func (s *Told) learn(t *testing.T, updates []Update, killed time.Time, quick bool, sum *Tally) {
+func (s *Received) learn(t *testing.T, updates []Update, killed time.Time, quick bool, sum *Tally) {
 	growing := map[Place]*growth{}
 	var last *growth // whose last piece has no update after it yet
 	for _, u := range updates {
@@ -188,7 +188,7 @@ func (g *growth) text() string {
 }
 
 // number checks that the numbers of a session grow without a gap within a life and never come again.
-func (s *Told) number(t *testing.T, u Update) {
+func (s *Received) number(t *testing.T, u Update) {
 	first := u.Seq
 	if u.FirstSeq != 0 {
 		first = u.FirstSeq
@@ -201,7 +201,7 @@ func (s *Told) number(t *testing.T, u Update) {
 }
 
 // check compares a history with what was told.
-func (s *Told) check(t *testing.T, messages []SpokenMessage) {
+func (s *Received) check(t *testing.T, messages []SpokenMessage) {
 	s.checkPrompts(t, messages)
 	blocks := map[Place]bool{}
 	for _, m := range messages {
@@ -236,7 +236,7 @@ func (s *Told) check(t *testing.T, messages []SpokenMessage) {
 	clear(s.growing)
 }
 
-func (s *Told) checkBlock(t *testing.T, at Place, thinking, signed bool, text, whole, incomplete string) {
+func (s *Received) checkBlock(t *testing.T, at Place, thinking, signed bool, text, whole, incomplete string) {
 	if !strings.HasPrefix(whole, text) {
 		t.Errorf("block %v is not a beginning of what was said: %q", at, tail(text))
 	}
@@ -265,7 +265,7 @@ func (s *Told) checkBlock(t *testing.T, at Place, thinking, signed bool, text, w
 func tail(text string) string { return text[max(0, len(text)-80):] }
 
 // checkPrompts wants the acknowledged prompts, each once and in order. One without an answer may be there or not.
-func (s *Told) checkPrompts(t *testing.T, messages []SpokenMessage) {
+func (s *Received) checkPrompts(t *testing.T, messages []SpokenMessage) {
 	var known []*Said
 	next := 0
 	var users []SpokenMessage
@@ -293,7 +293,7 @@ func (s *Told) checkPrompts(t *testing.T, messages []SpokenMessage) {
 
 // CheckLog reads the log itself: each turn has one prompt, one start and one end, blocks are sealed once, and each
 // entry bears the number under which it was told.
-func (s *Told) CheckLog(t *testing.T, data string) {
+func (s *Received) CheckLog(t *testing.T, data string) {
 	store, err := bolt.Open(data, bolt.Options{})
 	if err != nil {
 		t.Fatal(err)
