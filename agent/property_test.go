@@ -27,7 +27,7 @@ import (
 )
 
 // TestRandomLife leads a session through prompts, cancels, settings, models, summaries, forks, watchers, crashes, failing
-// disks and providers of all manners, and holds what clients saw and what models were sent against the log. It leads 50 lives;
+// disks and providers of all manners, and holds what clients saw and what models were sent against the log. It leads 25 lives;
 // -rapid.checks=1000 makes them more, here and in the others.
 func TestRandomLife(t *testing.T) {
 	r := lead(t, drawPlan)
@@ -80,7 +80,7 @@ type returns struct {
 	given                            int            // results of calls that are in the logs
 }
 
-// enough reports whether so many sessions ran that they must have reached everything. The 50 of the short form are drawn at
+// enough reports whether so many sessions ran that they must have reached everything. The 25 of the short form are drawn at
 // random and may miss something; the nightly 1000 do not.
 func (r returns) enough() bool { return r.lives >= 200 }
 
