@@ -259,3 +259,33 @@ func TestDocsTableCells(t *testing.T) {
 		t.Errorf("the pages have %d rows", tables)
 	}
 }
+
+// Each block of code ends before the next heading. Without its end, the rest of the page is shown as code.
+func TestDocsCodeBlocksEnd(t *testing.T) {
+	pages, err := filepath.Glob(filepath.Join(top, "docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages = append(pages, filepath.Join(top, "README.md"), filepath.Join(top, "protocol.md"))
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin := 0 // the line on which the open block began, or 0
+		for i, line := range strings.Split(string(text), "\n") {
+			switch {
+			case strings.HasPrefix(line, "```") && begin == 0:
+				begin = i + 1
+			case strings.HasPrefix(line, "```"):
+				begin = 0
+			case begin > 0 && strings.HasPrefix(line, "## ") || begin > 0 && strings.HasPrefix(line, "### "):
+				t.Errorf("%s:%d: the block of code has no end before line %d", page, begin, i+1)
+				begin = 0
+			}
+		}
+		if begin > 0 {
+			t.Errorf("%s:%d: the block of code has no end", page, begin)
+		}
+	}
+}
