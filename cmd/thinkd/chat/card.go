@@ -50,11 +50,8 @@ const (
 	cardRows    = 3                      // of the call, at least
 )
 
-// cardRow is a row of a call, and where it ends in it.
-type cardRow struct {
-	text string
-	end  int
-}
+// frame is longer than bubbletea takes to draw a view.
+const frame = 25 * time.Millisecond
 
 // answers returns the answers of a question in order, and which of them are enabled.
 func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
@@ -74,50 +71,6 @@ func (c *card) answers(typed bool) (ids []answerID, open map[answerID]bool) {
 	}
 	return ids, open
 }
-
-// sync shows the card of the oldest open question, and lays it out.
-func (s *screen) syncCard() {
-	now := s.now()
-	if len(s.questions) == 0 {
-		s.card = nil
-		return
-	}
-	if q := s.questions[0]; s.card == nil || s.card.q.Confirm != q.Confirm {
-		s.card = &card{q: q, appeared: now, grant: -1}
-	}
-	c := s.card
-	if width := s.width - 1; c.width != width {
-		c.rows, c.width = callRows(c.q, width, s.look), width
-		c.drawn = time.Time{}
-		c.top = max(len(c.rows)-1, 0) // the row up to which all was seen stays in view
-		for i, r := range c.rows {
-			if r.end > c.seen || c.seen == 0 {
-				c.top = i
-				break
-			}
-		}
-	}
-	page := s.cardRoom()
-	if page != c.page {
-		c.page, c.drawn = page, time.Time{}
-	}
-	if top := min(c.top, max(len(c.rows)-c.page, 0)); top != c.top {
-		c.top, c.drawn = top, time.Time{}
-	}
-	switch covered := s.reader != nil || s.picker != nil || c.granting || c.page < cardRows; {
-	case covered:
-		c.drawn = time.Time{}
-	case c.drawn.IsZero():
-		c.drawn = now
-	}
-	c.settle(now)
-	if _, open := c.answers(s.typed()); c.at != "" && !open[c.at] {
-		c.at, c.granting = "", false
-	}
-}
-
-// typed reports whether the input has text.
-func (s *screen) typed() bool { return strings.TrimSpace(s.input.Value()) != "" }
 
 // settle counts the visible rows as seen, after the terminal has drawn them.
 func (c *card) settle(now time.Time) {
@@ -140,26 +93,17 @@ func (c *card) settle(now time.Time) {
 // settled reports whether the visible rows were counted.
 func (c *card) settled(now time.Time) bool { return c.drawn.IsZero() || now.Sub(c.drawn) >= frame }
 
-// cardRoom is how many rows of a call the window can show.
-func (s *screen) cardRoom() int {
-	if s.width < cardColumns {
-		return 0
-	}
-	room := s.height - 1 - len(s.news()) - len(s.card.head(s.width-1, s.look, len(s.questions))) - 1 - len(s.card.foot(s.width-1, s.look, s.typed())) - 1 - 1 - s.input.Height() - 1
-	return max(min(room, max(len(s.card.rows), cardRows)), 0)
-}
-
-// press handles a key for the card. All others go to the input and clear the selection.
-func (c *card) press(s *screen, name string) bool {
-	now := s.now()
-	ids, open := c.answers(s.typed())
+// press handles a key for the card, and returns the answer to the question if the key gives one. All other keys go to the input and
+// clear the selection. text is that of the input, without blanks around it; lastKey is when a key last went there.
+func (c *card) press(name, text string, lastKey, now time.Time) (handled bool, ruling map[string]any) {
+	ids, open := c.answers(text != "")
 	if c.at == "" && name != "tab" && name != "shift+tab" {
-		return false
+		return false, nil
 	}
 	switch name {
 	case "tab", "shift+tab":
-		if c.at == "" && (now.Sub(c.appeared) < cardPause || now.Sub(s.lastKey) < cardPause) || c.granting {
-			return true
+		if c.at == "" && (now.Sub(c.appeared) < cardPause || now.Sub(lastKey) < cardPause) || c.granting {
+			return true, nil
 		}
 		c.choose(ids, open, map[string]int{"tab": 1, "shift+tab": -1}[name])
 	case "left", "right":
@@ -185,12 +129,12 @@ func (c *card) press(s *screen, name string) bool {
 			c.at = ""
 		}
 	case "enter":
-		c.enter(s, open)
+		return true, c.enter(text, open)
 	default:
 		c.at, c.granting, c.grant = "", false, -1
-		return false
+		return false, nil
 	}
-	return true
+	return true, nil
 }
 
 // choose selects the next enabled answer.
@@ -225,32 +169,30 @@ func (c *card) scroll(by int, now time.Time) {
 	}
 }
 
-// enter sends the selected answer, if it is still enabled.
-func (c *card) enter(s *screen, open map[answerID]bool) {
+// enter returns the selected answer, if it is still enabled.
+func (c *card) enter(text string, open map[answerID]bool) (ruling map[string]any) {
 	if !open[c.at] {
-		return
+		return nil
 	}
-	ruling := map[string]any{"action": "allow"}
+	ruling = map[string]any{"action": "allow"}
 	switch c.at {
 	case always:
 		if !c.granting {
 			c.granting, c.grant = true, -1
-			return
+			return nil
 		}
 		if c.grant < 0 {
-			return
+			return nil
 		}
 		ruling["grant"] = c.q.Grants[c.grant].ID
 	case deny:
 		ruling["action"] = "deny"
-		if reason := strings.TrimSpace(s.input.Value()); reason != "" {
-			ruling["reason"] = ansi.Truncate(reason, maxReason, "…")
-			s.history, s.recall = append(s.history, reason), len(s.history)+1
-			s.input.SetValue("")
+		if text != "" {
+			ruling["reason"] = ansi.Truncate(text, maxReason, "…")
 		}
 	}
 	c.sent, c.at, c.granting = true, "", false
-	s.rule(c.q.Confirm, ruling)
+	return ruling
 }
 
 // maxReason is in columns; the daemon takes 4 KiB.

@@ -128,6 +128,12 @@ func folds(line string, room int, l look) (out []string) {
 	return append(out, row.String())
 }
 
+// cardRow is a row of a call, and where it ends in it.
+type cardRow struct {
+	text string
+	end  int
+}
+
 // layout puts a call into rows.
 type layout struct {
 	width int

@@ -1,9 +1,15 @@
 package chat
 
 import (
+	"bufio"
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 // Config is what a chat needs.
@@ -40,3 +46,132 @@ func Run(ctx context.Context, c Config) error {
 	}
 	return newScreen(t, look{colour: c.Colour}).run(ctx, c, d, words)
 }
+
+// run runs the program on a terminal until the person leaves.
+func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) error {
+	// The view never stands in the first row: what is erased from there on, tmux and others keep in the scrollback.
+	if _, err := fmt.Fprintln(c.Out, s.look.dim(line("thinkd chat · /help lists the commands and the keys", 78))); err != nil {
+		return err
+	}
+	p := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler())
+	quit, stop := context.WithCancel(ctx)
+	readers := make(chan struct{}, 1) // held by the one goroutine that reads
+	listen := func(d Daemon, words string) {
+		readers <- struct{}{}
+		go func() { // stops with the connection, which run closes; run waits for the last one below
+			defer func() { <-readers }()
+			p.Send(connection{d, words})
+			err := receive(d, func(m received) { p.Send(m) })
+			p.Send(gone{err})
+		}()
+	}
+	s.dial = func() {
+		go func() { // stops with quit, or with its result
+			d, words, err := c.Dial(quit)
+			switch {
+			case err != nil:
+				p.Send(ended{err})
+			default:
+				listen(d, words)
+			}
+		}()
+	}
+	listen(d, words)
+	_, err := p.Run()
+	stop()
+	var left error
+	if s.daemon != nil {
+		left = s.daemon.Close()
+	}
+	readers <- struct{}{}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return cmp.Or(s.err, err, left)
+}
+
+// run reads and writes until the person leaves, or until the input has ended and no turn runs.
+func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error {
+	messages, broken := make(chan received), make(chan error, 1)
+	stopped := make(chan struct{})
+	defer close(stopped)
+	listen := func(d Daemon) { // stops with the connection, or with run
+		broken <- receive(d, func(m received) {
+			select {
+			case messages <- m:
+			case <-stopped:
+			}
+		})
+	}
+	begin := func(d Daemon, words string) {
+		f.connected(d)
+		if words != "" {
+			f.note("%s", words)
+		}
+		if f.id == "" {
+			f.start()
+		}
+		go listen(d)
+	}
+	begin(d, words)
+	typed := make(chan string)
+	go func() { // stops with the input, or with the process: a read from a terminal cannot be cancelled
+		defer close(typed)
+		in := bufio.NewScanner(c.In)
+		in.Buffer(nil, 8<<20)
+		for in.Scan() {
+			select {
+			case typed <- in.Text():
+			case <-stopped:
+				return
+			}
+		}
+	}()
+	defer func() { f.daemon.Close() }()
+	var input <-chan string = typed
+	for !f.over && f.err == nil {
+		f.write()
+		if f.eof && f.idle() && !f.leaving {
+			f.quit()
+			continue
+		}
+		select {
+		case m := <-messages:
+			if m.answer != nil {
+				f.answered(*m.answer)
+			} else {
+				f.notified(m.update)
+			}
+		case text, ok := <-f.when(input):
+			if !ok {
+				f.eof, input = true, nil
+			} else {
+				f.read(text)
+			}
+		case err := <-broken:
+			if f.leaving {
+				return nil
+			}
+			f.note("connection lost (%v); reconnecting", err)
+			f.write()
+			d, words, err := c.Dial(ctx)
+			if err != nil {
+				return err
+			}
+			begin(d, words)
+		case <-ctx.Done():
+			if !f.cancel() {
+				return context.Cause(ctx)
+			}
+			f.eof, input, ctx = true, nil, context.WithoutCancel(ctx) // the end of the turn is still shown
+		}
+	}
+	f.write()
+	if f.err == nil && f.failed && !f.echo {
+		return ErrFailed
+	}
+	return f.err
+}
+
+// ErrFailed says that the last turn of a chat in a pipe failed. The output has shown it.
+var ErrFailed = errors.New("the last turn failed")

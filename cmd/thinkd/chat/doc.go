@@ -11,4 +11,7 @@
 // text.
 //
 // Text of models and tools is cleaned of control characters: it cannot move the cursor, set the title or the clipboard.
+//
+// Inside the package, files depend in one direction: chat, program, keys, screen, lines, command, talk, reader, print, conversation,
+// item, card, cardrows, wire, picker, input, text.
 package chat

@@ -21,7 +21,7 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	case s.picker != nil:
 		s.pick(name, k.Text)
 		return nil
-	case s.card != nil && s.card.press(s, name):
+	case s.card != nil && s.pressCard(name):
 		return nil
 	}
 	s.lastKey = s.now()
@@ -49,6 +49,21 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 	}
 	s.input.Press(k)
 	return nil
+}
+
+// pressCard passes a key to the card, and sends the answer that the key gives. The text of the input is the reason of a denial.
+func (s *screen) pressCard(name string) bool {
+	text := strings.TrimSpace(s.input.Value())
+	handled, ruling := s.card.press(name, text, s.lastKey, s.now())
+	if ruling == nil {
+		return handled
+	}
+	if ruling["reason"] != nil {
+		s.history, s.recall = append(s.history, text), len(s.history)+1
+		s.input.SetValue("")
+	}
+	s.rule(s.card.q.Confirm, ruling)
+	return true
 }
 
 func (s *screen) send(steer bool) {
@@ -88,6 +103,36 @@ func (s *screen) recalled(name string) bool {
 		s.input.SetValue(s.history[s.recall])
 	}
 	return true
+}
+
+// toggle opens the reader, or closes it.
+func (s *screen) toggle() {
+	if s.reader != nil {
+		s.reader = nil
+	} else {
+		s.reader = &reader{}
+	}
+}
+
+// read takes the reader's keys.
+func (s *screen) read(name string) {
+	r := s.reader
+	switch name {
+	case "esc", "q", "ctrl+c", "enter":
+		s.reader = nil
+	case "up", "k":
+		r.move(1)
+	case "down", "j":
+		r.move(-1)
+	case "pgup", "b":
+		r.move(r.page)
+	case "pgdown", "space":
+		r.move(-r.page)
+	case "home", "g":
+		r.move(r.total)
+	case "end", "G":
+		r.up = 0
+	}
 }
 
 func (s *screen) pick(name, text string) {

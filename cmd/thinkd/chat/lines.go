@@ -1,18 +1,14 @@
 package chat
 
 import (
-	"bufio"
 	"cmp"
-	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -215,89 +211,3 @@ func (f *lines) when(input <-chan string) <-chan string {
 	}
 	return input
 }
-
-// run reads and writes until the person leaves, or until the input has ended and no turn runs.
-func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error {
-	messages, broken := make(chan tea.Msg), make(chan error, 1)
-	stopped := make(chan struct{})
-	defer close(stopped)
-	listen := func(d Daemon) { // stops with the connection, or with run
-		broken <- receive(d, func(m tea.Msg) {
-			select {
-			case messages <- m:
-			case <-stopped:
-			}
-		})
-	}
-	begin := func(d Daemon, words string) {
-		f.connected(d)
-		if words != "" {
-			f.note("%s", words)
-		}
-		if f.id == "" {
-			f.start()
-		}
-		go listen(d)
-	}
-	begin(d, words)
-	typed := make(chan string)
-	go func() { // stops with the input, or with the process: a read from a terminal cannot be cancelled
-		defer close(typed)
-		in := bufio.NewScanner(c.In)
-		in.Buffer(nil, 8<<20)
-		for in.Scan() {
-			select {
-			case typed <- in.Text():
-			case <-stopped:
-				return
-			}
-		}
-	}()
-	defer func() { f.daemon.Close() }()
-	var input <-chan string = typed
-	for !f.over && f.err == nil {
-		f.write()
-		if f.eof && f.idle() && !f.leaving {
-			f.quit()
-			continue
-		}
-		select {
-		case m := <-messages:
-			if m := m.(received); m.answer != nil {
-				f.answered(*m.answer)
-			} else {
-				f.notified(m.update)
-			}
-		case text, ok := <-f.when(input):
-			if !ok {
-				f.eof, input = true, nil
-			} else {
-				f.read(text)
-			}
-		case err := <-broken:
-			if f.leaving {
-				return nil
-			}
-			f.note("connection lost (%v); reconnecting", err)
-			f.write()
-			d, words, err := c.Dial(ctx)
-			if err != nil {
-				return err
-			}
-			begin(d, words)
-		case <-ctx.Done():
-			if !f.cancel() {
-				return context.Cause(ctx)
-			}
-			f.eof, input, ctx = true, nil, context.WithoutCancel(ctx) // the end of the turn is still shown
-		}
-	}
-	f.write()
-	if f.err == nil && f.failed && !f.echo {
-		return ErrFailed
-	}
-	return f.err
-}
-
-// ErrFailed says that the last turn of a chat in a pipe failed. The output has shown it.
-var ErrFailed = errors.New("the last turn failed")

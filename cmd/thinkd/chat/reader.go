@@ -13,36 +13,6 @@ type reader struct {
 	page  int
 }
 
-// toggle opens the reader, or closes it.
-func (s *screen) toggle() {
-	if s.reader != nil {
-		s.reader = nil
-	} else {
-		s.reader = &reader{}
-	}
-}
-
-// read takes the reader's keys.
-func (s *screen) read(name string) {
-	r := s.reader
-	switch name {
-	case "esc", "q", "ctrl+c", "enter":
-		s.reader = nil
-	case "up", "k":
-		r.move(1)
-	case "down", "j":
-		r.move(-1)
-	case "pgup", "b":
-		r.move(r.page)
-	case "pgdown", "space":
-		r.move(-r.page)
-	case "home", "g":
-		r.move(r.total)
-	case "end", "G":
-		r.up = 0
-	}
-}
-
 func (r *reader) move(by int) { r.up = min(max(r.up+by, 0), max(r.total-r.page, 0)) }
 
 func (r *reader) view(c *conversation, width, height int, l look) string {

@@ -1,16 +1,9 @@
 package chat
 
 import (
-	"cmp"
-	"context"
 	"fmt"
 	"strings"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
-
-	"github.com/thinkd/thinkd/rpc/door"
 )
 
 // screen is the view for a terminal that can move its cursor. It is a tea.Model: only Update changes it.
@@ -36,24 +29,6 @@ type screen struct {
 	err  error  // why the chat ended
 }
 
-// Messages to Update, in addition to keys.
-type (
-	received struct {
-		update update
-		answer *door.Answer
-	}
-	connection struct {
-		daemon Daemon
-		words  string // what is to be said about it
-	}
-	gone   struct{ err error } // the connection broke
-	ended  struct{ err error } // and there is no new one
-	due    struct{}            // the print that was decided on
-	shown  struct{}            // what was to be printed has been
-	second time.Time
-	looked struct{} // what a card shows has been on the screen for a frame
-)
-
 // maxInputRows is how high the input grows before it scrolls.
 const maxInputRows = 6
 
@@ -61,137 +36,8 @@ func newScreen(t *talk, l look) *screen {
 	return &screen{talk: t, look: l, width: 80, height: 24, input: newInput()}
 }
 
-func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return second(t) }) }
-
-// Init is part of tea.Model.
-func (s *screen) Init() tea.Cmd { return tick() }
-
-// Update is part of tea.Model.
-func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var cmd tea.Cmd
-	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		s.width, s.height = max(msg.Width, 4), max(msg.Height, 2)
-		s.input.SetSize(s.width-1, min(maxInputRows, max(s.height-4, 1)))
-	case received:
-		if msg.answer != nil {
-			s.answered(*msg.answer)
-			if msg.answer.Error != nil && s.card != nil { // it may be that of the card
-				s.card.sent = false
-			}
-		} else {
-			s.notified(msg.update)
-		}
-	case connection:
-		s.lost = false
-		s.connected(msg.daemon)
-		if s.card != nil { // it is unknown whether the answer arrived
-			s.card.sent = false
-		}
-		if msg.words != "" {
-			s.note("%s", msg.words)
-		}
-		if s.id == "" {
-			s.start()
-		}
-	case gone:
-		if s.leaving {
-			return s, tea.Quit
-		}
-		s.lost = true
-		s.dial()
-	case ended:
-		s.err = msg.err
-		return s, tea.Quit
-	case due:
-		return s, s.print()
-	case shown:
-		s.printing = false
-	case second:
-		cmd = tick()
-	case tea.KeyPressMsg:
-		cmd = s.press(msg)
-	case looked:
-		s.looking = false
-	case tea.PasteMsg:
-		if s.picker == nil && s.reader == nil {
-			s.lastKey = s.now()
-			s.input.Paste(msg.Content)
-		}
-	}
-	s.syncCard()
-	return s, tea.Batch(cmd, s.decide(), s.lookAgain())
-}
-
-// lookAgain comes back when what a card shows has been drawn.
-func (s *screen) lookAgain() tea.Cmd {
-	if s.card == nil || s.looking || s.card.settled(s.now()) {
-		return nil
-	}
-	s.looking = true
-	return tea.Tick(frame, func(time.Time) tea.Msg { return looked{} })
-}
-
-// frame is longer than bubbletea takes to draw a view.
-const frame = 25 * time.Millisecond
-
-// decide starts to print the lines that are ready. Only one print runs, because commands of bubbletea overtake each other. It waits for a
-// frame, so that the screen then shows a view of this moment. While the reader covers the screen, nothing is printed.
-func (s *screen) decide() tea.Cmd {
-	s.tallest = max(s.tallest, s.rows())
-	if s.reader != nil || s.printing {
-		return nil
-	}
-	for _, l := range s.ready(s.width, s.look) {
-		s.waitingToPrint = append(s.waitingToPrint, printable(l, s.width)...)
-	}
-	switch {
-	case len(s.waitingToPrint) > 0:
-		s.printing, s.tallest = true, s.rows()
-		return tea.Tick(frame, func(time.Time) tea.Msg { return due{} })
-	case s.over:
-		return tea.Quit
-	}
-	return nil
-}
-
-// print sends to the scrollback what fits above the view. With more, bubbletea would also send blank rows.
-func (s *screen) print() tea.Cmd {
-	room := s.height - s.tallest - 1
-	var text []string
-	for _, l := range s.waitingToPrint {
-		if room -= 1 + ansi.StringWidth(l)/s.width; room < 0 && len(text) > 0 {
-			break
-		}
-		text = append(text, l)
-	}
-	if s.reader != nil { // it was opened meanwhile
-		text = nil
-	}
-	s.waitingToPrint = s.waitingToPrint[len(text):]
-	if len(text) == 1 && text[0] == "" {
-		text[0] = " " // an empty print is none
-	}
-	return tea.Sequence(tea.Println(strings.Join(text, "\n")), func() tea.Msg { return shown{} })
-}
-
 // rows is the height of the view.
 func (s *screen) rows() int { return 1 + strings.Count(s.content(), "\n") }
-
-// View is part of tea.Model.
-func (s *screen) View() tea.View {
-	if s.reader != nil {
-		v := tea.NewView(s.reader.view(s.conversation, s.width, s.height, s.look))
-		v.AltScreen = true
-		return v
-	}
-	v := tea.NewView(s.content())
-	if s.picker == nil && !s.over {
-		v.Cursor = s.input.Cursor()
-		v.Cursor.Y += strings.Count(s.above(), "\n")
-	}
-	return v
-}
 
 // content is the lower end of the screen.
 func (s *screen) content() string {
@@ -296,62 +142,55 @@ func (s *screen) foot() string {
 	return s.look.dim(line(strings.Join(append(words, "/help"), " · "), s.width-1))
 }
 
-// receive reads a connection to its end, in order. It runs in parallel with the program until the connection is closed.
-func receive(d Daemon, send func(tea.Msg)) error {
-	for {
-		n, a, err := d.Receive()
-		if err != nil {
-			return err
+// syncCard shows the card of the oldest open question, and lays it out.
+func (s *screen) syncCard() {
+	now := s.now()
+	if len(s.questions) == 0 {
+		s.card = nil
+		return
+	}
+	if q := s.questions[0]; s.card == nil || s.card.q.Confirm != q.Confirm {
+		s.card = &card{q: q, appeared: now, grant: -1}
+	}
+	c := s.card
+	if width := s.width - 1; c.width != width {
+		c.rows, c.width = callRows(c.q, width, s.look), width
+		c.drawn = time.Time{}
+		c.top = max(len(c.rows)-1, 0) // the row up to which all was seen stays in view
+		for i, r := range c.rows {
+			if r.end > c.seen || c.seen == 0 {
+				c.top = i
+				break
+			}
 		}
-		m := received{answer: a}
-		if a != nil {
-			a.Result = append([]byte(nil), a.Result...) // valid until the next read
-		} else if m.update, err = decode(n.Method, n.Params); err != nil {
-			return err
-		}
-		send(m)
+	}
+	page := s.cardRoom()
+	if page != c.page {
+		c.page, c.drawn = page, time.Time{}
+	}
+	if top := min(c.top, max(len(c.rows)-c.page, 0)); top != c.top {
+		c.top, c.drawn = top, time.Time{}
+	}
+	switch covered := s.reader != nil || s.picker != nil || c.granting || c.page < cardRows; {
+	case covered:
+		c.drawn = time.Time{}
+	case c.drawn.IsZero():
+		c.drawn = now
+	}
+	c.settle(now)
+	if _, open := c.answers(s.typed()); c.at != "" && !open[c.at] {
+		c.at, c.granting = "", false
 	}
 }
 
-// run runs the program on a terminal until the person leaves.
-func (s *screen) run(ctx context.Context, c Config, d Daemon, words string) error {
-	// The view never stands in the first row: what is erased from there on, tmux and others keep in the scrollback.
-	if _, err := fmt.Fprintln(c.Out, s.look.dim(line("thinkd chat · /help lists the commands and the keys", 78))); err != nil {
-		return err
+// typed reports whether the input has text.
+func (s *screen) typed() bool { return strings.TrimSpace(s.input.Value()) != "" }
+
+// cardRoom is how many rows of a call the window can show.
+func (s *screen) cardRoom() int {
+	if s.width < cardColumns {
+		return 0
 	}
-	p := tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.Out), tea.WithEnvironment(c.Env), tea.WithoutSignalHandler())
-	quit, stop := context.WithCancel(ctx)
-	readers := make(chan struct{}, 1) // held by the one goroutine that reads
-	listen := func(d Daemon, words string) {
-		readers <- struct{}{}
-		go func() { // stops with the connection, which run closes; run waits for the last one below
-			defer func() { <-readers }()
-			p.Send(connection{d, words})
-			err := receive(d, p.Send)
-			p.Send(gone{err})
-		}()
-	}
-	s.dial = func() {
-		go func() { // stops with quit, or with its result
-			d, words, err := c.Dial(quit)
-			switch {
-			case err != nil:
-				p.Send(ended{err})
-			default:
-				listen(d, words)
-			}
-		}()
-	}
-	listen(d, words)
-	_, err := p.Run()
-	stop()
-	var left error
-	if s.daemon != nil {
-		left = s.daemon.Close()
-	}
-	readers <- struct{}{}
-	if ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	return cmp.Or(s.err, err, left)
+	room := s.height - 1 - len(s.news()) - len(s.card.head(s.width-1, s.look, len(s.questions))) - 1 - len(s.card.foot(s.width-1, s.look, s.typed())) - 1 - 1 - s.input.Height() - 1
+	return max(min(room, max(len(s.card.rows), cardRows)), 0)
 }

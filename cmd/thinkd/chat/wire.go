@@ -227,3 +227,26 @@ func decode(method string, params json.RawMessage) (update, error) {
 	}
 	return u, nil
 }
+
+// received is a message of the daemon: a notification, or an answer.
+type received struct {
+	update update
+	answer *door.Answer
+}
+
+// receive reads a connection to its end, in order. It runs in parallel with the program until the connection is closed.
+func receive(d Daemon, send func(received)) error {
+	for {
+		n, a, err := d.Receive()
+		if err != nil {
+			return err
+		}
+		m := received{answer: a}
+		if a != nil {
+			a.Result = append([]byte(nil), a.Result...) // valid until the next read
+		} else if m.update, err = decode(n.Method, n.Params); err != nil {
+			return err
+		}
+		send(m)
+	}
+}

@@ -1,0 +1,149 @@
+package chat
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Messages to Update, in addition to keys.
+type (
+	connection struct {
+		daemon Daemon
+		words  string // what is to be said about it
+	}
+	gone   struct{ err error } // the connection broke
+	ended  struct{ err error } // and there is no new one
+	due    struct{}            // the print that was decided on
+	shown  struct{}            // what was to be printed has been
+	second time.Time
+	looked struct{} // what a card shows has been on the screen for a frame
+)
+
+func tick() tea.Cmd { return tea.Tick(time.Second, func(t time.Time) tea.Msg { return second(t) }) }
+
+// Init is part of tea.Model.
+func (s *screen) Init() tea.Cmd { return tick() }
+
+// Update is part of tea.Model.
+func (s *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		s.width, s.height = max(msg.Width, 4), max(msg.Height, 2)
+		s.input.SetSize(s.width-1, min(maxInputRows, max(s.height-4, 1)))
+	case received:
+		if msg.answer != nil {
+			s.answered(*msg.answer)
+			if msg.answer.Error != nil && s.card != nil { // it may be that of the card
+				s.card.sent = false
+			}
+		} else {
+			s.notified(msg.update)
+		}
+	case connection:
+		s.lost = false
+		s.connected(msg.daemon)
+		if s.card != nil { // it is unknown whether the answer arrived
+			s.card.sent = false
+		}
+		if msg.words != "" {
+			s.note("%s", msg.words)
+		}
+		if s.id == "" {
+			s.start()
+		}
+	case gone:
+		if s.leaving {
+			return s, tea.Quit
+		}
+		s.lost = true
+		s.dial()
+	case ended:
+		s.err = msg.err
+		return s, tea.Quit
+	case due:
+		return s, s.print()
+	case shown:
+		s.printing = false
+	case second:
+		cmd = tick()
+	case tea.KeyPressMsg:
+		cmd = s.press(msg)
+	case looked:
+		s.looking = false
+	case tea.PasteMsg:
+		if s.picker == nil && s.reader == nil {
+			s.lastKey = s.now()
+			s.input.Paste(msg.Content)
+		}
+	}
+	s.syncCard()
+	return s, tea.Batch(cmd, s.decide(), s.lookAgain())
+}
+
+// lookAgain comes back when what a card shows has been drawn.
+func (s *screen) lookAgain() tea.Cmd {
+	if s.card == nil || s.looking || s.card.settled(s.now()) {
+		return nil
+	}
+	s.looking = true
+	return tea.Tick(frame, func(time.Time) tea.Msg { return looked{} })
+}
+
+// decide starts to print the lines that are ready. Only one print runs, because commands of bubbletea overtake each other. It waits for a
+// frame, so that the screen then shows a view of this moment. While the reader covers the screen, nothing is printed.
+func (s *screen) decide() tea.Cmd {
+	s.tallest = max(s.tallest, s.rows())
+	if s.reader != nil || s.printing {
+		return nil
+	}
+	for _, l := range s.ready(s.width, s.look) {
+		s.waitingToPrint = append(s.waitingToPrint, printable(l, s.width)...)
+	}
+	switch {
+	case len(s.waitingToPrint) > 0:
+		s.printing, s.tallest = true, s.rows()
+		return tea.Tick(frame, func(time.Time) tea.Msg { return due{} })
+	case s.over:
+		return tea.Quit
+	}
+	return nil
+}
+
+// print sends to the scrollback what fits above the view. With more, bubbletea would also send blank rows.
+func (s *screen) print() tea.Cmd {
+	room := s.height - s.tallest - 1
+	var text []string
+	for _, l := range s.waitingToPrint {
+		if room -= 1 + ansi.StringWidth(l)/s.width; room < 0 && len(text) > 0 {
+			break
+		}
+		text = append(text, l)
+	}
+	if s.reader != nil { // it was opened meanwhile
+		text = nil
+	}
+	s.waitingToPrint = s.waitingToPrint[len(text):]
+	if len(text) == 1 && text[0] == "" {
+		text[0] = " " // an empty print is none
+	}
+	return tea.Sequence(tea.Println(strings.Join(text, "\n")), func() tea.Msg { return shown{} })
+}
+
+// View is part of tea.Model.
+func (s *screen) View() tea.View {
+	if s.reader != nil {
+		v := tea.NewView(s.reader.view(s.conversation, s.width, s.height, s.look))
+		v.AltScreen = true
+		return v
+	}
+	v := tea.NewView(s.content())
+	if s.picker == nil && !s.over {
+		v.Cursor = s.input.Cursor()
+		v.Cursor.Y += strings.Count(s.above(), "\n")
+	}
+	return v
+}
