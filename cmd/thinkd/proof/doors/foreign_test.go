@@ -12,8 +12,8 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// TestConversation holds the conversation that protocol.md begins with, from raw lines and from raw Content-Length
-// frames, and takes every word of it.
+// TestConversation holds a conversation with a scripted model, from raw lines and from raw Content-Length
+// frames, and checks every notification.
 func TestConversation(t *testing.T) {
 	t.Parallel()
 	for name, withHeaders := range map[string]bool{"lines": false, "content-length": true} {
