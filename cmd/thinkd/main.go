@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,13 +16,14 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
+	"github.com/thinkd/thinkd/cmd/thinkd/buildinfo"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
-// version is set by the build: -ldflags "-X main.version=…".
-var version = "0.1.0-dev"
+// version is what a release's build sets: -ldflags "-X main.version=…". Without it, package buildinfo finds the version.
+var version string
 
 func main() { os.Exit(run()) }
 
@@ -82,11 +84,14 @@ type program struct {
 
 	catching <-chan struct{} // closed when signals are caught; nil in tests: nobody sends one
 
+	build   buildinfo.Build
 	options daemon.Options // from the flags
 }
 
 func newProgram(in io.Reader, out, errOut io.Writer, getenv func(string) string) *program {
-	return &program{in: in, out: out, errOut: errOut, getenv: getenv, options: daemon.Options{Version: version, Getenv: getenv, LogTo: errOut}}
+	build := buildinfo.Read(version)
+	return &program{in: in, out: out, errOut: errOut, getenv: getenv, build: build,
+		options: daemon.Options{Version: build.Version, Getenv: getenv, LogTo: errOut}}
 }
 
 // execute runs the command that the arguments name. When ctx ends, the command ends in order.
@@ -191,7 +196,7 @@ func (p *program) command(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "thinkd",
 		Short:         "A daemon that keeps conversations with reasoning models",
-		Version:       version,
+		Version:       p.build.Version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -224,11 +229,17 @@ func (p *program) command(args []string) *cobra.Command {
 }
 
 func (p *program) versionCommand() *cobra.Command {
-	return &cobra.Command{
+	var asJSON bool
+	cmd := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(p.out, "thinkd "+version)
+			if asJSON {
+				return json.NewEncoder(p.out).Encode(p.build)
+			}
+			_, err := fmt.Fprintln(p.out, "thinkd "+p.build.Version)
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the commit and the version of Go")
+	return cmd
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/buildinfo"
 	"github.com/thinkd/thinkd/cmd/thinkd/proof"
 	"github.com/thinkd/thinkd/provider/testgo"
 )
@@ -43,6 +44,22 @@ func TestServeInProcess(t *testing.T) {
 	end()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	var out strings.Builder
+	p := newProgram(strings.NewReader(""), &out, io.Discard, proof.Environment())
+	p.build = buildinfo.Build{Version: "1.2.3", Revision: "d76b35d", Time: "2026-11-23T02:05:50Z", Go: "go1.26", OS: "linux", Arch: "arm64"}
+	for _, args := range [][]string{{"version"}, {"version", "--json"}} {
+		if err := p.execute(t.Context(), args); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "thinkd 1.2.3\n" +
+		`{"version":"1.2.3","revision":"d76b35d","time":"2026-11-23T02:05:50Z","modified":false,"go":"go1.26","os":"linux","arch":"arm64"}` + "\n"
+	if out.String() != want {
+		t.Errorf("got %s, want %s", out.String(), want)
 	}
 }
 

@@ -17,7 +17,7 @@ func (p *program) schemaCommand() *cobra.Command {
 			"It needs no daemon. Generators of OpenRPC clients read it.",
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			document, err := rpc.Document(version)
+			document, err := rpc.Document(p.build.Version)
 			if err != nil {
 				return err
 			}

@@ -53,6 +53,11 @@ func newCounts(c Config) *counts {
 		}
 		return 0
 	})
+	must(m.Int64ObservableGauge("thinkd_build_info", metric.WithDescription("The version of thinkd."), metric.WithInt64Callback(
+		func(_ context.Context, o metric.Int64Observer) error {
+			o.Observe(1, labels("version", c.Version))
+			return nil
+		})))
 	s.items = m.counter("thinkd_telemetry_items_total", "Spans and data points for the collector of telemetry, by their outcome.")
 	return s
 }

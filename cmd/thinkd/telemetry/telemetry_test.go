@@ -190,7 +190,7 @@ func TestFamilies(t *testing.T) {
 		check(t, "families", got, want)
 		for _, line := range []string{`thinkd_turns_total{effort="high",error="",provider="sim",stop_reason="end_turn"} 1`, `thinkd_model_calls_total{provider="sim"} 1`,
 			`thinkd_model_calls_again_total{provider="sim"} 0`, `thinkd_tokens_total{kind="reasoning",provider="sim"} 7`, `thinkd_turn_seconds_bucket{provider="sim",le="0.5"} 0`,
-			`thinkd_turn_seconds_bucket{provider="sim",le="1"} 1`, `thinkd_turn_seconds_sum{provider="sim"} 1`, `thinkd_turns_running 2`, `thinkd_clients 3`, `thinkd_store_read_only 1`,
+			`thinkd_turn_seconds_bucket{provider="sim",le="1"} 1`, `thinkd_turn_seconds_sum{provider="sim"} 1`, `thinkd_turns_running 2`, `thinkd_build_info{version="1.2"} 1`, `thinkd_clients 3`, `thinkd_store_read_only 1`,
 			`thinkd_telemetry_items_total{outcome="sent",signal="traces"} 3`} {
 			if !strings.Contains(text, "\n"+line+"\n") {
 				t.Errorf("there is no %s", line)
