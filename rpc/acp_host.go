@@ -13,6 +13,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -117,7 +118,7 @@ func (e *editor) call(ctx context.Context, method string, params any) (json.RawM
 	case ok && refused.Code == acpNotFound:
 		return nil, fs.ErrNotExist
 	case ok:
-		return nil, fmt.Errorf("the editor refuses: %s", characters(refused.Message, 300))
+		return nil, fmt.Errorf("the editor refuses: %s", wire.Characters(refused.Message, 300))
 	case errors.Is(err, conn.ErrGone):
 		return nil, errors.New("the editor disconnected")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -87,7 +88,7 @@ func levelOption(st agent.State) acpOption {
 	}
 	o := acpOption{ID: optionLevel, Name: "Thinking", Category: "thought_level", Type: "select", Current: string(d.Effective),
 		Options: []acpChoice{}, Meta: meta{metaKey + "/level": map[string]any{
-			"preferred": preferred(st.Session.Settings), "effective": d.Effective, "reason": d.Reason}}}
+			"preferred": wire.Preferred(st.Session.Settings), "effective": d.Effective, "reason": d.Reason}}}
 	for i, level := range levels {
 		if !slices.Contains(levels[:i], level) {
 			o.Options = append(o.Options, acpChoice{Value: string(level), Name: cmp.Or(levelNames[level], string(level))})
@@ -165,7 +166,7 @@ func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOpti
 		}
 		change.Mode = &mode
 	default:
-		return acpOptionsResult{}, conn.InvalidParams("configId", "there is no option %q", characters(p.Option, 100))
+		return acpOptionsResult{}, conn.InvalidParams("configId", "there is no option %q", wire.Characters(p.Option, 100))
 	}
 	th := c.editor.thread(p.Session.ID)
 	if th != nil { // the sender waits, so that it finds the list told

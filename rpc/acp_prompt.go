@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -124,10 +125,10 @@ func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
 				}
 				said.Content = append(said.Content, provider.Media{Type: r.MIME, Data: data})
 			default:
-				return said, conn.InvalidParams(at+".resource", "a blob of type %q is nothing that a prompt can hold", characters(r.MIME, 100))
+				return said, conn.InvalidParams(at+".resource", "a blob of type %q is nothing that a prompt can hold", wire.Characters(r.MIME, 100))
 			}
 		default:
-			return said, conn.InvalidParams(at+".type", "%q is none of text, image, resource_link, resource", characters(b.Type, 100))
+			return said, conn.InvalidParams(at+".type", "%q is none of text, image, resource_link, resource", wire.Characters(b.Type, 100))
 		}
 	}
 	if len(said.Content) == 0 {

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -56,7 +57,7 @@ func acpInitialize(_ context.Context, c *client, p acpInitializeParams) (acpInit
 		return acpInitializeResult{}, conn.InvalidRequest("initialize was called before on this connection")
 	}
 	c.greeted = true
-	c.name = characters(p.Client.Name, maxClientName)
+	c.name = wire.Characters(p.Client.Name, maxClientName)
 	c.editor.can = p.Capabilities
 	c.server.config.Log.Debug("editor", "name", p.Client.Name, "version", p.Client.Version)
 	r := acpInitializeResult{Version: 1, AuthMethods: []string{}, Agent: acpInfo{"thinkd", "thinkd", c.server.config.Version},
@@ -147,7 +148,7 @@ func serverName(title string) string {
 			return r
 		}
 		return '_'
-	}, characters(title, 31))
+	}, wire.Characters(title, 31))
 	if name == "" || name[0] == '-' || unicode.IsDigit(rune(name[0])) {
 		name = "_" + name
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -205,11 +206,8 @@ func resultContent(content provider.Blocks) []acpToolContent {
 
 // fetched is content with its media, as far as there is room.
 func (th *thread) fetched(content provider.Blocks) provider.Blocks {
-	blobs, room := th.e.c.server.config.Blobs, door.ACPMessageBytes/2
-	if blobs == nil {
-		return content
-	}
-	return allWithMedia(blobs, content, &room)
+	room := door.ACPMessageBytes / 2
+	return wire.WithMedia(th.e.c.server.config.Blobs, content, &room)
 }
 
 // acpMedia is an image, or a line that says what is not shown.

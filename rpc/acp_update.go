@@ -242,7 +242,7 @@ func (th *thread) later(u *feed.Update) error {
 	if len(th.pending) == maxPending {
 		th.pending = th.pending[1:]
 	}
-	th.pending = append(th.pending, th.e.c.server.encodeUpdate(u))
+	th.pending = append(th.pending, th.e.c.server.out.Update(u))
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -79,7 +80,7 @@ func ask(ctx context.Context, c *client, p askParams) (func(context.Context) (as
 		case errors.Is(a.Err, feed.ErrClosed):
 			return askResult{}, a.Err
 		}
-		r := askResult{Model: &ready.Model, Reasoning: newReasoning(ready.Reasoning), Cache: ready.Cache, Thinking: a.Thinking, Text: a.Text,
+		r := askResult{Model: &ready.Model, Reasoning: wire.NewReasoning(ready.Reasoning), Cache: ready.Cache, Thinking: a.Thinking, Text: a.Text,
 			StopReason: session.StopReason(a.Reason), Usage: &a.Usage, DurationMS: time.Since(begun).Milliseconds()}
 		if a.Err != nil {
 			r.StopReason, r.Error = session.StopError, c.errorOf(ctx, "session/ask", a.Err)

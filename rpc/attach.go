@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -50,34 +51,12 @@ type attachParams struct {
 
 // attachResult has updates, or what stands behind them.
 type attachResult struct {
-	Session  wireSession   `json:"session"`
-	Seq      uint64        `json:"seq"`
-	Updates  []wireUpdate  `json:"updates,omitzero"`
-	Messages []wireMessage `json:"messages,omitzero"`
-	More     *bool         `json:"more,omitempty"`
-	Open     *openTurn     `json:"open,omitempty"`
-}
-
-// wireUpdate is a notification as a part of an answer: its method and params.
-type wireUpdate struct{ json.RawMessage }
-
-// JSONSchema is what rpc.discover tells of it.
-func (wireUpdate) JSONSchema() *jsonschema.Schema {
-	return method.Object(method.Required("method", method.Kind("string")), method.Required("params", method.Kind("object")))
-}
-
-// newWireUpdates shows what was told; nil if that takes more than room bytes.
-func (s *Server) newWireUpdates(since []*feed.Update, room int) []wireUpdate {
-	const version = `"jsonrpc":"2.0",`
-	list := make([]wireUpdate, 0, len(since))
-	for _, u := range since {
-		message := s.encodeUpdate(u)
-		if room -= len(message); room < 0 {
-			return nil
-		}
-		list = append(list, wireUpdate{append(message[:1], message[1+len(version):]...)})
-	}
-	return list
+	Session  wire.Session   `json:"session"`
+	Seq      uint64         `json:"seq"`
+	Updates  []wire.Update  `json:"updates,omitzero"`
+	Messages []wire.Message `json:"messages,omitzero"`
+	More     *bool          `json:"more,omitempty"`
+	Open     *openTurn      `json:"open,omitempty"`
 }
 
 type openTurn struct {
@@ -85,13 +64,13 @@ type openTurn struct {
 	Model     feed.Model        `json:"model"`
 	Reasoning provider.Decision `json:"reasoning"`
 	Payer     *provider.Payer   `json:"payer,omitempty"` // absent: not known
-	Messages  []wireMessage     `json:"messages"`
+	Messages  []wire.Message    `json:"messages"`
 	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
-	Confirms  []wireConfirm     `json:"confirms,omitempty"`
-	Tools     []wireOpenTool    `json:"tools,omitempty"`
+	Confirms  []wire.Confirm    `json:"confirms,omitempty"`
+	Tools     []wire.OpenTool   `json:"tools,omitempty"`
 	Continues session.TurnID    `json:"continues,omitempty"`
 	Joins     *feed.Joined      `json:"joins,omitempty"`
-	wireQueue
+	wire.Waiting
 }
 
 func attach(ctx context.Context, c *client, p attachParams) (attachResult, error) {
@@ -99,32 +78,32 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	if err != nil {
 		return attachResult{}, err
 	}
-	r := attachResult{Session: newWireSession(snap.Session, wireModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
+	r := attachResult{Session: wire.NewSession(snap.Session, wire.ModelOf(snap.Model, snap.Decision)), Seq: snap.Seq}
 	r.Session.Grants = snap.Grants
-	room := c.server.room()
+	room := c.server.out.Room()
 	if snap.Since != nil {
-		if r.Updates = c.server.newWireUpdates(snap.Since, room); r.Updates != nil {
+		if r.Updates = c.server.out.Updates(snap.Since, room); r.Updates != nil {
 			return r, nil
 		}
 	}
 	if t := snap.Turn; t != nil {
-		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *newReasoning(t.Reasoning), Payer: newPayer(t.Payer), wireQueue: newWireQueue(snap.Queue),
+		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *wire.NewReasoning(t.Reasoning), Payer: wire.NewPayer(t.Payer), Waiting: wire.NewWaiting(snap.Queue),
 			Continues: t.Continues, Joins: t.Joins}
-		if r.Open.Messages, err = c.server.newest(t.Messages, room, 1); err != nil {
+		if r.Open.Messages, err = c.server.out.Newest(t.Messages, room, 1); err != nil {
 			return attachResult{}, err
 		}
-		r.Open.Confirms = newWireConfirms(t.Confirms, room/4)
-		r.Open.Tools = newWireOpenTools(t.Tools, room/4)
+		r.Open.Confirms = wire.NewConfirms(t.Confirms, room/4)
+		r.Open.Tools = wire.NewOpenTools(t.Tools, room/4)
 		r.Open.More = len(r.Open.Messages) < len(t.Messages)
 		for _, m := range r.Open.Messages {
-			room -= m.size()
+			room -= m.Size()
 		}
 	}
 	least := 1
 	if r.Open != nil {
 		least = 0
 	}
-	r.Messages, err = c.server.newest(snap.Messages, room, least)
+	r.Messages, err = c.server.out.Newest(snap.Messages, room, least)
 	r.More = new(snap.More || len(r.Messages) < len(snap.Messages))
 	return r, err
 }

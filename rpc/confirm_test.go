@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/tool/approval"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -83,7 +84,7 @@ func TestWireConfirmRoom(t *testing.T) {
 		room                  int
 		arguments, parts, cut bool
 	}{{4000, true, true, false}, {1500, false, true, true}, {500, false, false, true}} {
-		w := newWireConfirm(q, tt.room)
+		w := wire.NewConfirm(q, tt.room)
 		if got := len(w.Arguments) > len(`{}`); got != tt.arguments || (len(w.Parts) > 0) != tt.parts || w.Truncated != tt.cut {
 			t.Errorf("in %d bytes: arguments %v, parts %v, truncated %v", tt.room, got, w.Parts != nil, w.Truncated)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 )
 
 // document is what rpc.discover answers with: the text of an openRPC.
@@ -43,7 +44,7 @@ func describe(methods []method.Method[*client], version string) ([]byte, error) 
 
 // updateSchema is what all notifications of a session have, and the event's own members.
 func updateSchema(s *method.Schemas, e feed.Event) (*jsonschema.Schema, error) {
-	shown, err := shownEvent(e, 0)
+	shown, err := wire.Event(e, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -32,8 +33,8 @@ const (
 func (exportFormat) Words() []string { return provider.Words(exportJSON, exportMarkdown) }
 
 type exportResult struct {
-	Session  wireSession       `json:"session"`
-	Messages []wireMessage     `json:"messages,omitzero"` // of the format json
+	Session  wire.Session      `json:"session"`
+	Messages []wire.Message    `json:"messages,omitzero"` // of the format json
 	Text     *string           `json:"text,omitempty"`    // of the format markdown
 	Next     session.MessageID `json:"next_cursor,omitempty"`
 }
@@ -54,7 +55,7 @@ func export(_ context.Context, c *client, p exportParams) (func(context.Context)
 				messages[i] = withoutThinking(messages[i])
 			}
 		}
-		shown, err := c.server.oldest(messages, c.server.room())
+		shown, err := c.server.out.Oldest(messages, c.server.out.Room())
 		if err != nil {
 			return exportResult{}, err
 		}
@@ -81,7 +82,7 @@ func withoutThinking(m agent.Message) agent.Message {
 }
 
 // markdown is a part of a session for people; the first part has its title.
-func (s *Server) markdown(of wireSession, messages []agent.Message, first bool) string {
+func (s *Server) markdown(of wire.Session, messages []agent.Message, first bool) string {
 	var out strings.Builder
 	if first {
 		fmt.Fprintf(&out, "# %s\n", cmp.Or(of.Title, "Session "+string(of.ID)))
@@ -96,7 +97,7 @@ func (s *Server) markdown(of wireSession, messages []agent.Message, first bool) 
 		} else if m.Continues != "" {
 			out.WriteString("\n*(continues the answer above)*\n")
 		}
-		room := s.messageRoom()
+		room := s.out.MessageRoom()
 		for _, p := range m.Parts {
 			room = writeMarkdown(&out, p.Block, room)
 		}
@@ -145,7 +146,7 @@ func writeMarkdown(out *strings.Builder, b provider.Block, room int) int {
 	if media, ok := b.(provider.Media); ok { // its data is not shown, so it needs no room
 		b = provider.Media{Type: media.Type}
 	}
-	b, whole := cut(b, room)
+	b, whole := wire.Cut(b, room)
 	switch b := b.(type) {
 	case provider.Text:
 		fmt.Fprintf(out, "\n%s\n", strings.TrimRight(b.Text, "\n"))

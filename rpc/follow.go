@@ -90,7 +90,7 @@ func (s *subscription) next() (message []byte, last bool, err error) {
 	if u == nil || err != nil {
 		return nil, err != nil, err
 	}
-	message = u.Encoded(s.c.server.encodeUpdate)
+	message = u.Encoded(s.c.server.out.Update)
 	if len(message) > s.c.server.config.MessageBytes { // growth in one piece: an answer to attach can cut it
 		return door.Stale(string(s.id), s.seq), true, nil
 	}

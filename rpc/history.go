@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"iter"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -14,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -21,7 +20,6 @@ import (
 const (
 	defaultLimit = 100
 	maxLimit     = 1000
-	maxAnswer    = 4 << 20 // bytes, about; one message comes along whatever its size
 )
 
 // pageLimit is how many a client wants at most: absent 100, and never more than 1,000. Any JSON number that is whole will
@@ -68,46 +66,6 @@ func (l pageLimit) page() (int, error) {
 	return n, nil
 }
 
-// room is how much an answer of pages holds, in bytes.
-func (s *Server) room() int { return min(maxAnswer, s.config.MessageBytes/2) }
-
-// messageRoom is how much of one message is shown, in bytes: what leaves place for the rest of an answer. A prompt
-// that a client could send fits.
-func (s *Server) messageRoom() int { return max(s.config.MessageBytes-4<<10, s.config.MessageBytes/2) }
-
-// oldest shows the head of a list, as far as it fits into room bytes, but one message at least.
-func (s *Server) oldest(list []agent.Message, room int) ([]wireMessage, error) {
-	return s.fit(slices.Values(list), room, 1)
-}
-
-// newest shows the tail of a list, as far as it fits into room bytes, but some messages at least.
-func (s *Server) newest(list []agent.Message, room, least int) ([]wireMessage, error) {
-	shown, err := s.fit(func(yield func(agent.Message) bool) {
-		for _, m := range slices.Backward(list) {
-			if !yield(m) {
-				return
-			}
-		}
-	}, room, least)
-	slices.Reverse(shown)
-	return shown, err
-}
-
-func (s *Server) fit(list iter.Seq[agent.Message], room, least int) ([]wireMessage, error) {
-	shown := []wireMessage{}
-	for m := range list {
-		w, err := s.messageOf(m, s.messageRoom())
-		if err != nil {
-			return nil, err
-		}
-		if room -= w.size(); room < 0 && len(shown) >= least {
-			break
-		}
-		shown = append(shown, w)
-	}
-	return shown, nil
-}
-
 type historyParams struct {
 	Session method.ID[session.ID]        `json:"session_id"`
 	Before  method.ID[session.MessageID] `json:"before,omitzero"`
@@ -116,8 +74,8 @@ type historyParams struct {
 }
 
 type historyResult struct {
-	Messages []wireMessage `json:"messages"`
-	More     bool          `json:"more"`
+	Messages []wire.Message `json:"messages"`
+	More     bool           `json:"more"`
 }
 
 func history(ctx context.Context, c *client, p historyParams) (historyResult, error) {
@@ -132,11 +90,11 @@ func history(ctx context.Context, c *client, p historyParams) (historyResult, er
 	if err != nil {
 		return historyResult{}, err
 	}
-	var shown []wireMessage
+	var shown []wire.Message
 	if p.After.Value != "" {
-		shown, err = c.server.oldest(messages, c.server.room())
+		shown, err = c.server.out.Oldest(messages, c.server.out.Room())
 	} else {
-		shown, err = c.server.newest(messages, c.server.room(), 1)
+		shown, err = c.server.out.Newest(messages, c.server.out.Room(), 1)
 	}
 	return historyResult{shown, more || len(shown) < len(messages)}, err
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 )
 
 // protocolVersion is the only one so far. A client that asks for another one is answered with it.
@@ -65,7 +66,7 @@ func initialize(_ context.Context, c *client, p initializeParams) (initializeRes
 		return initializeResult{}, conn.InvalidRequest("initialize was called before on this connection")
 	}
 	c.greeted, c.confirms = true, p.Capabilities.Confirm
-	c.name = characters(p.Client.Name, maxClientName)
+	c.name = wire.Characters(p.Client.Name, maxClientName)
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
 	result := initializeResult{
 		ProtocolVersion: protocolVersion,

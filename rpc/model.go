@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -50,7 +51,7 @@ func (c *client) model(id, providerID string) (session.ModelRef, error) {
 }
 
 func noProvider(id string, candidates []string) *conn.Error {
-	return &conn.Error{Code: conn.CodeNoModel, Message: "no such provider: " + characters(id, 100),
+	return &conn.Error{Code: conn.CodeNoModel, Message: "no such provider: " + wire.Characters(id, 100),
 		Data: map[string]any{"candidates": append([]string{}, candidates...)}}
 }
 
@@ -92,7 +93,7 @@ type modelsParams struct {
 }
 
 type modelsResult struct {
-	Models  []wireCatalogModel   `json:"models"`
+	Models  []wire.CatalogModel  `json:"models"`
 	Refresh []registry.Refreshed `json:"refresh,omitempty"`
 	Changes []registry.Change    `json:"changes,omitempty"` // by the refresh
 	More    int                  `json:"more,omitempty"`    // changes that are not listed
@@ -109,11 +110,11 @@ func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) 
 	if _, ok := status[p.Provider]; !ok && p.Provider != "" {
 		return modelsResult{}, noProvider(p.Provider, slices.Sorted(maps.Keys(status)))
 	}
-	r := modelsResult{Models: []wireCatalogModel{}}
+	r := modelsResult{Models: []wire.CatalogModel{}}
 	for _, m := range c.server.config.Catalog.Models() {
 		if p.Provider == "" || m.Provider == p.Provider {
 			s := status[m.Provider]
-			r.Models = append(r.Models, newWireCatalogModel(m, s.Available, s.Why))
+			r.Models = append(r.Models, wire.NewCatalogModel(m, s.Available, s.Why))
 		}
 	}
 	return r, nil
@@ -170,7 +171,7 @@ func setModel(ctx context.Context, c *client, p setModelParams) (setModelResult,
 		change.Level = &level
 	}
 	st, err := set(ctx, c, p.Session.Value, change)
-	return setModelResult{wireModelOf(st.Model, st.Decision), newSetThinkingResult(st)}, err
+	return setModelResult{wire.ModelOf(st.Model, st.Decision), newSetThinkingResult(st)}, err
 }
 
 type setThinkingParams struct {
@@ -200,7 +201,7 @@ const (
 func (applies) Words() []string { return provider.Words(appliesNow, appliesNext) }
 
 func newSetThinkingResult(st agent.State) setThinkingResult {
-	r := setThinkingResult{Level: st.Decision.Effective, Preferred: preferred(st.Session.Settings), Reasoning: *newReasoning(st.Decision),
+	r := setThinkingResult{Level: st.Decision.Effective, Preferred: wire.Preferred(st.Session.Settings), Reasoning: *wire.NewReasoning(st.Decision),
 		Levels: append([]provider.Level{}, st.Decision.Supported...), Applies: appliesNow}
 	if st.Running {
 		r.Applies = appliesNext
@@ -270,7 +271,7 @@ type wireConversion struct {
 }
 
 func newExplainResult(e agent.Explanation) explainResult {
-	r := explainResult{Reasoning: *newReasoning(e.Decision), Facts: e.Model.Facts, Cache: e.Cache}
+	r := explainResult{Reasoning: *wire.NewReasoning(e.Decision), Facts: e.Model.Facts, Cache: e.Cache}
 	if c := e.Earlier; c != nil {
 		r.Blocks = &wireConversion{c.Kept, c.AsText, c.Dropped, append([]string{}, c.Why...)}
 	}

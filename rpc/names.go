@@ -10,6 +10,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -19,7 +20,7 @@ func newSchemaSet() *method.Schemas {
 	s := method.NewSchemas(names, map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[conn.Error]():      method.Ref("Error"),
 		reflect.TypeFor[provider.Block]():  method.Ref("Block"),
-		reflect.TypeFor[wireBlock]():       method.Ref("Block"),
+		reflect.TypeFor[wire.Block]():      method.Ref("Block"),
 		reflect.TypeFor[provider.Blocks](): method.ListOf(method.Ref("Block")),
 		reflect.TypeFor[provider.Money]():  method.Kind("number"),
 	})
@@ -33,8 +34,7 @@ func newSchemaSet() *method.Schemas {
 // names are those of protocol.md, where a type's own is another one.
 var names = map[reflect.Type]string{
 	reflect.TypeFor[feed.Model]():              "ModelInForce",
-	reflect.TypeFor[wireCatalogModel]():        "Model",
-	reflect.TypeFor[wireThinking]():            "ModelThinking",
+	reflect.TypeFor[wire.CatalogModel]():       "Model",
 	reflect.TypeFor[wireDefaults]():            "ReasoningDefaults",
 	reflect.TypeFor[registry.OverrideText]():   "AgentReasoning",
 	reflect.TypeFor[wireAuth]():                "AuthState",

@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 	busy    busy
 	clients atomic.Int64 // connected
 	editors editors
+	out     wire.Encoder
 }
 
 // NewServer makes a server of the native protocol.
@@ -73,7 +75,7 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	if config.MessageBytes == 0 {
 		config.MessageBytes = defaultMessageBytes
 	}
-	s := &Server{config: config, methods: methods, byName: make(map[string]method.Method[*client]), private: make(map[string]method.Method[*client])}
+	s := &Server{config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), private: make(map[string]method.Method[*client])}
 	for _, m := range methods {
 		s.byName[m.Name] = m
 	}

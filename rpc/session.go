@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -113,8 +114,8 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 	if err != nil {
 		return newResult{}, err
 	}
-	shown := wireModelOf(model, decision)
-	result := newResult{Model: shown, Level: shown.Level, Preferred: preferred(record.Settings), Reasoning: *newReasoning(decision)}
+	shown := wire.ModelOf(model, decision)
+	result := newResult{Model: shown, Level: shown.Level, Preferred: wire.Preferred(record.Settings), Reasoning: *wire.NewReasoning(decision)}
 	if stamp != nil {
 		made, err := sessions.CreateOnce(ctx, record, *stamp, func(id session.ID) (json.RawMessage, error) {
 			result.Session = id
@@ -175,12 +176,12 @@ func (c *client) newRecord(p newParams) (session.Session, error) {
 }
 
 type stateResult struct {
-	Session wireSession `json:"session"`
+	Session wire.Session `json:"session"`
 }
 
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
 	st, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
-	w := newWireSession(st.Session, wireModelOf(st.Model, st.Decision))
+	w := wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision))
 	w.Grants = st.Grants
 	return stateResult{w}, err
 }
@@ -193,8 +194,8 @@ type listParams struct {
 }
 
 type listResult struct {
-	Sessions []wireSession `json:"sessions"`
-	Next     string        `json:"next_cursor,omitempty"`
+	Sessions []wire.Session `json:"sessions"`
+	Next     string         `json:"next_cursor,omitempty"`
 }
 
 func list(ctx context.Context, c *client, p listParams) (listResult, error) {
@@ -207,18 +208,18 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 		if err != nil {
 			return listResult{}, err
 		}
-		if n := fitting(page, c.server.room()); n < len(page) {
+		if n := fitting(page, c.server.out.Room()); n < len(page) {
 			limit = n // a cursor is where a page ends: ask for a page that ends there
 			continue
 		}
-		r := listResult{Sessions: make([]wireSession, 0, len(page)), Next: next}
+		r := listResult{Sessions: make([]wire.Session, 0, len(page)), Next: next}
 		for _, s := range page {
 			if now, ok := c.sessions().Status(s.ID); ok && s.Status != session.Damaged {
 				s.Status = now
 			}
 			// A level that the row lost since it was chosen is told where it matters: at the next turn.
 			model, decision, _ := c.sessions().Decide(s.Settings, session.Override{})
-			r.Sessions = append(r.Sessions, newWireSession(s, wireModelOf(model, decision)))
+			r.Sessions = append(r.Sessions, wire.NewSession(s, wire.ModelOf(model, decision)))
 		}
 		return r, nil
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 )
 
 type wireAgent struct {
@@ -104,7 +105,7 @@ func (c *client) agentOf(name string) (registry.Agent, error) {
 	if ok {
 		return a, nil
 	}
-	e := conn.InvalidParams("agent", "no such agent: %s", characters(name, 100))
+	e := conn.InvalidParams("agent", "no such agent: %s", wire.Characters(name, 100))
 	candidates := []string{}
 	for _, a := range c.server.config.Settings.Agents() {
 		candidates = append(candidates, a.Name)

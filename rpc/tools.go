@@ -8,8 +8,6 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
-	"github.com/thinkd/thinkd/agent/feed"
-	"github.com/thinkd/thinkd/agent/tool/approval"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -125,82 +123,4 @@ func grants(ctx context.Context, c *client, p grantsParams) (grantsResult, error
 		return a.Set(ctx, agent.Change{Revoke: ids})
 	})
 	return grantsResult{append([]tool.Grant{}, st.Grants...)}, err
-}
-
-// wireToolEnd is a ToolEnd as clients see it.
-type wireToolEnd struct {
-	Message    session.MessageID `json:"message_id"`
-	Block      int               `json:"block"`
-	CallID     string            `json:"call_id"`
-	Content    []wireBlock       `json:"content"`
-	Failed     bool              `json:"is_error"`
-	DurationMS int64             `json:"duration_ms"`
-}
-
-// wireToolStart is a ToolStart whose arguments may be left out.
-type wireToolStart struct {
-	feed.ToolStart
-	Truncated bool `json:"truncated,omitempty"`
-}
-
-func newWireToolStart(e feed.ToolStart, room int) wireToolStart {
-	if len(e.Arguments)+len(e.Invalid) > room {
-		e.Arguments, e.Invalid = nil, ""
-		return wireToolStart{e, true}
-	}
-	return wireToolStart{ToolStart: e}
-}
-
-type wireConfirm struct {
-	feed.Confirm
-	Truncated bool `json:"truncated,omitempty"`
-}
-
-// newWireConfirm shows a question in about room bytes. The arguments are left out first: the parts say the same. Without
-// all of its parts a call can only be denied.
-func newWireConfirm(e feed.Confirm, room int) wireConfirm {
-	e.Actions, e.Grants = append([]session.Action{}, e.Actions...), append([]tool.Grant{}, e.Grants...)
-	if len(e.Arguments) == 0 {
-		e.Arguments = json.RawMessage("{}")
-	}
-	parts, arguments := jsonSize(e.Parts), jsonSize(e.Arguments)
-	w := wireConfirm{Confirm: e}
-	if parts+arguments > room {
-		w.Arguments, w.Truncated = json.RawMessage("{}"), true
-	}
-	if parts > room {
-		w.Parts, w.Grants, w.Actions, w.Limit = []approval.Part{}, []tool.Grant{}, []session.Action{session.Deny}, room
-	}
-	return w
-}
-
-// jsonSize is how long a value of ours is on the wire.
-func jsonSize(v any) int {
-	text, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // it was decoded from JSON, or holds strings
-	}
-	return len(text)
-}
-
-// wireOpenTool is a call that runs.
-type wireOpenTool struct {
-	wireToolStart
-	Output string `json:"output,omitempty"`
-}
-
-func newWireOpenTools(open []agent.OpenTool, room int) []wireOpenTool {
-	list := make([]wireOpenTool, 0, len(open))
-	for _, t := range open {
-		list = append(list, wireOpenTool{newWireToolStart(t.ToolStart, room/len(open)), t.Output})
-	}
-	return list
-}
-
-func newWireConfirms(open []feed.Confirm, room int) []wireConfirm {
-	list := make([]wireConfirm, 0, len(open))
-	for _, e := range open {
-		list = append(list, newWireConfirm(e, room/len(open)))
-	}
-	return list
 }

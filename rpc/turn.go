@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -109,7 +110,7 @@ func (s *Server) tellable(id session.ID, content provider.Blocks) error {
 	longest := &feed.Update{Session: id, Seq: math.MaxUint64, Time: math.MaxInt64, Turn: session.NewTurnID(),
 		Event: feed.PromptStored{Message: session.NewMessageID(), Content: content, Disposition: feed.Started,
 			Into: session.NewTurnID()}}
-	if len(s.encodeUpdate(longest)) > s.config.MessageBytes {
+	if len(s.out.Update(longest)) > s.config.MessageBytes {
 		return conn.TooLarge("the prompt's notification", s.config.MessageBytes)
 	}
 	return nil
@@ -154,7 +155,7 @@ type waitResult struct {
 	Turn       session.TurnID     `json:"turn_id"`
 	StopReason session.StopReason `json:"stop_reason"`
 	Limit      string             `json:"limit,omitempty"`
-	Message    *wireMessage       `json:"message,omitempty"`
+	Message    *wire.Message      `json:"message,omitempty"`
 	Usage      provider.Usage     `json:"usage"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
 	Error      *conn.Error        `json:"error,omitempty"`
@@ -168,10 +169,10 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 		}
 		r := waitResult{Turn: e.Turn, StopReason: e.End.StopReason, Limit: e.End.Limit, Usage: e.End.Usage, Error: failure.OfTurn(e.End.Error)}
 		if e.Start != nil {
-			r.Reasoning = newReasoning(e.Start.Reasoning)
+			r.Reasoning = wire.NewReasoning(e.Start.Reasoning)
 		}
 		if e.Message != nil {
-			m, err := c.server.messageOf(*e.Message, c.server.messageRoom())
+			m, err := c.server.out.Message(*e.Message, c.server.out.MessageRoom())
 			if err != nil {
 				return waitResult{}, err
 			}
@@ -201,7 +202,7 @@ type queueParams struct {
 	Resume  bool                        `json:"resume,omitempty"`
 }
 
-func queueOf(ctx context.Context, c *client, p queueParams) (wireQueue, error) {
+func queueOf(ctx context.Context, c *client, p queueParams) (wire.Waiting, error) {
 	q, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (feed.QueueUpdate, error) {
 		for _, t := range p.Remove {
 			if err := a.Dequeue(ctx, t.Value); err != nil {
@@ -215,5 +216,5 @@ func queueOf(ctx context.Context, c *client, p queueParams) (wireQueue, error) {
 		}
 		return a.Queue(ctx)
 	})
-	return newWireQueue(q), err
+	return wire.NewWaiting(q), err
 }

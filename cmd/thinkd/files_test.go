@@ -15,7 +15,7 @@ var oneWay = []string{
 	"agent/tool/approval", "agent/tool/arguments", "agent/tool/guard", "agent/tool/process", "agent/tool/toolhost", "cmd/thinkd/proof/structure", "provider", "provider/chat", "provider/durable", "provider/exchange", "provider/gemini", "provider/login", "provider/messages", "provider/ollama", "provider/providertest", "provider/refusal", "provider/replay", "provider/responses", "provider/schema", "provider/thinktag", "registry", "registry/drift",
 	"cmd/thinkd/chat", "cmd/thinkd/config", "cmd/thinkd/daemon", "cmd/thinkd/network", "cmd/thinkd/telemetry", "cmd/thinkd/telemetry/otlp", "cmd/thinkd/telemetry/scrape", "provider/vendors",
 	"provider/sim", "provider/sim/chat", "provider/sim/gemini", "provider/sim/logins", "provider/sim/messages", "provider/sim/ollama", "provider/sim/portable", "provider/sim/responses", "provider/sim/simtest", "provider/sim/strict",
-	"bench", "rpc/conn", "rpc/door", "rpc/failure", "rpc/method", "rpc/network",
+	"bench", "rpc/conn", "rpc/door", "rpc/failure", "rpc/method", "rpc/network", "rpc/wire",
 }
 
 func TestFilesDependOneWay(t *testing.T) {

@@ -51,7 +51,8 @@ var allowed = map[string][]string{
 	"agent/aside":         {"agent/budget", "provider"},
 	"agent": {"agent/aside", "agent/budget", "agent/fault", "agent/feed", "agent/queue", "agent/relay", "agent/report", "agent/room", "agent/summary", "agent/suspect",
 		"agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "provider/refusal", "registry", "session", "session/tool"},
-	"rpc":          {"agent", "agent/feed", "agent/room", "agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "registry", "rpc/conn", "rpc/door", "rpc/failure", "rpc/method", "session", "session/tool"},
+	"rpc":          {"agent", "agent/feed", "agent/room", "agent/tool/approval", "agent/tool/arguments", "agent/tool/toolhost", "agent/transcript", "provider", "registry", "rpc/conn", "rpc/door", "rpc/failure", "rpc/method", "rpc/wire", "session", "session/tool"},
+	"rpc/wire":     {"agent", "agent/feed", "agent/tool/approval", "provider", "rpc/conn", "rpc/failure", "rpc/method", "session", "session/tool"},
 	"rpc/failure":  {"agent", "agent/aside", "agent/feed", "agent/room", "agent/transcript", "provider", "registry", "rpc/conn", "session"},
 	"rpc/method":   {"provider", "rpc/conn", "session"},
 	"rpc/conntest": {"provider/testgo"},
@@ -86,7 +87,7 @@ var onlyIn = map[string][]string{
 	"github.com/coder/websocket":             {"rpc/conn"},
 	"github.com/sourcegraph/jsonrpc2":        {"rpc/conn"},
 	"go.etcd.io/bbolt":                       {"session/bolt"},
-	"github.com/google/jsonschema-go":        {"agent/tool/arguments", "rpc", "rpc/method"},
+	"github.com/google/jsonschema-go":        {"agent/tool/arguments", "rpc", "rpc/method", "rpc/wire"},
 	"mvdan.cc/sh":                            {"agent/tool/approval"},
 	"github.com/landlock-lsm/go-landlock":    {"agent/tool/sandbox"},
 	"github.com/santhosh-tekuri/jsonschema":  {"rpc/acptest"}, // of tests alone: it compiles its own schemas at the start of a program, in 3 ms

@@ -152,7 +152,7 @@ var leftOut = map[string][]string{
 	"provider/providertest/check.go:checkBlock": {"Media", "Text", "ToolResult"},
 	"rpc/acp_replay.go:replayReply":             {"Media", "Opaque", "ToolResult"},
 	"rpc/export.go:writeMarkdown":               {"Opaque"},
-	"rpc/types.go:cut":                          {"Opaque"},
+	"rpc/wire/types.go:Cut":                     {"Opaque"},
 }
 
 // TestKindsOfBlocks: a switch on three kinds of block or more names each, has a default, or leaves kinds out on purpose.

@@ -153,7 +153,7 @@ func (l *ledger) newRequest(m conn.Message) (request, bool) {
 	return a, m.ID != ""
 }
 
-// notificationStart begins the notifications of this protocol (see update.go). Each delta passes here, and is not
+// notificationStart begins the notifications of this protocol (see rpc/wire). Each delta passes here, and is not
 // worth more than a look.
 var notificationStart = []byte(`{"jsonrpc":"2.0","method":"`)
 

@@ -36,6 +36,12 @@ func TestDoorLearnsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 	}
 }
 
+func TestStale(t *testing.T) {
+	if got, want := string(Stale("01K", 7)), `{"jsonrpc":"2.0","method":"stale","params":{"session_id":"01K","after_seq":7}}`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 func BenchmarkDoorDelta(b *testing.B) {
 	l := newLedger(nativeDialect, nil)
 	f := new(session)

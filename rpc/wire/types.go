@@ -1,4 +1,4 @@
-package rpc
+package wire
 
 import (
 	"cmp"
@@ -14,9 +14,8 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// What the protocol's answers are made of. Nothing here has a vendor's state: blocks are encoded by newWireBlock alone.
-
-type wireSession struct {
+// Session is a session as clients see it.
+type Session struct {
 	ID        session.ID                 `json:"session_id"`
 	Title     string                     `json:"title"`
 	Status    session.Status             `json:"status"`
@@ -34,9 +33,10 @@ type wireSession struct {
 	Grants    []tool.Grant               `json:"grants,omitempty"` // in force; not in lists
 }
 
-func newWireSession(s session.Session, model feed.Model) wireSession {
-	w := wireSession{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
-		Preferred: preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
+// NewSession shows a session whose next turn gets a model.
+func NewSession(s session.Session, model feed.Model) Session {
+	w := Session{ID: s.ID, Title: s.Title, Status: s.Status, Model: model, Level: model.Level,
+		Preferred: Preferred(s.Settings), Agent: s.Agent.Name, Mode: s.Mode, OnOther: s.OnOther, CWD: s.CWD, Created: s.Created, Updated: s.Updated, Usage: s.Usage,
 		Metadata: maps.Clone(s.Metadata)}
 	if w.Metadata == nil {
 		w.Metadata = map[string]json.RawMessage{}
@@ -44,26 +44,28 @@ func newWireSession(s session.Session, model feed.Model) wireSession {
 	return w
 }
 
-// preferred is the level that the user chose, nil if none.
-func preferred(s session.Settings) *provider.Level {
+// Preferred is the level that the user chose, nil if none.
+func Preferred(s session.Settings) *provider.Level {
 	if s.Level == "" {
 		return nil
 	}
 	return &s.Level
 }
 
-func wireModelOf(m provider.Model, d provider.Decision) feed.Model {
+// ModelOf is a model with the level that a decision puts into effect.
+func ModelOf(m provider.Model, d provider.Decision) feed.Model {
 	return feed.Model{Provider: m.Provider, ID: m.ID, Level: d.Effective}
 }
 
-type wireMessage struct {
+// Message is a message as clients see it.
+type Message struct {
 	ID         session.MessageID  `json:"id"`
 	Turn       session.TurnID     `json:"turn_id"`
 	Role       provider.Role      `json:"role"`
-	Content    []wireBlock        `json:"content"`
+	Content    []Block            `json:"content"`
 	Model      *feed.Model        `json:"model,omitempty"`
 	Reasoning  *provider.Decision `json:"reasoning,omitempty"`
-	Served     *wireServedRecord  `json:"served,omitempty"` // absent: not known
+	Served     *servedRecord      `json:"served,omitempty"` // absent: not known
 	Payer      *provider.Payer    `json:"payer,omitempty"`  // absent: not known
 	Tier       string             `json:"tier,omitempty"`
 	StopReason session.StopReason `json:"stop_reason,omitempty"`
@@ -75,18 +77,18 @@ type wireMessage struct {
 	Joins      *feed.Joined       `json:"joins,omitempty"`
 }
 
-// wireServedRecord is which model wrote a message.
-type wireServedRecord struct {
+// servedRecord is which model wrote a message.
+type servedRecord struct {
 	Requested string `json:"requested,omitempty"` // provider/id, by the turn
 	Sent      string `json:"sent,omitempty"`      // the id in the request
 	feed.Served
 }
 
-func newWireServedRecord(by *session.Served) *wireServedRecord {
+func newServedRecord(by *session.Served) *servedRecord {
 	if by == nil {
 		return nil
 	}
-	w := &wireServedRecord{Sent: by.Sent}
+	w := &servedRecord{Sent: by.Sent}
 	if by.Requested != (session.ModelRef{}) {
 		w.Requested = by.Requested.String()
 	}
@@ -96,22 +98,22 @@ func newWireServedRecord(by *session.Served) *wireServedRecord {
 	return w
 }
 
-// newPayer is what clients see of who pays.
-func newPayer(p *session.Payer) *provider.Payer {
+// NewPayer is what clients see of who pays.
+func NewPayer(p *session.Payer) *provider.Payer {
 	if p == nil {
 		return nil
 	}
 	return &p.Payer
 }
 
-// newWireMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
-func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
-	w := wireMessage{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []wireBlock{}}
+// newMessage shows a message in about limit bytes: what of its blocks is beyond that is cut.
+func newMessage(m agent.Message, limit int) (Message, error) {
+	w := Message{ID: m.ID, Turn: m.Turn, Role: m.Role, Content: []Block{}}
 	add := func(number int, b provider.Block, open bool) error {
 		if _, ok := b.(provider.Opaque); ok { // nobody may see it
 			return nil
 		}
-		shown, err := newWireBlock(number, b, open, limit)
+		shown, err := newBlock(number, b, open, limit)
 		w.Content = append(w.Content, shown)
 		limit = max(limit-shown.size(), 0)
 		return err
@@ -138,10 +140,10 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 		return w, nil
 	case m.Start != nil:
 		w.Model = &feed.Model{Provider: m.Start.Model.Provider, ID: m.Start.Model.ID, Level: m.Start.Reasoning.Effective}
-		w.Reasoning = newReasoning(m.Start.Reasoning)
-		w.Payer = newPayer(m.Start.Payer)
+		w.Reasoning = NewReasoning(m.Start.Reasoning)
+		w.Payer = NewPayer(m.Start.Payer)
 	}
-	w.Served = newWireServedRecord(m.Served)
+	w.Served = newServedRecord(m.Served)
 	w.Continues, w.Joins = m.Continues, m.Joins
 	if m.End == nil {
 		w.Open = true
@@ -152,8 +154,8 @@ func newWireMessage(m agent.Message, limit int) (wireMessage, error) {
 	return w, nil
 }
 
-// size is about what the message costs on the wire.
-func (m wireMessage) size() int {
+// Size is about what the message takes as JSON, in bytes.
+func (m Message) Size() int {
 	n := 1 << 10 // reasoning, model and usage
 	for _, b := range m.Content {
 		n += b.size()
@@ -161,24 +163,24 @@ func (m wireMessage) size() int {
 	return n
 }
 
-// newReasoning is a decision whose list is never null.
-func newReasoning(d provider.Decision) *provider.Decision {
+// NewReasoning is a decision whose list is never null.
+func NewReasoning(d provider.Decision) *provider.Decision {
 	d.Supported = append([]provider.Level{}, d.Supported...)
 	return &d
 }
 
-// wireBlock is the JSON of a block as clients see it.
-type wireBlock struct{ json.RawMessage }
+// Block is the JSON of a block as clients see it.
+type Block struct{ json.RawMessage }
 
-func (b wireBlock) size() int { return len(b.RawMessage) + len(`,`) }
+func (b Block) size() int { return len(b.RawMessage) + len(`,`) }
 
-// newWireBlock is a block with its number in the message and without its vendor's state. What does not fit into about
+// newBlock is a block with its number in the message and without its vendor's state. What does not fit into about
 // limit bytes is cut.
-func newWireBlock(number int, b provider.Block, open bool, limit int) (wireBlock, error) {
-	b, whole := cut(provider.WithoutState(b), limit)
+func newBlock(number int, b provider.Block, open bool, limit int) (Block, error) {
+	b, whole := Cut(provider.WithoutState(b), limit)
 	members, err := provider.MarshalBlock(b)
 	if err != nil {
-		return wireBlock{}, err
+		return Block{}, err
 	}
 	head := struct {
 		Block     int  `json:"block"`
@@ -187,17 +189,17 @@ func newWireBlock(number int, b provider.Block, open bool, limit int) (wireBlock
 	}{number, open, !whole}
 	out, err := json.Marshal(head)
 	if err != nil {
-		return wireBlock{}, err
+		return Block{}, err
 	}
 	out[len(out)-1] = ','
-	return wireBlock{append(out, members[1:]...)}, nil
+	return Block{append(out, members[1:]...)}, nil
 }
 
-// newWireBlocks numbers the blocks of a prompt.
-func newWireBlocks(content provider.Blocks, limit int) ([]wireBlock, error) {
-	out := make([]wireBlock, 0, len(content))
+// newBlocks numbers the blocks of a prompt.
+func newBlocks(content provider.Blocks, limit int) ([]Block, error) {
+	out := make([]Block, 0, len(content))
 	for i, b := range content {
-		shown, err := newWireBlock(i, b, false, limit)
+		shown, err := newBlock(i, b, false, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -207,9 +209,9 @@ func newWireBlocks(content provider.Blocks, limit int) ([]wireBlock, error) {
 	return out, nil
 }
 
-// cut leaves out of a block what does not fit into limit bytes of JSON, and tells whether it is whole. Text keeps its
-// beginning; half of anything else would be of use to nobody.
-func cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
+// Cut leaves out of a block what does not fit into limit bytes of JSON, and reports whether it is whole. Text keeps its
+// beginning. Anything else is left out: nobody can use half of it.
+func Cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 	switch t := b.(type) {
 	case provider.Text:
 		if t.Text, whole = head(t.Text, limit); !whole { // the places of sources are in what is cut
@@ -229,7 +231,7 @@ func cut(b provider.Block, limit int) (_ provider.Block, whole bool) {
 		blocks := make(provider.Blocks, len(t.Blocks))
 		for i, inner := range t.Blocks {
 			var all bool
-			if blocks[i], all = cut(inner, limit); !all {
+			if blocks[i], all = Cut(inner, limit); !all {
 				whole = false
 			}
 			shown, err := provider.MarshalBlock(blocks[i])
@@ -273,8 +275,8 @@ func head(text string, limit int) (string, bool) {
 	return text, true
 }
 
-// wireQueue is what waits, as far as people need to see it: the whole is in the history.
-type wireQueue struct {
+// Waiting is the queue of prompts, as far as people need to see it. All of it is in the history.
+type Waiting struct {
 	Queue []feed.Queued `json:"queue"`
 	Held  bool          `json:"held"`
 	More  bool          `json:"more_queued,omitempty"` // there are more than are listed
@@ -285,17 +287,18 @@ const (
 	maxQueuedText = 200 // characters of each
 )
 
-func newWireQueue(q feed.QueueUpdate) wireQueue {
+// NewWaiting shows a queue.
+func NewWaiting(q feed.QueueUpdate) Waiting {
 	n := min(len(q.Queue), maxQueued)
-	w := wireQueue{Queue: make([]feed.Queued, 0, n), Held: q.Held, More: n < len(q.Queue)}
+	w := Waiting{Queue: make([]feed.Queued, 0, n), Held: q.Held, More: n < len(q.Queue)}
 	for _, p := range q.Queue[:n] {
-		w.Queue = append(w.Queue, feed.Queued{Turn: p.Turn, Text: characters(p.Text, maxQueuedText)})
+		w.Queue = append(w.Queue, feed.Queued{Turn: p.Turn, Text: Characters(p.Text, maxQueuedText)})
 	}
 	return w
 }
 
-// characters is the beginning of a text.
-func characters(text string, limit int) string {
+// Characters is the beginning of a text, of at most limit characters.
+func Characters(text string, limit int) string {
 	for i := range text {
 		if limit--; limit < 0 {
 			return text[:i]
@@ -304,15 +307,15 @@ func characters(text string, limit int) string {
 	return text
 }
 
-// wireCatalogModel is a Model of models/list.
-type wireCatalogModel struct {
+// CatalogModel is a Model of models/list.
+type CatalogModel struct {
 	ID        string              `json:"id"`
 	Name      string              `json:"name"`
 	Provider  string              `json:"provider"`
 	Supports  bool                `json:"supports_thinking"`
 	Levels    []provider.Level    `json:"thinking_levels"`
 	Default   provider.Level      `json:"default_thinking_level"`
-	Thinking  wireThinking        `json:"thinking"`
+	Thinking  ModelThinking       `json:"thinking"`
 	Window    int                 `json:"context_window,omitempty"`
 	MaxOutput int                 `json:"max_output_tokens,omitempty"`
 	Input     []string            `json:"input,omitempty"` // absent: not known
@@ -325,7 +328,8 @@ type wireCatalogModel struct {
 	Why       string              `json:"why,omitempty"` // why it is not available
 }
 
-type wireThinking struct {
+// ModelThinking is what a CatalogModel says about thinking.
+type ModelThinking struct {
 	Control    provider.ControlKind `json:"control,omitempty"` // nobody knows where the source is unknown
 	CanDisable bool                 `json:"can_disable"`
 	Display    []provider.Display   `json:"display,omitempty"`
@@ -333,10 +337,11 @@ type wireThinking struct {
 	AsOf       string               `json:"as_of,omitempty"`
 }
 
-func newWireCatalogModel(m provider.Model, available bool, why string) wireCatalogModel {
-	return wireCatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
+// NewCatalogModel shows a row. why is the reason if it is not available.
+func NewCatalogModel(m provider.Model, available bool, why string) CatalogModel {
+	return CatalogModel{ID: m.ID, Name: m.Name, Provider: m.Provider, Supports: m.Thinking.Thinks(),
 		Levels: append([]provider.Level{}, m.Thinking.Levels...), Default: cmp.Or(m.Thinking.Default, provider.Auto),
-		Thinking: wireThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
+		Thinking: ModelThinking{m.Thinking.Control, m.Thinking.CanDisable(), m.Thinking.Display, m.Source, m.AsOf},
 		Window:   m.Window, MaxOutput: m.MaxOutput, Input: m.Input, Tools: m.Tools, Price: m.Price, Premium: m.Premium, Lifecycle: m.Lifecycle, Facts: m.Facts,
 		Available: available, Why: why}
 }

@@ -1,4 +1,4 @@
-package rpc
+package wire
 
 import (
 	"bytes"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -82,7 +81,7 @@ func plainUpdate(u *feed.Update) ([]byte, error) {
 	if u.Turn != "" {
 		params["turn_id"] = u.Turn
 	}
-	shown, err := shownEvent(u.Event, 1<<20)
+	shown, err := Event(u.Event, 1<<20)
 	if err != nil {
 		return nil, err
 	}
@@ -97,13 +96,13 @@ func plainUpdate(u *feed.Update) ([]byte, error) {
 }
 
 func TestUpdatesAreJSON(t *testing.T) {
-	s := NewServer(Config{})
+	s := Encoder{Limit: 8 << 20}
 	for _, e := range filled() {
 		for _, u := range []*feed.Update{
 			{Session: session.NewID(), Seq: 1<<63 + 1, Time: 1795219260000, Turn: session.NewTurnID(), Event: e},
 			{Session: session.NewID(), FirstSeq: 1 << 24, Seq: 1<<24 + 5, Time: 1, Event: e},
 		} {
-			got := s.encodeUpdate(u)
+			got := s.Update(u)
 			if !json.Valid(got) || !utf8.Valid(got) || bytes.ContainsAny(got, "\n\r\u2028\u2029") {
 				t.Errorf("%s: no line of JSON: %q", e.Method(), got)
 				continue
@@ -121,16 +120,13 @@ func TestUpdatesAreJSON(t *testing.T) {
 			}
 		}
 	}
-	if got, want := string(door.Stale("01K", 7)), `{"jsonrpc":"2.0","method":"stale","params":{"session_id":"01K","after_seq":7}}`; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
 }
 
 // A vendor's state is nobody's but the vendor's.
 func TestUpdatesShowNoState(t *testing.T) {
 	state := provider.State{Origin: provider.Origin{API: "canary"}, Data: json.RawMessage(`"canary"`)}
 	u := &feed.Update{Event: feed.PromptStored{Content: provider.Blocks{provider.Text{Text: "x", State: state}}}}
-	if got := NewServer(Config{}).encodeUpdate(u); bytes.Contains(got, []byte("canary")) {
+	if got := (Encoder{Limit: 8 << 20}).Update(u); bytes.Contains(got, []byte("canary")) {
 		t.Errorf("%s", got)
 	}
 }
@@ -138,7 +134,7 @@ func TestUpdatesShowNoState(t *testing.T) {
 // Whatever it tells, an update fits into a message, and a text that is cut is a beginning and says so.
 func TestUpdatesFit(t *testing.T) {
 	const limit = 10_000
-	s := NewServer(Config{MessageBytes: limit})
+	s := Encoder{Limit: limit}
 	queue := make([]feed.Queued, 1000)
 	for i := range queue {
 		queue[i] = feed.Queued{Turn: session.NewTurnID(), Text: strings.Repeat("q", 1000)}
@@ -153,7 +149,7 @@ func TestUpdatesFit(t *testing.T) {
 			{feed.TextEnd{Text: text}, "params"},
 			{feed.PromptStored{Content: provider.Blocks{provider.Text{Text: text}, provider.Text{Text: "more"}}}, "params.content.0"},
 		} {
-			got := s.encodeUpdate(&feed.Update{Session: session.NewID(), Turn: session.NewTurnID(), Event: tc.event})
+			got := s.Update(&feed.Update{Session: session.NewID(), Turn: session.NewTurnID(), Event: tc.event})
 			shown := gjson.GetBytes(got, tc.at)
 			begins := shown.Get("text").String()
 			if len(got) > limit || !shown.Get("truncated").Bool() || len(begins) < limit/12 || !json.Valid(got) ||
@@ -163,11 +159,11 @@ func TestUpdatesFit(t *testing.T) {
 		}
 	}
 	media := feed.PromptStored{Content: provider.Blocks{provider.Media{Type: "image/png", Data: make([]byte, limit)}}}
-	got := s.encodeUpdate(&feed.Update{Event: media})
+	got := s.Update(&feed.Update{Event: media})
 	if len(got) > limit || gjson.GetBytes(got, "params.content.0").Raw != `{"block":0,"truncated":true,"type":"media","mime_type":"image/png"}` {
 		t.Errorf("%.300s", got)
 	}
-	got = NewServer(Config{}).encodeUpdate(&feed.Update{Event: feed.QueueUpdate{Queue: queue}})
+	got = (Encoder{Limit: 8 << 20}).Update(&feed.Update{Event: feed.QueueUpdate{Queue: queue}})
 	if n := gjson.GetBytes(got, "params.queue.#").Int(); n != maxQueued || !gjson.GetBytes(got, "params.more_queued").Bool() {
 		t.Errorf("%d of %d are listed", n, len(queue))
 	}
@@ -212,15 +208,15 @@ func FuzzHead(f *testing.F) {
 // BenchmarkEncodeUpdate is a delta of the usual size, beside what encoding/json takes for the same and beside the copy
 // of the finished bytes, below which nothing can be.
 func BenchmarkEncodeUpdate(b *testing.B) {
-	s := NewServer(Config{})
+	s := Encoder{Limit: 8 << 20}
 	u := &feed.Update{Session: session.NewID(), Seq: 1 << 24, Time: 1795219260000, Turn: session.NewTurnID(),
 		Event: feed.ThinkingDelta{Message: session.NewMessageID(), Block: 3, Delta: " the second date is later, since\n"}}
-	encoded := s.encodeUpdate(u)
+	encoded := s.Update(u)
 	b.Run("ours", func(b *testing.B) {
 		b.SetBytes(int64(len(encoded)))
 		b.ReportAllocs()
 		for b.Loop() {
-			encoded = s.encodeUpdate(u)
+			encoded = s.Update(u)
 		}
 	})
 	b.Run("encoding-json", func(b *testing.B) {
