@@ -28,6 +28,7 @@ var ErrNotKnownYet = errors.New("what becomes of earlier thinking is not known b
 const (
 	WhyUnsealed = "it was cut off before its end"
 	WhyForeign  = "another vendor's thinking cannot be taken over"
+	WhySummary  = "a summary of another model's thinking is not thinking"
 	WhyRepair   = "the provider refused it, and the session goes on without it"
 	WhyAsText   = "thinking of another origin goes as plain text"
 )
@@ -49,15 +50,6 @@ func (c *Conversion) Say() {
 func (c *Conversion) because(why string) {
 	if !slices.Contains(c.Why, why) {
 		c.Why = append(c.Why, why)
-	}
-}
-
-// DropForeign counts a block of another origin, or of none.
-func (c *Conversion) DropForeign(s State) {
-	if s.IsZero() {
-		c.Drop(1, WhyUnsealed)
-	} else {
-		c.Drop(1, WhyForeign)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
@@ -139,20 +140,13 @@ const (
 	echoEmptyArray  = "send_empty_array" // where an empty array came
 )
 
-// What becomes of another's thinking.
-const (
-	foreignDrop  = "drop"
-	foreignEmpty = "empty_string"
-	foreignText  = "as_text_field"
-)
-
 // EchoRule is how earlier thinking goes back.
 type EchoRule struct {
-	Field   string   `json:"field,omitempty"` // empty: under the name that it came under
-	Also    []string `json:"also,omitempty"`  // other names for hosts of unknown age
-	Scope   string   `json:"scope"`
-	Empty   string   `json:"empty"`
-	Foreign string   `json:"foreign"`
+	Field   string         `json:"field,omitempty"` // empty: under the name that it came under
+	Also    []string       `json:"also,omitempty"`  // other names for hosts of unknown age
+	Scope   string         `json:"scope"`
+	Empty   string         `json:"empty"`
+	Foreign replay.Foreign `json:"foreign"` // what becomes of another's thinking
 	// Inline leaves thinking that came between tags where it was, byte for byte.
 	Inline bool `json:"inline,omitempty"`
 	// Family says that opaque data is of use to models of the same family alone: the first word of the id.

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/replay"
 	"github.com/thinkd/thinkd/provider/thinktag"
 )
 
@@ -98,7 +99,7 @@ func (d *Dialect) check() error {
 		{"response.eof_without_done", d.Response.EOFWithoutDone, []string{"", "error", "finish"}},
 		{"echo.scope", d.Echo.Scope, []string{echoNever, echoToolLoop, echoCallTurns, echoAllTurns}},
 		{"echo.empty", d.Echo.Empty, []string{echoOmit, echoEmptyString, echoEmptyArray}},
-		{"echo.foreign", d.Echo.Foreign, []string{foreignDrop, foreignEmpty, foreignText}},
+		{"echo.foreign", string(d.Echo.Foreign), []string{string(replay.ForeignDrop), string(replay.ForeignEmpty), string(replay.ForeignText)}},
 		{"message.empty_content_no_calls", d.Message.EmptyContentNoCalls, []string{"", "empty_string", "null", "omit"}},
 		{"message.empty_content_with_calls", d.Message.EmptyContentWithCalls, []string{"empty_string", "null", "omit"}},
 		{"message.system_role", d.Message.SystemRole, []string{"system", "developer"}},
@@ -118,9 +119,9 @@ func (d *Dialect) check() error {
 		return fmt.Errorf("response: details_field and details_merge go together")
 	case d.Echo.Inline && d.Response.InlineTags == nil:
 		return fmt.Errorf("echo.inline: there are no response.inline_tags")
-	case d.Echo.Scope == echoNever && (d.Echo.Field != "" || d.Echo.Empty != echoOmit || d.Echo.Foreign != foreignDrop):
+	case d.Echo.Scope == echoNever && (d.Echo.Field != "" || d.Echo.Empty != echoOmit || d.Echo.Foreign != replay.ForeignDrop):
 		return fmt.Errorf("echo: the scope is never, and something is to be sent")
-	case d.Echo.Field == "" && (d.Echo.Empty == echoEmptyString || d.Echo.Foreign != foreignDrop || len(d.Echo.Also) > 0):
+	case d.Echo.Field == "" && (d.Echo.Empty == echoEmptyString || d.Echo.Foreign != replay.ForeignDrop || len(d.Echo.Also) > 0):
 		return fmt.Errorf("echo: what has no field can only go back under the name that it came under")
 	case d.Echo.Empty == echoEmptyArray && d.Response.DetailsField == "":
 		return fmt.Errorf("echo.empty: there is no response.details_field")

@@ -28,12 +28,16 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 			mine++
 		case h.ownOf(i, thought.State):
 			h.count.Drop(1, "its host does not take it back")
-		case scope && rule.Foreign == foreignText && thought.Text != "" && !thought.State.IsZero():
-			words = append(words, thought.Text)
-			h.count.Say()
-		default: // of another origin, or cut off before its end
+		case h.own(thought.State): // it is no longer of use to the model that is asked
 			foreign = true
 			h.drop(thought.State)
+		case !scope:
+			foreign = true
+			replay.ForeignDrop.Count(thought, &h.count)
+		case rule.Foreign.Count(thought, &h.count):
+			words = append(words, thought.Text)
+		default: // of another origin, or cut off before its end
+			foreign = true
 		}
 	}
 	if scope && h.ownOf(i, m.State) {
@@ -62,19 +66,16 @@ func (h *history) echo(i int, m provider.Message, out tree, calls bool) {
 	if _, has := out[field]; has || field == "content" {
 		return
 	}
-	if scope && (calls && rule.Empty == echoEmptyString || foreign && rule.Foreign == foreignEmpty) || h.placeholder {
+	if scope && (calls && rule.Empty == echoEmptyString || foreign && rule.Foreign == replay.ForeignEmpty) || h.placeholder {
 		h.put(field, "", out)
 	}
 }
 
-// drop counts thinking that is not, or no longer, of use to the model that is asked.
+// drop counts thinking of this dialect that is not, or no longer, of use to the model that is asked.
 func (h *history) drop(s provider.State) {
-	switch {
-	case !h.own(s):
-		h.count.DropForeign(s)
-	case !h.bound(s.Origin):
+	if !h.bound(s.Origin) {
 		h.count.Drop(1, "a model of one maker does not take that of another")
-	default:
+	} else {
 		h.count.Drop(1, provider.WhyRepair)
 	}
 }
@@ -289,5 +290,5 @@ func speaks(b provider.Block) bool { return provider.KindOf(b) != provider.KindT
 // own reports whether a state came by this dialect. Host, account and model may differ: what is bound to a model says
 // so by its own rule.
 func (h *history) own(s provider.State) bool {
-	return len(s.Data) > 0 && s.Origin.API == wireAPI && s.Origin.Vendor == h.dialect.ID
+	return replay.Own(s, provider.Origin{API: wireAPI, Vendor: h.dialect.ID})
 }

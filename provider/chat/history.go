@@ -31,7 +31,7 @@ func newHistory(d *Dialect, req *provider.Request) *history {
 	}
 	if slices.Contains(req.Repairs, stripThinking(req.Model.ID)) {
 		bare := *d
-		bare.Echo = EchoRule{Scope: echoNever, Empty: echoOmit, Foreign: foreignDrop}
+		bare.Echo = EchoRule{Scope: echoNever, Empty: echoOmit, Foreign: replay.ForeignDrop}
 		h.dialect = &bare
 	}
 	for i, m := range req.Messages {

@@ -209,7 +209,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 		if c, ok := b.(provider.ToolCall); ok && c.Invalid != "" {
 			state = provider.State{} // the server refuses arguments that are no object, though its model wrote them
 		}
-		if len(state.Data) > 0 && state.Origin.API == wireAPI {
+		if replay.Own(state, provider.Origin{API: wireAPI}) {
 			own, err := h.own(b, state)
 			if err != nil {
 				return nil, nil, fmt.Errorf("block %d: %w", i, err)
@@ -239,7 +239,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 		}
 		switch b := b.(type) {
 		case provider.Thinking:
-			h.count.DropForeign(b.State)
+			replay.ForeignDrop.Count(b, &h.count)
 		case provider.Opaque: // another vendor's
 		case provider.Text:
 			if !provider.Blank(b.Text) {

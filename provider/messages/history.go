@@ -255,7 +255,7 @@ func (h *history) block(b provider.Block) (any, error) {
 	case provider.Thinking:
 		switch {
 		case !own:
-			h.count.DropForeign(b.State)
+			replay.ForeignDrop.Count(b, &h.count)
 			return nil, nil
 		case h.strip:
 			h.count.Drop(1, provider.WhyRepair)
@@ -309,7 +309,7 @@ func (h *history) ownCall(b provider.ToolCall) (any, error) {
 // own reports whether a state is of this API and vendor. Host, account and model may differ: signatures are taken
 // across hosts, and what another model made the server leaves out by itself (docs: preserved-thinking).
 func (h *history) own(s provider.State) bool {
-	return len(s.Data) > 0 && s.Origin.API == wireAPI && s.Origin.Vendor == h.vendor
+	return replay.Own(s, provider.Origin{API: wireAPI, Vendor: h.vendor})
 }
 
 func arguments(b provider.ToolCall) (json.RawMessage, error) {

@@ -1,8 +1,8 @@
 // Package ollama is the adapter for Ollama's native chat API.
 //
 // This API signs nothing. Requests return earlier thinking verbatim with every message, and the server's renderer selects
-// what the model sees. Thinking of other vendors is sent too if it has text, and is counted as converted. It never becomes a
-// part of the answer's text. [docs: thinking, tool-calling]
+// what the model sees. Full thinking of other vendors is sent too, and is counted as converted; summaries are not. Thinking
+// never becomes a part of the answer's text. [docs: thinking, tool-calling]
 //
 // If a prompt does not fit, the server would silently drop the oldest messages. The adapter forbids that. It always requests
 // the same window, because a different one would load the model again. [docs: context-length]

@@ -73,8 +73,8 @@ func (h *history) messages(system string, list []provider.Message) ([]message, e
 	return out, nil
 }
 
-// assistant writes one message. Whatever thinking there is stands in its own member, wherever it came from: folded into
-// the text it would be taken for said (docs: thinking).
+// assistant writes one message. Thinking goes back in a member of its own: in the text it would be taken for said (docs:
+// thinking).
 func (h *history) assistant(list provider.Blocks) ([]message, error) {
 	m := message{Role: "assistant"}
 	var thinking []provider.Thinking
@@ -82,10 +82,6 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 	for i, b := range list {
 		switch b := b.(type) {
 		case provider.Thinking:
-			if b.Text == "" || b.State.IsZero() { // nothing to read, or never finished
-				h.count.DropForeign(b.State)
-				continue
-			}
 			thinking = append(thinking, b)
 		case provider.Text:
 			if gjson.GetBytes(b.State.Data, "leaked").Bool() && b.State.Origin.API == wireAPI {
@@ -120,10 +116,11 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 func (h *history) thoughts(list []provider.Thinking) string {
 	var texts []string
 	for _, b := range list {
-		if b.State.Origin.API == wireAPI {
+		switch {
+		case b.Text != "" && replay.Own(b.State, provider.Origin{API: wireAPI}):
 			h.count.Kept++
-		} else {
-			h.count.Say()
+		case !replay.PlaceOf(wireAPI).Foreign.Count(b, &h.count):
+			continue
 		}
 		texts = append(texts, b.Text)
 	}

@@ -68,7 +68,7 @@ func TestConversion(t *testing.T) {
 			thought: `[{"text":"%[1]s","thought":true,"thoughtSignature":"S"}]`,
 			want:    provider.Conversion{Kept: 3, Dropped: 2, Why: []string{provider.WhyForeign, provider.WhyUnsealed}}, sent: "first last only"},
 		{name: "ollama", own: provider.Origin{API: "ollama"}, model: "qwen3", thought: `{}`,
-			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyUnsealed, provider.WhyAsText}}, sent: "first last foreign"},
+			want: provider.Conversion{Kept: 2, Dropped: 2, AsText: 1, Why: []string{alone, provider.WhyAsText, provider.WhyUnsealed}}, sent: "first last foreign"},
 	}
 	for _, api := range vendors.APIs {
 		if !slices.ContainsFunc(tests, func(tt conversionTest) bool { return tt.own.API == api.Name }) {

@@ -43,9 +43,7 @@ func (a *API) newHistory(req *provider.Request) *history {
 // own is the item that a state holds, if it may go back: encrypted content is bound to the account and the host, and
 // ids mean something there alone (docs: reasoning). One host may stand in front of several vendors.
 func (h *history) own(s provider.State) (gjson.Result, bool) {
-	o := s.Origin
-	ok := len(s.Data) > 0 && o.API == h.origin.API && o.Vendor == h.origin.Vendor && o.Host == h.origin.Host && o.Account == h.origin.Account
-	return gjson.ParseBytes(s.Data), ok
+	return gjson.ParseBytes(s.Data), replay.Own(s, h.origin)
 }
 
 func isPart(item gjson.Result) bool { return itemOf(item.Get("type").Str) != "" }
@@ -149,9 +147,9 @@ func (h *history) entries(blocks provider.Blocks) []entry {
 			h.seen++
 			e.bare = h.seen <= h.bare
 		}
-		if _, thought := b.(provider.Thinking); thought {
+		if thinking, thought := b.(provider.Thinking); thought {
 			if !own {
-				h.foreign(provider.StateOf(b))
+				h.foreign(thinking)
 				continue
 			}
 			switch {
@@ -169,12 +167,12 @@ func (h *history) entries(blocks provider.Blocks) []entry {
 }
 
 // foreign counts thinking that is not of this host and account.
-func (h *history) foreign(s provider.State) {
-	if s.Origin.API == wireAPI && s.Origin.Vendor == h.origin.Vendor {
+func (h *history) foreign(b provider.Thinking) {
+	if s := b.State; s.Origin.API == wireAPI && s.Origin.Vendor == h.origin.Vendor {
 		h.count.Drop(1, "it is bound to another host or account")
 		return
 	}
-	h.count.DropForeign(s)
+	replay.ForeignDrop.Count(b, &h.count)
 }
 
 // sealed reports whether a reasoning item holds what its host can go on from: nothing is stored there, so an id alone
