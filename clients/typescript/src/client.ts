@@ -40,6 +40,7 @@ interface Pending {
 // Methods that must not run twice. Those that accept a client_id get one, and are repeated with it.
 const once = new Set<string>(["session/ask", "session/compact", "auth/login", "confirm/answer", "tool/result"]);
 const remembered = new Set<string>(["session/new", "session/fork", "session/prompt", "session/append", "session/continue"]);
+
 /** A piece of the answer to a side question. */
 export type AskDelta = Notifications["ask_delta"];
 
@@ -137,16 +138,31 @@ export class Client {
 	}
 
 	/** Asks a side question of a session. See {@link Session.ask}. */
-	ask(params: Params<"session/ask">, heard?: (delta: AskDelta) => void, signal?: AbortSignal): Promise<Result<"session/ask">> {
+	async ask(params: Params<"session/ask">, heard?: (delta: AskDelta) => void, signal?: AbortSignal): Promise<Result<"session/ask">> {
+		signal?.throwIfAborted();
 		const ask_id = randomId();
 		if (heard) this.answers.set(ask_id, heard);
-		return new Promise<Result<"session/ask">>((resolve, reject) => {
-			const id = this.nextId;
-			this.request("session/ask", { ...params, ...(heard && { ask_id }) }, (error, result) => (error ? reject(error) : resolve(result)));
-			signal?.addEventListener("abort", () => {
-				if (this.pending.has(id)) this.write(JSON.stringify({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }));
-			});
-		}).finally(() => this.answers.delete(ask_id));
+		const id = this.nextId;
+		const cancel = () => this.cancel(id, signal?.reason);
+		signal?.addEventListener("abort", cancel);
+		try {
+			return await this.call("session/ask", { ...params, ...(heard && { ask_id }) });
+		} finally {
+			signal?.removeEventListener("abort", cancel);
+			this.answers.delete(ask_id);
+		}
+	}
+
+	/** Cancels a request. The daemon answers it with an error. A request that waits for a connection is not sent any more. */
+	private cancel(id: number, reason: unknown): void {
+		const p = this.pending.get(id);
+		if (!p) return;
+		if (this.line) {
+			this.write(JSON.stringify({ jsonrpc: "2.0", method: "$/cancelRequest", params: { id } }));
+			return;
+		}
+		this.pending.delete(id);
+		p.settle(reason instanceof Error ? reason : new Error(String(reason)), undefined);
 	}
 
 	/** Creates a session and subscribes to it. */

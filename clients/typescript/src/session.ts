@@ -61,7 +61,8 @@ export class Session {
 
 	/**
 	 * Asks a side question: it is answered with the conversation so far, also while a turn runs, and is not recorded. `heard` gets the pieces
-	 * of the answer, and `signal` cancels it. The result has the whole answer. A lost connection rejects, and nothing is asked again.
+	 * of the answer, and `signal` cancels it: it rejects with the daemon's error of the kind `cancelled`, or with the signal's reason if the
+	 * question was not sent yet. The result has the whole answer. A lost connection rejects, and nothing is asked again.
 	 */
 	async ask(question: string | Question, heard?: (delta: AskDelta) => void, signal?: AbortSignal): Promise<Methods["session/ask"]["result"]> {
 		const params = typeof question === "string" ? { text: question } : question;

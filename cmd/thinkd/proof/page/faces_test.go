@@ -26,7 +26,7 @@ func TestClientExamples(t *testing.T) {
 		return string(out)
 	}
 	run(t, nil, filepath.Join("node_modules", "typescript", "bin", "tsc"))
-	t.Logf("%s", run(t, nil, "--test", "--test-reporter=spec", filepath.Join("test", "pauses.test.mjs")))
+	t.Logf("%s", run(t, nil, "--test", "--test-reporter=spec", filepath.Join("test", "pauses.test.mjs"), filepath.Join("test", "ask.test.mjs")))
 
 	daemon := proof.Command(t, nil)
 	thinkd := daemon.Path + " --data " + proof.DataDir(t)
@@ -35,6 +35,7 @@ func TestClientExamples(t *testing.T) {
 		want []string
 	}{
 		"ask.mjs":    {[]string{thinkd, "Which is later, Monday or Tuesday? [[sim: pace=0]]"}, []string{"Monday", "end_turn after"}},
+		"aside.mjs":  {[]string{thinkd}, []string{"side question: "}},
 		"levels.mjs": {[]string{thinkd}, []string{"sim/claude-always: max gives max (as_requested)", "sim/gpt-silent: max gives off (no_thinking)"}},
 	} {
 		got := run(t, daemon.Env, append([]string{filepath.Join("examples", name)}, c.args...)...)
@@ -54,7 +55,7 @@ func TestClientExamples(t *testing.T) {
 		t.Errorf("resume.mjs: %s", got)
 	}
 	s.Terminate()
-	if list, err := os.ReadDir(filepath.Join(dir, "examples")); err != nil || len(list) != 3 {
+	if list, err := os.ReadDir(filepath.Join(dir, "examples")); err != nil || len(list) != 4 {
 		t.Errorf("an example is not run here: %v, %v", list, err)
 	}
 }
