@@ -7,6 +7,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -79,5 +82,46 @@ func TestBundleIsFresh(t *testing.T) {
 		if out, err := exec.Command(node, args...).CombinedOutput(); err != nil {
 			t.Errorf("%v: %v\n%s", args, err, out)
 		}
+	}
+}
+
+// No file of the page depends on itself through others.
+func TestSourcesDependOneWay(t *testing.T) {
+	files, err := filepath.Glob("src/*.ts")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no sources: %v", err)
+	}
+	imports := regexp.MustCompile(`from "\./(\w+)\.js"`)
+	uses := make(map[string][]string)
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(filepath.Base(f), ".ts")
+		for _, m := range imports.FindAllSubmatch(text, -1) {
+			uses[name] = append(uses[name], string(m[1]))
+		}
+	}
+	var visit func(name string, path []string)
+	done := make(map[string]bool)
+	visit = func(name string, path []string) {
+		if i := slices.Index(path, name); i >= 0 {
+			t.Errorf("these files depend on each other: %s", strings.Join(append(path[i:], name), " -> "))
+			return
+		}
+		if done[name] {
+			return
+		}
+		for _, used := range uses[name] {
+			visit(used, append(slices.Clone(path), name))
+		}
+		done[name] = true
+	}
+	for name := range uses {
+		visit(name, nil)
+	}
+	if len(uses["main"]) == 0 {
+		t.Error("no import was found")
 	}
 }

@@ -1,8 +1,14 @@
 import { byId, button, h, iconButton, say } from "./dom.js";
+import { closePopover, popover } from "./popover.js";
+
+/** What becomes of a text: a prompt that waits or steers, a side question, one in a fork, or a message without a model call. */
+export type How = "queue" | "steer" | "ask" | "fork" | "add";
 
 /** What the composer needs from the page. */
 export interface Sender {
-	send(text: string, how: "queue" | "steer"): Promise<void>;
+	/** Whether a session is shown. Side questions need one. */
+	inSession(): boolean;
+	send(text: string, how: How): Promise<void>;
 	stop(): void;
 	remove(turnId: string): Promise<void>;
 	/** Removes a prompt from the queue and steers the running turn with it. */
@@ -13,6 +19,13 @@ export interface Sender {
 
 const listed = 3; // prompts of the queue
 
+/** Other ways to send a text than as a prompt. */
+const ways: { how: How; label: string; key?: string; what: string; session: boolean }[] = [
+	{ how: "ask", label: "Side question", key: "Alt ↵", what: "Answered from the conversation so far, also while a turn runs. Not recorded.", session: true },
+	{ how: "fork", label: "Side question in a fork", what: "Recorded as the first turn of a new session.", session: true },
+	{ how: "add", label: "Add without an answer", what: "No model call. The next prompt sends it.", session: false },
+];
+
 /** Composer is where people write prompts and see the queue. */
 export class Composer {
 	private readonly input = byId<HTMLTextAreaElement>("in");
@@ -20,6 +33,7 @@ export class Composer {
 	private readonly stopButton = byId<HTMLButtonElement>("stop");
 	private readonly queueButton = byId<HTMLButtonElement>("enqueue");
 	private readonly steerButton = byId<HTMLButtonElement>("steer");
+	private readonly waysButton = byId<HTMLButtonElement>("ways");
 	private readonly waiting = byId("queue");
 	private readonly trouble = byId("trouble");
 	private running = false;
@@ -32,6 +46,7 @@ export class Composer {
 		this.queueButton.addEventListener("click", () => void this.send("queue"));
 		this.steerButton.addEventListener("click", () => void this.send("steer"));
 		this.stopButton.addEventListener("click", () => sender.stop());
+		this.waysButton.addEventListener("click", () => this.ways());
 		this.draw();
 	}
 
@@ -68,7 +83,7 @@ export class Composer {
 	private draw(): void {
 		const text = this.input.value.trim() !== "";
 		this.sendButton.hidden = this.running;
-		this.sendButton.disabled = !text || this.sending;
+		this.sendButton.disabled = this.waysButton.disabled = !text || this.sending;
 		this.stopButton.hidden = !this.running;
 		this.queueButton.hidden = this.steerButton.hidden = !(this.running && text);
 		this.input.placeholder = this.running ? "Add to the queue" : "Ask anything";
@@ -76,9 +91,10 @@ export class Composer {
 
 	private key(event: KeyboardEvent): void {
 		if (event.isComposing) return;
-		if (event.key === "Enter" && !event.shiftKey && !event.altKey) {
+		if (event.key === "Enter" && !event.shiftKey) {
 			event.preventDefault();
-			void this.send(event.ctrlKey || event.metaKey ? "steer" : "queue");
+			if (event.altKey) void (this.sender.inSession() && this.send("ask"));
+			else void this.send(event.ctrlKey || event.metaKey ? "steer" : "queue");
 		} else if (event.key === "ArrowUp" && this.input.value === "") {
 			const last = this.sender.lastPrompt();
 			if (!last) return;
@@ -88,7 +104,27 @@ export class Composer {
 		}
 	}
 
-	private async send(how: "queue" | "steer"): Promise<void> {
+	/** Lists the other ways to send the text. */
+	private ways(): void {
+		const list = h("div", { class: "ways" });
+		for (const way of ways.filter((w) => !w.session || this.sender.inSession())) {
+			list.append(h("button", { class: "opt", type: "button", autofocus: list.childElementCount === 0, onclick: () => {
+				closePopover();
+				this.focus();
+				void this.send(way.how);
+			} }, h("b", {}, way.label), way.key ? h("kbd", { "aria-hidden": "true" }, way.key) : undefined, h("small", {}, way.what)));
+		}
+		list.addEventListener("keydown", (event) => {
+			const rows = [...list.querySelectorAll("button")];
+			const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+			if (!by) return;
+			event.preventDefault();
+			rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(document.activeElement as HTMLButtonElement) + by))]?.focus();
+		});
+		popover(this.waysButton, "Other ways to send", list, "small");
+	}
+
+	private async send(how: How): Promise<void> {
 		const text = this.input.value.trim();
 		if (!text || this.sending) return;
 		this.sending = true;

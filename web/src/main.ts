@@ -2,7 +2,8 @@
 // tab's sessionStorage.
 import { Client, webSocket, type Methods, type State } from "../../clients/typescript/src/index.js";
 import { coded } from "./approval.js";
-import { Composer } from "./composer.js";
+import { Asides } from "./aside.js";
+import { Composer, type How } from "./composer.js";
 import { attach, Conversation } from "./conversation.js";
 import { demoTool } from "./demo.js";
 import { button, byId, h, say } from "./dom.js";
@@ -23,6 +24,7 @@ class App {
 	private readonly client: Client;
 	private readonly sessions: Sessions;
 	private readonly composer: Composer;
+	private readonly asides: Asides;
 	private readonly picker: Picker;
 	private readonly keys: Keys;
 	private readonly meter = new Meter();
@@ -44,7 +46,15 @@ class App {
 		});
 		this.sessions = new Sessions(this.client, (id) => this.go(id));
 		this.keys = new Keys(this.client, () => void this.picker.load());
+		this.asides = new Asides({
+			ask: (session_id, text, heard, signal) => this.client.ask({ session_id, text }, heard, signal),
+			keep: (session_id, text) => this.client.call("session/ask", { session_id, text, keep: true }),
+			nameOf: (m) => this.picker.model(full(m))?.name ?? m.id,
+			open: (id) => this.go(id),
+			focus: () => this.composer.focus(),
+		});
 		this.composer = new Composer({
+			inSession: () => this.conversation !== undefined,
 			send: (text, how) => this.send(text, how),
 			stop: () => this.stop(),
 			remove: async (id) => void (await this.conversation?.session.cancel(id)),
@@ -137,6 +147,7 @@ class App {
 			raw: (update) => this.raw.add(update),
 			changed: () => this.sessions.soon(),
 		});
+		this.asides.show(session.id);
 		this.title(); // the conversation notified the page before it was assigned
 		this.sessions.soon(0);
 	}
@@ -148,6 +159,7 @@ class App {
 		this.nextOnly = undefined;
 		this.running = false;
 		this.sessions.asks = false;
+		this.asides.show(undefined);
 		this.raw.clear();
 		this.meter.show(undefined);
 		this.composer.run(false);
@@ -194,9 +206,20 @@ class App {
 
 	// Prompts
 
-	private async send(text: string, how: "queue" | "steer"): Promise<void> {
+	private async send(text: string, how: How): Promise<void> {
 		this.lastPrompt = text;
-		await this.prompt({ text, when_busy: how });
+		const session = this.conversation?.session.id;
+		if (how === "add") await this.add(text);
+		else if (how === "queue" || how === "steer") await this.prompt({ text, when_busy: how });
+		else if (session) this.asides.ask(session, text, how === "fork");
+	}
+
+	/** Adds a message without a model call. */
+	private async add(text: string): Promise<void> {
+		const session_id = await this.made({});
+		this.conversation?.toEnd();
+		const { disposition } = await this.client.call("session/append", { session_id, text });
+		say(disposition === "appended" ? "Added. The next prompt sends it." : "Added to the queue");
 	}
 
 	private async prompt(p: Omit<Methods["session/prompt"]["params"], "session_id">, made: NewSession = {}): Promise<void> {

@@ -1,8 +1,9 @@
 // What the browser tests share: the program, a browser, a stand-in for a vendor that says what it is told to, and a wire
 // that can be cut. $THINKD is the program. $SHOTS, if it is set, is a folder for screenshots.
+import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer as createHTTP } from "node:http";
 import { connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -183,6 +184,34 @@ export const said = (page) => page.evaluate(() => [...document.querySelectorAll(
 /** Takes a screenshot where that is wanted. */
 export async function shot(page, name) {
 	if (process.env.SHOTS) await page.screenshot({ path: join(process.env.SHOTS, `${name}.png`) });
+}
+
+const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+
+/** Nothing that axe finds serious or critical. */
+export async function accessible(page, what) {
+	// The page's policy lets no script in from outside, so that axe comes in by the debugger.
+	await page.evaluate(axe);
+	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+	const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
+	assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target + " " + n.failureSummary).join("; ")}`), [], what);
+}
+
+const looks = [["1280", "light"], ["1280", "dark"], ["390", "light"], ["390", "dark"]];
+
+/** Looks at the page in all sizes and colours. */
+export async function look(page, name) {
+	for (const [width, colorScheme] of looks) {
+		await page.setViewportSize({ width: Number(width), height: width === "390" ? 844 : 800 });
+		await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+		await page.waitForTimeout(100);
+		await shot(page, `${name}-${width}-${colorScheme}`);
+		await accessible(page, `${name} ${width} ${colorScheme}`);
+		const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+		assert.equal(sideways, false, `${name}: nothing scrolls sideways at ${width}`);
+	}
+	await page.setViewportSize({ width: 1280, height: 800 });
+	await page.emulateMedia({ colorScheme: "light", reducedMotion: null });
 }
 
 /** Asks, and waits for the end of the turn. */

@@ -1,9 +1,8 @@
 // A first visit: no key, the simulator answers.
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 
-import { ask, browser, open, serve, shot } from "./harness.mjs";
+import { accessible, ask, browser, look, open, serve, shot } from "./harness.mjs";
 
 let chrome;
 let daemon;
@@ -14,34 +13,6 @@ after(async () => {
 	await chrome.close();
 	await daemon.close();
 });
-
-const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-
-/** Nothing that axe finds serious or critical. */
-async function accessible(page, what) {
-	// The page's policy lets no script in from outside, so that axe comes in by the debugger.
-	await page.evaluate(axe);
-	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-	const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
-	assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target + " " + n.failureSummary).join("; ")}`), [], what);
-}
-
-const looks = [["1280", "light"], ["1280", "dark"], ["390", "light"], ["390", "dark"]];
-
-/** Looks at the page in all sizes and colours. */
-async function look(page, name) {
-	for (const [width, colorScheme] of looks) {
-		await page.setViewportSize({ width: Number(width), height: width === "390" ? 844 : 800 });
-		await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-		await page.waitForTimeout(100);
-		await shot(page, `${name}-${width}-${colorScheme}`);
-		await accessible(page, `${name} ${width} ${colorScheme}`);
-		const sideways = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
-		assert.equal(sideways, false, `${name}: nothing scrolls sideways at ${width}`);
-	}
-	await page.setViewportSize({ width: 1280, height: 800 });
-	await page.emulateMedia({ colorScheme: "light", reducedMotion: null });
-}
 
 test("a first visit: thinking unfolds and folds", async () => {
 	const page = await open(chrome, daemon.url);
