@@ -10,7 +10,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -120,14 +119,16 @@ func (t Tool) Wish(model string) string {
 	return fmt.Sprintf("%s wants to use %s.", model, t.Name)
 }
 
-// names is what all vendors accept: Anthropic has 128 characters, OpenAI 64, and Gemini wants no digit or dash in front
-// (docs: tool use; function calling).
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
+// MaxName is the number of characters that a name of a tool may have: 64 at OpenAI, and 128 at Anthropic.
+const MaxName = 64
+
+// names is what all vendors accept. Gemini does not accept a digit or a dash in front (docs: tool use; function calling).
+var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
 
 // CheckName returns what is wrong with the name of a tool, or nil.
 func CheckName(name string) error {
-	if !names().MatchString(name) {
-		return errors.New("a tool's name is 1 to 64 letters, digits, _ and -, and begins with a letter or _")
+	if len(name) > MaxName || !names().MatchString(name) {
+		return fmt.Errorf("a tool's name is 1 to %d letters, digits, _ and -, and begins with a letter or _", MaxName)
 	}
 	return nil
 }

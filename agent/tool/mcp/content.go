@@ -19,16 +19,28 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-// list asks for the server's tools, and finds names for them.
-func (l *link) list(ctx context.Context) (listing, error) {
-	server, log := l.host.config.Server, l.host.config.Log
+// listing is the tools that a server offers.
+type listing struct {
+	tools []tool.Tool
+	names map[string]string // the server's names, by ours
+}
+
+// defines reports whether the server has a tool with the same definition, or none of that name: a call reports a missing tool.
+func (l listing) defines(t tool.Tool) bool {
+	i := slices.IndexFunc(l.tools, func(now tool.Tool) bool { return now.Name == t.Name })
+	return i < 0 || l.tools[i].Definition() == t.Definition()
+}
+
+// list asks a server for its tools, and finds names for them.
+func list(ctx context.Context, session *mcp.ClientSession, c Config) (listing, error) {
+	server, log := c.Server, c.Log
 	var tools []tool.Tool
 	names := make(map[string]string)
-	if caps := l.session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
+	if caps := session.InitializeResult().Capabilities; caps == nil || caps.Tools == nil {
 		return listing{nil, names}, nil
 	}
 	offered := 0
-	for t, err := range l.session.Tools(ctx, nil) {
+	for t, err := range session.Tools(ctx, nil) {
 		if err != nil {
 			return listing{}, fmt.Errorf("its tools: %w", err)
 		}
@@ -43,7 +55,7 @@ func (l *link) list(ctx context.Context) (listing, error) {
 			log.Warn("a tool of an mcp server is ignored: its name exists already", "server", server.Name, "tool", t.Name)
 			continue
 		}
-		made, err := toolOf(ours, l.host.config.Name, t, server.TrustHints)
+		made, err := toolOf(ours, c.Name, t, server.TrustHints)
 		if err != nil {
 			log.Warn("a tool of an mcp server is ignored", "server", server.Name, "tool", t.Name, "err", err)
 			continue
@@ -54,14 +66,14 @@ func (l *link) list(ctx context.Context) (listing, error) {
 	return listing{tools, names}, nil
 }
 
-// maxTools bounds the list of a server, which can have pages without end.
+// maxTools bounds the list of a server, which could have pages without end.
 const maxTools = 1000
 
-// maxDescription is in bytes: a server's descriptions travel with every call.
+// maxDescription is in bytes. It is small, because the descriptions are a part of every model call.
 const maxDescription = 16 << 10
 
-// toolOf is a tool of a server. Its hints are the server's own words (specification: tools, "untrusted unless they come from
-// trusted servers"), so an effect comes of them only if they are trusted.
+// toolOf is a tool of a server. The server may lie in its hints (specification: tools, "untrusted unless they come from trusted
+// servers"), so they decide on the effect only if the operator trusts them.
 func toolOf(name, source string, t *mcp.Tool, trusted bool) (tool.Tool, error) {
 	text, err := json.Marshal(t.InputSchema)
 	if err != nil {
@@ -96,20 +108,17 @@ func toolOf(name, source string, t *mcp.Tool, trusted bool) (tool.Tool, error) {
 
 var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]`) })
 
-// maxName is that of [tool.CheckName].
-const maxName = 64
-
-// nameOf is a name that every vendor takes. One that is too long or has other characters gets a mark of its own, so that
-// two of them stay two.
+// nameOf is a name that every vendor accepts. A name that is too long or has other characters ends in a hash, so that two
+// different names stay different.
 func nameOf(server, name string) string {
 	whole := server + "__" + name
 	fit := unfit().ReplaceAllString(whole, "_")
-	if fit == whole && len(fit) <= maxName {
+	if fit == whole && len(fit) <= tool.MaxName {
 		return fit
 	}
 	sum := sha256.Sum256([]byte(whole))
 	mark := "_" + hex.EncodeToString(sum[:4])
-	return fit[:min(len(fit), maxName-len(mark))] + mark
+	return fit[:min(len(fit), tool.MaxName-len(mark))] + mark
 }
 
 // resultOf is a server's result in blocks.
@@ -118,7 +127,7 @@ func resultOf(r *mcp.CallToolResult) provider.ToolResult {
 	for _, c := range r.Content {
 		result.Blocks = append(result.Blocks, blockOf(c))
 	}
-	if len(result.Blocks) == 0 && r.StructuredContent != nil { // it should be there as text too; not all servers do that
+	if len(result.Blocks) == 0 && r.StructuredContent != nil { // the specification wants it as text too, and some servers leave that out
 		if text, err := json.Marshal(r.StructuredContent); err == nil {
 			result.Blocks = append(result.Blocks, provider.Text{Text: string(text)})
 		}
@@ -149,7 +158,7 @@ func blockOf(c mcp.Content) provider.Block {
 	return text("[content of a kind that is not known here]")
 }
 
-// media is data as a block; what has no type, nobody can show.
+// media is data as a block. Data without a type cannot be shown.
 func media(kind string, data []byte) provider.Block {
 	if kind == "" || len(data) == 0 {
 		return text("[%d bytes of data without a type]", len(data))

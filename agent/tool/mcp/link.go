@@ -1,13 +1,10 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os/exec"
 	"strconv"
 	"sync"
@@ -18,37 +15,37 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/session/tool"
 )
 
 // link is one life of a server.
 type link struct {
-	host *Host
-	ctx  context.Context // ends when the server is to end
-	stop context.CancelFunc
+	config Config
+	ctx    context.Context // ends when the server has to end
+	stop   context.CancelFunc
 
-	ready   chan struct{} // closed when it is up, or err says why it is not
+	ready   chan struct{} // closed when the server runs, or err says why it does not
 	err     error
-	program *exec.Cmd // nil: it is at an address
+	program *exec.Cmd // nil: the server is at an address
 	session *mcp.ClientSession
-	gone    chan struct{} // closed when it is over
+	gone    chan struct{} // closed when run returns
 
-	other   atomic.Bool   // the server says that its list is another now
-	listing chan struct{} // holds one token: who has it may ask for the list
-	known   listing       // of who has the token
+	changed atomic.Bool   // the server says that its list has changed
+	listing chan struct{} // a lock on known; a channel, so that waiting for it ends with a context
+	known   listing
 
 	mu       sync.Mutex
 	last     int
-	progress map[string]func(string) // of calls under way, by token
+	progress map[string]func(string) // of calls that run, by token
 }
 
-func newLink(h *Host) *link {
-	l := &link{host: h, ready: make(chan struct{}), gone: make(chan struct{}), listing: make(chan struct{}, 1), progress: make(map[string]func(string))}
-	l.ctx, l.stop = context.WithCancel(h.ctx)
+// newLink returns a link that ends with ctx. It starts nothing.
+func newLink(ctx context.Context, c Config) *link {
+	l := &link{config: c, ready: make(chan struct{}), gone: make(chan struct{}), listing: make(chan struct{}, 1), progress: make(map[string]func(string))}
+	l.ctx, l.stop = context.WithCancel(ctx)
 	return l
 }
 
-// ended reports whether the link is of no use any more.
+// ended reports whether the link cannot be used any more.
 func (l *link) ended() bool {
 	select {
 	case <-l.gone:
@@ -60,14 +57,14 @@ func (l *link) ended() bool {
 	}
 }
 
-// run is the link's whole life.
-func (l *link) run() {
+// run is the link's whole life. host is the context of newLink. What it starts are goroutines of the group.
+func (l *link) run(host context.Context, group *sync.WaitGroup) {
 	defer close(l.gone)
 	defer l.stop()
-	log := l.host.config.Log.With("server", l.host.config.Server.Name)
-	way, program, release, err := l.host.transport()
+	log := l.config.Log.With("server", l.config.Server.Name)
+	way, program, release, err := l.config.transport()
 	if err != nil {
-		l.err = fmt.Errorf("mcp server %s: %w: %v", l.host.config.Server.Name, errDown, err)
+		l.err = fmt.Errorf("mcp server %s: %w: %v", l.config.Server.Name, errDown, err)
 		log.Warn("an mcp server did not start", "err", err)
 		close(l.ready)
 		return
@@ -80,16 +77,16 @@ func (l *link) run() {
 	})
 	defer end()
 	tooLate := time.AfterFunc(startTime, l.stop)
-	session, err := l.host.client(l).Connect(l.ctx, way, nil)
+	session, err := l.client().Connect(l.ctx, way, nil)
 	if err == nil {
 		l.session = session
 		_, err = l.current(l.ctx)
 	}
-	if !tooLate.Stop() && l.host.ctx.Err() == nil {
+	if !tooLate.Stop() && host.Err() == nil {
 		err = fmt.Errorf("it was not ready after %s", startTime)
 	}
 	if err != nil {
-		l.err = fmt.Errorf("mcp server %s: %w: %v", l.host.config.Server.Name, errDown, err) // no error of a call, whatever it wraps
+		l.err = fmt.Errorf("mcp server %s: %w: %v", l.config.Server.Name, errDown, err) // %v: it must not look like an error of a call
 		log.Warn("an mcp server did not start", "err", err)
 	}
 	close(l.ready)
@@ -98,7 +95,7 @@ func (l *link) run() {
 	}
 	if err == nil {
 		over := make(chan error, 1)
-		l.host.links.Go(func() { over <- session.Wait() }) // ends with the connection, at the latest by Close below
+		group.Go(func() { over <- session.Wait() }) // ends with the connection, at the latest by Close below
 		select {
 		case why := <-over:
 			log.Warn("an mcp server exited", "err", why)
@@ -113,26 +110,20 @@ func (l *link) run() {
 	}
 }
 
-// client is us as the server sees us. We have no roots, no model and nobody to ask for it.
-func (h *Host) client(l *link) *mcp.Client {
-	log := h.config.Log.With("server", h.config.Server.Name)
-	return mcp.NewClient(&mcp.Implementation{Name: "thinkd", Version: h.config.Version}, &mcp.ClientOptions{
+// client is this program as the server sees it. It offers no folders, no model and no person to ask.
+func (l *link) client() *mcp.Client {
+	log := l.config.Log.With("server", l.config.Server.Name)
+	return mcp.NewClient(&mcp.Implementation{Name: "thinkd", Version: l.config.Version}, &mcp.ClientOptions{
 		Capabilities: &mcp.ClientCapabilities{},
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) {
-			l.other.Store(true) // asked for when it is needed: a handler must not wait for an answer
+			l.changed.Store(true) // the list is read when it is needed: a handler must not wait for an answer
 			log.Info("the tools of an mcp server changed; sessions keep theirs")
 		},
 		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { l.progressed(r.Params) },
 	})
 }
 
-// listing is what a server offers.
-type listing struct {
-	tools []tool.Tool
-	names map[string]string // the server's, by ours
-}
-
-// current is what the server offers now. A server that cannot tell is of no use any more.
+// current is what the server offers now. A server that does not answer is stopped.
 func (l *link) current(ctx context.Context) (listing, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -142,21 +133,26 @@ func (l *link) current(ctx context.Context) (listing, error) {
 	case <-ctx.Done():
 		return listing{}, context.Cause(ctx)
 	}
-	if l.other.Swap(false) || l.known.names == nil {
-		known, err := l.list(ctx)
+	if l.changed.Swap(false) || l.known.names == nil {
+		known, err := list(ctx, l.session, l.config)
 		if err != nil {
-			l.other.Store(true)
-			if !errors.Is(ctx.Err(), context.Canceled) { // it is not our caller who gave up
+			l.changed.Store(true)
+			if !errors.Is(ctx.Err(), context.Canceled) { // the caller has not given up
 				l.stop()
 			}
-			return listing{}, fmt.Errorf("%w: %v", errDown, err) // no error of a call, whatever it wraps
+			return listing{}, fmt.Errorf("%w: %v", errDown, err) // %v: it must not look like an error of a call
 		}
 		l.known = known
 	}
 	return l.known, nil
 }
 
-// call runs a call, and takes it back when ctx ends.
+var (
+	errDown   = errors.New("is not there")
+	errBroken = errors.New("the connection ended in the call")
+)
+
+// call runs a call, and cancels it when ctx ends.
 func (l *link) call(ctx context.Context, name string, input json.RawMessage, progress func(string)) (provider.ToolResult, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -172,16 +168,16 @@ func (l *link) call(ctx context.Context, name string, input json.RawMessage, pro
 	if e, refused := errors.AsType[*jsonrpc.Error](err); refused && e.Code != undelivered {
 		return provider.ToolResult{}, err
 	}
-	if l.ctx.Err() != nil || ctx.Err() == nil { // not taken back by our caller: the connection is of no use any more
+	if l.ctx.Err() != nil || ctx.Err() == nil { // the caller has not cancelled it: the connection is broken
 		l.stop()
 		if !errors.Is(err, mcp.ErrSessionMissing) {
-			err = fmt.Errorf("%w: %v", errBroken, err) // no error of the server's, whatever it wraps
+			err = fmt.Errorf("%w: %v", errBroken, err) // %v: it must not look like an error of the server
 		}
 	}
 	return provider.ToolResult{}, err
 }
 
-// undelivered is the code of the library's own error for a message that did not get its answer over HTTP.
+// undelivered is the code of the library's own error for a message without an answer over HTTP.
 const undelivered = -32005
 
 func (l *link) expect(progress func(string)) (token string) {
@@ -199,8 +195,8 @@ func (l *link) forget(token string) {
 	delete(l.progress, token)
 }
 
-// progressed passes a word of the server on, as a line. It holds the lock meanwhile, so that nothing is told of a call
-// that is over.
+// progressed reports progress of a call as a line. It holds the lock meanwhile, so that nothing is reported about a call that has
+// ended.
 func (l *link) progressed(p *mcp.ProgressNotificationParams) {
 	token, _ := p.ProgressToken.(string)
 	line := strconv.FormatFloat(p.Progress, 'g', 6, 64)
@@ -212,66 +208,7 @@ func (l *link) progressed(p *mcp.ProgressNotificationParams) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if tell := l.progress[token]; tell != nil {
-		tell(line + "\n")
+	if report := l.progress[token]; report != nil {
+		report(line + "\n")
 	}
-}
-
-// headers adds the operator's to each request.
-type headers struct {
-	add map[string]string
-	to  http.RoundTripper
-}
-
-func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	for name, value := range h.add {
-		r.Header.Set(name, value)
-	}
-	answer, err := h.to.RoundTrip(r)
-	// A server that was started again does not know the session, and has to say 404 (specification: transports, session
-	// management). The reference implementation for Node says 400.
-	if err == nil && answer.StatusCode == http.StatusBadRequest && r.Header.Get("Mcp-Session-Id") != "" {
-		answer.StatusCode = http.StatusNotFound
-	}
-	return answer, err
-}
-
-// direct is the usual way out, with TLS as new as we want it.
-func direct() http.RoundTripper {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	t.ForceAttemptHTTP2 = true
-	return t
-}
-
-// maxLine is in bytes, of a server's standard error.
-const maxLine = 4 << 10
-
-// lines tells what is written to it line by line; of a long one the beginning. The program's one reader writes to it.
-type lines struct {
-	tell    func(string)
-	pending []byte
-	skip    bool // the rest of a line that was told
-}
-
-func (w *lines) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		line, rest, whole := bytes.Cut(p, []byte("\n"))
-		if !w.skip {
-			w.pending = append(w.pending, line[:min(len(line), maxLine-len(w.pending))]...)
-		}
-		if !w.skip && (whole || len(w.pending) == maxLine) {
-			if text := bytes.TrimSpace(w.pending); len(text) > 0 {
-				w.tell(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))))
-			}
-			w.pending, w.skip = w.pending[:0], true
-		}
-		if whole {
-			w.skip = false
-		}
-		p = rest
-	}
-	return n, nil
 }

@@ -349,7 +349,7 @@ func TestNames(t *testing.T) {
 
 func TestLines(t *testing.T) {
 	var got []string
-	w := &lines{tell: func(line string) { got = append(got, line) }}
+	w := &lines{report: func(line string) { got = append(got, line) }}
 	for _, piece := range []string{"one\ntw", "o\n\n  \n", strings.Repeat("y", maxLine-1), "yyy", "yy\nthree\xff\n", "rest"} {
 		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
 			t.Fatal(n, err)

@@ -1,45 +1,18 @@
-// Package mcp runs tools on servers of the Model Context Protocol. A server is a program that speaks the protocol on its standard input
-// and output, or an address that speaks it over streamable HTTP.
-//
-// A [Host] is one server. It starts when it is first needed. If a call finds that the server has exited, it starts again, once per call.
-// A call during which the server exits fails and is not repeated. A program has a supervisor or a separate process group, which ends
-// with it. Its standard error goes to the log.
-//
-// The names of a server's tools begin with the server's name and two underscores. The tools of a session are those at its start: a later
-// change applies to later sessions.
 package mcp
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"net/http"
-	"os/exec"
-	"slices"
 	"sync"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/thinkd/thinkd/agent/tool/approval"
-	"github.com/thinkd/thinkd/agent/tool/process"
-	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session/tool"
 )
-
-// Config is the settings of a [Host].
-type Config struct {
-	Server  toolhost.Server // must pass its Check
-	Name    string          // of the host, see [toolhost.Host]
-	Version string          // of this program
-	PassEnv []string        // variables of the daemon that a program gets in addition to the usual ones
-
-	Supervisor process.Supervisor // of the program; nil: it has only a process group
-	Log        *slog.Logger
-}
 
 // Host runs the tools of one server. It implements [toolhost.Host].
 type Host struct {
@@ -80,12 +53,6 @@ func (h *Host) Examine(ctx context.Context, t tool.Tool, _ provider.ToolCall) ap
 		Why: fmt.Sprintf("the server %s has changed the definition of this tool since the session began", h.config.Server.Name)}
 }
 
-// defines reports whether the server has a tool with the same definition, or none of the name, which a call then says.
-func (l listing) defines(t tool.Tool) bool {
-	i := slices.IndexFunc(l.tools, func(now tool.Tool) bool { return now.Name == t.Name })
-	return i < 0 || l.tools[i].Definition() == t.Definition()
-}
-
 var errClosed = errors.New("the host is closed")
 
 // connected is a link that is up, a new one if the last has ended.
@@ -97,9 +64,9 @@ func (h *Host) connected(ctx context.Context) (*link, error) {
 	}
 	l := h.link
 	if l == nil || l.ended() {
-		l = newLink(h)
+		l = newLink(h.ctx, h.config)
 		h.link = l
-		h.links.Go(l.run) // ends with the server, with Rest or with Close, which waits
+		h.links.Go(func() { l.run(h.ctx, &h.links) }) // ends with the server, with Rest or with Close, which waits
 	}
 	h.mu.Unlock()
 	select {
@@ -149,10 +116,8 @@ func (h *Host) Run(ctx context.Context, call provider.ToolCall, progress func(st
 }
 
 var (
-	errDown    = errors.New("is not there")
 	errUnknown = errors.New("the server has no such tool")
 	errChanged = errors.New("the server defines the tool otherwise")
-	errBroken  = errors.New("the connection ended in the call")
 )
 
 func (h *Host) call(ctx context.Context, call provider.ToolCall, progress func(string)) (provider.ToolResult, error) {
@@ -191,28 +156,4 @@ func (h *Host) Close() error {
 	h.stop()
 	h.links.Wait()
 	return nil
-}
-
-// Bounds of a server's life.
-const (
-	startTime = 60 * time.Second // until it has told its tools: some are fetched from a registry first
-	endTime   = time.Second      // until it has ended by itself when its input has
-)
-
-// transport is the way to the server, and the program if it is one.
-func (h *Host) transport() (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
-	s := h.config.Server
-	if s.URL != "" {
-		return &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
-			Transport: &headers{s.Headers, direct()},
-			CheckRedirect: func(*http.Request, []*http.Request) error {
-				return http.ErrUseLastResponse // another place is not to see our headers
-			},
-		}}, nil, func() error { return nil }, nil
-	}
-	cmd := exec.Command(s.Command[0], s.Command[1:]...)
-	cmd.Dir, cmd.Env = s.CWD, process.Environ(h.config.PassEnv, s.Env)
-	cmd.Stderr = &lines{tell: func(line string) { h.config.Log.Info("mcp server", "server", s.Name, "stderr", line) }}
-	release, err = h.config.Supervisor.Wrap(cmd)
-	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd, release, err
 }

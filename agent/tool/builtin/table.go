@@ -1,11 +1,3 @@
-// Package builtin has the daemon's own tools for work on files: read_file, write_file, edit_file, list, search and run.
-//
-// [Tools] are the tools of the daemon. [Tools.In] creates the [Host] of a session, which works in a [Place]: the session's folders. No
-// path leads out of them, whatever links there are: the system's calls for rooted access ensure it. The tools refuse everything that is
-// not a plain file, files that are too large, and files of a [guard.Guard] unless the call was approved for them. A command that run
-// starts is not limited to the folders. It is a program of the user, so it has a separate effect to decide on.
-//
-// An editor can replace the disk and the execution of programs, see [Files] and [Terminal].
 package builtin
 
 import (
@@ -19,88 +11,9 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/tool/approval"
-	"github.com/thinkd/thinkd/agent/tool/guard"
-	"github.com/thinkd/thinkd/agent/tool/process"
-	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session/tool"
 )
-
-// Name is the name of the host in every session.
-const Name = "builtin"
-
-// Files reads and writes texts instead of the disk: the buffers of an editor, which may not be saved yet. Paths are absolute, and
-// below a root of the place. The error for a file that does not exist is fs.ErrNotExist. It is safe for concurrent use.
-type Files interface {
-	Read(ctx context.Context, path string) (string, error)
-	Write(ctx context.Context, path, text string) error
-}
-
-// Terminal runs commands instead of the daemon, where people can watch them. It is safe for concurrent use.
-type Terminal interface {
-	// Run runs a command to its end, or until ctx ends. progress follows the rules of [toolhost.Host].
-	Run(ctx context.Context, c Command, progress func(chunk string)) (Exit, error)
-}
-
-// Command is a line for the system's shell.
-type Command struct {
-	Line string
-	Dir  string // absolute
-}
-
-// Exit is how a command ended.
-type Exit struct {
-	Output string // of both streams, in the order of arrival; long output has only its beginning and its end
-	Code   int
-	Signal string // the signal that ended it; empty: none
-}
-
-// Place is where a session works.
-type Place struct {
-	Roots    []string // folders, absolute; relative paths are below the first
-	Files    Files    // nil: the disk
-	Terminal Terminal // nil: the daemon itself
-}
-
-// Tools are the tools of a daemon. They are safe for concurrent use.
-type Tools struct {
-	config Config
-	edits  locks
-}
-
-// Config is the settings of [Tools].
-type Config struct {
-	PassEnv []string     // variables of the daemon that commands get in addition to the usual ones
-	Guard   *guard.Guard // of files; nil: the built-in lists
-
-	Sandbox    sandbox.Sandbox    // of commands
-	Supervisor process.Supervisor // of commands; nil: they have only a process group
-}
-
-// New returns the tools. It starts nothing.
-func New(c Config) *Tools {
-	if c.Guard == nil {
-		c.Guard = guard.New(guard.Config{})
-	}
-	return &Tools{config: c, edits: locks{held: make(map[string]*lock)}}
-}
-
-// In returns the host that runs the tools at a place. It needs no Close.
-func (t *Tools) In(p Place) *Host { return &Host{tools: t, place: p} }
-
-// Host runs the tools at a place. It implements [toolhost.Host] and [toolhost.Examiner].
-type Host struct {
-	tools *Tools
-	place Place
-
-	look    *guard.Look      // of a call that runs
-	decided approval.Concern // what it was decided on
-}
-
-// with is the host for one call.
-func (h *Host) with(effect tool.Effect, decided approval.Concern) *Host {
-	return &Host{h.tools, h.place, h.tools.config.Guard.Look(effect == tool.Edit), decided}
-}
 
 // Examine checks the path of a call: whether it is guarded, and whether the session's folder is too broad to be read without
 // approval. The call checks again what it opens, because somebody may replace the file in between.
@@ -129,12 +42,6 @@ func (h *Host) Examine(_ context.Context, _ tool.Tool, call provider.ToolCall) a
 	}
 	return found
 }
-
-// Name is [Name].
-func (h *Host) Name() string { return Name }
-
-// Close does nothing: what a call starts ends with the call.
-func (h *Host) Close() error { return nil }
 
 // Tools lists the tools. It is an error if the place has no folder.
 func (h *Host) Tools(context.Context) ([]tool.Tool, error) {

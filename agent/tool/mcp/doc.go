@@ -1,0 +1,12 @@
+// Package mcp runs tools on servers of the Model Context Protocol. A server is a program that speaks the protocol on its standard input
+// and output, or an address that speaks it over streamable HTTP.
+//
+// A [Host] is one server. It starts when it is first needed. If a call finds that the server has exited, it starts again, once per call.
+// A call during which the server exits fails and is not repeated. A program has a supervisor or a separate process group, which ends
+// with it. Its standard error goes to the log.
+//
+// The names of a server's tools begin with the server's name and two underscores. The tools of a session are those at its start: a later
+// change applies to later sessions.
+//
+// Inside the package, files depend in one direction: server, content, link, host.
+package mcp

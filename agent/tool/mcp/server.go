@@ -1,0 +1,109 @@
+package mcp
+
+import (
+	"bytes"
+	"crypto/tls"
+	"log/slog"
+	"net/http"
+	"os/exec"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/thinkd/thinkd/agent/tool/process"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
+)
+
+// Config is the settings of a [Host].
+type Config struct {
+	Server  toolhost.Server // must pass its Check
+	Name    string          // of the host, see [toolhost.Host]
+	Version string          // of this program
+	PassEnv []string        // variables of the daemon that a program gets in addition to the usual ones
+
+	Supervisor process.Supervisor // of the program; nil: it has only a process group
+	Log        *slog.Logger
+}
+
+// Bounds of a server's life.
+const (
+	startTime = 60 * time.Second // until it has listed its tools: some servers are fetched from a registry first
+	endTime   = time.Second      // until a program exits after the end of its input; then it is killed
+)
+
+// transport returns the way to the server, and the program if it is one. The caller must call release after the end.
+func (c Config) transport() (way mcp.Transport, program *exec.Cmd, release func() error, err error) {
+	s := c.Server
+	if s.URL != "" {
+		return &mcp.StreamableClientTransport{Endpoint: s.URL, MaxRetries: 2, HTTPClient: &http.Client{
+			Transport: &headers{s.Headers, direct()},
+			CheckRedirect: func(*http.Request, []*http.Request) error {
+				return http.ErrUseLastResponse // the headers may have a key, which another address must not get
+			},
+		}}, nil, func() error { return nil }, nil
+	}
+	cmd := exec.Command(s.Command[0], s.Command[1:]...)
+	cmd.Dir, cmd.Env = s.CWD, process.Environ(c.PassEnv, s.Env)
+	cmd.Stderr = &lines{report: func(line string) { c.Log.Info("mcp server", "server", s.Name, "stderr", line) }}
+	release, err = c.Supervisor.Wrap(cmd)
+	return &mcp.CommandTransport{Command: cmd, TerminateDuration: endTime}, cmd, release, err
+}
+
+// headers adds the operator's headers to each request.
+type headers struct {
+	add map[string]string
+	to  http.RoundTripper
+}
+
+func (h *headers) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	for name, value := range h.add {
+		r.Header.Set(name, value)
+	}
+	answer, err := h.to.RoundTrip(r)
+	// A server that was restarted does not know the session, and must answer 404 (specification: transports, session
+	// management). The reference implementation for Node answers 400.
+	if err == nil && answer.StatusCode == http.StatusBadRequest && r.Header.Get("Mcp-Session-Id") != "" {
+		answer.StatusCode = http.StatusNotFound
+	}
+	return answer, err
+}
+
+// direct is the default transport, with TLS 1.2 or later.
+func direct() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	t.ForceAttemptHTTP2 = true
+	return t
+}
+
+// maxLine is the number of bytes that a line of a server's standard error may have in the log.
+const maxLine = 4 << 10
+
+// lines splits what is written to it, and reports each line. Of a long line it reports the beginning. One goroutine writes to it.
+type lines struct {
+	report  func(string)
+	pending []byte
+	skip    bool // the rest of a line that was reported
+}
+
+func (w *lines) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		line, rest, whole := bytes.Cut(p, []byte("\n"))
+		if !w.skip {
+			w.pending = append(w.pending, line[:min(len(line), maxLine-len(w.pending))]...)
+		}
+		if !w.skip && (whole || len(w.pending) == maxLine) {
+			if text := bytes.TrimSpace(w.pending); len(text) > 0 {
+				w.report(string(bytes.ToValidUTF8(text, []byte("\uFFFD"))))
+			}
+			w.pending, w.skip = w.pending[:0], true
+		}
+		if whole {
+			w.skip = false
+		}
+		p = rest
+	}
+	return n, nil
+}
