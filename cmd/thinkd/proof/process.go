@@ -240,6 +240,9 @@ func (h *House) EndBy(s os.Signal) {
 	}
 }
 
+// Moment lets time pass, for what no event announces: a kill at a random moment, or another process that is asked again.
+func Moment(d time.Duration) { <-time.After(d) }
+
 // Quit ends the daemon that commands have started on a data directory, if there is one, and waits for it to be gone.
 func Quit(data string) error {
 	link, err := GreetDaemon(context.Background(), data)

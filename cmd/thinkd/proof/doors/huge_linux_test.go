@@ -2,10 +2,6 @@ package doors
 
 import (
 	"fmt"
-	"os"
-	"os/exec"
-	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -33,7 +29,7 @@ func TestHugePrompt(t *testing.T) {
 				ID string `json:"session_id"`
 			}
 			f.Call(1, "session/new", map[string]any{"model_id": "sim/claude"}, &made)
-			base := peak(t, cmd)
+			base := int(proof.MemoryOf(t, cmd.Process.Pid).Peak)
 			head := fmt.Sprintf(`{"jsonrpc":"2.0","id":2,"method":"session/prompt","params":{"session_id":%q,"text":"`, made.ID)
 			tail := `"}}`
 			size := len(head) + 50*len(half) + len(tail)
@@ -47,7 +43,7 @@ func TestHugePrompt(t *testing.T) {
 			if m.ID != nil || m.Error == nil || m.Error.Code != 1007 {
 				t.Errorf("%d bytes are answered with %s", size, m.Raw)
 			}
-			now := peak(t, cmd)
+			now := int(proof.MemoryOf(t, cmd.Process.Pid).Peak)
 			proof.Judge(t, now-base <= most, "the daemon had %d KiB, and %d KiB before", now>>10, base>>10)
 			if now-base > 50<<20 { // as much as was said
 				t.Errorf("the daemon had %d KiB, and %d KiB before", now>>10, base>>10)
@@ -61,24 +57,4 @@ func TestHugePrompt(t *testing.T) {
 			f.End()
 		})
 	}
-}
-
-var peakLine = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
-
-// peak is the most memory that a process had, in bytes.
-func peak(t *testing.T, cmd *exec.Cmd) int {
-	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	found := peakLine.FindSubmatch(status)
-	if found == nil {
-		t.Fatalf("no VmHWM in %s", status)
-	}
-	n, err := strconv.Atoi(string(found[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n << 10
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -38,28 +37,4 @@ func (h *heapLooks) look(ctx context.Context) (bytes, objects float64, err error
 		}
 		proof.Moment(10 * time.Millisecond)
 	}
-}
-
-// memoryBy is what the kernel counts for a process, in bytes (proc_pid_status(5)): by name, RssAnon, RssFile and RssShmem.
-func memoryBy(pid int) (map[string]float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return nil, err
-	}
-	found := make(map[string]float64)
-	for line := range strings.Lines(string(status)) {
-		name, value, _ := strings.Cut(line, ":")
-		if !strings.HasPrefix(name, "Rss") {
-			continue
-		}
-		kib, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 64)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		found[name] = kib * 1024
-	}
-	if found["RssAnon"] == 0 {
-		return nil, errors.New("the kernel does not tell RssAnon")
-	}
-	return found, nil
 }

@@ -88,19 +88,13 @@ func bounded(t *testing.T, who string, pid int, do func()) {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0); err != nil { // the peak begins anew (proc_pid_clear_refs(5))
 		t.Fatal(err)
 	}
-	before, err := proof.PeakMemory(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := proof.MemoryOf(t, pid).Peak
 	do()
-	after, err := proof.PeakMemory(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%s: %.1f MiB more than %.1f", who, float64(after-before)/(1<<20), float64(before)/(1<<20))
-	proof.Judge(t, after-before <= 4*8<<20, "%s needs %d bytes more", who, after-before)
-	if after-before > 16*8<<20 { // whatever the collector was late with
-		t.Errorf("%s needs %d bytes more", who, after-before)
+	more := proof.MemoryOf(t, pid).Peak - before
+	t.Logf("%s: %.1f MiB more than %.1f", who, float64(more)/(1<<20), float64(before)/(1<<20))
+	proof.Judge(t, more <= 4*8<<20, "%s needs %d bytes more", who, more)
+	if more > 16*8<<20 { // whatever the collector was late with
+		t.Errorf("%s needs %d bytes more", who, more)
 	}
 }
 

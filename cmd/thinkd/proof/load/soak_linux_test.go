@@ -267,11 +267,8 @@ func (k *soak) sample() (m sample) {
 		m.at = time.Since(k.begun)
 	}
 	m.sessions = float64(k.done.sessions.Load())
-	memory, err := memoryBy(k.heap.pid)
-	if err != nil {
-		k.t.Fatal(err)
-	}
-	m.own, m.mapped = memory["RssAnon"], memory["RssFile"]+memory["RssShmem"]
+	memory := proof.MemoryOf(k.t, k.heap.pid)
+	m.own, m.mapped = float64(memory.Own), float64(memory.Mapped)
 	info, err := os.Stat(k.store)
 	if err != nil {
 		k.t.Fatal(err)

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -68,10 +65,7 @@ func TestReconnectStorm(t *testing.T) {
 		speaker.Must("session/prompt", map[string]any{"session_id": id, "text": "speak"}, nil)
 	}
 	first := each("the first words", func(c *returning) error { return c.until(t.Context(), func() bool { return c.deltas >= 3 }) })
-	before, err := memoryOf(s.Cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := proof.MemoryOf(t, s.Cmd.Process.Pid).Resident
 	for _, c := range clients {
 		c.ws.CloseNow()
 	}
@@ -89,10 +83,7 @@ func TestReconnectStorm(t *testing.T) {
 		had := c.deltas
 		return c.until(t.Context(), func() bool { return c.deltas > had })
 	})
-	peak, err := proof.PeakMemory(s.Cmd.Process.Pid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	peak := proof.MemoryOf(t, s.Cmd.Process.Pid).Peak
 	for _, id := range ids {
 		speaker.Must("session/cancel", map[string]any{"session_id": id}, nil)
 	}
@@ -125,16 +116,6 @@ func TestReconnectStorm(t *testing.T) {
 	}
 	proof.Judge(t, took <= 15*time.Second && peak <= 2*before, "it took %v and %.2f times the memory", took, float64(peak)/float64(before))
 	s.Terminate()
-}
-
-// memoryOf is what a process has in memory now, in bytes.
-func memoryOf(pid int) (uint64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
-	if err != nil {
-		return 0, err
-	}
-	pages, err := strconv.ParseUint(strings.Fields(string(text))[1], 10, 64)
-	return pages * uint64(os.Getpagesize()), err
 }
 
 // returning is a client that keeps no more than a sum of what it heard: there are thousands.

@@ -391,10 +391,7 @@ func attend(t *testing.T, l lecture, reading, silent, dripping int) shown {
 	if text.String() != l.text() {
 		t.Errorf("the log has %d bytes of text, and they are not the %d that were said", text.Len(), len(l.text()))
 	}
-	var err error
-	if r.peak, err = proof.PeakMemory(s.Cmd.Process.Pid); err != nil {
-		t.Error(err)
-	}
+	r.peak = proof.MemoryOf(t, s.Cmd.Process.Pid).Peak
 	for _, w := range all {
 		w.ws.CloseNow()
 	}

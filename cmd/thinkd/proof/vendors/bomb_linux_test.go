@@ -84,17 +84,11 @@ func TestBombs(t *testing.T) {
 	p := proof.Start(t, t.TempDir(), []string{"BOMB_KEY=sk-of-the-test"}, "--config", proof.WriteConfig(t, config.String()))
 	for _, k := range kinds {
 		for _, api := range proof.WireAPIs {
-			before, err := proof.PeakMemory(p.House.Cmd.Process.Pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := proof.MemoryOf(t, p.House.Cmd.Process.Pid).Peak
 			id := p.NewSession("model_id", k.name+"-"+api.Name+"/x")
 			sent.Store(0)
 			end := p.Wait("the end", proof.Ended(p.Say(id, "speak")))
-			after, err := proof.PeakMemory(p.House.Cmd.Process.Pid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			after := proof.MemoryOf(t, p.House.Cmd.Process.Pid).Peak
 			more := int64(after) - int64(before)
 			t.Logf("%-10s %-6s %8d KiB came, %6d KiB more in memory: %.100v", api.Name, k.name, sent.Load()>>10, more>>10, end.Error)
 			proof.Judge(t, more <= k.most, "%s over %s: more than %d KiB", k.name, api.Name, k.most>>10)
