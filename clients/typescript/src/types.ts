@@ -586,7 +586,7 @@ export type WhenBusy = "queue" | "steer" | "reject";
 
 /** Methods by name. */
 export interface Methods {
-	/** Says who the client is and learns what the daemon can do. Optional; at most once. */
+	/** Tells the daemon who the client is, and returns what the daemon can do. Optional; at most once. */
 	"initialize": {
 		params: {
 			protocol_version?: number;
@@ -602,17 +602,17 @@ export interface Methods {
 			listen?: string;
 		};
 	};
-	/** Answers. */
+	/** Returns an empty result. */
 	"ping": {
 		params: {};
 		result: Record<string, unknown>;
 	};
-	/** This document. */
+	/** Returns this document. */
 	"rpc.discover": {
 		params: {};
 		result: Record<string, unknown>;
 	};
-	/** All models, or those of one provider; late where hosts are asked again. */
+	/** Returns all models, or those of one provider. With refresh, the response is late. */
 	"models/list": {
 		params: {
 			provider?: string;
@@ -625,7 +625,7 @@ export interface Methods {
 			more?: number;
 		};
 	};
-	/** The session's model from the next turn on. */
+	/** Sets the session's model from the next turn on. */
 	"model/set": {
 		params: {
 			session_id: string;
@@ -642,7 +642,7 @@ export interface Methods {
 			applies: Applies;
 		};
 	};
-	/** The preferred level from the next turn on. */
+	/** Sets the preferred level from the next turn on. */
 	"thinking/set": {
 		params: {
 			session_id: string;
@@ -658,7 +658,7 @@ export interface Methods {
 			applies: Applies;
 		};
 	};
-	/** What another model or level would get: the decision, and what becomes of earlier thinking. Nothing changes. */
+	/** Returns the decision for another model or level, and what would happen to earlier thinking. It changes nothing. */
 	"thinking/explain": {
 		params: {
 			session_id: string;
@@ -674,21 +674,21 @@ export interface Methods {
 			left_out?: Omitted[];
 		};
 	};
-	/** The configured providers and their defaults. */
+	/** Returns the configured providers and their defaults. */
 	"providers/list": {
 		params: {};
 		result: {
 			providers: Provider[];
 		};
 	};
-	/** What new sessions may begin with by name. */
+	/** Returns the agents: named settings for new sessions. */
 	"agents/list": {
 		params: {};
 		result: {
 			agents: Agent[];
 		};
 	};
-	/** Makes, changes or removes an agent; it acts on new sessions. */
+	/** Creates, changes or removes an agent. The change applies to new sessions. */
 	"agents/set": {
 		params: {
 			agent: string;
@@ -702,7 +702,7 @@ export interface Methods {
 			agent: Agent | null;
 		};
 	};
-	/** A provider's defaults, from the next turn on. */
+	/** Sets a provider's defaults, from the next turn on. */
 	"providers/set": {
 		params: {
 			provider: string;
@@ -712,14 +712,14 @@ export interface Methods {
 			provider: Provider;
 		};
 	};
-	/** Which providers have the key or the login that they need. */
+	/** Returns which providers have the key or the login that they need. */
 	"auth/status": {
 		params: {};
 		result: {
 			providers: AuthState[];
 		};
 	};
-	/** Keeps a key for a provider; an empty one removes it, and a login. */
+	/** Stores a key for a provider. An empty key removes the stored key or login. */
 	"auth/set_key": {
 		params: {
 			provider: string;
@@ -734,7 +734,7 @@ export interface Methods {
 			ends_in?: string;
 		};
 	};
-	/** Begins a login to a provider; auth_update tells how it goes. */
+	/** Starts a login at a provider. auth_update reports its progress. */
 	"auth/login": {
 		params: {
 			provider: string;
@@ -744,7 +744,7 @@ export interface Methods {
 			state: LoginState;
 		};
 	};
-	/** Makes a session and subscribes this connection to it; late where servers of tools are asked. */
+	/** Creates a session and subscribes this connection to it. If tool servers have to start, the response is late. */
 	"session/new": {
 		params: {
 			model_id?: string;
@@ -771,7 +771,7 @@ export interface Methods {
 			seq?: number;
 		};
 	};
-	/** Says something; it is on disk when it is answered. */
+	/** Sends a prompt. The prompt is on disk when the daemon responds. */
 	"session/prompt": {
 		params: {
 			session_id: string;
@@ -790,7 +790,7 @@ export interface Methods {
 			disposition: Disposition;
 		};
 	};
-	/** Adds what a user says without a model call; the next prompt sends it. */
+	/** Adds a user message without a model call. The next prompt sends it to the model. */
 	"session/append": {
 		params: {
 			session_id: string;
@@ -806,7 +806,7 @@ export interface Methods {
 			disposition: Disposition;
 		};
 	};
-	/** Starts a turn that goes on with one that was cut off, without a prompt; or says what would become of its blocks. */
+	/** Continues a turn that was cut off, without a prompt. With dry_run, it only returns what would happen to its blocks. */
 	"session/continue": {
 		params: {
 			session_id: string;
@@ -820,7 +820,7 @@ export interface Methods {
 			parts: ContinuedPart[];
 		};
 	};
-	/** A side question: answered with the conversation so far, and not recorded. */
+	/** Asks a side question with the conversation so far. Question and answer are not recorded. */
 	"session/ask": {
 		params: {
 			session_id: string;
@@ -848,7 +848,7 @@ export interface Methods {
 			message_id?: string;
 		};
 	};
-	/** Answers when the turn has ended. */
+	/** Returns when the turn has ended. */
 	"turn/wait": {
 		params: {
 			session_id: string;
@@ -864,7 +864,7 @@ export interface Methods {
 			error?: Error;
 		};
 	};
-	/** Ends the running turn or takes a queued one out. */
+	/** Ends the running turn, or removes a queued one. */
 	"session/cancel": {
 		params: {
 			session_id: string;
@@ -874,7 +874,7 @@ export interface Methods {
 			cancelled: boolean;
 		};
 	};
-	/** Tells what waits; takes turns out; lets a held queue go on. */
+	/** Returns the pending prompts, removes some of them, or resumes a held queue. */
 	"session/queue": {
 		params: {
 			session_id: string;
@@ -887,7 +887,7 @@ export interface Methods {
 			more_queued?: boolean;
 		};
 	};
-	/** Subscribes this connection and answers with the state to begin from, or with what it missed. */
+	/** Subscribes this connection, and returns the current state or the updates that it missed. */
 	"session/attach": {
 		params: {
 			session_id: string;
@@ -913,7 +913,7 @@ export interface Methods {
 		};
 		result: Record<string, unknown>;
 	};
-	/** Tells what the session is. */
+	/** Returns the session. */
 	"session/state": {
 		params: {
 			session_id: string;
@@ -922,7 +922,7 @@ export interface Methods {
 			session: Session;
 		};
 	};
-	/** A page of sessions, newest first. */
+	/** Returns a page of sessions, the last changed first. */
 	"session/list": {
 		params: {
 			cursor?: string;
@@ -935,7 +935,7 @@ export interface Methods {
 			next_cursor?: string;
 		};
 	};
-	/** Makes a session that goes on from a message of this one, and shares what was said before. */
+	/** Creates a session that continues from a message of this one. Both share the messages up to it. */
 	"session/fork": {
 		params: {
 			session_id: string;
@@ -947,7 +947,7 @@ export interface Methods {
 			session_id: string;
 		};
 	};
-	/** Has a model summarise the earlier turns; answers when that is done. */
+	/** Lets a model summarise the earlier turns, and returns when that is done. */
 	"session/compact": {
 		params: {
 			session_id: string;
@@ -956,7 +956,7 @@ export interface Methods {
 			compacted: boolean;
 		};
 	};
-	/** Sets the title, metadata, or what becomes of calls of tools. */
+	/** Sets the title, the metadata, the tool mode, or what happens if another model answers. */
 	"session/update": {
 		params: {
 			session_id: string;
@@ -967,14 +967,14 @@ export interface Methods {
 		};
 		result: Record<string, unknown>;
 	};
-	/** Cancels what runs and removes the session. */
+	/** Cancels the running turn and deletes the session. */
 	"session/delete": {
 		params: {
 			session_id: string;
 		};
 		result: Record<string, unknown>;
 	};
-	/** A page of messages, in order. */
+	/** Returns a page of messages, in order. */
 	"session/history": {
 		params: {
 			session_id: string;
@@ -987,7 +987,7 @@ export interface Methods {
 			more: boolean;
 		};
 	};
-	/** The session in pages, as JSON or Markdown. */
+	/** Returns the session in pages, as JSON or Markdown. */
 	"session/export": {
 		params: {
 			session_id: string;
@@ -1002,7 +1002,7 @@ export interface Methods {
 			next_cursor?: string;
 		};
 	};
-	/** The result of a call that clients run; the first one counts. */
+	/** Sends the result of a call that clients run. The first result counts. */
 	"tool/result": {
 		params: {
 			session_id: string;
@@ -1012,7 +1012,7 @@ export interface Methods {
 		};
 		result: Record<string, unknown>;
 	};
-	/** Answers the question whether a call may run; the first answer counts. */
+	/** Answers whether a call may run. The first answer counts. */
 	"confirm/answer": {
 		params: {
 			session_id: string;
@@ -1025,7 +1025,7 @@ export interface Methods {
 			accepted: boolean;
 		};
 	};
-	/** Lists what a person approved for later calls too; revokes grants. */
+	/** Lists the standing approvals of a session, and revokes some of them. */
 	"session/grants": {
 		params: {
 			session_id: string;
