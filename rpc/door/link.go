@@ -147,6 +147,12 @@ func (l *Link) Send(method string, params any) (id int, err error) {
 	return l.calls, l.gone(l.frames.Write([][]byte{request}))
 }
 
+// Cancel cancels the request with this id, which then fails. A request that was answered already stays as it is.
+func (l *Link) Cancel(id int) error {
+	cancel := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":%d}}`, id)
+	return l.gone(l.frames.Write([][]byte{cancel}))
+}
+
 // Next is the next notification; Notify is not called. Answers are skipped.
 func (l *Link) Next() (Notification, error) {
 	for {

@@ -306,6 +306,11 @@ func (c *card) foot(width int, l look, typed bool) []string {
 			words = append(words, "  "+label)
 		}
 	}
+	return choices(words, hint, width, l)
+}
+
+// choices is a row of answers with a hint at its end, or below it if there is no room.
+func choices(words []string, hint string, width int, l look) []string {
 	text := strings.Join(words, "  ")
 	if gap := width - ansi.StringWidth(text) - ansi.StringWidth(hint); gap >= 2 {
 		return []string{text + strings.Repeat(" ", gap) + l.dim(hint)}

@@ -240,7 +240,7 @@ func TestCardAnswersAgain(t *testing.T) {
 	d.ask("Q", commandPart("git diff"), nil)
 	d.wait(time.Hour)
 	d.press("tab", "enter", "tab", "enter")
-	d.Update(received{answer: &door.Answer{ID: len(d.daemon.asked), Error: &conn.Error{Message: "no such action"}}})
+	d.Update(received{answer: &door.Answer{ID: d.daemon.sent, Error: &conn.Error{Message: "no such action"}}})
 	d.wait(time.Hour)
 	d.press("tab", "enter")
 	d.dial = func() {}

@@ -42,6 +42,7 @@ func Run(ctx context.Context, c Config) error {
 		}
 	}
 	if c.Plain {
+		t.hints = c.Echo
 		return (&lines{talk: t, out: c.Out, echo: c.Echo, newCode: randomCode}).run(ctx, c, d, words)
 	}
 	return newScreen(t, look{colour: c.Colour}).run(ctx, c, d, words)
@@ -160,7 +161,7 @@ func (f *lines) run(ctx context.Context, c Config, d Daemon, words string) error
 			}
 			begin(d, words)
 		case <-ctx.Done():
-			if !f.cancel() {
+			if asked := f.closeAside(); !f.cancel() && !asked {
 				return context.Cause(ctx)
 			}
 			f.eof, input, ctx = true, nil, context.WithoutCancel(ctx) // the end of the turn is still shown

@@ -3,6 +3,7 @@ package chat
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -105,7 +106,7 @@ func TestScrollback(t *testing.T) {
 		"another model answers": {
 			[]string{"notice", `{"severity":"warning","kind":"model_substituted","message":"a/big was asked for"}`,
 				"message_start", `{"message_id":"m","role":"assistant","served":{"model":"small\u001b","substituted":true}}`, "text_end", `{"message_id":"m","text":"a"}`},
-			[]string{"· a/big was asked for", "", "a"}, nil,
+			[]string{"! a/big was asked for", "", "a"}, nil,
 		},
 		"orders to the terminal are not obeyed": {
 			[]string{"text_end", `{"message_id":"m","text":"a\u001b]0;title\u0007b\tc\u202ed"}`},
@@ -203,12 +204,21 @@ func TestPicker(t *testing.T) {
 }
 
 // recorded is a daemon that takes requests and says nothing.
-type recorded struct{ asked []string }
+type recorded struct {
+	asked []string
+	sent  int // how many requests there were: the id of the last one
+}
 
 func (d *recorded) Send(method string, params any) (int, error) {
 	text, err := json.Marshal(params)
 	d.asked = append(d.asked, method+" "+string(text))
-	return len(d.asked), err
+	d.sent++
+	return d.sent, err
+}
+
+func (d *recorded) Cancel(id int) error {
+	d.asked = append(d.asked, fmt.Sprint("cancel ", id))
+	return nil
 }
 
 func (d *recorded) Receive() (door.Notification, *door.Answer, error) {
@@ -250,7 +260,7 @@ func TestRefusal(t *testing.T) {
 	k.connected(d)
 	k.id = "S"
 	k.setLevel("huge")
-	k.answered(door.Answer{ID: len(d.asked), Error: &conn.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
+	k.answered(door.Answer{ID: d.sent, Error: &conn.Error{Message: "no such level", Data: map[string]any{"candidates": []any{"low", "high"}}}})
 	if diff := cmp.Diff([]string{"", "error: no such level (low, high)"}, k.ready(40, plain)); diff != "" {
 		t.Error(diff)
 	}

@@ -33,14 +33,15 @@ func commands() []command {
 		{"/new", "", "start a new session", func(t *talk, _ string) { t.create() }},
 		{"/steer", "TEXT", "steer the running turn", func(t *talk, text string) { t.say(text, true) }},
 		{"/append", "TEXT", "add a message without asking; the next prompt sends it", func(t *talk, text string) { t.append(text) }},
-		{"/ask", "TEXT", "ask a side question; it is not recorded, and the turn continues", func(t *talk, text string) { t.aside(text) }},
+		{"/ask", "TEXT", "ask a side question; it is not recorded, and the turn continues", func(t *talk, text string) { t.askAside(text) }},
+		{"/keep", "", "ask the last side question again in a fork, which is recorded", func(t *talk, _ string) { t.keepAside() }},
 		{"/unqueue", "", "remove the last pending prompt", func(t *talk, _ string) { t.unqueue() }},
 		{"/resume", "", "continue a held queue", func(t *talk, _ string) {
 			t.ask("session/queue", map[string]any{"session_id": t.id, "resume": true}, nil)
 		}},
 		{"/continue", "", "continue the last answer, if it was cut off", func(t *talk, _ string) { t.goOn() }},
-		{"/cancel", "", "stop the running turn", func(t *talk, _ string) {
-			if !t.cancel() {
+		{"/cancel", "", "stop the side question, or else the running turn", func(t *talk, _ string) {
+			if !t.closeAside() && !t.cancel() {
 				t.note("no turn runs")
 			}
 		}},
@@ -76,7 +77,7 @@ func (t *talk) enter(text string, steer bool) {
 const keys = `Enter  sends; while a turn runs, the prompt waits
 Tab  goes to a question and its answers; Enter selects the answer
 Ctrl+S  steers the running turn with it
-Esc  stops the running turn
+Esc  closes a side question, or else stops the running turn
 Ctrl+O  shows all thinking and output, and hides it
 Ctrl+J  starts a new line
 Ctrl+C  stops the turn, clears the input, leaves`
@@ -229,32 +230,6 @@ func (t *talk) compact() {
 		if !r.Compacted {
 			t.note("nothing was summarised")
 		}
-	}))
-}
-
-// goOn continues the last turn, if that was cut off, and says what the model gets of it. A text that the new one joins is in the
-// scrollback already, so the new one stands below it.
-func (t *talk) goOn() {
-	t.ask("session/continue", map[string]any{"session_id": t.id}, result(func(r struct {
-		Parts []struct {
-			Action string `json:"action"`
-		} `json:"parts"`
-	}) {
-		count := make(map[string]int)
-		for _, p := range r.Parts {
-			count[p.Action]++
-		}
-		var said []string
-		for _, a := range []struct{ action, words string }{{"kept", "kept"}, {"prefilled", "continued in place"},
-			{"requested_again", "thought again"}, {"dropped", "dropped"}} {
-			if n := count[a.action]; n > 0 {
-				said = append(said, fmt.Sprintf("%d %s", n, a.words))
-			}
-		}
-		if len(said) == 0 {
-			said = []string{"nothing had come"}
-		}
-		t.note("continuing; of the answer so far: %s", strings.Join(said, ", "))
 	}))
 }
 

@@ -150,7 +150,11 @@ func (c *conversation) apply(u update, now time.Time) {
 		c.note("earlier thinking, from %s to %s: %d kept, %d as text, %d dropped", u.From, u.To, u.Kept, u.AsText, u.Dropped)
 	case "notice":
 		c.compacting = u.Kind == "compacting" || c.compacting && u.Kind != "compacted" && u.Kind != "compaction_failed"
-		c.note("%s", u.Message)
+		if u.Severity == "warning" {
+			c.add(warned, "", u.Message)
+		} else {
+			c.note("%s", u.Message)
+		}
 	case "queue_update":
 		c.queue, c.held = u.Queue, u.Held
 	case "session_update":
@@ -341,7 +345,7 @@ func (c *conversation) history(m message) {
 		}
 	}
 	if c.answered(m.Served); m.Served != nil && m.Served.Other {
-		c.note("%s answered, which is not the model that was asked for", c.other)
+		c.add(warned, "", c.other+" answered, which is not the model that was asked for")
 	}
 	if m.Incomplete != "" {
 		c.note("the message is incomplete: %s", m.Incomplete)

@@ -6,12 +6,13 @@
 // read, search and copy it. Plain lines are for other terminals, and for pipes.
 //
 // Text in the scrollback is never drawn again. So text goes there only when it is final: an answer line by line; thinking and tool
-// output when they are complete, cut to eight rows. The reader shows all of it. It covers the screen, and restores it afterwards.
+// output when they are complete, cut to eight rows. The reader shows all of it. It covers the screen, and restores it afterwards. A side
+// question never goes there: its box is above the input until the person closes it.
 // There are no borders around text, prose is folded between words, and the terminal folds code. So a copy contains the original
 // text.
 //
 // Text of models and tools is cleaned of control characters: it cannot move the cursor, set the title or the clipboard.
 //
-// Inside the package, files depend in one direction: chat, program, keys, screen, lines, command, talk, reader, print, conversation,
-// item, card, cardrows, wire, picker, input, text.
+// Inside the package, files depend in one direction: chat, program, lines, keys, screen, command, talk, reader, aside, print,
+// conversation, item, card, cardrows, wire, picker, input, text.
 package chat

@@ -18,6 +18,7 @@ const (
 	call                 // of a tool
 	output               // what the tool tells and returns
 	note                 // what the daemon, or this program, has to say
+	warned               // by the daemon
 	failure
 	asked // a question about a call, with its outcome
 )

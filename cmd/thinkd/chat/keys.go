@@ -23,11 +23,13 @@ func (s *screen) press(k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case s.card != nil && s.pressCard(name):
 		return nil
+	case s.box() && s.pressBox(name):
+		return nil
 	}
 	s.lastKey = s.now()
 	switch name {
 	case "enter", "ctrl+s":
-		s.send(name == "ctrl+s")
+		s.submit(name == "ctrl+s")
 		return nil
 	case "tab", "shift+tab":
 		return nil
@@ -66,7 +68,23 @@ func (s *screen) pressCard(name string) bool {
 	return true
 }
 
-func (s *screen) send(steer bool) {
+// pressBox passes a key to the box of a side question. While a card hides the box, the box gets only those that close it.
+func (s *screen) pressBox(name string) bool {
+	if s.card != nil && name != "esc" && name != "ctrl+c" {
+		return false
+	}
+	handled, do := s.aside.press(name)
+	switch do {
+	case asideClose:
+		s.closeAside()
+	case asideKeep:
+		s.keepAside()
+	}
+	return handled
+}
+
+// submit sends the input as a prompt or a command. It steers the running turn if it is asked to.
+func (s *screen) submit(steer bool) {
 	text := s.input.Value()
 	if strings.TrimSpace(text) == "" || s.lost {
 		return // it stays until it can be sent

@@ -59,6 +59,8 @@ func (f *lines) writeItem(it *item) {
 		f.put("\n> %s\n", it.text())
 	case call:
 		f.put("\n[call] %s\n", it.text())
+	case warned:
+		f.put("[warning: %s]\n", strings.TrimRight(it.text(), "\n"))
 	case failure:
 		f.put("\nerror: %s\n", it.text())
 	case asked: // the question was written
@@ -204,9 +206,14 @@ func (f *lines) idle() bool {
 	return f.turn == "" && len(f.answers) == 0 && len(f.asked) == 0
 }
 
-// when returns the input after the response to the last line: the next line may answer what that response offers.
+// when returns the input after the response to the last line: the next line may answer what that response offers. A person need not
+// wait for the answer to a side question.
 func (f *lines) when(input <-chan string) <-chan string {
-	if len(f.answers) > 0 {
+	pending := len(f.answers)
+	if f.echo && f.aside != nil && f.aside.request != 0 {
+		pending--
+	}
+	if pending > 0 {
 		return nil
 	}
 	return input

@@ -52,6 +52,8 @@ func (it *item) ready(width int, l look) []string {
 		return append([]string{""}, it.approval(width-1, l)...)
 	case failure:
 		return append([]string{""}, styled(foldAll("error: "+text, width-1), l.failure)...)
+	case warned:
+		return styled(foldAll("! "+text, width-1), l.warning)
 	default:
 		return styled(foldAll("· "+text, width-1), l.dim)
 	}
@@ -163,7 +165,7 @@ func (c *conversation) whole(width int, l look) []string {
 	asIs := func(s string) string { return s }
 	for _, it := range c.items {
 		text := strings.TrimRight(it.text(), "\n")
-		if it.kind != note && it.kind != output {
+		if it.kind != note && it.kind != warned && it.kind != output {
 			out = append(out, "")
 		}
 		switch it.kind {
@@ -191,6 +193,8 @@ func (c *conversation) whole(width int, l look) []string {
 			out = append(out, it.approval(width, l)...)
 		case failure:
 			put(l.failure, "error: "+text)
+		case warned:
+			put(l.warning, "! "+text)
 		case note:
 			put(l.dim, "· "+text)
 		default:

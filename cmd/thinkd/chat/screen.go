@@ -33,6 +33,7 @@ type screen struct {
 const maxInputRows = 6
 
 func newScreen(t *talk, l look) *screen {
+	t.boxed, t.hints = true, true
 	return &screen{talk: t, look: l, width: 80, height: 24, input: newInput()}
 }
 
@@ -57,6 +58,8 @@ func (s *screen) above() string {
 	if s.card != nil {
 		lines = append(lines, s.card.view(s.width-1, s.look, s.typed(), len(s.questions))...)
 		fixed-- // the input stands below the card without an empty row
+	} else if s.box() {
+		lines = append(lines, s.aside.view(s.width-1, max(s.height/2-4, boxRows), s.look)...)
 	}
 	if s.turn != "" || s.compacting {
 		lines = append(lines, s.look.dim(line(s.state(), s.width-1)))
@@ -98,8 +101,17 @@ func (s *screen) news() (lines []string) {
 		}
 		lines = append(lines, s.look.dim(line(word+w.Text, s.width-1)))
 	}
+	if s.card != nil && s.box() {
+		lines = append(lines, s.look.dim(line(s.aside.note(), s.width-1)))
+	}
 	return lines
 }
+
+// box reports whether a side question is open.
+func (s *screen) box() bool { return s.aside != nil && !s.aside.closed }
+
+// boxRows is how many rows of an answer the box of a side question has, at least.
+const boxRows = 3
 
 // state returns what runs, and its keys.
 func (s *screen) state() string {
@@ -118,7 +130,11 @@ func (s *screen) state() string {
 	if len(s.questions) > 0 {
 		return fmt.Sprintf("waiting for you · %s · Tab selects the question · Esc stops the turn", s.now().Sub(s.began).Round(time.Second))
 	}
-	return fmt.Sprintf("%s · %s · Esc stops it · Ctrl+O shows all · Ctrl+S steers", word, s.now().Sub(s.began).Round(time.Second))
+	stops := "Esc stops it · "
+	if s.box() {
+		stops = "" // Esc closes the box
+	}
+	return fmt.Sprintf("%s · %s · %sCtrl+O shows all · Ctrl+S steers", word, s.now().Sub(s.began).Round(time.Second), stops)
 }
 
 // foot returns the last line: model and level of the next turn, and the usage.

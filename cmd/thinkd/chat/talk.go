@@ -20,13 +20,17 @@ type talk struct {
 	begin  map[string]any // params of session/new
 	start  func()         // begins or attaches, on the first connection
 
-	answers    map[int]func(json.RawMessage) error // how to handle the pending responses
-	picker     *picker                             // nil: nothing is to be picked
-	compaction int                                 // id of the request for one
-	fresh      bool                                // this chat created the session, and it has no messages
-	leaving    bool                                // the person wants to go
-	over       bool                                // and can
-	broken     error                               // the connection cannot be written to
+	answers    map[int]func(door.Answer) // how to handle the pending responses
+	picker     *picker                   // nil: nothing is to be picked
+	compaction int                       // id of the request for one
+	aside      *aside                    // the last side question of this session; nil: none was asked
+	asides     int                       // how many this chat has asked
+	boxed      bool                      // the view shows side questions in a box, and not as items
+	hints      bool                      // a person reads the output: it may say what can be done next
+	fresh      bool                      // this chat created the session, and it has no messages
+	leaving    bool                      // the person wants to go
+	over       bool                      // and can
+	broken     error                     // the connection cannot be written to
 }
 
 func newTalk(now func() time.Time, begin map[string]any) *talk {
@@ -35,7 +39,10 @@ func newTalk(now func() time.Time, begin map[string]any) *talk {
 
 // connected sets the connection. Requests on an earlier one get no response. An open session is attached again.
 func (t *talk) connected(d Daemon) {
-	t.daemon, t.broken, t.answers = d, nil, make(map[int]func(json.RawMessage) error)
+	t.daemon, t.broken, t.answers = d, nil, make(map[int]func(door.Answer))
+	if t.aside != nil && t.aside.request != 0 {
+		t.aside.fail("the connection was lost; ask again")
+	}
 	t.ask("initialize", map[string]any{"protocol_version": 1, "client": map[string]any{"name": "thinkd chat"},
 		"capabilities": map[string]any{"confirm": true}}, nil)
 	if t.id != "" {
@@ -45,14 +52,39 @@ func (t *talk) connected(d Daemon) {
 
 // ask sends a request and returns its id. It calls then with the result. The person sees an error.
 func (t *talk) ask(method string, params any, then func(json.RawMessage) error) (id int) {
+	return t.send(method, params, func(a door.Answer) {
+		switch {
+		case a.Error != nil:
+			t.failed = true
+			t.add(failure, "", refusal(a.Error))
+		case then != nil:
+			t.decoded(then(a.Result))
+		}
+	})
+}
+
+// decoded takes the error of decoding an answer.
+func (t *talk) decoded(err error) {
+	if err != nil {
+		t.add(failure, "", "answer of the daemon: "+err.Error())
+	}
+}
+
+// send sends a request and returns its id; 0 if the connection is broken. It calls then with the answer, which may be an error.
+func (t *talk) send(method string, params any, then func(door.Answer)) (id int) {
 	id, err := t.daemon.Send(method, params)
 	if err != nil {
-		t.broken = err
-		t.add(failure, "", "not sent: "+err.Error())
+		t.unsent(err)
 		return 0
 	}
 	t.answers[id] = then
 	return id
+}
+
+// unsent takes the error of a write to the connection.
+func (t *talk) unsent(err error) {
+	t.broken = err
+	t.add(failure, "", "not sent: "+err.Error())
 }
 
 // result decodes an answer for the function that it is for.
@@ -67,21 +99,15 @@ func result[T any](then func(T)) func(json.RawMessage) error {
 	}
 }
 
-// answered takes an answer.
+// answered takes an answer. That of a cancelled request is ignored.
 func (t *talk) answered(a door.Answer) {
 	then := t.answers[a.ID]
 	delete(t.answers, a.ID)
 	if a.ID == t.compaction {
 		t.compacting = false
 	}
-	switch {
-	case a.Error != nil:
-		t.failed = true
-		t.add(failure, "", refusal(a.Error))
-	case then != nil:
-		if err := then(a.Result); err != nil {
-			t.add(failure, "", "answer of the daemon: "+err.Error())
-		}
+	if then != nil {
+		then(a)
 	}
 }
 
@@ -104,8 +130,16 @@ func (t *talk) notified(u update) {
 	case u.Session != t.id:
 	case u.Method == "stale":
 		t.follow(t.id, t.seq)
+	case u.Method == "ask_delta":
+		if t.aside != nil && t.aside.name == u.Ask {
+			t.aside.grow(u.Kind, u.Delta)
+		}
 	default:
+		last := t.turn
 		t.apply(u, t.now())
+		if u.Method == "turn_end" && u.Turn == last && unfinished(u.Stop) && len(t.queue) == 0 {
+			t.offerToContinue()
+		}
 	}
 }
 
@@ -126,6 +160,8 @@ func (t *talk) leave() {
 	if t.id == "" {
 		return
 	}
+	t.closeAside()
+	t.aside = nil
 	if t.fresh {
 		t.ask("session/delete", map[string]any{"session_id": t.id}, nil)
 	} else {
@@ -158,6 +194,9 @@ func (t *talk) follow(id string, after uint64) {
 		}
 		if err := t.attach(a, t.now()); err != nil {
 			t.add(failure, "", err.Error())
+		}
+		if len(a.Messages) > 0 && t.turn == "" && len(t.queue) == 0 {
+			t.offerToContinue()
 		}
 	}))
 }
@@ -196,33 +235,106 @@ func (t *talk) append(text string) {
 	}
 }
 
-// aside asks a side question. The answer comes as a whole, so that it does not mix with that of a running turn.
-func (t *talk) aside(text string) {
+// goOn continues the last turn, if that was cut off, and says what the model gets of it. A text that the new one joins is in the
+// scrollback already, so the new one stands below it.
+func (t *talk) goOn() {
+	t.ask("session/continue", map[string]any{"session_id": t.id}, result(func(c continued) { t.note("continuing; %s", c) }))
+}
+
+// offerToContinue says that the last turn can be continued, and what of it the model would get. The daemon knows whether it can.
+func (t *talk) offerToContinue() {
+	if !t.hints {
+		return
+	}
+	t.send("session/continue", map[string]any{"session_id": t.id, "dry_run": true}, func(a door.Answer) {
+		if a.Error == nil && t.turn == "" {
+			t.decoded(result(func(c continued) {
+				t.note("/continue goes on from here (%s). Nothing runs until then.", c)
+			})(a.Result))
+		}
+	})
+}
+
+// askAside asks a side question. The view may show the answer while it comes. Otherwise it comes as a whole, so that it does not mix
+// with that of a running turn. An earlier question ends.
+func (t *talk) askAside(text string) {
 	if t.id == "" || text == "" {
 		t.add(failure, "", "there is nothing to ask about; write /ask TEXT in a session")
 		return
 	}
-	t.add(said, "side question", text)
-	t.ask("session/ask", map[string]any{"session_id": t.id, "text": text}, result(func(r struct {
-		Text  string         `json:"text"`
-		Usage provider.Usage `json:"usage"`
-		Error *conn.Error    `json:"error"`
-	}) {
-		if r.Text != "" {
-			t.add(answer, "", r.Text)
+	t.closeAside()
+	t.asides++
+	a := &aside{name: fmt.Sprintf("a%d", t.asides), question: Clean(text)}
+	t.aside = a
+	params := map[string]any{"session_id": t.id, "text": text}
+	if t.boxed {
+		params["ask_id"] = a.name
+	} else {
+		t.add(said, "side question", text)
+	}
+	a.request = t.send("session/ask", params, func(answer door.Answer) {
+		if answer.Error != nil {
+			a.fail(refusal(answer.Error))
+		} else {
+			t.decoded(result(a.finish)(answer.Result))
 		}
-		if r.Error != nil {
-			t.add(failure, "", r.Error.Message)
+		if !t.boxed {
+			t.showAside()
 		}
-		facts := "side question · not recorded"
-		if r.Usage.Input > 0 {
-			facts += fmt.Sprintf(" · %d %% of the input was cached", 100*r.Usage.Cached/r.Usage.Input)
+	})
+	if a.request == 0 {
+		a.fail("it was not sent")
+	}
+}
+
+// showAside adds a complete answer to the conversation, for a view without boxes.
+func (t *talk) showAside() {
+	t.aside.closed = true
+	if t.aside.text.Len() > 0 {
+		t.add(answer, "", t.aside.text.String())
+	}
+	if t.aside.failure != "" {
+		t.failed = true
+		t.add(failure, "", t.aside.failure)
+	}
+	t.note("%s · /keep asks it again in a fork", t.aside.head())
+}
+
+// closeAside closes the side question, and cancels it if its answer is not complete. It returns false if none is open.
+func (t *talk) closeAside() bool {
+	a := t.aside
+	if a == nil || a.closed {
+		return false
+	}
+	a.closed = true
+	if a.request == 0 {
+		return true
+	}
+	if _, pending := t.answers[a.request]; pending {
+		delete(t.answers, a.request)
+		if err := t.daemon.Cancel(a.request); err != nil {
+			t.unsent(err)
 		}
-		if r.Usage.Cost != nil {
-			facts += " · " + r.Usage.Cost.String()
-		}
-		t.note("%s", facts)
-	}))
+	}
+	a.fail("cancelled")
+	return true
+}
+
+// keepAside asks the side question again as the first prompt of a fork. This chat stays in its session, in which a turn may run.
+func (t *talk) keepAside() {
+	a := t.aside
+	switch {
+	case a == nil:
+		t.add(failure, "", "there is no side question; /ask TEXT asks one")
+	case a.kept != "":
+		t.note("%s", a.forked())
+	default:
+		a.at = ""
+		t.ask("session/ask", map[string]any{"session_id": t.id, "text": a.question, "keep": true}, result(func(s settled) {
+			a.kept = s.Session
+			t.note("%s", a.forked())
+		}))
+	}
 }
 
 // cancel ends the running turn, or the compaction that runs without one; false if there is neither.

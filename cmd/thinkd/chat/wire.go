@@ -3,6 +3,8 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -13,6 +15,7 @@ import (
 // A Daemon is a connection to one. One goroutine sends, one receives, any may close.
 type Daemon interface {
 	Send(method string, params any) (id int, err error)
+	Cancel(id int) error // a pending request, which then fails
 	Receive() (door.Notification, *door.Answer, error)
 	Close() error
 }
@@ -144,7 +147,9 @@ type update struct {
 	MIME      string              `json:"mime_type"`
 	Size      int                 `json:"size"`
 	Truncated bool                `json:"truncated"`
+	Ask       string              `json:"ask_id"`
 	Kind      string              `json:"kind"`
+	Severity  string              `json:"severity"`
 	Tokens    *int                `json:"tokens"`
 	Estimated bool                `json:"estimated"`
 	Duration  int64               `json:"duration_ms"`
@@ -226,6 +231,48 @@ func decode(method string, params json.RawMessage) (update, error) {
 		return u, fmt.Errorf("%s: %w", method, err)
 	}
 	return u, nil
+}
+
+// unfinished reports whether a turn that ended so can be continued.
+func unfinished(stop string) bool {
+	return slices.Contains([]string{"interrupted", "error", "max_tokens", "cancelled"}, stop)
+}
+
+// continued is the answer of session/continue.
+type continued struct {
+	Parts []struct {
+		Type   string `json:"type"`
+		Action string `json:"action"`
+	} `json:"parts"`
+}
+
+// String says what becomes of the blocks: "kept: 1 thought, 1 text; dropped: 1 tool call".
+func (c continued) String() string {
+	var all []string
+	for _, a := range []struct{ action, words string }{{"kept", "kept"}, {"prefilled", "continued in place"},
+		{"requested_again", "thought again"}, {"dropped", "dropped"}} {
+		var parts []string
+		for _, k := range []struct{ kind, words string }{{"thinking", "thought"}, {"text", "text"}, {"tool_call", "tool call"}, {"tool_result", "tool result"}, {"media", "file"}} {
+			n := 0
+			for _, p := range c.Parts {
+				if p.Action == a.action && p.Type == k.kind {
+					n++
+				}
+			}
+			if n == 1 {
+				parts = append(parts, "1 "+k.words)
+			} else if n > 1 {
+				parts = append(parts, fmt.Sprintf("%d %ss", n, k.words))
+			}
+		}
+		if len(parts) > 0 {
+			all = append(all, a.words+": "+strings.Join(parts, ", "))
+		}
+	}
+	if len(all) == 0 {
+		return "the model had sent nothing"
+	}
+	return strings.Join(all, "; ")
 }
 
 // received is a message of the daemon: a notification, or an answer.

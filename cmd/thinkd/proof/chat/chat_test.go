@@ -437,6 +437,47 @@ func TestChatDumb(t *testing.T) {
 	p.ends()
 }
 
+// A side question is answered in a box while the turn goes on, and leaves nothing in the scrollback. Escape and Control-C end the
+// question. After the end of the turn, the chat says that the turn can be continued.
+func TestChatAside(t *testing.T) {
+	t.Parallel()
+	data := proof.DataDir(t)
+	p := chatIn(t, data, "80x24", nil)
+	p.shows(idleFoot)
+	p.say("Write. [[sim: thinking=0 text=300 pace=0 fault=stall after=100]]")
+	p.shows(`^answering · \d+s · Esc stops it`)
+	p.say("/ask Which one? [[sim: thinking=0 text=20 pace=0]]")
+	p.shows(`^── Side question · not recorded · \d+ % of the input was cached ─+\n  Which one\?.*\n(?:  .*\n)+  Close    Keep as a fork +Tab selects one`)
+	p.shows(`^answering · \d+s · Ctrl\+O`)
+	p.press("Escape")
+	p.shows(`!Side question`)
+	p.shows(`^answering · \d+s · Esc stops it`)
+	for _, key := range []string{"Escape", "C-c"} {
+		p.say("/ask Stalled? [[sim: thinking=0 text=30 pace=0 fault=stall after=5]]")
+		p.shows(`^  \S.*▌\n  Close    Keep as a fork +Tab selects one · Esc cancels it, not the turn$`)
+		p.press(key)
+		p.shows(`!Side question`)
+		p.shows(`^answering · \d+s · Esc stops it`)
+	}
+	p.say("/ask Kept? [[sim: thinking=0 text=20 pace=0]]")
+	p.shows(`^── Side question · not recorded · \d+ %`)
+	p.press("Tab", "Tab")
+	p.shows(`▸\[Keep as a fork\]`)
+	p.press("Enter")
+	p.shows(`^  · the side question is in a fork, session \w{26};\n  /sessions opens it\n  Close  `)
+	p.press("Escape")
+	p.shows(`!Side question`)
+	p.press("Escape")
+	p.holds(`(?s)^· the side question is in a fork.*^· cancelled\n· /continue goes on from here \(kept: 1 text\)\. Nothing runs until\sthen`)
+	p.rests()
+	if text := p.text(); strings.Contains(text, "Which one?") || strings.Contains(text, "Stalled?") {
+		t.Errorf("the scrollback has a side question:\n%s", lastLines(text))
+	}
+	if list := listedSessions(t, data); strings.Count(list, "\n") != 2 {
+		t.Errorf("the sessions are not the first one and its fork:\n%s", list)
+	}
+}
+
 // The daemon may die under a chat: the next one takes over, and what was said stays.
 func TestChatOutlivesDaemon(t *testing.T) {
 	t.Parallel()
