@@ -57,9 +57,20 @@ func (c *client) beEditor(local bool) {
 	e := &editor{c: c, local: local, prefix: "thinkd-" + rand.Text()[:8] + "-", asked: make(map[string]chan acpResponse),
 		threads: make(map[session.ID]*thread)}
 	c.editor = e
-	c.conn.Speak(conn.Protocol{Cancel: "$/cancel_request", CancelID: "requestId", Urgent: "session/cancel", Single: true, Response: e.hear},
+	c.Speak(e)
+	c.AtEnd(e.leave)
+	c.Conn.Speak(conn.Protocol{Cancel: "$/cancel_request", CancelID: "requestId", Urgent: "session/cancel", Single: true, Response: e.hear},
 		c.server.EditorMessageBytes())
 }
+
+// Method makes it a [dispatch.Protocol].
+func (e *editor) Method(name string) (method.Bound, bool) {
+	m, ok := e.c.server.acp[name]
+	return m.For(e.c), ok
+}
+
+// Failure is an error as ACP has it.
+func (e *editor) Failure(failed *conn.Error) *conn.Error { return ACPError(failed) }
 
 // EditorMessageBytes is how large a message of an editor may be, in bytes.
 func (s *Server) EditorMessageBytes() int { return max(s.config.MessageBytes, door.ACPMessageBytes) }
@@ -99,7 +110,7 @@ func (e *editor) ask(ctx context.Context, method string, params any) (*acpAsked,
 	e.mu.Unlock()
 	message, err := encodeACP(acpMessage{Version: "2.0", Method: method, ID: r.id, Params: params})
 	if err == nil {
-		err = e.c.conn.Notify(ctx, message)
+		err = e.c.Conn.Notify(ctx, message)
 	}
 	if err != nil {
 		r.forget()
@@ -126,7 +137,7 @@ func (r *acpAsked) takeBack(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.e.c.conn.Notify(ctx, message)
+	return r.e.c.Conn.Notify(ctx, message)
 }
 
 // errUnasked says that the request was taken back.
@@ -142,11 +153,11 @@ func (r *acpAsked) wait(ctx context.Context) (json.RawMessage, error) {
 			return nil, a.err
 		}
 		return a.result, nil
-	case <-e.c.conn.Context().Done():
+	case <-e.c.Conn.Context().Done():
 		r.forget()
 		return nil, conn.ErrGone
 	case <-ctx.Done():
-		return nil, errors.Join(errUnasked, context.Cause(ctx), r.takeBack(e.c.conn.Context()))
+		return nil, errors.Join(errUnasked, context.Cause(ctx), r.takeBack(e.c.Conn.Context()))
 	}
 }
 

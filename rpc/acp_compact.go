@@ -36,7 +36,7 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 		return nil
 	}
 	th.compacted = reply
-	c.run(func() { // ends with the summary, the agent or the connection; serve waits
+	c.Run(func() { // ends with the summary, the agent or the connection; serve waits
 		select {
 		case err := <-over:
 			switch {
@@ -49,7 +49,7 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 			if !errors.Is(context.Cause(ctx), conn.ErrCancelled) {
 				return // it was answered, or there is nobody left
 			}
-			late := c.conn.Context()
+			late := c.Conn.Context()
 			_, err := onAgent(late, c, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
 			th.answerCompact(acpPromptResult{Stop: stopCancelled}, err)
 		}

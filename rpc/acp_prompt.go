@@ -70,7 +70,7 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply method.R
 	}
 	context.AfterFunc(ctx, func() { // at the latest with the connection; run waits where it has work
 		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
-			c.run(func() { th.cancel(c.conn.Context(), r.Turn) })
+			c.Run(func() { th.cancel(c.Conn.Context(), r.Turn) })
 		}
 	})
 	return nil
@@ -84,7 +84,7 @@ func (c *client) says(ctx context.Context, p acpPromptParams) (th *thread, said 
 	if said, err = readACPPrompt(p.Prompt); err != nil {
 		return nil, said, err
 	}
-	if th = c.editor.thread(p.Session.ID); th != nil && c.follows(p.Session.ID) {
+	if th = c.editor.thread(p.Session.ID); th != nil && c.Follows(p.Session.ID) {
 		return th, said, nil
 	}
 	if _, err = c.editor.follow(ctx, p.Session.ID); err != nil {

@@ -189,7 +189,7 @@ func acpNew(ctx context.Context, c *client, p acpNewParams, reply method.Reply) 
 		return conn.InvalidParams("mcpServers", "sse is a transport of the past; http and programs are taken")
 	}
 	if c.newWaits(made) {
-		c.run(func() { // ends with the servers' answers or the request; serve waits
+		c.Run(func() { // ends with the servers' answers or the request; serve waits
 			if _, err := failure.Guard(func() (method.Nothing, error) { return method.Nothing{}, c.make(ctx, made, record, reply) }); err != nil {
 				reply(nil, err)
 			}
@@ -215,7 +215,7 @@ func (c *client) make(ctx context.Context, p newParams, record session.Session, 
 		return err
 	}
 	c.editor.run(snap, sub, func() { reply(acpNewResult{record.ID, c.opened(snap.State)}, nil) })
-	if err := equipment.tell(c.conn.Context(), c, record.ID); err != nil && c.conn.Context().Err() == nil {
+	if err := equipment.tell(c.Conn.Context(), c, record.ID); err != nil && c.Conn.Context().Err() == nil {
 		c.server.config.Log.Warn("missing tools could not be reported", "session", record.ID, keyError, err)
 	}
 	return nil
@@ -271,7 +271,7 @@ func acpLoad(ctx context.Context, c *client, p acpLoadParams, reply method.Reply
 	th.begin(snap)
 	opened := c.opened(snap.State)
 	th.told(opened.Options)
-	c.follow(id, func(ctx context.Context) error {
+	c.Follow(id, func(ctx context.Context) error {
 		defer sub.Close()
 		if err := th.replay(ctx, snap); err != nil {
 			return err
@@ -299,7 +299,7 @@ func (e *editor) run(snap agent.Snapshot, sub *feed.Subscription, first func()) 
 	th := e.replace(id)
 	th.begin(snap)
 	th.told(e.c.options(snap.State))
-	e.c.follow(id, func(ctx context.Context) error {
+	e.c.Follow(id, func(ctx context.Context) error {
 		defer sub.Close()
 		first()
 		return th.run(ctx, snap, sub)
@@ -319,7 +319,7 @@ func (e *editor) follow(ctx context.Context, id session.ID) (agent.State, error)
 // replace makes a new thread of a session. The sender of the one before has ended then, and its open prompts are this
 // one's.
 func (e *editor) replace(id session.ID) *thread {
-	e.c.unfollow(id)
+	e.c.Unfollow(id)
 	th := &thread{e: e, id: id, prompts: make(map[session.TurnID]method.Reply), mine: make(map[session.TurnID]bool),
 		calls: make(map[string][]*acpCall), questions: make(map[string]*acpQuestion)}
 	e.mu.Lock()
@@ -344,7 +344,7 @@ func (e *editor) replace(id session.ID) *thread {
 
 // forget ends what the client follows, and is the thread that it was.
 func (e *editor) forget(id session.ID) *thread {
-	e.c.unfollow(id)
+	e.c.Unfollow(id)
 	e.c.server.editors.leave(id, e)
 	e.mu.Lock()
 	defer e.mu.Unlock()

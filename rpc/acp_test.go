@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // desk is an editor on a stage.
@@ -37,9 +38,9 @@ func (s *stage) sit(capabilities string) *desk {
 	s.Helper()
 	ours, theirs := net.Pipe()
 	d := &desk{stage: s, conn: ours, served: make(chan error, 1), read: make(chan struct{})}
-	c := s.server.newClient(s.Context(), conn.NewByteFrames(theirs, 8<<20))
+	c := s.server.newClient(s.Context(), method.Operator(), conn.NewByteFrames(theirs, 8<<20))
 	c.beEditor(true)
-	testgo.Go(s, func() { d.served <- c.serve() }) // stand waits
+	testgo.Go(s, func() { d.served <- c.Serve() }) // stand waits
 	testgo.Go(s, func() {                          // ends with the connection; stand waits
 		defer close(d.read)
 		in := bufio.NewReader(ours)

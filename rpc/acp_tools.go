@@ -333,9 +333,9 @@ func (th *thread) question(ctx context.Context, u *feed.Update, q feed.Confirm) 
 	if err != nil {
 		return err
 	}
-	asking, cancel := context.WithCancel(th.e.c.conn.Context())
+	asking, cancel := context.WithCancel(th.e.c.Conn.Context())
 	th.questions[q.ID] = &acpQuestion{r, cancel}
-	th.e.c.run(func() { // ends with the answer, by cancel, or with the connection; serve waits
+	th.e.c.Run(func() { // ends with the answer, by cancel, or with the connection; serve waits
 		defer cancel()
 		th.permit(asking, r, q)
 	})

@@ -87,14 +87,14 @@ func (th *thread) begin(snap agent.Snapshot) {
 	defer th.mu.Unlock()
 	for turn := range th.prompts {
 		if !open[turn] {
-			th.e.c.run(func() { th.answerEnded(turn) })
+			th.e.c.Run(func() { th.answerEnded(turn) })
 		}
 	}
 }
 
 // answerEnded answers a prompt whose turn has ended while nobody was looking.
 func (th *thread) answerEnded(turn session.TurnID) {
-	ctx := th.e.c.conn.Context()
+	ctx := th.e.c.Conn.Context()
 	ended, err := onAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, turn) })
 	if err != nil {
 		th.answer(turn, nil, err)
@@ -272,7 +272,7 @@ func (th *thread) send(ctx context.Context, u *feed.Update, up acpUpdate) error 
 	if err != nil {
 		return err
 	}
-	return th.e.c.notify(ctx, message)
+	return th.e.c.Notify(ctx, message)
 }
 
 type acpNotice struct {

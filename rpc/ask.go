@@ -83,7 +83,7 @@ func ask(ctx context.Context, c *client, p askParams) (func(context.Context) (as
 		r := askResult{Model: &ready.Model, Reasoning: wire.NewReasoning(ready.Reasoning), Cache: ready.Cache, Thinking: a.Thinking, Text: a.Text,
 			StopReason: session.StopReason(a.Reason), Usage: &a.Usage, DurationMS: time.Since(begun).Milliseconds()}
 		if a.Err != nil {
-			r.StopReason, r.Error = session.StopError, c.errorOf(ctx, "session/ask", a.Err)
+			r.StopReason, r.Error = session.StopError, c.ErrorOf(ctx, "session/ask", a.Err)
 		}
 		return r, nil
 	}, nil
@@ -162,7 +162,7 @@ func (askKind) Words() []string { return provider.Words(askThinking, askText) }
 
 func (c *client) streamAnswer(id session.ID, ask string) *answerStream {
 	s := &answerStream{session: id, ask: ask}
-	s.sub = c.conn.Subscribe(s)
+	s.sub = c.Conn.Subscribe(s)
 	return s
 }
 

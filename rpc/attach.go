@@ -109,7 +109,7 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 }
 
 func detach(_ context.Context, c *client, p sessionParams) (method.Nothing, error) {
-	c.unfollow(p.Session.Value)
+	c.Unfollow(p.Session.Value)
 	return method.Nothing{}, nil
 }
 

@@ -126,10 +126,10 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 	if !s.Login {
 		return loginResult{}, conn.InvalidParams("provider", "there is no login for %s: it takes a key, if any", p.Provider)
 	}
-	ctx, stop := context.WithCancel(c.conn.Context())
+	ctx, stop := context.WithCancel(c.Conn.Context())
 	run := &loginRun{stop, make(chan struct{})}
 	before := c.begin(p.Provider, run)
-	c.run(func() { // ended by the next login to the provider or with the stream's context; serve waits
+	c.Run(func() { // ended by the next login to the provider or with the stream's context; serve waits
 		defer close(run.done)
 		defer stop()
 		if before != nil { // its port is free then
@@ -144,7 +144,7 @@ func beginLogin(_ context.Context, c *client, p loginParams) (loginResult, error
 func (c *client) logIn(ctx context.Context, id string) {
 	tell := func(u authUpdate) {
 		u.Provider = id
-		if err := c.notify(ctx, encodeAuthUpdate(u)); err != nil && ctx.Err() == nil {
+		if err := c.Notify(ctx, encodeAuthUpdate(u)); err != nil && ctx.Err() == nil {
 			c.server.config.Log.Warn("the progress of a login could not be sent", "provider", id, keyError, err)
 		}
 	}
@@ -158,7 +158,7 @@ func (c *client) logIn(ctx context.Context, id string) {
 		c.server.config.Log.Info("logged in", "provider", id)
 		tell(authUpdate{State: loginReady})
 	case ctx.Err() == nil:
-		tell(authUpdate{State: loginFailed, Error: c.errorOf(ctx, "auth/login", err)})
+		tell(authUpdate{State: loginFailed, Error: c.ErrorOf(ctx, "auth/login", err)})
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
 )
@@ -116,7 +117,7 @@ func BenchmarkStream(b *testing.B) {
 func BenchmarkAttach(b *testing.B) {
 	const turns = 1000
 	server, id := benchGroup(b, flat(30))
-	err := server.config.Sessions(Operator()).Do(b.Context(), id, func(a *agent.Agent) error {
+	err := server.config.Sessions(method.Operator()).Do(b.Context(), id, func(a *agent.Agent) error {
 		for range turns {
 			r, err := a.Prompt(b.Context(), agent.Prompt{Content: provider.Blocks{provider.Text{Text: "go"}}})
 			if err == nil {

@@ -41,10 +41,10 @@ func newHouse(t *testing.T) *house {
 	s := testServer(t, Config{MessageBytes: 1 << 10})
 	s.byName["session/new"] = method.Define("session/new", method.Use, "", method.Now(func(_ context.Context, c *client, p newParams) (followParams, error) {
 		id := testSession(p.Title)
-		c.follow(id, func(ctx context.Context) error {
+		c.Follow(id, func(ctx context.Context) error {
 			for n := range 3 {
 				message := fmt.Sprintf(`{"jsonrpc":"2.0","method":"tick","params":{"session_id":"%s","seq":%d}}`, id, n+5)
-				if err := c.notify(ctx, []byte(message)); err != nil {
+				if err := c.Notify(ctx, []byte(message)); err != nil {
 					return err
 				}
 			}

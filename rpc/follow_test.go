@@ -109,7 +109,7 @@ func TestEndOfSubscription(t *testing.T) {
 			}
 			p.Send(conntest.Ping("2"))
 			p.Expect(fmt.Sprintf(conntest.Pong, "2"))
-			if !a.closed || c.follows("a") {
+			if !a.closed || c.Follows("a") {
 				t.Error("it is still followed")
 			}
 			if err := p.HangUp(); err != nil {
@@ -121,19 +121,19 @@ func TestEndOfSubscription(t *testing.T) {
 
 // A second subscription to a session ends the first, whose end does not end the second.
 func TestSecondSubscription(t *testing.T) {
-	c := testServer(t, Config{}).newClient(t.Context(), conn.NewByteFrames(conntest.NewTranscript(nil), 100))
+	c := testServer(t, Config{}).newClient(t.Context(), method.Operator(), conn.NewByteFrames(conntest.NewTranscript(nil), 100))
 	a := followScript(c, "a")
 	next := followScript(c, "a")
 	if !a.closed || next.closed {
 		t.Errorf("the first is closed: %v, the second: %v", a.closed, next.closed)
 	}
-	a.sub.end() // again is harmless
-	if c.leave("a", a.sub); !c.follows("a") {
+	a.sub.End() // again is harmless
+	if c.Leave("a", a.sub); !c.Follows("a") {
 		t.Error("the end of the first has ended the second")
 	}
-	c.unfollow("a")
-	c.unfollow("a") // again is harmless
-	if !next.closed || c.follows("a") {
+	c.Unfollow("a")
+	c.Unfollow("a") // again is harmless
+	if !next.closed || c.Follows("a") {
 		t.Error("it is still followed")
 	}
 	if err := c.server.Drain(t.Context()); err != nil {

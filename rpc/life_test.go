@@ -39,7 +39,7 @@ func TestServeWaits(t *testing.T) {
 			return ctx.Err()
 		}
 		s.byName["linger"] = method.Define("linger", method.Use, "", method.Late(func(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (method.Nothing, error), error) {
-			c.follow("a", linger)
+			c.Follow("a", linger)
 			return func(ctx context.Context) (method.Nothing, error) { return method.Nothing{}, linger(ctx) }, nil
 		}))
 		began := time.Now()
@@ -59,7 +59,7 @@ func TestDrain(t *testing.T) {
 		}
 		release := make(chan struct{})
 		s.byName["linger"] = method.Define("linger", method.Use, "", method.Late(func(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (method.Nothing, error), error) {
-			c.follow("a", func(context.Context) error { <-release; return nil })
+			c.Follow("a", func(context.Context) error { <-release; return nil })
 			return func(context.Context) (method.Nothing, error) {
 				<-release
 				time.Sleep(time.Second)
@@ -117,7 +117,7 @@ func TestSenderThatFailsEndsTheConnection(t *testing.T) {
 	s := testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil)), MessageBytes: 100})
 	answered := make(chan struct{})
 	s.byName["bad_sender"] = method.Define("bad_sender", method.Use, "", method.Now(func(_ context.Context, c *client, _ method.Nothing) (method.Nothing, error) {
-		c.follow("a", func(ctx context.Context) error { <-answered; panic("canary") })
+		c.Follow("a", func(ctx context.Context) error { <-answered; panic("canary") })
 		return method.Nothing{}, nil
 	}))
 	p := connect(t, t.Context(), s)

@@ -39,9 +39,9 @@ type Local struct {
 
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
 func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local *Local) error {
-	c := s.newClient(ctx, conn.NewByteFrames(pipe, s.MessageBytes()))
+	c := s.newClient(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
 	c.local, c.sameUser = local, local != nil
-	return c.serve()
+	return c.Serve()
 }
 
 func localMethods() []method.Method[*client] {
@@ -102,7 +102,7 @@ func listen(_ context.Context, c *client, p door.ListenParams) (door.ListenResul
 	switch {
 	case c.local.Listen == nil:
 		return door.ListenResult{}, conn.ErrMethodNotFound
-	case c.listening != nil:
+	case c.listening:
 		return door.ListenResult{}, conn.InvalidRequest("this connection listens already")
 	}
 	url, end, err := c.local.Listen(p.Address)
@@ -112,15 +112,11 @@ func listen(_ context.Context, c *client, p door.ListenParams) (door.ListenResul
 		}
 		return door.ListenResult{}, conn.InvalidParams("address", "%v", err)
 	}
-	c.listening = end
+	c.listening = true
+	c.AtEnd(func() {
+		if err := end(); err != nil {
+			c.Log().Warn("end of listening", keyError, err)
+		}
+	})
 	return door.ListenResult{URL: url}, nil
-}
-
-func (c *client) stopListening() {
-	if c.listening == nil {
-		return
-	}
-	if err := c.listening(); err != nil {
-		c.server.config.Log.Warn("end of listening", keyError, err)
-	}
 }

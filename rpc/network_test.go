@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"context"
 	"fmt"
 	"net"
 	"net/http/httptest"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/network"
 )
@@ -22,7 +20,7 @@ func listenOn(t testing.TB, s *Server) (*network.Handler, net.Addr) {
 	h := network.New(network.Config{Log: s.config.Log, Authenticator: network.NewToken(provider.NewSecret(conntest.Token), nil, false),
 		Hosts: []string{"thinkd.test:0"}, Port: 1,
 		Endpoints: []network.Endpoint{{Path: "/rpc", Limit: s.MessageBytes(),
-			Serve: func(ctx context.Context, _ network.Principal, f conn.Frames) error { return s.ServeFrames(ctx, f) }}}})
+			Serve: s.ServeFrames}}})
 	t.Cleanup(h.Close)
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)

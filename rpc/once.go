@@ -68,7 +68,7 @@ func (c *client) answerMade(ctx context.Context, made session.Creation) (r newRe
 	if err := json.Unmarshal(made.Answer, &r); err != nil {
 		return newResult{}, err
 	}
-	if c.follows(made.Session) {
+	if c.Follows(made.Session) {
 		return r, nil
 	}
 	snap, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0)

@@ -21,14 +21,14 @@ import (
 )
 
 // as connects a client of this principal, which may have become an editor.
-func (s *Server) as(t *testing.T, p Principal, editor bool) *conntest.Peer {
+func (s *Server) as(t *testing.T, p method.Principal, editor bool) *conntest.Peer {
 	return conntest.Connect(t, func(pipe net.Conn) error {
-		c := s.newClient(t.Context(), conn.NewByteFrames(pipe, s.MessageBytes()))
-		c.principal, c.local = p, &Local{}
+		c := s.newClient(t.Context(), method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
+		c.Principal, c.local = p, &Local{}
 		if editor {
 			c.beEditor(false)
 		}
-		return c.serve()
+		return c.Serve()
 	})
 }
 
@@ -52,12 +52,12 @@ func TestRights(t *testing.T) {
 			t.Errorf("%s: %s", name, got.Raw)
 		}
 	}
-	p := s.as(t, Principal{}, false)
+	p := s.as(t, method.Principal{}, false)
 	defer p.HangUp()
 	for _, m := range native {
 		refused(p, m.Name, m.Right.String(), conn.CodeUnauthorized)
 	}
-	e := s.as(t, Principal{}, true)
+	e := s.as(t, method.Principal{}, true)
 	defer e.HangUp()
 	for name, m := range s.acp {
 		refused(e, name, m.Right.String(), conn.CodeInvalidRequest)
@@ -67,17 +67,15 @@ func TestRights(t *testing.T) {
 // Each right admits its own methods, and no others. The operator has all.
 func TestRightsAdmit(t *testing.T) {
 	s := quietServer(Config{})
-	c := &client{server: s}
 	for _, table := range []map[string]method.Method[*client]{s.byName, s.private, s.acp} {
 		for name, m := range table {
 			for _, right := range method.Rights() {
-				c.principal = Principal{Rights: []method.Right{right}}
-				if err := c.admit(t.Context(), m, nil); (err == nil) != (right == m.Right) {
+				p := method.Principal{Rights: []method.Right{right}}
+				if err := p.Check(name, m.Right); (err == nil) != (right == m.Right) {
 					t.Errorf("%s with the right %s: %v", name, right, err)
 				}
 			}
-			c.principal = Operator()
-			if err := c.admit(t.Context(), m, nil); err != nil {
+			if err := method.Operator().Check(name, m.Right); err != nil {
 				t.Errorf("%s as the operator: %v", name, err)
 			}
 		}
@@ -90,7 +88,7 @@ type elsewhere struct {
 	asked []string
 }
 
-func (e *elsewhere) Route(_ context.Context, p Principal, method string, id session.ID) error {
+func (e *elsewhere) Route(_ context.Context, p method.Principal, method string, id session.ID) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.asked = append(e.asked, fmt.Sprint(p.Owner, " ", method, " ", id))
@@ -107,7 +105,7 @@ func TestRouter(t *testing.T) {
 		if editor {
 			table, member = s.acp, "sessionId"
 		}
-		p := s.as(t, Operator(), editor)
+		p := s.as(t, method.Operator(), editor)
 		asked := 0
 		for name, m := range table {
 			if m.Session == "" {

@@ -22,7 +22,7 @@ type reconnect struct {
 
 // spread is the time over which the clients that there are had better come back.
 func (s *Server) spread() time.Duration {
-	return min(time.Duration(s.clients.Load())*perClient, maxReconnect)
+	return min(time.Duration(s.crowd())*perClient, maxReconnect)
 }
 
 func (s *Server) reconnect() reconnect {

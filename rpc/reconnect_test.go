@@ -40,14 +40,13 @@ func TestReconnectGrows(t *testing.T) {
 	for _, p := range all {
 		p.HangUp()
 	}
-	for others, want := range map[int64]reconnect{0: {100, 251}, 4_999: {100, 5_250}, 14_000: {100, 14_251}, 1 << 40: {100, 15_000}} {
-		s.clients.Add(others)
+	for others, want := range map[int]reconnect{0: {100, 251}, 4_999: {100, 5_250}, 14_000: {100, 14_251}, 1 << 40: {100, 15_000}} {
+		s.crowd = func() int { return s.Clients() + others }
 		p, told := hello()
 		if told != want {
 			t.Errorf("beside %d others a client is told %+v, want %+v", others, told, want)
 		}
 		p.HangUp()
-		s.clients.Add(-others)
 	}
 }
 
@@ -57,7 +56,7 @@ func TestDoorsKeepApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const others = 5000
 		h := newHouse(t)
-		h.server.clients.Add(others)
+		h.server.crowd = func() int { return h.server.Clients() + others }
 		var found []time.Duration
 		var killed time.Time
 		dial := func(ctx context.Context) (*door.Link, error) {

@@ -75,10 +75,10 @@ func testMethods() []method.Method[*client] {
 			return nil, session.ErrNotFound
 		})),
 		method.Define("follow", method.Use, "", method.Now(func(_ context.Context, c *client, p followParams) (method.Nothing, error) {
-			c.follow(p.Session, func(ctx context.Context) error {
+			c.Follow(p.Session, func(ctx context.Context) error {
 				for i := range p.Updates {
 					update := `{"jsonrpc":"2.0","method":"tick","params":{"session_id":"` + string(p.Session) + `","n":` + strconv.Itoa(i) + `}}`
-					if err := c.notify(ctx, []byte(update)); err != nil {
+					if err := c.Notify(ctx, []byte(update)); err != nil {
 						return err
 					}
 				}
@@ -87,7 +87,7 @@ func testMethods() []method.Method[*client] {
 			return method.Nothing{}, nil
 		})),
 		method.Define("unfollow", method.Use, "", method.Now(func(_ context.Context, c *client, p followParams) (method.Nothing, error) {
-			c.unfollow(p.Session)
+			c.Unfollow(p.Session)
 			return method.Nothing{}, nil
 		})),
 	}

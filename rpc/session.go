@@ -19,7 +19,7 @@ import (
 )
 
 // sessions are those of the connection's principal.
-func (c *client) sessions() Sessions { return c.server.config.Sessions(c.principal) }
+func (c *client) sessions() Sessions { return c.server.config.Sessions(c.Principal) }
 
 // onAgent runs f with the session's agent.
 func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
@@ -68,8 +68,8 @@ type newResult struct {
 	follow func() // lets the updates come
 }
 
-// answered makes it a follower.
-func (r newResult) answered() {
+// Answered makes it a [dispatch.Follower].
+func (r newResult) Answered() {
 	if r.follow != nil {
 		r.follow()
 	}
@@ -77,7 +77,7 @@ func (r newResult) answered() {
 
 func newSession(ctx context.Context, c *client, p newParams) (newResult, error) {
 	r, err := c.newSession(ctx, p)
-	r.answered()
+	r.Answered()
 	r.follow = nil
 	return r, err
 }

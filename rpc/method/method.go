@@ -10,8 +10,8 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// Method is an entry of the tables from which dispatch and rpc.discover come. Only Define makes one.
-type Method[C any] struct {
+// Entry is what the tables say about a method.
+type Entry struct {
 	Name   string
 	Right  Right
 	Doc    string      // one sentence, for rpc.discover
@@ -22,8 +22,25 @@ type Method[C any] struct {
 	Params, Result reflect.Type
 
 	Session string // the member of the params that names a session; empty: none does
+}
 
+// Method is an entry of the tables from which dispatch and rpc.discover come. Only Define makes one.
+type Method[C any] struct {
+	Entry
 	Begin func(ctx context.Context, c C, params json.RawMessage, reply Reply) (Outcome, error)
+}
+
+// Bound is a method of one client.
+type Bound struct {
+	Entry
+	Begin func(ctx context.Context, params json.RawMessage, reply Reply) (Outcome, error)
+}
+
+// For binds the method to a client.
+func (m Method[C]) For(c C) Bound {
+	return Bound{m.Entry, func(ctx context.Context, params json.RawMessage, reply Reply) (Outcome, error) {
+		return m.Begin(ctx, c, params, reply)
+	}}
 }
 
 // EveryRequest are the errors that each request may get, whatever its method.
@@ -31,7 +48,7 @@ var EveryRequest = []conn.Code{conn.CodeInvalidRequest, conn.CodeInvalidParams, 
 	conn.CodeTooLarge, conn.CodeOverloaded}
 
 // Codes are all errors that a request of the method may get, in ascending order.
-func (m Method[C]) Codes() []conn.Code {
+func (m Entry) Codes() []conn.Code {
 	all := slices.Concat(EveryRequest, m.Errors)
 	if m.waits {
 		all = append(all, conn.CodeCancelled)
@@ -64,8 +81,8 @@ type Handler[C, P, R any] struct {
 // Define makes a method: its name, the right that it takes, one sentence about it, how it answers, and its errors. P and R
 // are structs. A member of P without omitempty or omitzero is required.
 func Define[C, P, R any](name string, right Right, doc string, answers Handler[C, P, R], errors ...conn.Code) Method[C] {
-	m := Method[C]{Name: name, Right: right, Doc: doc, Errors: errors, Late: answers.late, waits: answers.waits,
-		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}
+	m := Method[C]{Entry: Entry{Name: name, Right: right, Doc: doc, Errors: errors, Late: answers.late, waits: answers.waits,
+		Params: reflect.TypeFor[P](), Result: reflect.TypeFor[R]()}}
 	fields := FieldsOf(m.Params)
 	for _, f := range fields {
 		if of, ok := reflect.Zero(m.Params.FieldByIndex(f.Index).Type).Interface().(SessionNamer); ok && of.NamesSession() {
@@ -83,7 +100,7 @@ func Define[C, P, R any](name string, right Right, doc string, answers Handler[C
 }
 
 // SessionOf is the session that a request names; ok is false if it names none, or none that could be.
-func (m Method[C]) SessionOf(params json.RawMessage) (id session.ID, ok bool) {
+func (m Entry) SessionOf(params json.RawMessage) (id session.ID, ok bool) {
 	if m.Session == "" || len(params) == 0 || params[0] != '{' {
 		return "", false
 	}

@@ -4,21 +4,15 @@ import (
 	"context"
 	"net/http"
 	"time"
+
+	"github.com/thinkd/thinkd/rpc/method"
 )
-
-// Principal is the one who sends a request.
-type Principal struct {
-	Name string // for logs
-}
-
-// Operator is the principal of a client with the daemon's own token. It has all rights.
-var Operator = Principal{Name: "operator"}
 
 // Authenticator decides who sends a request. Its methods are called by many requests in parallel.
 type Authenticator interface {
 	// Authenticate returns the principal of a request, and a context that ends when its right to be here does: at its
 	// expiry, or when it is revoked. The cause is [conn.ErrRevoked] then. An error is a *[Refusal].
-	Authenticate(r *http.Request) (p Principal, valid context.Context, err error)
+	Authenticate(r *http.Request) (p method.Principal, valid context.Context, err error)
 }
 
 // Refusal is the answer to a request without a principal.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // Config says how clients on the network come in.
@@ -38,5 +39,5 @@ type Endpoint struct {
 	IDHeader string
 
 	// Serve is one life of a client. It ends with ctx, and closes the frames.
-	Serve func(ctx context.Context, p Principal, f conn.Frames) error
+	Serve func(ctx context.Context, p method.Principal, f conn.Frames) error
 }

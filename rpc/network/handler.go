@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // Handler serves clients on the network: WebSockets at the endpoints, /healthz, /readyz, /metrics, and pages. One gate
@@ -47,7 +48,7 @@ type route struct {
 
 // visitor is the sender of a request that is let in; the zero one on a public route.
 type visitor struct {
-	principal Principal
+	principal method.Principal
 	valid     context.Context // ends with its right to be here
 }
 

@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
 // newHandler admits the bearers of conntest.Token, whose clients get back what they send.
@@ -35,8 +36,8 @@ func newHandler(t testing.TB, c Config) (*Handler, *Token) {
 }
 
 // echo is an endpoint that gives back what it gets.
-func echo(ctx context.Context, p Principal, f conn.Frames) error {
-	if p != Operator {
+func echo(ctx context.Context, p method.Principal, f conn.Frames) error {
+	if p.Name != method.Operator().Name {
 		return fmt.Errorf("served for %+v", p)
 	}
 	stop := context.AfterFunc(ctx, func() { f.Close(context.Cause(ctx)) })
@@ -446,8 +447,8 @@ func TestClose(t *testing.T) {
 // broken is an authenticator that cannot tell.
 type broken struct{}
 
-func (broken) Authenticate(*http.Request) (Principal, context.Context, error) {
-	return Principal{}, nil, errors.New("open /secret: canary")
+func (broken) Authenticate(*http.Request) (method.Principal, context.Context, error) {
+	return method.Principal{}, nil, errors.New("open /secret: canary")
 }
 
 // A failure of the authenticator admits nobody, and its text stays here.

@@ -12,9 +12,10 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/method"
 )
 
-// Token is an [Authenticator] with one principal, the [Operator]: who shows the token is let in.
+// Token is an [Authenticator] with one principal, [method.Operator]: who shows the token is let in.
 //
 // Wrong tokens are counted, per peer and in all. Above a bound they are refused unseen. A right one always passes: 256
 // random bits are not guessed at any rate, while a peer (all that is local is one, and so is a tunnel) must not be able
@@ -57,7 +58,7 @@ func (t *Token) Set(token provider.Secret) {
 }
 
 // Authenticate is that of [Authenticator]. The context ends when the token is replaced.
-func (t *Token) Authenticate(r *http.Request) (Principal, context.Context, error) {
+func (t *Token) Authenticate(r *http.Request) (method.Principal, context.Context, error) {
 	token, given := offeredToken(r)
 	digest := sha256.Sum256([]byte(token))
 	if given && t.look != nil {
@@ -66,14 +67,14 @@ func (t *Token) Authenticate(r *http.Request) (Principal, context.Context, error
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if subtle.ConstantTimeCompare(digest[:], t.digest[:]) == 1 && t.open {
-		return Operator, t.valid, nil
+		return method.Operator(), t.valid, nil
 	}
 	if given {
 		if after := t.guesses.wrong(peer(r, t.behindProxy), time.Now()); after > 0 {
-			return Principal{}, nil, &Refusal{Status: http.StatusTooManyRequests, Reason: "too many wrong tokens", RetryAfter: after}
+			return method.Principal{}, nil, &Refusal{Status: http.StatusTooManyRequests, Reason: "too many wrong tokens", RetryAfter: after}
 		}
 	}
-	return Principal{}, nil, &Refusal{Status: http.StatusUnauthorized,
+	return method.Principal{}, nil, &Refusal{Status: http.StatusUnauthorized,
 		Reason: "the token is missing or wrong; the file token in the daemon's data directory has it"}
 }
 

@@ -15,7 +15,6 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/network"
 	"github.com/thinkd/thinkd/web"
 )
@@ -96,10 +95,8 @@ func Open(c config.Serve, dir, addr string, server *rpc.Server, health Health, l
 // endpoints are where clients of both protocols connect.
 func endpoints(server *rpc.Server) []network.Endpoint {
 	return []network.Endpoint{
-		{Path: "/rpc", Limit: server.MessageBytes(),
-			Serve: func(ctx context.Context, _ network.Principal, f conn.Frames) error { return server.ServeFrames(ctx, f) }},
-		{Path: "/acp", Limit: server.EditorMessageBytes(), IDHeader: "Acp-Connection-Id",
-			Serve: func(ctx context.Context, _ network.Principal, f conn.Frames) error { return server.ServeEditor(ctx, f) }},
+		{Path: "/rpc", Limit: server.MessageBytes(), Serve: server.ServeFrames},
+		{Path: "/acp", Limit: server.EditorMessageBytes(), IDHeader: "Acp-Connection-Id", Serve: server.ServeEditor},
 	}
 }
 

@@ -3,33 +3,13 @@ package rpc
 import (
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/session"
 )
-
-// Principal is the one for whom the requests of a connection are made.
-type Principal struct {
-	Owner  session.Owner  // whose sessions they are about
-	Rights []method.Right // what the principal may do
-}
-
-// Operator is the principal of all clients of a daemon that serves one person. It has all rights.
-func Operator() Principal { return Principal{session.Operator, method.Rights()} }
-
-// check refuses a method for which the principal lacks the right.
-func (p Principal) check(name string, right method.Right) error {
-	if slices.Contains(p.Rights, right) {
-		return nil
-	}
-	return &conn.Error{Code: conn.CodeUnauthorized, Message: name + " needs the right " + right.String() + ", which this client does not have",
-		Data: map[string]any{"right": right.String()}}
-}
 
 // Sessions are the sessions of one principal, with their agents. Calls come from all connections of the principal in
 // parallel. A session of somebody else is not there: session.ErrNotFound. [AgentsOf] is the implementation for a daemon
@@ -69,8 +49,8 @@ type Sessions interface {
 }
 
 // AgentsOf returns the sessions of a group's agents, by principal. It is for Config.Sessions.
-func AgentsOf(group *agent.Group) func(Principal) Sessions {
-	return func(p Principal) Sessions { return agentSessions{group.For(p.Owner), group} }
+func AgentsOf(group *agent.Group) func(method.Principal) Sessions {
+	return func(p method.Principal) Sessions { return agentSessions{group.For(p.Owner), group} }
 }
 
 // agentSessions are the sessions of one owner, and what holds for all sessions of the group.
@@ -86,31 +66,6 @@ func (s agentSessions) Decide(set session.Settings, o session.Override) (provide
 func (s agentSessions) Hosts(of session.Session) []toolhost.Host {
 	if list := s.group.Config().Hosts; list != nil {
 		return list(of)
-	}
-	return nil
-}
-
-// Router says where a request about a session is answered. It is asked before each method that names a session, when the
-// right to call the method has been checked and before the params are decoded. The id may be that of no session.
-//
-// Route returns nil for a session that this daemon serves. Any other error is the answer to the request. Calls come from all
-// connections in parallel, on their reading goroutines, so Route must not wait.
-type Router interface {
-	Route(ctx context.Context, p Principal, method string, id session.ID) error
-}
-
-// localRouter is the router of a daemon that serves all sessions itself.
-type localRouter struct{}
-
-func (localRouter) Route(context.Context, Principal, string, session.ID) error { return nil }
-
-// admit checks whether a request may run here: the right, and the place of its session.
-func (c *client) admit(ctx context.Context, m method.Method[*client], params json.RawMessage) error {
-	if err := c.principal.check(m.Name, m.Right); err != nil {
-		return err
-	}
-	if id, ok := m.SessionOf(params); ok {
-		return c.server.config.Router.Route(ctx, c.principal, m.Name, id)
 	}
 	return nil
 }

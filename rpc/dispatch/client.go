@@ -1,0 +1,175 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/failure"
+	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Protocol is what a client speaks.
+type Protocol interface {
+	// Method finds what answers a request of this client. It is called on the reading goroutine.
+	Method(name string) (m method.Bound, ok bool)
+
+	// Failure is an error as the protocol has it. It is called on any goroutine.
+	Failure(e *conn.Error) *conn.Error
+}
+
+// Client is a connection as its methods see it. They run one after another on the connection's reading goroutine and
+// must not wait for anything but a store: what waits answers late. So what only methods touch needs no lock.
+type Client struct {
+	Conn      *conn.Conn
+	Principal method.Principal // for whom its requests are made
+
+	server   *Server
+	protocol Protocol
+	running  sync.WaitGroup // late answers and senders; they end with the connection's context, and Serve waits for them
+	atEnd    []func()
+	follows
+}
+
+// NewClient makes a client of a connection. It begins to be served with [Client.Serve].
+func (s *Server) NewClient(c *conn.Conn, p method.Principal) *Client {
+	return &Client{Conn: c, Principal: p, server: s}
+}
+
+// Speak makes p the client's protocol from the next request on. A method may call it, and nobody else once the client is served.
+func (c *Client) Speak(p Protocol) { c.protocol = p }
+
+// AtEnd has f called when the connection has ended and nothing of it runs any more. It is for methods.
+func (c *Client) AtEnd(f func()) { c.atEnd = append(c.atEnd, f) }
+
+// Serve is the connection's life; see [conn.Conn.Serve] for its error. When it returns, nothing of the connection is left running.
+func (c *Client) Serve() error {
+	s := c.server
+	s.clients.Add(1)
+	defer s.clients.Add(-1)
+	err := c.Conn.Serve(c.handle)
+	c.running.Wait()
+	c.unfollowAll()
+	for _, f := range c.atEnd {
+		f()
+	}
+	s.log.Debug("client gone", keyCause, context.Cause(c.Conn.Context()), "dropped_responses", c.Conn.Dropped())
+	return err
+}
+
+// Keys of log records.
+const (
+	keyCause  = "cause"
+	keyMethod = "method"
+	keyError  = "err"
+)
+
+// Log is where to log what happens to the client.
+func (c *Client) Log() *slog.Logger { return c.server.log }
+
+// Run starts a late answer or a sender. It ends with the connection's context; Serve waits for it.
+func (c *Client) Run(f func()) {
+	c.Hold()
+	c.running.Go(func() {
+		defer c.Release()
+		f()
+	})
+}
+
+// Hold keeps [Server.Drain] waiting until Release.
+func (c *Client) Hold() { c.server.busy.add(1) }
+
+// Release ends one Hold.
+func (c *Client) Release() { c.server.busy.add(-1) }
+
+// handle runs one request.
+func (c *Client) handle(call *conn.Call) {
+	m, ok := c.protocol.Method(call.Method())
+	reply := func(value any, err error) { c.answer(call, value, err) }
+	late := func() (method.Outcome, error) {
+		return method.Outcome{}, conn.InvalidRequest("%s answers late and cannot be part of a batch", m.Name)
+	}
+	out, err := failure.Guard(func() (method.Outcome, error) {
+		switch {
+		case !ok:
+			return method.Outcome{}, conn.ErrMethodNotFound
+		case m.Late && call.InBatch():
+			return late()
+		}
+		if err := c.admit(call, m); err != nil {
+			return method.Outcome{}, err
+		}
+		return m.Begin(call.Context(), call.Params(), reply)
+	})
+	switch {
+	case err != nil:
+		reply(nil, err)
+	case out.Finish != nil && call.InBatch():
+		reply(late())
+	case out.Finish != nil:
+		c.Run(func() {
+			value, err := failure.Guard(func() (any, error) { return out.Finish(call.Context()) })
+			reply(value, err)
+		})
+	case !out.Replies:
+		reply(out.Value, nil)
+	}
+}
+
+// admit checks whether a request may run here: the right, and the place of its session.
+func (c *Client) admit(call *conn.Call, m method.Bound) error {
+	if err := c.Principal.Check(m.Name, m.Right); err != nil {
+		return err
+	}
+	if id, ok := m.SessionOf(call.Params()); ok {
+		return c.server.router.Route(call.Context(), c.Principal, m.Name, id)
+	}
+	return nil
+}
+
+// answer gives a call its answer.
+func (c *Client) answer(call *conn.Call, value any, err error) {
+	var message []byte
+	if err == nil {
+		message, err = failure.Guard(func() ([]byte, error) { return call.Result(value) })
+	}
+	if err != nil {
+		message, err = call.Failure(c.protocol.Failure(c.ErrorOf(call.Context(), call.Method(), err)))
+	}
+	if err == nil {
+		err = call.Send(message)
+	}
+	if err != nil { // the connection has ended: nobody waits for the answer
+		c.server.log.Debug("answer not sent", keyMethod, call.Method(), keyError, err)
+	}
+	if f, ok := value.(Follower); ok {
+		f.Answered()
+	}
+}
+
+// Follower is a result of a late answer that updates follow: Answered lets them come, and is called when the answer is
+// on its way, or can no more be.
+type Follower interface{ Answered() }
+
+// ErrorOf is the error that the client gets. What is not meant for it goes to the log under a reference. ctx is that of
+// the request.
+func (c *Client) ErrorOf(ctx context.Context, method string, err error) *conn.Error {
+	if e := failure.OfRequest(ctx, err); e != nil {
+		return e
+	}
+	return failure.Internal(c.server.log.With(keyMethod, method), "a request", err)
+}
+
+// Notify sends an update: a whole notification, encoded, which nobody changes any more. Only goroutines that may wait
+// call it: it waits while the client is slow and while a request is being handled.
+func (c *Client) Notify(ctx context.Context, message []byte) error {
+	return c.Conn.Notify(ctx, message)
+}
+
+// UpdatesFailed ends the connection: a client whose updates end without a word would wait for them for ever.
+func (c *Client) UpdatesFailed(id session.ID, err error) {
+	failure.Internal(c.server.log.With("session", id), "a session's updates", err) // the client gets no answer
+	c.Conn.End(err)
+}
