@@ -8,8 +8,8 @@
 //   - no byte of a file is written before the file was found sound, of a known format, and the one that was here before;
 //   - damage of one session leaves all others readable and writable;
 //   - a changed bit is never returned as content: each value begins with a checksum of itself and its key;
-//   - what an older build wrote is upgraded: from format 4 on in place, in one commit; before that in a new file, and the old one is
-//     kept under another name;
+//   - what an older build wrote is upgraded: from format 4 on in place, in one commit; before that in a new file. The old file is kept
+//     under another name, and without room for it there is no upgrade;
 //   - a full disk makes the store read-only until there is room. A disk that fails twice makes it read-only for good.
 //
 // # Writing

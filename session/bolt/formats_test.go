@@ -20,8 +20,8 @@ import (
 )
 
 // TestFormats opens a store of each format that there was, made by the program of its time: three sessions of a turn each, and from
-// format 5 on one of another owner. Opening one of an older format upgrades it, and nothing that was said changes. Up to format 3 the
-// old file is kept as it was. Opening a store again changes nothing.
+// format 5 on one of another owner. Opening one of an older format upgrades it, and nothing that was said changes. The old file is kept as
+// it was. Opening a store again changes nothing.
 func TestFormats(t *testing.T) {
 	t.Parallel()
 	for format := 1; format <= formatVersion; format++ {
@@ -55,22 +55,17 @@ func TestFormats(t *testing.T) {
 			}
 			kept := path + ".format-" + strconv.Itoa(format)
 			var want []string
-			switch {
-			case format < fixedFormat:
+			if format < formatVersion {
 				want = []string{fmt.Sprint(format, kept)}
-			case format < formatVersion:
-				want = []string{strconv.Itoa(format)} // in place
-				kept = ""
-			default:
+			} else {
 				kept = path
 			}
 			storetest.Equal(t, "upgrades", upgrades, want)
-			if kept != "" {
-				if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, old) {
-					t.Errorf("the old file is not what it was, %v", err)
-				}
-			} else if others, err := filepath.Glob(path + ".*"); err != nil || len(others) > 0 {
-				t.Errorf("an upgrade in place has left %q, %v", others, err)
+			if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, old) {
+				t.Errorf("the old file is not what it was, %v", err)
+			}
+			if others, err := filepath.Glob(path + ".*"); err != nil || len(others) != len(want) {
+				t.Errorf("the upgrade has left %q, %v", others, err)
 			}
 			text, err := os.ReadFile(path)
 			if err != nil {
@@ -153,6 +148,65 @@ func TestUpgradeIsBegunAnew(t *testing.T) {
 		if text, err := os.ReadFile(name); err != nil || !bytes.Equal(text, want) {
 			t.Errorf("%s is not what it was, %v", name, err)
 		}
+	}
+}
+
+// TestUpgradeInPlaceKeepsOneCopy: a start that was killed after the copy, or while it was made, is begun again with the same name. An older
+// file of that name stays. If there can be no copy, the store stays as it is.
+func TestUpgradeInPlaceKeepsOneCopy(t *testing.T) {
+	t.Parallel()
+	old := unpack(t, "testdata/formats/4.db.gz")
+	other := bytes.Clone(old)
+	other[len(other)-1] ^= 1
+	for name, tt := range map[string]struct {
+		left map[string][]byte // by the end of the name
+		want int               // names that begin with thinkd.db.format-4
+	}{
+		"killed after the copy":     {map[string][]byte{".format-4": old}, 1},
+		"killed in the copy":        {map[string][]byte{".format-4.new": old[:5000]}, 1},
+		"another store":             {map[string][]byte{".format-4": other}, 2},
+		"another store, and a part": {map[string][]byte{".format-4": other[:9000], ".format-4.new": old}, 3},
+	} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, fileName)
+		if err := os.WriteFile(path, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for end, text := range tt.left {
+			if err := os.WriteFile(path+end, text, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var kept string
+		b, err := openStore(dir, Options{Upgraded: func(_ int, name string) { kept = name }})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(kept); err != nil || !bytes.Equal(text, old) {
+			t.Errorf("%s: the copy %s is not the old file, %v", name, kept, err)
+		}
+		names, err := filepath.Glob(path + ".format-4*")
+		if err != nil || len(names) != tt.want {
+			t.Errorf("%s: there are %q, %v", name, names, err)
+		}
+		if text, err := os.ReadFile(path + ".format-4"); err != nil || tt.left[".format-4"] != nil && !bytes.Equal(text, tt.left[".format-4"]) {
+			t.Errorf("%s: the older copy has changed, %v", name, err)
+		}
+	}
+
+	dir := t.TempDir()
+	path := filepath.Join(dir, fileName)
+	if err := errors.Join(os.WriteFile(path, old, 0o600), os.Mkdir(path+".format-4.new", 0o700), os.WriteFile(filepath.Join(path+".format-4.new", "a"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := openStore(dir, Options{}); err == nil || !strings.Contains(err.Error(), "upgrade of thinkd.db from format 4 to 5: ") {
+		t.Errorf("without a copy: %v, %v", b, err)
+	}
+	if text, err := os.ReadFile(path); err != nil || !bytes.Equal(text, old) {
+		t.Errorf("without a copy the store has changed, %v", err)
 	}
 }
 

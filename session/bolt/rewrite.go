@@ -1,6 +1,7 @@
 package bolt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,31 +17,37 @@ import (
 	"github.com/thinkd/thinkd/session/bolt/page"
 )
 
-// A file of an older format is upgraded before it is used. Up to format 3 the store is rewritten next to the old file, in commits of a
-// bounded size, and is checked. Then the old file gets a second name, thinkd.db.format-N, and the new one takes its place.
-// A crash on the way leaves the old file as it was, and the next start begins again. The disk needs room for both.
+// A file of an older format is upgraded before it is used, and the old file is kept as thinkd.db.format-N. To go back to an older
+// program, put that file in place of thinkd.db.
+//
+// Up to format 3 the store is rewritten next to the old file, in commits of a bounded size, and is checked. Then the old file gets the
+// second name, and the new one takes its place. A crash on the way leaves the old file as it was, and the next start begins again. The
+// disk needs room for both.
 //
 // What is damaged in the old file is as damaged in the new one, except a log whose pages cannot be walked: that is in the old
 // file alone.
-
 //
-// A file of format 4 is upgraded in place, since only the number of its format changes. That is one commit.
+// A file of format 4 is copied, and then upgraded in place, since only the number of its format changes. That is one commit. The disk
+// needs room for the copy, unless the file system shares blocks between files. Without a copy there is no upgrade.
 
 // upgrade upgrades the file, which is open.
 func (b *Store) upgrade(inv *inventory) (*inventory, error) {
 	if inv.format < fixedFormat {
 		return b.upgradeAnew(inv.format)
 	}
-	err := guard(func() error {
-		return b.db.Update(func(tx *bbolt.Tx) error {
-			return tx.Bucket(metaBucket).Put(formatKey, []byte(strconv.Itoa(formatVersion)))
+	kept, err := copyFormat(b.path, inv.format)
+	if err == nil {
+		err = guard(func() error {
+			return b.db.Update(func(tx *bbolt.Tx) error {
+				return tx.Bucket(metaBucket).Put(formatKey, []byte(strconv.Itoa(formatVersion)))
+			})
 		})
-	})
+	}
 	if err != nil {
 		return nil, errors.Join(upgradeError(inv.format, err), b.closeFile())
 	}
 	if b.opt.Upgraded != nil {
-		b.opt.Upgraded(inv.format, "")
+		b.opt.Upgraded(inv.format, kept)
 	}
 	inv.tx++
 	inv.format = formatVersion
@@ -86,34 +93,76 @@ func keepFormat(path string, format int) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
-	name := path + ".format-" + strconv.Itoa(format)
-	for kept = name; ; kept = name + "-" + session.NewStoreID() {
-		other, err := os.Lstat(kept)
-		if errors.Is(err, os.ErrNotExist) {
-			break
-		}
-		if err != nil || os.SameFile(ours, other) { // of an upgrade that was killed
-			return kept, err
-		}
+	kept, there, err := formatName(path, format, func(other os.FileInfo, _ string) (bool, error) { return os.SameFile(ours, other), nil })
+	if err != nil || there {
+		return kept, err
 	}
 	if os.Link(path, kept) == nil {
 		return kept, nil
 	}
-	return kept, copyFile(path, kept) // there are file systems without links
+	return kept, durable.Copy(path, kept) // there are file systems without links
 }
 
-func copyFile(path, to string) error {
-	from, err := durable.Open(path, os.O_RDONLY)
+// copyFormat copies the file to a name that no other has. The copy is durable.
+func copyFormat(path string, format int) (kept string, err error) {
+	ours, err := os.Stat(path)
 	if err != nil {
-		return err
+		return "", err
 	}
-	defer from.Close()
-	f, err := durable.Open(to, os.O_RDWR|os.O_CREATE|os.O_EXCL)
+	kept, there, err := formatName(path, format, func(other os.FileInfo, name string) (bool, error) {
+		if other.Size() != ours.Size() || !other.Mode().IsRegular() {
+			return false, nil
+		}
+		return sameText(path, name)
+	})
+	if err != nil || there {
+		return kept, err
+	}
+	return kept, durable.Copy(path, kept)
+}
+
+// formatName is the name for a kept file. there is true if the file of that name is the one to keep, left by an upgrade that was killed.
+func formatName(path string, format int, same func(other os.FileInfo, name string) (bool, error)) (kept string, there bool, err error) {
+	name := path + ".format-" + strconv.Itoa(format)
+	for kept = name; ; kept = name + "-" + session.NewStoreID() {
+		other, err := os.Lstat(kept)
+		if errors.Is(err, os.ErrNotExist) {
+			return kept, false, nil
+		}
+		if err == nil {
+			there, err = same(other, kept)
+		}
+		if err != nil || there {
+			return kept, there, err
+		}
+	}
+}
+
+// sameText reports whether two files of one size have the same contents.
+func sameText(a, b string) (bool, error) {
+	f, err := durable.Open(a, os.O_RDONLY)
 	if err != nil {
-		return err
+		return false, err
 	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Sync(), f.Close())
+	defer f.Close()
+	g, err := durable.Open(b, os.O_RDONLY)
+	if err != nil {
+		return false, err
+	}
+	defer g.Close()
+	left, right := make([]byte, 1<<16), make([]byte, 1<<16)
+	for {
+		n, err := io.ReadFull(f, left)
+		m, otherErr := io.ReadFull(g, right)
+		switch {
+		case n != m || !bytes.Equal(left[:n], right[:m]):
+			return false, nil
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return true, nil
+		case err != nil || otherErr != nil:
+			return false, errors.Join(err, otherErr)
+		}
+	}
 }
 
 // rewriteFormat writes what a file of an older format holds to a new one, durable and checked on return.

@@ -66,8 +66,7 @@ type Options struct {
 	// good: the process should end. The writer calls it and waits: it must be quick and must not call the store.
 	OnState func(readOnly bool, why error)
 
-	// Upgraded is called when the file had an older format, with the name under which it is kept; empty: it was upgraded in place. Open calls it before it
-	// returns.
+	// Upgraded is called when the file had an older format, with the path under which the old file is kept. Open calls it before it returns.
 	Upgraded func(format int, kept string)
 
 	testSmall  int64         // instead of small, if not 0

@@ -86,10 +86,6 @@ func (k *kept) open(log *slog.Logger, state func(readOnly bool, why error)) (err
 		return err
 	}
 	store, err := bolt.Open(k.dir, bolt.Options{OnState: state, Upgraded: func(format int, kept string) {
-		if kept == "" {
-			log.Info("the store was upgraded in place", "format", format)
-			return
-		}
 		log.Info("the store was upgraded; the old file is kept, and can be removed", "format", format, "kept", kept)
 	}})
 	if err != nil {
