@@ -61,7 +61,7 @@ func page(tables []row, at time.Time) (string, error) {
 
 The built-in catalog. This page is generated: run ` + "`go generate ./registry/drift`" + ` after a change of the catalog.
 ` + "`thinkd models`" + ` shows the models as they are on your machine, with what your vendors' lists add.
-[protocol.md](../protocol.md#modelslist) says by which rule a fact is taken.
+[protocol.md](../protocol.md#modelslist) says which source of a fact applies.
 
 A fact without a mark is confirmed by a page of the vendor. **~** marks a fact from a public table that no page of the vendor
 confirms, or one on which sources differ. **?** marks a guess. Prices are in USD per million tokens of input and output, for small
@@ -69,9 +69,9 @@ prompts outside of peak hours.
 
 ## Which API is used
 
-Three questions decide: does the thinking come back and go back again, is the prompt cached, and are images taken?
+Three questions decide: Does the API return thinking, and accept it back? Is the prompt cached? Are images accepted?
 
-| vendor | API | others on offer | why | source |
+| vendor | API | other APIs | why | source |
 |---|---|---|---|---|
 `)
 	catalog := registry.Default().At(func() time.Time { return at })
