@@ -9,6 +9,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 // Kinds of notice that tell of a summary on its way.
@@ -27,7 +28,7 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 	if th.compacted != nil {
 		return agent.ErrBusy
 	}
-	over, err := onAgent(ctx, c, th.id, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
+	over, err := service.OnAgent(ctx, c, th.id, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 				return // it was answered, or there is nobody left
 			}
 			late := c.Conn.Context()
-			_, err := onAgent(late, c, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
+			_, err := service.OnAgent(late, c, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
 			th.answerCompact(acpPromptResult{Stop: stopCancelled}, err)
 		}
 	})

@@ -148,7 +148,7 @@ func acpSetOption(ctx context.Context, c *client, p acpSetOptionParams) (acpOpti
 	var change agent.Change
 	switch p.Option {
 	case optionModel:
-		m, err := c.model(value, "")
+		m, err := c.Model(value, "")
 		if err != nil {
 			return acpOptionsResult{}, err
 		}
@@ -219,7 +219,7 @@ type acpSetModelParams struct {
 
 // acpSetModel is of the protocol's early days, and still said. The list of options follows.
 func acpSetModel(ctx context.Context, c *client, p acpSetModelParams) (method.Nothing, error) {
-	m, err := c.model(p.Model, "")
+	m, err := c.Model(p.Model, "")
 	if err != nil {
 		return method.Nothing{}, err
 	}

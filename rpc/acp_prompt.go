@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
@@ -59,7 +60,7 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply method.R
 	}
 	// The turn may be over before the agent's answer is here: the sender waits for the lock.
 	th.mu.Lock()
-	r, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	r, err := service.OnAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	if err == nil {
 		th.prompts[r.Turn], th.mine[r.Turn] = reply, true
 		th.waits.Store(true)
@@ -186,7 +187,7 @@ func acpCancel(ctx context.Context, c *client, p acpSessionParams) (method.Nothi
 		waiting = slices.Sorted(maps.Keys(th.prompts)) // ids grow with time
 		th.mu.Unlock()
 	}
-	_, err := onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (struct{}, error) {
+	_, err := service.OnAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (struct{}, error) {
 		for _, turn := range slices.Backward(waiting) {
 			if err := a.Dequeue(ctx, turn); err != nil {
 				return struct{}{}, err
@@ -201,7 +202,7 @@ func acpCancel(ctx context.Context, c *client, p acpSessionParams) (method.Nothi
 // cancel ends one turn, running or queued. The answer to its prompt comes from the sender.
 func (th *thread) cancel(ctx context.Context, turn session.TurnID) {
 	c := th.e.c
-	_, err := onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
+	_, err := service.OnAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
 	if err != nil && ctx.Err() == nil {
 		c.server.config.Log.Warn("a cancelled prompt continues", "session", th.id, "turn", turn, keyError, err)
 	}
@@ -230,7 +231,7 @@ func acpSteer(ctx context.Context, c *client, p acpSteerParams) (acpSteerResult,
 	said.Steer = true
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	return onAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (acpSteerResult, error) {
+	return service.OnAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (acpSteerResult, error) {
 		if p.Meta.Steering.WhenIdle == "promptRequired" {
 			st, err := a.State(ctx)
 			if err != nil || !st.Running {

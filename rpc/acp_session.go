@@ -14,9 +14,11 @@ import (
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -93,7 +95,7 @@ type acpPair struct {
 
 // offered is the server as our own protocol has it. Its name is made one that tools' names can begin with. Programs run in
 // the session's directory.
-func (s acpServer) offered(dir string) offeredServer {
+func (s acpServer) offered(dir string) toolhost.Server {
 	pairs := func(list []acpPair) map[string]string {
 		m := make(map[string]string)
 		for _, p := range list {
@@ -101,7 +103,7 @@ func (s acpServer) offered(dir string) offeredServer {
 		}
 		return m
 	}
-	o := offeredServer{Name: serverName(s.Name), URL: s.URL}
+	o := toolhost.Server{Name: serverName(s.Name), URL: s.URL}
 	if s.URL != "" {
 		o.Headers = pairs(s.Headers)
 		return o
@@ -110,7 +112,7 @@ func (s acpServer) offered(dir string) offeredServer {
 	return o
 }
 
-func offeredBy(list []acpServer, dir acpDirectory) (all servers) {
+func offeredBy(list []acpServer, dir acpDirectory) (all []toolhost.Server) {
 	for _, s := range list {
 		all = append(all, s.offered(string(dir)))
 	}
@@ -125,7 +127,7 @@ func (c *client) reoffer(st agent.State, list []acpServer, dir acpDirectory) {
 		return
 	}
 	has := make(map[string]bool)
-	for _, h := range c.sessions().Hosts(st.Session) {
+	for _, h := range c.Sessions().Hosts(st.Session) {
 		has[h.Name()] = true
 	}
 	missing := slices.ContainsFunc(st.Session.Tools, func(t tool.Tool) bool { return t.Source != "" && !has[t.Source] })
@@ -133,7 +135,7 @@ func (c *client) reoffer(st agent.State, list []acpServer, dir acpDirectory) {
 		config.Log.Info("an editor's servers are ignored: the session keeps its own", "session", st.Session.ID)
 		return
 	}
-	hosts, err := c.offered(offeredBy(list, dir))
+	hosts, err := c.Offered(offeredBy(list, dir))
 	if err != nil {
 		config.Log.Warn("an editor's servers are refused", "session", st.Session.ID, keyError, err)
 		return
@@ -176,19 +178,19 @@ func (c *client) opened(st agent.State) acpOpened { return acpOpened{modesOf(st)
 // acpNew makes a session with the tools for work on files, since an editor's user wants an agent; a client from the network
 // has them where the operator says so. Servers may have to start, so the answer is late where there are some.
 func acpNew(ctx context.Context, c *client, p acpNewParams, reply method.Reply) error {
-	made := newParams{CWD: string(p.CWD)}
-	if c.sameUser {
-		made.Tools = &newTools{builtin: true}
+	made := service.New{CWD: string(p.CWD)}
+	if c.SameUser {
+		made.Tools = &service.Choice{Builtin: true}
 	}
 	made.Servers = offeredBy(p.Servers, p.CWD)
-	record, err := c.newRecord(made)
+	record, err := c.Record(made)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(p.Servers, func(s acpServer) bool { return s.Type == "sse" }) {
 		return conn.InvalidParams("mcpServers", "sse is a transport of the past; http and programs are taken")
 	}
-	if c.newWaits(made) {
+	if c.Waits(made) {
 		c.Run(func() { // ends with the servers' answers or the request; serve waits
 			if _, err := failure.Guard(func() (method.Nothing, error) { return method.Nothing{}, c.make(ctx, made, record, reply) }); err != nil {
 				reply(nil, err)
@@ -200,22 +202,22 @@ func acpNew(ctx context.Context, c *client, p acpNewParams, reply method.Reply) 
 }
 
 // make answers with a session that it makes, and follows it.
-func (c *client) make(ctx context.Context, p newParams, record session.Session, reply method.Reply) error {
-	equipment, err := c.equip(ctx, p, &record)
+func (c *client) make(ctx context.Context, p service.New, record session.Session, reply method.Reply) error {
+	equipment, err := c.Equip(ctx, p, &record)
 	if err != nil {
 		return err
 	}
-	defer equipment.close()
-	if record, err = c.sessions().Create(ctx, record); err != nil {
+	defer equipment.Close()
+	if record, err = c.Sessions().Create(ctx, record); err != nil {
 		return err
 	}
-	equipment.adopt(c, record.ID)
+	equipment.Adopt(record.ID)
 	snap, sub, err := c.attachEditor(ctx, record.ID, 0)
 	if err != nil {
 		return err
 	}
 	c.editor.run(snap, sub, func() { reply(acpNewResult{record.ID, c.opened(snap.State)}, nil) })
-	if err := equipment.tell(c.Conn.Context(), c, record.ID); err != nil && c.Conn.Context().Err() == nil {
+	if err := equipment.Tell(c.Conn.Context(), record.ID); err != nil && c.Conn.Context().Err() == nil {
 		c.server.config.Log.Warn("missing tools could not be reported", "session", record.ID, keyError, err)
 	}
 	return nil
@@ -283,7 +285,7 @@ func acpLoad(ctx context.Context, c *client, p acpLoadParams, reply method.Reply
 }
 
 func (c *client) attachEditor(ctx context.Context, id session.ID, limit int) (snap agent.Snapshot, sub *feed.Subscription, err error) {
-	_, err = onAgent(ctx, c, id, func(a *agent.Agent) (struct{}, error) {
+	_, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (struct{}, error) {
 		if snap, sub, err = a.Attach(ctx, limit); err == nil {
 			sub.Confirms() // each editor has to answer session/request_permission
 		}
@@ -382,7 +384,7 @@ type acpListed struct {
 
 // acpList is a page of sessions, newest first: clients ask for it when they start, and wait for some seconds at most.
 func acpList(ctx context.Context, c *client, p acpListParams) (acpListResult, error) {
-	page, next, err := c.sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: defaultLimit, CWD: p.CWD})
+	page, next, err := c.Sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: defaultLimit, CWD: p.CWD})
 	if err != nil {
 		return acpListResult{}, err
 	}
@@ -408,7 +410,7 @@ func acpDelete(ctx context.Context, c *client, p acpSessionParams) (method.Nothi
 	if p.Session.ID == "" {
 		return method.Nothing{}, nil
 	}
-	return method.Nothing{}, c.sessions().Delete(ctx, p.Session.ID)
+	return method.Nothing{}, c.Sessions().Delete(ctx, p.Session.ID)
 }
 
 // acpClose lets go of a session. Where nobody else follows it, what this client has asked for is cancelled; a turn of
@@ -418,7 +420,7 @@ func acpClose(ctx context.Context, c *client, p acpSessionParams) (method.Nothin
 		return method.Nothing{}, err
 	}
 	id := p.Session.ID
-	if _, err := c.sessions().Get(ctx, id); err != nil {
+	if _, err := c.Sessions().Get(ctx, id); err != nil {
 		return method.Nothing{}, err
 	}
 	th := c.editor.forget(id)
@@ -430,7 +432,7 @@ func acpClose(ctx context.Context, c *client, p acpSessionParams) (method.Nothin
 	open := maps.Clone(th.prompts)
 	clear(th.prompts)
 	th.mu.Unlock()
-	_, err := onAgent(ctx, c, id, func(a *agent.Agent) (struct{}, error) {
+	_, err := service.OnAgent(ctx, c, id, func(a *agent.Agent) (struct{}, error) {
 		return struct{}{}, a.Leave(ctx, slices.Collect(maps.Keys(open)))
 	})
 	for _, reply := range open {

@@ -18,6 +18,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
@@ -352,7 +353,7 @@ func (th *thread) permit(ctx context.Context, r *acpAsked, q feed.Confirm) {
 		}
 		return
 	}
-	_, err = onAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Answer(ctx, q.ID, ruling(result, c.name)) })
+	_, err = service.OnAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Answer(ctx, q.ID, ruling(result, c.name)) })
 	if err != nil && ctx.Err() == nil {
 		c.server.config.Log.Info("an editor's answer is invalid", "session", th.id, keyError, err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -95,7 +96,7 @@ func (th *thread) begin(snap agent.Snapshot) {
 // answerEnded answers a prompt whose turn has ended while nobody was looking.
 func (th *thread) answerEnded(turn session.TurnID) {
 	ctx := th.e.c.Conn.Context()
-	ended, err := onAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, turn) })
+	ended, err := service.OnAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, turn) })
 	if err != nil {
 		th.answer(turn, nil, err)
 		return
@@ -371,7 +372,7 @@ func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpd
 	if e.Model == nil && e.Level == "" && e.Mode == "" {
 		return nil
 	}
-	st, err := onAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
+	st, err := service.OnAgent(ctx, th.e.c, th.id, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
 	if errors.Is(err, session.ErrNotFound) || errors.Is(err, feed.ErrClosed) {
 		return nil // the end of it comes next
 	}

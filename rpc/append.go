@@ -6,6 +6,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -53,6 +54,6 @@ func appendMessage(ctx context.Context, c *client, p appendParams) (promptResult
 		return promptResult{}, err
 	}
 	said.Stamp = stamp
-	r, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Append(ctx, said) })
+	r, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Append(ctx, said) })
 	return receiptOf(&r), err
 }

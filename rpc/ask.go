@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
@@ -59,7 +60,7 @@ func ask(ctx context.Context, c *client, p askParams) (func(context.Context) (as
 		r, err := c.keepQuestion(ctx, p.Session.Value, q)
 		return func(context.Context) (askResult, error) { return r, nil }, err
 	}
-	ready, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (*agent.Aside, error) { return a.Aside(ctx, q) })
+	ready, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (*agent.Aside, error) { return a.Aside(ctx, q) })
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (c *client) question(p askParams) (q agent.Question, err error) {
 	}
 	q.Override.Level = p.Level.level()
 	if p.Model != "" {
-		m, err := c.model(p.Model, "")
+		m, err := c.Model(p.Model, "")
 		if err != nil {
 			return q, err
 		}
@@ -110,12 +111,12 @@ func (c *client) question(p askParams) (q agent.Question, err error) {
 
 // keepQuestion makes a fork with the question as its first turn. Nothing is left if the turn cannot begin.
 func (c *client) keepQuestion(ctx context.Context, id session.ID, q agent.Question) (r askResult, err error) {
-	sessions := c.sessions()
+	sessions := c.Sessions()
 	made, err := sessions.Fork(ctx, id, "")
 	if err != nil {
 		return r, err
 	}
-	first, err := onAgent(ctx, c, made.ID, func(a *agent.Agent) (agent.Receipt, error) {
+	first, err := service.OnAgent(ctx, c, made.ID, func(a *agent.Agent) (agent.Receipt, error) {
 		return a.Prompt(ctx, agent.Prompt{Content: q.Content, Override: q.Override})
 	})
 	if err != nil {

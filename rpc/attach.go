@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
@@ -29,7 +30,7 @@ func (c *client) attachTo(ctx context.Context, id session.ID, after seqNumber, l
 // answer late, on a goroutine that nothing keeps from being overtaken.
 func (c *client) attachThen(ctx context.Context, id session.ID, after seqNumber, limit int) (snap agent.Snapshot, follow func(), err error) {
 	var sub *feed.Subscription
-	snap, err = onAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
+	snap, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (snap agent.Snapshot, err error) {
 		if after.given {
 			snap, sub, err = a.AttachAfter(ctx, after.n, limit)
 		} else {

@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 // LoginPrompt is what a person needs to log in.
@@ -34,7 +35,7 @@ type wireAuth struct {
 	Ending   string             `json:"ends_in,omitempty"` // the last four characters of the key; absent: a login, or a short key
 }
 
-func newWireAuth(s ProviderStatus) wireAuth {
+func newWireAuth(s service.ProviderStatus) wireAuth {
 	return wireAuth{s.ID, s.Auth, s.AuthSource, s.Login, s.Payer, s.KeyEnding}
 }
 
@@ -47,7 +48,7 @@ func authStatus(_ context.Context, c *client, _ method.Nothing) (authResult, err
 }
 
 // status is that of a provider that a client names.
-func (c *client) status(id string) (ProviderStatus, error) {
+func (c *client) status(id string) (service.ProviderStatus, error) {
 	var candidates []string
 	for _, s := range c.server.config.Providers() {
 		if s.ID == id {
@@ -55,7 +56,7 @@ func (c *client) status(id string) (ProviderStatus, error) {
 		}
 		candidates = append(candidates, s.ID)
 	}
-	return ProviderStatus{}, noProvider(id, candidates)
+	return service.ProviderStatus{}, service.NoProvider(id, candidates)
 }
 
 type setKeyParams struct {

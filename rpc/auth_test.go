@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 // doorkeeper is what the daemon does about keys and logins.
@@ -25,15 +26,15 @@ type doorkeeper struct {
 }
 
 func (d *doorkeeper) server() *Server {
-	return NewServer(Config{
+	return NewServer(Config{Config: service.Config{
 		Log: slog.New(slog.NewTextHandler(&d.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		Providers: func() []ProviderStatus {
-			a := ProviderStatus{ID: "a", Auth: "missing"}
+		Providers: func() []service.ProviderStatus {
+			a := service.ProviderStatus{ID: "a", Auth: "missing"}
 			if d.key != "" {
 				a.Auth, a.AuthSource = "ready", "keys"
 			}
-			return []ProviderStatus{a, {ID: "plan", Auth: "missing", Login: true}, {ID: "sim", Auth: "not_needed"}}
-		},
+			return []service.ProviderStatus{a, {ID: "plan", Auth: "missing", Login: true}, {ID: "sim", Auth: "not_needed"}}
+		}},
 		SetKey: func(id string, key provider.Secret) error {
 			if id != "a" {
 				d.t.Errorf("a key for %s", id)

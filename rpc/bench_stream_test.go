@@ -19,6 +19,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/mem"
 )
@@ -83,7 +84,7 @@ func benchGroup(b *testing.B, model provider.Provider) (*Server, session.ID) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return NewServer(Config{Log: log, Sessions: AgentsOf(group), Catalog: group.Config().Catalog}), s.ID
+	return NewServer(Config{Config: service.Config{Log: log, Sessions: service.AgentsOf(group), Catalog: group.Config().Catalog}}), s.ID
 }
 
 // BenchmarkStream is a delta's way from the model to the bytes that a client reads.

@@ -7,6 +7,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 type compactResult struct {
@@ -15,7 +16,7 @@ type compactResult struct {
 
 // compact begins in order and is answered when the summary is kept. It outlives the connection, but not its request's cancel.
 func compact(ctx context.Context, c *client, p sessionParams) (func(context.Context) (compactResult, error), error) {
-	over, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
+	over, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
 	if err != nil {
 		return nil, err
 	}
@@ -32,7 +33,7 @@ func compact(ctx context.Context, c *client, p sessionParams) (func(context.Cont
 		case <-ctx.Done():
 		}
 		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
-			_, err := onAgent(context.WithoutCancel(ctx), c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
+			_, err := service.OnAgent(context.WithoutCancel(ctx), c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
 				return method.Nothing{}, a.StopCompaction(context.WithoutCancel(ctx))
 			})
 			if err != nil {

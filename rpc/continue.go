@@ -6,6 +6,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -35,7 +36,7 @@ func continueTurn(ctx context.Context, c *client, p continueParams) (continueRes
 	if err != nil {
 		return continueResult{}, err
 	}
-	on, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Continued, error) { return a.Continue(ctx, stamp, p.Dry) })
+	on, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Continued, error) { return a.Continue(ctx, stamp, p.Dry) })
 	r := continueResult{Turn: on.Turn, Continues: on.Continuation.Turn, Parts: []continuedPart{}}
 	for _, part := range on.Parts {
 		if part.Type != provider.KindOpaque { // nobody may see it

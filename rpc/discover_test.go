@@ -21,6 +21,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 type blocksParams struct {
@@ -31,7 +32,7 @@ type blocksParams struct {
 func TestDiscover(t *testing.T) {
 	blocks := method.Define("blocks", method.Use, "Takes blocks.", method.Now(func(_ context.Context, _ *client, p blocksParams) (blocksParams, error) { return p, nil }))
 	methods := append(append(coreMethods(), testMethods()...), blocks)
-	s := newServer(Config{Version: "1.2.3", Log: slog.New(slog.NewTextHandler(io.Discard, nil))}, methods)
+	s := newServer(Config{Version: "1.2.3", Config: service.Config{Log: slog.New(slog.NewTextHandler(io.Discard, nil))}}, methods)
 	got, err := converse(t, s, strings.NewReader(conntest.Request(1, "rpc.discover", "{}")))
 	if err != nil {
 		t.Fatal(err)

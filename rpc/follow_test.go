@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -144,7 +145,7 @@ func TestSecondSubscription(t *testing.T) {
 // An update that cannot be shown ends the connection, since its client would wait for it.
 func TestSubscriptionThatFailsEndsTheConnection(t *testing.T) {
 	var log conntest.Log
-	p, a := following(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
+	p, a := following(t, Config{Config: service.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}})
 	a.mu.Lock()
 	a.list = []*feed.Update{{Session: "a", Seq: 1}} // of no event
 	a.mu.Unlock()

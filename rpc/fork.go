@@ -26,7 +26,7 @@ func (p forkParams) stamp() (*session.Stamp, error) {
 }
 
 func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error) {
-	sessions := c.sessions()
+	sessions := c.Sessions()
 	stamp, err := p.stamp()
 	if err != nil {
 		return r, err

@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
@@ -100,7 +101,7 @@ func history(ctx context.Context, c *client, p historyParams) (historyResult, er
 }
 
 func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []agent.Message, more bool, err error) {
-	page, err = onAgent(ctx, c, id, func(a *agent.Agent) (list []agent.Message, err error) {
+	page, err = service.OnAgent(ctx, c, id, func(a *agent.Agent) (list []agent.Message, err error) {
 		list, more, err = a.History(ctx, p)
 		return list, err
 	})

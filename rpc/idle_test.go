@@ -25,6 +25,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/bolt"
 	"github.com/thinkd/thinkd/session/storetest"
@@ -161,9 +162,9 @@ func TestIdleSessions(t *testing.T) {
 		defer group.Close()
 		ids := storeSessions(t, group, store, *idleCount)
 
-		server := NewServer(Config{Log: log, Version: "1.2.3", Sessions: AgentsOf(group), Catalog: group.Config().Catalog,
-			Providers:    func() []ProviderStatus { return nil },
-			DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
+		server := NewServer(Config{Version: "1.2.3", Config: service.Config{Log: log, Sessions: service.AgentsOf(group), Catalog: group.Config().Catalog,
+			Providers:    func() []service.ProviderStatus { return nil },
+			DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
 		ours, theirs := net.Pipe()
 		served := make(chan error)
 		testgo.Go(t, func() { served <- server.Serve(context.Background(), theirs) }) // ends with the connection; awaited below

@@ -13,6 +13,7 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 // A late answer is an error as any other: that of the handler, or that the client cancelled it.
@@ -91,7 +92,7 @@ func TestDrain(t *testing.T) {
 // A panic or an unknown error fails one request and tells the client nothing but a reference, which the log has.
 func TestInternalErrors(t *testing.T) {
 	var log conntest.Log
-	p := connect(t, t.Context(), testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil))}))
+	p := connect(t, t.Context(), testServer(t, Config{Config: service.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}}))
 	defer p.HangUp()
 	shape := regexp.MustCompile(`^\{"jsonrpc":"2\.0","id":1,"error":\{"code":-32603,"message":"internal error","data":\{"kind":"internal","ref":"([A-Z2-7]{26})"\}\}\}$`)
 	for method, secret := range map[string]string{"panic": "canary", "fail": "canary", "late_panic": "late"} {
@@ -114,7 +115,7 @@ func TestInternalErrors(t *testing.T) {
 
 func TestSenderThatFailsEndsTheConnection(t *testing.T) {
 	var log conntest.Log
-	s := testServer(t, Config{Log: slog.New(slog.NewTextHandler(&log, nil)), MessageBytes: 100})
+	s := testServer(t, Config{Config: service.Config{Log: slog.New(slog.NewTextHandler(&log, nil))}, MessageBytes: 100})
 	answered := make(chan struct{})
 	s.byName["bad_sender"] = method.Define("bad_sender", method.Use, "", method.Now(func(_ context.Context, c *client, _ method.Nothing) (method.Nothing, error) {
 		c.Follow("a", func(ctx context.Context) error { <-answered; panic("canary") })

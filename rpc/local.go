@@ -40,7 +40,7 @@ type Local struct {
 // ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
 func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local *Local) error {
 	c := s.newClient(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
-	c.local, c.sameUser = local, local != nil
+	c.local, c.SameUser = local, local != nil
 	return c.Serve()
 }
 

@@ -13,47 +13,11 @@ import (
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
-
-// ProviderStatus is what clients are told of a provider. It holds no key.
-type ProviderStatus struct {
-	ID        string
-	Available bool
-	Why       string // why it is not
-	Defaults  registry.Defaults
-
-	// Of its key or login, in the protocol's words.
-	Auth       provider.KeyState
-	AuthSource provider.KeySource // empty: there is none
-	Login      bool               // there is a login
-	Payer      *provider.Payer    // of the next call; nil: not known
-	KeyEnding  string             // the last four characters of the key; empty: there is none, or it is too short for that
-}
-
-// model finds the model that a client names. Where it names the provider apart, the id may have that in front or not.
-func (c *client) model(id, providerID string) (session.ModelRef, error) {
-	catalog := c.server.config.Catalog
-	if providerID != "" {
-		if !slices.Contains(catalog.Providers(), providerID) {
-			return session.ModelRef{}, noProvider(providerID, catalog.Providers())
-		}
-		if !catalog.Model(providerID, id).Known { // else it is the vendor's own id, slashes and all
-			id = strings.TrimPrefix(id, providerID+"/")
-		}
-		id = providerID + "/" + id
-	}
-	m, err := catalog.Find(id)
-	return session.ModelRef{Provider: m.Provider, ID: m.ID}, err
-}
-
-func noProvider(id string, candidates []string) *conn.Error {
-	return &conn.Error{Code: conn.CodeNoModel, Message: "no such provider: " + wire.Characters(id, 100),
-		Data: map[string]any{"candidates": append([]string{}, candidates...)}}
-}
 
 // askedLevel is a level as a client asks for it. An unknown word is refused as a level that no model has.
 type askedLevel string
@@ -103,12 +67,12 @@ type modelsResult struct {
 const maxChanges = 1000
 
 func models(_ context.Context, c *client, p modelsParams) (modelsResult, error) {
-	status := make(map[string]ProviderStatus)
+	status := make(map[string]service.ProviderStatus)
 	for _, s := range c.server.config.Providers() {
 		status[s.ID] = s
 	}
 	if _, ok := status[p.Provider]; !ok && p.Provider != "" {
-		return modelsResult{}, noProvider(p.Provider, slices.Sorted(maps.Keys(status)))
+		return modelsResult{}, service.NoProvider(p.Provider, slices.Sorted(maps.Keys(status)))
 	}
 	r := modelsResult{Models: []wire.CatalogModel{}}
 	for _, m := range c.server.config.Catalog.Models() {
@@ -162,7 +126,7 @@ type setModelResult struct {
 }
 
 func setModel(ctx context.Context, c *client, p setModelParams) (setModelResult, error) {
-	m, err := c.model(p.Model, p.Provider)
+	m, err := c.Model(p.Model, p.Provider)
 	if err != nil {
 		return setModelResult{}, err
 	}
@@ -227,7 +191,7 @@ func setThinking(ctx context.Context, c *client, p setThinkingParams) (setThinki
 }
 
 func set(ctx context.Context, c *client, id session.ID, change agent.Change) (agent.State, error) {
-	return onAgent(ctx, c, id, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
+	return service.OnAgent(ctx, c, id, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
 }
 
 type explainParams struct {
@@ -288,13 +252,13 @@ func newExplainResult(e agent.Explanation) explainResult {
 func explain(ctx context.Context, c *client, p explainParams) (explainResult, error) {
 	o := session.Override{Level: p.Level.level()}
 	if p.Model != "" {
-		m, err := c.model(p.Model, "")
+		m, err := c.Model(p.Model, "")
 		if err != nil {
 			return explainResult{}, err
 		}
 		o.Model = &m
 	}
-	return onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (explainResult, error) {
+	return service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (explainResult, error) {
 		e, err := a.Explain(ctx, o)
 		return newExplainResult(e), err
 	})
@@ -324,7 +288,7 @@ func providers(_ context.Context, c *client, _ method.Nothing) (providersResult,
 	return r, nil
 }
 
-func newWireProvider(s ProviderStatus) wireProvider {
+func newWireProvider(s service.ProviderStatus) wireProvider {
 	w := wireProvider{Provider: s.ID, Available: s.Available, Why: s.Why}
 	if s.Defaults != (registry.Defaults{}) {
 		w.Defaults = &wireDefaults{s.Defaults.Level, s.Defaults.Policy}

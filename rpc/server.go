@@ -3,35 +3,27 @@ package rpc
 import (
 	"context"
 	"io"
-	"log/slog"
 
-	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
 
 // Config is what a [Server] depends on.
 type Config struct {
-	Log     *slog.Logger // required
-	Version string       // of the program
+	service.Config
+	Version string // of the program
 
 	MessageBytes int // the largest message, in both directions; 0: 8 MiB
 
-	Listening    func() string                   // where browsers find the page; nil or empty: nowhere
-	Sessions     func(method.Principal) Sessions // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
-	Catalog      agent.Catalog                   // of all models
-	Blobs        session.Blobs                   // where images and documents are kept; nil: in the log
-	Router       dispatch.Router                 // nil: all sessions are served here
-	Providers    func() []ProviderStatus         // in catalog order
-	Settings     *registry.Settings              // what clients set for all sessions
-	DefaultModel func() session.ModelRef         // of a session whose client names none
-
-	Tools Tools
+	Listening func() string   // where browsers find the page; nil or empty: nowhere
+	Blobs     session.Blobs   // where images and documents are kept; nil: in the log
+	Router    dispatch.Router // nil: all sessions are served here
 
 	// DefaultsChanged is called after a client has set the defaults of a provider. nil: nobody needs to know.
 	DefaultsChanged func(provider string)
@@ -114,7 +106,7 @@ var native = conn.Protocol{Cancel: "$/cancelRequest", CancelID: "id", Urgent: "s
 
 func (s *Server) newClient(ctx context.Context, p method.Principal, f conn.Frames) *client {
 	connection := conn.New(ctx, f, conn.Config{Log: s.config.Log, Limit: s.config.MessageBytes, Protocol: native})
-	c := &client{Client: s.NewClient(connection, p), server: s}
+	c := &client{Client: s.NewClient(connection, p), Caller: s.config.Of(p, false), server: s}
 	c.Speak(c)
 	return c
 }
@@ -122,6 +114,7 @@ func (s *Server) newClient(ctx context.Context, p method.Principal, f conn.Frame
 // client is a connection that speaks the native protocol, or did so before it became an editor.
 type client struct {
 	*dispatch.Client
+	service.Caller
 	server *Server
 
 	greeted  bool                 // initialize was called
@@ -130,7 +123,6 @@ type client struct {
 	logins   map[string]*loginRun // the last one to each provider
 
 	local     *Local // nil: this connection is not the unix socket's
-	sameUser  bool   // it is, or is that of a client behind a door: what it asks for, its user could do without us
 	listening bool   // daemon/listen began what ends with the connection
 
 	editor *editor // nil: the client speaks the native protocol

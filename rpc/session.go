@@ -1,35 +1,20 @@
 package rpc
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
-
-// sessions are those of the connection's principal.
-func (c *client) sessions() Sessions { return c.server.config.Sessions(c.Principal) }
-
-// onAgent runs f with the session's agent.
-func onAgent[T any](ctx context.Context, c *client, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
-	var value T
-	err := c.sessions().Do(ctx, id, func(a *agent.Agent) (err error) {
-		value, err = f(a)
-		return err
-	})
-	return value, err
-}
 
 type sessionParams struct {
 	Session method.ID[session.ID] `json:"session_id"`
@@ -45,11 +30,24 @@ type newParams struct {
 	CWD      string           `json:"cwd,omitempty"`
 	Title    string           `json:"title,omitempty"`
 	Tools    *newTools        `json:"tools,omitempty"`
-	Servers  servers          `json:"mcp_servers,omitempty"`
+	Servers  []offeredServer  `json:"mcp_servers,omitempty"`
 	Options  *options         `json:"options,omitempty"`
 	Rules    tool.Policy      `json:"tool_policy,omitzero"` // it makes the operator's stricter
 	Client   *clientID        `json:"client_id,omitempty"`
 }
+
+// asked is what the service is asked for.
+func (p newParams) asked() service.New {
+	n := service.New{Model: p.Model, Level: p.Level.level(), Fallback: p.Fallback, Display: p.Display, System: p.System, Agent: p.Agent, CWD: p.CWD,
+		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules}
+	if p.Options != nil {
+		n.Cache, n.OnOther = p.Options.Cache, p.Options.OnOther
+	}
+	return n
+}
+
+// newWaits reports whether a new session has to wait for servers.
+func (c *client) newWaits(p newParams) bool { return c.Waits(p.asked()) }
 
 // options are what a session asks of its providers beside thinking.
 type options struct {
@@ -89,7 +87,7 @@ func newSessionLate(_ context.Context, c *client, p newParams) (func(context.Con
 
 // newSession makes a session. Nothing of the client is touched that is not safe on any goroutine.
 func (c *client) newSession(ctx context.Context, p newParams) (newResult, error) {
-	sessions := c.sessions()
+	sessions := c.Sessions()
 	stamp, err := p.stamp()
 	if err != nil {
 		return newResult{}, err
@@ -101,15 +99,16 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 			return c.answerMade(ctx, made)
 		}
 	}
-	record, err := c.newRecord(p)
+	asked := p.asked()
+	record, err := c.Record(asked)
 	if err != nil {
 		return newResult{}, err
 	}
-	equipment, err := c.equip(ctx, p, &record)
+	equipment, err := c.Equip(ctx, asked, &record)
 	if err != nil {
 		return newResult{}, err
 	}
-	defer equipment.close()
+	defer equipment.Close()
 	model, decision, err := sessions.Decide(record.Settings, session.Override{})
 	if err != nil {
 		return newResult{}, err
@@ -125,11 +124,11 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 			return newResult{}, err
 		}
 		if result.Session == made.Session { // it is the first
-			equipment.adopt(c, made.Session)
+			equipment.Adopt(made.Session)
 		}
 		r, err := c.answerMade(ctx, made)
 		if err == nil {
-			err = equipment.tell(ctx, c, made.Session)
+			err = equipment.Tell(ctx, made.Session)
 		}
 		return r, err
 	}
@@ -137,42 +136,11 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 		return newResult{}, err
 	}
 	result.Session = record.ID
-	equipment.adopt(c, record.ID)
+	equipment.Adopt(record.ID)
 	if _, result.follow, err = c.attachThen(ctx, record.ID, seqNumber{}, 0); err != nil {
 		return newResult{}, err
 	}
-	return result, equipment.tell(ctx, c, record.ID)
-}
-
-// newRecord is what a new session begins with, but for its tools.
-func (c *client) newRecord(p newParams) (session.Session, error) {
-	named, err := c.agentOf(p.Agent)
-	if err != nil {
-		return session.Session{}, err
-	}
-	set := session.Settings{Agent: agent.ChoiceOf(named)}
-	if id := cmp.Or(p.Model, named.Model); id == "" {
-		set.Model = c.server.config.DefaultModel()
-	} else if set.Model, err = c.model(id, ""); err != nil {
-		return session.Session{}, err
-	}
-	set.Level, set.Display, set.Fallback = p.Level.level(), p.Display, p.Fallback
-	if p.Options != nil {
-		if set.Cache, err = provider.ParseCacheTime(string(p.Options.Cache)); err != nil {
-			return session.Session{}, conn.InvalidParams("options.cache", "%v", err)
-		}
-		if set.OnOther, err = provider.ParseOtherModel(string(p.Options.OnOther)); err != nil {
-			return session.Session{}, conn.InvalidParams("options.on_other_model", "%v", err)
-		}
-	}
-	title, err := readTitle(p.Title)
-	if err != nil {
-		return session.Session{}, err
-	}
-	if len(p.CWD) > maxCWD {
-		return session.Session{}, conn.InvalidParams("cwd", "is longer than %d bytes", maxCWD)
-	}
-	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules}, nil
+	return result, equipment.Tell(ctx, record.ID)
 }
 
 type stateResult struct {
@@ -180,7 +148,7 @@ type stateResult struct {
 }
 
 func state(ctx context.Context, c *client, p sessionParams) (stateResult, error) {
-	st, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
+	st, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
 	w := wire.NewSession(st.Session, wire.ModelOf(st.Model, st.Decision))
 	w.Grants = st.Grants
 	return stateResult{w}, err
@@ -204,7 +172,7 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 		return listResult{}, err
 	}
 	for {
-		page, next, err := c.sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
+		page, next, err := c.Sessions().List(ctx, session.Query{Cursor: p.Cursor, Limit: limit, CWD: p.CWD, Text: p.Query})
 		if err != nil {
 			return listResult{}, err
 		}
@@ -214,11 +182,11 @@ func list(ctx context.Context, c *client, p listParams) (listResult, error) {
 		}
 		r := listResult{Sessions: make([]wire.Session, 0, len(page)), Next: next}
 		for _, s := range page {
-			if now, ok := c.sessions().Status(s.ID); ok && s.Status != session.Damaged {
+			if now, ok := c.Sessions().Status(s.ID); ok && s.Status != session.Damaged {
 				s.Status = now
 			}
 			// A level that the row lost since it was chosen is told where it matters: at the next turn.
-			model, decision, _ := c.sessions().Decide(s.Settings, session.Override{})
+			model, decision, _ := c.Sessions().Decide(s.Settings, session.Override{})
 			r.Sessions = append(r.Sessions, wire.NewSession(s, wire.ModelOf(model, decision)))
 		}
 		return r, nil
@@ -259,34 +227,19 @@ func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothi
 		change.Mode = &p.Mode
 	}
 	if p.Title != nil {
-		title, err := readTitle(*p.Title)
+		title, err := service.ReadTitle(*p.Title)
 		if err != nil {
 			return method.Nothing{}, err
 		}
 		change.Title = &title
 	}
-	_, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
+	_, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) { return a.Set(ctx, change) })
 	if errors.Is(err, agent.ErrMetadata) {
 		err = conn.InvalidParams("metadata", "would be larger than %d bytes", agent.MaxMetadata)
 	}
 	return method.Nothing{}, err
 }
 
-// Bounds of what a client hangs on a session: it comes along in every list.
-const (
-	maxTitle = 200     // characters
-	maxCWD   = 4 << 10 // bytes
-)
-
-// readTitle makes a line of what a client gives as a title.
-func readTitle(text string) (string, error) {
-	title := strings.Join(strings.Fields(text), " ")
-	if utf8.RuneCountInString(title) > maxTitle {
-		return "", conn.InvalidParams("title", "is longer than %d characters", maxTitle)
-	}
-	return title, nil
-}
-
 func deleteSession(ctx context.Context, c *client, p sessionParams) (method.Nothing, error) {
-	return method.Nothing{}, c.sessions().Delete(ctx, p.Session.Value)
+	return method.Nothing{}, c.Sessions().Delete(ctx, p.Session.Value)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
-	"github.com/thinkd/thinkd/rpc/wire"
+	"github.com/thinkd/thinkd/rpc/service"
 )
 
 type wireAgent struct {
@@ -77,7 +77,7 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 	if p.Model != nil {
 		a.Model = ""
 		if *p.Model != "" {
-			m, err := c.model(*p.Model, "")
+			m, err := c.Model(*p.Model, "")
 			if err != nil {
 				return err
 			}
@@ -96,24 +96,6 @@ func (p setAgentParams) change(c *client, a *registry.Agent) error {
 	return err
 }
 
-// agentOf is the agent that a client names, the zero one for no name.
-func (c *client) agentOf(name string) (registry.Agent, error) {
-	if name == "" {
-		return registry.Agent{}, nil
-	}
-	a, ok := c.server.config.Settings.Agent(name)
-	if ok {
-		return a, nil
-	}
-	e := conn.InvalidParams("agent", "no such agent: %s", wire.Characters(name, 100))
-	candidates := []string{}
-	for _, a := range c.server.config.Settings.Agents() {
-		candidates = append(candidates, a.Name)
-	}
-	e.Data["candidates"] = candidates
-	return registry.Agent{}, e
-}
-
 type setProviderParams struct {
 	Provider string        `json:"provider"`
 	Defaults *wireDefaults `json:"reasoning_defaults,omitempty"`
@@ -124,7 +106,7 @@ type setProviderResult struct {
 }
 
 func setProvider(_ context.Context, c *client, p setProviderParams) (setProviderResult, error) {
-	find := func() (names []string, found *ProviderStatus) {
+	find := func() (names []string, found *service.ProviderStatus) {
 		for _, s := range c.server.config.Providers() {
 			names = append(names, s.ID)
 			if s.ID == p.Provider {
@@ -135,7 +117,7 @@ func setProvider(_ context.Context, c *client, p setProviderParams) (setProvider
 	}
 	if names, found := find(); found == nil {
 		slices.Sort(names)
-		return setProviderResult{}, noProvider(p.Provider, names)
+		return setProviderResult{}, service.NoProvider(p.Provider, names)
 	}
 	var set *registry.Defaults
 	if p.Defaults != nil {

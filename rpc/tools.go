@@ -2,50 +2,15 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/tool"
 )
-
-// newTool is a tool that clients of the session run.
-type newTool struct {
-	Name        string      `json:"name"`
-	Description string      `json:"description,omitempty"`
-	Schema      inputSchema `json:"input_schema,omitzero"`
-	Title       string      `json:"title,omitempty"`
-	Effect      tool.Effect `json:"effect,omitempty"`
-}
-
-// UnmarshalJSON wants the name that the schema of this type asks for.
-func (t *newTool) UnmarshalJSON(data []byte) error {
-	type plain newTool
-	if err := json.Unmarshal(data, (*plain)(t)); err != nil {
-		return err
-	}
-	if t.Name == "" {
-		return errors.New("a tool has no name")
-	}
-	return nil
-}
-
-// inputSchema is a JSON schema, as it came.
-type inputSchema struct{ json.RawMessage }
-
-// IsZero reports whether there is none.
-func (s inputSchema) IsZero() bool { return len(s.RawMessage) == 0 }
-
-// JSONSchema is what rpc.discover tells of it.
-func (inputSchema) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "object", Description: "the JSON schema of an object"}
-}
 
 type toolResultParams struct {
 	Session method.ID[session.ID] `json:"session_id"`
@@ -69,7 +34,7 @@ func toolResult(ctx context.Context, c *client, p toolResultParams) (method.Noth
 		}
 		content = append(content, provider.WithoutState(p.Content[i]))
 	}
-	return onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
+	return service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
 		return method.Nothing{}, a.ToolResult(ctx, p.Call, content, p.Failed)
 	})
 }
@@ -96,7 +61,7 @@ func answerConfirm(ctx context.Context, c *client, p confirmParams) (confirmResu
 	case len(p.Reason) > maxReason:
 		return confirmResult{}, conn.InvalidParams("reason", "is longer than %d bytes", maxReason)
 	}
-	ok, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) {
+	ok, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) {
 		return a.Answer(ctx, p.Confirm.Value, agent.Ruling{Action: p.Action, Grant: p.Grant, Reason: p.Reason, Client: c.name})
 	})
 	return confirmResult{ok}, err
@@ -116,7 +81,7 @@ func grants(ctx context.Context, c *client, p grantsParams) (grantsResult, error
 	for i, id := range p.Revoke {
 		ids[i] = id.Value
 	}
-	st, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) {
+	st, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.State, error) {
 		if len(ids) == 0 {
 			return a.State(ctx)
 		}

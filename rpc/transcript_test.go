@@ -33,6 +33,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/mem"
@@ -204,15 +205,16 @@ func (s *stage) connect() {
 	if s.group, err = agent.NewGroup(s.Context(), s.config); err != nil {
 		s.Fatal(err)
 	}
-	s.server = NewServer(Config{Log: s.config.Log, Version: "1.2.3", MessageBytes: s.messageBytes, Sessions: AgentsOf(s.group), Catalog: s.config.Catalog, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Settings: settings,
-		Providers: func() []ProviderStatus {
-			list := []ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
+	s.server = NewServer(Config{Version: "1.2.3", MessageBytes: s.messageBytes, Blobs: s.config.Blobs, DefaultsChanged: s.group.DefaultsChanged, Config: service.Config{
+		Log: s.config.Log, Sessions: service.AgentsOf(s.group), Catalog: s.config.Catalog, Settings: settings,
+		Providers: func() []service.ProviderStatus {
+			list := []service.ProviderStatus{{ID: "anthropic", Why: "no key: set ANTHROPIC_API_KEY", Auth: "missing"}, {ID: "mirror", Available: true, Auth: "not_needed"}, {ID: "sim", Available: true, Auth: "not_needed"}}
 			for i := range list {
 				list[i].Defaults = settings.Defaults(list[i].ID)
 			}
 			return list
 		},
-		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }})
+		DefaultModel: func() session.ModelRef { return session.ModelRef{Provider: "sim", ID: "claude"} }}})
 	ours, theirs := net.Pipe()
 	s.conn, s.served, s.read = ours, make(chan error, 1), make(chan struct{})
 	testgo.Go(s, func() { s.served <- s.server.Serve(s.Context(), theirs) }) // disconnect waits

@@ -11,6 +11,7 @@ import (
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/failure"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
@@ -57,7 +58,7 @@ func prompt(ctx context.Context, c *client, p promptParams) (promptResult, error
 		return promptResult{}, err
 	}
 	said.Stamp = stamp
-	r, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	r, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	return receiptOf(&r), err
 }
 
@@ -67,7 +68,7 @@ func prompted(ctx context.Context, c *client, id session.ID, stamp *session.Stam
 	if stamp == nil {
 		return nil, nil
 	}
-	return onAgent(ctx, c, id, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
+	return service.OnAgent(ctx, c, id, func(a *agent.Agent) (*agent.Receipt, error) { return a.Prompted(ctx, *stamp) })
 }
 
 func receiptOf(r *agent.Receipt) promptResult {
@@ -84,7 +85,7 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 	}
 	said.Override = session.Override{Level: p.Level.level(), Display: p.Display}
 	if p.Model != "" {
-		m, err := c.model(p.Model, "")
+		m, err := c.Model(p.Model, "")
 		if err != nil {
 			return said, err
 		}
@@ -163,7 +164,7 @@ type waitResult struct {
 
 func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (waitResult, error), error) {
 	return func(ctx context.Context) (waitResult, error) {
-		e, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, p.Turn.Value) })
+		e, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (agent.Ended, error) { return a.Wait(ctx, p.Turn.Value) })
 		if err != nil {
 			return waitResult{}, err
 		}
@@ -192,7 +193,7 @@ type cancelResult struct {
 }
 
 func cancel(ctx context.Context, c *client, p cancelParams) (cancelResult, error) {
-	ok, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, p.Turn.Value) })
+	ok, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, p.Turn.Value) })
 	return cancelResult{ok}, err
 }
 
@@ -203,7 +204,7 @@ type queueParams struct {
 }
 
 func queueOf(ctx context.Context, c *client, p queueParams) (wire.Waiting, error) {
-	q, err := onAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (feed.QueueUpdate, error) {
+	q, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (feed.QueueUpdate, error) {
 		for _, t := range p.Remove {
 			if err := a.Dequeue(ctx, t.Value); err != nil {
 				return feed.QueueUpdate{}, err

@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/cmd/thinkd/telemetry"
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 	"github.com/thinkd/thinkd/session/blob"
 	"github.com/thinkd/thinkd/session/bolt"
@@ -95,13 +96,13 @@ func (o Options) open(ctx context.Context, store session.Local) (*daemon, error)
 		return nil, errors.Join(err, d.close())
 	}
 	d.server = rpc.NewServer(rpc.Config{
-		Log: log, Version: o.Version, MessageBytes: c.Limits.MessageBytes,
-		Listening: d.listening, Sessions: rpc.AgentsOf(d.agents), Catalog: ac.Catalog, Blobs: ac.Blobs, Settings: settings, SetKey: d.models.setKey, Login: d.models.login,
-		Providers:       func() []rpc.ProviderStatus { return d.models.status(settings) },
-		Refresh:         d.models.lists.Refresh,
-		Tools:           d.hosts.tools(c),
-		DefaultsChanged: d.agents.DefaultsChanged,
-		DefaultModel:    func() session.ModelRef { return d.models.defaultModel(c) },
+		Config: service.Config{
+			Log: log, Sessions: service.AgentsOf(d.agents), Catalog: ac.Catalog, Settings: settings, Tools: d.hosts.tools(c),
+			Providers:    func() []service.ProviderStatus { return d.models.status(settings) },
+			DefaultModel: func() session.ModelRef { return d.models.defaultModel(c) },
+		},
+		Version: o.Version, MessageBytes: c.Limits.MessageBytes, Listening: d.listening, Blobs: ac.Blobs,
+		SetKey: d.models.setKey, Login: d.models.login, Refresh: d.models.lists.Refresh, DefaultsChanged: d.agents.DefaultsChanged,
 	})
 	if d.blobs != nil {
 		d.sweep()

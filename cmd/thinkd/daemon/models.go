@@ -12,6 +12,7 @@ import (
 	"github.com/thinkd/thinkd/provider/vendors"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -48,10 +49,10 @@ func (m *models) defaultModel(c config.Config) session.ModelRef {
 	return session.ModelRef{Provider: id, ID: model}
 }
 
-func (m *models) status(settings *registry.Settings) []rpc.ProviderStatus {
-	var list []rpc.ProviderStatus
+func (m *models) status(settings *registry.Settings) []service.ProviderStatus {
+	var list []service.ProviderStatus
 	for _, s := range m.providers.Status() {
-		status := rpc.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Login: s.Login,
+		status := service.ProviderStatus{ID: s.ID, Available: s.Available, Why: s.Why, Auth: s.Key, AuthSource: s.KeySource, KeyEnding: s.KeyEnding, Login: s.Login,
 			Defaults: settings.Defaults(s.ID)}
 		if by := m.payer(s.ID); by != nil {
 			status.Payer = &by.Payer

@@ -16,6 +16,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -67,8 +68,8 @@ func (t *toolHosts) of(s session.Session) []toolhost.Host {
 }
 
 // tools is what the server of clients gets of it.
-func (t *toolHosts) tools(c config.Config) rpc.Tools {
-	return rpc.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
+func (t *toolHosts) tools(c config.Config) service.Tools {
+	return service.Tools{Builtin: c.Tools.Builtin, FromClients: c.Serve.MCPFromClients, Slow: len(t.shared) > 0,
 		Offer: func(s toolhost.Server) toolhost.Host { return t.server("offered:", s) }, Adopt: t.adopt}
 }
 

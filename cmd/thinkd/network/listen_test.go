@@ -27,6 +27,7 @@ import (
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session/mem"
 )
 
@@ -40,7 +41,7 @@ func emptyServer(t *testing.T) *rpc.Server {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { group.Close() })
-	return rpc.NewServer(rpc.Config{Log: discard, Version: "1", Sessions: rpc.AgentsOf(group), Catalog: registry.Default()})
+	return rpc.NewServer(rpc.Config{Version: "1", Config: service.Config{Log: discard, Sessions: service.AgentsOf(group), Catalog: registry.Default()}})
 }
 
 // selfSigned writes a certificate for loopback and returns what trusts it.

@@ -1,4 +1,4 @@
-package rpc
+package service
 
 import (
 	"context"
@@ -48,7 +48,7 @@ type Sessions interface {
 	Hosts(s session.Session) []toolhost.Host
 }
 
-// AgentsOf returns the sessions of a group's agents, by principal. It is for Config.Sessions.
+// AgentsOf returns the sessions of a group's agents, by principal. It is for [Config].
 func AgentsOf(group *agent.Group) func(method.Principal) Sessions {
 	return func(p method.Principal) Sessions { return agentSessions{group.For(p.Owner), group} }
 }

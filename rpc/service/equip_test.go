@@ -1,8 +1,9 @@
-package rpc
+package service
 
 import (
 	"testing"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/testgo"
 	"github.com/thinkd/thinkd/session/tool"
 )
@@ -16,7 +17,7 @@ func TestHostileEffects(t *testing.T) {
 			if declared == tool.Read && !sameUser {
 				want = tool.Other
 			}
-			tools, err := ownTools([]newTool{{Name: "t", Effect: declared}}, sameUser)
+			tools, err := ownTools([]tool.Tool{{Tool: provider.Tool{Name: "t"}, Effect: declared}}, sameUser)
 			if err != nil || tools[0].Effect != want {
 				t.Errorf("%q of the same user %v: %+v, %v", declared, sameUser, tools, err)
 			}

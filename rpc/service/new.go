@@ -1,0 +1,101 @@
+package service
+
+import (
+	"cmp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/wire"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// New is what a client asks of a new session. All of it may be left out.
+type New struct {
+	Model    string // an id, or what the catalog finds by it
+	Level    provider.Level
+	Fallback provider.Policy
+	Display  provider.Display
+	System   string
+	Agent    string // by name
+	CWD      string
+	Title    string
+	Tools    *Choice // nil: what the operator's config says
+	Servers  []toolhost.Server
+	Cache    provider.CacheTime
+	OnOther  provider.OtherModel
+	Rules    tool.Policy // it makes the operator's stricter
+}
+
+// Choice is the tools that a client chooses.
+type Choice struct {
+	Own     []tool.Tool // that clients run; of each its name, description, schema, title and effect
+	Builtin bool
+}
+
+// Record is what a new session begins with, except for its tools.
+func (c Caller) Record(p New) (session.Session, error) {
+	named, err := c.Agent(p.Agent)
+	if err != nil {
+		return session.Session{}, err
+	}
+	set := session.Settings{Agent: agent.ChoiceOf(named)}
+	if id := cmp.Or(p.Model, named.Model); id == "" {
+		set.Model = c.config.DefaultModel()
+	} else if set.Model, err = c.Model(id, ""); err != nil {
+		return session.Session{}, err
+	}
+	set.Level, set.Display, set.Fallback = p.Level, p.Display, p.Fallback
+	if set.Cache, err = provider.ParseCacheTime(string(p.Cache)); err != nil {
+		return session.Session{}, conn.InvalidParams("options.cache", "%v", err)
+	}
+	if set.OnOther, err = provider.ParseOtherModel(string(p.OnOther)); err != nil {
+		return session.Session{}, conn.InvalidParams("options.on_other_model", "%v", err)
+	}
+	title, err := ReadTitle(p.Title)
+	if err != nil {
+		return session.Session{}, err
+	}
+	if len(p.CWD) > maxCWD {
+		return session.Session{}, conn.InvalidParams("cwd", "is longer than %d bytes", maxCWD)
+	}
+	return session.Session{Title: title, System: cmp.Or(p.System, named.System), CWD: p.CWD, Settings: set, Rules: p.Rules}, nil
+}
+
+// Agent is the agent that a client names, the zero one for no name.
+func (c Caller) Agent(name string) (registry.Agent, error) {
+	if name == "" {
+		return registry.Agent{}, nil
+	}
+	a, ok := c.config.Settings.Agent(name)
+	if ok {
+		return a, nil
+	}
+	e := conn.InvalidParams("agent", "no such agent: %s", wire.Characters(name, 100))
+	candidates := []string{}
+	for _, a := range c.config.Settings.Agents() {
+		candidates = append(candidates, a.Name)
+	}
+	e.Data["candidates"] = candidates
+	return registry.Agent{}, e
+}
+
+// Bounds of what a client hangs on a session: it comes along in every list.
+const (
+	maxTitle = 200     // characters
+	maxCWD   = 4 << 10 // bytes
+)
+
+// ReadTitle makes a line of what a client gives as a title.
+func ReadTitle(text string) (string, error) {
+	title := strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(title) > maxTitle {
+		return "", conn.InvalidParams("title", "is longer than %d characters", maxTitle)
+	}
+	return title, nil
+}

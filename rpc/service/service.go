@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/tool/toolhost"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Config is what the protocols depend on in common.
+type Config struct {
+	Log          *slog.Logger                    // required
+	Sessions     func(method.Principal) Sessions // those of a principal; [AgentsOf] makes it. It costs nothing: it is called for each request
+	Catalog      agent.Catalog                   // of all models
+	Providers    func() []ProviderStatus         // in catalog order
+	Settings     *registry.Settings              // what clients set for all sessions
+	DefaultModel func() session.ModelRef         // of a session whose client names none
+	Tools        Tools
+}
+
+// ProviderStatus is what clients are told of a provider. It holds no key.
+type ProviderStatus struct {
+	ID        string
+	Available bool
+	Why       string // why it is not
+	Defaults  registry.Defaults
+
+	// Of its key or login, in the protocol's words.
+	Auth       provider.KeyState
+	AuthSource provider.KeySource // empty: there is none
+	Login      bool               // there is a login
+	Payer      *provider.Payer    // of the next call; nil: not known
+	KeyEnding  string             // the last four characters of the key; empty: there is none, or it is too short for that
+}
+
+// Tools is what a server knows of the daemon's own hosts of tools, besides what [agent.Config] lists.
+type Tools struct {
+	Builtin     bool // sessions whose clients name no tools get the built-in ones, and every client may ask for them
+	FromClients bool // servers are taken from every client, and not from those of the daemon's own user alone
+	Slow        bool // some host of all sessions may have to start before it can be asked
+
+	// Offer makes a host of a client's server. Whoever has it closes it, or gives it to Adopt. nil: none are taken.
+	Offer func(toolhost.Server) toolhost.Host
+
+	// Adopt makes hosts those of a session, until there is no such session or no daemon any more.
+	Adopt func(session.ID, []toolhost.Host)
+}
+
+// Caller is a client that asks for something. It is safe for concurrent use.
+type Caller struct {
+	SameUser bool // what it asks for, its user could do without us
+
+	config    *Config
+	principal method.Principal
+}
+
+// Of returns the caller for the requests of a principal.
+func (c *Config) Of(p method.Principal, sameUser bool) Caller { return Caller{sameUser, c, p} }
+
+// Sessions are those of the caller's principal.
+func (c Caller) Sessions() Sessions { return c.config.Sessions(c.principal) }
+
+// OnAgent runs f with the session's agent.
+func OnAgent[T any](ctx context.Context, c interface{ Sessions() Sessions }, id session.ID, f func(*agent.Agent) (T, error)) (T, error) {
+	var value T
+	err := c.Sessions().Do(ctx, id, func(a *agent.Agent) (err error) {
+		value, err = f(a)
+		return err
+	})
+	return value, err
+}
