@@ -23,14 +23,14 @@ var (
 	ErrBusy = errors.New("a turn is running")
 
 	// ErrHeld and ErrCompacting refuse it if no turn runs, but the queue is held, or earlier turns are being summarised.
-	ErrHeld       = errors.New("prompts wait in a queue that is held")
+	ErrHeld       = errors.New("prompts are pending, and the queue is held")
 	ErrCompacting = errors.New("earlier turns are being summarised")
 
 	// ErrFinished refuses to continue a session: its last turn was not cut off, a message was added since, or a summary stands in its place.
 	ErrFinished = errors.New("there is no unfinished turn to continue")
 
 	// ErrQueueFull refuses a prompt because maxQueue prompts wait already.
-	ErrQueueFull = fmt.Errorf("%d prompts wait already", maxQueue)
+	ErrQueueFull = fmt.Errorf("%d prompts are pending already", maxQueue)
 
 	// ErrNoTurn means that the session has no such turn.
 	ErrNoTurn = errors.New("no such turn")

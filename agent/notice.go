@@ -76,13 +76,13 @@ func checkControl(c choice, m reply, thought bool, usage provider.Usage) (kind s
 	case level == provider.Off && c.model.Thinking.Off == provider.OffUpFront:
 		return "", "", "" // between tool calls it thinks, and the notice said so
 	case level == provider.Off && thinks && c.decision.Reason == provider.NoThinking:
-		return noticeNotHonoured, feed.Warning, fmt.Sprintf("%s is known not to think, and thought all the same", c.model.Ref())
+		return noticeNotHonoured, feed.Warning, fmt.Sprintf("%s thought, although it is known not to think", c.model.Ref())
 	case level == provider.Off && thinks:
-		return noticeNotHonoured, feed.Warning, fmt.Sprintf("thinking was switched off, and %s thought all the same", c.model.Ref())
+		return noticeNotHonoured, feed.Warning, fmt.Sprintf("%s thought, although thinking was switched off", c.model.Ref())
 	case level == provider.Off:
 		return "", "", ""
 	case counted(usage) && !m.visible && c.decision.Control.Display != provider.Omitted:
-		return noticeHidden, feed.Info, fmt.Sprintf("%d tokens of thinking were billed, of which nothing can be shown", *usage.Reasoning)
+		return noticeHidden, feed.Info, fmt.Sprintf("the vendor billed %d tokens of thinking and showed none of it", *usage.Reasoning)
 	case asked && level != provider.Auto && level != provider.Minimal && !thinks && !thought && len(m.calls) == 0 && !m.paused:
 		severity := feed.Info // with a level the vendor may decide that nothing is to be thought about
 		if mode := c.decision.Control.Mode; mode == provider.ModeOn || mode == provider.ModeBudget {

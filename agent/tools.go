@@ -249,7 +249,7 @@ func (s *state) publishOutput() {
 }
 
 // ErrNoCall says that no call of that id waits for a client's result: there never was one, or it has its result.
-var ErrNoCall = errors.New("no such call waits for a result")
+var ErrNoCall = errors.New("no call with this id waits for a result")
 
 // ToolResult is a client's answer to a call that clients host. It is on disk when it returns. ErrNoCall.
 func (a *Agent) ToolResult(ctx context.Context, callID string, content provider.Blocks, failed bool) error {

@@ -130,7 +130,7 @@ func (s *Settings) RemoveAgent(name string) error {
 const maxSettings = 1 << 20
 
 // ErrSettingsFull means that the settings would exceed a megabyte after a change.
-var ErrSettingsFull = errors.New("the settings would be larger than a megabyte")
+var ErrSettingsFull = errors.New("the settings would be larger than 1 MiB")
 
 // CheckAgentName returns the reason why a word cannot be the name of an agent, or nil.
 func CheckAgentName(word string) error {

@@ -38,7 +38,7 @@ func mint() string {
 // CheckID returns what is wrong with an id that a client gave, nil if nothing is.
 func CheckID(word string) error {
 	if len(word) != ulid.EncodedSize {
-		return fmt.Errorf("is %d characters long; an id has %d", len(word), ulid.EncodedSize)
+		return fmt.Errorf("has %d characters; an id has %d", len(word), ulid.EncodedSize)
 	}
 	for i := range len(word) {
 		c := word[i]

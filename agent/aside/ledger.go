@@ -12,7 +12,7 @@ import (
 const Most = 4
 
 // ErrFull says that Most side questions of the session run.
-var ErrFull = errors.New("too many side questions of this session run")
+var ErrFull = errors.New("too many side questions of this session are running")
 
 // Ledger counts the side questions of one session. It is safe for concurrent use. Its zero value is ready.
 type Ledger struct {

@@ -30,7 +30,7 @@ var (
 	ErrMalformed = fmt.Errorf("%d malformed messages in a row", MaxMalformed)
 
 	// ErrClosing is the cause of a context that ends because the daemon does.
-	ErrClosing = errors.New("the daemon is going down")
+	ErrClosing = errors.New("the daemon is shutting down")
 
 	// ErrRevoked is the cause of a context that ends because the client's token is void. Nothing more is sent to it.
 	ErrRevoked = errors.New("the token was replaced")

@@ -436,7 +436,7 @@ func TestClose(t *testing.T) {
 	h, _ := newHandler(t, Config{Hosts: []string{"thinkd.test:0"}, Port: 1})
 	c := conntest.Dial(t, listenOn(t, h))
 	h.Close()
-	if _, why := c.ClosedAfter(true); why != "close 1001 the daemon is going down" {
+	if _, why := c.ClosedAfter(true); why != "close 1001 the daemon is shutting down" {
 		t.Error(why)
 	}
 	if status := ask(h, shake("/rpc", "localhost:1", "Authorization: Bearer "+conntest.Token)); status != http.StatusServiceUnavailable {
