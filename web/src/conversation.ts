@@ -29,6 +29,7 @@ export class Conversation {
 	private held: Message[] = []; // of a turn whose beginning is not loaded yet
 	private fetching = false;
 	private following = true;
+	private top = 0; // where the page was scrolled to
 	private running_ = ""; // the turn that runs
 	private readonly questions = new Set<string>();
 	private readonly leaving: (() => void)[] = [];
@@ -325,7 +326,10 @@ export class Conversation {
 
 	private scrolled(): void {
 		const { scrollTop, scrollHeight, clientHeight } = this.scroll;
-		this.following = scrollHeight - scrollTop - clientHeight < near;
+		// What grew since the page scrolled along is not the reader's doing: only a way up ends that.
+		if (scrollHeight - scrollTop - clientHeight < near) this.following = true;
+		else if (scrollTop < this.top) this.following = false;
+		this.top = scrollTop;
 		this.latest.hidden = this.following;
 		if (scrollTop < 600) void this.fetch();
 	}

@@ -13,8 +13,10 @@ import { bars } from "./levels.js";
 import { Meter } from "./meter.js";
 import { full, Picker, type Choice } from "./picker.js";
 import { closePopover, popover } from "./popover.js";
+import { promptCost } from "./price.js";
 import { Raw } from "./raw.js";
 import { Sessions } from "./sessions.js";
+import type { Preview } from "./unfinished.js";
 import { duration } from "./words.js";
 
 type Info = Methods["session/state"]["result"]["session"];
@@ -122,7 +124,7 @@ class App {
 			continue: async () => {
 				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
 			},
-			preview: async () => (await this.client.call("session/continue", { session_id: session.id, dry_run: true })).parts,
+			preview: (model) => this.preview(session.id, full(model)),
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
 			pick: () => this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
@@ -143,7 +145,10 @@ class App {
 			},
 			queue: (queue, held) => this.composer.queue(queue, held),
 			session: (change) => this.change(change),
-			usage: (u) => this.meter.show(u),
+			usage: (usage) => {
+				if (this.info) this.info = { ...this.info, usage };
+				this.meter.show(usage);
+			},
 			raw: (update) => this.raw.add(update),
 			changed: () => this.sessions.soon(),
 		});
@@ -265,6 +270,15 @@ class App {
 		if (!session_id) return;
 		const made = await this.client.call("session/fork", { session_id, ...(message && { message_id: message }) });
 		this.go(made.session_id);
+	}
+
+	/** What continuing the last turn would do. Asking for it costs nothing. */
+	private async preview(session_id: string, model_id: string): Promise<Preview> {
+		const { parts } = await this.client.call("session/continue", { session_id, dry_run: true });
+		const { cache } = await this.client.call("thinking/explain", { session_id, model_id }).catch(() => ({ cache: undefined }));
+		const tokens = this.info?.usage.context?.used;
+		const price = this.picker.model(model_id)?.price;
+		return { parts, tokens, cost: price && tokens ? promptCost(price, tokens, cache) : undefined };
 	}
 
 	// Model and level

@@ -1,12 +1,13 @@
-import type { Block, Message, Methods, Notifications } from "../../clients/typescript/src/index.js";
+import type { Block, Message, Notifications } from "../../clients/typescript/src/index.js";
 import { Answer } from "./answer.js";
 import type { Question, Ruling } from "./approval.js";
-import { button, copy, h, iconButton } from "./dom.js";
+import { copy, h, iconButton } from "./dom.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { chip, type Reasoning } from "./levels.js";
 import { note } from "./step.js";
 import { Thought } from "./thought.js";
 import { Tool } from "./tool.js";
+import { Offer, type Preview } from "./unfinished.js";
 import { clock, count, duration, money, notices, payerText } from "./words.js";
 
 type Params<M extends keyof Notifications> = Notifications[M];
@@ -14,20 +15,14 @@ type View = Thought | Answer;
 type Served = NonNullable<Params<"message_start">["served"]>;
 type Payer = NonNullable<Params<"turn_start">["payer"]>;
 
-/** What becomes of the blocks of a turn that is continued. */
-function partsText(parts: Methods["session/continue"]["result"]["parts"]): string {
-	const words = { kept: "kept", prefilled: "continued in place", requested_again: "thought again", dropped: "dropped" };
-	const names: Record<string, string> = { thinking: "thought", text: "text", tool_call: "tool call", tool_result: "result", media: "image" };
-	return parts.map((p) => `${names[p.type] ?? p.type}: ${words[p.action]}`).join(", ") || "Nothing had come: your message is sent again.";
-}
-
 /** What a turn needs from the page. */
 export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
 	fork(messageId: string): void;
 	again(content: Block[]): void;
 	continue(): Promise<void>;
-	preview(): Promise<Methods["session/continue"]["result"]["parts"]>;
+	/** What continuing the last turn with a model would do. */
+	preview(model: { provider: string; id: string }): Promise<Preview>;
 	media(messageId: string, block: number): Promise<Block | undefined>;
 	answer(confirmId: string, ruling: Ruling): Promise<unknown>;
 }
@@ -42,7 +37,7 @@ export class Turn {
 	over = false;
 	private reason = ""; // why it ended
 	private ahead: { answer: Answer; text: string } | undefined; // the text of an earlier turn that the first text joins
-	private readonly offer = h("div", { class: "card warn", role: "group", "aria-label": "Continue", hidden: true });
+	private readonly offer = new Offer();
 	private readonly said = h("div", { class: "said", hidden: true });
 	private readonly by = h("div", { class: "by", hidden: true });
 	private readonly body = h("div", { class: "work" });
@@ -54,10 +49,14 @@ export class Turn {
 	private content: Block[] = [];
 	private lastMessage = "";
 	private model: { provider: string; id: string } | undefined;
+	private payer: Payer | undefined;
+	private failed = false; // a card says why, and offers to ask again
+	private other = false; // another model than that answered, at least once
+	private readonly name = h("h2", {});
 	private readonly servedBy = h("span", { class: "served", hidden: true });
 
 	constructor(readonly id: string, private readonly acts: Acts) {
-		this.el.append(this.said, this.by, this.body, this.foot, this.offer);
+		this.el.append(this.said, this.by, this.body, this.foot, this.offer.el);
 		this.el.dataset["turn"] = id;
 	}
 
@@ -92,16 +91,14 @@ export class Turn {
 
 	/** Offers to continue the turn, or no longer. */
 	offerToContinue(on: boolean): void {
-		if (on === !this.offer.hidden) return;
-		this.offer.hidden = !on;
-		if (!on) return;
-		const parts = h("p", { role: "status" });
-		const show = async () => {
-			parts.textContent = partsText(await this.acts.preview());
-		};
-		this.offer.replaceChildren(h("h3", {}, "The answer stopped in the middle"),
-			h("p", {}, "Continue keeps what the model finished, and asks for the rest. Finished tools do not run again."), parts,
-			h("div", { class: "acts" }, button("Continue", "main", () => void this.acts.continue()), button("Show what is sent", "quiet", () => void show())));
+		const { model, content } = this;
+		this.offer.show(on && model ? {
+			reason: this.reason,
+			paid: this.payer?.kind !== "local" && this.payer?.kind !== "plan",
+			preview: () => this.acts.preview(model),
+			continue: () => this.acts.continue(),
+			again: content.length > 0 && !this.failed ? () => this.acts.again(content) : undefined,
+		} : undefined);
 	}
 
 	private fill(said: HTMLElement, content: Block[]): void {
@@ -111,21 +108,29 @@ export class Turn {
 
 	start(model: { provider: string; id: string }, reasoning: Reasoning, payer: Payer | undefined, ts?: number): void {
 		this.model = model;
+		this.payer = payer;
 		if (ts) this.began = ts;
 		const name = this.acts.nameOf(model);
-		const paid = payer ? { title: `${model.provider}, ${payerText(payer)}` } : {};
-		this.by.replaceChildren(h("h2", paid, name), chip(reasoning, name), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
+		this.name.textContent = name;
+		if (payer) this.name.title = `${model.provider}, ${payerText(payer)}`;
+		this.by.replaceChildren(this.name, chip(reasoning, name), this.servedBy, ...(ts ? [h("time", {}, clock(ts))] : []));
 		this.by.hidden = this.el.hidden = false;
 	}
 
-	/** Shows the model that answers: in amber if it is not the one that was asked for. */
+	/** Shows the model that answers. If it is not the one that was asked for, its name is the heading, and an amber chip says so. */
 	private served(s: Served | undefined): void {
-		if (!s?.model) return;
-		const other = s.substituted === true;
-		this.servedBy.className = other ? "served chip clamp" : "served";
-		this.servedBy.title = [other && `${this.model?.id ?? "Another model"} was asked for`, s.host && `answered by ${s.host}`].filter(Boolean).join("; ");
-		this.servedBy.textContent = other ? `answered by ${s.model}` : s.model;
-		this.servedBy.hidden = !other && s.model === this.model?.id;
+		if (!s?.model || !this.model || (this.other && !s.substituted)) return;
+		const { id, provider } = this.model;
+		this.servedBy.title = [s.substituted && `${id} was asked for`, s.host && `answered by ${s.host}`].filter(Boolean).join("; ");
+		if (s.substituted) {
+			this.other = true;
+			this.name.textContent = this.acts.nameOf({ provider, id: s.model });
+			this.servedBy.className = "served chip clamp";
+			this.servedBy.textContent = `not ${this.acts.nameOf(this.model)}`;
+		} else {
+			this.servedBy.textContent = s.model;
+		}
+		this.servedBy.hidden = !s.substituted && s.model === id;
 	}
 
 	thinkingStart(p: Params<"thinking_start">): void {
@@ -274,6 +279,7 @@ export class Turn {
 			this.foot.hidden = false;
 			return true;
 		}
+		this.failed = p.error !== undefined;
 		if (p.error) this.rail().append(troubleCard(p.error, this.model?.provider ?? "", this.content, this.acts));
 		else if (p.stop_reason === "interrupted") this.interrupted();
 		const facts: string[] = [duration(p.duration_ms)];
@@ -314,7 +320,7 @@ export class Turn {
 			...facts.map((f) => h("span", {}, f)),
 			h("span", { class: "acts" }, copier,
 				...(this.lastMessage ? [iconButton("fork", "Fork from here", () => this.acts.fork(this.lastMessage))] : []),
-				iconButton("redo", "Ask again", () => this.acts.again(this.content))),
+				...(this.content.length ? [iconButton("redo", "Ask again", () => this.acts.again(this.content))] : [])),
 		);
 		this.foot.hidden = false;
 	}

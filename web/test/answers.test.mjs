@@ -2,16 +2,19 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { ask, browser, open, serve, shot } from "./harness.mjs";
+import { ask, browser, look, open, serve, shot, vendor } from "./harness.mjs";
 
 let chrome;
 let daemon;
+let model;
 before(async () => {
-	[chrome, daemon] = await Promise.all([browser(), serve({ config: 'model = "sim/gemini"\n' })]);
+	model = await vendor((prompt) => (prompt.includes("One of these") ? { thinking: ["The second."], text: Array(2000).fill("later "), pause: 50 } : { text: ["So."] }));
+	[chrome, daemon] = await Promise.all([browser(), serve({ config: 'model = "sim/gemini"\n', env: model.env })]);
 });
 after(async () => {
 	await chrome.close();
 	await daemon.close();
+	await model.close();
 });
 
 /** The image is drawn, and the sources are links to the pages, each once, and ask for nothing by themselves. */
@@ -50,10 +53,12 @@ test("an answer of another model is marked, live and from the history", async ()
 	const chip = page.locator(".turn .by .served.clamp");
 	for (const how of ["live", "from the history"]) {
 		await chip.waitFor();
-		assert.equal(await chip.innerText(), "answered by small-0", how);
-		assert.match(await chip.getAttribute("title"), /^gemini was asked for/, how);
+		assert.match(await chip.innerText(), /^not .*Gemini/, how);
+		assert.equal(await page.locator(".turn .by h2").innerText(), "small-0", `${how}: the model that answered is the heading`);
+		assert.match(await chip.getAttribute("title"), /^gemini was asked for; answered by ./, how);
 		if (how === "live") {
-			await shot(page, "another-model");
+			await page.locator(".step.warn", { hasText: "Another model answers" }).waitFor(); // the notice
+			await look(page, "another-model");
 			await page.reload();
 		}
 	}
@@ -69,13 +74,44 @@ test("an answer that was cut off offers to continue, live and from the history",
 	await card.waitFor();
 	await page.reload();
 	await card.waitFor();
-	await card.getByRole("button", { name: "Show what is sent" }).click();
-	await page.waitForFunction(() => document.querySelector(".card[aria-label=Continue] [role=status]").textContent.includes("text: kept"));
-	await shot(page, "continue");
+	const more = card.getByRole("button", { name: "Show what is sent" });
+	assert.equal(await more.getAttribute("aria-expanded"), "false");
+	await more.click();
+	await card.locator(".parts", { hasText: "text: kept" }).waitFor();
+	assert.equal(await more.getAttribute("aria-expanded"), "true");
+	assert.match(await card.innerText(), /Continue keeps 1 text, and asks for the rest\. The model reads ~\d+ tokens again/);
+	await look(page, "continue");
 	await card.getByRole("button", { name: "Continue", exact: true }).click();
 	await page.locator(".turn").nth(1).locator(".answer").waitFor();
 	await card.waitFor({ state: "hidden" });
 	assert.equal(await card.count(), 0, "the offer is gone");
 	page.check();
 	await page.context().close();
+});
+
+test("a stopped answer of a paid model says what continuing keeps and costs", async () => {
+	const rpc = await daemon.rpc();
+	const { session_id } = await rpc.call("session/new", { model_id: "anthropic/claude-opus-5-5" });
+	const page = await open(chrome, daemon.url);
+	await page.evaluate((id) => {
+		location.hash = `/${id}`;
+	}, session_id);
+	await page.locator("#menu-session").waitFor();
+	await rpc.call("session/prompt", { session_id, text: `Which date is later? ${"One of these. ".repeat(12_000)}` });
+	await page.locator(".answer .tail:not(:empty)").waitFor();
+	await page.click("#stop");
+	const card = page.locator(".card[aria-label=Continue]:visible");
+	await card.waitFor();
+	assert.match(await card.innerText(), /The answer was stopped\s+Continue keeps 1 thought, 1 text, and asks for the rest\. The model reads ~[\d,]+ tokens again: \$0\.0\d+ to \$0\.\d+\. The new text is extra\./);
+	await page.waitForFunction(() => {
+		const { scrollHeight, scrollTop, clientHeight } = document.querySelector("#scroll");
+		return scrollHeight - scrollTop - clientHeight < 2;
+	}); // the page scrolls along to the card
+	await shot(page, "continue-paid");
+	await page.fill("#in", "And why?");
+	await page.press("#in", "Enter");
+	await card.waitFor({ state: "hidden" }); // it is not the last turn any more
+	page.check();
+	await page.context().close();
+	await rpc.close();
 });

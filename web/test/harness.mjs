@@ -147,6 +147,7 @@ export async function vendor(say) {
 			if (list.length === 0) continue;
 			response.write(event("content_block_start", { index, content_block: block }));
 			for (const t of list) {
+				if (response.destroyed) return; // the call was cancelled
 				const more = response.write(event("content_block_delta", { index, delta: delta(t) }));
 				if (pause && ++n % every === 0) await new Promise((resolve) => setTimeout(resolve, pause));
 				else if (!more) await Promise.race([once(response, "drain"), once(response, "close")]);
@@ -191,7 +192,7 @@ const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import
 /** Nothing that axe finds serious or critical. */
 export async function accessible(page, what) {
 	// The page's policy lets no script in from outside, so that axe comes in by the debugger.
-	await page.evaluate(axe);
+	if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
 	const { violations } = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
 	const serious = violations.filter((v) => v.impact === "serious" || v.impact === "critical");
 	assert.deepEqual(serious.map((v) => `${v.id}: ${v.nodes.map((n) => n.target + " " + n.failureSummary).join("; ")}`), [], what);
