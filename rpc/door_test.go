@@ -350,12 +350,16 @@ func TestDoorWithAClientThatHangs(t *testing.T) {
 func TestPrivateMethods(t *testing.T) {
 	s := testServer(t, Config{MessageBytes: 77777})
 	var log []string
+	later := false
 	local := &Local{
 		Status: func(context.Context) (door.Status, error) {
 			return door.Status{Version: "1.2.3", PID: 7, Listen: "http://a"}, nil
 		},
-		Leave: func(context.Context) error {
-			return &conn.Error{Code: conn.CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}
+		Leave: func(context.Context) (door.Leaving, error) {
+			if later {
+				return door.Leaving{Later: true}, nil
+			}
+			return door.Leaving{}, &conn.Error{Code: conn.CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}
 		},
 		Listen: func(address string) (string, func() error, error) {
 			if address == "" {
@@ -375,9 +379,14 @@ func TestPrivateMethods(t *testing.T) {
 	if want := (door.Status{Version: "1.2.3", PID: 7, Listen: "http://a", MessageBytes: 77777, SpreadMS: 1}); link.Status != want {
 		t.Errorf("got %+v, want %+v", link.Status, want)
 	}
-	refusal, ok := errors.AsType[*conn.Error](link.Leave())
+	_, err = link.Leave()
+	refusal, ok := errors.AsType[*conn.Error](err)
 	if want := (&conn.Error{Code: conn.CodeBusy, Message: "a turn is running", Data: map[string]any{"running": 2.0}}); !ok || !cmp.Equal(refusal, want, cmp.AllowUnexported(conn.Error{})) {
 		t.Errorf("got %+v, want %+v", refusal, want)
+	}
+	later = true
+	if got, err := link.Leave(); !got || err != nil {
+		t.Errorf("got %v, %v; want an end after the turn", got, err)
 	}
 	if _, err := link.Listen(""); err == nil || !strings.Contains(err.Error(), "address: listen tcp: no address") {
 		t.Errorf("listen without an address: %v", err)

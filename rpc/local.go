@@ -20,8 +20,9 @@ type Local struct {
 	// Config describes the config in effect. Commands ask for it where Inputs differ.
 	Config func(ctx context.Context) (door.DaemonConfig, error)
 
-	// Leave begins the daemon's end. It is refused with an [*conn.Error] while a turn runs.
-	Leave func(ctx context.Context) error
+	// Leave begins the daemon's end, or lets it begin as soon as no turn runs. It is refused with an [*conn.Error] if the daemon
+	// was started to stay.
+	Leave func(ctx context.Context) (door.Leaving, error)
 
 	// Stop waits until no turn runs, for so long at most, and begins the daemon's end. Turns that still run then are
 	// interrupted. If ctx ends during the wait, the daemon goes on. nil: this daemon cannot.
@@ -48,7 +49,7 @@ func localMethods() []method.Method[*client] {
 	return []method.Method[*client]{
 		method.Define(door.MethodStatus, method.Admin, "What the daemon is at the moment.", method.Now(daemonStatus)),
 		method.Define(door.MethodConfig, method.Admin, "What its config is made of.", method.Now(daemonConfig)),
-		method.Define(door.MethodLeave, method.Admin, "Ends the daemon, unless a turn runs.", method.Now(leave), conn.CodeBusy),
+		method.Define(door.MethodLeave, method.Admin, "Ends the daemon as soon as no turn runs.", method.Now(leave), conn.CodeBusy),
 		method.Define(door.MethodStop, method.Admin, "Ends the daemon when no turn runs, or after a time.", method.Late(stop), conn.CodeMethodNotFound),
 		method.Define(door.MethodListen, method.Admin, "Serves browsers as long as this connection lasts.", method.Now(listen), conn.CodeMethodNotFound, conn.CodeBusy),
 		method.Define(door.MethodDoor, method.Admin, "Leaves the connection to the client of a door.", method.Now(beDoor)),
@@ -67,8 +68,8 @@ func daemonConfig(ctx context.Context, c *client, _ method.Nothing) (door.Daemon
 	return c.local.Config(ctx)
 }
 
-func leave(ctx context.Context, c *client, _ method.Nothing) (method.Nothing, error) {
-	return method.Nothing{}, c.local.Leave(ctx)
+func leave(ctx context.Context, c *client, _ method.Nothing) (door.Leaving, error) {
+	return c.local.Leave(ctx)
 }
 
 func stop(_ context.Context, c *client, p door.StopParams) (func(context.Context) (door.Stopping, error), error) {

@@ -87,9 +87,11 @@ func (l *Link) Config() (c DaemonConfig, err error) {
 	return c, err
 }
 
-// Leave asks the daemon to end. It refuses while a turn runs.
-func (l *Link) Leave() error {
-	return l.bounded(func() error { return l.Call(MethodLeave, struct{}{}, nil) })
+// Leave asks the daemon to end when no turn runs. later: a turn runs now. A daemon that was started to stay refuses.
+func (l *Link) Leave() (later bool, err error) {
+	var r Leaving
+	err = l.bounded(func() error { return l.Call(MethodLeave, struct{}{}, &r) })
+	return r.Later, err
 }
 
 // Stop has the daemon end when no turn runs, or after so long at the latest. Closing the link during the wait takes it back.

@@ -48,6 +48,11 @@ const ProtocolACP = "acp"
 // number.
 const ACPMessageBytes = 32 << 20
 
+// Leaving is the answer to daemon/leave.
+type Leaving struct {
+	Later bool `json:"later"` // a turn runs; the daemon ends as soon as none does
+}
+
 // ListenParams are those of daemon/listen.
 type ListenParams struct {
 	Address string `json:"address"`

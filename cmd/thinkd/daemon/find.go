@@ -47,11 +47,15 @@ func (o Options) Connect(ctx context.Context) (link *door.Link, notice string, e
 			silence = err
 		}
 		switch {
-		case err == nil && madeWay < maxMakeWay && older(link.Status.Version, o.Version) && makesWay(link):
+		case err == nil && madeWay < maxMakeWay && older(link.Status.Version, o.Version):
+			gone, later := makesWay(link)
+			if !gone {
+				return link, o.notice(link, later), nil
+			}
 			madeWay++
 			continue
 		case err == nil:
-			return link, o.notice(link), nil
+			return link, o.notice(link, false), nil
 		case errors.Is(ctx.Err(), context.DeadlineExceeded):
 			if held != nil {
 				return nil, "", fmt.Errorf("%w (it does not answer: %w)", held, silence)
@@ -89,18 +93,19 @@ func Greet(ctx context.Context, dir string) (*door.Link, error) {
 	return door.Greet(ctx, conn)
 }
 
-// makesWay asks the daemon to leave, and is false if it does not.
-func makesWay(link *door.Link) bool {
-	err := link.Leave()
-	if err == nil || errors.Is(err, door.ErrDaemonGone) {
+// makesWay asks the daemon to leave. gone: it ends now, and the link is closed. later: it ends as soon as no turn runs.
+func makesWay(link *door.Link) (gone, later bool) {
+	later, err := link.Leave()
+	if err == nil && !later || errors.Is(err, door.ErrDaemonGone) {
 		link.Close()
-		return true
+		return true, false
 	}
-	return false
+	return false, later
 }
 
-// notice is one line if the daemon has another version or another config than this process: the daemon's apply.
-func (o Options) notice(link *door.Link) string {
+// notice is one line if the daemon has another version or another config than this process: the daemon's apply. ends: the daemon ends as
+// soon as no turn runs.
+func (o Options) notice(link *door.Link, ends bool) string {
 	s := link.Status
 	var what []string
 	if s.Version != o.Version {
@@ -116,6 +121,9 @@ func (o Options) notice(link *door.Link) string {
 	text := fmt.Sprintf("the daemon (process %d) runs with %s. ", s.PID, strings.Join(what, ", and with "))
 	if wrong != nil {
 		return text + "The config has an error now: " + strings.ReplaceAll(wrong.Error(), "\n", "; ")
+	}
+	if ends {
+		return text + "It restarts with yours when no turn runs"
 	}
 	return text + "To restart it with yours, run `thinkd stop`"
 }

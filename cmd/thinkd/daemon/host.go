@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/network"
@@ -31,6 +32,8 @@ type host struct {
 	asked   chan string // one fits: why the daemon is to end
 	offers  *rpc.Local  // what commands of the same user may ask
 
+	replaced atomic.Bool // a newer version waits until no turn runs
+
 	connections sync.WaitGroup
 
 	mu         sync.Mutex
@@ -50,6 +53,9 @@ const (
 )
 
 var errEnded = errors.New("the daemon ends")
+
+// whyReplaced is why a daemon ends for a newer one.
+const whyReplaced = "a newer version asked for the place"
 
 // run serves until ctx ends, until a newer version asks for the place, until nobody has needed the daemon for the idle
 // time, or until the store is lost, which is the error then. At the end turns are interrupted, clients hear of it, and
@@ -114,6 +120,9 @@ func (h *host) wait(ctx context.Context) (why string, err error) {
 			}
 			if h.unused(now) {
 				return "no client and no turn needs it", nil
+			}
+			if h.replaced.Load() && h.daemon.agents.Running() == 0 {
+				return whyReplaced, nil
 			}
 			if h.daemon.agents.Running() == 0 && memory.due() {
 				memory.collect()

@@ -58,16 +58,17 @@ func (h *host) status(context.Context) (door.Status, error) {
 		Running: len(running), Sessions: strings.Join(words(running), " "), Clients: len(h.clients), Listen: h.daemon.listening()}, nil
 }
 
-// makeWay ends the daemon for a newer one. A turn that begins after this look is interrupted.
-func (h *host) makeWay(context.Context) error {
+// makeWay ends the daemon for a newer one, at once or as soon as no turn runs. A turn that begins after the look is interrupted.
+func (h *host) makeWay(context.Context) (door.Leaving, error) {
 	if h.idle == 0 {
-		return &conn.Error{Code: conn.CodeBusy, Message: "this daemon was started to stay"}
+		return door.Leaving{}, &conn.Error{Code: conn.CodeBusy, Message: "this daemon was started to stay"}
 	}
 	if h.daemon.agents.Running() > 0 {
-		return &conn.Error{Code: conn.CodeBusy, Message: "a turn is running"}
+		h.replaced.Store(true) // wait looks
+		return door.Leaving{Later: true}, nil
 	}
-	h.end("a newer version asked for the place")
-	return nil
+	h.end(whyReplaced)
+	return door.Leaving{}, nil
 }
 
 // end has run end the daemon; the first reason counts.

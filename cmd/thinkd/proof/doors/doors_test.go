@@ -405,7 +405,7 @@ func TestDoorTellsWhyThereIsNoDaemon(t *testing.T) {
 	}
 }
 
-// An older daemon without turns makes way for a newer one; with a turn it stays, and the door says so.
+// An older daemon without turns makes way for a newer one. With a turn it stays until the turn has ended, and the door says so.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	data, env := proof.DataDir(t), vendorOf(t)
@@ -422,7 +422,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("an older daemon with a turn has made way: %+v", s)
 	}
 	newer.End() // only then all of its standard error is here
-	if log := newer.Log(); !strings.Contains(log, "runs with version 1.2.0, not 1.10.0. To restart it with yours, run `thinkd stop`\n") || strings.Count(log, "\n") != 1 {
+	if log := newer.Log(); !strings.Contains(log, "runs with version 1.2.0, not 1.10.0. It restarts with yours when no turn runs\n") || strings.Count(log, "\n") != 1 {
 		t.Errorf("the newer door says %q", log)
 	}
 	old.Must("session/cancel", map[string]any{"session_id": id}, nil)
@@ -443,6 +443,30 @@ func TestVersions(t *testing.T) {
 	old.End()
 	if log := old.Log(); !strings.Contains(log, "runs with version 1.10.0, not 1.9.9. To restart") {
 		t.Errorf("the older door says %q", log)
+	}
+	newer.End()
+}
+
+// An older daemon that was asked to make way during a turn does so at the end of that turn, and the newer door starts its own.
+func TestNewerVersionWaits(t *testing.T) {
+	t.Parallel()
+	data, env := proof.DataDir(t), vendorOf(t)
+	of := func(version string) []string { return append(slices.Clone(env), inside.VersionVariable+"="+version) }
+	old := proof.Door(t, data, of("1.2.0"))
+	id := old.NewSession("model_id", proof.VendorModel)
+	turn := old.Say(id, proof.Recital{Tag: "busy", Thinking: 3000, Blocks: 1, Words: 10, Pace: 200}.Prompt())
+	newer := proof.Door(t, data, of("1.10.0"))
+	newer.Attach(id)
+	old.End()
+	if s := proof.TheDaemon(t, data); s.Version != "1.2.0" || s.Running != 1 {
+		t.Fatalf("during the turn the daemon is %+v", s)
+	}
+	newer.Must("session/cancel", map[string]any{"session_id": id}, nil)
+	newer.Wait("the end of the turn", proof.Ended(turn))
+	newer.Wait("the end of the daemon", func(u proof.Update) bool { return u.Method == "stale" })
+	afresh(newer)
+	if s := proof.TheDaemon(t, data); s.Version != "1.10.0" {
+		t.Errorf("after the turn the daemon is %+v", s)
 	}
 	newer.End()
 }
