@@ -263,17 +263,25 @@ func (h *house) launch(s subject, data string) (*instance, error) {
 	return &instance{client: w.client(), processes: []*process{daemon}, conn: w.conn}, nil
 }
 
-// serve starts a daemon that listens for WebSockets, and is its page's address.
+// serve starts a daemon that listens for WebSockets, and is its page's address, with the token in its fragment.
 func (h *house) serve(data string) (*process, string, error) {
 	daemon, err := h.thinkd(data, "serve", "--listen", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
 	}
-	page, err := bufio.NewReader(daemon.stdout).ReadString('\n')
-	if err != nil {
-		return nil, "", errors.Join(fmt.Errorf("thinkd serve says nothing: %w", err), daemon.end())
+	out := bufio.NewReader(daemon.stdout)
+	page, err := out.ReadString('\n')
+	var token []byte
+	if err == nil {
+		var line string
+		if line, err = out.ReadString('\n'); err == nil {
+			token, err = os.ReadFile(strings.TrimSpace(strings.TrimPrefix(line, "token: ")))
+		}
 	}
-	return daemon, strings.TrimSpace(page), nil
+	if err != nil {
+		return nil, "", errors.Join(fmt.Errorf("the address and the token of thinkd serve: %w", err), daemon.end())
+	}
+	return daemon, strings.TrimSpace(page) + "#token=" + strings.TrimSpace(string(token)), nil
 }
 
 // client speaks over the connection.

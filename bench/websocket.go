@@ -20,7 +20,7 @@ type webSocket struct {
 	long []byte // a message of more than one frame, or of a frame larger than the buffer
 }
 
-// dialWebSocket connects to the page's address as `thinkd serve` says it, with the token in its fragment.
+// dialWebSocket connects to a page's address with the token in its fragment.
 func dialWebSocket(page string) (*webSocket, error) {
 	u, err := url.Parse(page)
 	if err != nil {

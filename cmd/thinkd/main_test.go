@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -31,7 +32,10 @@ func TestServeInProcess(t *testing.T) {
 	}
 	page, ended, end := started("serve", "--listen", "127.0.0.1:0")
 	defer end()
-	if line, err := page.ReadString('\n'); err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") {
+	if line, err := page.ReadString('\n'); err != nil || !strings.HasPrefix(line, "http://127.0.0.1:") || strings.Contains(line, "#") {
+		t.Fatalf("%q, %v", line, err)
+	}
+	if line, err := page.ReadString('\n'); err != nil || line != "token: "+filepath.Join(flags[1], "token")+"\n" {
 		t.Fatalf("%q, %v", line, err)
 	}
 	report, over, _ := started("status", "--json")

@@ -43,8 +43,11 @@ export async function serve({ config = "", env = {} } = {}) {
 	const clean = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/_API_KEY$|_BASE_URL$|^XDG_|^OLLAMA_/.test(name)));
 	const start = async (listen) => {
 		const child = spawn(process.env.THINKD, [...flags, "serve", "--listen", listen], { env: { ...clean, HOME: home, OLLAMA_HOST: "http://127.0.0.1:1", ...env }, stdio: ["ignore", "pipe", "inherit"] });
-		const [line] = await once(createInterface({ input: child.stdout }), "line");
-		return { child, url: line };
+		const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+		const { value: base } = await lines.next();
+		const { value: where } = await lines.next();
+		const token = await readFile(where.replace(/^token: /, ""), "utf8");
+		return { child, url: `${base}#token=${token.trim()}` };
 	};
 	let running = await start("127.0.0.1:0");
 	const stop = async (signal = "SIGTERM") => {

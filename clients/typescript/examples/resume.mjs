@@ -1,10 +1,11 @@
 // Watches a turn over a WebSocket that is cut repeatedly, and shows that nothing is lost.
-// Usage: node [--experimental-websocket] resume.mjs ADDRESS   (ADDRESS is what `thinkd serve` printed)
+// Usage: node [--experimental-websocket] resume.mjs ADDRESS TOKENFILE   (`thinkd serve` prints both)
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { addressOf, connect, webSocket } from "thinkd-client";
 
 let line;
-const real = webSocket(addressOf(process.argv[2]));
+const real = webSocket(addressOf(process.argv[2], readFileSync(process.argv[3], "utf8")));
 const fragile = { open: async (receiver) => (line = await real.open(receiver)) };
 const client = await connect(fragile, { longestPause: 50 });
 const session = await client.newSession();

@@ -6,11 +6,14 @@ export interface Address {
 	token: string;
 }
 
-/** addressOf parses what `thinkd serve` prints: the page's address with the token in its fragment. */
-export function addressOf(page: string): Address {
+/**
+ * addressOf takes the page's address, and the token: `thinkd serve` prints the path of its file. In a terminal, `thinkd serve` prints one
+ * address with the token in its fragment, which needs no second argument.
+ */
+export function addressOf(page: string, secret?: string): Address {
 	const url = new URL(page);
-	const token = new URLSearchParams(url.hash.slice(1)).get("token");
-	if (!token) throw new Error("the address has no #token=");
+	const token = secret?.trim() || new URLSearchParams(url.hash.slice(1)).get("token");
+	if (!token) throw new Error("the address has no #token=, and no token was given");
 	url.hash = "";
 	url.pathname = "/rpc";
 	url.protocol = url.protocol === "https:" ? "wss:" : "ws:";

@@ -26,6 +26,9 @@ const (
 	tokenLook = 250 * time.Millisecond
 )
 
+// TokenPath is the file of the token in a data directory.
+func TokenPath(dir string) string { return filepath.Join(dir, tokenName) }
+
 // readToken is the token in the data directory, made if there is none.
 func readToken(dir string) (provider.Secret, error) {
 	token, _, err := loadToken(dir)
@@ -44,7 +47,7 @@ var errUnfit = errors.New("make a new one with `thinkd serve --rotate-token`")
 // loadToken reads the token and says which file it was. A file that others can read is no secret, and what is not as
 // we wrote it may be guessed: both are errUnfit.
 func loadToken(dir string) (provider.Secret, fs.FileInfo, error) {
-	path := filepath.Join(dir, tokenName)
+	path := TokenPath(dir)
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
@@ -73,7 +76,7 @@ func WriteToken(dir string) error {
 	}
 	random := make([]byte, tokenBytes)
 	rand.Read(random) // never fails
-	return durable.Replace(filepath.Join(dir, tokenName), []byte(base64.RawURLEncoding.EncodeToString(random)+"\n"))
+	return durable.Replace(TokenPath(dir), []byte(base64.RawURLEncoding.EncodeToString(random)+"\n"))
 }
 
 // tokenFile tells of each token that replaces another, when it looks. Where it is gone or unfit, it is revoked: the empty
@@ -91,7 +94,7 @@ type tokenFile struct {
 func (f *tokenFile) look() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	info, err := os.Lstat(filepath.Join(f.dir, tokenName))
+	info, err := os.Lstat(TokenPath(f.dir))
 	if err == nil && sameFile(info, f.seen) {
 		return
 	}

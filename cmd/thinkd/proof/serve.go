@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -54,13 +55,19 @@ func StartServe(t testing.TB, cmd *exec.Cmd) *Served {
 	})
 	s.stdout = bufio.NewReader(stdout)
 	line, err := s.stdout.ReadString('\n')
-	if err != nil {
+	more, moreErr := s.stdout.ReadString('\n')
+	if err := errors.Join(err, moreErr); err != nil {
 		t.Fatalf("%v\n%s", err, Excerpt(s.Stderr.String()))
 	}
-	var found bool
-	s.Base, s.Token, found = strings.Cut(strings.TrimSuffix(line, "\n"), "#token=")
-	if u, err := url.Parse(s.Base); !found || err != nil || u.Hostname() != "127.0.0.1" || u.Path != "/" || len(s.Token) != 43 {
-		t.Fatalf("the address is %q", line)
+	s.Base = strings.TrimSuffix(line, "\n")
+	u, err := url.Parse(s.Base)
+	path, found := strings.CutPrefix(strings.TrimSuffix(more, "\n"), "token: ")
+	if err != nil || u.Hostname() != "127.0.0.1" || u.Path != "/" || u.Fragment != "" || !found {
+		t.Fatalf("the address is %q, and then %q", line, more)
+	}
+	token, err := os.ReadFile(path)
+	if s.Token = strings.TrimSpace(string(token)); err != nil || len(s.Token) != 43 {
+		t.Fatalf("%s has a token of %d characters, %v", path, len(s.Token), err)
 	}
 	return s
 }

@@ -50,8 +50,9 @@ func TestClientExamples(t *testing.T) {
 	if out, err := exec.Command(node, flag, "-p", "typeof WebSocket").Output(); err != nil || strings.TrimSpace(string(out)) != "function" {
 		t.Skipf("needs: a WebSocket in node: %s, %v", out, err)
 	}
-	s := proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(t.TempDir())...))
-	if got := run(t, daemon.Env, flag, filepath.Join("examples", "resume.mjs"), s.Base+"#token="+s.Token); !strings.Contains(got, "nothing lost") {
+	data := t.TempDir()
+	s := proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(data)...))
+	if got := run(t, daemon.Env, flag, filepath.Join("examples", "resume.mjs"), s.Base, filepath.Join(data, "token")); !strings.Contains(got, "nothing lost") {
 		t.Errorf("resume.mjs: %s", got)
 	}
 	s.Terminate()

@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"bufio"
+	"errors"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -113,6 +116,39 @@ func TestServeRotateToken(t *testing.T) {
 	s.Terminate()
 	if !strings.Contains(s.Stderr.String(), "token") || strings.Contains(s.Stderr.String(), fresh) {
 		t.Errorf("standard error: %s", proof.Excerpt(s.Stderr.String()))
+	}
+}
+
+// Into a pipe the token is printed only on request. The other lines of standard output and standard error never have it.
+func TestServePrintsToken(t *testing.T) {
+	data := t.TempDir()
+	proof.StartServe(t, proof.Command(t, nil, proof.ServeArgs(data)...)).Terminate() // makes the token
+	token, err := os.ReadFile(filepath.Join(data, "token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := strings.TrimSpace(string(token))
+	for flag, want := range map[string]bool{"--print-token": true, "--print-token=false": false} {
+		cmd := proof.Command(t, nil, append(proof.ServeArgs(data), flag, "--log-level", "debug")...)
+		var errOut proof.LockedBuffer
+		cmd.Stderr = &errOut
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		first, err := bufio.NewReader(stdout).ReadString('\n')
+		if got := strings.HasSuffix(first, "/#token="+secret+"\n"); err != nil || got != want {
+			t.Errorf("%s: printed %q, %v", flag, strings.ReplaceAll(first, secret, "TOKEN"), err)
+		}
+		if err := errors.Join(cmd.Process.Signal(syscall.SIGTERM), cmd.Wait()); err != nil {
+			t.Error(err)
+		}
+		if strings.Contains(errOut.String(), secret) {
+			t.Errorf("%s: the token is in standard error", flag)
+		}
 	}
 }
 
