@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/session"
 )
@@ -22,7 +23,8 @@ type Agent struct {
 	busy  *atomic.Bool  // a turn runs
 	size  *atomic.Int64 // bytes that the session holds, at the last look
 
-	lastSeq uint64 // set before done is closed, if the store failed: the log may not know of it
+	lastSeq uint64          // set before done is closed, if the store failed: the log may not know of it
+	unload  []loaded.Unload // set before done is closed: of the models that no session uses any more
 }
 
 // Close interrupts a running turn, ends all subscriptions, and returns when the agent's goroutines have ended.

@@ -72,6 +72,7 @@ func (s *state) aside(q Question) (*Aside, error) {
 	sent := estimate.Usage()
 	sent.Cost = price(sent)
 	s.used = s.cfg.Now()
+	s.uses(c)
 	return &Aside{Model: c.shown(), Reasoning: c.decision, Cache: c.cache,
 		call: aside.Call{Model: c.model, Provider: c.provider, Request: req, Estimate: estimate, Price: price, Premium: premium,
 			Now: s.cfg.Now, Load: func(req *provider.Request) { s.cfg.load(req) },

@@ -25,6 +25,7 @@ func (s *state) startCall() {
 	if s.checkPayer(); s.ended != nil {
 		return
 	}
+	s.uses(r.choice)
 	ctx, stop := context.WithCancelCause(s.ctx)
 	now := s.cfg.Now()
 	r.toolBefore, r.sameBefore, r.answered, r.answering = r.lastTool, r.same, false, answering{}

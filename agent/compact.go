@@ -86,8 +86,9 @@ func (s *state) compact(p transcript.Passage, over func(error)) {
 		return
 	}
 	ctx, stop := context.WithCancelCause(s.ctx)
-	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Served: s.summariser(c.model), Now: s.cfg.Now},
+	now := &compacting{Call: summary.Call{Model: c.model, Provider: c.provider, Decision: c.decision, Passage: p, Keep: set.KeepAlive, Served: s.summariser(c.model), Now: s.cfg.Now},
 		turn: turn, begun: s.cfg.Now(), said: make(chan summary.Result, 1), stop: stop, over: over}
+	s.uses(c)
 	s.compacting = now
 	s.busy.Store(true)
 	limits := s.cfg.patient(c.model.Provider)

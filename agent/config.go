@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
@@ -117,7 +118,8 @@ type Config struct {
 	// pause before a retry, and the silence of a call for a summary.
 	Now func() time.Time
 
-	queued *queue.Total // by the group's sessions; nil: there is no group
+	queued *queue.Total   // by the group's sessions; nil: there is no group
+	loaded *loaded.Models // by the group's sessions; nil: there is no group
 }
 
 // Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced from time to time. A turn

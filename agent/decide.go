@@ -163,7 +163,7 @@ func (v conversation) requestFor(c choice) *provider.Request {
 // asked is the part of a request that the wire form of the thinking level depends on.
 func (v conversation) asked(c choice) *provider.Request {
 	opening, changed := v.share(c.ref()).Effort(c.model, c.decision)
-	return &provider.Request{Model: c.model, Decision: c.decision, CacheTime: v.view.Session.Settings.Cache, Repairs: repairs(v.view), Opening: opening, Changed: changed}
+	return &provider.Request{Model: c.model, Decision: c.decision, CacheTime: v.view.Session.Settings.Cache, KeepAlive: v.view.Session.Settings.KeepAlive, Repairs: repairs(v.view), Opening: opening, Changed: changed}
 }
 
 func repairs(v *session.View) []provider.Repair {

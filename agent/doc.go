@@ -12,7 +12,7 @@
 //
 // Other packages hold what needs no state of a session: feed sends updates to clients, transcript turns the log into what a model
 // is sent, queue keeps the prompts that wait, relay carries what calls produce, summary and suspect handle conversations that are
-// too long or refused, budget and room count, and tool decides on calls and runs them.
+// too long or refused, loaded unloads models from servers, budget and room count, and tool decides on calls and runs them.
 //
 // A turn goes up through the files, and each step ends with the next event of the loop: prompt starts the turn, compact and call
 // make a model call, stream takes in its events, tools runs the calls of the reply and makes the next model call, retry handles a

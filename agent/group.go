@@ -12,6 +12,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/session"
@@ -42,7 +43,7 @@ type loading struct {
 // NewGroup ends the turns of Config.Left, and returns a group without agents. The agents end with Close or ctx.
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
-	cfg.queued = new(queue.Total)
+	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
@@ -256,10 +257,26 @@ func (g *Group) load(ref session.Ref, l *loading, used uint64, asides *aside.Led
 				g.cfg.Rest(ref)
 			}
 			g.forget(ref, l)
+			g.unload(l.agent)
 		})
 		return
 	}
 	g.forget(ref, l)
+}
+
+// unloadTime is how long a server may take to unload a model. The end of a daemon waits for it.
+const unloadTime = 2 * time.Second
+
+// unload frees the models that no session uses since this agent ended, if their server was asked to keep them. If a session begins to
+// use one in this moment, the server still ends the call, and loads the model again for the next one.
+func (g *Group) unload(a *Agent) {
+	for _, unload := range a.unload {
+		ctx, stop := context.WithTimeout(context.WithoutCancel(g.ctx), unloadTime)
+		if err := unload(ctx); err != nil {
+			g.cfg.Log.Warn("a model is not unloaded; its server does it in its own time", "session", a.id, "err", err)
+		}
+		stop()
+	}
 }
 
 func (g *Group) forget(ref session.Ref, l *loading) {

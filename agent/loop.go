@@ -37,6 +37,11 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 			s.log.Warn("the log is not released", "err", err)
 		}
 	}()
+	defer func() {
+		if s.cfg.loaded != nil {
+			a.unload = s.cfg.loaded.Leave(s.id)
+		}
+	}()
 	defer s.waitForCalls()
 	period := s.period()
 	tick := time.NewTicker(period)

@@ -14,6 +14,7 @@ import (
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/loaded"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/room"
@@ -68,6 +69,19 @@ func (s *state) conversation() conversation {
 		v.trial = s.run.trial
 	}
 	return v
+}
+
+// uses notes a call of a model that its server may keep in memory, so that the model is unloaded after the session.
+func (s *state) uses(c choice) {
+	server, ok := c.provider.(provider.Unloader)
+	if !ok || s.cfg.loaded == nil {
+		return
+	}
+	var unload loaded.Unload
+	if s.view.Session.Settings.KeepAlive != "" {
+		unload = func(ctx context.Context) error { return server.Unload(ctx, c.model) }
+	}
+	s.cfg.loaded.Use(s.id, loaded.Model{At: cmp.Or(c.address, c.model.Provider), ID: c.model.ID}, unload)
 }
 
 // record stores facts and publishes them: all are on disk in one commit before the first is published. After an error none is

@@ -55,6 +55,7 @@ type Request struct {
 	Counted bool
 
 	CacheTime CacheTime // of the session; empty: as the provider's configuration has it
+	KeepAlive KeepAlive // of the session; empty: as the server does
 
 	MaxTokens   int // 0: what the adapter's API and the row suggest
 	Temperature *float64

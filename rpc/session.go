@@ -41,7 +41,7 @@ func (p newParams) asked() service.New {
 	n := service.New{Model: p.Model, Level: p.Level.level(), Fallback: p.Fallback, Display: p.Display, System: p.System, Agent: p.Agent, CWD: p.CWD,
 		Title: p.Title, Tools: p.Tools.choice(), Servers: serversOf(p.Servers), Rules: p.Rules}
 	if p.Options != nil {
-		n.Cache, n.OnOther = p.Options.Cache, p.Options.OnOther
+		n.Cache, n.KeepAlive, n.OnOther = p.Options.Cache, p.Options.KeepAlive, p.Options.OnOther
 	}
 	return n
 }
@@ -51,8 +51,9 @@ func (c *client) newWaits(p newParams) bool { return c.Waits(p.asked()) }
 
 // options are what a session asks of its providers beside thinking.
 type options struct {
-	Cache   provider.CacheTime  `json:"cache,omitempty"`
-	OnOther provider.OtherModel `json:"on_other_model,omitempty"`
+	Cache     provider.CacheTime  `json:"cache,omitempty"`
+	KeepAlive provider.KeepAlive  `json:"keep_alive,omitempty"`
+	OnOther   provider.OtherModel `json:"on_other_model,omitempty"`
 }
 
 type newResult struct {

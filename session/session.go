@@ -78,6 +78,8 @@ type Settings struct {
 	Cache    provider.CacheTime `json:"cache,omitempty"`     // fixed at the start; empty: the provider's
 	Mode     tool.Mode          `json:"tool_mode,omitempty"` // empty: ask
 
+	KeepAlive provider.KeepAlive `json:"keep_alive,omitempty"` // fixed at the start; empty: the server's
+
 	OnOther provider.OtherModel `json:"on_other_model,omitempty"` // empty: as the config has it
 }
 

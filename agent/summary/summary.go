@@ -20,7 +20,8 @@ type Call struct {
 	Provider provider.Provider
 	Decision provider.Decision
 	Passage  transcript.Passage
-	Now      func() time.Time // the clock, for prices that depend on the date
+	Keep     provider.KeepAlive // of the session
+	Now      func() time.Time   // the clock, for prices that depend on the date
 
 	// Served decides on the model that answers: the row whose price counts, or an error that ends the call. It is called on
 	// the goroutine of Run. Nil: Model counts.
@@ -120,7 +121,7 @@ func (c *Call) read(ctx context.Context, guess *budget.Estimate, alive func(), s
 }
 
 func (c *Call) request() *provider.Request {
-	return &provider.Request{Model: c.Model, System: transcript.AskSummary, Decision: c.Decision, Whole: true, Messages: []provider.Message{
+	return &provider.Request{Model: c.Model, System: transcript.AskSummary, Decision: c.Decision, KeepAlive: c.Keep, Whole: true, Messages: []provider.Message{
 		{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: c.Passage.Text}}}}}
 }
 

@@ -26,6 +26,7 @@ var (
 	_ provider.Converter = (*API)(nil)
 	_ provider.Returner  = (*API)(nil)
 	_ provider.Lister    = (*API)(nil)
+	_ provider.Unloader  = (*API)(nil)
 )
 
 // New makes the adapter; it does not call. A BaseURL without a scheme is http and has the usual port, as OLLAMA_HOST may have

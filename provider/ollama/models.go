@@ -90,3 +90,20 @@ func capability(name, family string, thinks bool) provider.Capability {
 	return provider.Capability{Control: provider.ControlToggle, Default: provider.On, Off: provider.OffFull,
 		Levels: []provider.Level{provider.Off, provider.On}}
 }
+
+// Unload frees the memory of a model: a chat without messages that keeps it for no time only unloads it (docs: faq).
+func (a *API) Unload(ctx context.Context, m provider.Model) error {
+	body, err := json.Marshal(map[string]any{"model": m.ID, "messages": []message{}, "keep_alive": 0, "stream": false})
+	if err != nil {
+		return err
+	}
+	resp, err := a.caller.Post(ctx, a.caller.BaseURL+"/api/chat", a.header(), body)
+	if err != nil {
+		return err
+	}
+	said, err := a.caller.JSON(ctx, resp)
+	if err == nil && said.Get("done_reason").Str != "unload" {
+		return a.caller.NoAnswer(resp, "the model "+m.ID+" is not unloaded: "+said.Raw)
+	}
+	return err
+}

@@ -26,9 +26,10 @@ type call struct {
 type body struct {
 	Model    string    `json:"model"`
 	Stream   bool      `json:"stream"`
-	Think    any       `json:"think,omitempty"` // bool or a level; left out, a model that can think does
-	Truncate bool      `json:"truncate"`        // false: a prompt that does not fit is refused, not cut
-	Shift    bool      `json:"shift"`           // false: nothing is discarded while generating
+	Think    any       `json:"think,omitempty"`      // bool or a level; left out, a model that can think does
+	Truncate bool      `json:"truncate"`             // false: a prompt that does not fit is refused, not cut
+	Shift    bool      `json:"shift"`                // false: nothing is discarded while generating
+	Keep     *int      `json:"keep_alive,omitempty"` // seconds that the model stays loaded; negative: until it is unloaded
 	Options  options   `json:"options"`
 	Tools    []tool    `json:"tools,omitempty"`
 	Messages []message `json:"messages"`
@@ -100,6 +101,10 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		Dialect: &call{api: a, req: req, model: req.Model.ID, off: t == false}}
 	b := body{Model: req.Model.ID, Stream: true, Think: t, Messages: list,
 		Options: options{provider.OllamaWindow(req.Model, a.caller.Window), a.caller.Fit(req, predict(req)), req.Temperature, req.TopP, req.TopK}}
+	if req.KeepAlive != "" {
+		seconds := req.KeepAlive.Seconds()
+		b.Keep = &seconds
+	}
 	offered, reduced := schema.Tools(req.Tools, schema.OpenAI(), req.Model.ID)
 	for _, t := range offered {
 		parameters := t.Schema

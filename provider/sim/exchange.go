@@ -36,6 +36,12 @@ func (ex *Exchange) Sealer() Sealer { return ex.server.sealer }
 // Cache returns the server's prompt cache.
 func (ex *Exchange) Cache() *Cache { return &ex.server.cache }
 
+// State returns what a face keeps of earlier requests to this server. The first call for a name sets it to fresh.
+func (ex *Exchange) State(name string, fresh any) any {
+	state, _ := ex.server.states.LoadOrStore(name, fresh)
+	return state
+}
+
 // Now returns the time of the server's clock.
 func (ex *Exchange) Now() time.Time { return ex.server.config.Now() }
 

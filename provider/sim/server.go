@@ -3,6 +3,7 @@ package sim
 import (
 	"log/slog"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -28,6 +29,7 @@ type Server struct {
 	journal journal
 	scripts scripts
 	cache   Cache
+	states  sync.Map      // of faces, by name
 	count   atomic.Uint64 // requests received
 }
 

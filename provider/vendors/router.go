@@ -68,6 +68,15 @@ func (r router) Returns(req *provider.Request, b provider.Thinking, late provide
 	return ok && returner.Returns(req, b, late, calls)
 }
 
+var _ provider.Unloader = router(nil)
+
+func (r router) Unload(ctx context.Context, m provider.Model) error {
+	if u, ok := r[wayOf(m)].(provider.Unloader); ok {
+		return u.Unload(ctx, m)
+	}
+	return nil
+}
+
 var _ provider.Cacher = router(nil)
 
 func (r router) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {

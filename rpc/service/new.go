@@ -17,19 +17,20 @@ import (
 
 // New is what a client asks of a new session. All of it may be left out.
 type New struct {
-	Model    string // an id, or what the catalog finds by it
-	Level    provider.Level
-	Fallback provider.Policy
-	Display  provider.Display
-	System   string
-	Agent    string // by name
-	CWD      string
-	Title    string
-	Tools    *Choice // nil: what the operator's config says
-	Servers  []toolhost.Server
-	Cache    provider.CacheTime
-	OnOther  provider.OtherModel
-	Rules    tool.Policy // it makes the operator's stricter
+	Model     string // an id, or what the catalog finds by it
+	Level     provider.Level
+	Fallback  provider.Policy
+	Display   provider.Display
+	System    string
+	Agent     string // by name
+	CWD       string
+	Title     string
+	Tools     *Choice // nil: what the operator's config says
+	Servers   []toolhost.Server
+	Cache     provider.CacheTime
+	KeepAlive provider.KeepAlive
+	OnOther   provider.OtherModel
+	Rules     tool.Policy // it makes the operator's stricter
 }
 
 // Choice is the tools that a client chooses.
@@ -53,6 +54,9 @@ func (c Caller) Record(p New) (session.Session, error) {
 	set.Level, set.Display, set.Fallback = p.Level, p.Display, p.Fallback
 	if set.Cache, err = provider.ParseCacheTime(string(p.Cache)); err != nil {
 		return session.Session{}, conn.InvalidParams("options.cache", "%v", err)
+	}
+	if set.KeepAlive, err = provider.ParseKeepAlive(string(p.KeepAlive)); err != nil {
+		return session.Session{}, conn.InvalidParams("options.keep_alive", "%v", err)
 	}
 	if set.OnOther, err = provider.ParseOtherModel(string(p.OnOther)); err != nil {
 		return session.Session{}, conn.InvalidParams("options.on_other_model", "%v", err)

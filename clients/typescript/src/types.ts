@@ -337,6 +337,7 @@ export type OpenTurn = {
 
 export type Options = {
 	cache?: CacheTime;
+	keep_alive?: string;
 	on_other_model?: OtherModel;
 };
 

@@ -47,7 +47,7 @@ func serve(ex *sim.Exchange) {
 	case "POST /api/show":
 		serveShow(ex, d)
 	case "GET /api/ps":
-		ex.SendJSON(http.StatusOK, map[string]any{"models": []any{}})
+		servePS(ex)
 	case "GET /api/version":
 		ex.SendJSON(http.StatusOK, map[string]any{"version": "0.30.0"})
 	default:
@@ -64,6 +64,13 @@ func serveChat(ex *sim.Exchange, d *sim.Dialect, account string) {
 	if !ok {
 		return
 	}
+	if call.empty {
+		call.serveEmpty(ex)
+		return
+	}
+	l := loadedOf(ex)
+	l.begin(call.model.id)
+	defer func() { l.end(call.model.id, ex.Now(), call.keep) }()
 	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: account, Stream: call.stream,
 		Takes: func(marked sim.Answer) error {
 			if marked.Stop != "" && marked.Stop != "max_tokens" {
@@ -73,4 +80,18 @@ func serveChat(ex *sim.Exchange, d *sim.Dialect, account string) {
 		},
 		Reply: func(a sim.Answer) sim.Reply { return call.reply(a).sent() },
 	})
+}
+
+// serveEmpty answers a chat without messages, which only loads or unloads the model. [docs: api/chat; source: server/routes.go]
+func (c *call) serveEmpty(ex *sim.Exchange) {
+	l, reason := loadedOf(ex), "load"
+	if c.keep.set && c.keep.time == 0 {
+		reason = "unload"
+		l.unload(c.model.id, ex.Now())
+	} else {
+		l.begin(c.model.id)
+		l.end(c.model.id, ex.Now(), c.keep)
+	}
+	ex.SendJSON(http.StatusOK, map[string]any{"model": c.model.id, "created_at": "2026-11-20T10:00:00Z",
+		"message": map[string]any{"role": "assistant", "content": ""}, "done": true, "done_reason": reason})
 }

@@ -3,8 +3,10 @@ package ollama
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/thinkd/thinkd/provider/sim"
 	"github.com/thinkd/thinkd/provider/sim/simtest"
@@ -43,6 +45,14 @@ func TestOllamaRules(t *testing.T) {
 		{"too long", obj{"truncate": false, "messages": arr{say("user", long)}}, 400, "context length"},
 		{"fits", obj{"truncate": false, "options": obj{"num_ctx": 65536}, "messages": arr{say("user", long)}}, 200, `"content":`},
 		{"cut without a word", obj{"messages": arr{say("user", long), say("assistant", "A"), say("user", "B")}}, 200, `"prompt_eval_count":2`},
+		{"seconds to stay", obj{"keep_alive": 600}, 200, `"content":`},
+		{"a time to stay", obj{"keep_alive": "10m"}, 200, `"content":`},
+		{"forever", obj{"keep_alive": -1}, 200, `"content":`},
+		{"no time", obj{"keep_alive": "soon"}, 400, "invalid duration"},
+		{"no time at all", obj{"keep_alive": true}, 400, "Unsupported type"},
+		{"load", obj{"messages": arr{}}, 200, `"done_reason":"load"`},
+		{"unload", obj{"messages": arr{}, "keep_alive": 0}, 200, `"done_reason":"unload"`},
+		{"unload what is not there", obj{"messages": arr{}, "keep_alive": 0, "model": "none"}, 404, "not found"},
 		{"a limit", obj{"options": obj{"num_predict": 20}}, 200, `"done_reason":"length"`},
 		{"a pause", obj{"messages": arr{say("user", "Hi [[sim: stop=pause_turn]]")}}, 400, "knows no pause_turn"},
 	}
@@ -84,4 +94,35 @@ func TestOllamaList(t *testing.T) {
 	if got := simtest.Send(t, sim.New(sim.Config{Key: "k"}), "GET", "/api/tags", http.Header{}, nil); got.Status != 401 {
 		t.Errorf("without the key: %d", got.Status)
 	}
+}
+
+// A model stays loaded as long as the last call says, and is unloaded by a chat without messages.
+func TestOllamaKeepsModels(t *testing.T) {
+	now := time.Unix(1_800_000_000, 0)
+	s := sim.New(sim.Config{Now: func() time.Time { return now }})
+	loaded := func(want ...string) {
+		t.Helper()
+		ps := simtest.Send(t, s, "GET", "/api/ps", http.Header{}, nil)
+		var got []string
+		for _, m := range simtest.Get[arr](ps.JSON(), "models") {
+			got = append(got, simtest.Get[string](m, "name")+" "+simtest.Get[string](m, "expires_at"))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("loaded are %q, want %q", got, want)
+		}
+	}
+	at := func(model string, d time.Duration) string { return model + " " + now.Add(d).UTC().Format(time.RFC3339) }
+	loaded()
+	simtest.Chatted(t, s, obj{"model": "ollama"})
+	simtest.Chatted(t, s, obj{"model": "ollama-plain", "keep_alive": "1h"})
+	loaded(at("ollama", usualKeep), at("ollama-plain", time.Hour))
+	end := now.Add(time.Hour)
+	now = now.Add(usualKeep)
+	loaded("ollama-plain " + end.UTC().Format(time.RFC3339))
+	simtest.Chatted(t, s, obj{"model": "ollama-plain", "messages": arr{}, "keep_alive": 0})
+	loaded()
+	simtest.Chatted(t, s, obj{"model": "ollama", "messages": arr{}, "keep_alive": -1})
+	loaded(at("ollama", forever))
+	simtest.Chatted(t, s, obj{"model": "ollama", "keep_alive": 0})
+	loaded()
 }

@@ -20,6 +20,8 @@ type call struct {
 	leaks   bool // it was told not to think, and does
 	level   string
 	predict int // -1: no limit
+	keep    keepAlive
+	empty   bool // there are no messages: the model is only loaded or unloaded
 	tools   map[string]map[string]any
 
 	tokens  int
@@ -33,6 +35,7 @@ type request struct {
 	Think    json.RawMessage `json:"think"`
 	Truncate *bool           `json:"truncate"`
 	Shift    *bool           `json:"shift"`
+	Keep     keepAlive       `json:"keep_alive"`
 	Options  struct {
 		Window      int      `json:"num_ctx"`
 		Predict     *int     `json:"num_predict"`
@@ -78,6 +81,7 @@ func (c *call) read(body []byte) error {
 	case len(r.Tools) > 0 && !c.model.tools:
 		return invalid("%s does not support tools", r.Model)
 	}
+	c.keep, c.empty = r.Keep, len(r.Messages) == 0
 	c.stream = r.Stream == nil || *r.Stream
 	if err := c.readThink(r.Think); err != nil {
 		return err
