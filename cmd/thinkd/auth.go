@@ -162,7 +162,7 @@ func (p *program) logIn(link *door.Link, provider string) error {
 		case "waiting":
 			fmt.Fprintf(p.out, "Open %s\n", u.URL)
 			if u.Code != "" {
-				fmt.Fprintf(p.out, "and type in %s\n", u.Code)
+				fmt.Fprintf(p.out, "and enter the code %s\n", u.Code)
 			}
 		case "ready":
 			fmt.Fprintf(p.out, "%s: logged in\n", provider)

@@ -46,7 +46,7 @@ never changed.`,
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "check the store also while a daemon uses it; needs disk space for a copy")
-	cmd.Flags().BoolVar(&compact, "compact", false, "rewrite the store without its free space; needs disk space for both, and no running daemon")
+	cmd.Flags().BoolVar(&compact, "compact", false, "rewrite the store without its free space; needs disk space for two stores, and no running daemon")
 	cmd.MarkFlagsMutuallyExclusive("check", "compact")
 	return cmd
 }
@@ -147,7 +147,7 @@ func (p *program) checkStore(ctx context.Context, inUse bool) bool {
 		return p.finding("store", nil, "none yet; it will be in "+dir)
 	}
 	if locked, ok := errors.AsType[*bolt.LockedError](err); ok {
-		return p.finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to have it checked", path, locked))
+		return p.finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to check the store", path, locked))
 	}
 	if err != nil {
 		return p.finding("store", err, "")
@@ -196,7 +196,7 @@ func (p *program) tellProtection() {
 		danger approval.Danger
 		text   string
 	}{
-		{approval.Protected, "no file tool may touch"},
+		{approval.Protected, "file tools are refused for"},
 		{approval.Secret, "each call of a file tool needs approval for"},
 		{approval.Program, "a change needs approval also in tool mode edit:"},
 	} {
@@ -233,7 +233,7 @@ func (p *program) tellProtection() {
 		p.unprotected("keys", "every program of your user can read "+strings.Join(exposed, ", ")+" in the environment of your shell or editor; `thinkd auth set PROVIDER` keeps a key in a file instead")
 	}
 	p.tellSandbox(p.options.Sandbox(c))
-	p.unprotected("mcp servers", "they can read and change all that your user can")
+	p.unprotected("mcp servers", "they can read and change everything that your user can")
 }
 
 func (p *program) tellSandbox(box sandbox.Sandbox) {
@@ -244,9 +244,9 @@ func (p *program) tellSandbox(box sandbox.Sandbox) {
 	}
 	switch {
 	case err != nil:
-		p.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be made: %v", err))
+		p.unprotected("run", fmt.Sprintf("all commands are refused: the sandbox cannot be created: %v", err))
 	case kind == sandbox.Off:
-		p.unprotected("run", "commands can read and change all that your user can; only a sandbox holds them back, and there is none (tools.sandbox)")
+		p.unprotected("run", "commands can read and change everything that your user can; there is no sandbox (tools.sandbox)")
 	case kind == sandbox.Bwrap:
 		p.finding("run", nil, "commands run in bubblewrap: they see no protected files and no secret places of the home folder and the session's folder, write only in the session's folder, and "+network)
 	case kind == sandbox.Landlock:

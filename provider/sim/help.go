@@ -9,7 +9,7 @@ import (
 func Help() string {
 	var b strings.Builder
 	b.WriteString(`The simulator checks each request as the vendor would. It answers with thinking and text made from
-the prompt. A marker in the last prompt requests another answer, for example
+the prompt. A marker in the last prompt requests a particular answer, for example
 
   Which date is later? [[sim: thinking=300 text=200 pace=50 fault=overloaded after=20]]
 
@@ -30,10 +30,10 @@ Words of the marker:
 	}
 	b.WriteString(line + "\n")
 	b.WriteString(`
-The first twelve are errors of the vendor: an HTTP status, or with after= an error in mid-stream.
+The first twelve are errors of the vendor: an HTTP status, or with after= an error inside the stream.
 cut breaks the connection, end ends the body without its last event, and stall sends nothing more.
 Without after= these come before the answer, and a stall even before its header.
-Between requests, the simulator keeps only the number of tries for times=.
+The simulator keeps nothing between requests, except the number of tries for times=.
 `)
 	for _, f := range faces() {
 		b.WriteString("\n" + f.Help())

@@ -26,19 +26,19 @@ var categories = []string{"cyber", "bio", "frontier_llm", "reasoning_extraction"
 const wordsMost = 200_000
 
 var words = []word{
-	{name: "thinking", usage: "thinking=N", help: "think about N words; 0: not at all",
+	{name: "thinking", usage: "thinking=N", help: "about N words of thinking; 0: none",
 		set: func(a *Answer, v string) (err error) { a.Thinking, err = count(v, wordsMost); return err }},
-	{name: "text", usage: "text=N", help: "say about N words",
+	{name: "text", usage: "text=N", help: "about N words of text",
 		set: func(a *Answer, v string) (err error) { a.Text, err = count(v, wordsMost); return err }},
-	{name: "blocks", usage: "blocks=N", help: "think in N blocks (1 to 20)",
+	{name: "blocks", usage: "blocks=N", help: "thinking in N blocks (1 to 20)",
 		set: func(a *Answer, v string) error { return positive(&a.Blocks, v, 20) }},
-	{name: "redacted", usage: "redacted", help: "one more block of thinking, withheld", bare: true,
+	{name: "redacted", usage: "redacted", help: "one more block of thinking, redacted", bare: true,
 		set: func(a *Answer, _ string) error { a.Redacted = true; return nil }},
-	{name: "image", usage: "image", help: "an image behind the text, over Chat Completions and Gemini", bare: true,
+	{name: "image", usage: "image", help: "an image after the text, over Chat Completions and Gemini", bare: true,
 		set: func(a *Answer, _ string) error { a.Image = true; return nil }},
-	{name: "sources", usage: "sources", help: "pages that the text refers to, named behind it; not over Ollama", bare: true,
+	{name: "sources", usage: "sources", help: "sources of the text; not over Ollama", bare: true,
 		set: func(a *Answer, _ string) error { a.Sources = true; return nil }},
-	{name: "tool", usage: "tool=NAME", help: "call this tool, offered or not",
+	{name: "tool", usage: "tool=NAME", help: "call this tool with {\"about\": …}, even if the client does not offer it",
 		set: func(a *Answer, v string) error {
 			if !portable.ToolName().MatchString(v) {
 				return fmt.Errorf("a tool's name consists of letters, digits, _ and -")
@@ -48,9 +48,9 @@ var words = []word{
 		}},
 	{name: "rounds", usage: "rounds=N", help: "call the tool N times, one after the other",
 		set: func(a *Answer, v string) error { return positive(&a.Rounds, v, 1000) }},
-	{name: "calls", usage: "calls=N", help: "call it N times at once, each time for another part (1 to 20)",
+	{name: "calls", usage: "calls=N", help: "call it N times in one message, each time for another part (1 to 20)",
 		set: func(a *Answer, v string) error { return positive(&a.Calls, v, 20) }},
-	{name: "served", usage: "served=NAME", help: "the answer names another model than the one that was asked for",
+	{name: "served", usage: "served=NAME", help: "the answer says that this model wrote it",
 		set: func(a *Answer, v string) error {
 			if v == "" || len(v) > 100 {
 				return fmt.Errorf("a model's name of 1 to 100 bytes")
@@ -74,7 +74,7 @@ var words = []word{
 			a.Category = v
 			return nil
 		}},
-	{name: "pace", usage: "pace=N", help: "N deltas a second; 0: as fast as asked",
+	{name: "pace", usage: "pace=N", help: "N deltas per second; 0: as fast as possible",
 		set: func(a *Answer, v string) error {
 			f, err := strconv.ParseFloat(v, 64)
 			if err != nil || !(f >= 0 && f <= 1e6) {
@@ -93,7 +93,7 @@ var words = []word{
 			a.Fault = Fault(v)
 			return nil
 		}},
-	{name: "after", usage: "after=N", help: "the fault or the stop comes after N deltas, shown or not",
+	{name: "after", usage: "after=N", help: "the fault or the stop comes after N deltas, hidden ones included",
 		set: func(a *Answer, v string) (err error) { a.After, err = count(v, 1<<30); return err }},
 	{name: "bytes", usage: "bytes=N", help: "fault=cut after N bytes of the body",
 		set: func(a *Answer, v string) error { return positive(&a.Bytes, v, 1<<30) }},

@@ -12,14 +12,14 @@ var hosts = []hostRules{
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
 			{id: "gpt-5", efforts: []string{"minimal", "low", "medium", "high"}, effort: "medium", hidden: true},
 			{id: "gpt-4.1", dumb: true},
-			{id: "gpt", imitates: "gpt-5.5", note: "thinks out of sight, can be off"},
+			{id: "gpt", imitates: "gpt-5.5", note: "hides its thinking, can be off"},
 		}},
 	{name: "deepseek", blind: true, think: thinkDeepSeek, known: []string{"parallel_tool_calls"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content",
 		field: "reasoning_content", filler: "null", usage: "finish", always: true, count: "details", comment: ": keep-alive\n\n", models: []model{
 			{id: "deepseek-v4-pro", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-v4-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},
 			{id: "deepseek-flash", efforts: wordsDS, effort: "high", off: true, output: 384_000},
-			{id: "deepseek", imitates: "deepseek-v4-pro", note: "wants the thinking of turns with calls back", output: 384_000},
+			{id: "deepseek", imitates: "deepseek-v4-pro", note: "requires the thinking of turns with tool calls", output: 384_000},
 		}},
 	{name: "dashscope", errors: "dashscope", think: thinkDashScope, known: []string{"parallel_tool_calls", "top_k"}, autoOnly: true, members: []string{"reasoning_content"},
 		field: "reasoning_content", filler: "null", usage: "trailing", count: "details", models: []model{
@@ -50,7 +50,7 @@ var hosts = []hostRules{
 			{id: "qwen3-next-80b-a3b-thinking", effort: "on", budget: 38_912},
 			{id: "qwen3-coder-plus", dumb: true},
 			{id: "qwen3-coder-flash", dumb: true},
-			{id: "qwen", imitates: "qwen3.7-max", note: "a budget of tokens, can be off"},
+			{id: "qwen", imitates: "qwen3.7-max", note: "thinks by a budget of tokens, can be off"},
 		}},
 	{name: "openrouter", errors: "openrouter", think: thinkOpenRouter, known: []string{"top_k", "parallel_tool_calls", "verbosity", "transforms", "include"}, files: true,
 		members: []string{"reasoning", "reasoning_details", "reasoning_content"}, field: "reasoning", details: "openrouter", filler: "empty", usage: "trailing", always: true, count: "details",
@@ -89,9 +89,9 @@ var hosts = []hostRules{
 			{id: "qwen/qwen3.7-max", effort: "on", off: true, budget: 262_144},
 			{id: "moonshotai/kimi-k2.6", effort: "on", off: true},
 			{id: "z-ai/glm-5", effort: "on", off: true},
-			{id: "anthropic/sim", imitates: "anthropic/claude-sonnet-5", note: "signs its thinking, and signs late"},
-			{id: "openai/sim", imitates: "openai/gpt-5.5", note: "summaries with ciphertext"},
-			{id: "google/sim", imitates: "google/gemini-3.1-pro", note: "ciphertext alone, never off"},
+			{id: "anthropic/sim", imitates: "anthropic/claude-sonnet-5", note: "signs its thinking after it"},
+			{id: "openai/sim", imitates: "openai/gpt-5.5", note: "sends summaries and encrypted thinking"},
+			{id: "google/sim", imitates: "google/gemini-3.1-pro", note: "sends only encrypted thinking, never off"},
 		}},
 	{name: "kimi", think: thinkKimi, known: []string{"prompt_cache_key"}, autoOnly: true, members: []string{"reasoning_content"}, echo: "reasoning_content", noEmpty: true, parsed: true,
 		field: "reasoning_content", usage: "choice", always: true, models: []model{
@@ -105,7 +105,7 @@ var hosts = []hostRules{
 			{id: "kimi-k2-thinking", effort: "on", form: "none"},
 			{id: "kimi-k2-thinking-turbo", effort: "on", form: "none"},
 			{id: "kimi-k2-0905-preview", dumb: true, form: "none"},
-			{id: "kimi", imitates: "kimi-k3", note: "low, high or max, never off"},
+			{id: "kimi", imitates: "kimi-k3", note: "levels low, high and max, never off"},
 			{id: "kimi-toggle", imitates: "kimi-k2.6", note: "on or off"},
 		}},
 	{name: "zai", errors: "zai", think: thinkZAI, known: []string{"tool_stream", "do_sample", "request_id"}, members: []string{"reasoning_content"},
@@ -126,8 +126,8 @@ var hosts = []hostRules{
 			{id: "glm-4.5", effort: "on", off: true},
 			{id: "glm-4.5-air", effort: "on", off: true},
 			{id: "glm-4.5v", effort: "on"},
-			{id: "glm", imitates: "glm-5.2", note: "on or off, with words"},
-			{id: "glm-never-off", imitates: "glm-5.3", note: "refuses one form of off and ignores the other"},
+			{id: "glm", imitates: "glm-5.2", note: "on or off, with levels"},
+			{id: "glm-never-off", imitates: "glm-5.3", note: "refuses one way to switch off and ignores the other"},
 		}},
 	{name: "minimax", errors: "minimax", think: thinkMiniMax, noChoice: true, members: []string{"reasoning_details", "reasoning_content"},
 		field: "reasoning_content", details: "minimax", usage: "finish", always: true, count: "details", models: []model{
@@ -137,7 +137,7 @@ var hosts = []hostRules{
 			{id: "MiniMax-M2", effort: "on", form: "none"},
 			{id: "MiniMax-M3", effort: "on", off: true, form: "type"},
 			{id: "MiniMax-M3.1-Flash", efforts: words5, effort: "max", form: "effort"},
-			{id: "minimax", imitates: "MiniMax-M3", note: "on or off; between tags unless it is asked to split"},
+			{id: "minimax", imitates: "MiniMax-M3", note: "on or off; thinking between tags, unless the request splits it"},
 		}},
 	{name: "xai", filled: true, errors: "xai", think: thinkXAI, known: []string{"parallel_tool_calls", "search_parameters"}, members: []string{"reasoning_content"},
 		field: "reasoning_content", usage: "trailing", always: true, count: "details", outside: true, models: []model{
@@ -145,7 +145,7 @@ var hosts = []hostRules{
 			{id: "grok-4.5", efforts: words3, effort: "high"},
 			{id: "grok-4.20-0309-reasoning", effort: "on", hidden: true},
 			{id: "grok-3-mini", efforts: []string{"low", "high"}, effort: "low"},
-			{id: "grok", imitates: "grok-4.3", note: "counts thinking outside of the answer"},
+			{id: "grok", imitates: "grok-4.3", note: "does not count thinking as output"},
 		}},
 	{name: "groq", think: thinkGroq, known: []string{"parallel_tool_calls", "service_tier"}, strict: true, members: []string{"reasoning", "name"}, closed: true,
 		field: "reasoning", usage: "groq", always: true, count: "details", whole: true, tags: [2]string{"<think>", "</think>"}, models: []model{
@@ -157,7 +157,7 @@ var hosts = []hostRules{
 			{id: "qwen/qwen3.8-27b", efforts: words3, effort: "medium", off: true},
 			{id: "llama-3.3-70b-versatile", dumb: true},
 			{id: "llama-3.1-8b-instant", dumb: true},
-			{id: "qwen/sim", imitates: "qwen/qwen3-32b", note: "between tags unless it is asked to parse"},
+			{id: "qwen/sim", imitates: "qwen/qwen3-32b", note: "thinking between tags, unless the request says parsed"},
 		}},
 	{name: "mistral", turns: true, errors: "mistral", think: thinkMistral, known: []string{"safe_prompt", "random_seed", "prompt_mode", "parallel_tool_calls"}, strict: true, members: []string{"prefix"}, closed: true, ids9: true,
 		array: true, usage: "finish", always: true, whole: true, models: []model{
@@ -184,7 +184,7 @@ var hosts = []hostRules{
 			{id: "devstral-medium-latest", dumb: true},
 			{id: "labs-devstral-small-2512", dumb: true},
 			{id: "ministral-8b-2512", dumb: true},
-			{id: "mistral", imitates: "mistral-medium-3-5", note: "content is an array, ids have nine characters"},
+			{id: "mistral", imitates: "mistral-medium-3-5", note: "content is an array, call ids have nine characters"},
 		}},
 	{name: "copilot", short: true, think: thinkCopilot, known: []string{"thinking_budget", "n", "intent", "parallel_tool_calls"}, members: []string{"reasoning_text", "reasoning_opaque"},
 		headers: []string{"Editor-Version"}, field: "reasoning_text", opaque: true, usage: "trailing", always: true, count: "flat", outside: true, noDone: true, models: []model{
@@ -205,7 +205,7 @@ var hosts = []hostRules{
 			{id: "gemini-3.8-flash", effort: "on"},
 			{id: "kimi-k3", effort: "on"},
 			{id: "gpt-5.5", efforts: words3x, effort: "medium", off: true, hidden: true},
-			{id: "gemini-sim", imitates: "gemini-3.5-flash", note: "wants its opaque data back in a tool loop"},
+			{id: "gemini-sim", imitates: "gemini-3.5-flash", note: "requires its opaque data back in a tool loop"},
 		}},
 	{name: "gemini", errors: "gemini", think: thinkGemini, known: []string{"extra_body", "parallel_tool_calls"}, members: []string{"extra_content", "thought_signature"},
 		tags: [2]string{"<thought>", "</thought>"}, signed: true, whole: true, usage: "trailing", noDone: true, outside: true, models: []model{
@@ -218,14 +218,14 @@ var hosts = []hostRules{
 			{id: "qwen3.5:9b", effort: "on", off: true},
 			{id: "gpt-oss:20b", efforts: words3, effort: "medium", form: "deaf"},
 			{id: "llama3.2:3b", dumb: true},
-			{id: "ollama", imitates: "qwen3.5:9b", note: "swallows errors in mid-stream"},
-			{id: "ollama-deaf", imitates: "gpt-oss:20b", note: "accepts an off and thinks all the same"},
+			{id: "ollama", imitates: "qwen3.5:9b", note: "hides errors inside the stream"},
+			{id: "ollama-deaf", imitates: "gpt-oss:20b", note: "accepts off, but thinks nevertheless"},
 		}},
 	{name: "vllm", turns: true, local: true, errors: "vllm", think: thinkVLLM, known: []string{"top_k", "chat_template_kwargs", "parallel_tool_calls"}, members: []string{"reasoning", "reasoning_content"}, parsed: true,
 		field: "reasoning", usage: "trailing", models: []model{
 			{id: "Qwen/Qwen3.6-27B", effort: "on", off: true},
 			{id: "deepseek-ai/DeepSeek-V4", efforts: wordsHM, effort: "high", off: true},
-			{id: "vllm", imitates: "Qwen/Qwen3.6-27B", note: "switched by its template"},
+			{id: "vllm", imitates: "Qwen/Qwen3.6-27B", note: "switched by its chat template"},
 		}},
 	{name: "sglang", turns: true, local: true, errors: "flat", think: thinkSGLang, known: []string{"top_k"}, members: []string{"reasoning_content"}, parsed: true,
 		field: "reasoning_content", usage: "trailing", count: "flat", models: []model{
@@ -235,16 +235,16 @@ var hosts = []hostRules{
 	{name: "llamacpp", turns: true, local: true, errors: "llamacpp", think: thinkLlamaCPP, known: []string{"top_k", "cache_prompt"}, members: []string{"reasoning_content"}, parsed: true,
 		field: "reasoning_content", usage: "trailing", tags: [2]string{"<think>", "</think>"}, comment: ":\n\n", models: []model{
 			{id: "qwen3.gguf", effort: "on", off: true},
-			{id: "llamacpp", imitates: "qwen3.gguf", note: "takes booleans for switches"},
+			{id: "llamacpp", imitates: "qwen3.gguf", note: "accepts booleans as switches"},
 		}},
 	{name: "lmstudio", turns: true, local: true, think: thinkLMStudio, known: []string{"top_k"}, members: []string{"reasoning", "reasoning_content"},
 		usage: "trailing", tags: [2]string{"<think>", "</think>"}, models: []model{
 			{id: "qwen/qwen3.6-27b", efforts: words3x, effort: "medium", form: "deaf"},
-			{id: "lmstudio", imitates: "qwen/qwen3.6-27b", note: "thinking between tags; accepts an off and thinks all the same"},
+			{id: "lmstudio", imitates: "qwen/qwen3.6-27b", note: "thinking between tags; accepts off, but thinks nevertheless"},
 		}},
 	{name: "generic", turns: true, local: true, think: thinkGeneric, known: []string{"top_k"}, members: []string{"reasoning_content", "reasoning", "reasoning_text", "thinking", "thought", "cot_summary", "reasoning_details", "reasoning_opaque"},
 		field: "reasoning_content", usage: "trailing", count: "details", noDone: true, models: []model{
-			{id: "generic", efforts: words6, effort: "medium", off: true, note: "a host that nobody knows", imitates: "a model"},
+			{id: "generic", efforts: words6, effort: "medium", off: true, note: "an unknown host", imitates: "a model"},
 		}},
 }
 

@@ -69,7 +69,7 @@ var models = []model{
 		levels: three, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
 	{id: "gemini-budget", name: "Simulated Gemini with a budget", imitates: "gemini-2.5-flash", note: "thinks by a budget, can be off",
 		most: 24_576, off: true},
-	{id: "gemini-continued", name: "Simulated Gemini of long answers", imitates: "gemini-4-argon", note: "goes on over several requests (stop=pause_turn)",
+	{id: "gemini-continued", name: "Simulated Gemini of long answers", imitates: "gemini-4-argon", note: "continues over several requests (stop=pause_turn)",
 		levels: three, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true, continues: true},
 }
 

@@ -129,11 +129,11 @@ var models = []model{
 	{id: "claude", name: "Simulated Claude", imitates: "claude-opus-5",
 		note: "adaptive, off up to high effort"},
 	{id: "claude-always", name: "Simulated Claude, always thinking", imitates: "claude-opus-5-5",
-		note: "adaptive, never off, thinking bound to its place"},
+		note: "adaptive, never off, thinking bound to its position"},
 	{id: "claude-budget", name: "Simulated Claude with a budget", imitates: "claude-sonnet-4-5-20250929",
-		note: "a budget of tokens, off unless asked"},
+		note: "thinks by a budget of tokens, off by default"},
 	{id: "claude-between-tools", name: "Simulated Claude, quiet before tools", imitates: "claude-sonnet-5-5",
-		note: "adaptive or between tools, thinking bound to place and account"},
+		note: "adaptive or between tools, thinking bound to position and account"},
 }
 
 // modelBy returns the row for an id, and the id that answers name. For one of the simulator's own names it returns the row of

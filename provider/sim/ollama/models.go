@@ -36,9 +36,9 @@ var models = []model{
 	{id: "deepseek-r1:8b", family: "qwen3", thinks: true, forced: true, halfOpen: true, window: 131_072},
 	{id: "llama3.2:3b", family: "llama", tools: true, window: 131_072},
 
-	{id: "ollama", note: "thinks or not, as it is told", family: "qwen35", thinks: true, tools: true, vision: true, window: 262_144},
+	{id: "ollama", note: "on or off, as requested", family: "qwen35", thinks: true, tools: true, vision: true, window: 262_144},
 	{id: "ollama-levels", note: "always thinks, by level", family: "gptoss", thinks: true, levels: true, tools: true, window: 131_072},
-	{id: "ollama-leaking", note: "off leaves its thinking in the text, between tags", family: "qwen3", thinks: true, forced: true, tools: true, window: 131_072},
+	{id: "ollama-leaking", note: "with off, its thinking is in the text, between tags", family: "qwen3", thinks: true, forced: true, tools: true, window: 131_072},
 	{id: "ollama-plain", note: "does not think", family: "llama", tools: true, window: 131_072},
 }
 
