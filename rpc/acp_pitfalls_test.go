@@ -1,7 +1,6 @@
 package rpc
 
 import (
-	"encoding/base64"
 	"fmt"
 	"strings"
 	"testing"
@@ -12,10 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tidwall/gjson"
 
-	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conntest"
+	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session"
-	"github.com/thinkd/thinkd/session/tool"
 )
 
 const onOpus = `{"sessionId":%q,"configId":"model","value":"mirror/claude-opus-5-5"}`
@@ -73,7 +71,7 @@ func TestACPUpdatesBeforeTheAnswer(t *testing.T) {
 		var thought, said int
 		for _, m := range all[from:] {
 			text := m.Get("params.update.content.text").String()
-			if len(text) > maxChunk || !utf8.ValidString(text) || strings.Contains(text, "\uFFFD") {
+			if len(text) > 32<<10 || !utf8.ValidString(text) || strings.Contains(text, "\uFFFD") {
 				t.Errorf("a chunk of %d bytes", len(text))
 			}
 			switch m.Get("params.update.sessionUpdate").String() {
@@ -347,38 +345,8 @@ func TestACPMode(t *testing.T) {
 	})
 }
 
-// What a call tells replaces what it told before, so it is all there is, up to a bound.
-func TestACPOutput(t *testing.T) {
-	th := &thread{calls: map[string][]*acpCall{}, tools: map[string]tool.Tool{}}
-	c := th.call("M", 0, "c1")
-	if th.call("M", 0, "c1") != c || th.call("M", 1, "c1") == c {
-		t.Error("calls are told apart by their place")
-	}
-	for range 3 {
-		c.output = tail(c.output+strings.Repeat("é", 10_000), maxChunk)
-	}
-	if len(c.output) > maxChunk || !utf8.ValidString(c.output) {
-		t.Errorf("%d bytes", len(c.output))
-	}
-	got := resultContent(provider.Blocks{provider.Text{Text: strings.Repeat("x", 2*maxChunk)}, provider.Media{Type: "image/png", Data: []byte("png")},
-		provider.Media{Type: "application/pdf", Data: []byte("pdf")}})
-	want := []acpContent{{Type: "text", Text: strings.Repeat("x", maxChunk) + "\n[65536 bytes in all]"},
-		{Type: "image", MIME: "image/png", Data: base64.StdEncoding.EncodeToString([]byte("png"))}, {Type: "text", Text: "[application/pdf, 3 bytes]"}}
-	for i, c := range got {
-		if diff := cmp.Diff(want[i], *c.Content); diff != "" {
-			t.Error(diff)
-		}
-	}
-}
-
 // Every way that a turn ends has one of ACP's words, or is an error that says what to do.
 func TestACPStops(t *testing.T) {
-	words := map[string]bool{"end_turn": true, "max_tokens": true, "max_turn_requests": true, "refusal": true, "cancelled": true}
-	for stop, word := range acpStops {
-		if !words[word] {
-			t.Errorf("%s: ACP has no word %s", stop, word)
-		}
-	}
 	for _, tc := range []struct {
 		fail      string
 		code      int64
@@ -437,11 +405,8 @@ func TestACPDeleted(t *testing.T) {
 			id := d.newSession()
 			d.prompt(id, "one")
 			time.Sleep(time.Second)
-			s.server.editors.mu.Lock()
-			open := s.server.editors.open[session.ID(id)]
-			s.server.editors.mu.Unlock()
-			if len(open) != 1 || open[0].thread(session.ID(id)) == nil {
-				t.Fatalf("%d editors follow the session", len(open))
+			if s.server.editors.Open() != 1 || d.editor.Open() != 1 {
+				t.Fatalf("%d sessions are open in editors, %d in this one", s.server.editors.Open(), d.editor.Open())
 			}
 			if native {
 				s.result("session/delete", map[string]any{"session_id": id})
@@ -449,13 +414,11 @@ func TestACPDeleted(t *testing.T) {
 				d.result("session/delete", fmt.Sprintf(`{"sessionId":%q}`, id))
 			}
 			a, _ := d.answer(d.ask("session/prompt", fmt.Sprintf(`{"sessionId":%q,"prompt":[{"type":"text","text":"two"}]}`, id)))
-			if a.Get("error.code").Int() != int64(acpNotFound) {
+			if a.Get("error.code").Int() != int64(door.ACPNotFound) {
 				t.Errorf("a prompt to it: %s", a)
 			}
-			s.server.editors.mu.Lock()
-			defer s.server.editors.mu.Unlock()
-			if left := len(s.server.editors.open); left != 0 || len(open[0].threads) != 0 {
-				t.Errorf("%d sessions with editors and %d threads are left", left, len(open[0].threads))
+			if s.server.editors.Open() != 0 || d.editor.Open() != 0 {
+				t.Errorf("%d sessions are left open in editors, %d in this one", s.server.editors.Open(), d.editor.Open())
 			}
 		})
 	}
@@ -632,9 +595,9 @@ func TestACPExtensions(t *testing.T) {
 		if got := d.result("_thinkd/thinking/explain", fmt.Sprintf(`{"session_id":%q,"model_id":"mirror/claude-opus-5-5","level":"max"}`, id)); got.Get("reasoning.effective_effort").String() != "max" {
 			t.Errorf("%s", got)
 		}
-		for _, name := range acpExtensions() {
-			if s.server.acp["_thinkd/"+name].Name != name {
-				t.Errorf("there is no native method %s", name)
+		for name, m := range s.server.editorMethods() {
+			if native, ok := strings.CutPrefix(name, "_thinkd/"); ok && m.Name != native {
+				t.Errorf("there is no native method %s", native)
 			}
 		}
 	})

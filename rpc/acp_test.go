@@ -16,6 +16,7 @@ import (
 	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider/testgo"
+	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/conntest"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -28,6 +29,7 @@ type desk struct {
 	served chan error
 	read   chan struct{}
 	last   int
+	editor *acp.Editor
 
 	mu    sync.Mutex
 	heard []string
@@ -39,7 +41,7 @@ func (s *stage) sit(capabilities string) *desk {
 	ours, theirs := net.Pipe()
 	d := &desk{stage: s, conn: ours, served: make(chan error, 1), read: make(chan struct{})}
 	c := s.server.newClient(s.Context(), method.Operator(), conn.NewByteFrames(theirs, 8<<20))
-	c.beEditor(true)
+	d.editor = c.beEditor()
 	testgo.Go(s, func() { d.served <- c.Serve() }) // stand waits
 	testgo.Go(s, func() {                          // ends with the connection; stand waits
 		defer close(d.read)

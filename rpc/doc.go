@@ -1,9 +1,9 @@
-// Package rpc speaks JSON-RPC 2.0 with clients.
+// Package rpc serves clients that speak JSON-RPC 2.0.
 //
 // A [Server] serves connections. One connection is one life of a client: [Server.Serve] returns when it has ended and
 // nothing of it is left running. Package conn finds the requests in the bytes, package dispatch runs their methods. This
-// package has the methods of the native protocol, and follows sessions for the client. Clients on the network come in
-// through package network.
+// package has the methods of the native protocol, and follows sessions for the client. Package acp has those of editors. Clients on
+// the network come in through package network.
 //
 // Guarantees, in addition to those of packages conn and dispatch:
 //

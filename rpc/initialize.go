@@ -5,11 +5,9 @@ import (
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 )
-
-// protocolVersion is the only one so far. A client that asks for another one is answered with it.
-const protocolVersion = 1
 
 type initializeParams struct {
 	ProtocolVersion int                `json:"protocol_version,omitempty"`
@@ -58,18 +56,15 @@ type limits struct {
 	InFlight     int `json:"max_in_flight"`
 }
 
-// maxClientName is in characters: others are told who answered.
-const maxClientName = 100
-
 func initialize(_ context.Context, c *client, p initializeParams) (initializeResult, error) {
 	if c.greeted {
 		return initializeResult{}, conn.InvalidRequest("initialize was called before on this connection")
 	}
 	c.greeted, c.confirms = true, p.Capabilities.Confirm
-	c.name = wire.Characters(p.Client.Name, maxClientName)
+	c.name = wire.Characters(p.Client.Name, service.MaxClientName)
 	c.server.config.Log.Debug("client", "name", p.Client.Name, "version", p.Client.Version)
 	result := initializeResult{
-		ProtocolVersion: protocolVersion,
+		ProtocolVersion: wire.ProtocolVersion,
 		Server:          serverInfo{Name: "thinkd", Version: c.server.config.Version},
 		Capabilities:    capabilities{Tools: true, Confirm: true},
 		Limits: limits{

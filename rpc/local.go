@@ -90,7 +90,7 @@ func beDoor(_ context.Context, c *client, p door.Params) (method.Nothing, error)
 	switch p.Protocol {
 	case "":
 	case door.ProtocolACP:
-		c.beEditor(true)
+		c.beEditor()
 	default:
 		return method.Nothing{}, conn.InvalidParams("protocol", "%q is none of this version's", p.Protocol)
 	}

@@ -59,35 +59,21 @@ func TestMethodTable(t *testing.T) {
 	}
 }
 
-// A method that is about a session names it in session_id, ACP's in sessionId, and nowhere else: whoever forwards
-// requests to where a session is served looks there.
+// A method that is about a session names it in session_id, and nowhere else: a router looks there.
 func TestMethodsNameTheirSession(t *testing.T) {
-	check := func(m method.Method[*client], name string, of reflect.Type) {
+	about := 0
+	for _, m := range nativeMethods() {
 		for _, f := range method.FieldsOf(m.Params) {
-			is := m.Params.FieldByIndex(f.Index).Type == of
-			if is != (f.Name == name) {
+			is := m.Params.FieldByIndex(f.Index).Type == reflect.TypeFor[method.ID[session.ID]]()
+			if is != (f.Name == "session_id") {
 				t.Errorf("%s: the member %s is a session: %v", m.Name, f.Name, is)
 			}
-			if is && m.Session != name {
+			if is && m.Session != "session_id" {
 				t.Errorf("%s: the router reads the session from %q", m.Name, m.Session)
 			}
 		}
-	}
-	native := nativeMethods()
-	about := 0
-	for _, m := range native {
-		check(m, "session_id", reflect.TypeFor[method.ID[session.ID]]())
 		if strings.HasPrefix(m.Name, "session/") || m.Name == "tool/result" || m.Name == "confirm/answer" || m.Name == "turn/wait" {
 			about++
-		}
-	}
-	byName := map[string]method.Method[*client]{}
-	for _, m := range native {
-		byName[m.Name] = m
-	}
-	for name, m := range acpTable(byName) {
-		if !strings.HasPrefix(name, "_thinkd/") {
-			check(m, "sessionId", reflect.TypeFor[acpSessionID]())
 		}
 	}
 	if about < 15 {

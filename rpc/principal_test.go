@@ -26,10 +26,27 @@ func (s *Server) as(t *testing.T, p method.Principal, editor bool) *conntest.Pee
 		c := s.newClient(t.Context(), method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
 		c.Principal, c.local = p, &Local{}
 		if editor {
-			c.beEditor(false)
+			c.beEditor()
 		}
 		return c.Serve()
 	})
+}
+
+// editorMethods lists what editors can call, by name.
+func (s *Server) editorMethods() map[string]method.Entry {
+	return s.editors.Methods(func(name string) (method.Bound, bool) {
+		m, ok := s.byName[name]
+		return m.For(nil), ok
+	})
+}
+
+// entries are those of a table of native methods.
+func entries(table map[string]method.Method[*client]) map[string]method.Entry {
+	all := make(map[string]method.Entry)
+	for name, m := range table {
+		all[name] = m.Entry
+	}
+	return all
 }
 
 func quietServer(config Config) *Server {
@@ -41,8 +58,8 @@ func quietServer(config Config) *Server {
 func TestRights(t *testing.T) {
 	s := quietServer(Config{})
 	native := slices.Concat(slices.Collect(maps.Values(s.byName)), slices.Collect(maps.Values(s.private)))
-	if len(native) < 30 || len(s.acp) < 20 {
-		t.Fatalf("the tables have %d and %d methods", len(native), len(s.acp))
+	if len(native) < 30 || len(s.editorMethods()) < 20 {
+		t.Fatalf("the tables have %d and %d methods", len(native), len(s.editorMethods()))
 	}
 	refused := func(p *conntest.Peer, name, right string, code conn.Code) {
 		t.Helper()
@@ -59,7 +76,7 @@ func TestRights(t *testing.T) {
 	}
 	e := s.as(t, method.Principal{}, true)
 	defer e.HangUp()
-	for name, m := range s.acp {
+	for name, m := range s.editorMethods() {
 		refused(e, name, m.Right.String(), conn.CodeInvalidRequest)
 	}
 }
@@ -67,7 +84,7 @@ func TestRights(t *testing.T) {
 // Each right admits its own methods, and no others. The operator has all.
 func TestRightsAdmit(t *testing.T) {
 	s := quietServer(Config{})
-	for _, table := range []map[string]method.Method[*client]{s.byName, s.private, s.acp} {
+	for _, table := range []map[string]method.Entry{entries(s.byName), entries(s.private), s.editorMethods()} {
 		for name, m := range table {
 			for _, right := range method.Rights() {
 				p := method.Principal{Rights: []method.Right{right}}
@@ -101,9 +118,9 @@ func TestRouter(t *testing.T) {
 	for _, editor := range []bool{false, true} {
 		router := &elsewhere{}
 		s := quietServer(Config{Router: router})
-		table, member := s.byName, "session_id"
+		table, member := entries(s.byName), "session_id"
 		if editor {
-			table, member = s.acp, "sessionId"
+			table, member = s.editorMethods(), "sessionId"
 		}
 		p := s.as(t, method.Operator(), editor)
 		asked := 0

@@ -6,6 +6,7 @@ import (
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/dispatch"
 	"github.com/thinkd/thinkd/rpc/method"
@@ -51,8 +52,7 @@ type Server struct {
 	methods []method.Method[*client]
 	byName  map[string]method.Method[*client]
 	private map[string]method.Method[*client] // of the unix socket alone
-	acp     map[string]method.Method[*client] // of the Agent Client Protocol, in place of all others
-	editors editors
+	editors *acp.Server
 	crowd   func() int // counts the clients; tests pretend that there are more
 	out     wire.Encoder
 }
@@ -72,7 +72,7 @@ func newServer(config Config, methods []method.Method[*client]) *Server {
 	for _, m := range localMethods() {
 		s.private[m.Name] = m
 	}
-	s.acp = acpTable(s.byName)
+	s.editors = acp.NewServer(acp.Config{Config: &s.config.Config, Version: config.Version, Encoder: s.out})
 	return s
 }
 
@@ -94,9 +94,18 @@ func (s *Server) ServeFrames(ctx context.Context, p method.Principal, f conn.Fra
 // [Server.EditorMessageBytes].
 func (s *Server) ServeEditor(ctx context.Context, p method.Principal, f conn.Frames) error {
 	c := s.newClient(ctx, p, f)
-	c.beEditor(false)
+	c.beEditor()
 	return c.Serve()
 }
+
+// beEditor makes it a client that speaks the Agent Client Protocol. Nothing else may run on the connection yet.
+func (c *client) beEditor() *acp.Editor { return c.server.editors.Begin(c.Client, c.Caller, c.Method) }
+
+// Editors is the server of the clients that speak the Agent Client Protocol.
+func (s *Server) Editors() *acp.Server { return s.editors }
+
+// EditorMessageBytes is how large a message of an editor may be, in bytes.
+func (s *Server) EditorMessageBytes() int { return s.editors.MessageBytes() }
 
 // MessageBytes is how large a message may be, in bytes.
 func (s *Server) MessageBytes() int { return s.config.MessageBytes }
@@ -124,8 +133,6 @@ type client struct {
 
 	local     *Local // nil: this connection is not the unix socket's
 	listening bool   // daemon/listen began what ends with the connection
-
-	editor *editor // nil: the client speaks the native protocol
 }
 
 // Method makes it a [dispatch.Protocol].

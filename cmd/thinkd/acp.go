@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
@@ -18,7 +17,7 @@ This command is a pipe to the daemon of the data directory, and starts the daemo
 none is running. The end of standard input closes the pipe. It does not stop a turn.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.door(cmd.Context(), door.Door{ACP: true, Failure: rpc.ACPError})
+			return p.door(cmd.Context(), door.Door{ACP: true})
 		},
 	}
 }

@@ -150,7 +150,7 @@ var leftOut = map[string][]string{
 	"provider/message.go:StateOf":               {"Media", "ToolResult"},
 	"provider/message.go:WithoutState":          {"Media", "ToolResult"},
 	"provider/providertest/check.go:checkBlock": {"Media", "Text", "ToolResult"},
-	"rpc/acp_replay.go:replayReply":             {"Media", "Opaque", "ToolResult"},
+	"rpc/acp/replay.go:replayReply":             {"Media", "Opaque", "ToolResult"},
 	"rpc/export.go:writeMarkdown":               {"Opaque"},
 	"rpc/wire/types.go:Cut":                     {"Opaque"},
 }

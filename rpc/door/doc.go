@@ -8,5 +8,5 @@
 //   - A client on a door outlives the daemon: it learns which sessions to attach to again, and sends nothing twice.
 //   - When [Door.Run] returns, nothing of it is left running.
 //
-// Inside the package, files depend in one direction: door, relay, ledger and link, wire.
+// Inside the package, files depend in one direction: door, relay, ledger and link, wire and acp.
 package door

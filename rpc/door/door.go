@@ -24,9 +24,6 @@ type Door struct {
 	// it had open is resumed; it gets no stale.
 	ACP bool
 
-	// Failure is an error as the client's protocol has it, for the answers that the door gives itself; nil: as it is.
-	Failure func(*conn.Error) *conn.Error
-
 	// Dial finds the daemon or starts one. It gives up by itself, or when ctx ends.
 	Dial func(ctx context.Context) (*Link, error)
 }
@@ -43,13 +40,9 @@ func (d Door) Run(ctx context.Context) error {
 	if d.ACP {
 		limit, dialect = max(limit, ACPMessageBytes), acpDialect
 	}
-	failure := d.Failure
-	if failure == nil {
-		failure = func(e *conn.Error) *conn.Error { return e }
-	}
 	link.becomeDoor(dialect.protocol) // one that goes meanwhile is found gone below
 	c := &relay{
-		dial: d.Dial, client: conn.NewByteFrames(d.Client, limit), ledger: newLedger(dialect, failure),
+		dial: d.Dial, client: conn.NewByteFrames(d.Client, limit), ledger: newLedger(dialect),
 		in: conn.NewQueue(), out: conn.NewQueue(), left: make(chan struct{}),
 	}
 	ctx, c.end = context.WithCancelCause(ctx)

@@ -23,7 +23,6 @@ type ledger struct {
 	hello    json.RawMessage     // params of the initialize that was answered
 	followed map[string]*session // by id
 
-	failure func(*conn.Error) *conn.Error // an error as the client's protocol has it
 }
 
 // session is what is known of a session that the client follows.
@@ -41,13 +40,14 @@ type request struct {
 	refused *conn.Error     // the answer that any daemon gives
 }
 
-func newLedger(d *dialect, failure func(*conn.Error) *conn.Error) *ledger {
-	return &ledger{dialect: d, failure: failure, alone: make(map[string][]request), followed: make(map[string]*session)}
+func newLedger(d *dialect) *ledger {
+	return &ledger{dialect: d, alone: make(map[string][]request), followed: make(map[string]*session)}
 }
 
 // dialect is what a door has to understand of a protocol.
 type dialect struct {
 	protocol string                                     // its name in Params
+	failure  func(*conn.Error) *conn.Error              // an error as the protocol has it
 	counts   bool                                       // notifications have numbers, from which a client may go on
 	sent     func(a *request, params json.RawMessage)   // keeps of a request what matters
 	answered func(l *ledger, a request, r gjson.Result) // a request went well
@@ -61,7 +61,8 @@ type repeated struct {
 }
 
 var nativeDialect = &dialect{
-	counts: true,
+	failure: func(e *conn.Error) *conn.Error { return e },
+	counts:  true,
 	sent: func(a *request, params json.RawMessage) {
 		switch a.method {
 		case "session/attach", "session/detach", "session/delete":
@@ -87,6 +88,7 @@ var nativeDialect = &dialect{
 // acpDialect resumes the sessions that a client had. It has no word for updates that were missed.
 var acpDialect = &dialect{
 	protocol: ProtocolACP,
+	failure:  ACPError,
 	sent: func(a *request, params json.RawMessage) {
 		switch a.method {
 		case "session/new", "session/load", "session/resume", "session/close", "session/delete":
@@ -235,7 +237,7 @@ func (l *ledger) settle() ([][]byte, error) {
 	var messages [][]byte
 	for _, id := range slices.Sorted(maps.Keys(l.alone)) {
 		for _, a := range l.alone[id] {
-			m, err := conn.EncodeFailure(id, l.failure(a.lost()))
+			m, err := conn.EncodeFailure(id, l.dialect.failure(a.lost()))
 			if err != nil {
 				return nil, err
 			}
@@ -248,7 +250,7 @@ func (l *ledger) settle() ([][]byte, error) {
 			if i > 0 {
 				array = append(array, ',')
 			}
-			m, err := conn.EncodeFailure(a.id, l.failure(a.lost()))
+			m, err := conn.EncodeFailure(a.id, l.dialect.failure(a.lost()))
 			if err != nil {
 				return nil, err
 			}

@@ -13,7 +13,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A session/new that is sent again is answered as the first, and the client goes on from what it had.
 func TestDoorKeepsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
-	l := newLedger(nativeDialect, nil)
+	l := newLedger(nativeDialect)
 	for id := range 3 {
 		l.sent([]byte(conntest.Request(id, "session/new", `{"client_id":"c"}`)))
 		l.received([]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":{"session_id":"A"}}`, id)))
@@ -28,7 +28,7 @@ func TestDoorKeepsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
 
 // A door that did not follow the session before learns its number from the answer.
 func TestDoorLearnsTheNumberOfASessionThatIsMadeAgain(t *testing.T) {
-	l := newLedger(nativeDialect, nil)
+	l := newLedger(nativeDialect)
 	l.sent([]byte(conntest.Request(0, "session/new", `{"client_id":"c"}`)))
 	l.received([]byte(`{"jsonrpc":"2.0","id":0,"result":{"session_id":"A","seq":7}}`))
 	if got := l.stale(); len(got) != 1 || string(got[0]) != string(Stale("A", 7)) {
@@ -43,7 +43,7 @@ func TestStale(t *testing.T) {
 }
 
 func BenchmarkDoorDelta(b *testing.B) {
-	l := newLedger(nativeDialect, nil)
+	l := newLedger(nativeDialect)
 	f := new(session)
 	l.followed["01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E"] = f
 	frame := []byte(`{"jsonrpc":"2.0","method":"thinking_delta","params":{"session_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","seq":123,"ts":1790000000000,"turn_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","message_id":"01KA8Z1Y4M4T8ZJQ6W5D0Q3V7E","block":0,"delta":" some words of thinking"}}`)

@@ -44,10 +44,6 @@ type Params struct {
 // ProtocolACP is the Agent Client Protocol.
 const ProtocolACP = "acp"
 
-// ACPMessageBytes is the largest message of a client that speaks ACP, at least. The SDK of the protocol has the same
-// number.
-const ACPMessageBytes = 32 << 20
-
 // Leaving is the answer to daemon/leave.
 type Leaving struct {
 	Later bool `json:"later"` // a turn runs; the daemon ends as soon as none does

@@ -51,6 +51,9 @@ type Tools struct {
 	Adopt func(session.ID, []toolhost.Host)
 }
 
+// MaxClientName is how much of the name that a client gives itself is kept, in characters. Others are told who answered.
+const MaxClientName = 100
+
 // Caller is a client that asks for something. It is safe for concurrent use.
 type Caller struct {
 	SameUser bool // what it asks for, its user could do without us

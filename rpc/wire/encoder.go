@@ -8,6 +8,9 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
+// ProtocolVersion is the only one of the native protocol so far. A client that asks for another one is answered with it.
+const ProtocolVersion = 1
+
 // Encoder writes what clients get. It is safe for concurrent use.
 type Encoder struct {
 	Blobs session.Blobs // where images and documents are kept; nil: in the log

@@ -202,10 +202,10 @@ func (d *daemon) listening() string {
 
 // editors is what the editors on a session lend to its built-in tools; nil: nothing.
 func (d *daemon) editors(id session.ID) (files builtin.Files, terminal builtin.Terminal) {
-	if f := d.server.EditorFiles(id); f != nil {
+	if f := d.server.Editors().Files(id); f != nil {
 		files = f
 	}
-	if t := d.server.EditorTerminal(id); t != nil {
+	if t := d.server.Editors().Terminal(id); t != nil {
 		terminal = editorTerminal{t}
 	}
 	return files, terminal

@@ -15,7 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
 	"github.com/thinkd/thinkd/cmd/thinkd/config"
-	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/acp"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/session"
 )
@@ -122,10 +122,10 @@ func (t *toolHosts) close() error {
 }
 
 // editorTerminal has a command line read by the shell that the daemon itself would use.
-type editorTerminal struct{ *rpc.EditorTerminal }
+type editorTerminal struct{ *acp.Terminal }
 
 func (t editorTerminal) Run(ctx context.Context, c builtin.Command, progress func(string)) (builtin.Exit, error) {
-	exit, err := t.EditorTerminal.Run(ctx, builtin.Shell(c.Line), c.Dir, progress)
+	exit, err := t.Terminal.Run(ctx, builtin.Shell(c.Line), c.Dir, progress)
 	return builtin.Exit{Output: exit.Output, Code: exit.Code, Signal: exit.Signal}, err
 }
 

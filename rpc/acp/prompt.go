@@ -1,4 +1,4 @@
-package rpc
+package acp
 
 import (
 	"context"
@@ -19,13 +19,13 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-type acpPromptParams struct {
-	Session acpSessionID     `json:"sessionId"`
-	Prompt  []acpPromptBlock `json:"prompt"`
+type promptParams struct {
+	Session sessionID     `json:"sessionId"`
+	Prompt  []promptBlock `json:"prompt"`
 }
 
-// acpPromptBlock is a ContentBlock of any type.
-type acpPromptBlock struct {
+// promptBlock is a ContentBlock of any type.
+type promptBlock struct {
 	Type     string `json:"type"`
 	Text     string `json:"text"`
 	Data     string `json:"data"`
@@ -40,18 +40,10 @@ type acpPromptBlock struct {
 	} `json:"resource"`
 }
 
-type acpPromptResult struct {
-	Stop string `json:"stopReason"`
-	Meta meta   `json:"_meta,omitempty"`
-}
-
-// stopCancelled is ACP's word.
-const stopCancelled = "cancelled"
-
-// acpPrompt says something. The answer comes behind the last update of its turn; one that comes while a turn runs waits
+// prompt says something. The answer comes behind the last update of its turn; one that comes while a turn runs waits
 // for its own.
-func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply method.Reply) error {
-	th, said, err := c.says(ctx, p)
+func prompt(ctx context.Context, e *Editor, p promptParams, reply method.Reply) error {
+	th, said, err := e.says(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -60,7 +52,7 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply method.R
 	}
 	// The turn may be over before the agent's answer is here: the sender waits for the lock.
 	th.mu.Lock()
-	r, err := service.OnAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
+	r, err := service.OnAgent(ctx, e, p.Session.ID, func(a *agent.Agent) (agent.Receipt, error) { return a.Prompt(ctx, said) })
 	if err == nil {
 		th.prompts[r.Turn], th.mine[r.Turn] = reply, true
 		th.waits.Store(true)
@@ -71,34 +63,34 @@ func acpPrompt(ctx context.Context, c *client, p acpPromptParams, reply method.R
 	}
 	context.AfterFunc(ctx, func() { // at the latest with the connection; run waits where it has work
 		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
-			c.Run(func() { th.cancel(c.Conn.Context(), r.Turn) })
+			e.Run(func() { th.cancel(e.Conn.Context(), r.Turn) })
 		}
 	})
 	return nil
 }
 
 // says is what a prompt amounts to, and the thread that its answer will be written by.
-func (c *client) says(ctx context.Context, p acpPromptParams) (th *thread, said agent.Prompt, err error) {
+func (e *Editor) says(ctx context.Context, p promptParams) (th *thread, said agent.Prompt, err error) {
 	if err := p.Session.check(); err != nil {
 		return nil, said, err
 	}
-	if said, err = readACPPrompt(p.Prompt); err != nil {
+	if said, err = readPrompt(p.Prompt); err != nil {
 		return nil, said, err
 	}
-	if th = c.editor.thread(p.Session.ID); th != nil && c.Follows(p.Session.ID) {
+	if th = e.thread(p.Session.ID); th != nil && e.Follows(p.Session.ID) {
 		return th, said, nil
 	}
-	if _, err = c.editor.follow(ctx, p.Session.ID); err != nil {
+	if _, err = e.join(ctx, p.Session.ID); err != nil {
 		return nil, said, err
 	}
-	if th = c.editor.thread(p.Session.ID); th == nil { // it was deleted since
+	if th = e.thread(p.Session.ID); th == nil { // it was deleted since
 		return nil, said, session.ErrNotFound
 	}
 	return th, said, nil
 }
 
-// readACPPrompt makes a prompt of content blocks. What is no text and no image becomes text that says what it is.
-func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
+// readPrompt makes a prompt of content blocks. What is no text and no image becomes text that says what it is.
+func readPrompt(blocks []promptBlock) (said agent.Prompt, err error) {
 	for i, b := range blocks {
 		at := fmt.Sprintf("prompt.%d", i)
 		switch b.Type {
@@ -138,18 +130,6 @@ func readACPPrompt(blocks []acpPromptBlock) (said agent.Prompt, err error) {
 	return said, readCommand(&said)
 }
 
-const (
-	commandThink   = "think"   // begins a prompt that gets another level than the session's
-	commandCompact = "compact" // stands alone
-)
-
-// acpCommands are those that a prompt may begin with.
-func acpCommands() []acpWord {
-	return []acpWord{{Name: commandThink, Description: "Ask with another level of thinking, this time only",
-		Input: &acpHint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}},
-		{Name: commandCompact, Description: "Have the model summarise the earlier turns"}}
-}
-
 // readCommand takes a command off the first text of a prompt.
 func readCommand(said *agent.Prompt) error {
 	text, ok := said.Content[0].(provider.Text)
@@ -176,18 +156,18 @@ func readCommand(said *agent.Prompt) error {
 	return nil
 }
 
-// acpCancel ends the turn that runs and takes out what this client has waiting: an editor's stop means all of it.
-func acpCancel(ctx context.Context, c *client, p acpSessionParams) (method.Nothing, error) {
+// cancel ends the turn that runs and takes out what this client has waiting: an editor's stop means all of it.
+func cancel(ctx context.Context, e *Editor, p sessionParams) (method.Nothing, error) {
 	if err := p.Session.check(); err != nil {
 		return method.Nothing{}, err
 	}
 	var waiting []session.TurnID
-	if th := c.editor.thread(p.Session.ID); th != nil {
+	if th := e.thread(p.Session.ID); th != nil {
 		th.mu.Lock()
 		waiting = slices.Sorted(maps.Keys(th.prompts)) // ids grow with time
 		th.mu.Unlock()
 	}
-	_, err := service.OnAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (struct{}, error) {
+	_, err := service.OnAgent(ctx, e, p.Session.ID, func(a *agent.Agent) (struct{}, error) {
 		for _, turn := range slices.Backward(waiting) {
 			if err := a.Dequeue(ctx, turn); err != nil {
 				return struct{}{}, err
@@ -201,15 +181,15 @@ func acpCancel(ctx context.Context, c *client, p acpSessionParams) (method.Nothi
 
 // cancel ends one turn, running or queued. The answer to its prompt comes from the sender.
 func (th *thread) cancel(ctx context.Context, turn session.TurnID) {
-	c := th.e.c
-	_, err := service.OnAgent(ctx, c, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
+	e := th.e
+	_, err := service.OnAgent(ctx, e, th.id, func(a *agent.Agent) (bool, error) { return a.Cancel(ctx, turn) })
 	if err != nil && ctx.Err() == nil {
-		c.server.config.Log.Warn("a cancelled prompt continues", "session", th.id, "turn", turn, keyError, err)
+		e.server.config.Log.Warn("a cancelled prompt continues", "session", th.id, "turn", turn, "err", err)
 	}
 }
 
-type acpSteerParams struct {
-	acpPromptParams
+type steerParams struct {
+	promptParams
 	Meta struct {
 		Steering struct {
 			WhenIdle string `json:"idleBehavior"`
@@ -217,35 +197,35 @@ type acpSteerParams struct {
 	} `json:"_meta,omitzero"`
 }
 
-type acpSteerResult struct {
+type steerResult struct {
 	Outcome string `json:"outcome"`
 }
 
-// acpSteer has the turn that runs take a prompt in. It is an extension that several agents and clients share, and no part
+// steer has the turn that runs take a prompt in. It is an extension that several agents and clients share, and no part
 // of ACP: the client shows the prompt itself, and a turn that begins since none ran has no request that would be answered.
-func acpSteer(ctx context.Context, c *client, p acpSteerParams) (acpSteerResult, error) {
-	th, said, err := c.says(ctx, p.acpPromptParams)
+func steer(ctx context.Context, e *Editor, p steerParams) (steerResult, error) {
+	th, said, err := e.says(ctx, p.promptParams)
 	if err != nil {
-		return acpSteerResult{}, err
+		return steerResult{}, err
 	}
 	said.Steer = true
 	th.mu.Lock()
 	defer th.mu.Unlock()
-	return service.OnAgent(ctx, c, p.Session.ID, func(a *agent.Agent) (acpSteerResult, error) {
+	return service.OnAgent(ctx, e, p.Session.ID, func(a *agent.Agent) (steerResult, error) {
 		if p.Meta.Steering.WhenIdle == "promptRequired" {
 			st, err := a.State(ctx)
 			if err != nil || !st.Running {
-				return acpSteerResult{"promptRequired"}, err
+				return steerResult{"promptRequired"}, err
 			}
 		}
 		r, err := a.Prompt(ctx, said)
 		if err != nil {
-			return acpSteerResult{}, err
+			return steerResult{}, err
 		}
 		th.mine[r.Turn] = true
 		if r.Disposition == feed.Steered {
-			return acpSteerResult{"injected"}, nil
+			return steerResult{"injected"}, nil
 		}
-		return acpSteerResult{"startedNewTurn"}, nil
+		return steerResult{"startedNewTurn"}, nil
 	})
 }

@@ -1,4 +1,4 @@
-package rpc
+package acp
 
 import (
 	"context"
@@ -22,27 +22,27 @@ const (
 // compact has the earlier turns summarised. The sender answers where that is told; a failure is told by nothing else than the
 // answer.
 func (th *thread) compact(ctx context.Context, reply method.Reply) error {
-	c := th.e.c
+	e := th.e
 	th.mu.Lock()
 	defer th.mu.Unlock()
 	if th.compacted != nil {
 		return agent.ErrBusy
 	}
-	over, err := service.OnAgent(ctx, c, th.id, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
+	over, err := service.OnAgent(ctx, e, th.id, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
 	if err != nil {
 		return err
 	}
 	if over == nil { // there is nothing to summarise
-		reply(acpPromptResult{Stop: "end_turn"}, nil)
+		reply(promptResult{Stop: "end_turn"}, nil)
 		return nil
 	}
 	th.compacted = reply
-	c.Run(func() { // ends with the summary, the agent or the connection; serve waits
+	e.Run(func() { // ends with the summary, the agent or the connection; serve waits
 		select {
 		case err := <-over:
 			switch {
 			case agent.Cancelled(err):
-				th.answerCompact(acpPromptResult{Stop: stopCancelled}, nil)
+				th.answerCompact(promptResult{Stop: stopCancelled}, nil)
 			case err != nil:
 				th.answerCompact(nil, err)
 			}
@@ -50,23 +50,12 @@ func (th *thread) compact(ctx context.Context, reply method.Reply) error {
 			if !errors.Is(context.Cause(ctx), conn.ErrCancelled) {
 				return // it was answered, or there is nobody left
 			}
-			late := c.Conn.Context()
-			_, err := service.OnAgent(late, c, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
-			th.answerCompact(acpPromptResult{Stop: stopCancelled}, err)
+			late := e.Conn.Context()
+			_, err := service.OnAgent(late, e, th.id, func(a *agent.Agent) (method.Nothing, error) { return method.Nothing{}, a.StopCompaction(late) })
+			th.answerCompact(promptResult{Stop: stopCancelled}, err)
 		}
 	})
 	return nil
-}
-
-// answerCompact answers the request, if it is open.
-func (th *thread) answerCompact(value any, err error) {
-	th.mu.Lock()
-	reply := th.compacted
-	th.compacted = nil
-	th.mu.Unlock()
-	if reply != nil {
-		reply(value, err)
-	}
 }
 
 // tellCompaction tells those who can show it of a summary, the others by a notice. Until it is there, it may come to
@@ -80,7 +69,7 @@ func (th *thread) tellCompaction(ctx context.Context, u *feed.Update, e feed.Not
 		return err
 	}
 	if e.Kind == noticeCompacted {
-		th.answerCompact(acpPromptResult{Stop: "end_turn", Meta: th.ride(nil)}, nil)
+		th.answerCompact(promptResult{Stop: "end_turn", Meta: th.ride(nil)}, nil)
 	}
 	return nil
 }
@@ -92,10 +81,10 @@ func (th *thread) compaction(ctx context.Context, u *feed.Update, e feed.Notice)
 		}
 		th.summary = string(th.id) + "." + strconv.FormatUint(u.Seq, 10)
 	}
-	up := acpUpdate{Kind: "compaction_update", Compaction: th.summary, Status: "in_progress"}
+	up := update{Kind: "compaction_update", Compaction: th.summary, Status: "in_progress"}
 	switch e.Kind {
 	case noticeCompacted:
-		up.Status, up.Summary = "completed", []acpContent{{Type: "text", Text: e.Message}}
+		up.Status, up.Summary = "completed", []content{{Type: "text", Text: e.Message}}
 		th.summary = ""
 	case noticeNotCompacted:
 		up.Status = "failed"
@@ -109,7 +98,7 @@ func (th *thread) endCompaction(ctx context.Context, u *feed.Update) error {
 	if th.summary == "" {
 		return nil
 	}
-	up := acpUpdate{Kind: "compaction_update", Compaction: th.summary, Status: "failed"}
+	up := update{Kind: "compaction_update", Compaction: th.summary, Status: "failed"}
 	th.summary = ""
 	return th.send(ctx, u, up)
 }

@@ -1,4 +1,4 @@
-package rpc
+package acp
 
 import (
 	"context"
@@ -89,7 +89,7 @@ func (th *thread) replayReply(ctx context.Context, m, results agent.Message) err
 // replayCall tells a call with its final state, as far as it has one. index is its place among the calls of the message.
 func (th *thread) replayCall(ctx context.Context, m agent.Message, number int, call provider.ToolCall, results agent.Message, index int) error {
 	known := th.known(m.ID, number, call.ID)
-	c := &acpCall{id: blockID(m.ID, number)}
+	c := &toolCall{id: blockID(m.ID, number)}
 	if known {
 		c = th.call(m.ID, number, call.ID)
 	}

@@ -1,0 +1,140 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// call is the call of an id, made if it is new. Where a reply has an id twice, the second call is over before anything
+// else is told of the first.
+func (th *thread) call(message session.MessageID, block int, callID string) *toolCall {
+	id := blockID(message, block)
+	for _, c := range th.calls[callID] {
+		if c.id == id {
+			return c
+		}
+	}
+	c := &toolCall{id: id}
+	th.calls[callID] = append(th.calls[callID], c)
+	return c
+}
+
+func (th *thread) known(message session.MessageID, block int, callID string) bool {
+	for _, c := range th.calls[callID] {
+		if c.id == blockID(message, block) {
+			return true
+		}
+	}
+	return false
+}
+
+// last is the call that an update without a place is about, nil if there is none.
+func (th *thread) last(callID string) *toolCall {
+	if list := th.calls[callID]; len(list) > 0 {
+		return list[len(list)-1]
+	}
+	return nil
+}
+
+// tellTool tells of a call. What an update has of content replaces what was told before, so it is all there is.
+func (th *thread) tellTool(ctx context.Context, u *feed.Update) error {
+	switch e := u.Event.(type) {
+	case feed.ToolStart:
+		if th.known(e.Message, e.Block, e.CallID) {
+			if e.Host == "" { // nobody runs it, and its end comes next
+				return nil
+			}
+			return th.send(ctx, u, update{Kind: "tool_call_update", Call: blockID(e.Message, e.Block), Status: "in_progress"})
+		}
+		c := th.call(e.Message, e.Block, e.CallID)
+		return th.send(ctx, u, th.toolCall(c, e.Name, e.Title, e.Arguments, "in_progress"))
+	case feed.ToolOutput:
+		c := th.last(e.CallID)
+		if c == nil {
+			return nil
+		}
+		c.output = tail(c.output+e.Chunk, maxChunk)
+		return th.send(ctx, u, update{Kind: "tool_call_update", Call: c.id, Status: "in_progress", Content: textContent(c.output)})
+	case feed.ToolEnd:
+		c := th.last(e.CallID)
+		if c == nil {
+			return nil
+		}
+		if list := th.calls[e.CallID]; len(list) > 1 {
+			th.calls[e.CallID] = list[:len(list)-1]
+		} else {
+			delete(th.calls, e.CallID)
+		}
+		return th.send(ctx, u, update{Kind: "tool_call_update", Call: c.id, Status: resultStatus(e.Failed), Content: c.result(th.fetched(e.Content), e.Failed)})
+	}
+	return nil
+}
+
+// toolCall is a new call as the client is told of it.
+func (th *thread) toolCall(c *toolCall, name, title string, arguments json.RawMessage, status string) update {
+	t := th.tools[name]
+	up := update{Kind: "tool_call", Call: c.id, Title: cmp.Or(title, t.Title, name), ToolKind: toolKind(t), Status: status}
+	if len(arguments) > 0 {
+		up.Input = arguments
+	}
+	if t.Host == tool.Builtin {
+		th.showBuiltin(c, &up, t.Name, arguments)
+	}
+	return up
+}
+
+// showBuiltin says more of a call of our own tools: where it works, and what it changes.
+func (th *thread) showBuiltin(c *toolCall, up *update, name string, arguments json.RawMessage) {
+	var p struct {
+		Path    string  `json:"path"`
+		Command string  `json:"command"`
+		Line    int     `json:"from_line"`
+		Content *string `json:"content"`
+		Edits   []struct {
+			Old string `json:"old_text"`
+			New string `json:"new_text"`
+		} `json:"edits"`
+	}
+	if json.Unmarshal(arguments, &p) != nil {
+		return // which is why it will not run
+	}
+	if p.Command != "" {
+		up.Title = p.Command
+	}
+	if p.Path == "" {
+		return
+	}
+	path := p.Path
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(th.dir, path)
+	}
+	if p.Command == "" {
+		up.Title += " " + p.Path
+	}
+	up.Locations = []place{{path, p.Line}}
+	c.diffs = nil
+	if name == "write_file" && p.Content != nil {
+		c.diffs = append(c.diffs, toolContent{Type: "diff", Path: path, New: p.Content})
+	}
+	for _, e := range p.Edits {
+		c.diffs = append(c.diffs, toolContent{Type: "diff", Path: path, Old: &e.Old, New: &e.New})
+	}
+	if len(c.diffs) > 0 {
+		up.Content = c.diffs
+	}
+}
+
+// result is the content of a call that has ended: for one that changed a file, what it changed.
+func (c *toolCall) result(content provider.Blocks, failed bool) []toolContent {
+	if len(c.diffs) > 0 && !failed {
+		return c.diffs
+	}
+	return resultContent(content)
+}

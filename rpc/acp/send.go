@@ -1,0 +1,118 @@
+package acp
+
+import (
+	"context"
+
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/wire"
+)
+
+// send writes a session/update; u is nil where it tells no update of the session.
+func (th *thread) send(ctx context.Context, u *feed.Update, up update) error {
+	if u != nil {
+		at := map[string]any{"seq": u.Seq, "turnId": u.Turn}
+		if u.FirstSeq != 0 {
+			at["firstSeq"] = u.FirstSeq
+		}
+		up.Meta = meta{metaKey + "/update": at}
+	}
+	up.Meta = th.ride(up.Meta)
+	message, err := encode(envelope{Version: "2.0", Method: "session/update", Params: notification{th.id, up}})
+	if err != nil {
+		return err
+	}
+	return th.e.Notify(ctx, message)
+}
+
+// later keeps an update for the next that has a form. A session in which nothing has one for long loses the oldest.
+func (th *thread) later(u *feed.Update) error {
+	if len(th.pending) == maxPending {
+		th.pending = th.pending[1:]
+	}
+	th.pending = append(th.pending, th.e.server.config.Encoder.Update(u))
+	return nil
+}
+
+// ride takes what waits along.
+func (th *thread) ride(m meta) meta {
+	if len(th.pending) > 0 {
+		if m == nil {
+			m = make(meta)
+		}
+		m[metaKey+"/events"] = th.pending
+		th.pending = nil
+	}
+	return m
+}
+
+// grow tells text of a block, in pieces. Nothing is told of no text: clients would show an empty box.
+func (th *thread) grow(ctx context.Context, u *feed.Update, kind, id, text string) error {
+	for piece := range chunksOf(text) {
+		if err := th.send(ctx, u, update{Kind: kind, MessageID: id, Content: content{Type: "text", Text: piece}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cites lists the pages that a text refers to, each once: ACP has no other form for them.
+func (th *thread) cites(ctx context.Context, u *feed.Update, id string, sources []provider.Citation) error {
+	if list := provider.SourceList(sources); list != "" {
+		return th.grow(ctx, u, "agent_message_chunk", id, "\n\nSources:\n"+list)
+	}
+	return nil
+}
+
+// makes shows an image that the model made, or says what it made.
+func (th *thread) makes(ctx context.Context, u *feed.Update, id string, b provider.Media) error {
+	for _, b := range th.fetched(provider.Blocks{b}) {
+		if err := th.send(ctx, u, update{Kind: "agent_message_chunk", MessageID: id, Content: mediaContent(b.(provider.Media))}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// says tells a whole message of a user.
+func (th *thread) says(ctx context.Context, u *feed.Update, id, kind string, content provider.Blocks) error {
+	for _, b := range th.fetched(content) {
+		var err error
+		switch b := b.(type) {
+		case provider.Text:
+			err = th.grow(ctx, u, kind, id, b.Text)
+		case provider.Media:
+			err = th.send(ctx, u, update{Kind: kind, MessageID: id, Content: mediaContent(b)})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// notice tells those who can show it.
+func (th *thread) notice(ctx context.Context, u *feed.Update, severity, text string) error {
+	if err := th.later(u); err != nil || !th.e.can.Session.Notices {
+		return err
+	}
+	return th.send(ctx, u, update{Kind: "notice", Severity: severity, Title: text})
+}
+
+func (th *thread) usage(ctx context.Context, u *feed.Update, usage provider.Usage) error {
+	if usage.Context == nil || usage.Context.Window == 0 {
+		return th.later(u) // how full nobody knows what is, is nothing to show
+	}
+	up := update{Kind: "usage_update", Used: &usage.Context.Used, Size: &usage.Context.Window}
+	if usage.Cost != nil {
+		up.Cost = &cost{usage.Cost.Amount.Units(), usage.Cost.Currency}
+	}
+	return th.send(ctx, u, up)
+}
+
+// fetched is content with its media, as far as there is room.
+func (th *thread) fetched(content provider.Blocks) provider.Blocks {
+	room := door.ACPMessageBytes / 2
+	return wire.WithMedia(th.e.server.config.Encoder.Blobs, content, &room)
+}

@@ -1,0 +1,197 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/service"
+	"github.com/thinkd/thinkd/session"
+	"github.com/thinkd/thinkd/session/tool"
+)
+
+// commands are those that a prompt may begin with.
+func commands() []command {
+	return []command{{Name: commandThink, Description: "Ask with another level of thinking, this time only",
+		Input: &hint{"LEVEL PROMPT, with a level of off, auto, on, minimal, low, medium, high, xhigh, max"}},
+		{Name: commandCompact, Description: "Have the model summarise the earlier turns"}}
+}
+
+const (
+	commandThink   = "think"   // begins a prompt that gets another level than the session's
+	commandCompact = "compact" // stands alone
+)
+
+// begin is the thread at a snapshot. Prompts of an earlier thread whose turns have ended since are answered.
+func (th *thread) begin(snap agent.Snapshot) {
+	th.dir = snap.Session.CWD
+	th.tools = make(map[string]tool.Tool)
+	for _, t := range snap.Session.Tools {
+		th.tools[t.Name] = t
+	}
+	open := make(map[session.TurnID]bool)
+	for _, q := range snap.Queue.Queue {
+		open[q.Turn] = true
+	}
+	if t := snap.Turn; t != nil {
+		open[t.ID], th.provider = true, t.Model.Provider
+		for _, call := range t.Tools {
+			started := th.call(call.Message, call.Block, call.CallID)
+			started.output = call.Output
+		}
+	}
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	for turn := range th.prompts {
+		if !open[turn] {
+			th.e.Run(func() { th.answerEnded(turn) })
+		}
+	}
+}
+
+// run tells what happens until the session's end, or the client's. It answers the prompts of the turns that end.
+func (th *thread) run(ctx context.Context, snap agent.Snapshot, sub *feed.Subscription) error {
+	defer th.unask()
+	if err := th.send(ctx, nil, update{Kind: "available_commands_update", Commands: commands()}); err != nil {
+		return err
+	}
+	if t := snap.Turn; t != nil {
+		for _, q := range t.Confirms {
+			if err := th.question(ctx, nil, q); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		u, err := sub.Next(ctx)
+		if errors.Is(err, feed.ErrClosed) {
+			th.fail(err)
+			return nil
+		}
+		if _, stale := errors.AsType[*feed.Stale](err); stale {
+			return conn.ErrStalled // ACP has no word for a gap; a client that comes again loads the session
+		}
+		if err != nil {
+			return err
+		}
+		if err := th.tell(ctx, u); err != nil {
+			return err
+		}
+		if e, ok := u.Event.(feed.SessionUpdate); ok && e.Deleted {
+			th.fail(session.ErrNotFound)
+			th.e.lose(th)
+			return nil
+		}
+	}
+}
+
+// tell tells an update in the forms that ACP has; the rest waits for the next that has one.
+func (th *thread) tell(ctx context.Context, u *feed.Update) error {
+	switch e := u.Event.(type) {
+	case feed.PromptStored:
+		th.mu.Lock()
+		mine := th.mine[u.Turn]
+		th.mu.Unlock()
+		if mine {
+			return nil
+		}
+		return th.says(ctx, u, string(e.Message), "user_message_chunk", e.Content)
+	case feed.ThinkingDelta:
+		return th.grow(ctx, u, "agent_thought_chunk", blockID(e.Message, e.Block), e.Delta)
+	case feed.MessageStart:
+		th.texts = make(map[int]bool)
+		if e.Served != nil {
+			return th.later(u)
+		}
+	case feed.MessageDelta:
+		if th.texts != nil { // nil: this client came in the middle of the message
+			th.texts[e.Block] = true
+		}
+		return th.grow(ctx, u, "agent_message_chunk", blockID(e.Message, e.Block), e.Delta)
+	case feed.ThinkingEnd:
+		e.Text = "" // the chunks had it
+		return th.later(&feed.Update{Session: u.Session, Seq: u.Seq, Time: u.Time, Turn: u.Turn, Event: e})
+	case feed.TextEnd:
+		return th.cites(ctx, u, blockID(e.Message, e.Block), e.Sources)
+	case feed.MessageEnd:
+		for _, cited := range e.Cited {
+			if err := th.cites(ctx, u, blockID(e.Message, cited.Block), cited.Sources); err != nil {
+				return err
+			}
+		}
+		if e.Served != nil {
+			return th.later(u)
+		}
+	case feed.MediaEnd:
+		return th.makes(ctx, u, blockID(e.Message, e.Block), provider.Media{Type: e.MimeType, Hash: e.Hash, Size: e.Size})
+	case feed.ToolStart, feed.ToolOutput, feed.ToolEnd:
+		return th.tellTool(ctx, u)
+	case feed.Confirm:
+		return th.question(ctx, u, e)
+	case feed.ConfirmResolved:
+		return th.resolved(ctx, e.ID)
+	case feed.UsageTotal:
+		return th.usage(ctx, u, e.Usage)
+	case feed.Retry:
+		text := "The model call is repeated: " + e.Message
+		if slices.ContainsFunc(e.Discarded, func(block int) bool { return th.texts[block] }) {
+			text += ". The paragraph before this is void: the model repeats it" // ACP cannot take text back
+		}
+		return th.notice(ctx, u, "warning", text)
+	case feed.ThinkingConverted:
+		return th.notice(ctx, u, "info", "Earlier thinking of "+e.From+" is not all of use to "+e.To)
+	case feed.Notice:
+		if e.Kind == noticeCompacting || e.Kind == noticeCompacted || e.Kind == noticeNotCompacted {
+			return th.tellCompaction(ctx, u, e)
+		}
+		return th.notice(ctx, u, string(e.Severity), e.Message)
+	case feed.SessionUpdate:
+		return th.changed(ctx, u, e)
+	case feed.TurnStart:
+		if err := th.endCompaction(ctx, u); err != nil {
+			return err
+		}
+		th.provider = e.Model.Provider
+		return th.later(u)
+	case feed.QueueUpdate:
+		return th.later(u)
+	case feed.TurnEnd:
+		if err := th.later(u); err != nil {
+			return err
+		}
+		th.answer(u.Turn, &e, nil)
+	}
+	return nil
+}
+
+// changed tells of settings. Options that this client has just been given are no news.
+func (th *thread) changed(ctx context.Context, u *feed.Update, e feed.SessionUpdate) error {
+	if e.Title != nil && *e.Title != "" {
+		up := update{Kind: "session_info_update", Title: *e.Title, UpdatedAt: timestamp(u.Time)}
+		if err := th.send(ctx, u, up); err != nil {
+			return err
+		}
+	}
+	if e.Model == nil && e.Level == "" && e.Mode == "" {
+		return nil
+	}
+	st, err := service.OnAgent(ctx, th.e, th.id, func(a *agent.Agent) (agent.State, error) { return a.State(ctx) })
+	if errors.Is(err, session.ErrNotFound) || errors.Is(err, feed.ErrClosed) {
+		return nil // the end of it comes next
+	}
+	if err != nil {
+		return err
+	}
+	list := th.e.options(st)
+	if !th.told(list) {
+		return nil
+	}
+	if err := th.send(ctx, u, update{Kind: "config_option_update", Options: list}); err != nil || e.Mode == "" {
+		return err
+	}
+	return th.send(ctx, u, update{Kind: "current_mode_update", Mode: modesOf(st).Current})
+}
