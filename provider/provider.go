@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"regexp"
 	"slices"
+	"sync"
 )
 
 // Provider is a model API at one address with one key. It is safe for concurrent use.
@@ -95,6 +97,17 @@ type Tool struct {
 	Description string          `json:"description,omitempty"`
 	Schema      json.RawMessage `json:"input_schema"`
 }
+
+// MaxToolName is the number of characters that the name of a tool may have: 64 at OpenAI and Gemini, and 128 at Anthropic.
+const MaxToolName = 64
+
+// ValidToolName reports whether every vendor accepts the name of a tool. Gemini does not accept a digit or a dash in front
+// (docs: tool use; function calling).
+func ValidToolName(name string) bool {
+	return len(name) <= MaxToolName && toolName().MatchString(name)
+}
+
+var toolName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
 
 // Repair is a lasting change to how a session's history is sent, named by an adapter in an [Error] and understood by
 // that adapter alone. The agent stores it, sets it on later requests, and tries the refused call once more.

@@ -18,10 +18,6 @@ import (
 	"github.com/thinkd/thinkd/provider/replay"
 )
 
-// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
-// JSON object: templates of local servers read the text as JSON and fail on anything else.
-const InvalidArguments = "invalid_arguments"
-
 func newHistory(d *Dialect, req *provider.Request) *history {
 	h := &history{
 		dialect: d, model: req.Model.ID, row: exchange.Row(req, wireAPI), lastUser: -1, details: map[string]bool{},
@@ -283,21 +279,15 @@ func (h *history) sealed(call tree) bool {
 	return slices.ContainsFunc(h.dialect.Response.CallFields, func(name string) bool { return call[name] != nil })
 }
 
+// arguments is the JSON text of a call's arguments.
 func arguments(b provider.ToolCall) (string, error) {
-	wrong := b.Invalid
-	if wrong == "" {
-		switch {
-		case len(b.Input) == 0:
-			return "{}", nil
-		case gjson.ValidBytes(b.Input) && gjson.ParseBytes(b.Input).IsObject():
-			var text bytes.Buffer
-			err := json.Compact(&text, b.Input)
-			return text.String(), err
-		}
-		wrong = string(b.Input)
+	object, err := exchange.Arguments(b)
+	if err != nil {
+		return "", err
 	}
-	text, err := exchange.Encode(map[string]string{InvalidArguments: wrong})
-	return string(text), err
+	var text bytes.Buffer
+	err = json.Compact(&text, object)
+	return text.String(), err
 }
 
 // longestID is what OpenAI, Azure and Copilot take as the id of a call, in characters.

@@ -66,9 +66,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		own.limit = a.caller.Fit(req, most)
 		out.Limit, body[field] = own.limit, own.limit
 	}
-	if left := d.sampling(req, body); len(left) > 0 {
-		out.Override("%s left out: %s refuses or ignores it", strings.Join(left, ", "), req.Model.ID)
-	}
+	out.LeftOut(d.sampling(req, body), req.Model.ID)
 	body.without(exchange.Withheld(req, wireAPI))
 	out.Notices = slices.Concat(out.Notices, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
 	out.Body, err = exchange.Encode(body)

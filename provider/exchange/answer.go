@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/refusal"
@@ -119,6 +122,12 @@ func (a *Answer) Deviation(what string) error {
 	a.Deviations++
 	a.caller.Log.Debug("not foreseen", "provider", a.caller.Provider, "what", a.Text(what))
 	return a.Alive()
+}
+
+// Dropped emits a notice on blocks of earlier thinking that the provider left out. changes are its own words on them.
+func (a *Answer) Dropped(blocks int, reason string, changes gjson.Result) error {
+	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", blocks, a.Text(reason))
+	return a.Emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)})
 }
 
 // End emits the Stop. It logs how many deviations there were.

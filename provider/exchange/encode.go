@@ -1,9 +1,14 @@
 package exchange
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/thinkd/thinkd/provider"
 )
 
 // Encode is JSON without the escapes that encoding/json adds for HTML, so that a body stays as small as it is.
@@ -15,6 +20,25 @@ func Encode(v any) (json.RawMessage, error) {
 		return nil, fmt.Errorf("request: %w", err)
 	}
 	return json.RawMessage(wholeCharacters(strings.TrimSuffix(b.String(), "\n"))), nil
+}
+
+// invalidArguments is the member in which arguments go back that are no JSON object.
+const invalidArguments = "invalid_arguments"
+
+// Arguments returns the arguments of an earlier tool call as a JSON object. If the model wrote something else, it returns an
+// object that has the text. APIs take an object only, and so do the templates of local servers; an empty one would hide from
+// the model what it did wrong.
+func Arguments(b provider.ToolCall) (json.RawMessage, error) {
+	text := bytes.TrimSpace(b.Input)
+	switch {
+	case b.Invalid != "":
+		return Encode(map[string]string{invalidArguments: b.Invalid})
+	case len(text) == 0:
+		return json.RawMessage("{}"), nil
+	case text[0] != '{' || !gjson.ValidBytes(text):
+		return Encode(map[string]string{invalidArguments: string(b.Input)})
+	}
+	return b.Input, nil
 }
 
 // wholeCharacters puts \ufffd in the place of each escape of half a character. Models write them, and cut texts end in

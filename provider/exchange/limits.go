@@ -14,7 +14,38 @@ const (
 	OutputLimit = 64_000 // is sent at most, beside a budget for thinking: enough for a large file in one call
 	leastOutput = 1_024  // less is of no use: the conversation has to become shorter
 	plainOutput = 8_192  // what a host takes that refused more and named no number
+	answerRoom  = 8_192  // for the answer after a budget for thinking, if the limit of the model is not known
 )
+
+// MaxOutput is the limit on thinking and answer together that a request gets, before [Caller.Fit]. It is 0 if neither the request
+// nor the model's row says anything.
+func MaxOutput(req *provider.Request) int {
+	row, want := req.Model.MaxOutput, req.Decision.Control
+	switch {
+	case req.MaxTokens > 0:
+		return req.MaxTokens
+	case want.Mode == provider.ModeBudget && row > want.Budget:
+		return min(want.Budget+OutputLimit, row)
+	case want.Mode == provider.ModeBudget:
+		return want.Budget + answerRoom
+	}
+	return min(row, OutputLimit)
+}
+
+// StripSampling clears the parameters of sampling that are set, and returns their names. The pointer to a parameter that the API
+// does not have, or that may stay, is nil.
+func StripSampling(temperature, topP **float64, topK **int) (names []string) {
+	if temperature != nil && *temperature != nil {
+		*temperature, names = nil, append(names, "temperature")
+	}
+	if topP != nil && *topP != nil {
+		*topP, names = nil, append(names, "top_p")
+	}
+	if topK != nil && *topK != nil {
+		*topK, names = nil, append(names, "top_k")
+	}
+	return names
+}
 
 // Fit lowers a limit on output to what the model and its window leave: window − input − margin. The margin is 5 % of the
 // window where the vendor has counted the input, and 15 % where it is estimated. Where nothing is left, the vendor says

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"net/http"
+	"strings"
 
 	"github.com/tidwall/gjson"
 
@@ -41,6 +42,13 @@ type Call struct {
 // Override adds a notice on something that was asked for and does not go out.
 func (c *Call) Override(format string, values ...any) {
 	c.Notices = append(c.Notices, provider.Notice{Kind: provider.NoticeOverride, Text: fmt.Sprintf(format, values...)})
+}
+
+// LeftOut adds a notice on parameters that were asked for and that the model does not take, if there are any.
+func (c *Call) LeftOut(names []string, model string) {
+	if len(names) > 0 {
+		c.Override("%s left out: %s does not take it", strings.Join(names, ", "), model)
+	}
 }
 
 // Dialect is how a wire API words the answer to one Call.

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -17,10 +16,6 @@ import (
 // Bypass stands where a thought signature is wanted and there is none. It goes out as this text, not as base64 (docs:
 // thought-signatures).
 const Bypass = "skip_thought_signature_validator"
-
-// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
-// JSON object: the API takes an object only.
-const InvalidArguments = "invalid_arguments"
 
 // unanswered is the result of a call that has none: counts of calls and results have to match (docs: function-calling).
 const unanswered = "interrupted before a result came"
@@ -247,7 +242,7 @@ func (h *history) model(list provider.Blocks) (parts []any, calls []pending, err
 			}
 		case provider.ToolCall:
 			p := part{Call: &callPart{Name: replay.ToolName(b.Name)}}
-			if p.Call.Args, err = arguments(b); err != nil {
+			if p.Call.Args, err = exchange.Arguments(b); err != nil {
 				return nil, nil, fmt.Errorf("block %d: %w", i, err)
 			}
 			if h.leveled { // older models know no ids
@@ -360,19 +355,6 @@ func renamed(part json.RawMessage, name string) (json.RawMessage, error) {
 		return nil, err
 	}
 	return exchange.WithMembers(part, map[string]any{"functionCall": call})
-}
-
-func arguments(b provider.ToolCall) (json.RawMessage, error) {
-	text := bytes.TrimSpace(b.Input)
-	switch {
-	case b.Invalid != "":
-		return exchange.Encode(map[string]string{InvalidArguments: b.Invalid})
-	case len(text) == 0:
-		return json.RawMessage("{}"), nil
-	case !gjson.ValidBytes(text) || text[0] != '{':
-		return exchange.Encode(map[string]string{InvalidArguments: string(b.Input)})
-	}
-	return b.Input, nil
 }
 
 // withData is a part of this vendor's with the data that its state does not hold.

@@ -14,8 +14,6 @@ import (
 )
 
 // Limits on output in tokens, where the request names none. The limit counts thoughts and answer together.
-const answerRoom = 8_192 // beside a budget, where the row has no limit
-
 // dynamic is the budget by which a model chooses for itself (docs: thinking).
 const dynamic = -1
 
@@ -117,11 +115,9 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	}
 	own := &call{api: a, req: req, body: body{Contents: contents}}
 	out := &exchange.Call{URL: a.address(req.Model.ID), Header: a.header(), MaxValue: maxValue, Dialect: own}
-	g := &generation{MaxOutputTokens: a.caller.Fit(req, maxTokens(req)), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
+	g := &generation{MaxOutputTokens: a.caller.Fit(req, exchange.MaxOutput(req)), Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK, Thinking: t}
 	out.Limit = g.MaxOutputTokens
-	if left := stripSampling(req, g); len(left) > 0 {
-		out.Override("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID)
-	}
+	out.LeftOut(stripSampling(req, g), req.Model.ID)
 	if clamped != "" {
 		out.Override("thinking level %s sent as HIGH, the vendor's highest", clamped)
 	}
@@ -154,20 +150,6 @@ func (h *history) converted() []provider.Notice {
 	return h.count.Notices()
 }
 
-// maxTokens bounds thoughts and answer together; 0 leaves it to the vendor.
-func maxTokens(req *provider.Request) int {
-	row, want := req.Model.MaxOutput, req.Decision.Control
-	switch {
-	case req.MaxTokens > 0:
-		return req.MaxTokens
-	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+exchange.OutputLimit, row)
-	case want.Mode == provider.ModeBudget:
-		return want.Budget + answerRoom
-	}
-	return min(row, exchange.OutputLimit)
-}
-
 // stripSampling takes out what the row says is not taken, and names it. A model of the newer generations without a row
 // gets none: there it is ignored, may become an error, and a low temperature can make the model loop (docs:
 // whats-new-gemini-3.6).
@@ -175,17 +157,7 @@ func stripSampling(req *provider.Request, g *generation) []string {
 	if newer := !req.Model.Known && leveled(req.Model); !newer && !req.RefusesSampling() {
 		return nil
 	}
-	var left []string
-	if g.Temperature != nil {
-		g.Temperature, left = nil, append(left, "temperature")
-	}
-	if g.TopP != nil {
-		g.TopP, left = nil, append(left, "top_p")
-	}
-	if g.TopK != nil {
-		g.TopK, left = nil, append(left, "top_k")
-	}
-	return left
+	return exchange.StripSampling(&g.Temperature, &g.TopP, &g.TopK)
 }
 
 func (a *API) header() http.Header {

@@ -8,9 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
-	"unicode"
 
 	"golang.org/x/oauth2"
 
@@ -102,14 +100,5 @@ func clean(text string, limit int, secrets []provider.Secret) string {
 	for _, s := range secrets {
 		text = s.Scrub(text)
 	}
-	text = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(text, "\uFFFD"))
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "") + "…"
-	}
-	return strings.TrimSpace(text)
+	return refusal.Clean(text, limit)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/provider/exchange"
 )
 
 // wire is what of a body the decision on thinking puts there.
@@ -20,21 +21,12 @@ var _ provider.Cacher = (*API)(nil)
 // front of all messages. How thinking is shown is none of it (docs: prompt-caching, effort).
 func (a *API) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
 	c, err := a.control(req)
-	if err != nil {
-		return provider.CacheUnknown, err.Error()
-	}
-	was := wire{}
-	if err := json.Unmarshal(before, &was); err != nil {
-		return provider.CacheUnknown, "what was sent before is not known"
-	}
-	if len(was.Messages) > 0 && !inPlace(req) && slices.Contains(req.Repairs, effortOnTop(req.Model)) {
-		was.Output = was.Messages[0].Output // that call was made again with the effort on top
-	}
-	then, now := rendered(was.control, req.Model), rendered(c, req.Model)
-	if then == now {
-		return provider.CacheKept, ""
-	}
-	return provider.CacheLost, fmt.Sprintf("the vendor renders thinking into the prompt, and it changed from %s to %s", then, now)
+	return exchange.CompareCache(before, rendered(c, req.Model), err, "the vendor renders thinking into the prompt", func(was wire) string {
+		if len(was.Messages) > 0 && !inPlace(req) && slices.Contains(req.Repairs, effortOnTop(req.Model)) {
+			was.Output = was.Messages[0].Output // that call was repeated with the effort on top
+		}
+		return rendered(was.control, req.Model)
+	})
 }
 
 // rendered is what of a control stands in the prompt. An effort that is left out is the model's default (docs: effort).

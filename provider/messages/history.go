@@ -15,10 +15,6 @@ import (
 	"github.com/thinkd/thinkd/provider/replay"
 )
 
-// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
-// JSON object: the API takes an object only, and an empty one would say what the model did not.
-const InvalidArguments = "invalid_arguments"
-
 type message struct {
 	Role    provider.Role `json:"role"`
 	Content []any         `json:"content"`                 // *block, or json.RawMessage of the vendor's own
@@ -283,7 +279,7 @@ func (h *history) block(b provider.Block) (any, error) {
 		if own && !h.plain {
 			return h.ownCall(b)
 		}
-		input, err := arguments(b)
+		input, err := exchange.Arguments(b)
 		return &block{Type: "tool_use", ID: h.calls.New(b.ID), Name: replay.ToolName(b.Name), Input: input}, err
 	case provider.ToolResult:
 		content, err := h.blocks(b.Blocks)
@@ -310,18 +306,6 @@ func (h *history) ownCall(b provider.ToolCall) (any, error) {
 // across hosts, and what another model made the server leaves out by itself (docs: preserved-thinking).
 func (h *history) own(s provider.State) bool {
 	return replay.Own(s, provider.Origin{API: wireAPI, Vendor: h.vendor})
-}
-
-func arguments(b provider.ToolCall) (json.RawMessage, error) {
-	switch {
-	case b.Invalid != "":
-		return json.Marshal(map[string]string{InvalidArguments: b.Invalid})
-	case len(b.Input) == 0:
-		return json.RawMessage("{}"), nil
-	case !gjson.ValidBytes(b.Input) || !gjson.ParseBytes(b.Input).IsObject():
-		return json.Marshal(map[string]string{InvalidArguments: string(b.Input)})
-	}
-	return b.Input, nil
 }
 
 func media(b provider.Media) (any, error) {

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 // Limits on output in tokens, where the request names none. At xhigh and max the vendor wants 64,000 or more (docs: thinking).
 const (
 	unknownOutput = 32_000 // for a model without a row: what every model since Claude 4 takes
-	answerRoom    = 8_192  // the same beside a budget
 	leastBudget   = 1_024  // docs: extended-thinking
 )
 
@@ -65,7 +65,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		return nil, err
 	}
 	b := body{
-		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, maxTokens(req)), Stream: true,
+		Model: req.Model.ID, MaxTokens: a.caller.Fit(req, cmp.Or(exchange.MaxOutput(req), unknownOutput)), Stream: true,
 		Temperature: req.Temperature, TopP: req.TopP, TopK: req.TopK,
 		Messages: msgs, Context: a.managed(req), control: c,
 	}
@@ -99,9 +99,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	own := &call{api: a, req: req, binding: a.host.takes(betaBinding), budget: b.Thinking != nil && b.Thinking.Budget > 0,
 		adaptive: c.Thinking != nil && c.Thinking.Type == "adaptive", changes: h.changes}
 	out := &exchange.Call{URL: a.caller.BaseURL + "/v1/messages", Limit: b.MaxTokens, Dialect: own}
-	if left := stripSampling(req, &b); len(left) > 0 {
-		out.Override("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)
-	}
+	out.LeftOut(stripSampling(req, &b), req.Model.ID)
 	if shrunk != "" {
 		out.Override("%s", shrunk)
 	}
@@ -122,22 +120,6 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		}
 	}
 	return out, nil
-}
-
-// maxTokens bounds thinking and answer together.
-func maxTokens(req *provider.Request) int {
-	row, want := req.Model.MaxOutput, req.Decision.Control
-	switch {
-	case req.MaxTokens > 0:
-		return req.MaxTokens
-	case want.Mode == provider.ModeBudget && row > want.Budget:
-		return min(want.Budget+exchange.OutputLimit, row)
-	case want.Mode == provider.ModeBudget:
-		return want.Budget + answerRoom
-	case row > 0:
-		return min(row, exchange.OutputLimit)
-	}
-	return unknownOutput
 }
 
 // shrink keeps a budget for thinking below the limit on output, as the API demands where thinking is not interleaved
@@ -163,17 +145,11 @@ func stripSampling(req *provider.Request, b *body) []string {
 	if !req.RefusesSampling() {
 		return nil
 	}
-	var left []string
-	if b.Temperature != nil {
-		b.Temperature, left = nil, append(left, "temperature")
+	topP := &b.TopP
+	if b.TopP != nil && *b.TopP >= 0.95 && req.Model.Sampling != provider.SamplingNever {
+		topP = nil
 	}
-	if b.TopP != nil && (req.Model.Sampling == provider.SamplingNever || *b.TopP < 0.95) {
-		b.TopP, left = nil, append(left, "top_p")
-	}
-	if b.TopK != nil {
-		b.TopK, left = nil, append(left, "top_k")
-	}
-	return left
+	return exchange.StripSampling(&b.Temperature, topP, &b.TopK)
 }
 
 // betasFor lists what the request needs. With earlier thinking in it the binding beta is sent without its parameter as

@@ -190,11 +190,11 @@ func TestSampling(t *testing.T) {
 		told  string
 	}{
 		{provider.SamplingFree, provider.High, provider.ModeEffort, 0.5, "temperature top_p top_k", ""},
-		{provider.SamplingNever, provider.High, provider.ModeOff, 0.99, "", "temperature, top_p, top_k left out: m refuses it"},
+		{provider.SamplingNever, provider.High, provider.ModeOff, 0.99, "", "temperature, top_p, top_k left out: m does not take it"},
 		{provider.SamplingNotInThinking, provider.Off, provider.ModeOff, 0.5, "temperature top_p top_k", ""},
 		{provider.SamplingNotInThinking, provider.Off, provider.ModeOmit, 0.5, "temperature top_p top_k", ""},
-		{provider.SamplingNotInThinking, provider.High, provider.ModeOmit, 0.5, "", "temperature, top_p, top_k left out: m refuses it"},
-		{provider.SamplingNotInThinking, provider.Off, provider.ModeBudget, 0.95, "top_p", "temperature, top_k left out: m refuses it"},
+		{provider.SamplingNotInThinking, provider.High, provider.ModeOmit, 0.5, "", "temperature, top_p, top_k left out: m does not take it"},
+		{provider.SamplingNotInThinking, provider.Off, provider.ModeBudget, 0.95, "top_p", "temperature, top_k left out: m does not take it"},
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.rule, test.def, test.mode), func(t *testing.T) {

@@ -95,8 +95,7 @@ func (r *reply) transformed(changes gjson.Result) error {
 	if dropped == 0 {
 		return r.Alive() // mismatches that were let through lose nothing
 	}
-	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", dropped, r.Text(reason))
-	return r.Emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)})
+	return r.Dropped(dropped, reason, changes)
 }
 
 // ending takes in a message_delta; there may be several, the last word counts.

@@ -1,7 +1,6 @@
 package ollama
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -12,10 +11,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/replay"
 )
-
-// InvalidArguments is the member that a tool call's arguments go back in when the model wrote something else than a
-// JSON object: the API takes an object only.
-const InvalidArguments = "invalid_arguments"
 
 type message struct {
 	Role     string     `json:"role"`
@@ -90,7 +85,7 @@ func (h *history) assistant(list provider.Blocks) ([]message, error) {
 				said = append(said, b.Text)
 			}
 		case provider.ToolCall:
-			args, err := arguments(b)
+			args, err := exchange.Arguments(b)
 			if err != nil {
 				return nil, fmt.Errorf("block %d: %w", i, err)
 			}
@@ -175,17 +170,4 @@ func (h *history) fill(m *message, list provider.Blocks) error {
 	}
 	m.Content = strings.Join(texts, "\n")
 	return nil
-}
-
-func arguments(b provider.ToolCall) (json.RawMessage, error) {
-	text := bytes.TrimSpace(b.Input)
-	switch {
-	case b.Invalid != "":
-		return exchange.Encode(map[string]string{InvalidArguments: b.Invalid})
-	case len(text) == 0:
-		return json.RawMessage("{}"), nil
-	case !gjson.ValidBytes(text) || text[0] != '{':
-		return exchange.Encode(map[string]string{InvalidArguments: string(b.Input)})
-	}
-	return b.Input, nil
 }

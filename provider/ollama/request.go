@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -114,8 +113,8 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 		b.Tools = append(b.Tools, tool{"function", function{t.Name, t.Description, parameters}})
 	}
 	out.Notices = append(out.Notices, reduced...)
-	if left := stripSampling(req, &b.Options); len(left) > 0 {
-		out.Override("%s left out: %s does not take it", strings.Join(left, ", "), req.Model.ID)
+	if o := &b.Options; req.RefusesSampling() {
+		out.LeftOut(exchange.StripSampling(&o.Temperature, &o.TopP, &o.TopK), req.Model.ID)
 	}
 	if clamped != "" {
 		out.Override("%s", clamped)
@@ -133,22 +132,4 @@ func predict(req *provider.Request) int {
 		return min(req.Model.MaxOutput, outputLimit)
 	}
 	return outputLimit
-}
-
-// stripSampling takes out what the row says is not taken, and names it.
-func stripSampling(req *provider.Request, o *options) []string {
-	if !req.RefusesSampling() {
-		return nil
-	}
-	var left []string
-	if o.Temperature != nil {
-		o.Temperature, left = nil, append(left, "temperature")
-	}
-	if o.TopP != nil {
-		o.TopP, left = nil, append(left, "top_p")
-	}
-	if o.TopK != nil {
-		o.TopK, left = nil, append(left, "top_k")
-	}
-	return left
 }

@@ -42,20 +42,15 @@ func Prompt(blocks provider.Blocks) provider.Blocks {
 	return said
 }
 
-// maxToolName is what OpenAI and Gemini take, in characters. Anthropic takes twice as many.
-const maxToolName = 64
+var notInAName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
 
-var (
-	toolName    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`) })
-	notInAName  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) })
-	unnamedTool = "unnamed_tool"
-)
+const unnamedTool = "unnamed_tool"
 
 // ToolName is a tool's name in a form that every vendor takes. The names of tools that are offered have it already; models
 // invent others, and a vendor that sees one in a history refuses the whole request. Control tokens (`<|channel|>`) and
 // what follows them are cut off, and so is the name space that some models write in front.
 func ToolName(name string) string {
-	if toolName().MatchString(name) {
+	if provider.ValidToolName(name) {
 		return name
 	}
 	fit, _, _ := strings.Cut(name, "<|")
@@ -67,10 +62,10 @@ func ToolName(name string) string {
 	case fit[0] == '-' || fit[0] >= '0' && fit[0] <= '9':
 		fit = "_" + fit
 	}
-	if len(fit) > maxToolName {
+	if len(fit) > provider.MaxToolName {
 		sum := sha256.Sum256([]byte(name))
 		mark := "_" + hex.EncodeToString(sum[:4])
-		fit = fit[:maxToolName-len(mark)] + mark
+		fit = fit[:provider.MaxToolName-len(mark)] + mark
 	}
 	return fit
 }

@@ -25,12 +25,12 @@ func TestToolName(t *testing.T) {
 		"日本": "unnamed_tool", strings.Repeat("r", 64): strings.Repeat("r", 64),
 	} {
 		got := ToolName(name)
-		if got != want || !toolName().MatchString(got) || ToolName(got) != got {
+		if got != want || !provider.ValidToolName(got) || ToolName(got) != got {
 			t.Errorf("%q became %q, want %q", name, got, want)
 		}
 	}
 	got, other := ToolName(long), ToolName(long+"2")
-	if len(got) != maxToolName || !toolName().MatchString(got) || got == other || ToolName(long) != got {
+	if len(got) != provider.MaxToolName || !provider.ValidToolName(got) || got == other || ToolName(long) != got {
 		t.Errorf("a long name became %q, and another %q", got, other)
 	}
 }

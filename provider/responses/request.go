@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
@@ -99,9 +98,7 @@ func (a *API) build(req *provider.Request) (*exchange.Call, error) {
 	if req.NoTools && len(b.Tools) > 0 {
 		b.Choice = "none"
 	}
-	if left := a.strip(req, &b); len(left) > 0 {
-		out.Override("%s left out: %s refuses it", strings.Join(left, ", "), req.Model.ID)
-	}
+	out.LeftOut(a.strip(req, &b), req.Model.ID)
 	b.withhold(exchange.Withheld(req, wireAPI))
 	out.Limit = b.MaxOutput
 	out.Notices = slices.Concat(out.Notices, reduced, replay.OmittedMedia(req.Model, h.unseen), h.count.Notices())
@@ -133,13 +130,9 @@ func (a *API) system(req *provider.Request, b *body, out *exchange.Call) {
 
 // strip takes out what the model's row or the host refuses, and names it. The API has no top_k.
 func (a *API) strip(req *provider.Request, b *body) []string {
-	refused := a.host.Unsampled || req.RefusesSampling()
 	var left []string
-	if b.Temperature != nil && refused {
-		b.Temperature, left = nil, append(left, "temperature")
-	}
-	if b.TopP != nil && refused {
-		b.TopP, left = nil, append(left, "top_p")
+	if a.host.Unsampled || req.RefusesSampling() {
+		left = exchange.StripSampling(&b.Temperature, &b.TopP, nil)
 	}
 	if req.TopK != nil {
 		left = append(left, "top_k")

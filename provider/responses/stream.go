@@ -144,8 +144,7 @@ func (r *reply) transformed(changes gjson.Result) error {
 	if removed == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("blocks of earlier thinking that the provider left out: %d (%s)", removed, r.Text(reason))
-	return r.Emit(provider.Notice{Kind: provider.NoticeDropped, Text: text, Data: []byte(changes.Raw)})
+	return r.Dropped(removed, reason, changes)
 }
 
 // outputs takes from the terminal event what the stream did not bring: a host may leave out the items' events, or the

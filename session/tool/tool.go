@@ -11,9 +11,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/thinkd/thinkd/provider"
 )
@@ -119,16 +117,10 @@ func (t Tool) Wish(model string) string {
 	return fmt.Sprintf("%s wants to use %s.", model, t.Name)
 }
 
-// MaxName is the number of characters that a name of a tool may have: 64 at OpenAI, and 128 at Anthropic.
-const MaxName = 64
-
-// names is what all vendors accept. Gemini does not accept a digit or a dash in front (docs: tool use; function calling).
-var names = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`) })
-
 // CheckName returns what is wrong with the name of a tool, or nil.
 func CheckName(name string) error {
-	if len(name) > MaxName || !names().MatchString(name) {
-		return fmt.Errorf("a tool's name is 1 to %d letters, digits, _ and -, and begins with a letter or _", MaxName)
+	if !provider.ValidToolName(name) {
+		return fmt.Errorf("a tool's name is 1 to %d letters, digits, _ and -, and begins with a letter or _", provider.MaxToolName)
 	}
 	return nil
 }

@@ -113,12 +113,12 @@ var unfit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^
 func nameOf(server, name string) string {
 	whole := server + "__" + name
 	fit := unfit().ReplaceAllString(whole, "_")
-	if fit == whole && len(fit) <= tool.MaxName {
+	if fit == whole && len(fit) <= provider.MaxToolName {
 		return fit
 	}
 	sum := sha256.Sum256([]byte(whole))
 	mark := "_" + hex.EncodeToString(sum[:4])
-	return fit[:min(len(fit), tool.MaxName-len(mark))] + mark
+	return fit[:min(len(fit), provider.MaxToolName-len(mark))] + mark
 }
 
 // resultOf is a server's result in blocks.
