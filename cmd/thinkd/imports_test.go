@@ -13,7 +13,7 @@ import (
 var allowed = map[string][]string{
 	"registry":              {"provider", "provider/durable"},
 	"registry/drift":        {"provider", "registry"},
-	"provider/providertest": {"provider", "provider/sse"},
+	"provider/providertest": {"provider", "provider/sim", "provider/sse"},
 	"provider/messages":     {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},
 	"provider/responses":    {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema"},
 	"provider/chat":         {"provider", "provider/exchange", "provider/refusal", "provider/replay", "provider/schema", "provider/thinktag"},

@@ -42,7 +42,7 @@ func TestCacheMarks(t *testing.T) {
 		}
 		api := chat.New(exchange.Config{Provider: "p", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.cache, Client: &http.Client{Transport: host}}, d)
 		req := &provider.Request{Model: provider.Model{ID: test.model}, System: "Be brief.", Tools: readTool, Repairs: test.repairs, Messages: []provider.Message{
-			said("Read."),
+			providertest.User("Read."),
 			{Role: provider.Assistant, Blocks: provider.Blocks{provider.ToolCall{ID: "call_1", Name: "read", Input: json.RawMessage(`{}`)}}},
 			{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: "call_1", Blocks: provider.Blocks{provider.Text{Text: "x"}}}}},
 		}}

@@ -45,7 +45,7 @@ func TestChargedCostStreamed(t *testing.T) {
 	_, open := simulator(t)
 	row := registry.Default().Model("sim", "anthropic/sim")
 	reply := providertest.Check(t, open("openrouter").Stream(t.Context(), &provider.Request{Model: row,
-		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Hi"}}}}}))
+		Messages: []provider.Message{providertest.User("Hi")}}))
 	if reply.Err != nil {
 		t.Fatal(reply.Err)
 	}

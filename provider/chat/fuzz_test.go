@@ -45,7 +45,7 @@ func FuzzReply(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, dialect uint8, streamed bool, body string) {
-		req := &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}
+		req := &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{providertest.User("Hi")}}
 		kind := "application/json"
 		if streamed {
 			kind = "text/event-stream"
@@ -60,7 +60,7 @@ func FuzzReply(f *testing.F) {
 		if reply.Stop == nil {
 			return
 		}
-		req.Messages = append(req.Messages, logged(t, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}), said("And?"))
+		req.Messages = append(req.Messages, logged(t, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks, State: reply.Stop.State}), providertest.User("And?"))
 		again := providertest.Check(t, api.Stream(t.Context(), req))
 		if again.Err != nil {
 			t.Errorf("what came cannot be sent: %v", again.Err)

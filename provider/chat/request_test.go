@@ -183,9 +183,9 @@ func TestRepairs(t *testing.T) {
 	sealed := provider.State{Origin: provider.Origin{API: "chat", Vendor: "openrouter", Model: "anthropic/claude"},
 		Data: json.RawMessage(`{"reasoning_details":[{"type":"reasoning.text","text":"T.","signature":"c2ln","format":"anthropic-claude-v1","index":0}]}`)}
 	turns := []provider.Message{
-		said("One"),
+		providertest.User("One"),
 		{Role: provider.Assistant, Blocks: provider.Blocks{provider.Thinking{Text: "T.", Kind: provider.ThinkingFull, Signed: true, State: sealed}, provider.Text{Text: "a"}}},
-		said("Two"),
+		providertest.User("Two"),
 	}
 	tests := []struct {
 		name, dialect, refusal string
@@ -265,7 +265,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, test := range tests {
 		host := &answering{answers: []answer{{test.status, test.body}}}
-		reply := providertest.Check(t, newAPI(t, test.dialect, host).Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}))
+		reply := providertest.Check(t, newAPI(t, test.dialect, host).Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{providertest.User("Hi")}}))
 		e, ok := errors.AsType[*provider.Error](reply.Err)
 		if !ok || e.Kind != test.kind || !strings.Contains(e.Error(), test.says) {
 			t.Errorf("%s %s: error %v, want one of kind %s with %q", test.dialect, test.body, reply.Err, test.kind, test.says)
@@ -281,7 +281,7 @@ func TestNotStreamedWithTools(t *testing.T) {
 	}
 	host := &answering{answers: []answer{{200, `{"choices":[{"index":0,"finish_reason":"stop","message":{"content":"ok"}}]}`}}}
 	api := chat.New(exchange.Config{Provider: "example", BaseURL: "http://localhost/v1", Client: exchange.NewClient(host)}, dialect)
-	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}, Tools: readTool}))
+	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{providertest.User("Hi")}, Tools: readTool}))
 	if reply.Err != nil || len(reply.Notices) != 1 || reply.Notices[0].Kind != provider.NoticeNonStreaming {
 		t.Errorf("error %v, notices %+v", reply.Err, reply.Notices)
 	}
@@ -297,7 +297,7 @@ func TestOpenedByPrompt(t *testing.T) {
 	host := &answering{answers: []answer{{200, stream}, {200, stream}, {200, skipped}}}
 	api := newAPI(t, "generic", host)
 	for i, want := range []string{"text:Let me text:Hi", "thinking:Let me text:Hi", "thinking:No need. text:No need."} {
-		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}))
+		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{providertest.User("Hi")}}))
 		var got []string
 		for _, b := range reply.Blocks {
 			switch b := b.(type) {
@@ -323,8 +323,8 @@ func TestCallPlaceholder(t *testing.T) {
 		return provider.ToolResult{CallID: id, Blocks: provider.Blocks{provider.Text{Text: "x"}}}
 	}
 	req := &provider.Request{Model: provider.Model{ID: "gemini-3.8-flash"}, Messages: []provider.Message{
-		said("One"), {Role: provider.Assistant, Blocks: provider.Blocks{call("a")}}, {Role: provider.User, Blocks: provider.Blocks{result("a")}},
-		said("Two"), {Role: provider.Assistant, Blocks: provider.Blocks{call("b"), call("c")}}, {Role: provider.User, Blocks: provider.Blocks{result("c"), result("b")}},
+		providertest.User("One"), {Role: provider.Assistant, Blocks: provider.Blocks{call("a")}}, {Role: provider.User, Blocks: provider.Blocks{result("a")}},
+		providertest.User("Two"), {Role: provider.Assistant, Blocks: provider.Blocks{call("b"), call("c")}}, {Role: provider.User, Blocks: provider.Blocks{result("c"), result("b")}},
 	}}
 	if reply := providertest.Check(t, newAPI(t, "gemini", host).Stream(t.Context(), req)); reply.Err != nil {
 		t.Fatal(reply.Err)
@@ -359,7 +359,7 @@ func BenchmarkStream(b *testing.B) {
 	stream.WriteString(fine)
 	api := newAPI(b, "deepseek", &answering{answers: []answer{{200, stream.String()}}})
 	for b.Loop() {
-		for _, err := range api.Stream(b.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{said("Hi")}}) {
+		for _, err := range api.Stream(b.Context(), &provider.Request{Model: provider.Model{ID: "m"}, Messages: []provider.Message{providertest.User("Hi")}}) {
 			if err != nil {
 				b.Fatal(err)
 			}

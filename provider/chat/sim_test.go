@@ -86,21 +86,11 @@ var seats = []seat{
 func simulator(t *testing.T) (*sim.Server, func(dialect string) *chat.API) {
 	t.Helper()
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	transport := listener.Transport()
+	client := providertest.Simulated(t, server)
 	return server, func(dialect string) *chat.API {
 		return chat.New(exchange.Config{Provider: "sim", BaseURL: "http://simulator/" + dialect,
-			Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(transport)}, named(t, dialect))
+			Key: provider.NewSecret("sk-sim"), Client: client}, named(t, dialect))
 	}
-}
-
-func said(text string) provider.Message {
-	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
 }
 
 // talk is a conversation that goes from seat to seat.
@@ -122,11 +112,11 @@ func TestUnusualShapes(t *testing.T) {
 		server, open := simulator(t)
 		server.Script(sim.Answer{Fault: sim.FaultDetailsAlone, Parts: []sim.Part{thought, text}})
 		k := &talk{t: t, open: open}
-		got, err := k.turn(s, said("Which?"))
+		got, err := k.turn(s, providertest.User("Which?"))
 		if last := k.history[len(k.history)-1]; err != nil || len(last.Blocks) != 2 || got != thought.Text {
 			t.Errorf("%s: %d blocks, thinking %q, %v; want thinking and text", s.dialect, len(last.Blocks), got, err)
 		}
-		if _, err := k.turn(s, said("And now?")); err != nil || len(server.Refusals()) > 0 {
+		if _, err := k.turn(s, providertest.User("And now?")); err != nil || len(server.Refusals()) > 0 {
 			t.Errorf("%s: %v, refused: %+v", s.dialect, err, server.Refusals())
 		}
 	}
@@ -137,7 +127,7 @@ func TestUnusualShapes(t *testing.T) {
 		server, open := simulator(t)
 		server.Script(sim.Answer{Fault: sim.FaultMessageSignature, Parts: []sim.Part{call, call}})
 		k := &talk{t: t, open: open}
-		if _, err := k.turn(s, said("Read both.")); err != nil || len(server.Refusals()) > 0 || len(k.history) < 4 {
+		if _, err := k.turn(s, providertest.User("Read both.")); err != nil || len(server.Refusals()) > 0 || len(k.history) < 4 {
 			t.Errorf("%v, refused: %+v", err, server.Refusals())
 			continue
 		}
@@ -223,7 +213,7 @@ func past() []provider.Message {
 			provider.ToolResult{CallID: "toolu_01AbCdEfGh", Blocks: provider.Blocks{provider.Text{Text: "package a"}, provider.Media{Type: "image/png", Data: []byte("png")}}},
 		}},
 		{Role: provider.Assistant, Blocks: provider.Blocks{provider.Thinking{Text: "cut off", Kind: provider.ThinkingFull}, provider.Text{Text: "It is a pac"}}},
-		said("Go on"),
+		providertest.User("Go on"),
 		{Role: provider.Assistant, Blocks: provider.Blocks{provider.Opaque{State: foreign}, provider.Text{Text: "It is a package."}}},
 	}
 }
@@ -246,7 +236,7 @@ func TestSwitch(t *testing.T) {
 
 func switchOver(k *talk, server *sim.Server, from, to seat) {
 	name := fmt.Sprintf("to %s %s", to.dialect, to.model.ID)
-	thought, err := k.turn(from, said(toolPrompt))
+	thought, err := k.turn(from, providertest.User(toolPrompt))
 	if err != nil {
 		k.t.Errorf("%s: the first: %v", name, err)
 		return
@@ -254,11 +244,11 @@ func switchOver(k *talk, server *sim.Server, from, to seat) {
 	if from.shown != (thought != "") {
 		k.t.Errorf("%s: the first thought %q, shown %v", name, thought, from.shown)
 	}
-	if _, err := k.turn(to, said(toolPrompt)); err != nil {
+	if _, err := k.turn(to, providertest.User(toolPrompt)); err != nil {
 		k.t.Errorf("%s: after the switch: %v", name, err)
 		return
 	}
-	if _, err := k.turn(from, said("And now? [[sim: text=20 thinking=20]]")); err != nil {
+	if _, err := k.turn(from, providertest.User("And now? [[sim: text=20 thinking=20]]")); err != nil {
 		k.t.Errorf("%s: on the way back: %v", name, err)
 		return
 	}
@@ -328,7 +318,7 @@ func TestParallelCalls(t *testing.T) {
 		server.Script(sim.Answer{Parts: []sim.Part{{Kind: sim.Thinking, Text: "Both."},
 			{Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "a"}`)}, {Kind: sim.Call, Name: "read", Input: json.RawMessage(`{"path": "b"}`)}}})
 		k := &talk{t: t, open: open}
-		if _, err := k.turn(s, said("Read both")); err != nil {
+		if _, err := k.turn(s, providertest.User("Read both")); err != nil {
 			t.Errorf("%s %s: %v", s.dialect, s.model.ID, err)
 		}
 		calls := 0
@@ -355,7 +345,7 @@ func TestWholeAsStreamed(t *testing.T) {
 		texts := map[sim.Fault][2]string{}
 		for _, fault := range []sim.Fault{"", sim.FaultWhole} {
 			server.Script(sim.Answer{Parts: parts, Fault: fault})
-			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: s.model, Messages: []provider.Message{said("Which date?")},
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: s.model, Messages: []provider.Message{providertest.User("Which date?")},
 				Decision: provider.Decision{Control: s.control}}))
 			if reply.Err != nil {
 				t.Errorf("%s %s%s: %v", s.dialect, s.model.ID, fault, reply.Err)
@@ -408,7 +398,7 @@ func TestFaults(t *testing.T) {
 	}
 	for _, s := range seats {
 		for _, test := range tests {
-			reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Messages: []provider.Message{said("Hi [[sim: " + test.marker + "]]")},
+			reply := providertest.Check(t, open(s.dialect).Stream(t.Context(), &provider.Request{Model: s.model, Messages: []provider.Message{providertest.User("Hi [[sim: " + test.marker + "]]")},
 				Decision: provider.Decision{Control: s.control}}))
 			want := test.kind
 			if test.marker == "fault=overloaded after=2" {
@@ -439,7 +429,7 @@ func TestLocalBudgets(t *testing.T) {
 		ask := func(control provider.Control) int {
 			t.Helper()
 			reply := providertest.Check(t, open(test.dialect).Stream(t.Context(), &provider.Request{Model: row, Decision: provider.Decision{Control: control},
-				Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Which date is later?"}}}}}))
+				Messages: []provider.Message{providertest.User("Which date is later?")}}))
 			if reply.Err != nil {
 				t.Fatalf("%s: %v", test.dialect, reply.Err)
 			}

@@ -75,7 +75,7 @@ func TestAnswersAboutTags(t *testing.T) {
 func spoken(t *testing.T, api provider.Provider, model string) string {
 	t.Helper()
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: model},
-		Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "ask"}}}}}))
+		Messages: []provider.Message{providertest.User("ask")}}))
 	if reply.Err != nil {
 		t.Fatal(reply.Err)
 	}

@@ -29,7 +29,7 @@ func (c cloud) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestCloud(t *testing.T) {
 	api := gemini.New(exchange.Config{Provider: "cloud", Vendor: "gemini", BaseURL: "https://aiplatform.googleapis.com/v1/projects/p/locations/global/", Key: provider.NewSecret("key-fixture"), Client: &http.Client{Transport: cloud{t}}}, gemini.HostNamed("cloud"))
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{
-		Model: leveled("gemini-3.8-flash", provider.Low, provider.High), Messages: []provider.Message{user("Hello?")}}))
+		Model: leveled("gemini-3.8-flash", provider.Low, provider.High), Messages: []provider.Message{providertest.User("Hello?")}}))
 	if reply.Err != nil {
 		t.Fatal(reply.Err)
 	}

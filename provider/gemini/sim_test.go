@@ -3,7 +3,6 @@ package gemini_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,14 +24,9 @@ import (
 func simulated(t *testing.T) (*gemini.API, *sim.Server) {
 	t.Helper()
 	server := sim.New(sim.Config{Now: func() time.Time { return time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC) }})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	client := providertest.Simulated(t, server)
 	return gemini.New(exchange.Config{Provider: "sim", Vendor: "google", BaseURL: "http://simulator",
-		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}, gemini.Host{}), server
+		Key: provider.NewSecret("sk-sim"), Client: client}, gemini.Host{}), server
 }
 
 // leveled and budgeted are rows of the two generations.
@@ -46,10 +40,6 @@ func budgeted(id string, least, most int, off provider.OffForm) provider.Model {
 	return provider.Model{Provider: "sim", ID: id, Known: true, MaxOutput: 65_536, Tools: true,
 		Thinking: provider.Capability{Control: provider.ControlBudget, BudgetMin: least, BudgetMax: most, Off: off, Default: provider.Medium,
 			Display: []provider.Display{provider.Summarized, provider.Omitted}}}
-}
-
-func user(text string) provider.Message {
-	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
 }
 
 func decided(c provider.Control) provider.Decision { return provider.Decision{Control: c} }
@@ -83,25 +73,10 @@ func TestConversation(t *testing.T) {
 		{small, provider.Control{Mode: provider.ModeBudget, Budget: 1024, Display: provider.Summarized}, "Small [[sim: tool=read]]"},
 		{flash, effort(provider.High, provider.Summarized), "Back [[sim: tool=read]]"},
 	}
-	tools := []provider.Tool{{Name: "read", Description: "read a file"}}
 	var history []provider.Message
-	for i, step := range steps {
-		history = append(history, user(step.say))
-		for round := 0; ; round++ {
-			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: step.model, System: "Be brief.", Tools: tools,
-				Messages: history, Decision: decided(step.control)}))
-			if reply.Err != nil {
-				t.Fatalf("step %d, round %d: %v", i, round, reply.Err)
-			}
-			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
-			if reply.Stop.Reason != provider.StopToolUse {
-				break
-			}
-			if round > 5 {
-				t.Fatalf("step %d: no end of tool calls", i)
-			}
-			history = append(history, providertest.Results(reply.Blocks, "package a"))
-		}
+	for _, step := range steps {
+		history = providertest.Turn(t, api, provider.Request{Model: step.model, System: "Be brief.", Tools: providertest.ReadTool,
+			Messages: history, Decision: decided(step.control)}, step.say)
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("refused: %+v", refused)
@@ -119,7 +94,7 @@ func TestConversation(t *testing.T) {
 // A signature that is not taken is answered by a repair, which is then in force.
 func TestRepairAgainstSimulator(t *testing.T) {
 	api, _ := simulated(t)
-	req := provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{user("Hi [[sim: tool=read]]")},
+	req := provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{providertest.User("Hi [[sim: tool=read]]")},
 		Tools: []provider.Tool{{Name: "read"}}, Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low})}
 	first := providertest.Check(t, api.Stream(t.Context(), &req))
 	if first.Err != nil {
@@ -152,7 +127,7 @@ func TestContinuation(t *testing.T) {
 	ask := func(t *testing.T, answers ...sim.Answer) (providertest.Reply, int) {
 		api, server := simulated(t)
 		server.Script(answers...)
-		req := provider.Request{Model: argon, Messages: []provider.Message{user("Which date is later?")},
+		req := provider.Request{Model: argon, Messages: []provider.Message{providertest.User("Which date is later?")},
 			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.High, Display: provider.Summarized})}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
 		for i, b := range reply.Blocks {
@@ -259,7 +234,7 @@ func TestFailedAnswers(t *testing.T) {
 	for _, test := range tests {
 		api, server := simulated(t)
 		server.Script(sim.Answer{Parts: test.parts, Stop: test.reason})
-		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user("Hi")},
+		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{providertest.User("Hi")},
 			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
 		e, failed := errors.AsType[*provider.Error](reply.Err)
@@ -277,53 +252,29 @@ func TestFailedAnswers(t *testing.T) {
 // What goes wrong on a real connection, by kind.
 func TestFaultsOfSimulator(t *testing.T) {
 	api, _ := simulated(t)
-	tests := []struct {
-		marker string
-		kind   provider.Kind
-	}{
-		{"fault=rate_limit", provider.KindRateLimit},
-		{"fault=spend_cap", provider.KindQuota},
-		{"fault=overloaded", provider.KindOverloaded},
-		{"fault=overloaded after=3", provider.KindOverloaded},
-		{"fault=server_error after=3", provider.KindTransport},
-		{"fault=auth", provider.KindAuth},
-		{"fault=billing", provider.KindQuota},
-		{"fault=too_large", provider.KindTooLong},
-		{"fault=cut after=3", provider.KindTransport},
-		{"fault=end after=3", provider.KindTransport},
-		{"fault=html", provider.KindBadRequest},
-		{"fault=json_error", provider.KindTransport},
-		{"fault=empty", provider.KindBadRequest},
-		{"fault=gzip", provider.KindBadRequest},
-		{"fault=redirect", provider.KindBadRequest},
-	}
-	for _, test := range tests {
-		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", test.marker))},
-			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
-		reply := providertest.Check(t, api.Stream(t.Context(), &req))
-		e, ok := errors.AsType[*provider.Error](reply.Err)
-		if !ok || e.Kind != test.kind {
-			t.Errorf("%s: error %v, want one of kind %s", test.marker, reply.Err, test.kind)
-		}
-		if wantDeltas := strings.Contains(test.marker, "after"); wantDeltas != (len(reply.Events) > 0) {
-			t.Errorf("%s: %d events before the error", test.marker, len(reply.Events))
-		}
-	}
-	for _, marker := range []string{"fault=noise", "fault=whole", "stop=max_tokens", "stop=refusal after=4 category=bio", "stop=refusal"} {
-		req := provider.Request{Model: leveled("gemini-3.8-flash"), Messages: []provider.Message{user("Hi [[sim: " + marker + "]]")},
-			Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
-		reply := providertest.Check(t, api.Stream(t.Context(), &req))
-		want := provider.StopEndTurn
-		switch {
-		case strings.Contains(marker, "max_tokens"):
-			want = provider.StopMaxTokens
-		case strings.Contains(marker, "refusal"):
-			want = provider.StopRefusal
-		}
-		if reply.Err != nil || reply.Stop.Reason != want {
-			t.Errorf("%s: %+v, error %v; want %s", marker, reply.Stop, reply.Err, want)
-		}
-	}
+	req := provider.Request{Model: leveled("gemini-3.8-flash"),
+		Decision: decided(provider.Control{Mode: provider.ModeEffort, Effort: provider.Low, Display: provider.Summarized})}
+	providertest.Faults(t, api, req, map[string]provider.Kind{
+		"fault=rate_limit":           provider.KindRateLimit,
+		"fault=spend_cap":            provider.KindQuota,
+		"fault=overloaded":           provider.KindOverloaded,
+		"fault=overloaded after=3":   provider.KindOverloaded,
+		"fault=server_error after=3": provider.KindTransport,
+		"fault=auth":                 provider.KindAuth,
+		"fault=billing":              provider.KindQuota,
+		"fault=too_large":            provider.KindTooLong,
+		"fault=cut after=3":          provider.KindTransport,
+		"fault=end after=3":          provider.KindTransport,
+		"fault=html":                 provider.KindBadRequest,
+		"fault=json_error":           provider.KindTransport,
+		"fault=empty":                provider.KindBadRequest,
+		"fault=gzip":                 provider.KindBadRequest,
+		"fault=redirect":             provider.KindBadRequest,
+	})
+	providertest.Stops(t, api, req, map[string]provider.StopReason{
+		"fault=noise": provider.StopEndTurn, "fault=whole": provider.StopEndTurn, "stop=max_tokens": provider.StopMaxTokens,
+		"stop=refusal after=4 category=bio": provider.StopRefusal, "stop=refusal": provider.StopRefusal,
+	})
 }
 
 // What goes on the wire for a decision, by generation, written by hand from docs: thinking. The simulator takes it.
@@ -356,7 +307,7 @@ func TestWire(t *testing.T) {
 	}
 	api, server := simulated(t)
 	for _, test := range tests {
-		req := &provider.Request{Model: test.model, Decision: decided(test.control), Messages: []provider.Message{user("Hi [[sim: thinking=9 text=9]]")}}
+		req := &provider.Request{Model: test.model, Decision: decided(test.control), Messages: []provider.Message{providertest.User("Hi [[sim: thinking=9 text=9]]")}}
 		got, err := api.Wire(req)
 		if err != nil || string(got) != test.want {
 			t.Errorf("%s %+v: %s, error %v; want %s", test.model.ID, test.control, got, err, test.want)
@@ -390,13 +341,13 @@ func TestNewParts(t *testing.T) {
 	}
 	api, server := simulated(t)
 	server.Script(sim.Answer{Parts: parts})
-	history := []provider.Message{user("Hi")}
+	history := []provider.Message{providertest.User("Hi")}
 	for range 2 {
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: leveled("gemini-3.8-flash"), Messages: history}))
 		if reply.Err != nil {
 			t.Fatal(reply.Err)
 		}
-		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, user("Go on."))
+		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("Go on."))
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("refused: %+v", refused)
@@ -413,7 +364,7 @@ func TestNewParts(t *testing.T) {
 // A limit on output that the vendor refuses is lowered once, to what the refusal names, and stays so.
 func TestLimitIsLowered(t *testing.T) {
 	api, server := simulated(t)
-	req := &provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{user("Hi [[sim: pace=0 thinking=0 text=5]]")}, MaxTokens: 70_000}
+	req := &provider.Request{Model: leveled("gemini-3.8-flash", provider.Low), Messages: []provider.Message{providertest.User("Hi [[sim: pace=0 thinking=0 text=5]]")}, MaxTokens: 70_000}
 	reply := providertest.Check(t, api.Stream(t.Context(), req))
 	told := slices.ContainsFunc(reply.Notices, func(n provider.Notice) bool { return strings.Contains(n.Text, "lowered from 70000 to 65536") })
 	if reply.Err != nil || !told || len(server.Requests()) != 2 {
@@ -430,13 +381,8 @@ func TestRedirectedName(t *testing.T) {
 	now := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
 	clock := func() time.Time { return now }
 	server := sim.New(sim.Config{Now: clock})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	api := gemini.New(exchange.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: exchange.NewClient(listener.Transport())}, gemini.Host{})
+	client := providertest.Simulated(t, server)
+	api := gemini.New(exchange.Config{Vendor: "gemini", BaseURL: "http://simulator", Key: provider.NewSecret("k"), Client: client}, gemini.Host{})
 	catalog := registry.Default().At(clock)
 	for _, name := range []string{"gemini-2.5-pro", "gemini-2.5-flash"} {
 		now = time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)
@@ -447,7 +393,7 @@ func TestRedirectedName(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			history = append(history, user("Read it. [[sim: tool=read thinking=3]]"))
+			history = append(history, providertest.User("Read it. [[sim: tool=read thinking=3]]"))
 			for {
 				reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: row, Messages: history, Decision: decision, Tools: []provider.Tool{{Name: "read"}}}))
 				if reply.Err != nil {
@@ -481,7 +427,7 @@ func TestRedirectedName(t *testing.T) {
 		}
 	}
 	old := registry.Default().At(func() time.Time { return time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC) }).Model("gemini", "gemini-2.5-pro")
-	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: old, Messages: []provider.Message{user("Hi")},
+	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: old, Messages: []provider.Message{providertest.User("Hi")},
 		Decision: decided(provider.Control{Mode: provider.ModeBudget, Budget: 1024})}))
 	if reply.Err == nil || len(server.Refusals()) != 1 {
 		t.Errorf("a budget after the day: %v", reply.Err)

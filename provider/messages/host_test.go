@@ -95,7 +95,7 @@ func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 		t.Run(dialect, func(t *testing.T) {
 			host := &strict{}
 			api := newHost(dialect, host)
-			history := []provider.Message{user("go")}
+			history := []provider.Message{providertest.User("go")}
 			for range 4 {
 				req := &provider.Request{Model: row, Messages: history, Tools: []provider.Tool{{Name: "read", Schema: json.RawMessage(`{"type":"object"}`)}},
 					Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}}}
@@ -125,14 +125,9 @@ func TestThinkingWithoutASignatureGoesBack(t *testing.T) {
 // refused, and each call says who made it.
 func TestClaudeAtCopilot(t *testing.T) {
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	client := providertest.Simulated(t, server)
 	api := messages.New(exchange.Config{Provider: "copilot", Vendor: "copilot", BaseURL: "http://simulator/copilot",
-		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: exchange.NewClient(listener.Transport())}, messages.HostNamed("copilot"))
+		Context: json.RawMessage(`{"edits":[{"type":"clear_thinking_20251015"}]}`), Key: provider.NewSecret("tid=1"), Client: client}, messages.HostNamed("copilot"))
 	catalog := registry.Default()
 	tools := []provider.Tool{{Name: "read"}}
 	var history []provider.Message
@@ -142,12 +137,12 @@ func TestClaudeAtCopilot(t *testing.T) {
 		say   provider.Message
 		kind  provider.ThinkingKind
 	}{
-		{"claude-haiku-4.5", provider.High, user("Read it. [[sim: tool=read]]"), provider.ThinkingSummary},
+		{"claude-haiku-4.5", provider.High, providertest.User("Read it. [[sim: tool=read]]"), provider.ThinkingSummary},
 		{"claude-haiku-4.5", provider.Low, provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "What is it?"}, provider.Media{Type: "image/png", Data: pixel}}}, provider.ThinkingSummary},
-		{"claude-sonnet-5", provider.Max, user("And now? [[sim: tool=read]]"), provider.ThinkingSummary},
-		{"claude-opus-5.5", provider.Medium, user("And you? [[sim: tool=read]]"), provider.ThinkingSummary},
-		{"claude-sonnet-4.6", provider.High, user("And you?"), provider.ThinkingSummary},
-		{"claude-sonnet-5", provider.Off, user("Shortly."), ""},
+		{"claude-sonnet-5", provider.Max, providertest.User("And now? [[sim: tool=read]]"), provider.ThinkingSummary},
+		{"claude-opus-5.5", provider.Medium, providertest.User("And you? [[sim: tool=read]]"), provider.ThinkingSummary},
+		{"claude-sonnet-4.6", provider.High, providertest.User("And you?"), provider.ThinkingSummary},
+		{"claude-sonnet-5", provider.Off, providertest.User("Shortly."), ""},
 	} {
 		row := catalog.Model("copilot", step.model)
 		if row.API != "messages" || row.Dialect != "copilot" {

@@ -50,22 +50,21 @@ func TestManagedConversation(t *testing.T) {
 	}{{"in the answer", false, false}, {"with a pause", true, false}, {"signed", false, true}, {"signed, with a pause", true, true}} {
 		t.Run(test.name, func(t *testing.T) {
 			server := sim.New(sim.Config{})
-			listener := server.Listen()
-			defer listener.Close()
+			client := providertest.Simulated(t, server)
 			open := func(management string) *messages.API {
 				headers := map[string]string{}
 				if test.signed && management != "" {
 					headers["anthropic-beta"] = "compact-2026-09-04"
 				}
 				return messages.New(exchange.Config{Headers: headers, Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator", Context: json.RawMessage(management),
-					Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}, messages.Host{})
+					Key: provider.NewSecret("sk-sim"), Client: client}, messages.Host{})
 			}
 			managed := open(`{"edits":[{"type":"clear_thinking_20251015"},{"type":"compact_20260112","pause_after_compaction":` + fmt.Sprint(test.paused) + `,"trigger":{"type":"input_tokens","value":1500}}]}`)
 			var history []provider.Message
 			compacted, pauses, edits := 0, 0, 0
 			ask := func(api *messages.API, text string) {
 				t.Helper()
-				history = append(history, user(text))
+				history = append(history, providertest.User(text))
 				for range 8 {
 					reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-opus-5-5", always), System: "Be brief.",
 						Tools: []provider.Tool{{Name: "read"}}, Messages: history,
@@ -143,7 +142,7 @@ func TestNewBlocks(t *testing.T) {
 			t.Errorf("%s: notices %+v", block, reply.Notices)
 		}
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: append(said(),
-			provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, user("go on"))}))
+			provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("go on"))}))
 		back := gjson.GetBytes(sent.sent, "messages.1.content.0").Raw
 		if diff := providertest.DiffJSON([]byte(block), []byte(back)); diff != "" {
 			t.Errorf("goes back (-want +got):\n%s", diff)

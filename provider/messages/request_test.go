@@ -52,7 +52,7 @@ var (
 )
 
 func said(blocks ...provider.Block) []provider.Message {
-	ask := provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "ask"}}}
+	ask := providertest.User("ask")
 	if len(blocks) == 0 {
 		return []provider.Message{ask}
 	}

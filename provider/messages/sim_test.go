@@ -2,7 +2,6 @@ package messages_test
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -18,23 +17,14 @@ import (
 func simulated(t *testing.T) (*messages.API, *sim.Server) {
 	t.Helper()
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	client := providertest.Simulated(t, server)
 	return messages.New(exchange.Config{Provider: "sim", Vendor: "anthropic", BaseURL: "http://simulator",
-		Key: provider.NewSecret("sk-sim"), Client: exchange.NewClient(listener.Transport())}, messages.Host{}), server
+		Key: provider.NewSecret("sk-sim"), Client: client}, messages.Host{}), server
 }
 
 func model(id string, shape provider.Model) provider.Model {
 	shape.ID, shape.Provider = id, "sim"
 	return shape
-}
-
-func user(text string) provider.Message {
-	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
 }
 
 // A conversation over models, levels, displays and tool rounds: nothing that goes back is refused.
@@ -62,38 +52,15 @@ func TestConversation(t *testing.T) {
 		{old, control(provider.ModeOff, "", 0, ""), "Without"},
 		{opus, control(provider.ModeEffort, provider.Medium, 0, provider.Summarized), "Back again [[sim: tool=read]]"},
 	}
-	tools := []provider.Tool{{Name: "read", Description: "read a file"}}
 	var history []provider.Message
-	for i, step := range steps {
-		history = append(history, user(step.say))
-		for round := 0; ; round++ {
-			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: step.model, System: "Be brief.", Tools: tools,
-				Messages: history, Decision: step.decision}))
-			if reply.Err != nil {
-				t.Fatalf("step %d, round %d: %v", i, round, reply.Err)
-			}
-			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
-			if reply.Stop.Reason != provider.StopToolUse {
-				break
-			}
-			if round > 5 {
-				t.Fatalf("step %d: no end of tool calls", i)
-			}
-			history = append(history, providertest.Results(reply.Blocks, "package a"))
-		}
+	for _, step := range steps {
+		history = providertest.Turn(t, api, provider.Request{Model: step.model, System: "Be brief.", Tools: providertest.ReadTool,
+			Messages: history, Decision: step.decision}, step.say)
 	}
 	if refused := server.Refusals(); len(refused) > 0 {
 		t.Errorf("refused: %+v", refused)
 	}
-	signed := 0
-	for _, m := range history {
-		for _, b := range m.Blocks {
-			if thought, ok := b.(provider.Thinking); ok && thought.Signed {
-				signed++
-			}
-		}
-	}
-	if signed < 8 {
+	if signed := providertest.Signed(history); signed < 8 {
 		t.Errorf("only %d signed blocks in the conversation", signed)
 	}
 }
@@ -106,13 +73,13 @@ func TestRepairAgainstSimulator(t *testing.T) {
 		req.Repairs = repairs
 		return providertest.Check(t, api.Stream(t.Context(), &req))
 	}
-	req := provider.Request{Model: model("claude-opus-5-5", always), System: "It is Monday.", Messages: []provider.Message{user("Hi")},
+	req := provider.Request{Model: model("claude-opus-5-5", always), System: "It is Monday.", Messages: []provider.Message{providertest.User("Hi")},
 		Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.High}}}
 	first := ask(req)
 	if first.Err != nil {
 		t.Fatal(first.Err)
 	}
-	req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: first.Blocks}, user("And?"))
+	req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: first.Blocks}, providertest.User("And?"))
 	req.System = "It is Tuesday."
 	refused := ask(req)
 	e, ok := errors.AsType[*provider.Error](refused.Err)
@@ -138,32 +105,19 @@ func TestRepairAgainstSimulator(t *testing.T) {
 // What goes wrong on a real connection, by kind.
 func TestFaultsOfSimulator(t *testing.T) {
 	api, _ := simulated(t)
-	tests := []struct {
-		marker string
-		kind   provider.Kind
-	}{
-		{"fault=rate_limit", provider.KindRateLimit},
-		{"fault=overloaded", provider.KindOverloaded},
-		{"fault=overloaded after=3", provider.KindOverloaded},
-		{"fault=server_error after=3", provider.KindTransport},
-		{"fault=auth", provider.KindAuth},
-		{"fault=billing", provider.KindQuota},
-		{"fault=too_large", provider.KindTooLong},
-		{"fault=cut after=3", provider.KindTransport},
-		{"fault=end after=3", provider.KindTransport},
-	}
-	for _, test := range tests {
-		req := provider.Request{Model: model("claude-opus-5-5", always), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", test.marker))},
-			Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.Low}}}
-		reply := providertest.Check(t, api.Stream(t.Context(), &req))
-		e, ok := errors.AsType[*provider.Error](reply.Err)
-		if !ok || e.Kind != test.kind {
-			t.Errorf("%s: error %v, want one of kind %s", test.marker, reply.Err, test.kind)
-		}
-		if wantDeltas := strings.Contains(test.marker, "after"); wantDeltas != (len(reply.Events) > 0) {
-			t.Errorf("%s: %d events before the error", test.marker, len(reply.Events))
-		}
-	}
+	req := provider.Request{Model: model("claude-opus-5-5", always),
+		Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeEffort, Effort: provider.Low}}}
+	providertest.Faults(t, api, req, map[string]provider.Kind{
+		"fault=rate_limit":           provider.KindRateLimit,
+		"fault=overloaded":           provider.KindOverloaded,
+		"fault=overloaded after=3":   provider.KindOverloaded,
+		"fault=server_error after=3": provider.KindTransport,
+		"fault=auth":                 provider.KindAuth,
+		"fault=billing":              provider.KindQuota,
+		"fault=too_large":            provider.KindTooLong,
+		"fault=cut after=3":          provider.KindTransport,
+		"fault=end after=3":          provider.KindTransport,
+	})
 }
 
 // A prompt that steers a running loop of a model with a budget stands right behind the results of tools: nothing is put into
@@ -171,10 +125,10 @@ func TestFaultsOfSimulator(t *testing.T) {
 func TestSteeringWithABudget(t *testing.T) {
 	api, server := simulated(t)
 	decision := provider.Decision{Control: provider.Control{Mode: provider.ModeBudget, Budget: 4096}}
-	history := []provider.Message{user("Read it. [[sim: tool=read rounds=3]]")}
+	history := []provider.Message{providertest.User("Read it. [[sim: tool=read rounds=3]]")}
 	for round := range 4 {
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: model("claude-haiku-4-5-20251001", budget),
-			Tools: []provider.Tool{{Name: "read", Description: "read a file"}}, Messages: history, Decision: decision}))
+			Tools: providertest.ReadTool, Messages: history, Decision: decision}))
 		if reply.Err != nil {
 			t.Fatalf("round %d: %v", round, reply.Err)
 		}
@@ -185,15 +139,9 @@ func TestSteeringWithABudget(t *testing.T) {
 		if reply.Stop.Reason != provider.StopToolUse {
 			break
 		}
-		var results provider.Blocks
-		for _, b := range reply.Blocks {
-			if call, ok := b.(provider.ToolCall); ok {
-				results = append(results, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
-			}
-		}
-		history = append(history, provider.Message{Role: provider.User, Blocks: results})
+		history = append(history, providertest.Results(reply.Blocks, "package a"))
 		if round < 2 {
-			history = append(history, user("Mind the names. [[sim: tool=read rounds=3]]"))
+			history = append(history, providertest.User("Mind the names. [[sim: tool=read rounds=3]]"))
 		}
 	}
 	if refused := server.Refusals(); len(refused) > 0 {

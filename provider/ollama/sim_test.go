@@ -24,18 +24,9 @@ import (
 func simulated(t *testing.T) (*ollama.API, *sim.Server) {
 	t.Helper()
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	client := providertest.Simulated(t, server)
 	return ollama.New(exchange.Config{Provider: "sim", Vendor: "ollama", BaseURL: "http://simulator",
-		Client: exchange.NewClient(listener.Transport())}), server
-}
-
-func user(text string) provider.Message {
-	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
+		Client: client}), server
 }
 
 // rows are those that the server's list gives.
@@ -136,36 +127,24 @@ func TestConversation(t *testing.T) {
 		{"ollama-leaking", off, "Leaking [[sim: tool=read]]", true},
 		{"ollama", provider.Control{Mode: provider.ModeOmit}, "As you like", true},
 	}
-	tools := []provider.Tool{{Name: "read", Description: "read a file"}}
 	var history []provider.Message
 	thoughts := 0
 	for i, step := range steps {
-		history = append(history, user(step.say))
+		row, ok := byID[step.model]
+		if !ok {
+			t.Fatalf("no model %s", step.model)
+		}
+		before := len(history)
+		history = providertest.Turn(t, api, provider.Request{Model: row, System: "Be brief.", Tools: providertest.ReadTool,
+			Messages: history, Decision: provider.Decision{Control: step.control}}, step.say)
 		thought := false
-		for round := 0; ; round++ {
-			row, ok := byID[step.model]
-			if !ok {
-				t.Fatalf("no model %s", step.model)
-			}
-			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: row, System: "Be brief.", Tools: tools,
-				Messages: history, Decision: provider.Decision{Control: step.control}}))
-			if reply.Err != nil {
-				t.Fatalf("step %d, round %d: %v", i, round, reply.Err)
-			}
-			for _, b := range reply.Blocks {
+		for _, m := range history[before:] {
+			for _, b := range m.Blocks {
 				if _, ok := b.(provider.Thinking); ok {
 					thought = true
 					thoughts++
 				}
 			}
-			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
-			if reply.Stop.Reason != provider.StopToolUse {
-				break
-			}
-			if round > 5 {
-				t.Fatalf("step %d: no end of tool calls", i)
-			}
-			history = append(history, providertest.Results(reply.Blocks, "package a"))
 		}
 		if thought != step.thinks {
 			t.Errorf("step %d, %s: thinking %t, want %t", i, step.model, thought, step.thinks)
@@ -186,7 +165,7 @@ func TestLeakIsLearned(t *testing.T) {
 	api, server := simulated(t)
 	ask := func() provider.Blocks {
 		t.Helper()
-		req := provider.Request{Model: provider.Model{ID: "deepseek-r1:8b"}, Messages: []provider.Message{user("Which date is later?")},
+		req := provider.Request{Model: provider.Model{ID: "deepseek-r1:8b"}, Messages: []provider.Message{providertest.User("Which date is later?")},
 			Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOff}}}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
 		if reply.Err != nil {
@@ -222,46 +201,30 @@ func TestLeakIsLearned(t *testing.T) {
 // What goes wrong on a real connection, by kind.
 func TestFaultsOfSimulator(t *testing.T) {
 	api, _ := simulated(t)
-	tests := []struct {
-		marker string
-		kind   provider.Kind
-	}{
-		{"fault=rate_limit", provider.KindRateLimit},
-		{"fault=overloaded", provider.KindOverloaded},
-		{"fault=overloaded after=3", provider.KindOverloaded},
-		{"fault=server_error after=3", provider.KindTransport},
-		{"fault=not_found", provider.KindBadRequest},
-		{"fault=auth", provider.KindAuth},
-		{"fault=auth after=3", provider.KindAuth},
-		{"fault=too_large", provider.KindTooLong},
-		{"fault=cut after=3", provider.KindTransport},
-		{"fault=end after=3", provider.KindTransport},
-		{"fault=html", provider.KindBadRequest},
-		{"fault=json_error", provider.KindTransport},
-		{"fault=empty", provider.KindBadRequest},
-		{"fault=gzip", provider.KindBadRequest},
-		{strings.Repeat("long ", 80_000), provider.KindTooLong},
-	}
-	ask := func(marker string) providertest.Reply {
-		req := provider.Request{Model: provider.Model{ID: "ollama"}, Messages: []provider.Message{user("Hi " + marker)},
-			Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}}}
-		return providertest.Check(t, api.Stream(t.Context(), &req))
-	}
-	for _, test := range tests {
-		marker := test.marker
-		if strings.HasPrefix(marker, "fault") {
-			marker = "[[sim: " + marker + "]]"
-		}
-		reply := ask(marker)
-		e, ok := errors.AsType[*provider.Error](reply.Err)
-		if !ok || e.Kind != test.kind {
-			t.Errorf("%.40s: error %v, want one of kind %s", test.marker, reply.Err, test.kind)
-		}
-	}
-	for _, marker := range []string{"[[sim: fault=noise]]", "[[sim: fault=whole]]", "[[sim: stop=max_tokens]]"} {
-		if reply := ask(marker); reply.Err != nil || (reply.Stop.Reason == provider.StopMaxTokens) != strings.Contains(marker, "max_tokens") {
-			t.Errorf("%s: %+v, error %v", marker, reply.Stop, reply.Err)
-		}
+	req := provider.Request{Model: provider.Model{ID: "ollama"}, Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}}}
+	providertest.Faults(t, api, req, map[string]provider.Kind{
+		"fault=rate_limit":           provider.KindRateLimit,
+		"fault=overloaded":           provider.KindOverloaded,
+		"fault=overloaded after=3":   provider.KindOverloaded,
+		"fault=server_error after=3": provider.KindTransport,
+		"fault=not_found":            provider.KindBadRequest,
+		"fault=auth":                 provider.KindAuth,
+		"fault=auth after=3":         provider.KindAuth,
+		"fault=too_large":            provider.KindTooLong,
+		"fault=cut after=3":          provider.KindTransport,
+		"fault=end after=3":          provider.KindTransport,
+		"fault=html":                 provider.KindBadRequest,
+		"fault=json_error":           provider.KindTransport,
+		"fault=empty":                provider.KindBadRequest,
+		"fault=gzip":                 provider.KindBadRequest,
+	})
+	providertest.Stops(t, api, req, map[string]provider.StopReason{
+		"fault=noise": provider.StopEndTurn, "fault=whole": provider.StopEndTurn, "stop=max_tokens": provider.StopMaxTokens,
+	})
+	req.Messages = []provider.Message{providertest.User(strings.Repeat("long ", 80_000))}
+	reply := providertest.Check(t, api.Stream(t.Context(), &req))
+	if e, ok := errors.AsType[*provider.Error](reply.Err); !ok || e.Kind != provider.KindTooLong {
+		t.Errorf("a long prompt: error %v, want one of kind %s", reply.Err, provider.KindTooLong)
 	}
 }
 
@@ -307,7 +270,7 @@ func TestSignIn(t *testing.T) {
 	}))
 	defer server.Close()
 	api := ollama.New(exchange.Config{Provider: "ollama", Vendor: "ollama", BaseURL: server.URL})
-	reply := providertest.Check(t, api.Stream(context.Background(), &provider.Request{Model: provider.Model{ID: "gpt-oss:120b-cloud"}, Messages: []provider.Message{user("Hi")}}))
+	reply := providertest.Check(t, api.Stream(context.Background(), &provider.Request{Model: provider.Model{ID: "gpt-oss:120b-cloud"}, Messages: []provider.Message{providertest.User("Hi")}}))
 	e, ok := errors.AsType[*provider.Error](reply.Err)
 	if !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Message, "https://ollama.com/connect") {
 		t.Errorf("error %v, want one of kind auth that tells the address", reply.Err)

@@ -39,7 +39,7 @@ func TestAnswersAboutTags(t *testing.T) {
 		for i := range texts {
 			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "llama4"},
 				Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOff}},
-				Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "ask"}}}}}))
+				Messages: []provider.Message{providertest.User("ask")}}))
 			got := ""
 			for _, block := range reply.Blocks {
 				switch block := block.(type) {

@@ -28,7 +28,7 @@ func TestEffortsLearned(t *testing.T) {
 	} {
 		server, at := simulated(t)
 		api := at("openai", "k")
-		req := &provider.Request{Model: model(tc.model, provider.ControlEffort, false), Messages: []provider.Message{user("Which date is later?")},
+		req := &provider.Request{Model: model(tc.model, provider.ControlEffort, false), Messages: []provider.Message{providertest.User("Which date is later?")},
 			Decision: control(tc.mode, tc.effort, provider.Summarized)}
 		reply, err := providertest.Collect(api.Stream(t.Context(), req))
 		if err != nil {

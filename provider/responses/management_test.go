@@ -19,10 +19,9 @@ import (
 // both; items of compaction go back in their place, and a changed one is refused.
 func TestManagedConversation(t *testing.T) {
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	defer listener.Close()
+	client := providertest.Simulated(t, server)
 	api := responses.New(exchange.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://simulator/v1",
-		Context: json.RawMessage(`[{"type":"compaction","compact_threshold":700}]`), Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())}, responses.HostNamed("openai"))
+		Context: json.RawMessage(`[{"type":"compaction","compact_threshold":700}]`), Key: provider.NewSecret("sk-1"), Client: client}, responses.HostNamed("openai"))
 	astra := model("gpt-6-astra", provider.ControlEffort, true)
 	var history []provider.Message
 	request := func(effort provider.Level) *provider.Request {
@@ -31,7 +30,7 @@ func TestManagedConversation(t *testing.T) {
 	}
 	compacted := 0
 	for _, effort := range []provider.Level{provider.Low, provider.High, provider.Low, provider.High} {
-		ask := user("Read it. [[sim: tool=read]] " + strings.Repeat("And mind every word of it. ", 20))
+		ask := providertest.User("Read it. [[sim: tool=read]] " + strings.Repeat("And mind every word of it. ", 20))
 		ask.Effort = effort
 		history = append(history, ask)
 		wire, err := api.Wire(request(effort))
@@ -52,7 +51,7 @@ func TestManagedConversation(t *testing.T) {
 			if reply.Stop.Reason != provider.StopToolUse {
 				break
 			}
-			history = append(history, results(reply.Blocks))
+			history = append(history, providertest.Results(reply.Blocks, "package a"))
 		}
 	}
 	if refused := server.Refusals(); len(refused) > 0 || compacted == 0 {
@@ -66,7 +65,7 @@ func TestManagedConversation(t *testing.T) {
 			}
 		}
 	}
-	history = append(history, user("Go on."))
+	history = append(history, providertest.User("Go on."))
 	if reply := providertest.Check(t, api.Stream(t.Context(), request(provider.Low))); reply.Err == nil {
 		t.Error("changed items of compaction are taken")
 	}
@@ -98,7 +97,7 @@ func TestNewItems(t *testing.T) {
 			api := responses.New(exchange.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://api.example.com/v1",
 				Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, responses.HostNamed("openai"))
 			sol := model("gpt-6.1-sol", provider.ControlEffort, true)
-			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{user("go")}}))
+			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{providertest.User("go")}}))
 			if reply.Err != nil || len(reply.Blocks) != 2 {
 				t.Errorf("%s (%s): %v, %v", item, kind, reply.Blocks, reply.Err)
 				continue
@@ -106,8 +105,8 @@ func TestNewItems(t *testing.T) {
 			if _, ok := reply.Blocks[0].(provider.Opaque); !ok {
 				t.Errorf("%s (%s) is shown as %T", item, kind, reply.Blocks[0])
 			}
-			providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{user("go"),
-				{Role: provider.Assistant, Blocks: reply.Blocks}, user("go on")}}))
+			providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{providertest.User("go"),
+				{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("go on")}}))
 			back := ""
 			for _, in := range gjson.GetBytes(sent.sent, "input").Array() {
 				if in.Get("type").Str == gjson.Get(item, "type").Str {

@@ -93,7 +93,7 @@ func TestWire(t *testing.T) {
 			a := &answerer{status: 200, body: done}
 			api := newAPI("openai", a)
 			warm := 0.5
-			req := &provider.Request{Model: test.model, Messages: []provider.Message{user("ask")}, Repairs: test.repairs, Decision: provider.Decision{Control: test.control}, Temperature: &warm}
+			req := &provider.Request{Model: test.model, Messages: []provider.Message{providertest.User("ask")}, Repairs: test.repairs, Decision: provider.Decision{Control: test.control}, Temperature: &warm}
 			wire, err := api.Wire(req)
 			reply := providertest.Check(t, api.Stream(t.Context(), req))
 			if test.fails {
@@ -135,11 +135,11 @@ func TestCacheKey(t *testing.T) {
 		providertest.Check(t, newAPI("openai", a).Stream(t.Context(), &provider.Request{System: system, Messages: messages}))
 		return gjson.GetBytes(a.sent, "prompt_cache_key").Str
 	}
-	first := key("s", user("a"))
-	if again := key("s", user("a"), user("b")); again != first || len(first) < 10 || len(first) > 64 {
+	first := key("s", providertest.User("a"))
+	if again := key("s", providertest.User("a"), providertest.User("b")); again != first || len(first) < 10 || len(first) > 64 {
 		t.Errorf("keys %q and %q", first, again)
 	}
-	if other := key("t", user("a")); other == first {
+	if other := key("t", providertest.User("a")); other == first {
 		t.Errorf("two conversations are called %q", other)
 	}
 }
@@ -177,7 +177,7 @@ func TestMintedIDs(t *testing.T) {
 		return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: id}}}
 	}
 	a := &answerer{status: 200, body: done}
-	req := &provider.Request{Messages: []provider.Message{user("a"), call("call_0"), result("call_0"), call("call_0"), result("call_0"), call(""), result("")}}
+	req := &provider.Request{Messages: []provider.Message{providertest.User("a"), call("call_0"), result("call_0"), call("call_0"), result("call_0"), call(""), result("")}}
 	if reply := providertest.Check(t, newAPI("openai", a).Stream(t.Context(), req)); reply.Err != nil {
 		t.Fatal(reply.Err)
 	}
@@ -248,7 +248,7 @@ func TestRefusals(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			api := newAPI("openai", &answerer{status: test.status, body: test.body, kind: "application/json", head: test.head})
-			req := &provider.Request{Messages: []provider.Message{user("a"), {Role: provider.Assistant, Blocks: provider.Blocks{provider.Text{State: own}}}, user("b")},
+			req := &provider.Request{Messages: []provider.Message{providertest.User("a"), {Role: provider.Assistant, Blocks: provider.Blocks{provider.Text{State: own}}}, providertest.User("b")},
 				Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}}}
 			reply := providertest.Check(t, api.Stream(t.Context(), req))
 			e, ok := errors.AsType[*provider.Error](reply.Err)

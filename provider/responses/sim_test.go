@@ -2,7 +2,6 @@ package responses_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -24,15 +23,10 @@ var doors = map[string]string{"openai": "/v1", "xai": "/v1", "azure": "/openai/v
 func simulated(t *testing.T) (*sim.Server, func(dialect, key string) *responses.API) {
 	t.Helper()
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	client := providertest.Simulated(t, server)
 	return server, func(dialect, key string) *responses.API {
 		cfg := exchange.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
-			Key: provider.NewSecret(key), Client: exchange.NewClient(listener.Transport())}
+			Key: provider.NewSecret(key), Client: client}
 		if dialect == "chatgpt" {
 			cfg.Account = "plan_1"
 		}
@@ -45,23 +39,8 @@ func model(id string, control provider.ControlKind, allTurns bool) provider.Mode
 		AllTurns: allTurns, Display: []provider.Display{provider.Summarized, provider.Omitted}}}
 }
 
-func user(text string) provider.Message {
-	return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: text}}}
-}
-
 func control(mode provider.Mode, effort provider.Level, display provider.Display) provider.Decision {
 	return provider.Decision{Control: provider.Control{Mode: mode, Effort: effort, Display: display}}
-}
-
-// results answers the calls of an answer.
-func results(blocks provider.Blocks) provider.Message {
-	m := provider.Message{Role: provider.User}
-	for _, b := range blocks {
-		if call, ok := b.(provider.ToolCall); ok {
-			m.Blocks = append(m.Blocks, provider.ToolResult{CallID: call.ID, Blocks: provider.Blocks{provider.Text{Text: "package a"}}})
-		}
-	}
-	return m
 }
 
 type step struct {
@@ -74,39 +53,12 @@ type step struct {
 // converse plays steps as one conversation, tool rounds included, and returns it.
 func converse(t *testing.T, steps []step) []provider.Message {
 	t.Helper()
-	tools := []provider.Tool{{Name: "read", Description: "read a file"}}
 	var history []provider.Message
-	for i, s := range steps {
-		history = append(history, user(s.say))
-		for round := 0; ; round++ {
-			if round > 5 {
-				t.Fatalf("step %d: no end of tool calls", i)
-			}
-			reply := providertest.Check(t, s.api.Stream(t.Context(), &provider.Request{Model: s.model, System: "Be brief.", Tools: tools,
-				Messages: history, Decision: s.decision}))
-			if reply.Err != nil {
-				t.Fatalf("step %d, round %d: %v", i, round, reply.Err)
-			}
-			history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks})
-			if reply.Stop.Reason != provider.StopToolUse {
-				break
-			}
-			history = append(history, results(reply.Blocks))
-		}
+	for _, s := range steps {
+		history = providertest.Turn(t, s.api, provider.Request{Model: s.model, System: "Be brief.", Tools: providertest.ReadTool,
+			Messages: history, Decision: s.decision}, s.say)
 	}
 	return history
-}
-
-func signed(history []provider.Message) int {
-	n := 0
-	for _, m := range history {
-		for _, b := range m.Blocks {
-			if thought, ok := b.(provider.Thinking); ok && thought.Signed {
-				n++
-			}
-		}
-	}
-	return n
 }
 
 // A conversation over models, levels, displays and tool rounds behind each door: nothing that goes back is refused.
@@ -135,7 +87,7 @@ func TestConversation(t *testing.T) {
 			if refused := server.Refusals(); len(refused) > 0 {
 				t.Errorf("refused: %+v", refused)
 			}
-			if n := signed(history); n < 8 {
+			if n := providertest.Signed(history); n < 8 {
 				t.Errorf("only %d signed blocks in the conversation", n)
 			}
 		})
@@ -175,7 +127,7 @@ func TestElsewhereAndBack(t *testing.T) {
 func TestRepairAgainstSimulator(t *testing.T) {
 	_, open := simulated(t)
 	api := open("openai", "sk-1")
-	req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{user("Hi [[sim: tool=read]]")},
+	req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{providertest.User("Hi [[sim: tool=read]]")},
 		Decision: control(provider.ModeEffort, provider.High, provider.Summarized)}
 	ask := func() providertest.Reply {
 		t.Helper()
@@ -222,7 +174,7 @@ func TestRepairAgainstSimulator(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			req.Repairs = nil
-			req.Messages = []provider.Message{user("Hi"), {Role: provider.Assistant, Blocks: test.broken()}, results(good)}
+			req.Messages = []provider.Message{providertest.User("Hi"), {Role: provider.Assistant, Blocks: test.broken()}, providertest.Results(good, "package a")}
 			refused := ask()
 			e, ok := errors.AsType[*provider.Error](refused.Err)
 			if !ok || !strings.HasPrefix(string(e.Repair), responses.DropReasoning) {
@@ -233,7 +185,7 @@ func TestRepairAgainstSimulator(t *testing.T) {
 			if repaired.Err != nil {
 				t.Fatalf("with %s: %v", e.Repair, repaired.Err)
 			}
-			req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: repaired.Blocks}, user("And?"))
+			req.Messages = append(req.Messages, provider.Message{Role: provider.Assistant, Blocks: repaired.Blocks}, providertest.User("And?"))
 			later := ask()
 			if later.Err != nil {
 				t.Fatalf("later: %v", later.Err)
@@ -253,64 +205,38 @@ func TestRepairAgainstSimulator(t *testing.T) {
 func TestFaultsOfSimulator(t *testing.T) {
 	_, open := simulated(t)
 	api := open("openai", "sk-1")
-	tests := []struct {
-		marker string
-		kind   provider.Kind
-	}{
-		{"fault=rate_limit", provider.KindRateLimit},
-		{"fault=rate_limit after=3", provider.KindRateLimit},
-		{"fault=overloaded", provider.KindOverloaded},
-		{"fault=overloaded after=3", provider.KindOverloaded},
-		{"fault=server_error after=3", provider.KindTransport},
-		{"fault=timeout", provider.KindTransport},
-		{"fault=auth", provider.KindAuth},
-		{"fault=billing", provider.KindQuota},
-		{"fault=billing after=3", provider.KindQuota},
-		{"fault=too_large", provider.KindTooLong},
-		{"fault=cut after=3", provider.KindTransport},
-		{"fault=end after=3", provider.KindTransport},
-		{"fault=json_error", provider.KindTransport},
-		{"fault=html", provider.KindBadRequest},
-		{"fault=gzip", provider.KindBadRequest},
-	}
-	for _, test := range tests {
-		req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", test.marker))},
-			Decision: control(provider.ModeEffort, provider.Low, provider.Summarized)}
-		reply := providertest.Check(t, api.Stream(t.Context(), &req))
-		e, ok := errors.AsType[*provider.Error](reply.Err)
-		if !ok || e.Kind != test.kind {
-			t.Errorf("%s: error %v, want one of kind %s", test.marker, reply.Err, test.kind)
-		}
-		if wantDeltas := strings.Contains(test.marker, "after"); wantDeltas != (len(reply.Events) > 0) {
-			t.Errorf("%s: %d events before the error", test.marker, len(reply.Events))
-		}
-	}
-	for marker, want := range map[string]provider.StopReason{
+	req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Decision: control(provider.ModeEffort, provider.Low, provider.Summarized)}
+	providertest.Faults(t, api, req, map[string]provider.Kind{
+		"fault=rate_limit":           provider.KindRateLimit,
+		"fault=rate_limit after=3":   provider.KindRateLimit,
+		"fault=overloaded":           provider.KindOverloaded,
+		"fault=overloaded after=3":   provider.KindOverloaded,
+		"fault=server_error after=3": provider.KindTransport,
+		"fault=timeout":              provider.KindTransport,
+		"fault=auth":                 provider.KindAuth,
+		"fault=billing":              provider.KindQuota,
+		"fault=billing after=3":      provider.KindQuota,
+		"fault=too_large":            provider.KindTooLong,
+		"fault=cut after=3":          provider.KindTransport,
+		"fault=end after=3":          provider.KindTransport,
+		"fault=json_error":           provider.KindTransport,
+		"fault=html":                 provider.KindBadRequest,
+		"fault=gzip":                 provider.KindBadRequest,
+	})
+	providertest.Stops(t, api, req, map[string]provider.StopReason{
 		"fault=noise": provider.StopEndTurn, "fault=whole": provider.StopEndTurn, "stop=refusal": provider.StopRefusal,
 		"stop=max_tokens": provider.StopMaxTokens, "tool=read": provider.StopToolUse,
-	} {
-		req := provider.Request{Model: model("gpt-6.1-sol", provider.ControlEffort, true), Messages: []provider.Message{user(fmt.Sprintf("Hi [[sim: %s]]", marker))},
-			Decision: control(provider.ModeEffort, provider.Low, provider.Summarized)}
-		reply := providertest.Check(t, api.Stream(t.Context(), &req))
-		if reply.Err != nil || reply.Stop.Reason != want {
-			t.Errorf("%s: stop %+v, error %v, want %s", marker, reply.Stop, reply.Err, want)
-		}
-	}
+	})
 }
 
 // A host's headers say what they have to, and a missing one is refused by the simulator.
 func TestHostsAreNeeded(t *testing.T) {
 	server, _ := simulated(t)
-	listener := server.Listen()
-	defer func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	client := providertest.Simulated(t, server)
 	for _, dialect := range []string{"chatgpt", "copilot", "azure"} {
 		api := responses.New(exchange.Config{Provider: dialect, Vendor: "openai", BaseURL: "http://" + dialect + doors[dialect],
-			Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(listener.Transport())}, responses.Host{})
-		req := provider.Request{Model: model("gpt-5.5", provider.ControlEffort, false), Messages: []provider.Message{user("Hi")}}
+			Key: provider.NewSecret("sk-1"), Client: client}, responses.Host{})
+		req := provider.Request{Model: model("gpt-5.5", provider.ControlEffort, false), Messages: []provider.Message{providertest.User("Hi")}}
 		reply := providertest.Check(t, api.Stream(t.Context(), &req))
 		e, ok := errors.AsType[*provider.Error](reply.Err)
 		if dialect == "azure" { // takes a bearer token as well
@@ -328,16 +254,11 @@ func TestHostsAreNeeded(t *testing.T) {
 // The plan's backend finds its prompt cache by the session's name in a header.
 func TestPlanCache(t *testing.T) {
 	server := sim.New(sim.Config{})
-	listener := server.Listen()
-	t.Cleanup(func() {
-		if err := listener.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	client := providertest.Simulated(t, server)
 	api := responses.New(exchange.Config{Provider: "chatgpt", Vendor: "openai", BaseURL: "http://simulator/backend-api/codex",
-		Account: "acct_1", Key: provider.NewSecret("t"), Client: exchange.NewClient(listener.Transport())}, responses.HostNamed("chatgpt"))
+		Account: "acct_1", Key: provider.NewSecret("t"), Client: client}, responses.HostNamed("chatgpt"))
 	row := registry.Default().Model("chatgpt", "gpt-6.1-sol")
-	history := []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: strings.Repeat("A long prompt. ", 1000)}}}}
+	history := []provider.Message{providertest.User(strings.Repeat("A long prompt. ", 1000))}
 	for i := range 2 {
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: row, Messages: history}))
 		if reply.Err != nil {
@@ -347,7 +268,7 @@ func TestPlanCache(t *testing.T) {
 			t.Errorf("call %d: %d tokens from the cache", i, reply.Stop.Usage.Cached)
 		}
 		history = append(history, provider.Message{Role: provider.Assistant, Blocks: reply.Blocks},
-			provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Go on."}}})
+			providertest.User("Go on."))
 	}
 	first, second := server.Requests()[0].Header, server.Requests()[1].Header
 	if name := first.Get("session-id"); name == "" || first.Get("thread-id") != name || second.Get("session-id") != name || len(first["Session_id"]) > 0 {
@@ -360,7 +281,7 @@ func TestPlanCache(t *testing.T) {
 func TestLimitIsLowered(t *testing.T) {
 	server, open := simulated(t)
 	api := open("openai", "sk-sim")
-	req := &provider.Request{Model: provider.Model{ID: "gpt-5.5"}, Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Hi [[sim: pace=0 thinking=0 text=5]]"}}}}}
+	req := &provider.Request{Model: provider.Model{ID: "gpt-5.5"}, Messages: []provider.Message{providertest.User("Hi [[sim: pace=0 thinking=0 text=5]]")}}
 	if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil || strings.Contains(string(server.Requests()[0].Body), "max_output_tokens") {
 		t.Errorf("%v, sent %s", reply.Err, server.Requests()[0].Body)
 	}

@@ -42,7 +42,7 @@ func TestAzure(t *testing.T) {
 			t.Fatal(err)
 		}
 		reply, err := providertest.Collect(p.Find("azure").Stream(t.Context(), &provider.Request{Model: m, Messages: []provider.Message{
-			{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Which?"}}}}}))
+			providertest.User("Which?")}}))
 		if err != nil || reply.Err == nil || !strings.Contains(reply.Err.Error(), tt.want) {
 			t.Errorf("%+v: %v, %v", tt, reply.Err, err)
 		}

@@ -50,7 +50,7 @@ thinking = { control = "effort", levels = ["low"], default = "low" }
 		{"another", "/chat/completions", `{"reasoning_effort":"low","thinking":{"type":"enabled"}}`},
 	} {
 		req := &provider.Request{Model: catalog.Model("both", tt.model), Decision: low, Messages: []provider.Message{
-			{Role: provider.User, Blocks: provider.Blocks{provider.Text{Text: "Which?"}}}}}
+			providertest.User("Which?")}}
 		req.Model.Known = true
 		if tt.model == "another" {
 			req.Model.Thinking.Control = provider.ControlEffort
