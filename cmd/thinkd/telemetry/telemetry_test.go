@@ -14,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -35,47 +34,19 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type bench struct {
 	*testing.T
 	*Telemetry
-	collector *otlptest.Collector
-	begun     time.Time
-
-	mu    sync.Mutex
-	log   bytes.Buffer
-	tries []time.Duration // when requests came
-
-	way func(*http.Request) (*http.Response, error) // nil: to the collector
-}
-
-func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
-	b.mu.Lock()
-	b.tries = append(b.tries, time.Since(b.begun))
-	b.mu.Unlock()
-	if b.way != nil {
-		return b.way(r)
-	}
-	w := httptest.NewRecorder()
-	b.collector.ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
-// Write takes a line of the log.
-func (b *bench) Write(line []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.Write(line)
+	*otlptest.Line
 }
 
 // seen is the log, and when requests came, once nothing runs any more.
 func (b *bench) seen() (log string, tries []time.Duration) {
 	synctest.Wait()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.String(), slices.Clone(b.tries)
+	return b.Log(), b.Tries()
 }
 
 // start opens telemetry in a bubble of synctest. Variables are for what this package reads; the SDK reads the process's.
 func start(t *testing.T, variables ...string) *bench {
-	b := &bench{T: t, collector: &otlptest.Collector{}, begun: time.Now()}
-	b.Telemetry = Open(Config{Version: "1.2", Log: slog.New(slog.NewTextHandler(b, nil)), transport: b,
+	b := &bench{T: t, Line: otlptest.NewLine()}
+	b.Telemetry = Open(Config{Version: "1.2", Log: slog.New(slog.NewTextHandler(b.Line, nil)), transport: b.Line,
 		Getenv: func(name string) string {
 			for _, v := range append([]string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://collector.test"}, variables...) {
 				if value, ok := strings.CutPrefix(v, name+"="); ok {
@@ -92,7 +63,7 @@ func start(t *testing.T, variables ...string) *bench {
 // end closes telemetry. The collector found no fault in its requests.
 func (b *bench) end() {
 	b.Close()
-	if _, faults := b.collector.Requests(); faults != nil {
+	if _, faults := b.Requests(); faults != nil {
 		b.Errorf("the collector says %q", faults)
 	}
 }
@@ -217,7 +188,7 @@ func TestExportedMetrics(t *testing.T) {
 				_, tries = b.seen()
 				check(t, "requests, with that at the end", len(tries), 2)
 				var got []string
-				for name, m := range b.collector.Metrics() {
+				for name, m := range b.Metrics() {
 					var points []string
 					for _, p := range m.GetHistogram().DataPoints {
 						var labels []string
@@ -258,7 +229,7 @@ func TestSpansOfATurn(t *testing.T) {
 		check(t, "requests, one for all", tries, []time.Duration{5 * time.Second})
 		b.end()
 		var got []string
-		for _, s := range b.collector.Spans() {
+		for _, s := range b.Spans() {
 			parent := strings.ReplaceAll(hex.EncodeToString(s.ParentSpanId), hex.EncodeToString(turn[8:]), "turn")
 			own := bytes.Equal(s.SpanId, turn[8:])
 			got = append(got, fmt.Sprintf("%s of %q, in the trace of the turn %v, its span %v, %s %d", s.Name, parent, bytes.Equal(s.TraceId, turn[:]), own,
@@ -270,7 +241,7 @@ func TestSpansOfATurn(t *testing.T) {
 			`invoke_agent of "", in the trace of the turn true, its span true, STATUS_CODE_UNSET 3`,
 			`chat claude of "", in the trace of the turn false, its span false, STATUS_CODE_UNSET 0`,
 		})
-		as := otlptest.Attribute(b.collector.Spans()[0].Attributes, "gen_ai.response.model").GetStringValue()
+		as := otlptest.Attribute(b.Spans()[0].Attributes, "gen_ai.response.model").GetStringValue()
 		if len(as) > 4*maxAttribute || !strings.HasPrefix(as, "é") || len(as) >= 600 {
 			t.Errorf("a long text is %d bytes", len(as))
 		}
@@ -300,7 +271,7 @@ func TestVariablesOfTheSDK(t *testing.T) {
 		check(t, "log", log, "")
 		b.end()
 		traces := make(map[string]int)
-		for _, s := range b.collector.Spans() {
+		for _, s := range b.Spans() {
 			traces[string(s.TraceId)]++
 			check(t, "a limited text", otlptest.Attribute(s.Attributes, "gen_ai.conversation.id").GetStringValue(), "s")
 			if as := otlptest.Attribute(s.Attributes, "gen_ai.response.model"); as != nil {
@@ -313,7 +284,7 @@ func TestVariablesOfTheSDK(t *testing.T) {
 		for _, spans := range traces {
 			check(t, "spans of a sampled turn", spans, 3)
 		}
-		taken, _ := b.collector.Requests()
+		taken, _ := b.Requests()
 		facts := make(map[string]string)
 		for _, a := range taken[0].Traces.ResourceSpans[0].Resource.Attributes {
 			facts[a.Key] = a.Value.GetStringValue()
@@ -346,7 +317,7 @@ func TestWrongVariablesOfTheSDK(t *testing.T) {
 		if strings.Contains(log, "sesame") {
 			t.Errorf("the log quotes a resource: %s", log)
 		}
-		check(t, "spans", len(b.collector.Spans()), 3)
+		check(t, "spans", len(b.Spans()), 3)
 	})
 }
 
@@ -355,7 +326,7 @@ func TestQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room, batch = 1500, 512
 		b := start(t, "OTEL_METRICS_EXPORTER=none", "OTEL_BSP_MAX_QUEUE_SIZE=1500")
-		b.way = func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }
+		b.Way = func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() }
 		now := time.Now()
 		tool := report.Tool{Name: "work", Turn: session.TurnID(ulid.Make().String()), Begun: now, Ended: now}
 		for range batch {
@@ -378,14 +349,14 @@ func TestEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t, "OTEL_METRICS_EXPORTER=none")
 		busy := true
-		b.way = func(r *http.Request) (*http.Response, error) {
+		b.Way = func(r *http.Request) (*http.Response, error) {
 			w := httptest.NewRecorder()
 			if busy {
 				busy = false
 				w.Header().Set("Retry-After", "20")
 				w.WriteHeader(http.StatusTooManyRequests)
 			} else {
-				b.collector.ServeHTTP(w, r)
+				b.ServeHTTP(w, r)
 			}
 			return w.Result(), nil
 		}
@@ -404,7 +375,7 @@ func TestEnd(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := start(t)
-		b.way = func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
+		b.Way = func(*http.Request) (*http.Response, error) { return nil, errors.New("connection refused") }
 		for range 3 {
 			b.life(ulid.Make())
 			time.Sleep(2 * time.Minute)

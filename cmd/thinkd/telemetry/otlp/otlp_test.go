@@ -1,7 +1,6 @@
 package otlp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -38,33 +37,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // bench is what an exporter needs, and its collector, without a network.
 type bench struct {
 	*testing.T
-	collector *otlptest.Collector
-	way       func(*http.Request) (*http.Response, error) // nil: to the collector
+	*otlptest.Line
 
 	mu     sync.Mutex
-	log    bytes.Buffer
-	begun  time.Time
-	tries  []time.Duration // when requests came
 	became []string
-}
-
-func (b *bench) RoundTrip(r *http.Request) (*http.Response, error) {
-	b.mu.Lock()
-	b.tries = append(b.tries, time.Since(b.begun))
-	b.mu.Unlock()
-	if b.way != nil {
-		return b.way(r)
-	}
-	w := httptest.NewRecorder()
-	b.collector.ServeHTTP(w, r)
-	return w.Result(), nil
-}
-
-// Write takes a line of the log.
-func (b *bench) Write(line []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.log.Write(line)
 }
 
 func (b *bench) count(outcome string, items int) {
@@ -76,10 +52,10 @@ func (b *bench) count(outcome string, items int) {
 // end releases an exporter. The collector found no fault in its requests, and the log has no key.
 func (b *bench) end(s *sender) {
 	s.Shutdown(b.Context())
-	if log := b.log.String(); strings.Contains(log, "sesame") {
+	if log := b.Log(); strings.Contains(log, "sesame") {
 		b.Errorf("the log has the key: %s", log)
 	}
-	if _, faults := b.collector.Requests(); faults != nil {
+	if _, faults := b.Requests(); faults != nil {
 		b.Errorf("the collector says %q", faults)
 	}
 }
@@ -87,9 +63,9 @@ func (b *bench) end(s *sender) {
 const secret = "Bearer sesame-of-the-collector"
 
 func newBench(t *testing.T, json bool) (*bench, Config) {
-	b := &bench{T: t, collector: &otlptest.Collector{}, begun: time.Now()}
+	b := &bench{T: t, Line: otlptest.NewLine()}
 	return b, Config{Endpoint: Endpoint{URL: "http://collector.test/v1/traces", JSON: json, Headers: map[string]provider.Secret{"Authorization": provider.NewSecret(secret)}},
-		Signal: "traces", Version: "1.2", Count: b.count, RoundTripper: b, Log: slog.New(slog.NewTextHandler(b, nil))}
+		Signal: "traces", Version: "1.2", Count: b.count, RoundTripper: b.Line, Log: slog.New(slog.NewTextHandler(b.Line, nil))}
 }
 
 func check(t *testing.T, what string, got, want any) {
@@ -143,13 +119,13 @@ func TestSpans(t *testing.T) {
 			{Name: "away", SpanContext: contextOf(1, 4), Parent: remote, SpanKind: trace.SpanKindServer, StartTime: now, EndTime: now, Resource: whose, InstrumentationScope: scope},
 		}.Snapshots())
 		b.end(e.sender)
-		taken, _ := b.collector.Requests()
+		taken, _ := b.Requests()
 		check(t, "form and key", fmt.Sprint(taken[0].JSON, taken[0].Header.Get("Authorization"), taken[0].Header.Get("Content-Encoding"), taken[0].Header.Get("User-Agent")),
 			fmt.Sprint(json, secret, "gzip", "OTel-OTLP-Exporter-thinkd/1.2"))
 		sent := taken[0].Traces.ResourceSpans[0]
 		check(t, "schemas and scope", []string{sent.SchemaUrl, sent.ScopeSpans[0].SchemaUrl, sent.ScopeSpans[0].Scope.Name, sent.ScopeSpans[0].Scope.Version},
 			[]string{"https://example.com/resource", "https://example.com/schema", "scope", "1.2"})
-		spans := b.collector.Spans()
+		spans := b.Spans()
 		check(t, "ids", fmt.Sprintf("%x %x %x %x %x", spans[0].TraceId, spans[0].ParentSpanId, spans[1].SpanId, spans[1].ParentSpanId, spans[2].ParentSpanId),
 			"01000000000000000000000000000000 0200000000000000 0200000000000000  0900000000000000")
 		check(t, "names, status, kind, flags", fmt.Sprintf("%s %s %s %q %s %s %d %d %d", spans[0].Name, spans[0].Status.GetCode(), spans[1].Status.GetCode(), spans[1].Status.GetMessage(), spans[0].Kind, spans[1].Kind,
@@ -188,14 +164,14 @@ func TestMetrics(t *testing.T) {
 			return e.Export(t.Context(), &metricdata.ResourceMetrics{Resource: whose, ScopeMetrics: []metricdata.ScopeMetrics{{Scope: scope, Metrics: list}}})
 		}
 		check(t, "error of nothing", export(histogram()), nil)
-		check(t, "requests while there is nothing", len(b.tries), 0)
+		check(t, "requests while there is nothing", len(b.Tries()), 0)
 		err := export(histogram(point([]uint64{2, 0, 1, 2}, 204.5, attribute.String("who.is", "me")), point([]uint64{0, 2, 0, 0}, 4)),
 			metricdata.Metrics{Name: "a.sum", Data: metricdata.Sum[int64]{}})
 		if err == nil || !strings.Contains(err.Error(), "a.sum") {
 			t.Errorf("a sum: %v", err)
 		}
 		b.end(e.sender)
-		all := b.collector.Metrics()
+		all := b.Metrics()
 		check(t, "metrics", len(all), 1)
 		m := all["a.time"]
 		check(t, "words", []string{m.Unit, m.Description}, []string{"s", "How long."})
@@ -215,7 +191,7 @@ func answers(b *bench, list ...any) func(*http.Request) (*http.Response, error) 
 		b.Helper()
 		if len(list) == 0 {
 			w := httptest.NewRecorder()
-			b.collector.ServeHTTP(w, r)
+			b.ServeHTTP(w, r)
 			return w.Result(), nil
 		}
 		next := list[0]
@@ -302,25 +278,25 @@ func TestTroubleWithACollector(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, config := newBench(t, c.json)
-				b.way = answers(b, c.does...)
+				b.Way = answers(b, c.does...)
 				e := NewSpanExporter(config)
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // as the SDK does
 				defer cancel()
 				e.ExportSpans(ctx, one("one"))
-				check(t, "tries", b.tries, c.tries)
+				check(t, "tries", b.Tries(), c.tries)
 				check(t, "became", strings.Join(b.became, ", "), c.became)
-				if log := b.log.String(); !strings.Contains(log, c.log) || c.log == "" && log != "" {
+				if log := b.Log(); !strings.Contains(log, c.log) || c.log == "" && log != "" {
 					t.Errorf("the log says %q", log)
 				}
-				b.way = nil
+				b.Way = nil
 				e.ExportSpans(t.Context(), one("two"))
 				b.end(e.sender)
-				spans := b.collector.Spans()
+				spans := b.Spans()
 				if len(spans) == 0 || spans[len(spans)-1].Name != "two" {
 					t.Errorf("the next one does not arrive: %v", spans)
 				}
-				if back := strings.Count(b.log.String(), "accepts data again"); back != strings.Count(b.log.String(), "accepts nothing") {
-					t.Errorf("the log says %q", b.log.String())
+				if back := strings.Count(b.Log(), "accepts data again"); back != strings.Count(b.Log(), "accepts nothing") {
+					t.Errorf("the log says %q", b.Log())
 				}
 			})
 		})
@@ -337,7 +313,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, c := newBench(t, false)
 		body := &endless{}
-		b.way = func(*http.Request) (*http.Response, error) {
+		b.Way = func(*http.Request) (*http.Response, error) {
 			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.ReadCloser(body)}, nil
 		}
 		e := NewSpanExporter(c)
