@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// reply is an answer in full, before it is sent.
+// reply is a complete answer, before it is sent.
 type reply struct {
 	call    *call
 	served  string // the model that the answer names
@@ -19,7 +19,7 @@ type reply struct {
 	output  int // tokens, thinking included
 	thought int // tokens
 	sealer  sim.Sealer
-	opaque  string // of the message, where the host has that
+	opaque  string // data of the message as a whole, if the host has it
 }
 
 // part is a piece of an answer.
@@ -27,13 +27,13 @@ type part struct {
 	sim.Part
 	pieces  []string
 	index   int    // of a call
-	thought int    // how many blocks of thinking came before it
-	sealed  string // the signature of thinking, or of a call; the data of what is withheld
+	thought int    // the number of blocks of thinking before it
+	sealed  string // the signature of thinking or of a call, or the data of withheld thinking
 }
 
 func (p *part) text() string { return strings.Join(p.pieces, "") }
 
-// reply makes the answer to a call.
+// reply returns the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
 	r := &reply{call: c, served: cmp.Or(a.Served, c.model.id), id: "chatcmpl-" + seed.String(), finish: "stop", sealer: s}
@@ -49,7 +49,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 			thoughts++
 		}
 		switch p.Kind {
-		case sim.Call, sim.ServerCall: // no tool is run by these hosts
+		case sim.Call, sim.ServerCall: // these hosts run no tools
 			if m.ID == "" {
 				m.ID = c.callID(fmt.Sprintf("%s%d", seed, i))
 			}
@@ -81,7 +81,7 @@ func (c *call) callID(seed string) string {
 	return "call_" + id
 }
 
-// limit ends the answer where max_tokens or a scripted stop does, and counts its tokens.
+// limit cuts the answer at max_tokens or at a scripted stop, and counts its tokens.
 func (r *reply) limit(a sim.Answer) {
 	most, pieces := r.call.most, -1
 	reason := "length"
@@ -141,7 +141,7 @@ func (r *reply) count() int {
 	return n
 }
 
-// seal signs what the host signs: thinking by its text, calls by their place, an answer as a whole.
+// seal signs what the host signs: thinking by its text, calls by their place, or the answer as a whole.
 func (r *reply) seal() {
 	c := r.call
 	sign := func(kind, text string, ordinal int) string {
@@ -160,7 +160,7 @@ func (r *reply) seal() {
 		case p.Kind == sim.Call && c.host.signed && p.index == 0:
 			p.sealed = sign("chat call", p.Name, i)
 		case p.Kind == sim.Call && !thought && p.index == 0 && c.host.details == "openrouter" && maker(c.model.id) == "google":
-			p.sealed = sign("chat data", p.Name, i) // this vendor signs the first call of a step, thought of or not
+			p.sealed = sign("chat data", p.Name, i) // this vendor signs the first call of a step, even without thinking
 		}
 		thought = thought || p.Kind == sim.Thinking || p.Kind == sim.Redacted
 	}
@@ -169,7 +169,7 @@ func (r *reply) seal() {
 	}
 }
 
-// usage is the usage object in the host's form.
+// usage returns the usage object in the host's form.
 func (r *reply) usage() map[string]any {
 	h := r.call.host
 	output := r.output
@@ -177,7 +177,7 @@ func (r *reply) usage() map[string]any {
 		output -= r.thought
 	}
 	u := map[string]any{"prompt_tokens": r.call.tokens, "completion_tokens": output, "total_tokens": r.call.tokens + r.output}
-	if h.name == "openrouter" { // what was charged, which is not what its list says [OpenRouter docs: usage-accounting]
+	if h.name == "openrouter" { // the amount that was charged, which differs from its list of prices [OpenRouter docs: usage-accounting]
 		u["cost"], u["is_byok"] = float64(r.call.tokens+r.output)/1e6, false
 		u["cost_details"] = map[string]any{"upstream_inference_cost": nil}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// commonMembers are members that every host takes.
+// commonMembers are the members of a request that every host accepts.
 var commonMembers = []string{"model", "messages", "stream", "stream_options", "tools", "tool_choice", "temperature", "top_p",
 	"max_tokens", "max_completion_tokens", "stop", "seed", "user", "n", "response_format", "reasoning_effort",
 	"presence_penalty", "frequency_penalty", "logprobs"}
@@ -207,11 +207,11 @@ func (c *call) readTurns(list []any) error {
 	return nil
 }
 
-// marking are the hosts that take marks for a prompt cache.
+// marking lists the hosts that accept marks for a prompt cache.
 var marking = []string{"openrouter", "dashscope", "generic"}
 
-// checkMarks judges the marks for a prompt cache of a message and its parts: four at most in a request, and none where the
-// host knows no such member and refuses what it does not know. [docs: openrouter, prompt-caching]
+// checkMarks checks the marks for a prompt cache in a message and its parts. A request has four at most. A strict host that does
+// not know the member refuses them. [docs: openrouter, prompt-caching]
 func (c *call) checkMarks(m map[string]any, path string) error {
 	holders := []any{m}
 	if parts, ok := m["content"].([]any); ok {
@@ -248,7 +248,7 @@ func (c *call) checkMarks(m map[string]any, path string) error {
 	return nil
 }
 
-// checkMembers refuses what Mistral refuses on a message: members of other hosts, be they null.
+// checkMembers refuses members of other hosts in a message, as Mistral does, even if they are null.
 func (c *call) checkMembers(f *strict.Object, path string) error {
 	if err := c.checkMarks(f.Members, path); err != nil || c.host.errors != "mistral" {
 		return err
@@ -376,8 +376,7 @@ func (c *call) readCalls(t *turn, f *strict.Object) error {
 	return nil
 }
 
-// checkTurns checks that each call is answered once, by the messages that follow it, and that the model is asked for
-// something.
+// checkTurns checks that each call has one result, in the messages that follow it, and that the last message is not an answer.
 func (c *call) checkTurns() error {
 	open := map[string]bool{}
 	for i, t := range c.turns {
@@ -421,8 +420,8 @@ func (c *call) checkTurns() error {
 	return nil
 }
 
-// checkRoles judges a message by what its model's template takes after the ones before. A call and its results do not
-// count there. [templates of Gemma, Ministral and Mistral; mistral-common]
+// checkRoles checks that the model's template accepts a message after those before it. Calls and results do not count.
+// [templates of Gemma, Ministral and Mistral; mistral-common]
 func (c *call) checkRoles(i int) error {
 	t := c.turns[i]
 	if t.text == "" && len(t.parts) == 0 && c.host.filled && (t.role != "assistant" || len(t.calls) == 0) {
@@ -442,7 +441,7 @@ func (c *call) checkRoles(i int) error {
 	return nil
 }
 
-// checkSchema judges a tool's schema by what the host, or the one behind it, takes.
+// checkSchema checks the schema of a tool by the rules of the host, or of the host behind it.
 func (c *call) checkSchema(path, tool string, schema map[string]any) error {
 	if c.host.name == "gemini" || strings.Contains(c.model.id, "gemini") {
 		if len(schema) == 0 {
@@ -468,8 +467,8 @@ func unansweredCalls(open map[string]bool) error {
 	return invalid("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following did not have response messages: %s", slices.Min(slices.Collect(maps.Keys(open))))
 }
 
-// lastMarked is the latest of several prompts in one message, as far as markers tell: clients of hosts whose templates want
-// turns put together what was not answered.
+// lastMarked returns the latest of several prompts in one message, by their markers. Clients join prompts that have no answer if
+// the template of the host demands that roles alternate.
 func lastMarked(text string) string {
 	last := strings.LastIndex(text, sim.MarkerOpen)
 	if last < 0 {
@@ -483,7 +482,7 @@ func lastMarked(text string) string {
 	return text
 }
 
-// finish draws the sum: what there is to answer.
+// finish decides what to answer, after all messages were read.
 func (c *call) finish() error {
 	if c.tokens > window {
 		return &sim.Error{Status: 400, Kind: "invalid_request_error", Code: "context_length_exceeded", Text: fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens.", window, c.tokens)}
@@ -519,7 +518,7 @@ func (c *call) finish() error {
 	return nil
 }
 
-// kimiSchema is Moonshot's own rule besides OpenAI's.
+// kimiSchema checks the rule that Moonshot has in addition to those of OpenAI.
 func kimiSchema(at string, schema map[string]any) error {
 	properties, _ := schema["properties"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {

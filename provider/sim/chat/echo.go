@@ -7,10 +7,10 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// bypass stands for a thought signature that is not there. [docs: ai.google.dev, thought-signatures]
+// bypass is what the vendor accepts instead of a missing thought signature. [docs: ai.google.dev, thought-signatures]
 const bypass = "skip_thought_signature_validator"
 
-// checkEcho judges what came back of earlier thinking.
+// checkEcho checks the earlier thinking that a request returns.
 func (c *call) checkEcho(s sim.Sealer) error {
 	seen := map[string]bool{}
 	last := c.lastUser()
@@ -45,7 +45,7 @@ func (c *call) checkEcho(s sim.Sealer) error {
 	return nil
 }
 
-// maker is who makes a model: the first word of its id.
+// maker returns the maker of a model: the first word of its id.
 func maker(id string) string {
 	if n := strings.IndexAny(id, "/-. "); n >= 0 {
 		return id[:n]
@@ -53,14 +53,14 @@ func maker(id string) string {
 	return id
 }
 
-// opened reports whether this server sealed a value, for a model of the same maker.
+// opened reports whether this server sealed a value for a model of the same maker.
 func (c *call) opened(s sim.Sealer, kind, value string) (sim.Seal, bool) {
 	v, _, ok := s.Open(value)
 	return v, ok && v.Kind == kind && maker(v.Model) == maker(c.model.id)
 }
 
-// checkDetails: text of a vendor that signs is worth nothing without its signature; what is sealed is of use to its own
-// maker, and an item may be there once. [docs: openrouter.ai, reasoning-tokens]
+// checkDetails checks reasoning_details. Text of a vendor that signs needs its signature, sealed data may only go back to its
+// maker, and no item may occur twice. [docs: openrouter.ai, reasoning-tokens]
 func (c *call) checkDetails(t turn, seen map[string]bool, inLoop bool, s sim.Sealer) error {
 	list, _ := t.m["reasoning_details"].([]any)
 	if t.m["reasoning_details"] != nil && list == nil {
@@ -105,8 +105,8 @@ func (c *call) checkDetails(t turn, seen map[string]bool, inLoop bool, s sim.Sea
 	return nil
 }
 
-// checkOpaque: opaque data comes back as it was, to a model of the same family; Gemini wants it in a tool loop, and
-// text comes with it only. [vscode-copilot-chat: thinkingUtils.ts]
+// checkOpaque checks reasoning_opaque. It must come back unchanged, and only to a model of the same family. Gemini requires it
+// in a tool loop, and the text of thinking may not come without it. [vscode-copilot-chat: thinkingUtils.ts]
 func (c *call) checkOpaque(t turn, inLoop bool, s sim.Sealer) error {
 	value, has := t.m["reasoning_opaque"].(string)
 	_, ok := c.opened(s, "chat opaque", value)
@@ -121,7 +121,7 @@ func (c *call) checkOpaque(t turn, inLoop bool, s sim.Sealer) error {
 	return nil
 }
 
-// checkSigned: the first call of each step of the current turn is signed, or the message that it is in.
+// checkSigned checks that the first call of each step of the current turn has a signature, or its message has one.
 // [docs: thought-signatures]
 func (c *call) checkSigned(t turn, inLoop bool, s sim.Sealer) error {
 	whole, onMessage := t.m["thought_signature"].(string)
@@ -143,7 +143,7 @@ func (c *call) checkSigned(t turn, inLoop bool, s sim.Sealer) error {
 	return nil
 }
 
-// checkChunks: a thinking part is a closed list of texts. [docs: docs.mistral.ai, reasoning]
+// checkChunks checks a thinking part: a closed list of texts. [docs: docs.mistral.ai, reasoning]
 func checkChunks(t turn) error {
 	for i, p := range t.parts {
 		if p["type"] != "thinking" {

@@ -7,11 +7,12 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
+// invalid returns the refusal of a request that breaks a rule.
 func invalid(format string, args ...any) error {
 	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Text: fmt.Sprintf(format, args...)}
 }
 
-// faults is how the scripted refusals read. [docs: error codes of the hosts]
+// faults are the scripted refusals in the words of most hosts. [docs: error codes of the hosts]
 var faults = map[sim.Fault]sim.Error{
 	sim.FaultRateLimit:  {Status: 429, Kind: "rate_limit_error", Code: "rate_limit_exceeded", Text: "Rate limit reached"},
 	sim.FaultSpendCap:   {Status: 429, Kind: "rate_limit_error", Code: "rate_limit_exceeded", Text: "You have reached your usage limit"},

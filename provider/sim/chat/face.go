@@ -10,14 +10,14 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// bodyLimit is the largest body that is taken.
+// bodyLimit is the largest body that is accepted, in bytes.
 const bodyLimit = 32 << 20
 
 func init() {
 	sim.Register(sim.Face{Name: "chat", Faults: faults, Claim: claim, Serve: serve, Help: help})
 }
 
-// claim claims what lies below the name of a host, and Chat Completions without one.
+// claim claims the paths below the name of a host, and Chat Completions without one.
 func claim(r *http.Request) sim.Claim {
 	if host, _ := hostFor(r); host != nil {
 		return sim.PathClaim
@@ -25,7 +25,7 @@ func claim(r *http.Request) sim.Claim {
 	return sim.NoClaim
 }
 
-// newDialect is how a host refuses and answers.
+// newDialect returns the form of a host's refusals and answers.
 func newDialect(ex *sim.Exchange, host *hostRules) *sim.Dialect {
 	return &sim.Dialect{
 		Limit: bodyLimit, RetryAfter: true, StreamType: "text/event-stream; charset=utf-8",
@@ -41,8 +41,8 @@ func newDialect(ex *sim.Exchange, host *hostRules) *sim.Dialect {
 	}
 }
 
-// hostFor tells which host a path belongs to: its name is the first step, and what a client adds to its base URL is
-// the rest. Without a name the header X-Sim-Dialect says it, and without that it is OpenAI.
+// hostFor returns the host that a path begins with, and the rest of the path, which a client adds to its base URL. If the path
+// names no host, the header X-Sim-Dialect does; without both, the host is OpenAI.
 func hostFor(r *http.Request) (host *hostRules, rest string) {
 	path := r.URL.Path
 	for i := range hosts {
@@ -66,7 +66,7 @@ func hostFor(r *http.Request) (host *hostRules, rest string) {
 	return &hosts[i], rest
 }
 
-// serve answers whatever belongs to a host of Chat Completions.
+// serve answers the requests to a host of Chat Completions.
 func serve(ex *sim.Exchange) {
 	host, path := hostFor(ex.Request)
 	d := newDialect(ex, host)

@@ -8,72 +8,72 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// hostRules is what the hosts of Chat Completions differ in. What it says of a request is judged; what it says of an
-// answer is how answers come. [docs of each host: thinking, streaming, errors, tools]
+// hostRules are the differences between the hosts of Chat Completions: the rules that a request must keep, and the form of the
+// answers. [docs of each host: thinking, streaming, errors, tools]
 type hostRules struct {
 	name   string
 	local  bool   // needs no key
-	errors string // form of its errors; empty: OpenAI's
+	errors string // the form of its errors; empty: that of OpenAI
 	models []model
 
 	// Requests.
-	think     func(c *call, f *strict.Object) error // reads what asks for thinking
-	strict    bool                                  // members that it does not know are refused
-	known     []string                              // members that it takes beside those that all take
-	noChoice  bool                                  // tool_choice is none of them
-	autoOnly  bool                                  // while thinking tool_choice is auto or none
-	developer bool                                  // the role of that name is taken
-	files     bool                                  // documents are taken
-	members   []string                              // of assistant messages, beside role, content and tool_calls
+	think     func(c *call, f *strict.Object) error // reads the members that control thinking
+	strict    bool                                  // unknown members are refused
+	known     []string                              // members that it accepts in addition to commonMembers
+	noChoice  bool                                  // tool_choice is unknown
+	autoOnly  bool                                  // with thinking, tool_choice must be auto or none
+	developer bool                                  // it accepts the role developer
+	files     bool                                  // it accepts documents
+	members   []string                              // of assistant messages, in addition to role, content and tool_calls
 	closed    bool                                  // any other member of a message is refused
 	ids9      bool                                  // ids of calls are nine letters or digits
 	short     bool                                  // ids of calls have at most 40 characters
-	turns     bool                                  // users and the assistant take turns, or the model's template fails
+	turns     bool                                  // the roles user and assistant must alternate, or the model's template fails
 	filled    bool                                  // a message without any text is refused
 	blind     bool                                  // images are refused
 	parsed    bool                                  // arguments of calls are read as JSON
-	echo      string                                // a member that every turn with calls needs while thinking
-	noEmpty   bool                                  // an empty content beside calls is refused
+	echo      string                                // the member that each turn with calls needs if the model thinks
+	noEmpty   bool                                  // empty content in a message with calls is refused
 	headers   []string                              // that every request needs
 
 	// Answers.
-	field    string    // of thinking; empty: it is not shown
-	details  string    // openrouter, minimax: thinking is an array as well
+	field    string    // the member for thinking; empty: it is not shown
+	details  string    // openrouter or minimax: thinking is also an array
 	array    bool      // content is an array
-	tags     [2]string // thinking is inside content
-	filler   string    // content of a chunk of thinking: null, empty; else there is none
+	tags     [2]string // thinking is in the content, between these tags
+	filler   string    // content of a chunk of thinking: null or empty; otherwise there is no content
 	opaque   bool      // one reasoning_opaque per answer
 	signed   bool      // the first call of each step is signed
-	whole    bool      // calls come whole
-	usage    string    // finish, trailing, choice, groq; trailing needs stream_options but where it says always
+	whole    bool      // calls are not streamed
+	usage    string    // finish, trailing, choice or groq; trailing needs stream_options unless it says always
 	always   bool
-	count    string // of thinking: details, flat; empty: none
-	outside  bool   // completion_tokens is without it
+	count    string // where the tokens of thinking are counted: details or flat; empty: nowhere
+	outside  bool   // completion_tokens does not include thinking
 	noDone   bool
-	swallows bool // an error in mid-stream is the end of the body and nothing else
+	swallows bool // after an error in mid-stream the body ends without a message
 	comment  string
 }
 
-// model is what the models of a host differ in.
+// model has the differences between the models of a host.
 type model struct {
 	id       string
-	imitates string // the simulator's own names: the row that they stand for
+	imitates string // for the simulator's own names: the imitated model
 	note     string
-	efforts  []string // words that ask for thinking; empty: there are none
-	effort   string   // without a word; where there are no words: on
-	off      bool     // can be off
+	efforts  []string // words for thinking; empty: there are none
+	effort   string   // the default; on if there are no words
+	off      bool     // thinking can be off
 	silent   bool     // does not think unless asked
 	dumb     bool     // never thinks
-	budget   int      // the largest; 0: takes none
+	budget   int      // the largest one; 0: it accepts none
 	stream   bool     // thinks only when streamed
 	hidden   bool     // thinks, and shows nothing
-	form     string   // the host's own kind of control, where its models differ
+	form     string   // the kind of control, if the models of the host differ
 	output   int      // tokens; 0: 32,000
 }
 
 func (m *model) thinks() bool { return !m.dumb }
 
-// model finds a row, and takes the one that it imitates for what it does not say itself.
+// model returns the row for an id. Members that the row leaves out come from the row that it imitates.
 func (h *hostRules) model(id string) *model {
 	for i := range h.models {
 		m := h.models[i]
@@ -92,10 +92,10 @@ func (h *hostRules) model(id string) *model {
 	return nil
 }
 
-// window is every model's window in tokens.
+// window is the context window of every model, in tokens.
 const window = 262_144
 
-// call is a request for a completion: read, checked, and reduced to what the answer needs.
+// call is a checked request for a completion. It has only what the answer needs.
 type call struct {
 	host    *hostRules
 	account string
@@ -112,8 +112,8 @@ type call struct {
 
 	thinks bool
 	words  int
-	split  bool // thinking is parted from the text, where that has to be asked for
-	mute   bool // thinking is not shown, since nobody asked for it
+	split  bool // the request asks for thinking separate from the text
+	mute   bool // thinking is hidden: the request says so, or does not ask for it
 
 	tokens int
 	ask    sim.Ask
@@ -135,7 +135,7 @@ type toolCall struct {
 	m        map[string]any
 }
 
-// think settles how much the model thinks: by a word, not at all for the empty one.
+// think sets how much the model thinks. An empty word means not at all.
 func (c *call) think(word string) {
 	c.thinks = word != ""
 	c.words = map[string]int{"minimal": 20, "low": 40, "medium": 120, "high": 240, "xhigh": 420, "max": 700}[word]
@@ -144,7 +144,7 @@ func (c *call) think(word string) {
 	}
 }
 
-// lastUser is the index of the last message of a user, -1 if there is none.
+// lastUser returns the index of the last message of a user, or -1.
 func (c *call) lastUser() int {
 	for i := len(c.turns) - 1; i >= 0; i-- {
 		if c.turns[i].role == "user" {
@@ -164,7 +164,7 @@ var (
 	words6   = []string{"minimal", "low", "medium", "high", "xhigh", "max"}
 )
 
-// errorBody is an error in the host's own form.
+// errorBody returns an error in the form of the host.
 func (h *hostRules) errorBody(e *sim.Error, id string) any {
 	var code any
 	if e.Code != "" {

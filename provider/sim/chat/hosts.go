@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// hosts is the table. Never written.
+// hosts is the table of hosts. It never changes.
 var hosts = []hostRules{
 	{name: "openai", short: true, think: thinkOpenAI, strict: true, known: []string{"store", "verbosity", "parallel_tool_calls", "metadata", "service_tier"}, developer: true, files: true, closed: true,
 		usage: "trailing", count: "details", models: []model{
@@ -248,7 +248,7 @@ var hosts = []hostRules{
 		}},
 }
 
-// help has the hosts, and the simulator's own names of their models.
+// help lists the hosts, and the simulator's own names of their models.
 func help() string {
 	var b strings.Builder
 	b.WriteString("Hosts of Chat Completions, each below its own path, and their models:\n\n")

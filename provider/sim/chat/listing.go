@@ -7,11 +7,11 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// Lists of models with what they can do, in the form of each host. [docs: OpenRouter models, Kimi list models, vLLM
+// Lists of models with their abilities, in the form of each host. [docs: OpenRouter models, Kimi list models, vLLM
 // openai_compatible_server, LM Studio rest/list, llama.cpp tools/server/README; source of Copilot's and the ChatGPT
 // plan's own clients]
 
-// listing is what GET /models has.
+// listing returns the entries of GET /models.
 func (h *hostRules) listing(ex *sim.Exchange) []any {
 	list, listed := []any{}, map[any]bool{}
 	for _, row := range ex.Listed(h.name) {
@@ -47,13 +47,13 @@ func (h *hostRules) listing(ex *sim.Exchange) []any {
 		}
 		list = append(list, row)
 		if h.name == "llamacpp" {
-			break // it serves one
+			break // it serves only one model
 		}
 	}
 	return list
 }
 
-// routed is OpenRouter's account of a model's thinking: its efforts downwards.
+// routed returns what OpenRouter lists about a model's thinking: its efforts, the highest first.
 func (m *model) routed() map[string]any {
 	efforts := append([]string{}, m.efforts...)
 	slices.Reverse(efforts)
@@ -64,7 +64,7 @@ func (m *model) routed() map[string]any {
 	return r
 }
 
-// published is what Copilot tells a model supports.
+// published returns what Copilot lists as supported by a model.
 func (m *model) published() map[string]any {
 	s := map[string]any{"streaming": true, "tool_calls": true, "vision": true}
 	if len(m.efforts) > 0 {
@@ -80,7 +80,7 @@ func (m *model) published() map[string]any {
 	return s
 }
 
-// native is what a host of local models tells beside the API that it took over; nil: nothing at that path.
+// native returns the answer of a host of local models at a path outside Chat Completions; nil: there is nothing at that path.
 func (h *hostRules) native(path string) any {
 	switch h.name + path {
 	case "lmstudio/api/v1/models":

@@ -12,7 +12,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// sent is an answer as the server sends it, whole or as chunks. The id is that of the request.
+// sent returns the answer in both forms: whole, and in chunks. id is that of the request.
 func (r *reply) sent(id string) sim.Reply {
 	endless := slices.ContainsFunc(r.parts, func(p part) bool { return p.Endless })
 	whole := func() any {
@@ -21,17 +21,17 @@ func (r *reply) sent(id string) sim.Reply {
 	}
 	return sim.Reply{Deltas: 10, Endless: endless, Whole: whole, Stream: func(p *sim.Player) sim.Stream {
 		s := &stream{Player: p, reply: r, host: r.call.host}
-		comment := cmp.Or(s.host.comment, ": keep-alive\n\n") // these hosts have no other pings
+		comment := cmp.Or(s.host.comment, ": keep-alive\n\n") // these hosts have no events that serve as pings
 		return sim.Stream{Run: s.run, Noise: noise, Comment: comment, Ping: comment, Fail: func(e *sim.Error, _ sim.Fault) { s.fail(e, id) }}
 	}}
 }
 
-// noise is what a client has to ignore.
+// noise returns what a client must ignore.
 func noise() []byte {
 	return []byte(": a comment\n\ndata: {\"object\":\"weather\",\"sky\":\"blue\"}\n\ndata: {\"choices\":[{\"index\":0,\"delta\":{\"mood\":\"fine\"}}]}\n\n")
 }
 
-// stream is one answer on its way.
+// stream sends one answer.
 type stream struct {
 	*sim.Player
 	reply *reply
@@ -41,7 +41,7 @@ type stream struct {
 	late  []map[string]any
 }
 
-// fail is an error in mid-stream, in the host's form. One host loses it: the body ends, and nothing says why.
+// fail sends an error in mid-stream, in the host's form. One host sends nothing and ends the body.
 func (s *stream) fail(e *sim.Error, id string) {
 	if s.host.swallows {
 		s.chunk(map[string]any{}, nil)
@@ -51,7 +51,7 @@ func (s *stream) fail(e *sim.Error, id string) {
 	if s.host.name == "groq" {
 		s.Send([]byte("event: error\n"))
 	}
-	s.Send([]byte("data: " + string(body) + "\n\n")) // the last word either way
+	s.Send([]byte("data: " + string(body) + "\n\n")) // nothing follows, so an error here changes nothing
 }
 
 func (s *stream) run() error {
@@ -83,7 +83,7 @@ func (s *stream) run() error {
 	return s.ending()
 }
 
-// ending is the finish, the usage at its place, and the last line.
+// ending sends the finish, the usage at its place, and the last line.
 func (s *stream) ending() error {
 	for _, delta := range s.late {
 		if err := s.chunk(delta, nil); err != nil {
@@ -129,7 +129,7 @@ func (s *stream) ending() error {
 	return s.Send([]byte("data: [DONE]\n\n"))
 }
 
-// shows reports whether thinking goes out, and inline whether it does so between tags.
+// shows reports whether thinking is sent. inline reports whether it is sent between tags.
 func (r *reply) shows() (shown, inline bool) {
 	c := r.call
 	switch {
@@ -196,8 +196,8 @@ func (s *stream) part(p *part) error {
 	return nil
 }
 
-// media sends an image or sources. Pages without a place are named beside the choices, as hosts do that search before they
-// answer.
+// media sends an image or sources. Pages without a place in the text go next to the choices, as with hosts that search before
+// they answer.
 func (s *stream) media(p sim.Part) error {
 	if p.Kind == sim.Sources && !slices.ContainsFunc(p.Pages, func(page sim.Page) bool { return page.End > 0 }) {
 		m := map[string]any{"choices": []any{map[string]any{"index": 0, "delta": map[string]any{"content": ""}, "finish_reason": nil}}}
@@ -207,7 +207,7 @@ func (s *stream) media(p sim.Part) error {
 	return s.chunk(members(p), nil)
 }
 
-// sealLater keeps a signature back until something else has been said: that is how they come. [openrouter: issues]
+// sealLater keeps a signature until the next delta, as hosts do. [openrouter: issues]
 func (s *stream) sealLater(p *part) {
 	if p.sealed == "" {
 		return
@@ -233,7 +233,7 @@ func (s *stream) format() string {
 	return "unknown"
 }
 
-// withheld is thinking of which only ciphertext goes out.
+// withheld sends thinking as ciphertext only.
 func (s *stream) withheld(p *part) error {
 	if s.host.details != "openrouter" {
 		return nil
@@ -242,7 +242,7 @@ func (s *stream) withheld(p *part) error {
 		"type": "reasoning.encrypted", "data": p.sealed, "format": s.format(), "index": p.thought}}}, nil)
 }
 
-// piece sends one delta. Thinking that is not shown takes its time all the same.
+// piece sends one delta. Hidden thinking takes the same time.
 func (s *stream) piece(p *part, text string, first, last, shown, inline bool) error {
 	switch {
 	case p.Kind == sim.Thinking && !shown:
@@ -275,17 +275,17 @@ func (s *stream) piece(p *part, text string, first, last, shown, inline bool) er
 			}
 		}
 		s.ride(delta)
-		return s.chunk(delta, s.late1())
+		return s.chunk(delta, s.takeLate())
 	}
 	if first && (s.reply.opaque != "" || len(s.late) > 0) {
 		delta := map[string]any{"content": text}
 		s.ride(delta)
-		return s.chunk(delta, s.late1())
+		return s.chunk(delta, s.takeLate())
 	}
 	return s.say("content", text)
 }
 
-// ride puts the opaque data on a delta, once.
+// ride adds the opaque data to one delta.
 func (s *stream) ride(delta map[string]any) {
 	if s.reply.opaque != "" {
 		delta["reasoning_opaque"] = s.reply.opaque
@@ -293,14 +293,14 @@ func (s *stream) ride(delta map[string]any) {
 	}
 }
 
-// late1 is what was kept back until now.
-func (s *stream) late1() []map[string]any {
+// takeLate returns the signature that sealLater kept.
+func (s *stream) takeLate() []map[string]any {
 	late := s.late
 	s.late = nil
 	return late
 }
 
-// thought is a delta of thinking in the host's form.
+// thought returns a delta of thinking in the host's form.
 func (s *stream) thought(p *part, text string, last bool) map[string]any {
 	s.shown += text
 	if s.host.array {
@@ -318,7 +318,7 @@ func (s *stream) thought(p *part, text string, last bool) map[string]any {
 		delta["content"] = ""
 	}
 	switch s.host.details {
-	case "minimax": // all so far, each time
+	case "minimax": // each delta repeats all thinking so far
 		delta["reasoning_details"] = []any{map[string]any{"type": "reasoning.text", "id": "reasoning-text-1", "format": "MiniMax-response-v1", "index": 0, "text": s.shown}}
 		delete(delta, s.host.field)
 	case "openrouter":
@@ -337,7 +337,7 @@ func (s *stream) thought(p *part, text string, last bool) map[string]any {
 	return delta
 }
 
-// say is the hot path: a chunk put together by hand.
+// say sends most chunks, so it writes its JSON directly.
 func (s *stream) say(member, text string) error {
 	b := append(s.buf[:0], `data: {"id":"`...)
 	b = append(b, s.reply.id...)
@@ -352,7 +352,7 @@ func (s *stream) say(member, text string) error {
 	return s.Send(b)
 }
 
-// chunk sends a delta, and after it what had to wait for it.
+// chunk sends a delta, and then those that had to wait for it.
 func (s *stream) chunk(delta map[string]any, after []map[string]any) error {
 	if err := s.event(map[string]any{"choices": []any{map[string]any{"index": 0, "delta": delta, "finish_reason": nil}}}); err != nil {
 		return err
@@ -370,7 +370,7 @@ func (s *stream) event(m map[string]any) error {
 	return s.Send([]byte("data: " + string(sim.JSON(m)) + "\n\n"))
 }
 
-// message is the answer's message as a whole.
+// message returns the message of a whole answer.
 func (r *reply) message() map[string]any {
 	h := r.call.host
 	shown, inline := r.shows()
@@ -428,7 +428,7 @@ func (r *reply) message() map[string]any {
 	return m
 }
 
-// wholeDetails are the elements of one block of thinking, or of a call that is signed.
+// wholeDetails returns the elements of one block of thinking, or of a signed call.
 func (s *stream) wholeDetails(p *part, shown bool) []any {
 	if s.host.details == "" {
 		return nil
@@ -453,7 +453,7 @@ func (s *stream) wholeDetails(p *part, shown bool) []any {
 	return list
 }
 
-// members is a part as the members of a delta (openrouter.ai: image-generation, web-search).
+// members returns a part as the members of a delta (openrouter.ai: image-generation, web-search).
 func members(p sim.Part) map[string]any {
 	if p.Kind == sim.Image {
 		return map[string]any{"content": "", "images": []any{map[string]any{"type": "image_url", "image_url": map[string]any{"url": "data:image/png;base64," + p.Base64()}}}}
@@ -469,7 +469,7 @@ func members(p sim.Part) map[string]any {
 	return map[string]any{"content": "", "annotations": list}
 }
 
-// searchResults is the pages in the form of hosts that search before they answer (docs.perplexity.ai).
+// searchResults returns the pages in the form of hosts that search before they answer (docs.perplexity.ai).
 func searchResults(pages []sim.Page) (results, citations []any) {
 	for _, page := range pages {
 		results = append(results, map[string]any{"url": page.URL, "title": page.Title, "date": nil})

@@ -8,13 +8,13 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// These read what asks for thinking, host by host, and refuse or ignore what the host refuses or ignores. Each ends by
-// saying whether the model thinks, and how much.
+// Each function here reads the members that control thinking at one host. It refuses or ignores what the host refuses or ignores,
+// and sets how much the model thinks.
 
-// effortWord is reasoning_effort, empty if it is not there.
+// effortWord returns reasoning_effort; empty: there is none.
 func effortWord(f *strict.Object) string { return f.Text("reasoning_effort", false) }
 
-// typed is the object thinking:{type} with further members.
+// typed reads the object thinking, with its type and further members.
 func typed(f *strict.Object, more ...string) (kind string, o *strict.Object) {
 	v := f.Take("thinking")
 	if v == nil {
@@ -35,7 +35,7 @@ func unsupportedEffort(m *model, word string) error {
 	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "unsupported_value", Text: "Unsupported value: 'reasoning_effort' does not support '" + word + "' with " + m.id + ". Supported values are: " + strict.OneOf(m.efforts)}
 }
 
-// strictEffort takes the model's words alone; none is off where the model can be.
+// strictEffort accepts only the model's words. The word none means off if the model has that.
 func strictEffort(c *call, f *strict.Object) error {
 	word := effortWord(f)
 	switch {
@@ -65,7 +65,7 @@ func thinkOpenAI(c *call, f *strict.Object) error {
 	return nil
 }
 
-// thinkDeepSeek ignores words that it does not know. [docs: thinking_mode]
+// thinkDeepSeek ignores unknown words. [docs: thinking_mode]
 func thinkDeepSeek(c *call, f *strict.Object) error {
 	word, known := map[string]string{"minimal": "low", "low": "low", "medium": "high", "high": "high", "xhigh": "high", "max": "max", "ultra": "max"}[effortWord(f)]
 	if known {
@@ -96,7 +96,7 @@ func thinkDashScope(c *call, f *strict.Object) error {
 	case on == true && c.model.thinks():
 		c.think(c.model.effort)
 	}
-	if word != "" && len(c.model.efforts) > 0 && c.thinks { // elsewhere it is ignored
+	if word != "" && len(c.model.efforts) > 0 && c.thinks { // otherwise it is ignored
 		if !slices.Contains(c.model.efforts, word) {
 			return unsupportedEffort(c.model, word)
 		}
@@ -114,7 +114,7 @@ func thinkDashScope(c *call, f *strict.Object) error {
 	return nil
 }
 
-// thinkOpenRouter drops what a route does not take, unless it is told to require it. [docs: reasoning-tokens]
+// thinkOpenRouter drops what a route does not accept, unless the request requires it. [docs: reasoning-tokens]
 func thinkOpenRouter(c *call, f *strict.Object) error {
 	require := false
 	if v := f.Take("provider"); v != nil {
@@ -169,7 +169,7 @@ func thinkOpenRouter(c *call, f *strict.Object) error {
 	return nil
 }
 
-// thinkKimi: each model has one kind of control. [docs: platform.kimi.ai]
+// thinkKimi accepts one kind of control for each model. [docs: platform.kimi.ai]
 func thinkKimi(c *call, f *strict.Object) error {
 	word := effortWord(f)
 	kind, o := typed(f, "keep")
@@ -199,8 +199,8 @@ func thinkKimi(c *call, f *strict.Object) error {
 	return nil
 }
 
-// thinkZAI: the newest model refuses one form of off, accepts the other with 200 and thinks at its most.
-// [docs: thinking-mode]
+// thinkZAI refuses one form of off for the newest model. It accepts the other form, and the model then thinks at its highest
+// effort. [docs: thinking-mode]
 func thinkZAI(c *call, f *strict.Object) error {
 	word := effortWord(f)
 	kind, _ := typed(f, "clear_thinking")
@@ -224,7 +224,7 @@ func thinkZAI(c *call, f *strict.Object) error {
 	return nil
 }
 
-// thinkMiniMax: off is taken, refused or ignored. [docs: text-openai-api]
+// thinkMiniMax accepts, refuses or ignores off, depending on the model. [docs: text-openai-api]
 func thinkMiniMax(c *call, f *strict.Object) error {
 	c.split = f.Flag("reasoning_split")
 	word := effortWord(f)
@@ -257,7 +257,7 @@ func thinkXAI(c *call, f *strict.Object) error {
 	return strictEffort(c, f)
 }
 
-// thinkGroq: the place of thinking is chosen by one of two parameters, never both. [docs: reasoning]
+// thinkGroq accepts one of two parameters for the place of thinking, and refuses both together. [docs: reasoning]
 func thinkGroq(c *call, f *strict.Object) error {
 	format := f.Word("reasoning_format", false, "parsed", "raw", "hidden")
 	include := f.Members["include_reasoning"]
@@ -288,7 +288,7 @@ func thinkMistral(c *call, f *strict.Object) error {
 
 func thinkCopilot(c *call, f *strict.Object) error {
 	budget, has := f.Integer("thinking_budget", false)
-	has = has && !c.model.dumb // ignored where no key makes it think [pydantic/pydantic-ai #8232]
+	has = has && !c.model.dumb // ignored for models that never think [pydantic/pydantic-ai #8232]
 	if has && (c.model.budget == 0 || budget < 128 || budget > c.model.budget) {
 		return invalid("thinking_budget: %d is not supported by %s", budget, c.model.id)
 	}
@@ -303,7 +303,7 @@ func thinkCopilot(c *call, f *strict.Object) error {
 	return strictEffort(c, f)
 }
 
-// thinkGemini: thoughts are shown where it is asked to include them. [docs: openai]
+// thinkGemini shows thoughts if the request asks to include them. [docs: openai]
 func thinkGemini(c *call, f *strict.Object) error {
 	c.mute = true
 	if v := f.Take("extra_body"); v != nil {
@@ -322,7 +322,7 @@ func thinkGemini(c *call, f *strict.Object) error {
 		}
 	}
 	word := effortWord(f)
-	if word == "none" && !c.model.off { // accepted, and the lowest level
+	if word == "none" && !c.model.off { // accepted, and means the lowest level
 		c.think("low")
 		return nil
 	}
@@ -332,8 +332,7 @@ func thinkGemini(c *call, f *strict.Object) error {
 	return strictEffort(c, f)
 }
 
-// thinkOllamaV1 knows all words and refuses them to models that do not think; some models do not listen.
-// [ollama: openai/openai.go]
+// thinkOllamaV1 accepts all words, except for models that do not think. Some models ignore them. [ollama: openai/openai.go]
 func thinkOllamaV1(c *call, f *strict.Object) error {
 	word := effortWord(f)
 	if v, ok := f.Take("reasoning").(map[string]any); ok {
@@ -379,7 +378,7 @@ func templateSwitch(c *call, f *strict.Object) (word string, err error) {
 	return effortWord(f), f.Err
 }
 
-// bounded reads a budget of thinking: so many tokens, from least up. Below 0 there is none.
+// bounded reads a budget for thinking, in tokens: least or more. A negative number means no budget.
 func (c *call) bounded(f *strict.Object, name string, least int) error {
 	budget, has := f.Integer(name, false)
 	if has && budget < least {
@@ -445,7 +444,7 @@ func thinkLlamaCPP(c *call, f *strict.Object) error {
 	return f.Err
 }
 
-// thinkLMStudio accepts every word and listens to none that means off. [lmstudio: bug tracker]
+// thinkLMStudio accepts every word, and ignores those that mean off. [lmstudio: bug tracker]
 func thinkLMStudio(c *call, f *strict.Object) error {
 	if word := effortWord(f); slices.Contains(c.model.efforts, word) {
 		c.think(word)

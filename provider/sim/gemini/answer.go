@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// reply is an answer in full, before it is sent.
+// reply is a complete answer, before it is sent.
 type reply struct {
 	call    *call
 	served  string // the model that the answer names
@@ -19,10 +19,10 @@ type reply struct {
 	pieces  []piece
 	reason  string // finishReason
 	message string
-	cut     bool // the answer ends before its natural end: nothing is signed any more
+	cut     bool // the answer is cut off, so its end is not signed
 }
 
-// piece is what one chunk brings. A nil part is thinking that is not shown.
+// piece is the content of one chunk. A nil part is hidden thinking.
 type piece struct {
 	part    map[string]any
 	thought int // tokens
@@ -31,7 +31,7 @@ type piece struct {
 	found   map[string]any // groundingMetadata
 }
 
-// reply makes the answer to a call.
+// reply returns the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
 	r := &reply{call: c, served: cmp.Or(a.Served, c.model.version()), id: seed.String(), reason: "STOP"}
@@ -41,10 +41,10 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	}
 	rng := sim.NewRand(seed)
 	calls := 0
-	signed := len(c.tools) == 0 && !c.model.signs // the older generation signs only where functions are declared
+	signed := len(c.tools) == 0 && !c.model.signs // the older generation signs only if functions are declared
 	for i, p := range parts {
 		switch p.Kind {
-		case sim.Thinking, sim.Redacted: // this vendor withholds nothing by itself: it is not shown, and billed
+		case sim.Thinking, sim.Redacted: // this vendor has no redacted thinking: the thinking is hidden, and billed
 			for _, text := range sim.SplitWords(rng, p.Text) {
 				piece := piece{thought: sim.ThinkingFactor * sim.Tokens(text), endless: p.Endless}
 				if c.include && p.Kind == sim.Thinking {
@@ -82,7 +82,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 				}
 				r.pieces = append(r.pieces, piece)
 			}
-			if i == len(parts)-1 && c.model.signs && !signed && !p.Unsigned && !p.Endless { // on an empty part of its own
+			if i == len(parts)-1 && c.model.signs && !signed && !p.Unsigned && !p.Endless { // in a separate, empty part
 				r.pieces = append(r.pieces, piece{part: c.signed(map[string]any{"text": ""})})
 			}
 		}
@@ -96,7 +96,7 @@ func (r *reply) callPart(p sim.Part, n int) map[string]any {
 	if v, err := strict.Decode(p.Input); err == nil {
 		call["args"] = v
 	} else if len(p.Input) > 0 {
-		call["args"] = string(p.Input) // a script that wants a call no client can read
+		call["args"] = string(p.Input) // a script wants a call that no client can read
 	}
 	switch {
 	case p.ID != "":
@@ -107,7 +107,7 @@ func (r *reply) callPart(p sim.Part, n int) map[string]any {
 	return map[string]any{"functionCall": call}
 }
 
-// limit ends the answer where maxOutputTokens, a stop sequence or a scripted stop does.
+// limit cuts the answer at maxOutputTokens, at a stop sequence or at a scripted stop.
 func (r *reply) limit(a sim.Answer) {
 	c := r.call
 	at, reason := -1, ""
@@ -126,7 +126,7 @@ func (r *reply) limit(a sim.Answer) {
 		r.reason = a.Stop
 	}
 	if a.Fault.Breaks() {
-		at = -1 // After is the fault's
+		at = -1 // After belongs to the fault
 	}
 	spent := 0
 	for i, p := range r.pieces {
@@ -145,7 +145,7 @@ func (r *reply) limit(a sim.Answer) {
 	r.stopAt(c.stops)
 }
 
-// stopAt ends the answer at the piece that completes a stop sequence.
+// stopAt cuts the answer at the piece that completes a stop sequence.
 func (r *reply) stopAt(stops []string) {
 	text := ""
 	for i, p := range r.pieces {
@@ -163,7 +163,7 @@ func (r *reply) stopAt(stops []string) {
 	}
 }
 
-// usage is the totals of the request so far. The counts of nothing are left out. [docs: UsageMetadata]
+// usage returns the totals of the request so far, without counts of 0. [docs: UsageMetadata]
 func (r *reply) usage(thought, output int) map[string]any {
 	u := map[string]any{"promptTokenCount": r.call.tokens, "totalTokenCount": r.call.tokens + thought + output}
 	if thought > 0 {
@@ -188,10 +188,10 @@ func modelContent(parts ...any) map[string]any {
 	return map[string]any{"role": "model", "parts": parts}
 }
 
-// checkpointEvery is after how many deltas a chunk carries a token.
+// checkpointEvery is the number of deltas between two chunks with a token to continue from.
 const checkpointEvery = 5
 
-// stream is one answer on its way.
+// stream sends one answer.
 type stream struct {
 	*sim.Player
 	reply   *reply
@@ -201,13 +201,13 @@ type stream struct {
 	output  int
 }
 
-// sent is an answer as the server sends it: whole, or in chunks, which are events or the elements of a list.
+// sent returns the answer in both forms: whole, and in chunks. The chunks are events or the elements of a list.
 func (r *reply) sent(events bool) sim.Reply {
 	endless := slices.ContainsFunc(r.pieces, func(p piece) bool { return p.endless })
 	return sim.Reply{Deltas: len(r.pieces), Endless: endless, Whole: r.whole, Stream: func(p *sim.Player) sim.Stream {
 		s := &stream{Player: p, reply: r, sse: events}
 		st := sim.Stream{Run: s.run, Comment: ": still here\r\n\r\n",
-			Ping: "data: {\"usageMetadata\": {\"promptTokenCount\": 1}}\r\n\r\n", // this API has no pings: chunks that say nothing new
+			Ping: "data: {\"usageMetadata\": {\"promptTokenCount\": 1}}\r\n\r\n", // this API has no pings, so a chunk without news takes their place
 			Fail: func(e *sim.Error, f sim.Fault) { s.send(errorBody(e, f)) }}
 		if events {
 			st.Noise = func() []byte { return []byte(": a comment\r\n\r\ndata: {\"weather\": {\"sky\": \"blue\"}}\r\n\r\n") }
@@ -258,7 +258,7 @@ func (s *stream) run() error {
 	return s.close()
 }
 
-// piece sends one chunk when it is due. Thinking that is not shown takes its time all the same.
+// piece sends one chunk when it is due. Hidden thinking takes the same time.
 func (s *stream) piece(i int, p piece) error {
 	if err := s.Next(); err != nil {
 		return err
@@ -280,7 +280,7 @@ func (s *stream) piece(i int, p piece) error {
 	return s.Push()
 }
 
-// send writes one chunk, as an event or as the next of the list.
+// send writes one chunk, as an event or as the next element of the list.
 func (s *stream) send(v any) error {
 	data := sim.JSON(v)
 	b := []byte("data: ")
@@ -293,7 +293,7 @@ func (s *stream) send(v any) error {
 	s.begun = true
 	b = append(b, data...)
 	if s.sse {
-		b = append(b, "\r\n\r\n"...) // this vendor's line ends
+		b = append(b, "\r\n\r\n"...) // this vendor ends its lines so
 	}
 	return s.Send(b)
 }
@@ -306,7 +306,7 @@ func (s *stream) close() error {
 	return s.Send([]byte("]"))
 }
 
-// whole is the answer as one JSON object. Texts are one part each.
+// whole returns the answer as one JSON object. Each text is one part.
 func (r *reply) whole() any {
 	var parts []any
 	var found map[string]any
@@ -330,7 +330,7 @@ func (r *reply) whole() any {
 	return r.chunk(candidate, thought, output)
 }
 
-// joinPart adds a part to a list, text to text of the same kind. A signature comes to stand on the whole.
+// joinPart adds a part to a list, and joins texts of the same kind. A signature then applies to the joined text.
 func joinPart(c *call, parts []any, p map[string]any) []any {
 	text, isText := p["text"].(string)
 	last, _ := lastOf(parts).(map[string]any)
@@ -355,7 +355,7 @@ func lastOf(parts []any) any {
 	return parts[len(parts)-1]
 }
 
-// grounding is the pages as Gemini tells them of a text [docs: google-search].
+// grounding returns the pages that a text cites, in Gemini's form. [docs: google-search]
 func grounding(pages []sim.Page, text string) map[string]any {
 	chunks, supports := []any{}, []any{}
 	for i, page := range pages {
@@ -368,7 +368,7 @@ func grounding(pages []sim.Page, text string) map[string]any {
 	return map[string]any{"groundingChunks": chunks, "groundingSupports": supports}
 }
 
-// lastText is what the last text of some parts says.
+// lastText returns the last text among parts.
 func lastText(parts []sim.Part) (text string) {
 	for _, p := range parts {
 		if p.Kind == sim.Text {

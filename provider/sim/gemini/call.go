@@ -5,27 +5,27 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// call is a request to generate: read, checked, and reduced to what the answer needs.
+// call is a checked request for an answer. It has only what the answer needs.
 type call struct {
 	model  *model
 	sealer sim.Sealer
 
 	maxTokens int
 	include   bool   // thoughts are shown
-	level     string // in force; empty: a budget is
+	level     string // the level in effect; empty: a budget applies
 	budget    int    // -1: the model chooses
 	stops     []string
 	tools     map[string]map[string]any // name to schema
 	force     string                    // a tool that must be called; "*": any
 	contents  []content
-	resume    int // deltas that an earlier request has given
+	resume    int // deltas that an earlier request has returned
 
 	tokens  int // input
 	context strict.Digest
 	ask     sim.Ask
 }
 
-// content is what one side says.
+// content is one entry of contents.
 type content struct {
 	path  string
 	role  string
@@ -42,5 +42,5 @@ func (c *content) all(member string) []map[string]any {
 	return found
 }
 
-// plain reports whether a content is a user's own word, which begins a turn. [docs: thought-signatures]
+// plain reports whether a content is a prompt of the user, which begins a turn. [docs: thought-signatures]
 func (c *content) plain() bool { return c.role == "user" && len(c.all("functionResponse")) == 0 }

@@ -7,12 +7,12 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// invalid is the refusal of a request that breaks a rule.
+// invalid returns the refusal of a request that breaks a rule.
 func invalid(format string, args ...any) error {
 	return &sim.Error{Status: http.StatusBadRequest, Kind: "INVALID_ARGUMENT", Text: fmt.Sprintf(format, args...)}
 }
 
-// faults is how the scripted refusals read.
+// faults are the scripted refusals in Google's words.
 var faults = map[sim.Fault]sim.Error{
 	sim.FaultRateLimit:  {Status: 429, Kind: "RESOURCE_EXHAUSTED", Text: "Resource has been exhausted (e.g. check quota)."},
 	sim.FaultSpendCap:   {Status: 429, Kind: "RESOURCE_EXHAUSTED", Text: "You exceeded your current quota, please check your plan and billing details."},
@@ -28,7 +28,7 @@ var faults = map[sim.Fault]sim.Error{
 	sim.FaultTooLarge:   {Status: 413, Kind: "INVALID_ARGUMENT", Text: "Request payload size exceeds the limit"},
 }
 
-// errorBody is an error's object. What to wait for stands in its details, not in a header.
+// errorBody returns the object of an error. The time to wait is in its details, not in a header.
 func errorBody(e *sim.Error, fault sim.Fault) map[string]any {
 	details := []any{}
 	switch fault {

@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// bodyLimit is the largest body that is taken here: the vendor's 20 MB of inline data and room for the rest.
+// bodyLimit is the largest body that is accepted, in bytes: the vendor's 20 MB of inline data and room for the rest.
 const bodyLimit = 32 << 20
 
 func init() {
@@ -24,7 +24,7 @@ func claim(r *http.Request) sim.Claim {
 	return sim.NoClaim
 }
 
-// newDialect is how Google refuses and answers: with events, or with a list where alt=sse was left out.
+// newDialect returns the form of Google's refusals and answers: events, or a list if the request has no alt=sse.
 // [docs: troubleshooting]
 func newDialect(ex *sim.Exchange) *sim.Dialect {
 	d := &sim.Dialect{
@@ -41,7 +41,7 @@ func newDialect(ex *sim.Exchange) *sim.Dialect {
 
 func inEvents(ex *sim.Exchange) bool { return ex.Request.URL.Query().Get("alt") == "sse" }
 
-// serve answers whatever belongs to generateContent.
+// serve answers the requests of generateContent.
 func serve(ex *sim.Exchange) {
 	d := newDialect(ex)
 	key, err := checkKey(ex)
@@ -63,7 +63,7 @@ func serve(ex *sim.Exchange) {
 	}
 }
 
-// checkKey checks who calls. A wrong key is an invalid argument to this vendor. [docs: api-key]
+// checkKey checks the key. For this vendor a wrong key is an invalid argument. [docs: api-key]
 func checkKey(ex *sim.Exchange) (string, error) {
 	r := ex.Request
 	key := r.Header.Get("x-goog-api-key")

@@ -11,26 +11,26 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// model is what Google's models differ in. [docs: thinking, whats-new pages, model guides]
+// model has the differences between Google's models. [docs: thinking, whats-new pages, model guides]
 type model struct {
 	id       string
-	imitates string // the simulator's own names: the row that they stand for, and answer as
-	note     string // and what that is like
+	imitates string // for the simulator's own names: the imitated model, whose name answers give
+	note     string // what is special about it
 	name     string
 
-	levels []string // of thinkingLevel; nil: takes a budget
+	levels []string // of thinkingLevel; nil: it accepts a budget
 	level  string   // the default
 
-	least, most int  // of a budget, but for 0 and -1
-	off         bool // 0 is taken
-	calm        bool // does not think unless it is told to
+	least, most int  // of a budget, except 0 and -1
+	off         bool // a budget of 0 is accepted
+	calm        bool // does not think by default
 
-	signs     bool // the third generation on: wants its signatures back, gives calls an id
-	noBudget  bool // takes no budget beside its levels
-	noPrefill bool // the last word is the user's
-	continues bool // an answer goes on over several requests
+	signs     bool // from the third generation on: it requires its signatures, and gives calls an id
+	noBudget  bool // accepts only levels, and no budget
+	noPrefill bool // the last content must be of the user
+	continues bool // an answer may take several requests
 
-	ends, then string // the day from which another model answers under this id, by its own rules [docs: deprecations]
+	ends, then string // the day from which the model then answers under this id, by its own rules [docs: deprecations]
 }
 
 var (
@@ -45,7 +45,7 @@ const (
 	outputLimit = 65_536
 )
 
-// models is the table, newest first, as the list gives it. Never written.
+// models is the table in the order of the list, the newest first. It never changes.
 var models = []model{
 	{id: "gemini-4-argon", name: "Gemini 4 Argon", levels: three, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true, continues: true},
 	{id: "gemini-3.8-flash", name: "Gemini 3.8 Flash", levels: three, level: "MEDIUM", signs: true, noBudget: true, noPrefill: true},
@@ -81,7 +81,7 @@ func modelBy(id string) *model {
 	return &models[i]
 }
 
-// modelAt is the model that answers under an id on a day.
+// modelAt returns the model that answers under an id on a day.
 func modelAt(id string, now time.Time) *model {
 	m := modelBy(id)
 	if m != nil && m.ends != "" && now.UTC().Format(time.DateOnly) >= m.ends {
@@ -90,7 +90,7 @@ func modelAt(id string, now time.Time) *model {
 	return m
 }
 
-// version is the name that answers give: an alias gives that of the model behind it.
+// version returns the name that answers give. For an alias it is that of the model behind it.
 func (m *model) version() string {
 	if m.imitates != "" {
 		return m.imitates
@@ -98,8 +98,8 @@ func (m *model) version() string {
 	return m.id
 }
 
-// reads reports whether m takes a signature that w wrote. Across the generations nothing is promised, so it is refused
-// here. [docs: thought-signatures]
+// reads reports whether m accepts a signature of w. The vendor promises nothing between the generations, so the simulator refuses
+// it. [docs: thought-signatures]
 func (m *model) reads(w *model) bool { return m.signs == w.signs }
 
 func (m *model) listing() map[string]any {
@@ -111,7 +111,7 @@ func (m *model) listing() map[string]any {
 	}
 }
 
-// serveModels answers GET /v1beta/models: pages by an opaque token. No levels are told. [docs: models.list]
+// serveModels answers GET /v1beta/models, with pages by an opaque token. The list has no levels. [docs: models.list]
 func serveModels(ex *sim.Exchange, d *sim.Dialect) {
 	q := ex.Request.URL.Query()
 	size, from := 50, 0

@@ -9,10 +9,10 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// bypass are the texts that stand in the place of a signature. [docs: thought-signatures]
+// bypass lists what the vendor accepts instead of a signature. [docs: thought-signatures]
 var bypass = []string{"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"}
 
-// see adds a content to the input.
+// see adds a content to the input of the model.
 func (c *call) see(one content) {
 	for _, p := range one.parts {
 		bare := strict.Without(p, "thoughtSignature")
@@ -25,7 +25,7 @@ func (c *call) see(one content) {
 	}
 }
 
-// checkOrder checks what holds between contents: calls and their results, and whose the last word is.
+// checkOrder checks the order of contents: results after their calls, and the role of the last content.
 // [docs: function-calling]
 func (c *call) checkOrder() error {
 	var open []map[string]any
@@ -58,7 +58,7 @@ func (c *call) checkOrder() error {
 	return nil
 }
 
-// checkResults compares results with their calls: each has the name of its call, and the id where the call has one.
+// checkResults compares results with their calls. Each has the name of its call, and its id if there is one.
 func (c *call) checkResults(one *content, calls, results []map[string]any) error {
 	for i, call := range calls {
 		if results[i]["name"] != call["name"] {
@@ -71,8 +71,8 @@ func (c *call) checkResults(one *content, calls, results []map[string]any) error
 	return nil
 }
 
-// checkSignatures holds every signature of ours to the part that it was made for, wherever it stands, and the first call
-// of each step of the current turn to having one. What is older is not looked at. [docs: thought-signatures]
+// checkSignatures checks that each signature of this server is at the part that it was made for, and that the first call of each
+// step of the current turn has one. Earlier turns need none. [docs: thought-signatures]
 func (c *call) checkSignatures() error {
 	start := 0
 	for i := range c.contents {
@@ -106,7 +106,7 @@ func (c *call) checkSignature(p map[string]any, signature string, wanted bool) e
 	writer := modelBy(v.Model)
 	switch {
 	case !ok && !wanted:
-		return nil // not looked at
+		return nil // not checked
 	case !ok, v.Kind != "gemini", writer == nil, v.Text != digestPart(p):
 		return invalid("Thought signature is not valid.")
 	case wanted && !c.model.reads(writer):
@@ -115,27 +115,27 @@ func (c *call) checkSignature(p map[string]any, signature string, wanted bool) e
 	return nil
 }
 
-// digestPart is of a part without its signature.
+// digestPart returns the digest of a part without its signature.
 func digestPart(p map[string]any) string {
 	bare := maps.Clone(p)
 	delete(bare, "thoughtSignature")
 	return strict.DigestOf(string(strict.AppendCanonical(nil, bare)))
 }
 
-// signed is a part with its signature.
+// signed returns a part with its signature.
 func (c *call) signed(p map[string]any) map[string]any {
 	out := maps.Clone(p)
 	out["thoughtSignature"], _ = c.sealer.Sign(sim.Seal{Kind: "gemini", Model: c.model.id, Text: digestPart(p)})
 	return out
 }
 
-// continuation marks a place in an answer: so many deltas of the answer to this very request.
+// continuation marks a place in an answer: the number of deltas of the answer to exactly this request.
 func (c *call) continuation(deltas int) string {
 	token, _ := c.sealer.Sign(sim.Seal{Kind: "continuation", Model: c.model.id, Context: c.context.String(), Tokens: deltas})
 	return token
 }
 
-// takeUp reads the mark of an earlier request, which has to be the same but for the mark. [docs: get-started-with-gemini-4]
+// takeUp reads the mark of an earlier request. Except for the mark, both requests must be equal. [docs: get-started-with-gemini-4]
 func (c *call) takeUp(token string) error {
 	if token == "" {
 		return nil
@@ -148,7 +148,7 @@ func (c *call) takeUp(token string) error {
 	return nil
 }
 
-// finish draws what there is to answer.
+// finish decides what to answer.
 func (c *call) finish() {
 	c.ask.Seed = c.context.With([]byte(c.model.id))
 	start := 0
@@ -185,7 +185,7 @@ func (c *call) finish() {
 	c.ask.Force(c.force, c.tools)
 }
 
-// amount is how much thinking a level or a budget is worth here.
+// amount returns how much thinking the answer has for a level or a budget.
 func (c *call) amount(inLoop bool) (words, blocks int) {
 	switch {
 	case c.model.levels != nil:

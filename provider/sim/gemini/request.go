@@ -13,7 +13,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// read checks the whole request. Unknown members are refused, as the vendor does.
+// read checks the whole request. It refuses unknown members, like the vendor.
 func (c *call) read(v any) error {
 	f := strict.NewObject("", v)
 	if f.Err != nil {
@@ -89,7 +89,7 @@ func (c *call) readConfig(v any) error {
 		}
 		c.maxTokens = n
 	}
-	f.Number("temperature", 0, 2) // from the newest line on it is taken and ignored
+	f.Number("temperature", 0, 2) // the newest models accept and ignore it
 	f.Number("topP", 0, 1)
 	f.Number("topK", 0, 1<<20)
 	f.Number("seed", -1<<31, 1<<31)
@@ -227,7 +227,7 @@ func (c *call) readTools(list []any, choice any) error {
 
 var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`) })
 
-// checkName judges the name of a function, declared or called.
+// checkName checks the name of a function, in a declaration or a call.
 func checkName(path, name string) error {
 	if namePattern().MatchString(name) {
 		return nil
@@ -235,7 +235,7 @@ func checkName(path, name string) error {
 	return invalid("The GenerateContentRequest proto is invalid:\n  * %s: [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be a-z, A-Z, 0-9, or contain underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.", path)
 }
 
-// dataMembers are the members of which a part has one.
+// dataMembers are the kinds of content. A part has exactly one of them.
 var dataMembers = []string{"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse", "audioTranscription"}
 
 func readContent(path string, v any) (content, error) {
@@ -264,7 +264,7 @@ func readContent(path string, v any) (content, error) {
 	return c, nil
 }
 
-// checkPart checks one part by itself.
+// checkPart checks one part alone.
 func checkPart(f *strict.Object, role string) error {
 	data := ""
 	for _, name := range dataMembers {

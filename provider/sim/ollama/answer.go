@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// reply is an answer in full, before it is sent: pieces, each with the message that brings it.
+// reply is a complete answer, before it is sent: pieces, each with its message.
 type reply struct {
 	call   *call
 	served string // the model that the answer names
@@ -24,7 +24,7 @@ type piece struct {
 	endless bool
 }
 
-// reply makes the answer to a call. Thinking that the model was told to leave stands in the text, between tags.
+// reply returns the answer to a call. If a model thinks although thinking is off, the thinking is in the text, between tags.
 func (c *call) reply(a sim.Answer) *reply {
 	seed := c.ask.Seed.With([]byte("reply"))
 	r := &reply{call: c, served: cmp.Or(a.Served, c.model.id), reason: "stop"}
@@ -45,7 +45,7 @@ func (c *call) reply(a sim.Answer) *reply {
 			r.add(map[string]any{"tool_calls": []any{c.callObject(p, calls, seed)}}, sim.Tokens(p.Name+string(p.Input)), false)
 			calls++
 			continue
-		case sim.Image, sim.Sources: // it has no form for them
+		case sim.Image, sim.Sources: // this API has no form for them
 			continue
 		case sim.Raw:
 			var raw map[string]any
@@ -82,7 +82,7 @@ func (c *call) callObject(p sim.Part, n int, seed strict.Digest) map[string]any 
 	if v, err := strict.Decode(p.Input); err == nil {
 		args = v
 	} else if len(p.Input) > 0 {
-		args = string(p.Input) // a script that wants a call no client can read
+		args = string(p.Input) // a script wants a call that no client can read
 	}
 	id := p.ID
 	if id == "" {
@@ -91,7 +91,7 @@ func (c *call) callObject(p sim.Part, n int, seed strict.Digest) map[string]any 
 	return map[string]any{"id": id, "function": map[string]any{"index": n, "name": p.Name, "arguments": args}}
 }
 
-// limit ends the answer where num_predict or a scripted stop does.
+// limit cuts the answer at num_predict or at a scripted stop.
 func (r *reply) limit(a sim.Answer) {
 	at := -1
 	if a.Stop == "max_tokens" && !a.Fault.Breaks() {
@@ -113,7 +113,7 @@ func (r *reply) object(message map[string]any) map[string]any {
 	return map[string]any{"model": r.served, "created_at": "2026-11-20T10:00:00Z", "message": message, "done": false}
 }
 
-// done is the last object. Counts of nothing are left out.
+// done returns the last object, without counts of 0.
 func (r *reply) done(message map[string]any, output int) map[string]any {
 	m := r.object(message)
 	m["done"], m["done_reason"] = true, r.reason
@@ -127,16 +127,16 @@ func (r *reply) done(message map[string]any, output int) map[string]any {
 	return m
 }
 
-// stream is one answer on its way.
+// stream sends one answer.
 type stream struct {
 	*sim.Player
 	reply *reply
 }
 
-// sent is an answer as the server sends it: whole, or as one object a line.
+// sent returns the answer in both forms: whole, and with one object in each line.
 func (r *reply) sent() sim.Reply {
 	endless := slices.ContainsFunc(r.pieces, func(p piece) bool { return p.endless })
-	quiet := "{\"model\":\"" + r.served + "\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n" // there are no pings and no comments
+	quiet := "{\"model\":\"" + r.served + "\",\"message\":{\"role\":\"assistant\",\"content\":\"\"},\"done\":false}\n" // this API has no pings and no comments
 	return sim.Reply{Deltas: len(r.pieces), Endless: endless, Whole: r.whole, Stream: func(p *sim.Player) sim.Stream {
 		s := &stream{Player: p, reply: r}
 		return sim.Stream{Run: s.run, Comment: quiet, Ping: quiet,
@@ -175,7 +175,7 @@ func (s *stream) line(v any) error {
 	return s.Send(append(data, '\n'))
 }
 
-// whole is the answer as one object.
+// whole returns the answer as one object.
 func (r *reply) whole() any {
 	var thinking, content string
 	var calls []any

@@ -7,11 +7,12 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
+// invalid returns the refusal of a request that breaks a rule.
 func invalid(format string, args ...any) error {
 	return &sim.Error{Status: http.StatusBadRequest, Text: fmt.Sprintf(format, args...)}
 }
 
-// faults is how the scripted refusals read. In mid-stream the status is lost.
+// faults are the scripted refusals in Ollama's words. In mid-stream the status is lost.
 var faults = map[sim.Fault]sim.Error{
 	sim.FaultRateLimit:  {Status: 429, Text: "too many requests"},
 	sim.FaultSpendCap:   {Status: 429, Text: "you have reached your usage limit"},

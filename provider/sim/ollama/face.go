@@ -8,7 +8,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// bodyLimit is the largest body that is taken here.
+// bodyLimit is the largest body that is accepted, in bytes.
 const bodyLimit = 64 << 20
 
 func init() {
@@ -23,7 +23,7 @@ func claim(r *http.Request) sim.Claim {
 	return sim.NoClaim
 }
 
-// dialect is how Ollama refuses, with a text, and answers, with one object a line.
+// dialect is the form of Ollama's refusals, which are texts, and answers, which have one object in each line.
 var dialect = sim.Dialect{
 	Limit: bodyLimit, StreamType: "application/x-ndjson", WholeType: "application/json; charset=utf-8",
 	Spell:  func(e *sim.Error, _ sim.Fault) (int, string, any) { return e.Status, "error", errorBody(e) },
@@ -31,7 +31,7 @@ var dialect = sim.Dialect{
 	Broken: sim.Error{Status: http.StatusInternalServerError},
 }
 
-// serve answers whatever belongs to Ollama's own API. No key is asked for, unless the server has one.
+// serve answers the requests of Ollama's own API. They need no key, unless the server has one.
 func serve(ex *sim.Exchange) {
 	d := &dialect
 	key := strings.TrimPrefix(ex.Request.Header.Get("Authorization"), "Bearer ")

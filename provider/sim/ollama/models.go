@@ -12,22 +12,22 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// model is what models of Ollama differ in, as far as its server knows. [source: server/routes.go,
+// model has the differences between Ollama's models, as its server knows them. [source: server/routes.go,
 // model/renderers; docs: capabilities/thinking]
 type model struct {
 	id       string
-	note     string // the simulator's own names: what it is like
+	note     string // for the simulator's own names: what is special about it
 	family   string
 	thinks   bool
-	levels   bool // thinks by level, and bools do nothing: it cannot be off
-	forced   bool // its template cannot do without thinking: off leaks it into the text
-	halfOpen bool // and has opened it already: only the closing tag leaks
+	levels   bool // thinks by level and ignores bools, so thinking cannot be off
+	forced   bool // its template always thinks: off puts the thinking into the text
+	halfOpen bool // the template has opened the thinking: only the closing tag is in the text
 	tools    bool
 	vision   bool
-	window   int // that it was trained for
+	window   int // in tokens, as trained
 }
 
-// models is the table, as the list gives it. Never written.
+// models is the table in the order of the list. It never changes.
 var models = []model{
 	{id: "qwen3.5:9b", family: "qwen35", thinks: true, tools: true, vision: true, window: 262_144},
 	{id: "qwen3.8:14b", family: "qwen38", thinks: true, tools: true, window: 262_144},
@@ -65,7 +65,7 @@ func (m *model) capabilities() []string {
 	return can
 }
 
-// serveTags answers GET /api/tags. As older servers do, it tells no capabilities.
+// serveTags answers GET /api/tags, without capabilities, like older servers.
 func serveTags(ex *sim.Exchange) {
 	list := []any{}
 	for i := range models {
@@ -113,5 +113,5 @@ func help() string {
 	return b.String()
 }
 
-// usualWindow is what a model gets where nobody asks for more, on a machine with little memory. [docs: context-length]
+// usualWindow is the default window on a machine with little memory, in tokens. [docs: context-length]
 const usualWindow = 4096

@@ -11,13 +11,13 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// call is a chat request: read, checked, and reduced to what the answer needs. The server decodes into a struct:
-// members that it does not know are dropped without a word, those of the wrong type are refused.
+// call is a checked chat request. It has only what the answer needs. The real server decodes into a struct, so unknown members are
+// ignored, and members of the wrong type are refused.
 type call struct {
 	model   *model
 	stream  bool
 	thinks  bool
-	leaks   bool // it was told not to think, and does
+	leaks   bool // thinking is off, and the model thinks
 	level   string
 	predict int // -1: no limit
 	keep    keepAlive
@@ -107,7 +107,7 @@ func (c *call) read(body []byte) error {
 	return c.readChat(list)
 }
 
-// readThink checks `think`: a bool or a level; left out it is on where the model can. [source: api/types.go]
+// readThink checks `think`, a bool or a level. Without it a model that can think does. [source: api/types.go]
 func (c *call) readThink(raw json.RawMessage) error {
 	c.thinks, c.level = c.model.thinks, "medium"
 	text := strings.TrimSpace(string(raw))
@@ -130,8 +130,7 @@ func (c *call) readThink(raw json.RawMessage) error {
 	return nil
 }
 
-// window cuts the conversation to what fits, oldest first and without a word, unless it was told not to.
-// [source: server/prompt.go]
+// window silently cuts the oldest messages until the conversation fits, unless the request forbids it. [source: server/prompt.go]
 func (c *call) window(r *request) ([]message, error) {
 	size := usualWindow
 	if r.Options.Window > 0 {
@@ -168,7 +167,7 @@ func (m *message) tokens() int {
 	return n
 }
 
-// readChat draws what there is to answer. Thinking of earlier messages is never asked for.
+// readChat decides what to answer. Earlier messages need no thinking.
 func (c *call) readChat(list []message) error {
 	for i, m := range list {
 		switch m.Role {
@@ -192,7 +191,7 @@ func (c *call) readChat(list []message) error {
 		case len(m.Calls) > 0:
 			c.ask.Rounds++
 			for _, call := range m.Calls {
-				if name := call.Function.Name; !portable.ToolName().MatchString(name) { // a parser of the model's own form could not tell it from the rest
+				if name := call.Function.Name; !portable.ToolName().MatchString(name) { // a parser of the model's own form could not find where it ends
 					return invalid("messages %d: a call of %q, which is no name of a tool", i, name)
 				}
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// reply is an answer in full, before it is sent: what the stream and the whole answer are renderings of.
+// reply is a complete answer, before it is sent as a stream or whole.
 type reply struct {
 	call    *call
 	served  string // the model that the answer names
@@ -26,23 +26,23 @@ type reply struct {
 type output struct {
 	kind    string // reasoning, message, function_call, web_search_call, raw
 	id      string
-	parts   [][]string // pieces of each part: of a summary, of the reasoning itself, of a text, of arguments
+	parts   [][]string // the pieces of each part of a summary, of open reasoning, of a text or of arguments
 	name    string
 	callID  string
 	phase   string
 	refusal bool
 	endless bool
-	open    bool // leave out what binds it
+	open    bool // leave out what binds it to its answer
 	pages   []sim.Page
-	hidden  int  // tokens of reasoning that is not shown
+	hidden  int  // tokens of hidden reasoning
 	cut     bool // the answer ends inside it
 	raw     json.RawMessage
-	sealed  [2]string // encrypted content, as it is at the item's end and once more in the last event
+	sealed  [2]string // encrypted content, at the item's end and in the last event
 }
 
 func (o *output) text(part int) string { return strings.Join(o.parts[part], "") }
 
-// reply makes the answer to a call.
+// reply returns the answer to a call.
 func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	r := &reply{call: c, served: cmp.Or(a.Served, c.name), seed: c.ask.Seed.With([]byte("reply"))}
 	parts := a.Parts
@@ -85,7 +85,7 @@ func (c *call) reply(s sim.Sealer, a sim.Answer) *reply {
 	return r
 }
 
-// think adds reasoning: what is thought at a stretch is one item, and its paragraphs are parts of its summary.
+// think adds reasoning. Thinking without other content in between is one item, and its paragraphs are the parts of its summary.
 func (r *reply) think(p sim.Part, goesOn bool, pieces []string) {
 	shown := (r.call.summary || r.call.model.open) && p.Kind == sim.Thinking
 	if !goesOn || p.Kind == sim.Redacted || p.Unsigned || p.Endless {
@@ -99,7 +99,7 @@ func (r *reply) think(p sim.Part, goesOn bool, pieces []string) {
 	o.hidden += sim.ThinkingFactor * sim.Tokens(p.Text)
 }
 
-// limit ends the answer where max_output_tokens, the window or a scripted stop does, and counts its tokens.
+// limit cuts the answer at max_output_tokens, at the window or at a scripted stop, and counts its tokens.
 func (r *reply) limit(a sim.Answer) {
 	most := r.call.model.output
 	if r.call.maxOutput > 0 {
@@ -116,7 +116,7 @@ func (r *reply) limit(a sim.Answer) {
 		reason, left = "", sim.Default(a.After, 0)
 	}
 	if a.Fault.Breaks() {
-		left = -1 // After is the fault's
+		left = -1 // After belongs to the fault
 	}
 	if left >= 0 {
 		r.reason = reason
@@ -138,7 +138,7 @@ func (r *reply) limit(a sim.Answer) {
 				}
 				if left == 0 || cost > most && !o.endless {
 					o.parts = append(o.parts[:part:part], pieces[:n:n])
-					o.cut = reason != "" // before a refusal an item ends in good order
+					o.cut = reason != "" // before a refusal an item is complete
 					r.items, r.reason = r.items[:i+1], reason
 					return
 				}
@@ -164,7 +164,7 @@ func (r *reply) count() int {
 	return n
 }
 
-// name gives the items their ids, which say what reasoning led to them, and messages their phase.
+// name gives the items their ids, which name the reasoning that led to them, and messages their phase.
 func (r *reply) name() {
 	led := -1
 	for i := range r.items {
@@ -192,14 +192,14 @@ func (r *reply) name() {
 	}
 }
 
-// rotated is an id as Copilot has them: another one each time.
+// rotated returns an id in Copilot's form, which is different each time.
 func (r *reply) rotated(item int, occasion string) string {
 	d := r.seed.With([]byte(occasion), []byte{byte(item)})
 	return base64.StdEncoding.EncodeToString(append(d[:], d[:16]...))
 }
 
-// seal encrypts the reasoning. What is bound is what the vendor's refusals speak of: the item's id, who it was made
-// for, and what it led to.
+// seal encrypts the reasoning. It is bound to what the vendor's refusals mention: the id of the item, the account, and the item that
+// follows.
 func (r *reply) seal(s sim.Sealer) {
 	c := r.call
 	if c.model.open || !c.sealed {
@@ -228,7 +228,7 @@ func (r *reply) seal(s sim.Sealer) {
 	}
 }
 
-// item is an item as it is at its end.
+// item returns an item in its final form.
 func (r *reply) item(o *output, variant int) any {
 	status := "completed"
 	if o.cut {
@@ -276,7 +276,7 @@ func (r *reply) item(o *output, variant int) any {
 	return m
 }
 
-// usage is the usage object.
+// usage returns the usage object.
 func (r *reply) usage() map[string]any {
 	return map[string]any{
 		"input_tokens": r.call.tokens, "input_tokens_details": map[string]any{"cached_tokens": r.call.cached.Read, "cache_write_tokens": r.call.cached.Written,
@@ -286,7 +286,7 @@ func (r *reply) usage() map[string]any {
 	}
 }
 
-// response is the envelope of an answer.
+// response returns the object around the items.
 func (r *reply) response(status string, output []any, usage any) map[string]any {
 	m := map[string]any{
 		"id": "resp_" + r.seed.String(), "object": "response", "status": status, "model": r.served, "output": output,
@@ -296,7 +296,7 @@ func (r *reply) response(status string, output []any, usage any) map[string]any 
 		m["input_transformations"] = r.call.removed
 	}
 	if r.call.door.copilot && r.served == r.call.name {
-		m["model"] = "capi-sim-" + r.call.name // a machine's name
+		m["model"] = "capi-sim-" + r.call.name // the name of a machine
 	}
 	if status == "incomplete" {
 		m["incomplete_details"] = map[string]any{"reason": r.reason}
@@ -304,7 +304,7 @@ func (r *reply) response(status string, output []any, usage any) map[string]any 
 	return m
 }
 
-// final is the response at its end. Reasoning that was cut off has no end; the plan's backend leaves the items out.
+// final returns the response at its end, without reasoning that was cut off. The plan's backend leaves out all items.
 func (r *reply) final(streamed bool) map[string]any {
 	output := []any{}
 	for i := range r.items {
@@ -325,7 +325,7 @@ func (r *reply) final(streamed bool) map[string]any {
 	return r.response(status, output, r.usage())
 }
 
-// annotations are the pages as Responses tells them [docs: tools-web-search].
+// annotations returns the cited pages. [docs: tools-web-search]
 func annotations(pages []sim.Page) []any {
 	list := []any{}
 	for _, page := range pages {

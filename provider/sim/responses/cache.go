@@ -2,8 +2,8 @@ package responses
 
 import "github.com/thinkd/thinkd/provider/sim"
 
-// prefixes is a checked request as the vendor's prompt, part by part. The cache's key has the account, the routing key
-// and all that shapes the prompt, the effort on top among it. [docs: prompt-caching]
+// prefixes returns the parts of a checked request in the order of the vendor's prompt. The cache's key has the account, the routing
+// key, and everything that changes the prompt, such as the effort at the top. [docs: prompt-caching]
 func (c *call) prefixes(v any) sim.Prefixes {
 	body, _ := v.(map[string]any)
 	routed, _ := body["prompt_cache_key"].(string)

@@ -6,7 +6,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// item is one item of the input, where it stands and what it is.
+// item is one item of the input, with its place and its kind.
 type item struct {
 	path string // input[3]
 	kind string
@@ -14,7 +14,7 @@ type item struct {
 	m    map[string]any
 }
 
-// role is who says a message; empty for what is none.
+// role returns the role of a message; empty: the item is no message.
 func (i item) role() string {
 	if i.kind != "message" {
 		return ""
@@ -23,7 +23,7 @@ func (i item) role() string {
 	return role
 }
 
-// output reports whether an item is of a model's making.
+// output reports whether an item is part of an answer.
 func (i item) output() bool {
 	switch i.kind {
 	case "message":
@@ -48,37 +48,37 @@ func (i item) text(member string) string {
 	return s
 }
 
-// call is a request for a response: read, checked, and reduced to what the answer needs.
+// call is a checked request for a response. It has only what the answer needs.
 type call struct {
 	door    door
 	account string
-	vision  bool // the header that Copilot wants beside images
+	vision  bool // the header that Copilot requires for images
 
 	model     *model
-	name      string // of the model, as the answer tells it
+	name      string // of the model, as in the answer
 	stream    bool
 	plain     bool   // no padding in deltas
-	effort    string // in force
+	effort    string // the effort in effect
 	summary   bool
-	sealed    bool // encrypted content was asked for
+	sealed    bool // the request asks for encrypted content
 	context   string
 	maxOutput int // 0: the model's
 	tools     map[string]map[string]any
 	force     string // a tool that must be called; "*": any
 	items     []item
 
-	trigger int  // tokens from which on there is a compaction; 0: never
-	news    bool // something stands after the last compaction
+	trigger int  // the number of tokens that starts a compaction; 0: never
+	news    bool // there is an item after the last compaction
 	due     bool // this answer begins with a compaction
 
 	tokens  int // input
 	prompt  sim.Prefixes
 	cached  sim.CacheCount
-	removed []any // reasoning that the model does not see
+	removed []any // reasoning that the model does not get
 	ask     sim.Ask
 }
 
-// sealedPrefix is how encrypted content looks.
+// sealedPrefix is the beginning of all encrypted content.
 const sealedPrefix = "gAAAAA"
 
 func (c *call) noEffort(param, effort string) error {

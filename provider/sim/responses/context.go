@@ -27,7 +27,7 @@ func (c *call) readContext(f *strict.Object) error {
 	return f.Err
 }
 
-// resume judges an item of compaction that came back. The model sees it in place of all that stands before it.
+// resume checks a returned item of compaction. The model gets it instead of all items before it.
 func (c *call) resume(s sim.Sealer, item item, base int) error {
 	v, _, ok := s.Open(strings.TrimPrefix(item.text("encrypted_content"), sealedPrefix))
 	broken := func(reason string) error {
@@ -45,12 +45,12 @@ func (c *call) resume(s sim.Sealer, item item, base int) error {
 	return nil
 }
 
-// compaction is the item that stands for all before it from now on.
+// compaction returns the item that replaces all items before it from now on.
 func (c *call) compaction(s sim.Sealer, seed strict.Digest) sim.Part {
 	id := fmt.Sprintf("cmp_%s00p", seed)
 	signature, _ := s.Sign(sim.Seal{Kind: "compaction", Model: c.model.id, Account: c.door.name + " " + c.account, Message: id, Tokens: compactedTokens})
 	return sim.Part{Kind: sim.Raw, Raw: strict.AppendCanonical(nil, map[string]any{"id": id, "type": "compaction", "encrypted_content": sealedPrefix + signature})}
 }
 
-// compactedTokens is what a compaction costs as input.
+// compactedTokens is the number of input tokens of a compaction.
 const compactedTokens = 50

@@ -7,25 +7,25 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// door is one of the doors to the Responses API. Encrypted content is good behind the door that it came from.
+// door is one of the addresses of the Responses API. Encrypted content is valid only at the door that made it.
 type door struct {
 	name    string
-	azure   bool // key in a header of its own, ids of reasoning are a must
+	azure   bool // the key has its own header, and reasoning needs its id
 	plan    bool // ChatGPT's backend: stateless, streamed, with instructions, without limits
-	copilot bool // ids change with each event, arguments come as ciphertext, reasoning is for its own model
+	copilot bool // ids change with each event, arguments are ciphertext, and reasoning is valid only for its model
 }
 
-// doors is what is served, by path. [docs: API reference; for the plan and Copilot, which have no public
-// contract, the source of the vendors' own clients]
+// doors are the addresses by path. [docs: API reference; for the plan and Copilot, which have no public contract, the source of the
+// vendors' own clients]
 var doors = map[string]door{
 	"/v1/responses":                {name: "openai"},
 	"/openai/v1/responses":         {name: "azure", azure: true},
 	"/backend-api/codex/responses": {name: "chatgpt", plan: true},
 	"/responses":                   {name: "copilot", copilot: true},
-	"/copilot/responses":           {name: "copilot", copilot: true}, // beside its Chat Completions here
+	"/copilot/responses":           {name: "copilot", copilot: true}, // next to its Chat Completions
 }
 
-// checkKey checks the headers.
+// checkKey checks the headers that name the key, the account and the client.
 func checkKey(ex *sim.Exchange, face door) (string, error) {
 	r := ex.Request
 	key, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -42,7 +42,7 @@ func checkKey(ex *sim.Exchange, face door) (string, error) {
 		return "", denied("Incorrect API key provided.")
 	case face.plan && r.Header.Get("ChatGPT-Account-ID") == "":
 		return "", denied("The header ChatGPT-Account-ID is missing.")
-	case face.plan && (len(r.Header["Session_id"]) > 0 || len(r.Header["Thread_id"]) > 0): // as some proxies answer
+	case face.plan && (len(r.Header["Session_id"]) > 0 || len(r.Header["Thread_id"]) > 0): // like some proxies
 		return "", unfit("", "", "Invalid header name: underscores are not allowed.")
 	case face.plan && r.Header.Get("Session-Id") != r.Header.Get("Thread-Id"):
 		return "", unfit("", "", "session-id and thread-id name two conversations.")

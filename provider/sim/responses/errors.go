@@ -7,16 +7,17 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// unfit is the refusal of a request that breaks a rule.
+// unfit returns the refusal of a request that breaks a rule.
 func unfit(param, code, format string, args ...any) error {
 	return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: code, Param: param, Text: fmt.Sprintf(format, args...)}
 }
 
+// unsupported returns the refusal of a parameter that the model does not have.
 func unsupported(param, model string) error {
 	return unfit(param, "unsupported_parameter", "Unsupported parameter: '%s' is not supported with this model.", param)
 }
 
-// faults is how the scripted refusals read.
+// faults are the scripted refusals in OpenAI's words.
 var faults = map[sim.Fault]sim.Error{
 	sim.FaultRateLimit:  {Status: 429, Kind: "tokens", Code: "rate_limit_exceeded", Text: "Rate limit reached for this model. Please try again in 1s."},
 	sim.FaultSpendCap:   {Status: 429, Kind: "requests", Code: "slow_down", Text: "You have reached your usage limit for now."},
@@ -32,7 +33,7 @@ var faults = map[sim.Fault]sim.Error{
 	sim.FaultTooLarge:   {Status: 400, Kind: "invalid_request_error", Code: "context_length_exceeded", Param: "input", Text: "Your input exceeds the context window of this model."},
 }
 
-// errorObject is a refusal as OpenAI spells it. [docs: error-codes]
+// errorObject returns a refusal in OpenAI's form. [docs: error-codes]
 func errorObject(e *sim.Error) map[string]any {
 	null := func(s string) any {
 		if s == "" {

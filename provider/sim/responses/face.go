@@ -9,14 +9,14 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// bodyLimit is the largest body that this server takes.
+// bodyLimit is the largest body that is accepted, in bytes.
 const bodyLimit = 64 << 20
 
 func init() {
 	sim.Register(sim.Face{Name: "responses", Faults: faults, Claim: claim, Serve: serve, Help: help})
 }
 
-// claim claims the doors and the two lists. A list without Anthropic's header is OpenAI's.
+// claim claims the doors and the two lists of models. A request for a list without Anthropic's header is for OpenAI's.
 func claim(r *http.Request) sim.Claim {
 	_, door := doors[r.URL.Path]
 	list := r.URL.Path == planList || r.URL.Path == "/v1/models" && r.Header.Get("anthropic-version") == ""
@@ -26,7 +26,7 @@ func claim(r *http.Request) sim.Claim {
 	return sim.NoClaim
 }
 
-// newDialect is how OpenAI refuses and answers.
+// newDialect returns the form of OpenAI's refusals and answers.
 func newDialect() *sim.Dialect {
 	return &sim.Dialect{
 		Limit: bodyLimit, RetryAfter: true, NoCache: true, StreamType: "text/event-stream; charset=utf-8",
@@ -40,7 +40,7 @@ func newDialect() *sim.Dialect {
 	}
 }
 
-// reword puts a wrong marker and what the strict reader found into OpenAI's words.
+// reword returns OpenAI's refusal for a wrong marker, or for an error of the strict reader.
 func reword(err error) *sim.Error {
 	if _, ok := errors.AsType[*sim.MarkerError](err); ok {
 		return &sim.Error{Status: http.StatusBadRequest, Kind: "invalid_request_error", Code: "invalid_value", Param: "input", Text: err.Error()}
@@ -60,7 +60,7 @@ func reword(err error) *sim.Error {
 	return e
 }
 
-// serve answers behind one of the doors, and with the lists.
+// serve answers the requests to the doors and for the lists.
 func serve(ex *sim.Exchange) {
 	d := newDialect()
 	face, ok := doors[ex.Request.URL.Path]
@@ -88,7 +88,7 @@ func serve(ex *sim.Exchange) {
 		return
 	}
 	ex.Answer(d, sim.Generation{Ask: &call.ask, Account: call.account, Stream: call.stream, Reply: func(a sim.Answer) sim.Reply {
-		if !face.plan || ex.Request.Header.Get("Session-Id") != "" { // the name routes to the cache
+		if !face.plan || ex.Request.Header.Get("Session-Id") != "" { // this header selects the cache
 			call.cached = ex.Cache().CountAutomatic(call.prompt).Within(call.tokens)
 		}
 		return call.reply(ex.Sealer(), a).sent()

@@ -10,11 +10,11 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// idPrefixes is how the ids of items begin. Copilot's are no such ids.
+// idPrefixes are the beginnings of the ids of items. Copilot's ids have none.
 var idPrefixes = map[string]string{"reasoning": "rs", "message": "msg", "function_call": "fc", "custom_tool_call": "ctc",
 	"web_search_call": "ws", "compaction": "cmp"}
 
-// readInput checks each item by itself.
+// readInput checks each item alone.
 func (c *call) readInput(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -42,8 +42,8 @@ func (c *call) readInput(v any) error {
 	return nil
 }
 
-// readUpdate checks a change of effort inside of the conversation, which is in force from the next message of the
-// user's on. [docs: latest-model, reasoning]
+// readUpdate checks a change of effort inside the conversation. It applies from the next message of the user. [docs: latest-model,
+// reasoning]
 func (c *call) readUpdate(f *strict.Object, path string) error {
 	if c.trigger > 0 {
 		return unfit(path+".type", "unsupported_value", "The 'configuration_update' item type is not supported with automatic compaction.")
@@ -157,7 +157,7 @@ func (c *call) readMessage(f *strict.Object, path string) error {
 	return unfit(path+".content", "invalid_type", "Invalid type for '%s.content': expected one of an array of objects or string.", path)
 }
 
-// readParts checks what a message or a result consists of: what a model said is output, all else is input.
+// readParts checks the parts of a message or a result: output parts in an answer, and input parts elsewhere.
 func (c *call) readParts(path, role string, list []any) error {
 	allowed := []string{"input_text", "input_image", "input_file"}
 	if role == "assistant" {
@@ -209,12 +209,12 @@ func (c *call) readParts(path, role string, list []any) error {
 	return nil
 }
 
-// unresolved is the refusal of an id that stands for an item: nothing is stored.
+// unresolved returns the refusal of an id instead of an item: this server stores no items.
 func unresolved(id string) error {
 	return &sim.Error{Status: 404, Kind: "invalid_request_error", Param: "input", Text: fmt.Sprintf("Item with id '%s' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)}
 }
 
-// said is the text of a message.
+// said returns the text of a message.
 func (i item) said() string {
 	if s, ok := i.m["content"].(string); ok {
 		return s

@@ -9,10 +9,10 @@ import (
 	"github.com/thinkd/thinkd/provider/sim"
 )
 
-// planList is where the ChatGPT plan's backend lists its models.
+// planList is the path of the list of the ChatGPT plan's backend.
 const planList = "/backend-api/codex/models"
 
-// servePlanModels answers there. Its client is asked for its version.
+// servePlanModels answers at planList. Clients must state their version.
 func servePlanModels(ex *sim.Exchange, d *sim.Dialect) {
 	if _, err := checkKey(ex, doors["/backend-api/codex/responses"]); err != nil {
 		ex.Refuse(d, err)
@@ -33,7 +33,7 @@ func servePlanModels(ex *sim.Exchange, d *sim.Dialect) {
 			levels = append(levels, map[string]any{"effort": effort, "description": ""})
 		}
 		if slices.Contains(m.efforts, "max") {
-			levels = append(levels, map[string]any{"effort": "ultra", "description": ""}) // what its own client does with max
+			levels = append(levels, map[string]any{"effort": "ultra", "description": ""}) // a mode of the vendor's own client, on top of max
 		}
 		list = append(list, map[string]any{"slug": m.id, "display_name": m.id, "default_reasoning_level": m.effort, "supported_reasoning_levels": levels,
 			"supports_reasoning_summaries": true, "visibility": "list", "supported_in_api": true, "context_window": 372_000, "input_modalities": []string{"text", "image"}})
@@ -41,8 +41,8 @@ func servePlanModels(ex *sim.Exchange, d *sim.Dialect) {
 	ex.SendJSON(http.StatusOK, map[string]any{"models": list})
 }
 
-// serveModels answers with names and dates, as OpenAI does for all that its key may use; with the header
-// X-Sim-Dialect as xAI does. [docs: models/list, deprecations; xAI docs: models]
+// serveModels answers with names and dates, like OpenAI. With the header X-Sim-Dialect it answers like xAI. [docs: models/list,
+// deprecations; xAI docs: models]
 func serveModels(ex *sim.Exchange, d *sim.Dialect) {
 	if _, err := checkKey(ex, doors["/v1/responses"]); err != nil {
 		ex.Refuse(d, err)

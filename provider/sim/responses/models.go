@@ -2,27 +2,27 @@ package responses
 
 import "slices"
 
-// model is what the models behind the Responses API differ in. [docs: reasoning, latest-model, model pages;
+// model has the differences between the models of the Responses API. [docs: reasoning, latest-model, model pages;
 // xAI docs: reasoning]
 type model struct {
 	id       string
 	alias    string
-	imitates string // the simulator's own names: the row that they stand for
+	imitates string // for the simulator's own names: the imitated model
 	note     string
 
 	window int // tokens
 	output int
 
-	efforts []string // none of them: the parameter is refused
-	effort  string   // in force when nothing is said
-	thinks  bool     // without being told how much
-	sampled bool     // takes temperature and top_p with effort none; models that do not think always do
+	efforts []string // nil: the parameter is refused
+	effort  string   // the default
+	thinks  bool     // it thinks without an effort
+	sampled bool     // it accepts temperature and top_p with effort none; models that do not think always accept them
 
-	open    bool // its weights are: the thinking itself is shown, nothing is encrypted
-	phases  bool // messages say whether they are commentary
-	recalls bool // sees its reasoning of all turns by default, and misses what is not there
-	concise bool // has that summary
-	adapts  bool // takes another effort inside of the conversation
+	open    bool // its weights are open: the thinking itself is shown, and nothing is encrypted
+	phases  bool // messages state whether they are commentary
+	recalls bool // it gets its reasoning of all turns by default, and refuses a request without it
+	concise bool // it has the summary concise
+	adapts  bool // it accepts a change of effort inside the conversation
 }
 
 var (
@@ -36,7 +36,7 @@ var (
 	effortsGPT5  = []string{"minimal", "low", "medium", "high"}
 )
 
-// models is the table, newest first. Never written.
+// models is the table, the newest first. It never changes.
 var models = []model{
 	{id: "gpt-6.1-sol", window: 1_050_000, output: 128_000, efforts: effortsGPT6, effort: "medium", phases: true, recalls: true, concise: true, adapts: true},
 	{id: "gpt-6.1-terra", window: 1_050_000, output: 128_000, efforts: effortsGPT56, effort: "medium", sampled: true, phases: true, recalls: true, concise: true, adapts: true},
@@ -98,7 +98,7 @@ var models = []model{
 	{id: "grok", imitates: "grok-4.3", note: "effort from none to high"},
 }
 
-// modelBy finds the row for an id behind a door, and the id that answers name.
+// modelBy returns the row for an id at a door, and the id that answers name.
 func modelBy(id string, face door) (row *model, name string) {
 	for i := range models {
 		m := &models[i]
@@ -107,7 +107,7 @@ func modelBy(id string, face door) (row *model, name string) {
 		case m.imitates != "":
 			row, _ = modelBy(m.imitates, face)
 			return row, m.id
-		case face.copilot && m.id == "gpt-5-mini": // lists differ from host to host
+		case face.copilot && m.id == "gpt-5-mini": // its efforts differ from host to host
 			own := *m
 			own.efforts = effortsThree
 			return &own, m.id

@@ -11,14 +11,14 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// unimitatedMembers are members of the API that this server knows and does not have.
+// unimitatedMembers are members of the API that the simulator knows and does not imitate.
 var unimitatedMembers = []string{"conversation", "prompt", "moderation", "multi_agent"}
 
 // ignoredMembers are members that have no effect here.
 var ignoredMembers = []string{"metadata", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
 	"safety_identifier", "service_tier", "top_logprobs", "truncation", "user", "max_tool_calls"}
 
-// planRefuses is what a ChatGPT plan's backend takes no value for. [docs: Sign in with ChatGPT, preview limitations]
+// planRefuses are members that the ChatGPT plan's backend refuses. [docs: Sign in with ChatGPT, preview limitations]
 var planRefuses = []string{"background", "conversation", "previous_response_id", "max_output_tokens", "max_tool_calls", "metadata",
 	"moderation", "multi_agent", "prompt", "prompt_cache_retention", "safety_identifier", "temperature", "top_p", "top_logprobs", "truncation", "user"}
 
@@ -75,7 +75,7 @@ func (c *call) readModel(f *strict.Object) error {
 	return nil
 }
 
-// checkMembers refuses what is known and not taken, and passes over what has no effect.
+// checkMembers refuses the members that are not imitated, and skips those without effect.
 func (c *call) checkMembers(f *strict.Object) error {
 	for _, name := range planRefuses {
 		if c.door.plan && f.Members[name] != nil {
@@ -108,7 +108,7 @@ func (c *call) checkMembers(f *strict.Object) error {
 	return f.Err
 }
 
-// readReasoning checks the one member that is about thinking. [docs: reasoning]
+// readReasoning checks the member about thinking. [docs: reasoning]
 func (c *call) readReasoning(v any) error {
 	c.effort = c.model.effort
 	if v == nil {
@@ -141,12 +141,13 @@ func (c *call) readReasoning(v any) error {
 	return nil
 }
 
-// includes is what may be asked for beside the answer.
+// includes are the values of include.
 var includes = []string{"reasoning.encrypted_content", "message.output_text.logprobs", "message.input_image.image_url",
 	"file_search_call.results", "web_search_call.results", "web_search_call.action.sources", "code_interpreter_call.outputs",
 	"computer_call_output.output.image_url"}
 
-// readState checks what is about state: this server keeps none, so there is nothing to refer to. [docs: conversation-state]
+// readState checks the members about stored state. This server stores nothing, so no id can be referred to. [docs:
+// conversation-state]
 func (c *call) readState(f *strict.Object) error {
 	c.stream = f.Flag("stream")
 	if v := f.Take("stream_options"); v != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// ledBy matches the id of an item that reasoning led to; the second group is the reasoning's own id without its prefix.
-// The ids of one answer share its core, so that the server need not remember which item belongs to which.
+// ledBy matches the id of an item that follows reasoning. The second group is the id of the reasoning without its prefix. The ids of
+// one answer have a common part, so the server does not have to remember which items belong together.
 var ledBy = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z]+_([0-9a-f]{24})[0-9]{2}r([0-9]{2})$`) })
 
-// replay judges what comes back of earlier answers: encrypted content, and items that need each other.
-// [docs: reasoning, conversation-state]
+// replay checks the items of earlier answers: encrypted content, and items that need each other. [docs: reasoning,
+// conversation-state]
 func (c *call) replay(s sim.Sealer) error {
 	ids, calls := map[string]bool{}, map[string]item{}
 	answered := map[string]bool{}
@@ -61,7 +61,7 @@ func (c *call) replay(s sim.Sealer) error {
 	return nil
 }
 
-// answer checks that a result is that of a call before it, of the same kind.
+// answer checks that a result belongs to an earlier call of the same kind.
 func answer(item item, calls map[string]item, answered map[string]bool) error {
 	id := item.text("call_id")
 	call, ok := calls[id]
@@ -72,8 +72,8 @@ func answer(item item, calls map[string]item, answered map[string]bool) error {
 	return nil
 }
 
-// led is the rule of models that see their reasoning again: what it led to does not come without it. An item without
-// an id asks for nothing.
+// led checks a rule of models that get their earlier reasoning: the item that follows reasoning must not come without it. Items
+// without an id are exempt.
 func (c *call) led(item item, ids map[string]bool) error {
 	found := ledBy().FindStringSubmatch(item.id)
 	if found == nil || !c.model.recalls {
@@ -87,8 +87,7 @@ func (c *call) led(item item, ids map[string]bool) error {
 	return unfit("input", "", "Item '%s' of type '%s' was provided without its required 'reasoning' item: 'rs_%s%sp'.", item.id, item.kind, found[1], found[2])
 }
 
-// replayReasoning opens the encrypted content of an item and checks that the item is what it was and stands where it
-// stood.
+// replayReasoning opens the encrypted content of an item, and checks that the item and its place have not changed.
 func (c *call) replayReasoning(s sim.Sealer, n int) error {
 	item := c.items[n]
 	sealed, _ := item.m["encrypted_content"].(string)
@@ -121,7 +120,7 @@ func (c *call) replayReasoning(s sim.Sealer, n int) error {
 	if err := c.follower(n, seal); err != nil {
 		return err
 	}
-	if c.model.adapts && seal.Model != c.model.id { // left out, and told at the end [SDK: Response.InputTransformation]
+	if c.model.adapts && seal.Model != c.model.id { // it is left out, and the answer reports that at its end [SDK: Response.InputTransformation]
 		c.removed = append(c.removed, map[string]any{"type": "reasoning", "id": item.id, "action": "removed", "reason": "model_mismatch"})
 		return nil
 	}
@@ -142,8 +141,8 @@ func summaryOf(item item) string {
 	return b.String()
 }
 
-// follower checks that what reasoning led to comes next. Without an id of its own the reasoning says less, and any
-// item of a model's making will do.
+// follower checks that the item which followed the reasoning comes next. If the reasoning has no id, any item of an answer is
+// accepted.
 func (c *call) follower(n int, v sim.Seal) error {
 	item := c.items[n]
 	if n+1 < len(c.items) {
@@ -159,12 +158,12 @@ func (c *call) follower(n int, v sim.Seal) error {
 	return unfit("input", "", "Item '%s' of type 'reasoning' was provided without its required following item.", name)
 }
 
-// older reports whether an item is of an earlier turn than the last.
+// older reports whether an item is from a turn before the last one.
 func (c *call) older(n int) bool {
 	return slices.ContainsFunc(c.items[n:], func(i item) bool { return i.role() == "user" })
 }
 
-// finish draws the sum: how long the input is, and what there is to answer.
+// finish checks the length of the input, and decides what to answer.
 func (c *call) finish(instructions string) error {
 	if c.tokens > c.model.window {
 		return unfit("input", "context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")
@@ -204,7 +203,7 @@ func (c *call) thinks() bool {
 	return c.model.thinks || c.effort != "" && c.effort != "none"
 }
 
-// amount is how much thinking an effort is worth here.
+// amount returns how much thinking the answer has for an effort.
 func (c *call) amount(inLoop bool) (words, blocks int) {
 	words = map[string]int{"": 120, "minimal": 15, "low": 40, "medium": 120, "high": 240, "xhigh": 420, "max": 700}[c.effort]
 	switch {
@@ -216,7 +215,7 @@ func (c *call) amount(inLoop bool) (words, blocks int) {
 	return words, 1
 }
 
-// outputText is what a tool said, as far as it is text.
+// outputText returns the text in the result of a tool.
 func outputText(v any) string {
 	list, ok := v.([]any)
 	if !ok {

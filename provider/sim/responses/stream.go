@@ -10,7 +10,7 @@ import (
 	"github.com/thinkd/thinkd/provider/sim/strict"
 )
 
-// sent is an answer as the server sends it, whole or as server-sent events. [docs: streaming-responses]
+// sent returns the answer in both forms: whole, and as server-sent events. [docs: streaming-responses]
 func (r *reply) sent() sim.Reply {
 	endless := slices.ContainsFunc(r.items, func(o output) bool { return o.endless })
 	return sim.Reply{Deltas: r.count(), Endless: endless, Whole: func() any { return r.final(false) }, Stream: func(p *sim.Player) sim.Stream {
@@ -19,7 +19,7 @@ func (r *reply) sent() sim.Reply {
 	}}
 }
 
-// stream is one answer on its way.
+// stream sends one answer.
 type stream struct {
 	*sim.Player
 	reply    *reply
@@ -28,14 +28,14 @@ type stream struct {
 	index    int // of the item that is being sent
 }
 
-// fail is an error in mid-stream: an event of its own, and the end of the response.
+// fail sends an error in mid-stream: an event for it, and the end of the response.
 func (s *stream) fail(e *sim.Error, _ sim.Fault) {
 	if s.event("error", map[string]any{"error": errorObject(e)}) != nil {
 		return
 	}
 	failed := s.reply.response("failed", []any{}, nil)
 	failed["error"] = map[string]any{"code": e.Code, "message": e.Text}
-	s.event("response.failed", map[string]any{"response": failed}) // the last word either way
+	s.event("response.failed", map[string]any{"response": failed}) // nothing follows, so an error here changes nothing
 }
 
 func (s *stream) run() error {
@@ -60,7 +60,7 @@ func (s *stream) run() error {
 	return s.event("response."+final["status"].(string), map[string]any{"response": s.envelope(final)})
 }
 
-// envelope is a response as an event has it: with Copilot even its id changes.
+// envelope returns the response for an event. For Copilot even its id changes.
 func (s *stream) envelope(response map[string]any) map[string]any {
 	if s.reply.call.door.copilot {
 		response["id"] = s.reply.rotated(0, strconv.Itoa(s.sequence))
@@ -68,7 +68,7 @@ func (s *stream) envelope(response map[string]any) map[string]any {
 	return response
 }
 
-// itemID is what an event calls an item.
+// itemID returns the id of an item for an event.
 func (s *stream) itemID(i int) string {
 	if s.reply.call.door.copilot {
 		return s.reply.rotated(i, strconv.Itoa(s.sequence))
@@ -76,7 +76,7 @@ func (s *stream) itemID(i int) string {
 	return s.reply.items[i].id
 }
 
-// item sends one item: its start, its parts, its end. What stands in its start may be half of it.
+// item sends one item: its start, its parts and its end. The item in its start may be incomplete.
 func (s *stream) item(i int, o *output) error {
 	start, ok := s.reply.item(o, 0).(map[string]any)
 	if ok && o.kind != "raw" {
@@ -115,7 +115,7 @@ func (s *stream) item(i int, o *output) error {
 	return s.event("response.output_item.done", map[string]any{"output_index": i, "item": s.reply.item(o, 0)})
 }
 
-// words is how the events of a kind of part are called: what opens and closes it, its delta, its end, its index.
+// words are the names of the events for a kind of part: its start and end, its delta, the end of its text, and its index.
 type eventNames struct{ part, delta, kind, member, index string }
 
 func (s *stream) words(o *output) eventNames {
@@ -193,7 +193,7 @@ func (s *stream) piece(i, part int, w eventNames, text string, silent bool) erro
 	return s.Push()
 }
 
-// delta is the hot path: an event put together by hand.
+// delta sends most events, so it writes its JSON directly.
 func (s *stream) delta(i, part int, w eventNames, text string) error {
 	b := append(s.buf[:0], "event: "...)
 	b = append(b, w.delta...)
@@ -228,7 +228,7 @@ func (s *stream) delta(i, part int, w eventNames, text string) error {
 	return s.Send(b)
 }
 
-// noise is what a client has to read over: comments, events and items' progress that it does not know.
+// noise returns what a client must ignore: comments, unknown events and unknown progress of items.
 func (s *stream) noise() []byte {
 	return fmt.Appendf(nil, ": a comment\n\nevent: response.weather\ndata: {\"type\":\"response.weather\",\"sky\":\"blue\"}\n\nevent: response.mood.delta\ndata: {\"type\":\"response.mood.delta\",\"output_index\":%d,\"delta\":\"fine\"}\n\n", s.index)
 }
