@@ -113,16 +113,8 @@ func (t *newTools) choice() *service.Choice {
 	return c
 }
 
-// offeredServer is a server of the Model Context Protocol: a program, or an address.
-type offeredServer struct {
-	Name    string            `json:"name"`
-	Command []string          `json:"command,omitempty"`
-	Env     map[string]string `json:"env,omitempty"`
-	CWD     string            `json:"cwd,omitempty"`
-	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty"`
-	Tools   []string          `json:"tools,omitempty"`
-}
+// offeredServer is a server of the Model Context Protocol: a program, or an address. A client cannot set TrustHints.
+type offeredServer toolhost.Server
 
 // UnmarshalJSON wants the name that the schema of this type asks for.
 func (s *offeredServer) UnmarshalJSON(data []byte) error {
@@ -139,7 +131,7 @@ func (s *offeredServer) UnmarshalJSON(data []byte) error {
 // serversOf are the servers that a client offers.
 func serversOf(offered []offeredServer) (list []toolhost.Server) {
 	for _, s := range offered {
-		list = append(list, toolhost.Server{Name: s.Name, Command: s.Command, Env: s.Env, CWD: s.CWD, URL: s.URL, Headers: s.Headers, Tools: s.Tools})
+		list = append(list, toolhost.Server(s))
 	}
 	return list
 }

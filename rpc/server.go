@@ -20,7 +20,7 @@ type Config struct {
 	service.Config
 	Version string // of the program
 
-	MessageBytes int // the largest message, in both directions; 0: 8 MiB
+	MessageBytes int // the largest message, in both directions; 0: conn.DefaultMessageBytes
 
 	Listening func() string   // where browsers find the page; nil or empty: nowhere
 	Blobs     session.Blobs   // where images and documents are kept; nil: in the log
@@ -42,8 +42,6 @@ type Config struct {
 
 const keyError = "err" // of log records
 
-const defaultMessageBytes = 8 << 20
-
 // Server serves clients with the native methods. It is safe for concurrent use and holds nothing that must be closed:
 // connections end with their contexts.
 type Server struct {
@@ -62,7 +60,7 @@ func NewServer(config Config) *Server { return newServer(config, nativeMethods()
 
 func newServer(config Config, methods []method.Method[*client]) *Server {
 	if config.MessageBytes == 0 {
-		config.MessageBytes = defaultMessageBytes
+		config.MessageBytes = conn.DefaultMessageBytes
 	}
 	s := &Server{Server: dispatch.NewServer(config.Log, config.Router), config: config, methods: methods, out: wire.Encoder{Blobs: config.Blobs, Limit: config.MessageBytes}, byName: make(map[string]method.Method[*client]), private: make(map[string]method.Method[*client])}
 	s.crowd = s.Clients

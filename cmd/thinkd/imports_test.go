@@ -74,7 +74,7 @@ var allowed = map[string][]string{
 
 	"clients/typescript/generate": {"rpc"},
 
-	"cmd/thinkd/config": {"agent", "agent/budget", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry", "session/tool"},
+	"cmd/thinkd/config": {"agent", "agent/budget", "agent/tool/guard", "agent/tool/sandbox", "agent/tool/toolhost", "cmd/thinkd/telemetry", "provider", "provider/chat", "provider/exchange", "provider/vendors", "registry", "rpc/conn", "session/tool"},
 	"cmd/thinkd/daemon": {"agent", "agent/tool/builtin", "agent/tool/guard", "agent/tool/mcp", "agent/tool/process", "agent/tool/sandbox", "agent/tool/toolhost",
 		"cmd/thinkd/config", "cmd/thinkd/network", "cmd/thinkd/printable", "cmd/thinkd/telemetry", "provider", "provider/durable", "provider/login",
 		"provider/vendors", "registry", "rpc", "rpc/acp", "rpc/conn", "rpc/door", "rpc/service", "session", "session/blob", "session/bolt"},

@@ -56,9 +56,12 @@ const (
 	classes
 )
 
+// DefaultMessageBytes is how large a message may be if the operator says nothing, in bytes.
+const DefaultMessageBytes = 8 << 20
+
 // bounds of what waits, in bytes. In an empty queue any one message has room.
 var bounds = [classes]int{
-	Answer: 8 << 20,
+	Answer: DefaultMessageBytes,
 	Update: 64 << 10,
 }
 

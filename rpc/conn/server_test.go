@@ -38,10 +38,10 @@ type client struct {
 	follows map[string]context.CancelFunc
 }
 
-// testServer takes messages of limit bytes; 0: of 8 MiB.
+// testServer takes messages of limit bytes; 0: of DefaultMessageBytes.
 func testServer(t testing.TB, limit int) *server {
 	if limit == 0 {
-		limit = 8 << 20
+		limit = DefaultMessageBytes
 	}
 	late := func(*client, json.RawMessage) (any, func(context.Context) (any, error), error) {
 		return nil, func(ctx context.Context) (any, error) { <-ctx.Done(); return nil, context.Cause(ctx) }, nil

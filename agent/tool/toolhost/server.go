@@ -12,17 +12,18 @@ import (
 	"sync"
 )
 
-// Server is the definition of an MCP server: a program to start, or an address. The tags are the keys of the config file.
+// Server is the definition of an MCP server: a program to start, or an address. The tags are the keys of the config file and the
+// members of the protocol.
 type Server struct {
-	Name    string            `toml:"-"`       // the first part of its tools' names
-	Command []string          `toml:"command"` // the program and its arguments: no shell reads them
-	Env     map[string]string `toml:"env"`     // of the program, over what [Environ] gives
-	CWD     string            `toml:"cwd"`     // of the program, absolute; empty: the daemon's
-	URL     string            `toml:"url"`     // of a server that speaks streamable HTTP
-	Headers map[string]string `toml:"headers"` // of requests to it
-	Tools   []string          `toml:"tools"`   // those that are taken, by the server's names; empty: all
+	Name    string            `toml:"-" json:"name"`                    // the first part of its tools' names
+	Command []string          `toml:"command" json:"command,omitempty"` // the program and its arguments: no shell reads them
+	Env     map[string]string `toml:"env" json:"env,omitempty"`         // of the program, over what package process gives it
+	CWD     string            `toml:"cwd" json:"cwd,omitempty"`         // of the program, absolute; empty: the daemon's
+	URL     string            `toml:"url" json:"url,omitempty"`         // of a server that speaks streamable HTTP
+	Headers map[string]string `toml:"headers" json:"headers,omitempty"` // of requests to it
+	Tools   []string          `toml:"tools" json:"tools,omitempty"`     // those that are taken, by the server's names; empty: all
 
-	TrustHints bool `toml:"trust_hints"` // what the server says of its tools' effects counts; only the operator can say so
+	TrustHints bool `toml:"trust_hints" json:"-"` // what the server says of its tools' effects counts; only the operator can say so
 }
 
 // serverName leaves room for the name of a tool after it.

@@ -7,6 +7,7 @@ import (
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/rpc/conn"
 )
 
 // Limits bound a turn, a session and a connection.
@@ -17,7 +18,7 @@ type Limits struct {
 }
 
 func (src *source) limits(f fileLimits) (Limits, error) {
-	l := Limits{Limits: agent.DefaultLimits(), MessageBytes: 8 << 20, CompactAt: 0.8}
+	l := Limits{Limits: agent.DefaultLimits(), MessageBytes: conn.DefaultMessageBytes, CompactAt: 0.8}
 	if f.MaxModelCalls != nil {
 		if l.ModelCalls = *f.MaxModelCalls; l.ModelCalls < 1 {
 			return l, src.errorf("limits.max_model_calls", "must be 1 or more")
