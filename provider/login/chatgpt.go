@@ -20,18 +20,16 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// ChatGPT is the login to OpenAI for the plan that somebody has: by a browser that comes back to an address on this
-// machine, with a proof that it is the same login (RFC 7636, RFC 8252). What lasts is a refresh token, which is replaced
-// each time it is used; what calls are made with is an access token, which names the plan's account. An access token
-// that was given by hand is used as it is.
+// ChatGPT is the login to a plan of OpenAI. The browser returns to an address on this machine, with a proof that it is the same
+// login (RFC 7636, RFC 8252). The login yields a refresh token, which is replaced each time it is used. Calls use an access token,
+// which names the account of the plan. An access token that the operator sets is used unchanged.
 //
-// There is no public contract; this is what OpenAI's own client does, whose source is open (openai/codex:
-// codex-rs/login).
+// There is no public contract. This code does what OpenAI's own client does, whose source is open (openai/codex: codex-rs/login).
 type ChatGPT struct {
 	Provider string
-	ClientID string        // of the application that one logs in to; empty: nobody can
+	ClientID string        // of the application; empty: there is no login
 	Address  string        // of the login's server; empty: https://auth.openai.com
-	Port     int           // of the address that the browser comes back to; 0: 1455, which the vendor has on its list
+	Port     int           // of the address that the browser returns to; 0: 1455, which the vendor allows
 	Wait     time.Duration // for a person to log in; 0: ten minutes
 	Client   *http.Client
 }
@@ -42,7 +40,7 @@ const (
 	returnPath      = "/auth/callback"
 	loginTime       = 10 * time.Minute // for a person to log in
 	planRenewBefore = 5 * time.Minute
-	planLife        = time.Hour // of an access token, where nobody says
+	planLife        = time.Hour // of an access token that does not state its end
 )
 
 func (c *ChatGPT) oauth() *oauth2.Config {
@@ -53,7 +51,7 @@ func (c *ChatGPT) oauth() *oauth2.Config {
 			AuthStyle: oauth2.AuthStyleInParams}}
 }
 
-// Login shows an address and waits until the browser comes back from there.
+// Login shows an address, and waits until the browser returns from there.
 func (c *ChatGPT) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 	if c.ClientID == "" {
 		return Grant{}, noClient(c.Provider)
@@ -105,7 +103,7 @@ func (c *ChatGPT) redeem(ctx context.Context, conf *oauth2.Config, code, verifie
 	return Grant{Token: provider.NewSecret(token.RefreshToken), Account: account, ByLogin: true}, nil
 }
 
-// Direct is an access token that was given by hand.
+// Direct is an access token that the operator set.
 func (c *ChatGPT) Direct(g Grant) (Credential, bool) {
 	if g.ByLogin {
 		return Credential{}, false
@@ -113,7 +111,7 @@ func (c *ChatGPT) Direct(g Grant) (Credential, bool) {
 	return Credential{Key: g.Token, Account: accountOf(g.Token.Reveal())}, true
 }
 
-// Exchange gets an access token, and a new token in place of the one that was used.
+// Exchange gets an access token, and a new refresh token instead of the one that it used.
 func (c *ChatGPT) Exchange(ctx context.Context, g Grant) (Credential, Grant, error) {
 	source := c.oauth().TokenSource(talk(ctx, c.Client), &oauth2.Token{RefreshToken: g.Token.Reveal()})
 	token, err := source.Token()
@@ -121,7 +119,7 @@ func (c *ChatGPT) Exchange(ctx context.Context, g Grant) (Credential, Grant, err
 		return Credential{}, g, failure(ctx, c.Provider, err, g.Token)
 	}
 	next := g
-	next.Token = provider.NewSecret(token.RefreshToken) // the library puts the old one there if there is no new one
+	next.Token = provider.NewSecret(token.RefreshToken) // the library returns the old one if there is no new one
 	account := cmp.Or(accountOf(token.AccessToken), accountOf(idToken(token)), g.Account)
 	next.Account = account
 	cred := Credential{Key: next.Token.Passing(token.AccessToken), Account: account}
@@ -138,8 +136,8 @@ func idToken(t *oauth2.Token) string {
 	return text
 }
 
-// accountOf is the plan's account that a token names; empty: none. The signature is not looked at: the token came from
-// its maker over an encrypted connection, or from the operator, and is the vendor's to judge.
+// accountOf returns the account of the plan that a token names; empty: it names none. It does not check the signature: the token is
+// from the vendor over an encrypted connection, or from the operator, and the vendor checks it with each call.
 func accountOf(jwt string) string {
 	parts := strings.Split(jwt, ".")
 	if len(parts) != 3 {
@@ -160,23 +158,23 @@ func accountOf(jwt string) string {
 	return clean(said.Auth.Account, 200, nil)
 }
 
-// comeback is where the browser comes back to, once.
+// comeback serves the address that the browser returns to, once.
 type comeback struct {
 	state string
-	code  chan string // one fits; empty: the person declined
-	told  chan bool   // one fits: whether the code was good
+	code  chan string // room for one; empty: the person declined
+	told  chan bool   // room for one: whether the code was valid
 
 	mu   sync.Mutex
 	used bool
 }
 
-// serve answers until end is called, which waits for it.
+// serve answers requests until end is called. end waits for it.
 func (b *comeback) serve(l net.Listener) (end func()) {
 	server := &http.Server{Handler: b, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 64 << 10}
 	var running sync.WaitGroup
-	running.Go(func() { server.Serve(l) }) // ends with Close or Shutdown; its error says no more than that
+	running.Go(func() { server.Serve(l) }) // ends with Close or Shutdown, which its error reports
 	return func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // for the page to be read
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // so that the browser can load the page
 		defer cancel()
 		if server.Shutdown(ctx) != nil {
 			server.Close()
@@ -185,8 +183,8 @@ func (b *comeback) serve(l net.Listener) (end func()) {
 	}
 }
 
-// ServeHTTP takes one answer, with the state that this login began with: a page that somebody else made a browser open
-// here knows no state, and must not use up the login either.
+// ServeHTTP accepts one request with the state of this login. A foreign page can make the browser open this address, but does not
+// know the state, and must not use up the login.
 func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -223,5 +221,5 @@ func (b *comeback) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func page(w http.ResponseWriter, status int, text string) {
 	w.WriteHeader(status)
-	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>thinkd</title><p>%s</p>\n", html.EscapeString(text)) // who has gone needs no page
+	fmt.Fprintf(w, "<!doctype html><meta charset=utf-8><title>thinkd</title><p>%s</p>\n", html.EscapeString(text)) // an error means that the browser has disconnected
 }

@@ -8,8 +8,8 @@ import (
 
 var _ provider.Converter = (*Keyed)(nil)
 
-// Convert is what becomes of earlier thinking with the credential of the moment: some of it is bound to an account. It
-// makes no call; where the credential needs one first, it is provider.ErrNotKnownYet.
+// Convert counts what becomes of earlier thinking with the current credential: some thinking is bound to an account. It makes no
+// call. If a credential would need one, the error is provider.ErrNotKnownYet.
 func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 	cred, ok := k.source.known()
 	if !ok {
@@ -28,7 +28,7 @@ func (k *Keyed) Convert(req *provider.Request) (provider.Conversion, error) {
 
 var _ provider.Returner = (*Keyed)(nil)
 
-// Returns says which thinking goes back with the credential of the moment; without one, none does.
+// Returns reports whether thinking is returned with the current credential. Without a credential none is.
 func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, late provider.State, calls bool) bool {
 	cred, ok := k.source.known()
 	if !ok {
@@ -42,7 +42,7 @@ func (k *Keyed) Returns(req *provider.Request, b provider.Thinking, late provide
 	return ok && r.Returns(req, b, late, calls)
 }
 
-// known is the credential as far as it is there without a call.
+// known returns the credential if it needs no call.
 func (s *Source) known() (Credential, bool) {
 	g, _ := s.grant()
 	if s.config.Flow == nil {

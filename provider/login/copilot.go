@@ -18,32 +18,32 @@ import (
 	"github.com/thinkd/thinkd/provider/refusal"
 )
 
-// Copilot is the login to GitHub, by a code that a person types in at the vendor's page (RFC 8628), and what makes
-// tokens for Copilot of GitHub's. A GitHub token that was given by hand is used as one of a login.
+// Copilot is the login to GitHub, with a code that a person enters on GitHub's page (RFC 8628). It exchanges GitHub's token for a
+// token for Copilot. A GitHub token that the operator sets is used like that of a login.
 //
-// There is no public contract. An own OAuth application's token is good as it is. That of an editor's GitHub App has to
-// be exchanged for one that lasts half an hour and says where it is good; it is bound to the editor's integration id.
+// There is no public contract. The token of an OAuth application is used unchanged. That of an editor's GitHub App is exchanged for
+// one that is valid for half an hour, names its API, and is bound to the editor's integration id.
 // (microsoft/vscode-copilot-chat: src/platform/authentication, src/platform/networking)
 type Copilot struct {
 	Provider string
-	ClientID string // of the application that one logs in to; empty: nobody can
-	Editor   bool   // tokens are an editor's: they are exchanged
+	ClientID string // of the application; empty: there is no login
+	Editor   bool   // tokens are those of an editor, and are exchanged
 	Address  string // of GitHub; empty: https://github.com
-	API      string // of its API; empty: what belongs to Address
+	API      string // of its API; empty: that of Address
 	Client   *http.Client
 }
 
 const (
 	githubAddress      = "https://github.com"
 	editorIntegration  = "vscode-chat"
-	codeLife           = 15 * time.Minute // GitHub's own, where it says nothing
+	codeLife           = 15 * time.Minute // GitHub's default
 	longestCodeLife    = time.Hour
 	copilotRenewBefore = time.Minute
 )
 
 func (c *Copilot) address() string { return strings.TrimRight(cmp.Or(c.Address, githubAddress), "/") }
 
-// api is where GitHub's API is: beside a tenant's own address as beside the public one.
+// api returns the address of GitHub's API, for the public address or that of a tenant.
 func (c *Copilot) api() string {
 	if c.API != "" {
 		return strings.TrimRight(c.API, "/")
@@ -64,7 +64,7 @@ func (c *Copilot) oauth() *oauth2.Config {
 	}}
 }
 
-// Login shows a code and waits until a person has typed it in, or its time is over.
+// Login shows a code, and waits until a person has entered it or it expires.
 func (c *Copilot) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 	if c.ClientID == "" {
 		return Grant{}, noClient(c.Provider)
@@ -103,11 +103,11 @@ func (c *Copilot) Login(ctx context.Context, show func(Prompt)) (Grant, error) {
 		if said, ok := errors.AsType[*oauth2.RetrieveError](err); ok && said.Response.StatusCode < 500 {
 			return Grant{}, failure(ctx, c.Provider, err, secret)
 		}
-		// The connection failed, or the server: the person may type on meanwhile.
+		// The connection or the server failed. The person may still enter the code.
 	}
 }
 
-// Direct is the GitHub token itself where it need not be exchanged.
+// Direct is the GitHub token itself, unless it has to be exchanged.
 func (c *Copilot) Direct(g Grant) (Credential, bool) { return Credential{Key: g.Token}, !c.Editor }
 
 // Exchange gets a token for Copilot.
@@ -155,7 +155,7 @@ func (c *Copilot) Exchange(ctx context.Context, g Grant) (Credential, Grant, err
 	return cred, g, nil
 }
 
-// proxyBase is the API's address by the member of a token that names the proxy of the same host.
+// proxyBase returns the address of the API. A token names the proxy of the same host.
 func proxyBase(token string) string {
 	for member := range strings.SplitSeq(token, ";") {
 		if host, ok := strings.CutPrefix(member, "proxy-ep=proxy."); ok && host != "" {
@@ -165,7 +165,7 @@ func proxyBase(token string) string {
 	return ""
 }
 
-// seconds keeps what a float can say within a day.
+// seconds returns a duration of at most a day.
 func seconds(n float64) time.Duration {
 	if !(n > 0) {
 		return 0
@@ -173,7 +173,7 @@ func seconds(n float64) time.Duration {
 	return time.Duration(min(n, 86_400) * float64(time.Second))
 }
 
-// webAddress reports whether an address that a server told can be called or shown: encrypted, or on this machine.
+// webAddress reports whether an address from a server may be called or shown: it must be encrypted or on this machine.
 func webAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "https" || u.Scheme == "http" && exchange.Local(text))
@@ -181,7 +181,7 @@ func webAddress(text string) bool {
 
 var errNoSense = errors.New("no sense")
 
-// noClient says how one gets an application to log in to.
+// noClient explains how to configure an application for the login.
 func noClient(providerID string) error {
 	return &provider.Error{API: "login", Provider: providerID, Kind: provider.KindAuth,
 		Message: "no application to log in to: set client_id under [providers." + providerID + ".login] in the config"}

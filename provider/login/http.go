@@ -21,8 +21,8 @@ const (
 	answerTime  = 20 * time.Second
 )
 
-// answered is a transport whose answers have been read and closed, and which ends with ctx: oauth2 makes the request for
-// a device code without a context and does not close its answer. Redirects are not followed: what is sent is secret.
+// answered is a transport that reads and closes its answers, and ends with ctx. The library oauth2 requests a device code without a
+// context, and does not close the answer. Redirects are not followed, because the requests have secrets.
 type answered struct {
 	ctx  context.Context
 	next http.RoundTripper
@@ -48,7 +48,7 @@ func (a answered) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// talk is ctx with a client in it that the library uses.
+// talk returns ctx with the client that the library oauth2 uses.
 func talk(ctx context.Context, client *http.Client) context.Context {
 	return context.WithValue(ctx, oauth2.HTTPClient, &http.Client{
 		Transport:     answered{ctx, cmp.Or(client.Transport, http.DefaultTransport)},
@@ -56,8 +56,8 @@ func talk(ctx context.Context, client *http.Client) context.Context {
 	})
 }
 
-// failure is what an error of the library means. Nothing of an answer's body is in it but the vendor's own word and its
-// description of it, without secrets.
+// failure returns the meaning of an error of the library. From the body of the answer it takes only the vendor's code and its
+// description, without secrets.
 func failure(ctx context.Context, providerID string, err error, secrets ...provider.Secret) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -66,7 +66,7 @@ func failure(ctx context.Context, providerID string, err error, secrets ...provi
 	said, ok := errors.AsType[*oauth2.RetrieveError](err)
 	if !ok {
 		if u, is := errors.AsType[*url.Error](err); is {
-			err = u.Err // the address has the client's id, and may have more
+			err = u.Err // the message has the address, with the client's id
 			e.Err = err
 			return e
 		}
@@ -76,7 +76,7 @@ func failure(ctx context.Context, providerID string, err error, secrets ...provi
 	e.Status = said.Response.StatusCode
 	e.Code = clean(said.ErrorCode, 100, secrets)
 	e.Message = clean(said.ErrorDescription, 500, secrets)
-	if said.ErrorCode == "" { // OpenAI's is an object, as that of its API
+	if said.ErrorCode == "" { // for OpenAI it is an object, as in its API
 		read := refusal.Read(e.Status, said.Response.Header, said.Body, func(text string) string { return text })
 		e.Code, e.Message = clean(read.Code, 100, secrets), clean(read.Message, 500, secrets)
 	}
@@ -95,7 +95,7 @@ func failure(ctx context.Context, providerID string, err error, secrets ...provi
 	return e
 }
 
-// clean is a foreign text without secrets and control characters, cut.
+// clean returns a foreign text without secrets and control characters, cut to limit bytes.
 func clean(text string, limit int, secrets []provider.Secret) string {
 	for _, s := range secrets {
 		text = s.Scrub(text)

@@ -11,8 +11,8 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Keyed is a provider whose calls are each made with the credential of the moment. An adapter has one key for its life:
-// where the key is another one, so is the adapter.
+// Keyed is a provider that makes each call with the current credential. An adapter has one key, so a new credential needs a new
+// adapter.
 type Keyed struct {
 	source *Source
 	open   func(Credential) (provider.Provider, error)
@@ -22,7 +22,7 @@ type Keyed struct {
 	adapter provider.Provider
 }
 
-// identity is what makes one credential another.
+// identity is what distinguishes credentials.
 type identity struct {
 	key              provider.Secret
 	account, baseURL string
@@ -33,7 +33,7 @@ var (
 	_ provider.Lister   = (*Keyed)(nil)
 )
 
-// NewKeyed makes a provider of what open makes of a credential; the first one is without a key.
+// NewKeyed returns a provider. open makes an adapter for a credential; the first one has no key.
 func NewKeyed(source *Source, open func(Credential) (provider.Provider, error)) (*Keyed, error) {
 	adapter, err := open(Credential{})
 	return &Keyed{source: source, open: open, adapter: adapter}, err
@@ -49,7 +49,7 @@ func (k *Keyed) Wire(req *provider.Request) (json.RawMessage, error) {
 
 var _ provider.Cacher = (*Keyed)(nil)
 
-// Cache is as the adapter of the moment says.
+// Cache asks the current adapter.
 func (k *Keyed) Cache(before json.RawMessage, req *provider.Request) (provider.CacheState, string) {
 	k.mu.Lock()
 	adapter := k.adapter
@@ -57,8 +57,8 @@ func (k *Keyed) Cache(before json.RawMessage, req *provider.Request) (provider.C
 	return provider.CacheOf(adapter, before, req)
 }
 
-// Stream makes the call, and once more where a new token may help. A refusal for want of a right one comes before
-// anything else, so nothing is told twice.
+// Stream makes the call, and repeats it once if a new token may help. A vendor refuses a token before it sends any event, so no event
+// is repeated.
 func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[provider.Event, error] {
 	return func(yield func(provider.Event, error) bool) {
 		cred, err := k.source.Credential(ctx)
@@ -82,7 +82,7 @@ func (k *Keyed) Stream(ctx context.Context, req *provider.Request) iter.Seq2[pro
 	}
 }
 
-// Models asks the host, where its adapter can.
+// Models asks the host, if the adapter can.
 func (k *Keyed) Models(ctx context.Context) ([]provider.Model, error) {
 	cred, err := k.source.Credential(ctx)
 	if err != nil {
@@ -99,8 +99,7 @@ func (k *Keyed) Models(ctx context.Context) ([]provider.Model, error) {
 	return lister.Models(ctx)
 }
 
-// try makes the call with a credential. Unless it is the last try, a refusal of the credential is returned in place of
-// being told.
+// try makes the call with a credential. Except for the last try, it returns a refusal of the credential instead of yielding it.
 func (k *Keyed) try(ctx context.Context, cred Credential, req *provider.Request, yield func(provider.Event, error) bool, last bool) error {
 	adapter, err := k.at(cred)
 	if err != nil {

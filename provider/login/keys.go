@@ -11,14 +11,14 @@ import (
 	"github.com/thinkd/thinkd/provider/durable"
 )
 
-// Grant is what lasts: a key given by hand, or what a login gave.
+// Grant is a long-lived secret: a key that somebody set, or the token of a login.
 type Grant struct {
 	Token   provider.Secret
-	Account string // whose it is, where the vendor tells: the id of a plan or an organisation
+	Account string // the id of a plan or an organisation, if the vendor names it
 	ByLogin bool
 }
 
-// IsZero reports whether there is none.
+// IsZero reports whether there is no grant.
 func (g Grant) IsZero() bool { return g.Token.IsZero() }
 
 // Keys are the grants of a daemon, one for each provider. They are safe for concurrent use.
@@ -29,7 +29,7 @@ type Keys struct {
 	all map[string]entry // by provider
 }
 
-// entry is a grant as it is kept: a key or a login's token.
+// entry is a stored grant: a key or the token of a login.
 type entry struct {
 	Key     string `json:"key,omitempty"`
 	Token   string `json:"login,omitempty"`
@@ -46,8 +46,8 @@ const keysVersion = 1
 // ErrNotKept says that the keys could not be written: the disk is full or failing.
 var ErrNotKept = errors.New("the file cannot be written")
 
-// OpenKeys reads the keys; two processes must not have the same ones open. A text that is damaged or of a later version is an error
-// that says nothing of what is in it.
+// OpenKeys reads the keys. Two processes must not have the same keys open. A text that is damaged or of a later version is an error,
+// which does not quote the text.
 func OpenKeys(kept durable.Value) (*Keys, error) {
 	k := &Keys{kept: kept, all: map[string]entry{}}
 	text, err := kept.Get()
@@ -58,7 +58,7 @@ func OpenKeys(kept durable.Value) (*Keys, error) {
 		return k, nil
 	}
 	var read keptKeys
-	if err := json.Unmarshal(text, &read); err != nil { // whose text may quote a key
+	if err := json.Unmarshal(text, &read); err != nil { // the error could quote a key
 		return nil, fmt.Errorf("%s is damaged: it is not the JSON that thinkd wrote; restore it, or remove it and give the keys again", kept.Name())
 	}
 	if read.Version != keysVersion {
@@ -68,7 +68,7 @@ func OpenKeys(kept durable.Value) (*Keys, error) {
 	return k, nil
 }
 
-// Grant is what there is for a provider.
+// Grant returns the grant of a provider.
 func (k *Keys) Grant(providerID string) Grant {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -79,16 +79,15 @@ func (k *Keys) Grant(providerID string) Grant {
 	return Grant{Token: provider.NewSecret(e.Key), Account: e.Account}
 }
 
-// Set puts a grant in place of whatever there is for a provider; the zero one removes that. With an error, which is
-// ErrNotKept, nothing has changed.
+// Set replaces the grant of a provider; the zero Grant removes it. After an error, which is ErrNotKept, nothing has changed.
 func (k *Keys) Set(providerID string, g Grant) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.setLocked(providerID, g)
 }
 
-// Replace is Set if what there is for the provider is still old: who logged out meanwhile stays so. The new grant is in
-// force even where it could not be written, since the old one is worth nothing any more.
+// Replace is Set if the grant of the provider is still old, so that a logout meanwhile has its effect. The new grant applies even if
+// it could not be written, because the old one is not valid any more.
 func (k *Keys) Replace(providerID string, old, g Grant) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

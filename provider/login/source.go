@@ -11,45 +11,45 @@ import (
 	"github.com/thinkd/thinkd/provider"
 )
 
-// Credential is what a call is made with.
+// Credential is what a call needs.
 type Credential struct {
-	Key     provider.Secret   // zero: there is none, and the adapter says what is missing
-	Account string            // whose it is, where the vendor tells
-	BaseURL string            // where it is good; empty: where the provider is anyway
-	Headers map[string]string // that it needs beside it
+	Key     provider.Secret   // zero: there is none, and the adapter reports what is missing
+	Account string            // the account, if the vendor names it
+	BaseURL string            // where it is valid; empty: at the address of the provider
+	Headers map[string]string // that calls need in addition
 
-	renew   time.Time // from then on a new one is to be had; zero: it lasts
-	expires time.Time // from then on it is worth nothing; zero: never
+	renew   time.Time // when to get a new one; zero: never
+	expires time.Time // when it stops being valid; zero: never
 }
 
 // Prompt is what a person needs to log in.
 type Prompt struct {
 	URL     string        // to be opened in a browser
-	Code    string        // to be typed in there; empty: nothing is
-	Expires time.Duration // how long it is good
+	Code    string        // to enter there; empty: there is none
+	Expires time.Duration // how long the code is valid
 }
 
-// Flow is a vendor's way to log in, and what it makes of what lasts.
+// Flow is the login of a vendor, and the exchange of a grant for credentials.
 type Flow interface {
 	// Login leads a person through the login; show is called once. It ends with ctx. An error is a *provider.Error, or
 	// ctx's cause.
 	Login(ctx context.Context, show func(Prompt)) (Grant, error)
 
-	// Direct is the credential that a grant is by itself; false: it has to be exchanged.
+	// Direct returns the credential of a grant that needs no exchange; false: it needs one.
 	Direct(Grant) (Credential, bool)
 
-	// Exchange makes a credential of a grant. The grant that is returned takes the place of the one given: some vendors
-	// replace it at each use. A refusal has the kind auth.
+	// Exchange gets a credential for a grant. The returned grant replaces the given one, because some vendors replace it at
+	// each use. The error of a refusal has the kind auth.
 	Exchange(ctx context.Context, g Grant) (Credential, Grant, error)
 }
 
 // Config is what a [Source] depends on.
 type Config struct {
 	Provider string
-	Env      provider.Secret // the environment's key; zero: none
+	Env      provider.Secret // the key in the environment; zero: none
 	EnvVar   string          // the variable that it is in
 	Keys     *Keys
-	Flow     Flow         // nil: the vendor has keys alone
+	Flow     Flow         // nil: the vendor has only keys
 	Log      *slog.Logger // required
 }
 
@@ -57,46 +57,46 @@ const (
 	// exchangeLimit is how long a vendor may take to renew a token.
 	exchangeLimit = 30 * time.Second
 
-	// closeLimit is how long the end waits for a token under way: a vendor that replaces the lasting token at each use
-	// has done so, and only its answer has the new one.
+	// closeLimit is how long Close waits for an exchange: a vendor that replaces the grant at each use has done so already, and
+	// only its answer has the new one.
 	closeLimit = 2 * time.Second
 
-	// renewPause is how long a token that is still good is used before it is tried to be renewed once more.
+	// renewPause is the pause before another attempt to renew a token that is still valid.
 	renewPause = 30 * time.Second
 )
 
-// ErrNoLogin says that a provider has keys alone.
+// ErrNoLogin means that a provider has only keys.
 var ErrNoLogin = errors.New("there is no login for this provider; it takes a key")
 
-// Source tells what a provider is called with. Safe for concurrent use.
+// Source returns the credential of a provider. It is safe for concurrent use.
 type Source struct {
 	config Config
 	ctx    context.Context // of exchanges
 	stop   context.CancelFunc
-	works  sync.WaitGroup // exchanges under way
+	works  sync.WaitGroup // exchanges that run
 
 	mu      sync.Mutex
-	of      provider.Secret // the grant's token that the rest belongs to
+	of      provider.Secret // the token of the grant that the members below belong to
 	have    Credential      // zero: none yet
-	trip    *trip           // nil: none under way
-	refused bool            // the grant, when it was last used
+	trip    *trip           // nil: none runs
+	refused bool            // the vendor refused the grant
 }
 
-// trip is an exchange under way, for all who wait for it.
+// trip is an exchange that runs, for all callers who wait for it.
 type trip struct {
 	done chan struct{}
 	got  Credential // when done
 	err  error
 }
 
-// NewSource makes a source; who makes it closes it.
+// NewSource returns a source. The caller must call Close.
 func NewSource(c Config) *Source {
 	s := &Source{config: c}
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
 
-// Close ends what is under way, after a moment in which it may end by itself.
+// Close waits up to closeLimit for exchanges that run, and then ends them.
 func (s *Source) Close() {
 	late := time.AfterFunc(closeLimit, s.stop)
 	defer late.Stop()
@@ -104,7 +104,7 @@ func (s *Source) Close() {
 	s.stop()
 }
 
-// grant is the one in force: the environment's key before what the file has.
+// grant returns the current grant: the key in the environment, or otherwise that of the file.
 func (s *Source) grant() (Grant, provider.KeySource) {
 	if !s.config.Env.IsZero() {
 		return Grant{Token: s.config.Env}, provider.KeyFromEnvironment
@@ -119,7 +119,7 @@ func (s *Source) grant() (Grant, provider.KeySource) {
 	}
 }
 
-// Status tells how the provider is served, without a call.
+// Status returns the state of the credential, without a call.
 func (s *Source) Status() (provider.KeyState, provider.KeySource) {
 	g, from := s.grant()
 	if g.IsZero() {
@@ -143,7 +143,7 @@ func (s *Source) Owner() (account, ending string) {
 	return g.Token.Account(), g.Token.Ending()
 }
 
-// Advice says what to do about a provider that is not ready.
+// Advice explains what to do about a provider that is not ready.
 func (s *Source) Advice() string {
 	logIn := "run `thinkd auth login " + s.config.Provider + "`"
 	switch state, from := s.Status(); {
@@ -160,7 +160,7 @@ func (s *Source) Advice() string {
 	}
 }
 
-// Credential is what to make a call with. An error is a *provider.Error, or ctx's cause.
+// Credential returns what the next call needs. An error is a *provider.Error, or the cause of ctx.
 func (s *Source) Credential(ctx context.Context) (Credential, error) {
 	g, _ := s.grant()
 	if s.config.Flow == nil {
@@ -198,7 +198,7 @@ func (s *Source) Credential(ctx context.Context) (Credential, error) {
 	return t.got, t.err
 }
 
-// Renew is Credential after a call with refused was answered 401. It is false where nothing else can be tried.
+// Renew returns another credential after the vendor has answered 401 to refused; false: there is no other.
 func (s *Source) Renew(ctx context.Context, refused provider.Secret) (Credential, bool, error) {
 	if s.config.Flow == nil {
 		return Credential{}, false, nil
