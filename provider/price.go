@@ -19,6 +19,13 @@ type Rates struct {
 	CacheWriteLong float64 `json:"cache_write_1h,omitempty"` // input that was written to it for an hour
 }
 
+// Agree reports whether rates that another source states are the same. A source may state less: its 0 for the cache says nothing.
+func (r Rates) Agree(stated Rates) bool {
+	same := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6+math.Abs(b)*1e-3 }
+	return same(r.Input, stated.Input) && same(r.Output, stated.Output) &&
+		(stated.CachedInput == 0 || same(r.CachedInput, stated.CachedInput)) && (stated.CacheWrite == 0 || same(r.CacheWrite, stated.CacheWrite))
+}
+
 // Price is what a model costs as its vendor charges: the rates of a request follow from its prompt (Tiers), the day
 // (Changes) and the hour (Peak).
 type Price struct {

@@ -2,7 +2,6 @@ package registry
 
 import (
 	"cmp"
-	"math"
 	"slices"
 
 	"github.com/thinkd/thinkd/provider"
@@ -86,7 +85,7 @@ func (s *stock) lay(base provider.Model, known bool, listed provider.Model, stat
 	}
 	m.Tools = m.Tools && listed.Tools
 	if listed.Price != nil {
-		if m.Facts.Price = fact; m.Price == nil || !sameRates(m.Price.Rates, listed.Price.Rates) {
+		if m.Facts.Price = fact; m.Price == nil || !m.Price.Rates.Agree(listed.Price.Rates) {
 			m.Price = listed.Price
 		}
 	}
@@ -125,14 +124,6 @@ func (s *stock) guess(m *provider.Model) {
 	m.Thinking = corrected(m.Thinking, c)
 	fact := provider.Fact{State: provider.FactFamily, Source: "models named " + pattern, AsOf: families().AsOf}
 	m.Facts.Levels, m.Facts.Default = fact, fact
-}
-
-// sameRates reports whether the brief price agrees with the full one, which may have more: tiers, changes, and prices of the
-// cache. A price of 0 for the cache states nothing.
-func sameRates(full, brief provider.Rates) bool {
-	like := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6+math.Abs(b)*1e-3 }
-	return like(full.Input, brief.Input) && like(full.Output, brief.Output) &&
-		(brief.CachedInput == 0 || like(full.CachedInput, brief.CachedInput)) && (brief.CacheWrite == 0 || like(full.CacheWrite, brief.CacheWrite))
 }
 
 // successor returns a new lifecycle from the vendor's list or a refusal, with the known members that it lacks.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"regexp"
 	"sync"
 	"time"
@@ -50,6 +51,34 @@ func (c *Caller) List(ctx context.Context, address string, header http.Header, m
 		err = c.NoAnswer(resp, "the answer is JSON, but no list of models")
 	}
 	return answer, err
+}
+
+// mostPages bounds a list whose pages do not end.
+const mostPages = 20
+
+// Pages asks an address for a list that comes in pages, and returns its entries: the member of that name of each page. The
+// address has a query. next returns the cursor in a page, which the parameter gets for the page after it; empty: it is the last
+// page.
+func (c *Caller) Pages(ctx context.Context, address, parameter string, header http.Header, member string, next func(page gjson.Result) string) ([]gjson.Result, error) {
+	var entries []gjson.Result
+	cursor := ""
+	for range mostPages {
+		at := address
+		if cursor != "" {
+			at += "&" + parameter + "=" + url.QueryEscape(cursor)
+		}
+		page, err := c.List(ctx, at, header.Clone(), member)
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, page.Get(member).Array()...)
+		after := next(page)
+		if after == "" || after == cursor {
+			break
+		}
+		cursor = after
+	}
+	return entries, nil
 }
 
 // PlainList asks for a list in the form of OpenAI's: {"data": [{"id", …}]}. Its entries have little more than names, and

@@ -2,15 +2,13 @@ package gemini
 
 import (
 	"context"
-	"net/url"
 	"slices"
 	"strings"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/thinkd/thinkd/provider"
 )
-
-// mostPages bounds a list whose pages do not end.
-const mostPages = 20
 
 // Models lists what the vendor has (docs: models.list). Of thinking it tells whether there is any. Cloud's list says
 // nothing of it.
@@ -21,41 +19,30 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
+	entries, err := a.caller.Pages(ctx, a.caller.BaseURL+"/v1beta/models?pageSize=1000", "pageToken", a.header(), "models",
+		func(page gjson.Result) string { return page.Get("nextPageToken").Str })
+	if err != nil {
+		return nil, err
+	}
 	var list []provider.Model
-	token := ""
-	for range mostPages {
-		address := a.caller.BaseURL + "/v1beta/models?pageSize=1000"
-		if token != "" {
-			address += "&pageToken=" + url.QueryEscape(token)
+	for _, m := range entries {
+		var does []string
+		for _, method := range m.Get("supportedGenerationMethods").Array() {
+			does = append(does, method.Str)
 		}
-		page, err := a.caller.List(ctx, address, a.header(), "models")
-		if err != nil {
-			return nil, err
+		id := strings.TrimPrefix(m.Get("name").Str, "models/")
+		if id == "" || !slices.Contains(does, "generateContent") {
+			continue
 		}
-		for _, m := range page.Get("models").Array() {
-			var does []string
-			for _, method := range m.Get("supportedGenerationMethods").Array() {
-				does = append(does, method.Str)
-			}
-			id := strings.TrimPrefix(m.Get("name").Str, "models/")
-			if id == "" || !slices.Contains(does, "generateContent") {
-				continue
-			}
-			row := provider.Model{
-				Provider: a.caller.Provider, ID: id, Name: m.Get("displayName").Str, Tools: true,
-				Window: provider.Tokens(m.Get("inputTokenLimit").Int()), MaxOutput: provider.Tokens(m.Get("outputTokenLimit").Int()),
-				Source: provider.FromRefreshed, AsOf: provider.Today(),
-			}
-			if !m.Get("thinking").Bool() { // left out where there is none
-				row.Thinking.Control = provider.ControlNone
-			}
-			list = append(list, row)
+		row := provider.Model{
+			Provider: a.caller.Provider, ID: id, Name: m.Get("displayName").Str, Tools: true,
+			Window: provider.Tokens(m.Get("inputTokenLimit").Int()), MaxOutput: provider.Tokens(m.Get("outputTokenLimit").Int()),
+			Source: provider.FromRefreshed, AsOf: provider.Today(),
 		}
-		next := page.Get("nextPageToken").Str
-		if next == "" || next == token {
-			break
+		if !m.Get("thinking").Bool() { // left out where there is none
+			row.Thinking.Control = provider.ControlNone
 		}
-		token = next
+		list = append(list, row)
 	}
 	return list, nil
 }

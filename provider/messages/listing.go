@@ -2,7 +2,6 @@ package messages
 
 import (
 	"context"
-	"net/url"
 	"slices"
 
 	"github.com/tidwall/gjson"
@@ -10,9 +9,6 @@ import (
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/provider/exchange"
 )
-
-// mostPages bounds a list whose pages do not end.
-const mostPages = 20
 
 // Models lists what the vendor has (docs: models API). The list tells which efforts and forms of thinking a model takes;
 // not its default, nor how it shows thinking. Other hosts' lists tell names.
@@ -23,27 +19,20 @@ func (a *API) Models(ctx context.Context) ([]provider.Model, error) {
 	if err := a.caller.NoKey(); err != nil {
 		return nil, err
 	}
+	entries, err := a.caller.Pages(ctx, a.caller.BaseURL+"/v1/models?limit=1000", "after_id", a.header(nil), "data", func(page gjson.Result) string {
+		if !page.Get("has_more").Bool() {
+			return ""
+		}
+		return page.Get("last_id").Str
+	})
+	if err != nil {
+		return nil, err
+	}
 	var list []provider.Model
-	after := ""
-	for range mostPages {
-		address := a.caller.BaseURL + "/v1/models?limit=1000"
-		if after != "" {
-			address += "&after_id=" + url.QueryEscape(after)
+	for _, m := range entries {
+		if id := m.Get("id").Str; id != "" {
+			list = append(list, a.listed(id, m))
 		}
-		page, err := a.caller.List(ctx, address, a.header(nil), "data")
-		if err != nil {
-			return nil, err
-		}
-		for _, m := range page.Get("data").Array() {
-			if id := m.Get("id").Str; id != "" {
-				list = append(list, a.listed(id, m))
-			}
-		}
-		next := page.Get("last_id").Str
-		if !page.Get("has_more").Bool() || next == "" || next == after {
-			break
-		}
-		after = next
 	}
 	return list, nil
 }

@@ -225,26 +225,19 @@ func comparePrice(k key, ours, theirs *provider.Price, now time.Time, note func(
 	for _, size := range sizes {
 		want, plain := theirs.At(size, now), *ours
 		plain.Peak = nil
-		same := near(plain.At(size, now), want)
+		same := plain.At(size, now).Agree(want)
 		if ours.Peak != nil {
 			peak := plain.At(size, now)
 			for _, rate := range []*float64{&peak.Input, &peak.Output, &peak.CachedInput, &peak.CacheWrite} {
 				*rate *= ours.Peak.Factor
 			}
-			same = same || near(peak, want)
+			same = same || peak.Agree(want)
 		}
 		if !same {
 			note(difference{key: k, severity: wrong, ours: price(plain, size, now), theirs: price(*theirs, size, now)})
 			return
 		}
 	}
-}
-
-// near compares what both sides know: 0 for the cache says nothing.
-func near(ours, theirs provider.Rates) bool {
-	like := func(a, b float64) bool { return math.Abs(a-b) <= 1e-6+math.Abs(b)*1e-3 }
-	return like(ours.Input, theirs.Input) && like(ours.Output, theirs.Output) &&
-		(theirs.CachedInput == 0 || like(ours.CachedInput, theirs.CachedInput)) && (theirs.CacheWrite == 0 || like(ours.CacheWrite, theirs.CacheWrite))
 }
 
 func price(p provider.Price, size int, now time.Time) string {
