@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime"
@@ -16,14 +15,9 @@ import (
 
 	"github.com/thinkd/thinkd/agent/tool/process"
 	"github.com/thinkd/thinkd/agent/tool/sandbox"
-	"github.com/thinkd/thinkd/cmd/thinkd/buildinfo"
 	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
-	"github.com/thinkd/thinkd/rpc/door"
 )
-
-// version is what a release's build sets: -ldflags "-X main.version=…". Without it, package buildinfo finds the version.
-var version string
 
 func main() { os.Exit(run()) }
 
@@ -47,10 +41,10 @@ func run() int {
 	stdout := os.Stdout
 	os.Stdout = os.Stderr
 
-	ctx, end := context.WithCancel(context.Background())
-	defer end()
+	ctx, end := context.WithCancelCause(context.Background())
+	defer end(nil)
 	catching := make(chan struct{})
-	go catchSignals(end, catching) // ends with the process
+	go catchSignals(func() { end(errInterrupted) }, catching) // ends with the process
 
 	if err := daemon.Hide(); err != nil {
 		fmt.Fprintln(os.Stderr, "thinkd: other programs of your user can read this process's memory: "+err.Error())
@@ -75,25 +69,6 @@ func catchSignals(end func(), catching chan<- struct{}) {
 	end()
 }
 
-// program is what the commands of a process share: its streams, its environment, and the flags that all commands have.
-type program struct {
-	in     io.Reader
-	out    io.Writer // standard output, see [printable.Output]
-	errOut io.Writer
-	getenv func(string) string
-
-	catching <-chan struct{} // closed when signals are caught; nil in tests: nobody sends one
-
-	build   buildinfo.Build
-	options daemon.Options // from the flags
-}
-
-func newProgram(in io.Reader, out, errOut io.Writer, getenv func(string) string) *program {
-	build := buildinfo.Read(version)
-	return &program{in: in, out: out, errOut: errOut, getenv: getenv, build: build,
-		options: daemon.Options{Version: build.Version, Getenv: getenv, LogTo: errOut}}
-}
-
 // execute runs the command that the arguments name. When ctx ends, the command ends in order.
 func (p *program) execute(ctx context.Context, args []string) error {
 	root := p.command(args)
@@ -112,83 +87,6 @@ func (p *program) execute(ctx context.Context, args []string) error {
 		return err
 	}
 	return errors.Join(root.ExecuteContext(ctx), end())
-}
-
-// What the process ends with.
-const (
-	statusFailed      = 1
-	statusShort       = 2   // the answer of a turn is incomplete: a limit, or the vendor's refusal
-	statusNotRunning  = 3   // of `thinkd status`, as of service managers
-	statusInterrupted = 130 // as shells report an interrupt: 128+SIGINT
-)
-
-// report prints an error, unless the user has read it already, and returns the exit status.
-func (p *program) report(err error) int {
-	if err != nil && !errors.Is(err, errReported) && !errors.Is(err, errNotRunning) {
-		p.notice(err.Error())
-	}
-	return status(err)
-}
-
-// status is the exit status for what a command returned.
-func status(err error) int {
-	short, isShort := errors.AsType[*shortError](err)
-	switch {
-	case err == nil:
-		return 0
-	case errors.Is(err, errInterrupted), isShort && short.reason == "cancelled":
-		return statusInterrupted
-	case isShort:
-		return statusShort
-	case errors.Is(err, errNotRunning):
-		return statusNotRunning
-	}
-	return statusFailed
-}
-
-var (
-	errReported    = errors.New("failed") // the user has read why
-	errNotRunning  = errors.New("no daemon is running")
-	errInterrupted = errors.New("interrupted")
-)
-
-// notice prints a line that is not the command's result.
-func (p *program) notice(line string) { fmt.Fprintln(p.errOut, "thinkd: "+line) }
-
-// connect finds the daemon, or starts it.
-func (p *program) connect(ctx context.Context) (*door.Link, error) {
-	link, notice, err := p.options.Connect(ctx)
-	if notice != "" {
-		p.notice(notice)
-	}
-	return link, err
-}
-
-// onDaemon is a command's work over a link to the daemon.
-func (p *program) onDaemon(run func(link *door.Link, args []string) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) (err error) {
-		ctx := cmd.Context()
-		link, err := p.connect(ctx)
-		if err != nil {
-			return err
-		}
-		stop := context.AfterFunc(ctx, func() { link.Close() })
-		err = run(link, args)
-		if !stop() {
-			return errInterrupted
-		}
-		return errors.Join(err, link.Close())
-	}
-}
-
-// announce prints that the daemon is ready. It does so only once signals are caught: before that, a signal of somebody who
-// has read the line would end the daemon without an orderly shutdown.
-func (p *program) announce(line string) error {
-	if p.catching != nil {
-		<-p.catching
-	}
-	_, err := fmt.Fprintln(p.out, line)
-	return err
 }
 
 // command is the root with the command that the arguments begin with, or with all where they begin otherwise.
@@ -212,6 +110,7 @@ func (p *program) command(args []string) *cobra.Command {
 		build func() *cobra.Command
 	}{
 		{"stdio", p.stdioCommand}, {"acp", p.acpCommand}, {"serve", p.serveCommand}, {"prompt", p.promptCommand}, {"chat", p.chatCommand},
+		{"ask", p.askCommand}, {"append", p.appendCommand}, {"continue", p.continueCommand},
 		{"models", p.modelsCommand}, {"sessions", p.sessionsCommand}, {"auth", p.authCommand}, {"sim", p.simCommand},
 		{"status", p.statusCommand}, {"stop", p.stopCommand}, {"doctor", p.doctorCommand}, {"schema", p.schemaCommand},
 		{"version", p.versionCommand}, {"daemon", p.daemonCommand},

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/cmd/thinkd/doctor"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -131,6 +134,39 @@ func (p *program) sessionsDeleteCommand() *cobra.Command {
 				if err := link.Call("session/delete", map[string]any{"session_id": id}, nil); err != nil {
 					return fmt.Errorf("%s: %w", id, err)
 				}
+			}
+			return nil
+		}),
+	}
+}
+
+func (p *program) sessionsBackupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "backup FILE", Short: "Copy all sessions to a new file, while they are in use", Args: cobra.ExactArgs(1),
+		Long: `Copy all sessions, as they are at one moment, to a new file, and check the copy.
+Turns continue during the copy. An existing file is not overwritten. To restore, stop the
+daemon and replace thinkd.db in the data directory by the copy. Images
+and documents are in FILE.blobs: replace the folder blobs by it.`,
+		RunE: p.onDaemon(func(link *door.Link, args []string) error {
+			path, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			report, err := link.Backup(path)
+			if err != nil {
+				return err
+			}
+			findings := doctor.Report{Out: p.out}
+			well := findings.Store("copy", path, report)
+			if report.Blobs+report.LostBlobs > 0 {
+				err := error(nil)
+				if report.LostBlobs > 0 {
+					err = fmt.Errorf("%d of %d are damaged and not copied", report.LostBlobs, report.Blobs+report.LostBlobs)
+				}
+				well = findings.Finding("images and documents", err, fmt.Sprintf("%s: %d files", daemon.BlobsOf(path), report.Blobs)) && well
+			}
+			if !well {
+				return errReported
 			}
 			return nil
 		}),

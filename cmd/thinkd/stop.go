@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -65,15 +64,4 @@ The exit status is
 	cmd.Flags().BoolVar(&now, "now", false, "do not wait: interrupt running turns")
 	cmd.MarkFlagsMutuallyExclusive("wait", "now")
 	return cmd
-}
-
-// count is a number with its noun. Without a plural, that is the noun with an s.
-func count(n int, noun string, plural ...string) string {
-	switch {
-	case n == 1:
-		return "1 " + noun
-	case len(plural) == 0:
-		return fmt.Sprintf("%d %ss", n, noun)
-	}
-	return fmt.Sprintf("%d %s", n, strings.Join(plural, ""))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 )
@@ -44,9 +45,9 @@ type asideResult struct {
 
 func (a *aside) grow(kind, delta string) {
 	if kind == "thinking" {
-		a.thinking.WriteString(Clean(delta))
+		a.thinking.WriteString(safe.Clean(delta))
 	} else {
-		a.text.WriteString(Clean(delta))
+		a.text.WriteString(safe.Clean(delta))
 	}
 }
 
@@ -54,7 +55,7 @@ func (a *aside) grow(kind, delta string) {
 func (a *aside) finish(r asideResult) {
 	a.request = 0
 	a.text.Reset()
-	a.text.WriteString(Clean(r.Text))
+	a.text.WriteString(safe.Clean(r.Text))
 	switch {
 	case r.Error != nil:
 		a.failure = r.Error.Message

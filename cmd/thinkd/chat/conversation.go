@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 )
 
@@ -43,7 +44,7 @@ func newConversation() *conversation {
 
 // add appends an item that is whole.
 func (c *conversation) add(k kind, head, text string) *item {
-	it := &item{kind: k, head: Clean(head), done: true}
+	it := &item{kind: k, head: safe.Clean(head), done: true}
 	it.set(text)
 	c.items = append(c.items, it)
 	return it
@@ -73,7 +74,7 @@ func (c *conversation) part(k kind, key string) *item {
 
 // end closes an item. It keeps its text, unless the end contains more.
 func (c *conversation) end(it *item, text string) {
-	if text = Clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
+	if text = safe.Clean(text); len(text) >= it.body.Len() && strings.HasPrefix(text, it.text()[:it.printed]) {
 		it.body.Reset()
 		it.body.WriteString(text)
 	}
@@ -166,7 +167,7 @@ func (c *conversation) apply(u update, now time.Time) {
 func (c *conversation) answered(by *served) {
 	if by != nil {
 		if c.other = ""; by.Other {
-			c.other = Clean(by.Model)
+			c.other = safe.Clean(by.Model)
 		}
 	}
 }
@@ -266,7 +267,7 @@ func (c *conversation) resolved(u update) {
 }
 
 func (c *conversation) updated(u update) {
-	c.title = cmp.Or(Clean(u.Title), c.title)
+	c.title = cmp.Or(safe.Clean(u.Title), c.title)
 	if u.Model != nil {
 		c.other, c.payer = "", payer{} // those of the model before
 		c.model = *u.Model
@@ -279,7 +280,7 @@ func (c *conversation) updated(u update) {
 
 // attach builds the conversation from the result of session/attach: the finished turns, and the running one so far.
 func (c *conversation) attach(a attached, now time.Time) error {
-	c.id, c.title, c.model, c.level, c.usage = a.Session.ID, Clean(a.Session.Title), a.Session.Model, a.Session.Level, a.Session.Usage
+	c.id, c.title, c.model, c.level, c.usage = a.Session.ID, safe.Clean(a.Session.Title), a.Session.Model, a.Session.Level, a.Session.Usage
 	for _, u := range a.Updates {
 		told, err := decode(u.Method, u.Params)
 		if err != nil {

@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 // An input is an editor for a few lines. It folds them between words at the width, with a prompt before each row. It grows up to most
@@ -74,7 +76,7 @@ func (in *input) Paste(text string) {
 // insert puts text before the cursor, as far as a terminal can show it.
 func (in *input) insert(text string) {
 	var list []character
-	for text = Clean(text); text != ""; {
+	for text = safe.Clean(text); text != ""; {
 		one, width := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 		list = append(list, character{one, width})
 		text = text[len(one):]

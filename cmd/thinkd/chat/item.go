@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 // kind is what an item is.
@@ -44,11 +46,11 @@ func (it *item) text() string { return it.body.String() }
 
 func (it *item) set(text string) {
 	it.body.Reset()
-	it.body.WriteString(Clean(text))
+	it.body.WriteString(safe.Clean(text))
 }
 
 // grow adds what came. A tab stands where it would in a line of its own: the column is not known.
-func (it *item) grow(text string) { it.body.WriteString(Clean(text)) }
+func (it *item) grow(text string) { it.body.WriteString(safe.Clean(text)) }
 
 // thought is the head of a block of thinking that has ended.
 func thought(kind string, ms int64, tokens *int, estimated bool) string {

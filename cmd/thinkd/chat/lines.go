@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 // lines is the view for terminals that cannot move their cursor, and for pipes. Each line of input is a prompt, a command, or the
@@ -106,7 +108,7 @@ func (f *lines) offer() {
 	case f.picker != nil:
 		fmt.Fprintf(&text, "\n%s: a number, or nothing\n", f.picker.title)
 		for i, r := range f.picker.rows {
-			fmt.Fprintf(&text, "%s\n", strings.TrimRight(fmt.Sprintf("%3d  %s  %s", i+1, Clean(r.label), Clean(r.detail)), " "))
+			fmt.Fprintf(&text, "%s\n", strings.TrimRight(fmt.Sprintf("%3d  %s  %s", i+1, safe.Clean(r.label), safe.Clean(r.detail)), " "))
 		}
 	}
 	if s := text.String(); s != f.offered {

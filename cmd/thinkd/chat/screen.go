@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
 // screen is the view for a terminal that can move its cursor. It is a tea.Model: only Update changes it.
@@ -144,7 +146,7 @@ func (s *screen) foot() string {
 		words = append(words, "answered by "+s.other)
 	}
 	if s.payer.Kind == "plan" || s.payer.Kind == "key" {
-		words = append(words, "paid by "+s.payer.Kind+" "+Clean(s.payer.Name))
+		words = append(words, "paid by "+s.payer.Kind+" "+safe.Clean(s.payer.Name))
 	}
 	if s.id == "" {
 		words = []string{"no session"}

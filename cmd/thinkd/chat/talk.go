@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
@@ -264,7 +265,7 @@ func (t *talk) askAside(text string) {
 	}
 	t.closeAside()
 	t.asides++
-	a := &aside{name: fmt.Sprintf("a%d", t.asides), question: Clean(text)}
+	a := &aside{name: fmt.Sprintf("a%d", t.asides), question: safe.Clean(text)}
 	t.aside = a
 	params := map[string]any{"session_id": t.id, "text": text}
 	if t.boxed {

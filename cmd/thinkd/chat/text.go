@@ -9,36 +9,9 @@ import (
 	safe "github.com/thinkd/thinkd/cmd/thinkd/printable"
 )
 
-// Clean makes foreign text safe for the terminal. Tabs become blanks. A mark replaces each character that controls the terminal: control
-// characters, including C1, and the marks of direction, which can make a line read as another one.
-func Clean(text string) string {
-	var b strings.Builder
-	column := 0
-	for _, r := range text {
-		switch {
-		case r == '\n':
-			column = 0
-			b.WriteByte('\n')
-			continue
-		case r == '\t':
-			n := 8 - column%8
-			b.WriteString("        "[:n])
-			column += n
-			continue
-		case r == '\r':
-			continue
-		case safe.Obeyed(r):
-			r = safe.Mark
-		}
-		b.WriteRune(r)
-		column++
-	}
-	return b.String()
-}
-
 // line is the text in one line of at most width columns.
 func line(text string, width int) string {
-	return ansi.Truncate(strings.Join(strings.Fields(Clean(text)), " "), max(width, 1), "…")
+	return ansi.Truncate(strings.Join(strings.Fields(safe.Clean(text)), " "), max(width, 1), "…")
 }
 
 // rows folds text as the terminal does: at the margin, even inside a word.

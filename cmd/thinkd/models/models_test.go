@@ -1,4 +1,4 @@
-package main
+package models
 
 import (
 	"encoding/json"
@@ -9,8 +9,7 @@ import (
 // The table of models shows what a prompt counts as on a plan of premium requests.
 func TestModelsPremium(t *testing.T) {
 	var out strings.Builder
-	p := &program{out: &out}
-	if err := p.showModels(json.RawMessage(`{"models":[{"id":"half","provider":"copilot","premium_multiplier":0.33},{"id":"free","provider":"copilot","premium_multiplier":0},
+	if err := Table(&out, json.RawMessage(`{"models":[{"id":"half","provider":"copilot","premium_multiplier":0.33},{"id":"free","provider":"copilot","premium_multiplier":0},
 		{"id":"both","provider":"copilot","premium_multiplier":10,"price":{"input":2,"output":6}},{"id":"none","provider":"copilot"},{"id":"paid","provider":"xai","price":{"input":2,"output":6}}]}`)); err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package main
+package watch
 
 import (
 	"encoding/json"
@@ -8,16 +8,15 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/cmd/thinkd/printable"
-	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 )
 
-// While nothing comes a line says so; it goes before what comes, and never stands in a line of the model's.
-func TestSilenceIsTold(t *testing.T) {
+// While nothing comes, a line says so. It is erased before the next output, and never follows a line of the model that has no end.
+func TestWaitingIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out, errOut strings.Builder
-		w := &watch{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut, style: true}
-		stop := w.tellSilence()
+		w := &output{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut, style: true}
+		stop := w.showWaiting()
 		update := func(method, params string) {
 			if err := w.update(door.Notification{Method: method, Params: json.RawMessage(params)}); err != nil {
 				t.Error(err)
@@ -42,11 +41,11 @@ func TestSilenceIsTold(t *testing.T) {
 	})
 }
 
-// Sources go to standard error, so that standard output is the answer alone: those of a text with its end, those that came
-// later with the message's. An image is told by its type and size.
-func TestAnswerMediaIsTold(t *testing.T) {
+// Sources go to standard error, so that standard output has only the answer: those of a text with its end, and later ones with the end of
+// the message. Of an image, its type and size are shown.
+func TestSourcesAndMedia(t *testing.T) {
 	var out, errOut strings.Builder
-	w := &watch{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut}
+	w := &output{out: &printable.Writer{To: &out}, errOut: &printable.Writer{To: &errOut}, own: &errOut}
 	for _, m := range []struct{ method, params string }{
 		{"message_delta", `{"message_id":"m","block":0,"delta":"Paris."}`},
 		{"text_end", `{"message_id":"m","block":0,"text":"Paris.","sources":[{"url":"https://e.x/1","title":"One","end":5},{"url":"https://e.x/1"}]}`},
@@ -65,27 +64,5 @@ func TestAnswerMediaIsTold(t *testing.T) {
 		"thinkd: sources:\n- T\uFFFD[2Jwo: https://e.x/2\n"
 	if errOut.String() != want {
 		t.Errorf("standard error has %q, want %q", errOut.String(), want)
-	}
-}
-
-func TestPromptStatus(t *testing.T) {
-	failure := &conn.Error{Message: "overloaded"}
-	for _, test := range []struct {
-		err  error
-		want int
-	}{
-		{outcome("error", "", failure), 1},
-		{outcome("refusal", "", failure), 2},
-		{outcome("max_tokens", "", nil), 2},
-		{outcome("limit", "cost", nil), 2},
-		{outcome("cancelled", "", nil), 130},
-		{errInterrupted, 130},
-	} {
-		if got := status(test.err); got != test.want {
-			t.Errorf("%v: status %d, want %d", test.err, got, test.want)
-		}
-	}
-	if err := outcome("end_turn", "", nil); err != nil {
-		t.Errorf("a turn that ended well: %v", err)
 	}
 }

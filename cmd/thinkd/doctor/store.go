@@ -1,0 +1,70 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/rpc"
+	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/session/bolt"
+)
+
+func (d *Doctor) checkStore(ctx context.Context, inUse bool) bool {
+	dir, err := d.Options.Data()
+	if err != nil {
+		return d.Finding("store", err, "")
+	}
+	if link, err := daemon.Greet(ctx, dir); err == nil {
+		if inUse {
+			return d.checkInUse(ctx, dir, link)
+		}
+		s := link.Status
+		return d.Finding("daemon", link.Close(), fmt.Sprintf(
+			"process %d, version %s, serves %s: %d other clients, %d turns running; doctor --check checks the store as well",
+			s.PID, s.Version, dir, s.Clients-1, s.Running))
+	}
+	path := filepath.Join(dir, "thinkd.db")
+	report, err := bolt.CheckFile(ctx, path)
+	if errors.Is(err, os.ErrNotExist) {
+		return d.Finding("store", nil, "none yet; it will be in "+dir)
+	}
+	if locked, ok := errors.AsType[*bolt.LockedError](err); ok {
+		return d.Finding("store", nil, fmt.Sprintf("%s is in use (%v): stop that process to check the store", path, locked))
+	}
+	if err != nil {
+		return d.Finding("store", err, "")
+	}
+	return d.Store("store", path, rpc.NewStoreReport(report))
+}
+
+// checkInUse has the daemon check its own store.
+func (d *Doctor) checkInUse(ctx context.Context, dir string, link *door.Link) bool {
+	stop := context.AfterFunc(ctx, func() { link.Close() })
+	report, err := link.Check()
+	if !stop() {
+		err = context.Cause(ctx)
+	}
+	if err := errors.Join(err, link.Close()); err != nil {
+		return d.Finding("store", err, "")
+	}
+	return d.Store("store", filepath.Join(dir, "thinkd.db"), report)
+}
+
+// Compact rewrites the store without its free space. No daemon may run. The end of ctx ends it, and the store stays as it was.
+func (d *Doctor) Compact(ctx context.Context) error {
+	dir, err := d.Options.Data()
+	if err != nil {
+		return err
+	}
+	before, after, err := bolt.Compact(ctx, filepath.Join(dir, "thinkd.db"))
+	if err != nil {
+		return err
+	}
+	d.Finding("store", nil, fmt.Sprintf("rewritten: %d KiB, of which %d KiB were free, are now %d KiB; %d sessions, %d entries",
+		before.Size>>10, before.Free>>10, after.Size>>10, after.Sessions, after.Entries))
+	return nil
+}

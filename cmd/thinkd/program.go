@@ -1,0 +1,155 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/buildinfo"
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon"
+	"github.com/thinkd/thinkd/cmd/thinkd/watch"
+	"github.com/thinkd/thinkd/rpc/door"
+)
+
+// version is what a release's build sets: -ldflags "-X main.version=…". Without it, package buildinfo finds the version.
+var version string
+
+// program is what the commands of a process share: its streams, its environment, and the flags that all commands have.
+type program struct {
+	in     io.Reader
+	out    io.Writer // standard output, see [printable.Output]
+	errOut io.Writer
+	getenv func(string) string
+
+	catching <-chan struct{} // closed when signals are caught; nil in tests: nobody sends one
+
+	build   buildinfo.Build
+	options daemon.Options // from the flags
+}
+
+func newProgram(in io.Reader, out, errOut io.Writer, getenv func(string) string) *program {
+	build := buildinfo.Read(version)
+	return &program{in: in, out: out, errOut: errOut, getenv: getenv, build: build,
+		options: daemon.Options{Version: build.Version, Getenv: getenv, LogTo: errOut}}
+}
+
+// What the process ends with.
+const (
+	statusFailed      = 1
+	statusShort       = 2   // the answer of a turn is incomplete: a limit, or the vendor's refusal
+	statusNotRunning  = 3   // of `thinkd status`, as of service managers
+	statusInterrupted = 130 // as shells report an interrupt: 128+SIGINT
+)
+
+// report prints an error, unless the user has read it already, and returns the exit status.
+func (p *program) report(err error) int {
+	if err != nil && !errors.Is(err, errReported) && !errors.Is(err, errNotRunning) {
+		p.notice(err.Error())
+	}
+	return status(err)
+}
+
+// status is the exit status for what a command returned.
+func status(err error) int {
+	short, isShort := errors.AsType[*watch.Short](err)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errInterrupted), isShort && short.Reason == "cancelled":
+		return statusInterrupted
+	case isShort:
+		return statusShort
+	case errors.Is(err, errNotRunning):
+		return statusNotRunning
+	}
+	return statusFailed
+}
+
+var (
+	errReported    = errors.New("failed") // the user has read why
+	errNotRunning  = errors.New("no daemon is running")
+	errInterrupted = errors.New("interrupted")
+)
+
+// notice prints a line that is not the command's result.
+func (p *program) notice(line string) { fmt.Fprintln(p.errOut, "thinkd: "+line) }
+
+// connect finds the daemon, or starts it.
+func (p *program) connect(ctx context.Context) (*door.Link, error) {
+	link, notice, err := p.options.Connect(ctx)
+	if notice != "" {
+		p.notice(notice)
+	}
+	return link, err
+}
+
+// onDaemon is a command's work over a link to the daemon.
+func (p *program) onDaemon(run func(link *door.Link, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) (err error) {
+		ctx := cmd.Context()
+		link, err := p.connect(ctx)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { link.Close() })
+		err = run(link, args)
+		if !stop() {
+			return errInterrupted
+		}
+		return errors.Join(err, link.Close())
+	}
+}
+
+// call makes a request, and shows its result or prints it as JSON.
+func call[T any](p *program, link *door.Link, method string, params any, asJSON bool, show func(T) error) error {
+	var answer json.RawMessage
+	if err := link.Call(method, params, &answer); err != nil {
+		return err
+	}
+	if asJSON {
+		_, err := fmt.Fprintf(p.out, "%s\n", answer)
+		return err
+	}
+	var result T
+	if err := json.Unmarshal(answer, &result); err != nil {
+		return fmt.Errorf("%s: %w", method, err)
+	}
+	return show(result)
+}
+
+// announce prints that the daemon is ready. It does so only once signals are caught: before that, a signal of somebody who
+// has read the line would end the daemon without an orderly shutdown.
+func (p *program) announce(line string) error {
+	if p.catching != nil {
+		<-p.catching
+	}
+	_, err := fmt.Fprintln(p.out, line)
+	return err
+}
+
+// present is a map of the words that are not empty.
+func present(words ...string) map[string]any {
+	m := make(map[string]any)
+	for i := 0; i < len(words); i += 2 {
+		if words[i+1] != "" {
+			m[words[i]] = words[i+1]
+		}
+	}
+	return m
+}
+
+// count is a number with its noun. Without a plural, that is the noun with an s.
+func count(n int, noun string, plural ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case len(plural) == 0:
+		return fmt.Sprintf("%d %ss", n, noun)
+	}
+	return fmt.Sprintf("%d %s", n, strings.Join(plural, ""))
+}
