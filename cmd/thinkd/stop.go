@@ -7,6 +7,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// stopWait is how long a stop waits for running turns, unless a flag says otherwise.
+const stopWait = time.Minute
+
 func (p *program) stopCommand() *cobra.Command {
 	var limit time.Duration
 	var now bool
@@ -60,7 +63,7 @@ The exit status is
 			return err
 		},
 	}
-	cmd.Flags().DurationVar(&limit, "wait", time.Minute, "wait for running turns for this `TIME` at most")
+	cmd.Flags().DurationVar(&limit, "wait", stopWait, "wait for running turns for this `TIME` at most")
 	cmd.Flags().BoolVar(&now, "now", false, "do not wait: interrupt running turns")
 	cmd.MarkFlagsMutuallyExclusive("wait", "now")
 	return cmd

@@ -1,10 +1,11 @@
 // Documents writes what a release carries in addition to the program: the man page, the list and the texts of third-party
-// licences, and the bill of materials of a binary.
+// licences, the bill of materials of a binary, and the units of systemd.
 //
 //	go run ./packaging/documents manpage THINKD         the man page, from the help texts of that binary
 //	go run ./packaging/documents licenses               the list, docs/licenses.md
 //	go run ./packaging/documents texts                  the texts of these licences
 //	go run ./packaging/documents sbom BINARY            the binary's modules, as CycloneDX 1.6
+//	go run ./packaging/documents socket|service         the systemd unit for users of that name
 //
 // Each command writes to standard output, runs at the root of the repository, and needs no internet access once the modules and the
 // packages of the page are installed. The same commit gives the same bytes.
@@ -18,6 +19,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/service"
 )
 
 func main() {
@@ -38,6 +41,12 @@ func write(out io.Writer, args []string) error {
 		return manpage(out, args[1])
 	case len(args) == 2 && args[0] == "sbom":
 		return sbom(out, args[1])
+	case len(args) == 1 && args[0] == "socket":
+		_, err := io.WriteString(out, service.SocketUnit(service.Packaged, true))
+		return err
+	case len(args) == 1 && args[0] == "service":
+		_, err := io.WriteString(out, service.ServiceUnit(service.Packaged, true))
+		return err
 	case len(args) == 1 && (args[0] == "licenses" || args[0] == "texts"):
 		list, err := components()
 		if err != nil {
@@ -48,5 +57,5 @@ func write(out io.Writer, args []string) error {
 		}
 		return licenses(out, list)
 	}
-	return errors.New("usage: documents manpage THINKD | licenses | texts | sbom BINARY")
+	return errors.New("usage: documents manpage THINKD | licenses | texts | sbom BINARY | socket | service")
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon/systemd"
 	"github.com/thinkd/thinkd/cmd/thinkd/network"
 	"github.com/thinkd/thinkd/rpc"
 	"github.com/thinkd/thinkd/rpc/conn"
@@ -20,6 +21,7 @@ import (
 // more or it is told to end.
 type host struct {
 	version string
+	getenv  func(string) string
 	started time.Time
 	daemon  *daemon
 	log     *slog.Logger
@@ -61,13 +63,22 @@ const whyReplaced = "a newer version asked for the place"
 // time, or until the store is lost, which is the error then. At the end turns are interrupted, clients hear of it, and
 // nothing is left running.
 func (h *host) run(ctx context.Context) error {
+	h.notify(systemd.Ready)
 	h.log.Info("daemon", "version", h.version, "pid", os.Getpid(), "socket", h.socket.path)
 	var accepting sync.WaitGroup
 	accepting.Go(h.accept) // ends when the socket is closed
 	why, err := h.wait(ctx)
 	h.log.Info("daemon ends", "because", why, "err", err)
+	h.notify(systemd.Stopping)
 
 	return errors.Join(err, h.close(&accepting))
+}
+
+// notify sends a state to the service manager, if there is one.
+func (h *host) notify(state string) {
+	if err := systemd.Notify(h.getenv, state); err != nil {
+		h.log.Warn("service manager", "err", err)
+	}
 }
 
 // close ends in order: no more clients, the turns, the clients, the store.

@@ -23,7 +23,7 @@ func (o Options) host(ctx context.Context, dir string, idle time.Duration) (*hos
 	if err != nil {
 		return nil, err
 	}
-	h := &host{version: o.Version, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan string, 1),
+	h := &host{version: o.Version, getenv: o.Getenv, daemon: d, log: d.log, dir: dir, idle: idle, asked: make(chan string, 1),
 		clients: make(map[net.Conn]struct{}), quiet: time.Now(), started: time.Now()}
 	if h.socket, err = openSocket(dir, o.Getenv); err != nil {
 		return nil, errors.Join(err, d.close())

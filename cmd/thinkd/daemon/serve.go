@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon/systemd"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/session/bolt"
 )
@@ -73,7 +74,7 @@ func (o Options) serveThere(ctx context.Context, addr string, tell func(url stri
 	if err != nil {
 		return err
 	}
-	if err := tell(url); err != nil {
+	if err := errors.Join(tell(url), systemd.Notify(o.Getenv, systemd.Ready)); err != nil {
 		return err
 	}
 	defer context.AfterFunc(ctx, func() { link.Close() })()

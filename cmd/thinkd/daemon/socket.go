@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/thinkd/thinkd/cmd/thinkd/daemon/systemd"
 )
 
 // The daemon's socket lies in the data directory. Where that path is too long for one, the socket lies elsewhere, and
@@ -46,15 +48,30 @@ func findSocket(dir string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
+// Socket is where a daemon of the data directory listens. It is an error if the path of the directory is too long for a socket: then the
+// daemon chooses another place.
+func (o Options) Socket() (string, error) {
+	dir, err := o.Data()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, socketName)
+	if len(path) > maxSocketPath(goos) {
+		return "", fmt.Errorf("%s is too long for a socket; choose a data directory with a shorter path", path)
+	}
+	return path, nil
+}
+
 // socket is what a daemon listens on.
 type socket struct {
 	*net.UnixListener
-	path string
-	info os.FileInfo // of the socket's file, to remove no other
+	path   string
+	passed bool        // by the service manager, whose the file is
+	info   os.FileInfo // of the socket's file, to remove no other; nil: it stays
 }
 
 // openSocket listens for the commands of this user and nobody else. Only the holder of the data directory's lock may
-// call it: what lies in the socket's place is removed.
+// call it: what lies in the socket's place is removed, unless the service manager listens there and passed its socket.
 func openSocket(dir string, getenv func(string) string) (*socket, error) {
 	path := filepath.Join(dir, socketName)
 	elsewhere := len(path) > maxSocketPath(goos)
@@ -69,16 +86,14 @@ func openSocket(dir string, getenv func(string) string) (*socket, error) {
 			return nil, fmt.Errorf("%s is too long for a socket; set XDG_RUNTIME_DIR or TMPDIR to a shorter path", path)
 		}
 	}
-	if err := removeSocket(path); err != nil {
-		return nil, err
+	s, err := passedSocket(path, getenv)
+	if err == nil && s == nil {
+		s, err = listenSocket(path)
 	}
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, err
 	}
-	l.SetUnlinkOnClose(false) // by then another may lie there
-	s := &socket{UnixListener: l, path: path}
-	if err = restrict(path); err == nil {
+	if err = restrict(path); err == nil && !s.passed {
 		s.info, err = os.Lstat(path)
 	}
 	if err == nil && elsewhere {
@@ -88,6 +103,31 @@ func openSocket(dir string, getenv func(string) string) (*socket, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
+}
+
+// passedSocket is the socket of the service manager, if there is one.
+func passedSocket(path string, getenv func(string) string) (*socket, error) {
+	l, err := systemd.Socket(getenv)
+	if l == nil || err != nil {
+		return nil, err
+	}
+	if at := l.Addr().String(); at != path {
+		return nil, errors.Join(fmt.Errorf("the service manager listens at %s, and commands look at %s: change ListenStream= in the socket unit, or the data directory", at, path), l.Close())
+	}
+	l.SetUnlinkOnClose(false)
+	return &socket{UnixListener: l, path: path, passed: true}, nil
+}
+
+func listenSocket(path string) (*socket, error) {
+	if err := removeSocket(path); err != nil {
+		return nil, err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	l.SetUnlinkOnClose(false) // by then another may lie there
+	return &socket{UnixListener: l, path: path}, nil
 }
 
 func removeSocket(path string) error {

@@ -211,7 +211,8 @@ func TestSnapshot(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		answers(t, filepath.Join(home, "deb", "usr", "bin", "thinkd"))
-		for _, path := range []string{"share/man/man1/thinkd.1.gz", "share/bash-completion/completions/thinkd", "share/doc/thinkd/copyright"} {
+		for _, path := range []string{"share/man/man1/thinkd.1.gz", "share/bash-completion/completions/thinkd", "share/doc/thinkd/copyright",
+			"lib/systemd/user/thinkd.socket", "lib/systemd/user/thinkd.service", "lib/systemd/system/thinkd.service", "../etc/thinkd/config.toml"} {
 			if _, err := os.Stat(filepath.Join(home, "deb", "usr", path)); err != nil {
 				t.Error(err)
 			}
