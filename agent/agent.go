@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/loaded"
+	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/session"
 )
@@ -71,11 +73,11 @@ func ask[T any](ctx context.Context, a *Agent, f func(*state) (T, error)) (T, er
 	}
 }
 
-// load reads the log, and ends the turn that a crash left open. If the store accepts no writes at the moment, the turn ends only in
+// load reads the log, and ends the turn that a crash left open. A parked turn stays parked. If the store accepts no writes at the moment, the turn ends only in
 // the view, so that the session can be read. The next write, or the next tick, ends it in the store (writable).
 func load(ctx context.Context, ref session.Ref, cfg Config) (*state, error) {
 	now := cfg.Now()
-	s := &state{id: ref.ID, store: cfg.Store.For(ref.Owner), cfg: cfg, ctx: ctx, log: cfg.Log.With("session", ref.ID), used: now,
+	s := &state{id: ref.ID, ref: ref, store: cfg.Store.For(ref.Owner), cfg: cfg, ctx: ctx, log: cfg.Log.With("session", ref.ID), used: now,
 		queue: queue.New(cfg.queued), waiters: make(map[session.TurnID][]waiter), resolved: make(map[string]bool)}
 	log, err := s.store.Claim(ctx, s.id)
 	if err != nil {
@@ -94,7 +96,7 @@ func (s *state) read(now time.Time) error {
 	if err != nil {
 		return err
 	}
-	if view.Running() != nil {
+	if t := view.Running(); t != nil && t.Parked == nil {
 		view, err = s.recover(now)
 		if err != nil {
 			return err
@@ -107,7 +109,39 @@ func (s *state) read(now time.Time) error {
 	}
 	s.queue.Held = s.queue.Len() > 0
 	s.feed = feed.New(s.id, session.FirstSeq(view.LastSeq, s.owned.Epoch()))
+	if t := view.Running(); t != nil {
+		if err := s.restore(t, now); err != nil {
+			return err
+		}
+	}
 	s.measure()
+	return nil
+}
+
+// restore makes the running turn of a parked one, as the log has it.
+func (s *state) restore(t *session.Turn, now time.Time) error {
+	c, err := s.conversation().started(t)
+	if err != nil {
+		return err
+	}
+	p := t.Parked
+	s.run = &turn{Turn: t, choice: c, log: s.log.With("turn", t.ID), usage: t.Usage, restarted: p.Restarted, paidBy: cmp.Or(p.Payer, t.Start.Payer)}
+	s.run.begun = now.Add(-s.run.ran(now))
+	for _, m := range t.Messages {
+		if m.End != nil {
+			s.run.calls++
+		}
+	}
+	switch p.Why {
+	case session.ParkedQuota, session.ParkedOutage:
+		s.run.stuck = p
+		s.run.calls++ // the one that failed
+	case session.ParkedApproval:
+		if err := s.restoreRound(p.Asked, now); err != nil {
+			return err
+		}
+	}
+	s.cfg.parks.Restore(park.Restored(s.ref, t, s.cfg.Limits.Park))
 	return nil
 }
 
@@ -120,7 +154,7 @@ func (s *state) recover(now time.Time) (*session.View, error) {
 		return nil, err
 	}
 	view, loadErr := session.Load(s.ctx, s.store, s.id)
-	if err == nil || loadErr != nil || view.Running() == nil { // a failed write may be there after all
+	if err == nil || loadErr != nil || view.Running() == nil || view.Running().Parked != nil { // a failed write may be there after all
 		return view, loadErr
 	}
 	s.unsaved = ends

@@ -8,7 +8,6 @@ import (
 	"github.com/thinkd/thinkd/agent/relay"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
-	"github.com/thinkd/thinkd/registry"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -82,17 +81,10 @@ func (s *state) followRedirect() {
 	if now.As == r.model.As {
 		return
 	}
-	ask := registry.Ask{Source: r.decision.Source, Policy: r.decision.Fallback, Display: r.decision.Control.Display}
-	if r.decision.Source != provider.SourceModel && r.decision.Source != provider.SourceUnset {
-		ask.Level = r.decision.Requested
-	}
-	decision, err := registry.Resolve(ask, now)
-	if err != nil { // the policy refuses: the nearest level is better than the end of a turn that runs
-		ask.Policy = provider.Downgrade
-		if decision, err = registry.Resolve(ask, now); err != nil {
-			r.log.Error("no level for a redirected model", "model", now.Ref(), "err", err)
-			return
-		}
+	decision, err := resolveAgain(r.decision, now)
+	if err != nil {
+		r.log.Error("no level for a redirected model", "model", now.Ref(), "err", err)
+		return
 	}
 	r.model, r.decision = now, decision
 	if wire, err := r.provider.Wire(s.conversation().asked(r.choice)); err == nil {

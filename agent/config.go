@@ -10,6 +10,7 @@ import (
 
 	"github.com/thinkd/thinkd/agent/budget"
 	"github.com/thinkd/thinkd/agent/loaded"
+	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/tool/toolhost"
@@ -29,6 +30,10 @@ var (
 
 	// ErrFinished refuses to continue a session: its last turn was not cut off, a message was added since, or a summary stands in its place.
 	ErrFinished = errors.New("there is no unfinished turn to continue")
+
+	// ErrNotParked refuses to resume a turn that is not parked, and ErrAsked one that waits for the answer to a question.
+	ErrNotParked = errors.New("the turn is not parked")
+	ErrAsked     = errors.New("the turn waits for the answer to a question")
 
 	// ErrQueueFull refuses a prompt because maxQueue prompts wait already.
 	ErrQueueFull = fmt.Errorf("%d prompts are pending already", maxQueue)
@@ -120,6 +125,7 @@ type Config struct {
 
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
+	parks  *park.Yard     // the group's parked turns
 }
 
 // Catalog knows the models: a *[registry.Catalog], or a *[registry.Current], whose catalog is replaced from time to time. A turn
@@ -147,8 +153,10 @@ type Limits struct {
 	Loaded       int64 // bytes of all loaded sessions
 
 	Idle time.Duration // until an idle session without subscribers is unloaded
+	Park time.Duration // that a turn may be parked because a call failed; 0: such a turn ends
 
 	ConfirmTime  time.Duration // until a question that nobody answers counts as denied
+	ConfirmPark  bool          // a question that nobody answers parks the turn instead, without a deadline
 	ConfirmBytes int           // of the parts of a call that a person can approve, as JSON
 
 	Headers      time.Duration // without any answer: the call is stalled
@@ -157,7 +165,7 @@ type Limits struct {
 	QuietContent time.Duration // without content, whatever else comes: the call is stalled
 }
 
-// DefaultLimits are the limits of a [Config] that has none. There is no budget.
+// DefaultLimits are the limits of a [Config] that has none. There is no budget, and no turn is parked.
 func DefaultLimits() Limits {
 	return Limits{
 		ModelCalls: 50,

@@ -2,9 +2,11 @@ package agent
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/report"
@@ -65,7 +67,10 @@ func (s *state) question(c *toolCall) fact {
 		Title: c.tool.Label(), Message: c.tool.Wish(cmp.Or(m.Name, m.Ref())),
 		Origin: feed.Origin{Provider: m.Provider, Model: m.ID, Host: c.tool.Host, Server: c.tool.Server(), Effect: cmp.Or(c.tool.Effect, tool.Other), Folder: s.view.Session.CWD},
 		Parts:  c.would.Show(arguments), Grants: approval.Grants(c.tool, c.would),
-		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}, Until: now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()}
+		Actions: []session.Action{session.AllowOnce, session.AllowSession, session.Deny}}
+	if !s.cfg.Limits.ConfirmPark {
+		q.Until = now.Add(s.cfg.Limits.ConfirmTime).UnixMilli()
+	}
 	c.asked = &question{asked: now}
 	if size, limit := partsSize(q.Parts), s.cfg.Limits.ConfirmBytes; size > limit {
 		c.asked.tooLarge = fmt.Sprintf("a person has to see all of a call to approve it, and this one has %d bytes of at most %d that can be shown; make it smaller", size, limit)
@@ -130,7 +135,70 @@ func (s *state) refusedBy(m tool.Mode) (facts []fact) {
 			facts = append(facts, s.refusal(c, feed.ByMode, "", fmt.Sprintf("the session was set to the tool mode %s, so this call was not run", m))...)
 		}
 	}
+	if len(facts) > 0 {
+		facts = append(s.resumed(session.ResumedByAnswer), facts...)
+	}
 	return facts
+}
+
+// keptQuestion is what the log has of a question: [session.Asked.Shown].
+type keptQuestion struct {
+	Confirm  feed.Confirm `json:"confirm"`
+	Danger   int          `json:"danger,omitempty"`
+	Place    string       `json:"place,omitempty"`
+	Concern  string       `json:"concern,omitempty"`
+	TooLarge string       `json:"too_large,omitempty"`
+}
+
+// questions are the open questions of the running turn, if it waits for nothing else.
+func (s *state) questions() (asked []session.Asked) {
+	for _, c := range s.run.round.calls {
+		switch {
+		case c.done:
+			continue
+		case c.asked == nil:
+			return nil
+		}
+		shown, err := json.Marshal(keptQuestion{c.asked.Confirm, int(c.concern.Danger), c.concern.Place, c.concern.Why, c.asked.tooLarge})
+		if err != nil {
+			s.run.log.Error("a question cannot be kept", "err", err)
+			return nil
+		}
+		asked = append(asked, session.Asked{Block: c.Number, Shown: shown})
+	}
+	return asked
+}
+
+// restoreRound makes the calls of a turn that is parked for an answer. Each has its result or its question.
+func (s *state) restoreRound(asked []session.Asked, now time.Time) error {
+	r := s.run
+	open := r.Turn.Unanswered()
+	if len(open) == 0 || len(open) != len(asked) {
+		return fmt.Errorf("%w: turn %s is parked with %d questions about %d calls", session.ErrDamaged, r.ID, len(asked), len(open))
+	}
+	ctx, stop := context.WithCancelCause(s.ctx)
+	calls := r.Turn.Message(open[0].Reply).Calls()
+	rd := &round{reply: open[0].Reply, results: open[0].Message, left: len(open), ctx: ctx, stop: stop,
+		news: make(chan func(), 1+len(calls)), grew: make(chan struct{}, 1)}
+	for i, call := range calls {
+		c := &toolCall{Call: call, index: i, announced: true, done: true}
+		if t := s.tool(call.Name); t != nil {
+			c.tool = s.believed(*t)
+		}
+		at := slices.IndexFunc(asked, func(a session.Asked) bool { return a.Block == call.Number })
+		if at >= 0 {
+			var kept keptQuestion
+			if err := json.Unmarshal(asked[at].Shown, &kept); err != nil {
+				return fmt.Errorf("%w: a question of turn %s: %w", session.ErrDamaged, r.ID, err)
+			}
+			c.announced, c.done = false, false
+			c.concern = approval.Concern{Danger: approval.Danger(kept.Danger), Place: kept.Place, Why: kept.Concern}
+			c.asked = &question{kept.Confirm, now, kept.TooLarge}
+		}
+		rd.calls = append(rd.calls, c)
+	}
+	r.round = rd
+	return nil
 }
 
 // confirms lists the open questions.

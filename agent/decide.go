@@ -100,6 +100,40 @@ func ChoiceOf(a registry.Agent) session.AgentChoice {
 	return session.AgentChoice{Name: a.Name, Level: a.Reasoning.Level, Fallback: a.Reasoning.Policy}
 }
 
+// askAgain is what a decision was asked for, to decide once more.
+func askAgain(d provider.Decision) registry.Ask {
+	ask := registry.Ask{Source: d.Source, Policy: d.Fallback, Display: d.Control.Display}
+	if d.Source != provider.SourceModel && d.Source != provider.SourceUnset {
+		ask.Level = d.Requested
+	}
+	return ask
+}
+
+// resolveAgain decides for a turn that has started. If the policy refuses, the nearest level is better than the end of the turn.
+func resolveAgain(d provider.Decision, m provider.Model) (provider.Decision, error) {
+	ask := askAgain(d)
+	decision, err := registry.Resolve(ask, m)
+	if err != nil {
+		ask.Policy = provider.Downgrade
+		decision, err = registry.Resolve(ask, m)
+	}
+	return decision, err
+}
+
+// started is the choice of a turn that another process has started. The model, the level and the API stay the same.
+func (v conversation) started(t *session.Turn) (choice, error) {
+	ref := t.Start.Model
+	was := t.Start.Reasoning
+	was.Control.Display = cmp.Or(t.Prompt.Override.Display, v.view.Session.Display)
+	c := choice{model: v.kept(v.cfg.Catalog.Model(ref.Provider, ref.ID)), provider: v.cfg.Provider(ref.Provider),
+		address: v.cfg.address(ref.Provider), payer: t.Start.Payer}
+	var err error
+	if c.decision, err = resolveAgain(was, c.model); err == nil && c.provider != nil {
+		c.decision.Wire, err = c.provider.Wire(v.asked(c))
+	}
+	return c, err
+}
+
 // override is the opposite of [ChoiceOf]: what the agent stated when the session was made.
 func override(a session.AgentChoice) registry.Override {
 	return registry.Override{Mode: registry.Custom, Level: a.Level, Policy: a.Fallback}

@@ -12,13 +12,17 @@
 //
 // Other packages hold what needs no state of a session: feed sends updates to clients, transcript turns the log into what a model
 // is sent, queue keeps the prompts that wait, relay carries what calls produce, summary and suspect handle conversations that are
-// too long or refused, loaded unloads models from servers, budget and room count, and tool decides on calls and runs them.
+// too long or refused, loaded unloads models from servers, park decides when parked turns resume, budget and room count, and tool
+// decides on calls and runs them.
 //
 // A turn goes up through the files, and each step ends with the next event of the loop: prompt starts the turn, compact and call
 // make a model call, stream takes in its events, tools runs the calls of the reply and makes the next model call, retry handles a
 // failed one. end closes whatever is open, from any of these.
 //
-// Inside the package, files depend in one direction: config, decide, reply, notice, turn, state, agent, confirm, end, call,
+// A turn is parked between two steps: after a failed call (retry), for a person's answer (tools) or until a time (prompt). It is then
+// in the log, in park's yard and, while its session is loaded, in state.run, without a call. The group wakes it.
+//
+// Inside the package, files depend in one direction: config, decide, reply, notice, turn, state, confirm, agent, end, call,
 // compact, retry, prompt, tools, snapshot, aside, stream, loop, group.
 //
 // Guarantees:
@@ -35,6 +39,7 @@
 //   - a tool call runs at most once, even over crashes. It has exactly one result, which goes to the model directly after the message
 //     with the call;
 //   - a call that needs confirmation runs only after the first "yes" that arrives in time;
+//   - a parked turn survives the end of the process, by a crash as well. No model call and no tool of it runs meanwhile;
 //   - a prompt with a stamp ([session.Stamp]) runs once, however often it is sent;
 //   - a slow subscriber delays neither the agent nor another subscriber;
 //   - a turn keeps the model and the level that it started with.

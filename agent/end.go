@@ -26,7 +26,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	facts := slices.Concat(before, s.closeMessage(end.StopReason, incomplete), s.leftOver())
 	s.dropRound(nil)
 	end.Usage = r.usage // with what closeMessage counts
-	end.DurationMS = s.cfg.Now().Sub(r.begun).Milliseconds()
+	end.DurationMS = r.ran(s.cfg.Now()).Milliseconds()
 	facts = append(facts, fact{r.ID, nil, feed.UsageTotal{Usage: s.usage()}})
 	if len(s.view.Turns) > 0 && s.view.Turns[0] == r.Turn || s.titled == r.ID || s.titled != "" && slices.Contains(r.Took, s.titled) {
 		title := s.view.Session.Title
@@ -36,6 +36,7 @@ func (s *state) endTurn(end session.TurnEnd, incomplete session.Incomplete, befo
 	if s.record(facts...) != nil {
 		return
 	}
+	s.cfg.parks.Leave(s.ref)
 	s.report(end)
 	s.run = nil
 	s.measure()
@@ -55,9 +56,9 @@ func (s *state) report(end session.TurnEnd) {
 		Ended: s.cfg.Now(), Calls: r.calls, Again: r.again, End: end})
 }
 
-// interrupt ends the running turn since the daemon goes down.
+// interrupt ends the running turn since the daemon goes down. A parked turn stays parked.
 func (s *state) interrupt() {
-	if s.run != nil {
+	if s.run != nil && !s.parked() {
 		s.queue.Held = true // the queue waits for the next start
 		s.endTurn(session.TurnEnd{StopReason: session.StopInterrupted}, session.Interrupted)
 	}

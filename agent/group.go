@@ -13,6 +13,7 @@ import (
 	"github.com/thinkd/thinkd/agent/aside"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/loaded"
+	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/room"
 	"github.com/thinkd/thinkd/session"
@@ -44,13 +45,88 @@ type loading struct {
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
+	cfg.parks = park.NewYard()
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
-	return &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
-		used: make(map[session.Ref]uint64), asides: make(map[session.Ref]*aside.Ledger)}, nil
+	g := &Group{cfg: cfg, ctx: ctx, stop: stop, agents: make(map[session.Ref]*loading),
+		used: make(map[session.Ref]uint64), asides: make(map[session.Ref]*aside.Ledger)}
+	g.loads.Go(g.wakeParked) // ends with ctx; Close waits
+	return g, nil
 }
+
+// parkedLook is how often the clock is compared with the times of parked turns. A timer would not run while the machine sleeps.
+const parkedLook = time.Second
+
+// wakeParked has parked turns go on when their time has come.
+func (g *Group) wakeParked() {
+	tick, looks := time.NewTicker(parkedLook), true
+	defer tick.Stop()
+	for {
+		if timed := g.cfg.parks.Timed() > 0; timed != looks {
+			if looks = timed; looks {
+				tick.Reset(parkedLook)
+			} else {
+				tick.Stop()
+			}
+		}
+		select {
+		case <-g.ctx.Done():
+			return
+		case <-g.cfg.parks.Changed():
+			continue
+		case <-tick.C:
+		}
+		due, postponed := g.cfg.parks.Due(g.cfg.Now())
+		for _, p := range due {
+			g.loads.Go(func() { g.wake(p) }) // ends with the group's context at the latest; Close waits
+		}
+		for _, p := range postponed {
+			g.loads.Go(func() { g.tellPostponed(p) }) // the same
+		}
+	}
+}
+
+// wakeAgain is how long a turn waits whose session could not be loaded.
+const wakeAgain = 30 * time.Second
+
+// wake has one parked turn go on.
+func (g *Group) wake(p park.Place) {
+	err := g.For(p.Ref.Owner).Do(g.ctx, p.Ref.ID, func(a *Agent) error {
+		_, err := ask(g.ctx, a, func(s *state) (struct{}, error) {
+			s.wake(p)
+			return struct{}{}, nil
+		})
+		return err
+	})
+	switch {
+	case errors.Is(err, session.ErrNotFound):
+		g.cfg.parks.Leave(p.Ref)
+	case err != nil && g.ctx.Err() == nil:
+		g.cfg.Log.Warn("a parked turn cannot go on yet", "session", p.Ref.ID, "turn", p.Turn, "err", err)
+		g.cfg.parks.Delay(p.Ref, g.cfg.Now().Add(wakeAgain))
+	}
+}
+
+// tellPostponed publishes the new time of a parked turn, if its session is loaded.
+func (g *Group) tellPostponed(p park.Place) {
+	g.mu.Lock()
+	l := g.agents[p.Ref]
+	g.mu.Unlock()
+	if l == nil || !l.loaded() {
+		return
+	}
+	_, _ = ask(g.ctx, l.agent, func(s *state) (struct{}, error) { // an agent that has ended has nobody to tell
+		if shown := s.parkedNow(); shown != nil && s.run.ID == p.Turn && s.feed.Subscribed() {
+			s.tell(p.Turn, *shown)
+		}
+		return struct{}{}, nil
+	})
+}
+
+// Parked counts the parked turns that resume or end by themselves. The others need a client.
+func (g *Group) Parked() int { return g.cfg.parks.Timed() }
 
 // recover closes the turns that a crash left open.
 func (cfg Config) recover(ctx context.Context) error {
@@ -76,7 +152,10 @@ func (cfg Config) recoverOne(ctx context.Context, ref session.Ref) error {
 	if err != nil {
 		return err
 	}
-	err = session.Recover(ctx, store, log, ref.ID, cfg.Now())
+	parked, err := session.Recover(ctx, store, log, ref.ID, cfg.Now())
+	if parked != nil {
+		cfg.parks.Restore(park.Restored(ref, parked, cfg.Limits.Park))
+	}
 	return errors.Join(err, log.Release(context.WithoutCancel(ctx)))
 }
 
@@ -384,7 +463,7 @@ func (g *Group) makeRoom(ctx context.Context, more int64, but session.ID) error 
 func (s *state) rests() bool {
 	s.feed.Prune()
 	s.pruneWaiters()
-	return s.run == nil && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil && s.asides.Running() == 0
+	return !s.works() && s.compacting == nil && !s.mayStart() && !s.feed.Subscribed() && len(s.waiters) == 0 && s.unsaved == nil && s.asides.Running() == 0
 }
 
 // Delete ends the running turn of a session, removes the session, and notifies its clients. It is no error if there is no such
@@ -430,6 +509,7 @@ func (o *Sessions) Delete(ctx context.Context, id session.ID) error {
 	delete(g.used, o.ref(id))
 	delete(g.asides, o.ref(id))
 	g.mu.Unlock()
+	g.cfg.parks.Leave(o.ref(id))
 	if g.cfg.Deleted != nil {
 		g.cfg.Deleted(o.ref(id))
 	}

@@ -50,7 +50,7 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	close(always)
 	for s.ended == nil {
 		s.noteStatus()
-		if s.run == nil {
+		if s.run == nil || s.parked() {
 			s.feed.Forget()
 		}
 		var start chan struct{} // ready while a queued turn is to start, so that the loop comes round
@@ -90,9 +90,9 @@ func (a *Agent) loop(ctx context.Context, s *state) {
 	}
 }
 
-// period is how often time is looked after: each second while a turn runs, else now and then.
+// period is how often time is looked after: each second while a turn works, else now and then. The group looks after parked turns.
 func (s *state) period() time.Duration {
-	if s.run != nil {
+	if s.works() {
 		return time.Second
 	}
 	return max(s.cfg.Limits.Idle/10, time.Millisecond)
@@ -100,7 +100,7 @@ func (s *state) period() time.Duration {
 
 // tick looks after time: stalls, limits, and idleness.
 func (s *state) tick(now time.Time) {
-	if s.run != nil {
+	if s.works() {
 		s.used = now
 		s.watch(now)
 		return
@@ -184,6 +184,7 @@ func (s *state) closeAll() {
 	s.stopCall(feed.ErrClosed, callEnd{fault: string(session.StopInterrupted)})
 	s.dropRound(feed.ErrClosed)
 	s.dropCompaction(feed.ErrClosed)
+	s.cfg.parks.Abandon(s.ref)
 	s.feed.Close(feed.ErrClosed)
 	for id := range s.waiters {
 		s.wakeWaiters(id)

@@ -16,6 +16,7 @@ type mirror struct {
 	seq     uint64
 	turn    session.TurnID    // running; empty: none
 	message session.MessageID // open; empty: none
+	parked  bool              // the turn that runs is
 	blocks  map[blockKey]*shownBlock
 	queue   []session.TurnID
 	calls   map[string]int         // by id: calls that were told, and have 1 or no result
@@ -53,7 +54,7 @@ func newMirror(snap Snapshot) *mirror {
 	}
 	take(snap.Messages)
 	if snap.Turn != nil {
-		m.turn = snap.Turn.ID
+		m.turn, m.parked = snap.Turn.ID, snap.Turn.Parked != nil
 		take(snap.Turn.Messages)
 		for _, c := range snap.Turn.Tools {
 			m.calls[c.CallID] = 0
@@ -95,6 +96,12 @@ func (m *mirror) fold(u *feed.Update) error {
 		return fmt.Errorf("it begins with %d after %d", first, m.seq)
 	}
 	m.seq = u.Seq
+	switch u.Event.(type) {
+	case feed.MessageStart, feed.ToolStart, feed.Confirm, feed.Retry:
+		if m.parked {
+			return fmt.Errorf("the turn is parked")
+		}
+	}
 	switch e := u.Event.(type) {
 	case feed.TurnStart:
 		m.starts[u.Turn]++
@@ -124,7 +131,22 @@ func (m *mirror) fold(u *feed.Update) error {
 			return fmt.Errorf("questions are open: %v", m.asked)
 		}
 		clear(m.calls)
-		m.turn = ""
+		m.turn, m.parked = "", false
+	case feed.TurnParked:
+		if m.turn != u.Turn || m.message != "" {
+			return fmt.Errorf("in turn %q, message %q", m.turn, m.message)
+		}
+		for id, results := range m.calls {
+			if results != 1 {
+				return fmt.Errorf("call %s has %d results", id, results)
+			}
+		}
+		m.parked = true
+	case feed.TurnResumed:
+		if m.turn != u.Turn || !m.parked {
+			return fmt.Errorf("turn %q, parked: %v", m.turn, m.parked)
+		}
+		m.parked = false
 	case feed.ToolStart:
 		if _, known := m.calls[e.CallID]; known {
 			return fmt.Errorf("the call was told before")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/thinkd/thinkd/agent/feed"
+	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/transcript"
 	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
@@ -19,6 +20,10 @@ type Prompt struct {
 	Reject   bool           // refuse it while a turn runs, rather than queue it
 	Steer    bool           // have the turn that runs take it in, rather than queue it
 	Stamp    *session.Stamp // nil: two of the same are two prompts
+
+	// NotBefore is when the prompt is sent, at the earliest: until then its turn is parked. Deadline is when the turn ends if it has
+	// not ended by then. Both are in Unix milliseconds; 0: none. A prompt with either does not steer.
+	NotBefore, Deadline int64
 }
 
 // Receipt says what happens with a prompt that is now on disk.
@@ -95,9 +100,13 @@ func (s *state) prompt(p Prompt) (Receipt, error) {
 		return Receipt{}, err
 	}
 	stored := fact{r.Turn, session.Prompt{Message: r.Message, Content: content, Override: p.Override, Stamp: p.Stamp,
-		Queued: busy, Steer: into != ""}, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
+		Queued: busy, Steer: into != "", NotBefore: p.NotBefore, Deadline: p.Deadline}, feed.PromptStored{Message: r.Message, Content: content, Disposition: r.Disposition, Into: into}}
 	if r.Disposition == feed.Started {
-		if err := s.record(stored, startFact(r.Turn, c)); err != nil {
+		facts := []fact{stored, startFact(r.Turn, c)}
+		if later, ok := s.later(p.NotBefore); ok {
+			facts = append(facts, parkedFact(r.Turn, later))
+		}
+		if err := s.record(facts...); err != nil {
 			return Receipt{}, err
 		}
 		s.runTurn(r.Turn, c)
@@ -205,6 +214,24 @@ func (s *state) settle(id session.TurnID) {
 	}
 }
 
+// takeSteering takes the prompts that were to steer the running turn into it. They stand behind the results of tools: no
+// vendor lets anything stand between a call and its result.
+func (s *state) takeSteering() error {
+	var facts []fact
+	for _, id := range s.queue.Steering() {
+		facts = append(facts, fact{id, session.Steered{Into: s.run.ID}, nil})
+	}
+	if len(facts) == 0 {
+		return nil
+	}
+	if err := s.record(facts...); err != nil {
+		return err
+	}
+	s.queue.Held = s.queue.Held && s.queue.Len() > 0
+	s.publishQueue()
+	return nil
+}
+
 // Continued is a turn that goes on with an unfinished one, or would.
 type Continued struct {
 	Turn session.TurnID // empty: none was started
@@ -242,8 +269,13 @@ func (s *state) resume(stamp *session.Stamp, dry bool) (Continued, error) {
 	if cut == nil {
 		return Continued{}, ErrFinished
 	}
+	return s.continueTurn(cut, cut.Prompt.Override, stamp, dry)
+}
+
+// continueTurn starts a turn that goes on with one that has ended.
+func (s *state) continueTurn(cut *session.Turn, o session.Override, stamp *session.Stamp, dry bool) (Continued, error) {
 	v := s.conversation()
-	c, err := v.decide(s.view.Session.Settings, cut.Prompt.Override)
+	c, err := v.decide(s.view.Session.Settings, o)
 	if err != nil {
 		return Continued{}, err
 	}
@@ -258,7 +290,7 @@ func (s *state) resume(stamp *session.Stamp, dry bool) (Continued, error) {
 	id := session.NewTurnID()
 	start := startFact(id, c)
 	start.event = continued(start.event.(feed.TurnStart), on)
-	prompt := session.Prompt{Message: session.NewMessageID(), Content: provider.Blocks{}, Override: cut.Prompt.Override, Stamp: stamp, Continues: on}
+	prompt := session.Prompt{Message: session.NewMessageID(), Content: provider.Blocks{}, Override: o, Stamp: stamp, Continues: on}
 	if err := s.record(fact{id, prompt, nil}, start); err != nil {
 		return Continued{}, err
 	}
@@ -296,20 +328,44 @@ func (s *state) startNext() {
 		}
 		return
 	}
-	if s.record(startFact(next.ID, c)) == nil {
+	facts := []fact{startFact(next.ID, c)}
+	if later, ok := s.later(next.Prompt.NotBefore); ok {
+		facts = append(facts, parkedFact(next.ID, later))
+	}
+	if s.record(facts...) == nil {
 		s.publishQueue()
 		s.runTurn(next.ID, c)
 	}
 }
 
+// later is how a turn is parked that must not start before a time. It is not ok if that time has come.
+func (s *state) later(notBefore int64) (p session.TurnParked, ok bool) {
+	now := s.cfg.Now().UnixMilli()
+	return session.TurnParked{Why: session.ParkedClient, Since: now, Until: notBefore, Resumes: session.ResumesAlone}, notBefore > now
+}
+
 // runTurn runs a turn whose start is recorded.
 func (s *state) runTurn(id session.TurnID, c choice) {
-	s.busy.Store(true)
 	s.run = &turn{Turn: s.view.Turn(id), choice: c, log: s.log.With("turn", id), begun: s.cfg.Now()}
+	if s.parked() {
+		s.cfg.parks.Put(park.New(s.ref, s.run.Turn, 0))
+		return
+	}
+	s.busy.Store(true)
 	s.noticeStart()
+	s.proceed()
+}
+
+// proceed makes the next model call of the running turn, if its model can be called.
+func (s *state) proceed() {
+	c := s.run.choice
 	if c.provider == nil {
 		s.failed(&provider.Error{Provider: c.model.Provider, Kind: provider.KindAuth,
 			Message: "no such provider is configured"})
+		return
+	}
+	if d := s.run.Prompt.Deadline; d != 0 && s.cfg.Now().UnixMilli() >= d {
+		s.overLimit(limitDeadline)
 		return
 	}
 	if err := gone(c.model); err != nil {
@@ -318,6 +374,78 @@ func (s *state) runTurn(id session.TurnID, c choice) {
 	}
 	s.callModel()
 }
+
+// unpark has the parked turn go on. Prompts that were to steer it are taken in before its next model call.
+func (s *state) unpark(by session.ResumedBy) {
+	r := s.run
+	why := r.Parked.Why
+	if s.record(s.resumed(by)...) != nil {
+		return
+	}
+	s.busy.Store(true)
+	switch {
+	case why == session.ParkedClient:
+		s.noticeStart()
+	case r.calls > 0:
+		r.calls-- // the call that failed is made again
+	}
+	if s.takeSteering() == nil {
+		s.proceed()
+	}
+}
+
+// ResumeTurn has a parked turn go on at once. With a model, the turn ends as cancelled, and a new turn continues it with that model:
+// see [Agent.Continue]. It returns the turn that goes on. The start is on disk on return. Errors: ErrNoTurn, ErrNotParked, ErrAsked,
+// *provider.LevelError, and those of the store.
+func (a *Agent) ResumeTurn(ctx context.Context, id session.TurnID, model *session.ModelRef) (session.TurnID, error) {
+	return ask(ctx, a, func(s *state) (session.TurnID, error) { return s.resumeTurn(id, model) })
+}
+
+func (s *state) resumeTurn(id session.TurnID, model *session.ModelRef) (session.TurnID, error) {
+	switch {
+	case s.view.Turn(id) == nil:
+		return "", ErrNoTurn
+	case !s.parked() || s.run.ID != id:
+		return "", ErrNotParked
+	case s.run.Parked.Why == session.ParkedApproval:
+		return "", ErrAsked
+	case model == nil:
+		s.unpark(session.ResumedByClient)
+		return id, s.ended
+	}
+	cut := s.run.Turn
+	o := cut.Prompt.Override
+	o.Model = model
+	if _, err := s.conversation().decide(s.view.Session.Settings, o); err != nil {
+		return "", err
+	}
+	s.endTurn(session.TurnEnd{StopReason: session.StopCancelled}, session.Cancelled)
+	if s.ended != nil {
+		return "", s.ended
+	}
+	on, err := s.continueTurn(cut, o, nil, false)
+	return on.Turn, err
+}
+
+// wake has a parked turn go on or end, since its time has come.
+func (s *state) wake(place park.Place) {
+	if !s.parked() || s.run.ID != place.Turn {
+		s.cfg.parks.Abandon(s.ref)
+		return
+	}
+	p := s.run.Parked
+	switch {
+	case place.Ends == 0 || s.cfg.Now().UnixMilli() < place.Ends:
+		s.unpark(session.ResumedByTime)
+	case p.Error != nil:
+		s.endTurn(session.TurnEnd{StopReason: session.StopError, Error: p.Error}, session.Failed)
+	default:
+		s.overLimit(limitDeadline)
+	}
+}
+
+// limitDeadline is how turn_end names the deadline of a prompt.
+const limitDeadline = "deadline"
 
 // noticeStart tells what people should know as a turn starts: that the answers are made up, that a level was not to be
 // had, that the vendor's prompt cache is lost.

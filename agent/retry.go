@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
+	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/suspect"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -23,8 +24,9 @@ import (
 //  3. the error names a repair of the history: the call is made again with it, and so are all later calls (repair);
 //  4. the request was too long: earlier turns are summarised, once a turn (compactAfter);
 //  5. the error passes: the call is made again after a wait (turn.wait, retryAfter);
-//  6. something in the history may be the reason: the call is made again without it (tryWithout, package suspect);
-//  7. the turn ends with the error.
+//  6. the error passes later, and the operator lets turns wait that long: the turn is parked (park);
+//  7. something in the history may be the reason: the call is made again without it (tryWithout, package suspect);
+//  8. the turn ends with the error.
 //
 // Each repeated call discards what the failed one has said (discard). What it used is paid for and counts.
 func (s *state) failed(err error) {
@@ -42,6 +44,9 @@ func (s *state) failed(err error) {
 		}
 		if wait, again := r.wait(pe); again {
 			s.retryAfter(wait, pe)
+			return
+		}
+		if s.park(pe) {
 			return
 		}
 		if s.tryWithout(pe) {
@@ -126,6 +131,27 @@ func (s *state) retryAfter(wait time.Duration, pe *provider.Error) {
 	if s.record(append(facts, r.retryFact(wait, pe, void))...) == nil {
 		r.retry = time.NewTimer(wait)
 	}
+}
+
+// park has the turn wait for its vendor, if the operator allows that.
+func (s *state) park(pe *provider.Error) bool {
+	r, limit := s.run, s.cfg.Limits.Park
+	if limit <= 0 {
+		return false
+	}
+	p, ok := park.Failed(pe, r.stuck, limit, s.cfg.Now())
+	if !ok {
+		return false
+	}
+	p.Payer, p.Error = r.paidBy, s.failure(pe)
+	facts, void := s.discard()
+	if len(void) > 0 {
+		facts = append(facts, r.retryFact(max(time.UnixMilli(p.Until).Sub(s.cfg.Now()), 0), pe, void))
+	}
+	facts = append(facts, s.closeMessage(session.StopError, session.Failed)...)
+	r.reply, r.stuck = reply{}, &p
+	s.parkTurn(p, facts...)
+	return true
 }
 
 // tryWithout makes a refused call again without some of the suspects; false if there is nothing left to try.

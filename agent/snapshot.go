@@ -62,10 +62,11 @@ type OpenTurn struct {
 	Reasoning provider.Decision
 	Payer     *session.Payer // nil: not known
 	Messages  []Message
-	Confirms  []feed.Confirm // open questions
-	Tools     []OpenTool     // calls that run
-	Continues session.TurnID // the unfinished turn that it goes on with; empty: none
-	Joins     *feed.Joined   // the text that its first text is a part of; nil: none
+	Parked    *feed.TurnParked // nil: it is not parked
+	Confirms  []feed.Confirm   // open questions
+	Tools     []OpenTool       // calls that run
+	Continues session.TurnID   // the unfinished turn that it goes on with; empty: none
+	Joins     *feed.Joined     // the text that its first text is a part of; nil: none
 }
 
 // State returns the current state of the session.
@@ -104,6 +105,7 @@ func (a *Agent) attach(ctx context.Context, limit int, since func(*state) []*fee
 		if s.run != nil {
 			snap.Turn = &OpenTurn{ID: s.run.ID, Model: s.run.shown(), Reasoning: s.run.decision, Payer: s.run.Start.Payer, Messages: s.messages(s.run.Turn),
 				Confirms: s.confirms(), Tools: s.openTools()}
+			snap.Turn.Parked = s.parkedNow()
 			snap.Turn.Continues, snap.Turn.Joins = goesOn(s.run.Turn)
 		}
 		for _, t := range s.view.Queue() {

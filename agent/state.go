@@ -15,6 +15,7 @@ import (
 	"github.com/thinkd/thinkd/agent/fault"
 	"github.com/thinkd/thinkd/agent/feed"
 	"github.com/thinkd/thinkd/agent/loaded"
+	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/queue"
 	"github.com/thinkd/thinkd/agent/report"
 	"github.com/thinkd/thinkd/agent/room"
@@ -26,6 +27,7 @@ import (
 // state is everything that an agent knows of its session. Only the agent's goroutine uses it.
 type state struct {
 	id    session.ID
+	ref   session.Ref
 	store session.Sessions // of the session's owner
 	cfg   Config
 	log   *slog.Logger
@@ -35,7 +37,7 @@ type state struct {
 	owned session.Log // released when the agent ends
 
 	live  atomic.Value // session.Status: see noteStatus
-	busy  atomic.Bool  // run is not nil, for a Group to see
+	busy  atomic.Bool  // a turn works, for a Group to see
 	size  atomic.Int64 // see measure
 	run   *turn        // nil between turns
 	queue *queue.Queue
@@ -109,7 +111,7 @@ func (s *state) record(facts ...fact) error {
 			return err
 		}
 	}
-	if s.run != nil && !s.running() {
+	if s.run != nil {
 		s.noteStatus() // a client that sees the end of a turn lists the session as idle
 	}
 	for _, f := range facts {
@@ -367,6 +369,48 @@ func (s *state) usage() provider.Usage {
 	return sum
 }
 
+// parkTurn parks the running turn. The facts belong to the same commit.
+func (s *state) parkTurn(p session.TurnParked, facts ...fact) {
+	r := s.run
+	p.Restarted = r.restarted
+	p.RanMS = r.ran(s.cfg.Now()).Milliseconds()
+	if s.record(append(facts, parkedFact(r.ID, p))...) != nil {
+		return
+	}
+	s.cfg.parks.Put(park.New(s.ref, r.Turn, s.cfg.Limits.Park))
+	s.measure()
+}
+
+// resumed is the fact that the parked turn goes on; none if it is not parked.
+func (s *state) resumed(by session.ResumedBy) []fact {
+	r := s.run
+	if r.Parked == nil {
+		return nil
+	}
+	if place, ok := s.cfg.parks.At(s.ref); ok && by == session.ResumedByTime && place.Restored {
+		r.restarted = true
+	}
+	r.begun = s.cfg.Now().Add(-r.ran(s.cfg.Now()))
+	s.cfg.parks.Resume(s.ref)
+	body := session.TurnResumed{By: by}
+	return []fact{{r.ID, body, feed.TurnResumed{TurnResumed: body}}}
+}
+
+// parkedNow is what clients see of the parked turn, nil if it is not parked. After a restart fewer turns resume by themselves.
+func (s *state) parkedNow() *feed.TurnParked {
+	if s.run == nil || s.run.Parked == nil {
+		return nil
+	}
+	shown := feed.NewTurnParked(*s.run.Parked)
+	if place, ok := s.cfg.parks.At(s.ref); ok {
+		shown.Until, shown.Resumes = place.Until, session.ResumesOnRequest
+		if place.Alone {
+			shown.Resumes = session.ResumesAlone
+		}
+	}
+	return &shown
+}
+
 // mayStart reports whether a queued turn is to start now.
 func (s *state) mayStart() bool {
 	return !s.running() && s.compacting == nil && !s.queue.Held && s.ended == nil && s.queue.Len() > 0
@@ -375,9 +419,17 @@ func (s *state) mayStart() bool {
 // running reports whether a turn runs. The end of a turn ends it when it is in the log, before run becomes nil.
 func (s *state) running() bool { return s.run != nil && s.run.Running() }
 
+// parked reports whether the turn that runs is parked: it waits between two steps.
+func (s *state) parked() bool { return s.running() && s.run.Parked != nil }
+
+// works reports whether a turn runs that is not parked.
+func (s *state) works() bool { return s.running() && s.run.Parked == nil }
+
 // status is what the session is doing.
 func (s *state) status() session.Status {
 	switch {
+	case s.parked():
+		return session.Parked
 	case s.running() && s.run.round.waitsForPeople():
 		return session.Waiting
 	case s.running() || s.compacting != nil || s.mayStart():
@@ -390,7 +442,7 @@ func (s *state) status() session.Status {
 
 // noteStatus lets the group know what the session is doing, for lists, and whether the daemon may end.
 func (s *state) noteStatus() {
-	s.busy.Store(s.running() || s.compacting != nil)
+	s.busy.Store(s.works() || s.compacting != nil)
 	if now := s.status(); s.live.Load() != now {
 		s.live.Store(now)
 	}

@@ -78,6 +78,10 @@ func (s *state) step() {
 func (s *state) accepted() bool {
 	r := s.run
 	r.answered = true
+	if r.stuck != nil {
+		r.stuck = nil
+		s.cfg.parks.Answered(s.ref)
+	}
 	if r.trial == nil {
 		return true
 	}
@@ -432,6 +436,10 @@ func (s *state) watch(now time.Time) {
 	limits := s.cfg.patient(r.model.Provider)
 	if now.Sub(r.begun) >= limits.TurnTime {
 		s.overLimit("time")
+		return
+	}
+	if d := r.Prompt.Deadline; d != 0 && now.UnixMilli() >= d {
+		s.overLimit(limitDeadline)
 		return
 	}
 	if r.round != nil {

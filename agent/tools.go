@@ -108,7 +108,7 @@ func (s *state) judge(faults []string) {
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, faults[i]))...)
 		case rule == tool.Deny:
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, denial(c.concern)))...)
-		case rule == tool.Ask && c.concern.Danger > approval.NoDanger && !s.feed.CanConfirm():
+		case rule == tool.Ask && c.concern.Danger > approval.NoDanger && !s.cfg.Limits.ConfirmPark && !s.feed.CanConfirm():
 			facts = append(facts, s.answer(c, tool.Failed(c.ID, c.concern.Why+"; this needs a person's approval, and no client that could ask one is connected, so the call was not run"))...)
 		case rule == tool.Ask:
 			facts = append(facts, s.question(c))
@@ -186,7 +186,9 @@ func (s *state) goOn() {
 		return
 	}
 	if r.round.left > 0 {
-		s.publishWaiting()
+		if !s.parkForAnswer() {
+			s.publishWaiting()
+		}
 		return
 	}
 	s.dropRound(nil)
@@ -203,21 +205,18 @@ func (s *state) goOn() {
 	}
 }
 
-// takeSteering takes the prompts that were to steer the running turn into it. They stand behind the results of tools: no
-// vendor lets anything stand between a call and its result.
-func (s *state) takeSteering() error {
-	var facts []fact
-	for _, id := range s.queue.Steering() {
-		facts = append(facts, fact{id, session.Steered{Into: s.run.ID}, nil})
+// parkForAnswer parks the turn if it waits for nothing but answers of people, and these have no deadline.
+func (s *state) parkForAnswer() bool {
+	if !s.cfg.Limits.ConfirmPark {
+		return false
 	}
-	if len(facts) == 0 {
-		return nil
+	asked := s.questions()
+	if len(asked) == 0 {
+		return false
 	}
-	if err := s.record(facts...); err != nil {
-		return err
-	}
-	s.publishQueue()
-	return nil
+	s.run.waits = false
+	s.parkTurn(session.TurnParked{Why: session.ParkedApproval, Since: s.cfg.Now().UnixMilli(), Resumes: session.ResumesOnRequest, Asked: asked})
+	return true
 }
 
 // watchTools ends calls that take too long, and questions that nobody answers.
@@ -227,7 +226,7 @@ func (s *state) watchTools(now time.Time) {
 		switch {
 		case c.done:
 			continue
-		case c.asked != nil && now.Sub(c.asked.asked) >= limits.ConfirmTime:
+		case c.asked != nil && !limits.ConfirmPark && now.Sub(c.asked.asked) >= limits.ConfirmTime:
 			s.decline(c)
 		case !c.begun.IsZero() && now.Sub(c.begun) >= limits.ToolTime:
 			text := fmt.Sprintf("stopped: there was no result after %s", limits.ToolTime)
@@ -290,7 +289,11 @@ func (a *Agent) Answer(ctx context.Context, confirm string, r Ruling) (bool, err
 			s.refuse(c, feed.ByClient, r.Client, why)
 			return s.ended == nil, s.ended
 		}
-		facts := append(s.resolve(c, r.Action, grant, feed.ByClient, r.Client), s.beginCall(c)...)
+		if s.parked() && s.questionAbout(c).Rule() == tool.Deny { // the operator's rules have changed since
+			s.refuse(c, feed.ByClient, r.Client, denial(c.concern))
+			return s.ended == nil, s.ended
+		}
+		facts := slices.Concat(s.resumed(session.ResumedByAnswer), s.resolve(c, r.Action, grant, feed.ByClient, r.Client), s.beginCall(c))
 		if err := s.record(facts...); err != nil {
 			return false, err
 		}
@@ -308,7 +311,7 @@ func (s *state) decline(c *toolCall) {
 }
 
 func (s *state) refuse(c *toolCall, by feed.By, client, why string) {
-	if s.record(s.refusal(c, by, client, why)...) == nil {
+	if s.record(append(s.resumed(session.ResumedByAnswer), s.refusal(c, by, client, why)...)...) == nil {
 		s.goOn()
 	}
 }

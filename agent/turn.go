@@ -23,7 +23,7 @@ type turn struct {
 	*session.Turn
 	choice
 	log   *slog.Logger
-	begun time.Time
+	begun time.Time // later by the time that it was parked
 
 	call  *call // nil: between calls
 	reply reply
@@ -59,6 +59,9 @@ type turn struct {
 	round      *round // nil: no tools run
 	overflowed bool   // earlier turns were summarised since a call was too long
 	unsummed   bool   // earlier turns were not summarised, though that was due
+
+	stuck     *session.TurnParked // how it was parked after the last failure, if no call was accepted since; nil: none failed
+	restarted bool                // it resumed by itself after a restart
 
 	waits bool // clients know that it waits for them
 	bad   int  // replies in a row of which no call could be run
@@ -116,6 +119,18 @@ func startFact(id session.TurnID, c choice) fact {
 
 func endFact(id session.TurnID, end session.TurnEnd) fact {
 	return fact{id, end, feed.TurnEnd{TurnEnd: end}}
+}
+
+func parkedFact(id session.TurnID, p session.TurnParked) fact {
+	return fact{id, p, feed.NewTurnParked(p)}
+}
+
+// ran is how long the turn ran so far, without the time that it was parked.
+func (r *turn) ran(now time.Time) time.Duration {
+	if r.Parked != nil {
+		return time.Duration(r.Parked.RanMS) * time.Millisecond
+	}
+	return now.Sub(r.begun)
 }
 
 // mayRetry reports whether the budget of retries has one left for the running call.

@@ -84,6 +84,16 @@ func (v *View) apply(e Entry) error {
 		m := t.open(b.Message)
 		m.End, m.place = &b, v.now()
 		m.cite(b.Cited)
+	case TurnParked:
+		if !t.Running() {
+			return fmt.Errorf("the turn does not run")
+		}
+		t.Parked = &b
+	case TurnResumed:
+		if t.Parked == nil {
+			return fmt.Errorf("the turn is not parked")
+		}
+		t.Parked = nil
 	case TurnEnd:
 		if t.End != nil {
 			return fmt.Errorf("the turn has ended already")
@@ -92,7 +102,7 @@ func (v *View) apply(e Entry) error {
 			v.advance(t)
 			t.began, t.Messages[0].place = v.now(), v.now()
 		}
-		t.End, t.ended = &b, v.now()
+		t.End, t.ended, t.Parked = &b, v.now(), nil
 		for _, id := range t.Took {
 			v.turns[id].End = &b
 		}

@@ -9,7 +9,7 @@ import (
 )
 
 // Body is a Prompt, Steered, TurnStart, Sealed, MessageEnd, Verdict, ToolStart, ToolEnd, Retry, Setting, Repair,
-// LeftOut, Compaction or TurnEnd.
+// LeftOut, Compaction, TurnParked, TurnResumed or TurnEnd.
 type Body interface{ kind() string }
 
 // Prompt is what a user said. It is queued until the TurnStart of its turn.
@@ -21,6 +21,11 @@ type Prompt struct {
 	Queued   bool            `json:"queued,omitempty"` // the answer to its request was "queued"
 	Steer    bool            `json:"steer,omitempty"`  // it waits for the next model call of the turn that runs
 	Append   bool            `json:"append,omitempty"` // no model is called: its turn ends without a start, with StopEndTurn
+
+	// NotBefore is when the first model call may be made, and Deadline when the turn ends if it has not ended by then. Both are in
+	// Unix milliseconds; 0: none. Older builds never set them.
+	NotBefore int64 `json:"not_before,omitempty"`
+	Deadline  int64 `json:"deadline,omitempty"`
 
 	// Continues says that nobody said anything: the turn goes on with an earlier one. Content is empty then, and the turn has
 	// no message of the user's. Older builds never set it.
@@ -193,6 +198,74 @@ type Repair struct {
 	Repair provider.Repair `json:"repair"`
 }
 
+// TurnParked says that a turn that has started waits between two steps: no model call and no tool runs. TurnResumed or TurnEnd ends
+// that. A crash does not: the turn is parked when its session is loaded again. A TurnParked of a turn that is parked already replaces
+// the earlier one.
+type TurnParked struct {
+	Why     ParkReason `json:"why"`
+	Since   int64      `json:"since"`           // Unix milliseconds: when the turn could not go on for the first time
+	Until   int64      `json:"until,omitempty"` // Unix milliseconds: it may go on from then on; 0: nobody knows when
+	Resumes Resumption `json:"resumes"`
+
+	RanMS     int64    `json:"ran_ms,omitempty"`    // how long the turn ran so far
+	Failures  int      `json:"failures,omitempty"`  // in a row, for the pause after the next one
+	Restarted bool     `json:"restarted,omitempty"` // the turn resumed by itself after a restart, which it may do once
+	Payer     *Payer   `json:"payer,omitempty"`     // of the call that failed; nil: none failed, or it is not known
+	Error     *Failure `json:"error,omitempty"`     // why the call failed
+	Asked     []Asked  `json:"asked,omitempty"`     // the open questions, for ParkedApproval
+}
+
+// Asked is a question about a call that waits for a person.
+type Asked struct {
+	Block int             `json:"block"` // the call's number in the reply
+	Shown json.RawMessage `json:"shown"` // what the person sees, and what the answer decides on; only package agent reads it
+}
+
+// ParkReason says what a parked turn waits for.
+type ParkReason string
+
+const (
+	ParkedQuota    ParkReason = "quota"    // the vendor takes no more calls for now
+	ParkedApproval ParkReason = "approval" // a person has to answer a question
+	ParkedOutage   ParkReason = "outage"   // the vendor cannot be reached, or is overloaded
+	ParkedClient   ParkReason = "client"   // the prompt has a time before which it is not sent
+)
+
+// Words lists all reasons.
+func (ParkReason) Words() []string {
+	return provider.Words(ParkedQuota, ParkedApproval, ParkedOutage, ParkedClient)
+}
+
+// Resumption says what makes a parked turn go on.
+type Resumption string
+
+const (
+	ResumesAlone     Resumption = "automatically"
+	ResumesOnRequest Resumption = "on_request" // a client resumes it, or answers its question
+)
+
+// Words lists both.
+func (Resumption) Words() []string { return provider.Words(ResumesAlone, ResumesOnRequest) }
+
+// TurnResumed says that a parked turn goes on.
+type TurnResumed struct {
+	By ResumedBy `json:"by"`
+}
+
+// ResumedBy says what made a parked turn go on.
+type ResumedBy string
+
+const (
+	ResumedByTime   ResumedBy = "time"
+	ResumedByClient ResumedBy = "client"
+	ResumedByAnswer ResumedBy = "answer" // to one of its questions
+)
+
+// Words lists all.
+func (ResumedBy) Words() []string {
+	return provider.Words(ResumedByTime, ResumedByClient, ResumedByAnswer)
+}
+
 // TurnEnd closes a turn, started or queued.
 type TurnEnd struct {
 	StopReason StopReason     `json:"stop_reason"`
@@ -317,17 +390,19 @@ type Compaction struct {
 	InTurn  bool           `json:"in_turn,omitempty"` // the usage in the turn's end has this usage
 }
 
-func (Prompt) kind() string     { return "prompt" }
-func (Steered) kind() string    { return "steered" }
-func (Verdict) kind() string    { return "verdict" }
-func (ToolStart) kind() string  { return "tool_start" }
-func (ToolEnd) kind() string    { return "tool_end" }
-func (TurnStart) kind() string  { return "turn_start" }
-func (Sealed) kind() string     { return "block" }
-func (MessageEnd) kind() string { return "message_end" }
-func (Retry) kind() string      { return "retry" }
-func (Setting) kind() string    { return "setting" }
-func (Repair) kind() string     { return "repair" }
-func (LeftOut) kind() string    { return "left_out" }
-func (Compaction) kind() string { return "compaction" }
-func (TurnEnd) kind() string    { return "turn_end" }
+func (Prompt) kind() string      { return "prompt" }
+func (Steered) kind() string     { return "steered" }
+func (Verdict) kind() string     { return "verdict" }
+func (ToolStart) kind() string   { return "tool_start" }
+func (ToolEnd) kind() string     { return "tool_end" }
+func (TurnStart) kind() string   { return "turn_start" }
+func (Sealed) kind() string      { return "block" }
+func (MessageEnd) kind() string  { return "message_end" }
+func (Retry) kind() string       { return "retry" }
+func (Setting) kind() string     { return "setting" }
+func (Repair) kind() string      { return "repair" }
+func (LeftOut) kind() string     { return "left_out" }
+func (Compaction) kind() string  { return "compaction" }
+func (TurnParked) kind() string  { return "turn_parked" }
+func (TurnResumed) kind() string { return "turn_resumed" }
+func (TurnEnd) kind() string     { return "turn_end" }

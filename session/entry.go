@@ -18,20 +18,22 @@ type Entry struct {
 
 // bodies reads the body of each kind.
 var bodies = map[string]func([]byte) (Body, error){
-	"prompt":      readBody[Prompt],
-	"steered":     readBody[Steered],
-	"verdict":     readBody[Verdict],
-	"tool_start":  readBody[ToolStart],
-	"tool_end":    readBody[ToolEnd],
-	"turn_start":  readBody[TurnStart],
-	"block":       readBody[Sealed],
-	"message_end": readBody[MessageEnd],
-	"retry":       readBody[Retry],
-	"setting":     readBody[Setting],
-	"repair":      readBody[Repair],
-	"left_out":    readBody[LeftOut],
-	"compaction":  readBody[Compaction],
-	"turn_end":    readBody[TurnEnd],
+	"prompt":       readBody[Prompt],
+	"steered":      readBody[Steered],
+	"verdict":      readBody[Verdict],
+	"tool_start":   readBody[ToolStart],
+	"tool_end":     readBody[ToolEnd],
+	"turn_start":   readBody[TurnStart],
+	"block":        readBody[Sealed],
+	"message_end":  readBody[MessageEnd],
+	"retry":        readBody[Retry],
+	"setting":      readBody[Setting],
+	"repair":       readBody[Repair],
+	"left_out":     readBody[LeftOut],
+	"compaction":   readBody[Compaction],
+	"turn_parked":  readBody[TurnParked],
+	"turn_resumed": readBody[TurnResumed],
+	"turn_end":     readBody[TurnEnd],
 }
 
 func readBody[B Body](data []byte) (Body, error) {

@@ -46,6 +46,10 @@ func samples() map[string]session.Body {
 		"repair":     session.Repair{"messages", provider.Repair("drop_block")},
 		"left_out":   session.LeftOut{Model: model, Messages: []session.MessageID{storetest.MsgA}, Emptied: []session.MessageID{storetest.MsgB}, Why: "400"},
 		"compaction": session.Compaction{Upto: storetest.MsgA, Summary: "what was said", Model: model, Usage: usage, InTurn: true},
+		"turn_parked": session.TurnParked{Why: session.ParkedQuota, Since: 1, Until: 2, Resumes: session.ResumesAlone, RanMS: 3, Failures: 4, Restarted: true,
+			Payer: &session.Payer{Account: "a"}, Error: &session.Failure{Kind: "rate_limit", Message: "429", Status: 429},
+			Asked: []session.Asked{{Block: 2, Shown: json.RawMessage(`{"confirm":{"confirm_id":"c"}}`)}}},
+		"turn_resumed": session.TurnResumed{By: session.ResumedByTime},
 		"turn_end": session.TurnEnd{StopReason: "limit", Limit: "bytes", Usage: usage, DurationMS: 12,
 			Error: &session.Failure{Kind: "auth", Message: "no key", Status: 401, RetryAfterMS: 5, RequestID: "r", Ref: "x"}},
 	}

@@ -91,7 +91,7 @@ func (v *View) cut(s Span) error {
 	t.Took = slices.DeleteFunc(t.Took, func(id TurnID) bool { return v.turns[id] == nil })
 	if t.End == nil {
 		t.cut = true
-		t.End, t.ended = &TurnEnd{StopReason: StopCancelled, Usage: t.Usage}, v.now()
+		t.End, t.ended, t.Parked = &TurnEnd{StopReason: StopCancelled, Usage: t.Usage}, v.now(), nil
 		for _, id := range t.Took {
 			v.turns[id].End = t.End
 		}

@@ -79,8 +79,13 @@ func (s *Session) Apply(e Entry) {
 // empty if none does; running is the one that ran before. Apply alone cannot know whether a turn that ends had started: if it
 // was only queued, another one goes on.
 func (s *Session) Project(e Entry, running TurnID) TurnID {
+	parked := s.Status == Parked
 	s.Apply(e)
 	switch e.Body.(type) {
+	case TurnParked:
+		parked = true
+	case TurnResumed:
+		parked = false
 	case Prompt:
 		s.Queued++
 	case Steered:
@@ -96,6 +101,8 @@ func (s *Session) Project(e Entry, running TurnID) TurnID {
 		}
 	}
 	switch {
+	case running != "" && parked:
+		s.Status = Parked
 	case running != "":
 		s.Status = Running
 	case s.Queued > 0:

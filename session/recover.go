@@ -31,34 +31,45 @@ func FirstSeq(last, epoch uint64) uint64 {
 }
 
 // Recover closes what a crash left open in a session: it appends the entries of LeftOpen. If no turn runs, it does nothing. now is the
-// time of the new entries.
+// time of the new entries. It returns the turn that is parked, nil if none is.
 //
 // log is that of the session; the holder calls Recover before its own first Append.
-func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time) error {
-	ends, err := LeftOpen(ctx, store, log, id, now)
+func Recover(ctx context.Context, store Sessions, log Log, id ID, now time.Time) (parked *Turn, err error) {
+	turn, ends, err := leftOpen(ctx, store, log, id, now)
 	if err != nil || len(ends) == 0 {
-		return err
+		return turn, err
 	}
 	if _, err := log.Append(ctx, ends...); err != nil {
-		return fmt.Errorf("recover: %w", err)
+		return nil, fmt.Errorf("recover: %w", err)
 	}
-	return nil
+	return nil, nil
 }
 
 // LeftOpen makes the entries that close what a crash left open, for one Append. They seal the checkpointed part of each open block,
 // give a result to each call without one, and end the open message and the running turn as interrupted. Thinking that was cut off is
-// unsigned and has no State, so people see it and models never do. A partial tool call is discarded. Queued turns stay queued. If
-// no turn runs, there are no entries.
+// unsigned and has no State, so people see it and models never do. A partial tool call is discarded. Queued turns stay queued, and
+// a parked turn stays parked. If no turn runs, there are no entries.
 //
 // The results are in a message with a new id. So if clients have seen the entries, these must be appended, and not others that are made later.
 func LeftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time) ([]Entry, error) {
+	_, ends, err := leftOpen(ctx, store, log, id, now)
+	return ends, err
+}
+
+// leftOpen returns the parked turn, or the entries that close the running one.
+func leftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time) (*Turn, []Entry, error) {
 	record, err := store.Get(ctx, id)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var began, seen int64 // Unix milliseconds: when the running turn started, and its last entry
+	var began, seen, ran int64 // Unix milliseconds: when the running turn started or resumed, and its last entry; how long it ran before
 	view, err := Fold(ctx, store, record, func(view *View, e Entry) {
-		if _, start := e.Body.(TurnStart); start {
+		switch b := e.Body.(type) {
+		case TurnStart:
+			began, seen, ran = e.Time, e.Time, 0
+		case TurnParked:
+			ran = b.RanMS
+		case TurnResumed:
 			began, seen = e.Time, e.Time
 		}
 		if e.Turn == view.running {
@@ -66,23 +77,23 @@ func LeftOpen(ctx context.Context, store Sessions, log Log, id ID, now time.Time
 		}
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	turn := view.Running()
-	if turn == nil {
-		return nil, nil
+	if turn == nil || turn.Parked != nil {
+		return turn, nil, nil
 	}
 	grown, err := log.Checkpoints(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	ends := interrupted(turn, grown, max(seen-began, 0))
+	ends := interrupted(turn, grown, ran+max(seen-began, 0))
 	for i := range ends {
 		ends[i].Seq = FirstSeq(view.LastSeq, log.Epoch()) + uint64(i)
 		ends[i].Time = now.UnixMilli()
 		ends[i].Turn = turn.ID
 	}
-	return ends, nil
+	return turn, ends, nil
 }
 
 // interrupted makes the entries that close a turn, without number and time.

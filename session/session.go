@@ -61,12 +61,13 @@ const (
 	Idle    Status = "idle"
 	Running Status = "running"
 	Waiting Status = "waiting" // for an answer of a person or a client
+	Parked  Status = "parked"  // a turn waits between two steps; see TurnParked
 	Held    Status = "held"    // prompts are queued until a person resumes the queue
 	Damaged Status = "damaged" // it cannot be read; only in listings
 )
 
 // Words lists all statuses.
-func (Status) Words() []string { return provider.Words(Idle, Running, Waiting, Held, Damaged) }
+func (Status) Words() []string { return provider.Words(Idle, Running, Waiting, Parked, Held, Damaged) }
 
 // Settings is what the user has chosen for a session. Only the user changes it: a fallback to another level never does.
 type Settings struct {

@@ -14,6 +14,7 @@ type Turn struct {
 	Usage    provider.Usage // of its finished calls, also of those that failed after the answer had begun
 	Start    *TurnStart     // nil: it is queued, or was removed from the queue
 	End      *TurnEnd       // nil: it is queued or runs
+	Parked   *TurnParked    // nil: it is not parked. A parked turn counts as running
 	Into     TurnID         // the turn that took in its prompt, and has its message now; empty: none
 	Took     []TurnID       // turns whose prompts this one took in
 

@@ -116,8 +116,23 @@ type (
 		Queue []Queued `json:"queue"`
 		Held  bool     `json:"held"`
 	}
+	// TurnParked says that the turn waits between two steps. Another one follows if the time changes.
+	TurnParked struct {
+		Why     session.ParkReason `json:"why"`
+		Since   int64              `json:"since"`           // Unix milliseconds
+		Until   int64              `json:"until,omitempty"` // Unix milliseconds: it may resume from then on; 0: nobody knows when
+		Resumes session.Resumption `json:"resumes"`
+		Error   *session.Failure   `json:"error,omitempty"` // why the call failed
+	}
+	TurnResumed struct{ session.TurnResumed }
+
 	TurnEnd struct{ session.TurnEnd }
 )
+
+// NewTurnParked is what clients see of a parked turn.
+func NewTurnParked(p session.TurnParked) TurnParked {
+	return TurnParked{p.Why, p.Since, p.Until, p.Resumes, p.Error}
+}
 
 // Joined is a text that was cut off. The first text of the turn that goes on with it belongs directly behind it, without a space.
 type Joined struct {
@@ -141,13 +156,15 @@ func (ThinkingConverted) Method() string { return "thinking_converted" }
 func (Notice) Method() string            { return "notice" }
 func (SessionUpdate) Method() string     { return "session_update" }
 func (QueueUpdate) Method() string       { return "queue_update" }
+func (TurnParked) Method() string        { return "turn_parked" }
+func (TurnResumed) Method() string       { return "turn_resumed" }
 func (TurnEnd) Method() string           { return "turn_end" }
 
 // Events lists one of each, for those who describe them all or test them all.
 func Events() []Event {
 	return []Event{PromptStored{}, TurnStart{}, MessageStart{}, MessageEnd{}, ThinkingStart{}, ThinkingDelta{},
 		ThinkingEnd{}, MessageDelta{}, TextEnd{}, MediaEnd{}, UsageTotal{}, Retry{}, ThinkingConverted{}, Notice{},
-		SessionUpdate{}, QueueUpdate{}, TurnEnd{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
+		SessionUpdate{}, QueueUpdate{}, TurnParked{}, TurnResumed{}, TurnEnd{}, ToolStart{}, ToolOutput{}, ToolEnd{}, Confirm{}, ConfirmResolved{}}
 }
 
 // Model is a model with the level in force.

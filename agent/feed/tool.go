@@ -44,7 +44,7 @@ type (
 		Actions   []session.Action  `json:"actions"`
 		Grants    []tool.Grant      `json:"grants"`          // that an answer can give, the narrowest first
 		Limit     int               `json:"limit,omitempty"` // bytes; the parts have more, so that the call can only be denied
-		Until     int64             `json:"until"`           // Unix milliseconds: silence is a no from then on
+		Until     int64             `json:"until,omitempty"` // Unix milliseconds: silence is a no from then on; 0: the turn is parked until somebody answers
 	}
 	ConfirmResolved struct {
 		ID     string         `json:"confirm_id"`

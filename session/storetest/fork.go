@@ -75,7 +75,7 @@ func testFork(t *testing.T, s session.Sessions) {
 	Equal(t, "fork in the shared part", words(load(back)), first[:1])
 	Equal(t, "what it shares", load(back).Session.Shared, []session.Span{{Session: parent, Upto: 2, Message: session.MessageID("U" + TurnA)}})
 	recovered := fork(child, "")
-	if err := session.Recover(ctx, s, Claim(t, s, recovered), recovered, time.UnixMilli(1_000_000)); err != nil {
+	if _, err := session.Recover(ctx, s, Claim(t, s, recovered), recovered, time.UnixMilli(1_000_000)); err != nil {
 		t.Error(err)
 	}
 

@@ -53,7 +53,8 @@ func testForeign(t *testing.T, s session.Store) {
 		WantErr(t, "claim", err, session.ErrNotFound)
 		_, err = session.Load(ctx, theirs, id)
 		WantErr(t, "load", err, session.ErrNotFound)
-		WantErr(t, "recover", session.Recover(ctx, theirs, log, id, time.UnixMilli(1)), session.ErrNotFound)
+		_, err = session.Recover(ctx, theirs, log, id, time.UnixMilli(1))
+		WantErr(t, "recover", err, session.ErrNotFound)
 		if err := theirs.Delete(ctx, id); err != nil {
 			t.Errorf("delete: %v", err)
 		}

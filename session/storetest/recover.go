@@ -67,7 +67,7 @@ func testRecover(t *testing.T, s session.Sessions) {
 	recoverTwice := func() {
 		t.Helper()
 		for range 2 {
-			if err := session.Recover(ctx, s, holder, id, now); err != nil {
+			if _, err := session.Recover(ctx, s, holder, id, now); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -127,7 +127,43 @@ func testRecover(t *testing.T, s session.Sessions) {
 		{Seq: 4 << 24, Time: 1_000_000, Turn: turnC, Body: session.MessageEnd{Message: ref.Message, StopReason: "interrupted", Incomplete: session.Interrupted}},
 		{Seq: 4<<24 + 1, Time: 1_000_000, Turn: turnC, Body: session.TurnEnd{StopReason: "interrupted"}},
 	})
-	if err := session.Recover(ctx, s, holder, ID(2), now); !errors.Is(err, session.ErrNotFound) {
+	testParked(t, s, holder, id, now)
+	if _, err := session.Recover(ctx, s, holder, ID(2), now); !errors.Is(err, session.ErrNotFound) {
 		t.Errorf("recover of none: %v", err)
 	}
+}
+
+// testParked recovers a parked turn, which stays parked, and one that went on, which does not.
+func testParked(t *testing.T, s session.Sessions, holder session.Log, id session.ID, now time.Time) {
+	ctx, turn := t.Context(), session.TurnID("01K0000000000000000000000D")
+	parked := session.TurnParked{Why: session.ParkedQuota, Since: 1, Until: 2, Resumes: session.ResumesAlone, RanMS: 40}
+	status := func(want session.Status) {
+		t.Helper()
+		if got, err := s.Get(ctx, id); err != nil || got.Status != want {
+			t.Errorf("the session is %s, %v; want %s", got.Status, err, want)
+		}
+	}
+	last := AddTo(t, holder, Said(turn, "p"), Started(turn), session.Entry{Time: 5, Turn: turn, Body: parked})
+	status(session.Parked)
+	waits := session.TurnID("01K0000000000000000000000E")
+	last = max(last, AddTo(t, holder, Said(waits, "q")))
+	status(session.Parked)
+	got, err := session.Recover(ctx, s, holder, id, now)
+	if err != nil || got == nil || got.ID != turn || got.Parked == nil {
+		t.Fatalf("recover: %v, %v", got, err)
+	}
+	Equal(t, "parked", *got.Parked, parked)
+	Equal(t, "the log of a parked turn", len(Entries(t, s, id)[last:]), 0)
+
+	last = AddTo(t, holder, session.Entry{Time: 10, Turn: turn, Body: session.TurnResumed{By: session.ResumedByTime}}, session.Entry{Time: 30, Turn: turn, Body: session.Setting{}})
+	status(session.Running)
+	if got, err := session.Recover(ctx, s, holder, id, now); got != nil || err != nil {
+		t.Errorf("recover: %v, %v", got, err)
+	}
+	ends := Entries(t, s, id)[last:]
+	if len(ends) != 1 {
+		t.Fatalf("ends: %v", ends)
+	}
+	Equal(t, "the end of a turn that went on", ends[0].Body, session.Body(session.TurnEnd{StopReason: "interrupted", DurationMS: 60}))
+	status(session.Held)
 }

@@ -390,7 +390,7 @@ func testOpenTurns(t *testing.T, all session.Local) {
 	Equal(t, "one ends", open(), []session.Ref{ref(ours, 2)})
 	Add(t, other, ID(5), Started(TurnA))
 	Equal(t, "one of another owner starts", ids(open()), []session.Ref{ref(ours, 2), ref(theirs, 5)})
-	if err := session.Recover(ctx, other, Claim(t, other, ID(5)), ID(5), time.UnixMilli(1)); err != nil {
+	if _, err := session.Recover(ctx, other, Claim(t, other, ID(5)), ID(5), time.UnixMilli(1)); err != nil {
 		t.Fatal(err)
 	}
 	Equal(t, "it is recovered", open(), []session.Ref{ref(ours, 2)})

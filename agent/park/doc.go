@@ -1,0 +1,23 @@
+// Package park decides when parked turns go on.
+//
+// A turn is parked between two of its steps: its vendor takes no more calls for now, cannot be reached, a person has to answer a
+// question, or its prompt has a time before which it is not sent. The log has each parked turn (session.TurnParked). A [Yard] has those
+// of all sessions of a daemon, loaded or not, and says which may go on.
+//
+// Calls of one credential share its quota. So when their time comes, one turn goes on first, as a probe, and the others wait for its
+// result:
+//
+//	Put ──► waits ──(its time)──► goes ──► Answered: the others go too, one, then two, then four in each look
+//	          ▲                    │
+//	          └──── Put: refused ──┘  the others wait as long as the probe, and a random time
+//
+// Guarantees:
+//
+//   - at most one turn of a credential goes on by time before the vendor has accepted a call of that credential;
+//   - a turn goes on by itself at most once for each time that it is parked;
+//   - after a restart a turn goes on by itself only if it was parked by the operator's limit, and only once.
+//
+// A Yard is safe for concurrent use. It starts no goroutine and reads no clock.
+//
+// Inside the package, files depend in one direction: reason, yard.
+package park

@@ -1,0 +1,57 @@
+package park
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Pauses of turns for which no vendor names a time, and the jitter of all pauses.
+const (
+	firstPause = time.Minute // doubled with each failure
+	mostPause  = 15 * time.Minute
+
+	jitterShare = 0.05 // a pause is up to this share longer, and at least leastJitter
+	leastJitter = 2 * time.Second
+	mostJitter  = time.Minute
+)
+
+// Failed is how a turn is parked after a call that failed. before is how it was parked after the failure before, if no call was
+// accepted since; nil: this is the first failure. ok is false if the turn ends instead: the error does not pass, or the vendor's time
+// is more than limit after the first failure.
+func Failed(e *provider.Error, before *session.TurnParked, limit time.Duration, now time.Time) (p session.TurnParked, ok bool) {
+	p = session.TurnParked{Since: now.UnixMilli(), Failures: 1, Resumes: session.ResumesAlone}
+	if before != nil {
+		p.Since, p.Failures = before.Since, before.Failures+1
+	}
+	switch {
+	case e.Kind == provider.KindRateLimit || e.Kind == provider.KindQuota:
+		p.Why = session.ParkedQuota
+	case e.Hint == provider.HintFinal || !e.Passing():
+		return p, false
+	case e.Kind == provider.KindOverloaded || e.Kind == provider.KindTransport:
+		p.Why = session.ParkedOutage
+	default:
+		return p, false
+	}
+	switch {
+	case e.RetryAfter > 0:
+		p.Until = now.Add(e.RetryAfter + jitter(e.RetryAfter)).UnixMilli()
+	case e.Kind == provider.KindQuota: // somebody has to pay first
+		p.Resumes = session.ResumesOnRequest
+	default:
+		pause := min(firstPause<<min(p.Failures-1, 10), mostPause)
+		p.Until = now.Add(pause + jitter(pause)).UnixMilli()
+	}
+	end := p.Since + limit.Milliseconds()
+	return p, max(p.Until, now.UnixMilli()) < end
+}
+
+// jitter is what a pause is longer than it has to be, so that many clients do not return at the same moment. It is never shorter:
+// a vendor's time is when its quota is filled again.
+func jitter(pause time.Duration) time.Duration {
+	most := min(max(time.Duration(float64(pause)*jitterShare), leastJitter), mostJitter)
+	return rand.N(most)
+}
