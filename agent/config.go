@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
@@ -123,6 +124,10 @@ type Config struct {
 	// pause before a retry, and the silence of a call for a summary.
 	Now func() time.Time
 
+	// Jitter is a random time from 0 to most, excluded, by which pauses of parked turns are longer; nil: math/rand. It is safe
+	// for concurrent use.
+	Jitter func(most time.Duration) time.Duration
+
 	queued *queue.Total   // by the group's sessions; nil: there is no group
 	loaded *loaded.Models // by the group's sessions; nil: there is no group
 	parks  *park.Yard     // the group's parked turns
@@ -219,6 +224,9 @@ func (cfg Config) withDefaults() Config {
 	cfg.Limits = cfg.Limits.withDefaults()
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Jitter == nil {
+		cfg.Jitter = rand.N[time.Duration]
 	}
 	return cfg
 }

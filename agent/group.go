@@ -45,7 +45,7 @@ type loading struct {
 func NewGroup(ctx context.Context, cfg Config) (*Group, error) {
 	cfg = cfg.withDefaults()
 	cfg.queued, cfg.loaded = new(queue.Total), new(loaded.Models)
-	cfg.parks = park.NewYard()
+	cfg.parks = park.NewYard(cfg.Jitter)
 	if err := cfg.recover(ctx); err != nil {
 		return nil, err
 	}

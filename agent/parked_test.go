@@ -423,13 +423,16 @@ func TestParkUntil(t *testing.T) {
 		}
 		check(t, "its end", b.outcome(id, r.Turn).End.StopReason, session.StopEndTurn)
 
-		for _, p := range []Prompt{{NotBefore: at(time.Hour), Deadline: at(30 * time.Minute)}, {Deadline: at(30 * time.Minute)}} {
-			p.Content = later.Content
-			e := b.outcome(id, b.prompted(id, p).Turn)
+		for _, c := range []struct {
+			notBefore, deadline time.Duration
+			calls               int
+		}{{time.Hour, 30 * time.Minute, 2}, {0, -time.Second, 2}, {0, 100 * time.Second, 3}} {
+			later.NotBefore, later.Deadline = at(c.notBefore), at(c.deadline)
+			e := b.outcome(id, b.prompted(id, later).Turn)
 			check(t, "its end", e.End.StopReason, session.StopLimit)
 			check(t, "which", e.End.Limit, "deadline")
+			check(t, "calls", b.asked(), c.calls)
 		}
-		check(t, "calls", b.asked(), 3)
 	})
 }
 

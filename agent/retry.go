@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/thinkd/thinkd/agent/budget"
-	"github.com/thinkd/thinkd/agent/park"
 	"github.com/thinkd/thinkd/agent/summary"
 	"github.com/thinkd/thinkd/agent/suspect"
 	"github.com/thinkd/thinkd/agent/transcript"
@@ -139,7 +138,7 @@ func (s *state) park(pe *provider.Error) bool {
 	if limit <= 0 {
 		return false
 	}
-	p, ok := park.Failed(pe, r.stuck, limit, s.cfg.Now())
+	p, ok := s.cfg.parks.Failed(pe, r.stuck, limit, s.cfg.Now())
 	if !ok {
 		return false
 	}

@@ -69,6 +69,7 @@ type openTurn struct {
 	More      bool              `json:"more,omitempty"` // there are older ones of this turn, for which there was no room
 	Confirms  []wire.Confirm    `json:"confirms,omitempty"`
 	Tools     []wire.OpenTool   `json:"tools,omitempty"`
+	Parked    *wire.Parked      `json:"parked,omitempty"` // absent: the turn is not parked
 	Continues session.TurnID    `json:"continues,omitempty"`
 	Joins     *feed.Joined      `json:"joins,omitempty"`
 	wire.Waiting
@@ -90,6 +91,9 @@ func attach(ctx context.Context, c *client, p attachParams) (attachResult, error
 	if t := snap.Turn; t != nil {
 		r.Open = &openTurn{Turn: t.ID, Model: t.Model, Reasoning: *wire.NewReasoning(t.Reasoning), Payer: wire.NewPayer(t.Payer), Waiting: wire.NewWaiting(snap.Queue),
 			Continues: t.Continues, Joins: t.Joins}
+		if t.Parked != nil {
+			r.Open.Parked = new(wire.NewParked(*t.Parked))
+		}
 		if r.Open.Messages, err = c.server.out.Newest(t.Messages, room, 1); err != nil {
 			return attachResult{}, err
 		}

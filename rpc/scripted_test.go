@@ -25,6 +25,7 @@ import (
 //	grow N TIMES        text: so many deltas of N bytes each, left open
 //	wait 2s             silence
 //	fail KIND TEXT      the call fails; the vendor asks for a second before the next
+//	limit 1h TEXT       the vendor takes no more calls for so long
 //	served MODEL HOST   the model that answers names itself
 //	refuse TEXT, pause  how the reply ends; without such a line, at its end
 //
@@ -165,6 +166,14 @@ func (s *scripted) Stream(ctx context.Context, req *provider.Request) iter.Seq2[
 			case "fail":
 				kind, text, _ := strings.Cut(rest, " ")
 				yield(nil, &provider.Error{Provider: "anthropic", Kind: provider.Kind(kind), Message: text, RetryAfter: time.Second})
+				return
+			case "limit":
+				after, text, _ := strings.Cut(rest, " ")
+				d, err := time.ParseDuration(after)
+				if err != nil {
+					panic(err)
+				}
+				yield(nil, &provider.Error{Provider: "anthropic", Kind: provider.KindRateLimit, Status: 429, Message: text, RetryAfter: d})
 				return
 			case "refuse":
 				stop.Reason, stop.Raw, stop.Detail = provider.StopRefusal, "refusal", rest

@@ -59,6 +59,8 @@ func nativeMethods() []method.Method[*client] {
 			method.Late(ask), conn.CodeNotFound, conn.CodeNoModel, conn.CodeProvider, conn.CodeLevel),
 		method.Define("turn/wait", method.Use, "Returns when the turn has ended.",
 			method.Late(wait), conn.CodeNotFound),
+		method.Define("turn/resume", method.Use, "Resumes a parked turn, also with another model.",
+			method.Now(resumeTurn), conn.CodeNotFound, conn.CodeBusy, conn.CodeNoModel, conn.CodeLevel),
 		method.Define("session/cancel", method.Use, "Ends the running turn, or removes a queued one.",
 			method.Now(cancel), conn.CodeNotFound),
 		method.Define("session/queue", method.Use, "Returns the pending prompts, removes some of them, or resumes a held queue.",

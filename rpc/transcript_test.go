@@ -48,6 +48,7 @@ var rewrite = flag.Bool("update", false, "write what is played into the transcri
 //	wait 1s          time passes
 //	stop reading     the client takes nothing any more
 //	read             it takes again
+//	park 12h         the daemon comes again, with an operator who lets turns and questions wait, turns for so long
 //	restart          the daemon ends and comes again over the same store and settings; the client connects anew
 //	paid KIND NAME   the calls from now on are paid so
 //	second MESSAGE   another client says it; its replies, then its updates stand in a section of their own
@@ -326,6 +327,14 @@ func (s *stage) play(lines string) {
 			s.gate <- struct{}{}
 		case line == "restart":
 			s.restart()
+		case word == "park":
+			d, err := time.ParseDuration(rest)
+			if err != nil {
+				s.Fatal(err)
+			}
+			s.config.Jitter = func(time.Duration) time.Duration { return 0 }
+			s.config.Limits.Park, s.config.Limits.ConfirmPark = d, true
+			s.restart()
 		case strings.HasPrefix(line, "{") || strings.HasPrefix(line, "["):
 			s.send(line)
 		case word == "paid":
@@ -393,7 +402,7 @@ func (s *stage) name() {
 
 var (
 	anyID   = regexp.MustCompile(`"[0-7][0-9A-HJKMNP-TV-Z]{25}"`)
-	anyTime = regexp.MustCompile(`"(ts|created|updated|until)":(\d+)`)
+	anyTime = regexp.MustCompile(`"(ts|created|updated|since|until)":(\d+)`)
 )
 
 // shown is what came back, without what differs from one play to the next.

@@ -2,8 +2,11 @@ package rpc
 
 import (
 	"context"
+	"errors"
 	"math"
 	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -25,6 +28,32 @@ type promptParams struct {
 	Display  provider.Display      `json:"display,omitempty"`
 	WhenBusy whenBusy              `json:"when_busy,omitempty"`
 	Client   *clientID             `json:"client_id,omitempty"`
+
+	NotBefore moment `json:"not_before,omitempty"`
+	Deadline  moment `json:"deadline,omitempty"`
+}
+
+// moment is a time in Unix milliseconds; 0: none is given.
+type moment int64
+
+func (m *moment) UnmarshalJSON(data []byte) error {
+	var n seqNumber
+	if err := n.UnmarshalJSON(data); err != nil {
+		return err
+	}
+	if n.n == 0 || n.n > maxMoment {
+		return errors.New("is no time in Unix milliseconds")
+	}
+	*m = moment(n.n)
+	return nil
+}
+
+// maxMoment is the end of the year 9999.
+const maxMoment = 253402300799999
+
+// JSONSchema is what rpc.discover returns for it.
+func (moment) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{Type: "integer", Description: "Unix milliseconds", Minimum: new(float64(1))}
 }
 
 // whenBusy says what becomes of a prompt while a turn runs.
@@ -91,11 +120,18 @@ func (c *client) said(p promptParams) (said agent.Prompt, err error) {
 		}
 		said.Override.Model = &m
 	}
+	said.NotBefore, said.Deadline = int64(p.NotBefore), int64(p.Deadline)
+	if p.Deadline != 0 && p.Deadline <= p.NotBefore {
+		return said, conn.InvalidParams("deadline", "must be later than not_before")
+	}
 	switch p.WhenBusy {
 	case rejectWhenBusy:
 		said.Reject = true
 	case steerWhenBusy:
 		said.Steer = true
+		if p.NotBefore != 0 || p.Deadline != 0 {
+			return said, conn.InvalidParams("when_busy", "cannot be \"steer\" with not_before or deadline: these are times of a turn of its own")
+		}
 		for _, member := range []struct{ name, value string }{{"thinking_level", string(p.Level)}, {"model_id", p.Model}, {"display", string(p.Display)}} {
 			if member.value != "" {
 				return said, conn.InvalidParams(member.name, "goes with a turn of its own, and a prompt that steers has the model and the level of the turn that runs. Leave it out, or use when_busy \"queue\"")
@@ -181,6 +217,30 @@ func wait(_ context.Context, c *client, p waitParams) (func(context.Context) (wa
 		}
 		return r, nil
 	}, nil
+}
+
+type resumeParams struct {
+	Session method.ID[session.ID]     `json:"session_id"`
+	Turn    method.ID[session.TurnID] `json:"turn_id"`
+	Model   string                    `json:"model_id,omitempty"`
+}
+
+type resumeResult struct {
+	Turn session.TurnID `json:"turn_id"` // that goes on
+}
+
+// resumeTurn has a parked turn go on.
+func resumeTurn(ctx context.Context, c *client, p resumeParams) (resumeResult, error) {
+	var model *session.ModelRef
+	if p.Model != "" {
+		m, err := c.Model(p.Model, "")
+		if err != nil {
+			return resumeResult{}, err
+		}
+		model = &m
+	}
+	id, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (session.TurnID, error) { return a.ResumeTurn(ctx, p.Turn.Value, model) })
+	return resumeResult{id}, err
 }
 
 type cancelParams struct {

@@ -1,7 +1,6 @@
 package park
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"github.com/thinkd/thinkd/provider"
@@ -18,10 +17,8 @@ const (
 	mostJitter  = time.Minute
 )
 
-// Failed is how a turn is parked after a call that failed. before is how it was parked after the failure before, if no call was
-// accepted since; nil: this is the first failure. ok is false if the turn ends instead: the error does not pass, or the vendor's time
-// is more than limit after the first failure.
-func Failed(e *provider.Error, before *session.TurnParked, limit time.Duration, now time.Time) (p session.TurnParked, ok bool) {
+// failed is [Yard.Failed].
+func failed(e *provider.Error, before *session.TurnParked, limit time.Duration, now time.Time, jitter func(time.Duration) time.Duration) (p session.TurnParked, ok bool) {
 	p = session.TurnParked{Since: now.UnixMilli(), Failures: 1, Resumes: session.ResumesAlone}
 	if before != nil {
 		p.Since, p.Failures = before.Since, before.Failures+1
@@ -38,20 +35,19 @@ func Failed(e *provider.Error, before *session.TurnParked, limit time.Duration, 
 	}
 	switch {
 	case e.RetryAfter > 0:
-		p.Until = now.Add(e.RetryAfter + jitter(e.RetryAfter)).UnixMilli()
+		p.Until = now.Add(e.RetryAfter + jitter(spread(e.RetryAfter))).UnixMilli()
 	case e.Kind == provider.KindQuota: // somebody has to pay first
 		p.Resumes = session.ResumesOnRequest
 	default:
 		pause := min(firstPause<<min(p.Failures-1, 10), mostPause)
-		p.Until = now.Add(pause + jitter(pause)).UnixMilli()
+		p.Until = now.Add(pause + jitter(spread(pause))).UnixMilli()
 	}
 	end := p.Since + limit.Milliseconds()
 	return p, max(p.Until, now.UnixMilli()) < end
 }
 
-// jitter is what a pause is longer than it has to be, so that many clients do not return at the same moment. It is never shorter:
-// a vendor's time is when its quota is filled again.
-func jitter(pause time.Duration) time.Duration {
-	most := min(max(time.Duration(float64(pause)*jitterShare), leastJitter), mostJitter)
-	return rand.N(most)
+// spread is by how much a pause may be longer than it has to be, so that many clients do not return at the same moment. It is never
+// shorter: a vendor's time is when its quota is filled again.
+func spread(pause time.Duration) time.Duration {
+	return min(max(time.Duration(float64(pause)*jitterShare), leastJitter), mostJitter)
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/session"
 )
 
@@ -47,6 +48,7 @@ func Restored(ref session.Ref, t *session.Turn, limit time.Duration) Place {
 // Yard has the parked turns of all sessions, and those that go on and have no answer yet.
 type Yard struct {
 	changed chan struct{} // a token: see Changed
+	jitter  func(most time.Duration) time.Duration
 
 	mu        sync.Mutex
 	waits     map[session.Ref]*wait
@@ -70,13 +72,20 @@ type gate struct {
 // openTime is how long an accepted call says that the next ones are accepted too.
 const openTime = time.Minute
 
-// NewYard is an empty yard.
-func NewYard() *Yard {
-	return &Yard{changed: make(chan struct{}, 1), waits: make(map[session.Ref]*wait), gates: make(map[string]*gate), postponed: make(map[session.Ref]bool)}
+// NewYard is an empty yard. jitter is a random time from 0 to most, excluded; it must be safe for concurrent use.
+func NewYard(jitter func(most time.Duration) time.Duration) *Yard {
+	return &Yard{changed: make(chan struct{}, 1), jitter: jitter, waits: make(map[session.Ref]*wait), gates: make(map[string]*gate), postponed: make(map[session.Ref]bool)}
 }
 
 // Changed has a token when a turn was put into the yard.
 func (y *Yard) Changed() <-chan struct{} { return y.changed }
+
+// Failed is how a turn is parked after a call that failed. before is how it was parked after the failure before, if no call was
+// accepted since; nil: this is the first failure. ok is false if the turn ends instead: the error does not pass, or the vendor's time
+// is more than limit after the first failure.
+func (y *Yard) Failed(e *provider.Error, before *session.TurnParked, limit time.Duration, now time.Time) (p session.TurnParked, ok bool) {
+	return failed(e, before, limit, now, y.jitter)
+}
 
 // Put adds a turn that was parked just now. If it had gone on before, its call was refused: the others of its credential wait as long.
 func (y *Yard) Put(p Place) {
@@ -265,8 +274,8 @@ func (y *Yard) postpone(p Place) {
 		if w.Credential != p.Credential || w.going || ref == p.Ref || p.Until == 0 || w.Until == 0 || w.Until >= p.Until {
 			continue
 		}
-		spread := jitter(time.Duration(p.Until-w.Until) * time.Millisecond)
-		w.Until = p.Until + spread.Milliseconds()
+		later := y.jitter(spread(time.Duration(p.Until-w.Until) * time.Millisecond))
+		w.Until = p.Until + later.Milliseconds()
 		y.postponed[ref] = true
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -157,7 +158,12 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		}
 		th.provider = e.Model.Provider
 		return th.later(u)
-	case feed.QueueUpdate:
+	case feed.TurnParked:
+		if e.Why == session.ParkedApproval { // the question says so
+			return th.later(u)
+		}
+		return th.notice(ctx, u, "warning", parkedText(e))
+	case feed.QueueUpdate, feed.TurnResumed:
 		return th.later(u)
 	case feed.TurnEnd:
 		if err := th.later(u); err != nil {
@@ -166,6 +172,25 @@ func (th *thread) tell(ctx context.Context, u *feed.Update) error {
 		th.answer(u.Turn, &e, nil)
 	}
 	return nil
+}
+
+// parkedText says why a turn is parked, and what makes it go on. ACP has no such state: the prompt's request stays open.
+func parkedText(p feed.TurnParked) string {
+	var text string
+	switch p.Why {
+	case session.ParkedApproval:
+		text = "The turn waits for an answer"
+	case session.ParkedQuota:
+		text = "The provider takes no more requests for now"
+	case session.ParkedOutage:
+		text = "The provider cannot be reached"
+	case session.ParkedClient:
+		text = "The prompt is sent later"
+	}
+	if p.Resumes == session.ResumesAlone && p.Until != 0 {
+		return text + ". The turn continues at " + time.UnixMilli(p.Until).Format("2006-01-02 15:04") + "; cancel it to stop waiting"
+	}
+	return text + ". The turn waits until a client resumes it; cancel it to stop waiting"
 }
 
 // changed tells of settings. Options that this client has just been given are no news.

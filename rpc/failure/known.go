@@ -61,6 +61,8 @@ var sentinels = []struct {
 	{agent.ErrCompacting, &conn.Error{Code: conn.CodeBusy, Message: agent.ErrCompacting.Error()}},
 	{agent.ErrFinished, &conn.Error{Code: conn.CodeNotFound, Kind: "nothing_to_continue",
 		Message: "there is no unfinished turn to continue: the last turn was not cut off, a message was added since, a summary has replaced it, or the provider refused its prompt"}},
+	{agent.ErrNotParked, &conn.Error{Code: conn.CodeNotFound, Kind: "not_parked", Message: "the turn is not parked: it runs, waits in the queue, or has ended"}},
+	{agent.ErrAsked, &conn.Error{Code: conn.CodeBusy, Message: "the turn waits for the answer to a question; send confirm/answer"}},
 	{agent.ErrQueueFull, &conn.Error{Code: conn.CodeOverloaded, Message: agent.ErrQueueFull.Error()}},
 	{aside.ErrFull, &conn.Error{Code: conn.CodeOverloaded, Message: fmt.Sprintf("%d side questions of this session are running; wait for one to end", aside.Most)}},
 	{agent.ErrNoTurn, &conn.Error{Code: conn.CodeNotFound, Message: "no such turn"}},

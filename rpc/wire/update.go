@@ -135,6 +135,8 @@ func Event(e feed.Event, room int) (any, error) {
 		return NewConfirm(e, room), nil
 	case feed.QueueUpdate:
 		return NewWaiting(e), nil
+	case feed.TurnParked:
+		return NewParked(e), nil
 	case feed.TurnEnd:
 		return turnEnd{e.TurnEnd, failure.OfTurn(e.Error)}, nil
 	}
@@ -157,6 +159,15 @@ type promptStored struct {
 	Disposition feed.Disposition  `json:"disposition"`
 	Into        session.TurnID    `json:"into,omitempty"`
 }
+
+// Parked is a TurnParked with its failure as an error of the protocol.
+type Parked struct {
+	feed.TurnParked
+	Error *conn.Error `json:"error,omitempty"` // in place of the log's
+}
+
+// NewParked is how clients get a parked turn.
+func NewParked(p feed.TurnParked) Parked { return Parked{p, failure.OfTurn(p.Error)} }
 
 // turnEnd is a TurnEnd with its failure as an error of the protocol.
 type turnEnd struct {

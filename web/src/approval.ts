@@ -45,7 +45,8 @@ export class Approval {
 
 	/** Shows the time that is left, and the number of this question. */
 	tick(until: number, at: number, of: number): void {
-		this.left.textContent = `${of > 1 ? `${at} of ${of} · ` : ""}denied automatically in ${duration(Math.max(0, until - Date.now()))}`;
+		const end = until > 0 ? `denied automatically in ${duration(Math.max(0, until - Date.now()))}` : "waits until somebody answers";
+		this.left.textContent = `${of > 1 ? `${at} of ${of} · ` : ""}${end}`;
 	}
 
 	/** Stops the timer and the observers. */

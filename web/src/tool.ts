@@ -80,7 +80,7 @@ export class Tool {
 		if (this.cards.has(q.confirm_id) || this.over) return;
 		const card = new Approval(q, answer);
 		this.cards.set(q.confirm_id, card);
-		this.until = q.until;
+		this.until = q.until ?? 0;
 		this.given.hidden = true; // the card shows them
 		this.step.body.prepend(card.el);
 		this.step.el.open = true;

@@ -84,7 +84,7 @@ export type Confirm = {
 	actions: ConfirmAction[];
 	grants: Grant[];
 	limit?: number;
-	until: number;
+	until?: number;
 	truncated?: boolean;
 };
 
@@ -329,6 +329,7 @@ export type OpenTurn = {
 	more?: boolean;
 	confirms?: Confirm[];
 	tools?: OpenTool[];
+	parked?: Parked;
 	continues?: string;
 	joins?: Joined;
 	queue: Queued[];
@@ -353,6 +354,16 @@ export type Origin = {
 export type OtherModel = "notify" | "stop";
 
 export type OverrideMode = "inherit" | "custom";
+
+export type ParkReason = "quota" | "approval" | "outage" | "client";
+
+export type Parked = {
+	why: ParkReason;
+	since: number;
+	until?: number;
+	resumes: Resumption;
+	error?: Error;
+};
 
 export type Part = {
 	kind: PartKind;
@@ -451,6 +462,10 @@ export type Refreshed = {
 
 export type ResolvedBy = "client" | "timeout" | "turn_end" | "tool_mode";
 
+export type ResumedBy = "time" | "client" | "answer";
+
+export type Resumption = "automatically" | "on_request";
+
 export type Role = "user" | "assistant";
 
 export type Served = {
@@ -490,7 +505,7 @@ export type Session = {
 	grants?: Grant[];
 };
 
-export type SessionStatus = "idle" | "running" | "waiting" | "held" | "damaged";
+export type SessionStatus = "idle" | "running" | "waiting" | "parked" | "held" | "damaged";
 
 export type Severity = "info" | "warning";
 
@@ -784,6 +799,10 @@ export interface Methods {
 			when_busy?: WhenBusy;
 			/** any text of at most 256 bytes */
 			client_id?: string;
+			/** Unix milliseconds */
+			not_before?: number;
+			/** Unix milliseconds */
+			deadline?: number;
 		};
 		result: {
 			turn_id: string;
@@ -863,6 +882,17 @@ export interface Methods {
 			usage: Usage;
 			reasoning?: Reasoning;
 			error?: Error;
+		};
+	};
+	/** Resumes a parked turn, also with another model. */
+	"turn/resume": {
+		params: {
+			session_id: string;
+			turn_id: string;
+			model_id?: string;
+		};
+		result: {
+			turn_id: string;
 		};
 	};
 	/** Ends the running turn, or removes a queued one. */
@@ -1225,6 +1255,26 @@ export interface Notifications {
 		held: boolean;
 		more_queued?: boolean;
 	};
+	turn_parked: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		why: ParkReason;
+		since: number;
+		until?: number;
+		resumes: Resumption;
+		error?: Error;
+	};
+	turn_resumed: {
+		session_id: string;
+		first_seq?: number;
+		seq: number;
+		ts: number;
+		turn_id?: string;
+		by: ResumedBy;
+	};
 	turn_end: {
 		session_id: string;
 		first_seq?: number;
@@ -1294,7 +1344,7 @@ export interface Notifications {
 		actions: ConfirmAction[];
 		grants: Grant[];
 		limit?: number;
-		until: number;
+		until?: number;
 		truncated?: boolean;
 	};
 	confirm_resolved: {
