@@ -71,7 +71,9 @@ func (src *source) config(f file, getenv func(string) string) (Config, error) {
 	if c.Tools, err = src.tools(f.Tools); err != nil {
 		return Config{}, err
 	}
-	if err := src.duration("tools.confirm_time", f.Tools.ConfirmTime, &c.Limits.ConfirmTime); err != nil {
+	if f.Tools.ConfirmTime == "park" {
+		c.Limits.ConfirmPark = true
+	} else if err := src.duration("tools.confirm_time", f.Tools.ConfirmTime, &c.Limits.ConfirmTime); err != nil {
 		return Config{}, err
 	}
 	if c.Servers, err = src.servers(f.Servers); err != nil {

@@ -248,6 +248,7 @@ max_model_calls = 3
 max_turn_bytes = "512KiB"
 max_turn_time = "1h30m"
 max_tool_time = "30s"
+park = "12h"
 max_tool_output = "64KiB"
 max_message_bytes = "1GiB"
 max_session_queue_bytes = "2MiB"
@@ -265,6 +266,7 @@ compact_at = 0.5
 			l.TurnBudget = budget.Limit{Tokens: 1000, Cost: 500_000_000}
 			l.SessionBudget = budget.Limit{Tokens: 2000, Cost: 3_000_000_000}
 			l.CompactAt = 0.5
+			l.Park = 12 * time.Hour
 		}},
 		{"tools", `
 [tools]
@@ -282,6 +284,10 @@ run = "deny"
 				Names:   map[string]tool.Rule{"read_file": tool.Allow, "bash": tool.Ask},
 				Effects: map[tool.Effect]tool.Rule{tool.Run: tool.Deny}}}
 		}},
+		{"questions without a deadline", `
+[tools]
+confirm_time = "park"
+`, func(c *Config) { c.Limits.ConfirmPark = true }},
 		{"servers of tools", `
 [tools]
 builtin = true
@@ -410,8 +416,8 @@ func TestConfigBroken(t *testing.T) {
 		{"twice", "model = \"sim/a\"\nmodel = \"sim/b\"", `FILE:2: model: key model is already defined`},
 		{"unknown key", "modle = \"x\"", `FILE:1: modle: unknown; here are known: model, thinking_level, on_other_model, providers, dialects, models_dev, agents, serve, limits, tools, mcp_servers, telemetry`},
 		{"two unknown keys", "[limits]\nmax_turns = 1\n\nmax_time = 1",
-			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at\n" +
-				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at"},
+			"FILE:2: limits.max_turns: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at\n" +
+				"FILE:4: limits.max_time: unknown; here are known: max_model_calls, max_turn_bytes, max_turn_time, max_tool_time, park, max_tool_output, max_message_bytes, max_session_queue_bytes, max_queue_bytes, max_loaded_bytes, max_turn_tokens, max_turn_cost, max_session_tokens, max_session_cost, compact_at"},
 		{"unknown key of a provider", "[providers.anthropic]\nbase_uri = \"x\"",
 			`FILE:2: providers.anthropic.base_uri: unknown; here are known: api, dialect, base_url, api_key_env, headers, login, reasoning_defaults, num_ctx, cache, context_management, models`},
 		{"unknown key of a row", "[[providers.anthropic.models]]\nid = \"m\"\nthinking = { kind = \"effort\" }",
@@ -516,6 +522,7 @@ func TestConfigBroken(t *testing.T) {
 		{"rule", "[tools.names]\nbash = \"maybe\"", `FILE:2: tools.names.bash: "maybe" is not one of allow, ask, deny`},
 		{"effect", "[tools.effects]\nburn = \"deny\"", `FILE:2: tools.effects.burn: "burn" is not one of read, edit, run, other`},
 		{"rule of an effect", "[tools.effects]\nrun = \"\"", `FILE:2: tools.effects.run: "" is not one of allow, ask, deny`},
+		{"time of parked turns", "[limits]\npark = \"0s\"", `FILE:2: limits.park: must be more than 0`},
 		{"time of a question", "[tools]\nconfirm_time = \"0s\"", `FILE:2: tools.confirm_time: must be more than 0`},
 		{"bare time", "[limits]\nmax_turn_time = 60", `FILE:2: limits.max_turn_time: must be a length of time such as "60m"; the units are s, m and h`},
 		{"no time", "[limits]\nmax_turn_time = \"0s\"", `FILE:2: limits.max_turn_time: must be more than 0`},

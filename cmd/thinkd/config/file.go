@@ -183,6 +183,7 @@ type fileLimits struct {
 	MaxTurnBytes    any  `toml:"max_turn_bytes"` // see parseSize
 	MaxTurnTime     any  `toml:"max_turn_time"`  // see parseTime
 	MaxToolTime     any  `toml:"max_tool_time"`
+	Park            any  `toml:"park"` // a length of time, see parseTime
 	MaxToolOutput   any  `toml:"max_tool_output"`
 	MaxMessageBytes any  `toml:"max_message_bytes"`
 	SessionQueue    any  `toml:"max_session_queue_bytes"`

@@ -58,6 +58,9 @@ func (src *source) limits(f fileLimits) (Limits, error) {
 	if err := src.duration("limits.max_tool_time", f.MaxToolTime, &l.ToolTime); err != nil {
 		return l, err
 	}
+	if err := src.duration("limits.park", f.Park, &l.Park); err != nil {
+		return l, err
+	}
 	if f.CompactAt != nil {
 		if l.CompactAt = *f.CompactAt; l.CompactAt != 0 && !(l.CompactAt >= 0.1 && l.CompactAt <= 1) {
 			return l, src.errorf("limits.compact_at", "must be a share of the context window from 0.1 to 1, or 0 for never")

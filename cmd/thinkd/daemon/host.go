@@ -149,7 +149,7 @@ func (h *host) unused(now time.Time) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.clients) > 0 || h.daemon.agents.Running() > 0 {
+	if len(h.clients) > 0 || h.daemon.agents.Running() > 0 || h.daemon.agents.Parked() > 0 {
 		h.quiet = now
 		return false
 	}
