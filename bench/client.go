@@ -11,29 +11,29 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// client speaks the native protocol. It has to cost less than what it measures: deltas are found by their bytes, and
-// nothing of them is decoded or kept. One goroutine reads; another may write meanwhile.
+// client speaks the native protocol. It must cost less than what it measures, so it finds deltas by their bytes, and neither decodes
+// nor keeps them. One goroutine reads. Another one may write in parallel.
 type client struct {
 	in    messages
 	out   func([]byte) error // one message
 	calls int
 
-	// What has come so far.
+	// What was read so far.
 	bytes   int             // of thinking
 	ends    int             // of turns
-	failure error           // of the first turn that did not end well
+	failure error           // of the first turn that failed
 	first   time.Time       // when the first delta came
-	last    time.Time       // when the last message was looked at, with stamped
-	stamped bool            // deltas tell when they were sent
-	late    []time.Duration // of each, since then
+	last    time.Time       // when the last message was read, if deltas are stamped
+	stamped bool            // deltas have the time at which they were sent
+	late    []time.Duration // the delay of each stamped delta
 }
 
-// messages is the reading side of a connection.
+// messages is the connection that a client reads.
 type messages interface {
 	next() ([]byte, error) // valid until the one after it
 }
 
-// deltas is how many have come, merged or not.
+// deltas returns the number of deltas so far. A merged message counts as several.
 func (c *client) deltas() int { return c.bytes / deltaSize }
 
 var (
@@ -44,9 +44,9 @@ var (
 	resultOf    = []byte(`"id":`)
 )
 
-const methodWithin = 64 // bytes from the start of a notification its method is written
+const methodWithin = 64 // the method of a notification is within this number of bytes
 
-// read takes in one message. It is the answer to a request, if it is one, and nil otherwise.
+// read reads one message. It returns the answer if the message is one, or nil.
 func (c *client) read() (answer []byte, err error) {
 	m, err := c.in.next()
 	if err != nil {
@@ -98,7 +98,7 @@ func (c *client) delta(m []byte) error {
 	return nil
 }
 
-// send writes a request and does not wait.
+// send writes a request, and does not wait for the answer.
 func (c *client) send(method, params string) (id int, err error) {
 	c.calls++
 	return c.calls, c.out(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}`, c.calls, method, params))
@@ -130,13 +130,13 @@ func (c *client) answer(id int) (gjson.Result, error) {
 	}
 }
 
-// initialize is what clients ask first.
+// initialize makes the first request of every client.
 func (c *client) initialize() error {
 	_, err := c.call("initialize", `{"protocol_version":1,"client":{"name":"bench","version":"1"}}`)
 	return err
 }
 
-// session makes one and is its id. A model that is empty is the daemon's own choice.
+// session creates a session and returns its id. An empty model leaves the choice to the daemon.
 func (c *client) session(model string) (string, error) {
 	params := "{}"
 	if model != "" {
@@ -156,7 +156,7 @@ func promptParams(session string, o order) string {
 	return fmt.Sprintf(`{"session_id":%q,"text":%q}`, session, o)
 }
 
-// until reads until there have been so many ends of turns.
+// until reads until a number of turns have ended.
 func (c *client) until(ends int) error {
 	for c.ends < ends {
 		if _, err := c.read(); err != nil {
@@ -166,7 +166,7 @@ func (c *client) until(ends int) error {
 	return nil
 }
 
-// untilDelta reads until there is a first delta.
+// untilDelta reads up to the first delta.
 func (c *client) untilDelta() error {
 	for c.bytes == 0 {
 		if _, err := c.read(); err != nil {
@@ -176,7 +176,7 @@ func (c *client) untilDelta() error {
 	return nil
 }
 
-// reset forgets what has come so far.
+// reset sets all counts to 0.
 func (c *client) reset() {
 	c.bytes, c.ends, c.late, c.first = 0, 0, c.late[:0], time.Time{}
 }

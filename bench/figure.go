@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// table is what was measured: rows of figures, of each column one or more.
+// table has the measurements: rows with one or more figures in each column.
 type table struct {
 	columns []column
 	rows    []*row
 }
 
-// column is a subject, or whatever else is compared. Goals are for those that are judged.
+// column is a subject, or something else that is compared. Goals apply to judged columns.
 type column struct {
 	name   string
 	judged bool
@@ -27,18 +27,18 @@ type row struct {
 	got  map[string][]float64 // by column, in the order of measuring
 }
 
-// goal is what a figure has to be for thinkd. The zero value is none.
+// goal is a limit for a figure of thinkd. The zero value is no limit.
 type goal struct {
-	ratio  float64 // at most so many times the first column's
-	than   string  // or, of the same column, that of another row
-	share  float64 // at least such a share of the first column's
-	most   float64 // at most, in the row's unit
-	least  float64 // at least
-	ofBest float64 // within such a ratio of the best of all columns
-	higher bool    // of which the higher is the better
+	ratio  float64 // the largest multiple of the first column's figure
+	than   string  // a row: ratio is then a multiple of its figure in the same column
+	share  float64 // the smallest share of the first column's figure
+	most   float64 // the largest figure, in the unit of the row
+	least  float64 // the smallest figure
+	ofBest float64 // the largest multiple of the best figure of all columns
+	higher bool    // a higher figure is better
 }
 
-// add notes a figure.
+// add records a figure.
 func (t *table) add(name, unit string, g goal, subject string, value float64) {
 	i := slices.IndexFunc(t.rows, func(r *row) bool { return r.name == name })
 	if i < 0 {
@@ -48,7 +48,7 @@ func (t *table) add(name, unit string, g goal, subject string, value float64) {
 	t.rows[i].got[subject] = append(t.rows[i].got[subject], value)
 }
 
-// median of a subject's figures, and whether there is one.
+// median returns the median of a subject's figures; false: there are none.
 func (r *row) median(subject string) (float64, bool) {
 	got := r.got[subject]
 	if len(got) == 0 {
@@ -57,8 +57,8 @@ func (r *row) median(subject string) (float64, bool) {
 	return quantile(got, 0.5), true
 }
 
-// quantile is the smallest value that so many of the values do not exceed; between the two in the middle, the median of an
-// even number is their mean.
+// quantile returns the smallest value that this share of the values does not exceed. The median of an even number of values is the
+// mean of the two in the middle.
 func quantile(values []float64, q float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
@@ -96,7 +96,7 @@ func (t *table) verdict(r *row, column string) (text string, met bool) {
 	return "", true
 }
 
-// best is the best median of a row.
+// best returns the best median of a row.
 func (t *table) best(r *row) float64 {
 	best := math.NaN()
 	for _, c := range t.columns {
@@ -125,7 +125,7 @@ func (g goal) String() string {
 	return ""
 }
 
-// markdown writes the table: a column for each, the goal, and who meets it, in the order of the columns.
+// markdown writes the table, with the goals and the columns that meet them.
 func (t *table) markdown() string {
 	var b strings.Builder
 	b.WriteString("| |")
@@ -154,7 +154,7 @@ func (t *table) markdown() string {
 	return b.String()
 }
 
-// short writes a number with three digits that count.
+// short writes a number with three significant digits.
 func short(v float64) string {
 	switch size := math.Abs(v); {
 	case size >= 1000:
@@ -169,7 +169,7 @@ func short(v float64) string {
 	return fmt.Sprintf("%.3f", v)
 }
 
-// grouped writes thousands apart.
+// grouped writes a number with commas between thousands.
 func grouped(n int) string {
 	text := fmt.Sprint(n)
 	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {

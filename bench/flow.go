@@ -10,7 +10,7 @@ const (
 	mib = float64(1 << 20)
 )
 
-// flowed is the cost of passing on a number of deltas.
+// flowed is the cost of a number of deltas.
 type flowed struct {
 	deltas int
 	took   time.Duration // from the first delta to the end
@@ -43,7 +43,7 @@ func (i *instance) flow(sessions []string, o order) (flowed, error) {
 	return flowed{i.deltas(), took, after - before}, err
 }
 
-// newSessions makes some.
+// newSessions creates sessions.
 func (i *instance) newSessions(n int, model string) ([]string, error) {
 	ids := make([]string, n)
 	for k := range ids {
@@ -55,7 +55,7 @@ func (i *instance) newSessions(n int, model string) ([]string, error) {
 	return ids, nil
 }
 
-// with runs f with a subject on a new data directory and some sessions in it, in each of which a short turn has been.
+// with runs f with a subject on a new data directory. In each of its sessions, a short turn has ended.
 func (b *bench) with(s subject, sessions int, model string, f func(i *instance, ids []string) error) error {
 	data, err := b.data()
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) with(s subject, sessions int, model string, f func(i *instance, 
 	return errors.Join(err, i.end())
 }
 
-// measureLatency is what a program adds between the sending of a delta and its reading, at a pace that models have.
+// measureLatency measures the delay between the sending of a delta and its reading, at the pace of a model.
 func (b *bench) measureLatency(s subject) error {
 	const pace = 100
 	return b.with(s, 1, "", func(i *instance, ids []string) error {
@@ -100,7 +100,7 @@ func milliseconds(list []time.Duration) []float64 {
 	return out
 }
 
-// measureFlow is how many deltas pass in one session, as fast as they can.
+// measureFlow measures how many deltas a second one session can pass.
 func (b *bench) measureFlow(s subject) error {
 	return b.with(s, 1, "", func(i *instance, ids []string) error {
 		f, err := i.flow(ids, order{deltas: b.scale.deltas, thoughts: b.scale.thoughts})
@@ -116,7 +116,7 @@ func (b *bench) measureFlow(s subject) error {
 	})
 }
 
-// measureMany is the same over 64 sessions.
+// measureMany measures the same for 64 sessions in parallel.
 func (b *bench) measureMany(s subject) error {
 	const sessions = 64
 	return b.with(s, sessions, "", func(i *instance, ids []string) error {
@@ -130,7 +130,7 @@ func (b *bench) measureMany(s subject) error {
 	})
 }
 
-// measureMemory is what a program holds when its sessions rest.
+// measureMemory measures the memory of a program while its sessions are idle.
 func (b *bench) measureMemory(s subject) error {
 	for _, row := range []struct {
 		name     string
@@ -149,7 +149,7 @@ func (b *bench) measureMemory(s subject) error {
 	return nil
 }
 
-// measureAPI is the flow over one of the wire APIs.
+// measureAPI measures the flow over one wire API.
 func (b *bench) measureAPI(t *table, a api) error {
 	return b.with(stdio, 1, a.model, func(i *instance, ids []string) error {
 		f, err := i.flow(ids, order{deltas: b.scale.deltas / 4, thoughts: 1})

@@ -9,7 +9,7 @@ import (
 	"github.com/thinkd/thinkd/session"
 )
 
-// measureStored is what many stored sessions cost a daemon at its start, and attached ones when nothing happens in them.
+// measureStored measures what many stored sessions cost at the start of a daemon, and what idle attached sessions cost.
 func (b *bench) measureStored(s subject) error {
 	empty, err := b.data()
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *bench) measureStored(s subject) error {
 	return b.attached(s, full, ids)
 }
 
-// stored is a directory with so many sessions, made once.
+// stored returns a data directory with many sessions. It is made once.
 func (b *bench) stored(n int) (dir string, ids []session.ID, err error) {
 	if b.full != "" {
 		return b.full, b.fullIDs, nil
@@ -40,7 +40,7 @@ func (b *bench) stored(n int) (dir string, ids []session.ID, err error) {
 	return dir, ids, err
 }
 
-// ready times a daemon's start on a directory that has been used before, and weighs it.
+// ready measures the start of a daemon on a used data directory, and its memory.
 func (b *bench) ready(s subject, data, name string, time, memory goal) error {
 	first, err := b.daemon(data)
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *bench) ready(s subject, data, name string, time, memory goal) error {
 	return nil
 }
 
-// daemonStart times a daemon's start and weighs it with a client that has asked for a page of sessions.
+// daemonStart measures the start of a daemon, and its memory after a client has requested a page of sessions.
 func (h *house) daemonStart(data string) (took time.Duration, held float64, err error) {
 	began := time.Now()
 	daemon, err := h.daemon(data)
@@ -78,7 +78,7 @@ func (h *house) daemonStart(data string) (took time.Duration, held float64, err 
 	return took, held, errors.Join(err, i.end())
 }
 
-// attached weighs a daemon whose client follows all of its sessions.
+// attached measures the memory of a daemon whose client follows all sessions.
 func (b *bench) attached(s subject, data string, ids []session.ID) error {
 	i, err := b.start(s, data)
 	if err != nil {
@@ -97,10 +97,10 @@ func (b *bench) attached(s subject, data string, ids []session.ID) error {
 	return errors.Join(err, i.end())
 }
 
-// measureCrowd is what many sessions cost in which models think at their pace. Latency is told beside it: a daemon that
-// cannot keep up uses no more than there is.
+// measureCrowd measures the cost of many sessions in which models think at their pace. It also measures the latency, because a daemon
+// that falls behind does not use more CPU time than there is.
 func (b *bench) measureCrowd(s subject) error {
-	const pace, more = 50, 10 * time.Second // for a machine that is late
+	const pace, more = 50, 10 * time.Second // for slow machines
 	n, warm, long := b.scale.crowd, b.scale.crowdWarm, b.scale.crowdLong
 	data, ids, err := b.filled(n, 1)
 	if err != nil {
@@ -118,14 +118,14 @@ func (b *bench) measureCrowd(s subject) error {
 		b.add(name+": delivered", "deltas/s", goal{least: 0.98 * float64(n*pace)}, s.name, seen.perSecond())
 		b.add(name+": latency p99", "ms", goal{}, s.name, quantile(milliseconds(i.late), 0.99))
 	}
-	for _, p := range i.processes { // in mid-thinking: to end in order would mean to wait for all of it
+	for _, p := range i.processes { // kill them: a clean end would wait for all thinking
 		p.cmd.Process.Kill()
-		p.cmd.Wait() // its status is the kill's
+		p.cmd.Wait() // its status is that of the kill
 	}
 	return errors.Join(err, os.RemoveAll(data))
 }
 
-// crowd starts a turn in each session, whose answers begin together, and measures for a time after another time.
+// crowd starts a turn in each session. The answers begin together. It measures for a while, after a time to warm up.
 func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (flowed, error) {
 	answered := 0
 	for _, id := range ids {
@@ -135,7 +135,7 @@ func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (f
 		if _, err := i.send("session/prompt", promptParams(string(id), o)); err != nil {
 			return flowed{}, err
 		}
-		for answered < len(ids)*2 { // some requests are under way, but not all of them
+		for answered < len(ids)*2 { // so that at most 64 requests are pending
 			if i.calls-answered < 64 {
 				break
 			}
@@ -173,8 +173,8 @@ func (i *instance) crowd(ids []session.ID, o order, warm, long time.Duration) (f
 	return flowed{i.deltas(), took, after - before}, err
 }
 
-// measureCrash kills a daemon in mid-thinking and asks the next one what it has: how long before the kill the youngest
-// delta was read that is kept.
+// measureCrash kills a daemon during thinking, and reads from the next daemon how much was stored: the time between the kill and the
+// last delta that is not lost.
 func (b *bench) measureCrash(s subject) error {
 	data, err := b.data()
 	if err != nil {
@@ -189,7 +189,7 @@ func (b *bench) measureCrash(s subject) error {
 	if err == nil {
 		err = i.prompt(id, order{deltas: 10_000, thoughts: 1, pace: 100})
 	}
-	var read []time.Time // when each delta was
+	var read []time.Time // when each delta was read
 	for begun := time.Now(); err == nil && time.Since(begun) < b.scale.crash; {
 		_, err = i.read()
 		for len(read) < i.deltas() {
@@ -197,9 +197,9 @@ func (b *bench) measureCrash(s subject) error {
 		}
 	}
 	killed := time.Now()
-	for _, p := range i.processes { // the door first: it would start another daemon
+	for _, p := range i.processes { // the door first, because it would start another daemon
 		p.cmd.Process.Kill()
-		p.cmd.Wait() // its status is the kill's
+		p.cmd.Wait() // its status is that of the kill
 	}
 	if i.conn != nil {
 		i.conn.Close()

@@ -16,8 +16,8 @@ const (
 	plotHeight  = 150
 )
 
-// style is readable on light and dark pages: a picture in a page does not know the page's colours, but what the reader's
-// system prefers.
+// style is readable on light and dark pages. A picture does not know the colours of its page, only the preference of the reader's
+// system.
 const style = `<style>
 text { font: 11px system-ui, sans-serif; fill: #57606a } .title { font-weight: 600; fill: #24292f }
 .grid { stroke: #d0d7de } .linear { stroke: #8c959f; stroke-dasharray: 3 4; fill: none } .line { stroke: #0969da; stroke-width: 1.8; fill: none } circle { fill: #0969da }
@@ -27,8 +27,8 @@ text { fill: #9198a1 } .title { fill: #f0f6fc }
 </style>
 `
 
-// draw is the picture of a growth: a panel for each cost, both axes logarithmic, and a dashed line through the last
-// point that is linear growth.
+// draw returns the picture of a growth. It has a panel with logarithmic axes for each cost. A dashed line through the last point
+// shows linear growth.
 func (g *growth) draw() []byte {
 	var b strings.Builder
 	width := panelWidth * len(g.curves)
@@ -68,7 +68,7 @@ func (c *curve) draw(b *strings.Builder, size string) {
 	fmt.Fprintf(b, `<polyline class="line" points="%s"/>%s`+"\n", strings.TrimSpace(line.String()), points.String())
 }
 
-// drawLinear goes from the last point down to whichever edge comes first.
+// drawLinear draws the line from the last point down to the nearest edge.
 func (c *curve) drawLinear(b *strings.Builder, across, up axis, x, y float64) {
 	decades := min(math.Log10(x)-across.low, math.Log10(y)-up.low)
 	from := math.Pow(10, -decades)
@@ -77,7 +77,7 @@ func (c *curve) drawLinear(b *strings.Builder, across, up axis, x, y float64) {
 		plotLeft+across.place(x)*plotWidth, plotTop+(1-up.place(y))*plotHeight)
 }
 
-// axis goes from one power of ten to another.
+// axis is the range between two powers of ten.
 type axis struct{ low, high float64 }
 
 func newAxis(values []float64) axis {
@@ -91,7 +91,7 @@ func newAxis(values []float64) axis {
 	return a
 }
 
-// place is where a value lies, from 0 to 1.
+// place returns the position of a value on the axis, from 0 to 1.
 func (a axis) place(v float64) float64 { return (math.Log10(v) - a.low) / (a.high - a.low) }
 
 func (a axis) ticks() (ticks []float64) {
@@ -101,7 +101,7 @@ func (a axis) ticks() (ticks []float64) {
 	return ticks
 }
 
-// tickLabel writes a power of ten as people say it.
+// tickLabel writes a power of ten for people, such as 10k.
 func tickLabel(v float64) string {
 	switch {
 	case v >= 999_999:

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what a process has used so far, of all its threads and to the nanosecond: the ticks of /proc/PID/stat are as
-// long as a thousand deltas. The clock of a process is named by its id (clock_getcpuclockid(3); in the kernel:
+// cpuTime returns the CPU time of all threads of a process in nanoseconds. The ticks of /proc/PID/stat are too coarse: one is as long
+// as a thousand deltas. The clock of a process follows from its id (clock_getcpuclockid(3); in the kernel:
 // posix-timers.h, CPUCLOCK_SCHED).
 func cpuTime(pid int) (time.Duration, error) {
 	var t unix.Timespec
@@ -21,8 +21,8 @@ func cpuTime(pid int) (time.Duration, error) {
 	return time.Duration(t.Nano()), nil
 }
 
-// memory is a process's proportional share, in bytes: what it has alone, and of the pages that it shares a part, so that
-// the sum over some processes has each page once (proc_pid_smaps(5)).
+// memory returns the proportional share of a process in bytes: its own pages, and a part of each shared page. So the sum over several
+// processes has each page once (proc_pid_smaps(5)).
 func memory(pid int) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
@@ -36,7 +36,7 @@ func memory(pid int) (float64, error) {
 	return kib * 1024, err
 }
 
-// machine is where the figures are from.
+// machine describes the machine of the measurements.
 func machine() string {
 	var u unix.Utsname
 	kernel := "Linux"

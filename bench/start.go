@@ -7,7 +7,7 @@ import (
 
 const ms = float64(time.Millisecond)
 
-// measureStart is how long a client waits for a program that it starts: for the first answer, and for the first delta.
+// measureStart measures how long a client waits for a program that it starts: for the first answer and for the first delta.
 func (b *bench) measureStart(s subject) error {
 	data, err := b.data()
 	if err != nil {
@@ -16,7 +16,7 @@ func (b *bench) measureStart(s subject) error {
 	if s.floor {
 		return b.started(s, "running", "started", func() (*instance, error) { return b.launch(s, data) })
 	}
-	if s.door == "ws" { // a client without a process: what it waits for is the connection
+	if s.door == "ws" { // the client has no process, so it waits for the connection
 		daemon, page, err := b.serve(data)
 		if err != nil {
 			return err
@@ -42,10 +42,10 @@ func (b *bench) measureStart(s subject) error {
 	if err := errors.Join(err, daemon.stop()); err != nil {
 		return err
 	}
-	return b.started(s, "started", "", door) // the daemon leaves by itself, soon: see openHouse
+	return b.started(s, "started", "", door) // the daemon exits soon: see openHouse
 }
 
-// connect is a client of a daemon that serves.
+// connect starts a client of a daemon that serves.
 func connect(page string) (*instance, error) {
 	w, err := dialWebSocket(page)
 	if err != nil {
@@ -54,7 +54,7 @@ func connect(page string) (*instance, error) {
 	return &instance{client: w.client(), conn: w.conn}, nil
 }
 
-// startRows are named after how the daemon was before.
+// startRows are named after the state of the daemon before the start.
 var startRows = map[string]struct {
 	name string
 	goal goal
@@ -63,7 +63,7 @@ var startRows = map[string]struct {
 	"started": {"daemon to be started", goal{ratio: 5}},
 }
 
-// started times one start, as one row or two.
+// started measures one start, for one or two rows.
 func (b *bench) started(s subject, row, also string, start func() (*instance, error)) error {
 	began := time.Now()
 	i, err := start()

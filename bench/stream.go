@@ -17,31 +17,31 @@ import (
 // deltaSize is the length of a delta's text, in bytes that JSON does not escape.
 const deltaSize = 17
 
-// A stream is what a wire API sends for an answer of one or more thoughts, each of one delta, as the simulator sends
-// it: parts that are as they are, and deltas, of which there can be any number.
+// A stream is the answer of a wire API with one or more thoughts, as the simulator sends it. It has fixed parts, and deltas, whose
+// number can change.
 type stream struct {
 	header http.Header
 	parts  []part
 }
 
-// part is some events that stay as they are, but for the whole text of the thoughts before it, or one delta.
+// part is either one delta or some fixed events. These may contain the whole text of earlier thoughts.
 type part struct {
-	text    [][]byte // around the places where the text of thoughts goes
-	thought []int    // whose, at each place
-	delta   bool     // of the next thought
+	text    [][]byte // the pieces around the text of thoughts
+	thought []int    // the number of the thought between two pieces
+	delta   bool     // it is a delta, of the next thought
 }
 
-// thoughtText is what the simulator is told to think, as a mark. No word that it says by itself looks like it.
+// thoughtText marks the thoughts of the simulator. It occurs nowhere else in an answer.
 func thoughtText(n int) string { return fmt.Sprintf("thoughtnumber%04d", n) }
 
 var (
 	thoughtPattern  = regexp.MustCompile(`thoughtnumber(\d{4})`)
-	blankLine       = regexp.MustCompile(`\r?\n\r?\n`) // ends an event; Google's lines end with both
+	blankLine       = regexp.MustCompile(`\r?\n\r?\n`) // ends an event; Google's lines end with \r\n
 	anyLine         = regexp.MustCompile(`\n`)
 	sequencePattern = regexp.MustCompile(`("sequence_number":)\d+`)
 )
 
-// record has the simulator answer a call with a number of thoughts, and takes the answer apart.
+// record lets the simulator answer a call with a number of thoughts, and splits the answer into parts.
 func (c call) record(thoughts int) (*stream, error) {
 	answer := sim.Answer{}
 	for n := range thoughts {
@@ -71,7 +71,7 @@ func (c call) record(thoughts int) (*stream, error) {
 		}
 		body = body[len(event):]
 		p := newPart(event)
-		// The first event with a thought is its delta; later ones repeat what it was.
+		// The first event with a thought is its delta. Later events repeat the thought.
 		if len(p.thought) == 1 && p.thought[0] == seen {
 			p.delta = true
 			seen++
@@ -99,7 +99,7 @@ func newPart(event []byte) part {
 	return p
 }
 
-// append adds the part with these texts in their places, and the next number where events are numbered.
+// append adds the part with the texts of thoughts, and numbers the events if the API does.
 func (p part) append(out []byte, texts func(thought int) []byte, sequence *int) []byte {
 	from := len(out)
 	for i, t := range p.text {
@@ -117,7 +117,7 @@ func (p part) append(out []byte, texts func(thought int) []byte, sequence *int) 
 	return out
 }
 
-// whole is the stream with a number of deltas in all, spread over its thoughts.
+// whole returns the stream with a total number of deltas, distributed over its thoughts.
 func (s *stream) whole(deltas int) []byte {
 	var out []byte
 	var texts [][]byte
@@ -139,7 +139,7 @@ func (s *stream) whole(deltas int) []byte {
 	return out
 }
 
-// share is how many of the deltas belong to a thought.
+// share returns how many of the deltas belong to a thought.
 func (s *stream) share(thought, deltas int) int {
 	thoughts := 0
 	for _, p := range s.parts {

@@ -23,7 +23,7 @@ type subject struct {
 	floor bool
 }
 
-// subjects are the columns of the table. The first is what ratios are to.
+// subjects are the columns of the table. Ratios are relative to the first one.
 var subjects = []subject{
 	{name: "floor", floor: true},
 	{name: "floor, a write per delta", floor: true, args: []string{"-each"}},
@@ -39,8 +39,7 @@ func subjectNames() (columns []column) {
 	return columns
 }
 
-// house is what all measurements have in common: where the programs lie, who answers them, and a directory that goes at
-// the end.
+// house has what all measurements share: the programs, the upstream, and a directory that is removed at the end.
 type house struct {
 	ctx      context.Context
 	dir      string
@@ -67,7 +66,7 @@ func openHouse(ctx context.Context, profiles string) (*house, error) {
 func (h *house) open(profiles string) error {
 	for _, name := range []string{"cmd/thinkd", "bench", "bench/floor"} {
 		build := exec.CommandContext(h.ctx, "go", "build", "-o", h.program(filepath.Base(name)), "github.com/thinkd/thinkd/"+name)
-		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as thinkd is shipped: nothing is linked when it starts
+		build.Env = append(os.Environ(), "CGO_ENABLED=0") // as in releases: nothing is linked when it starts
 		if out, err := build.CombinedOutput(); err != nil {
 			return fmt.Errorf("building %s: %w\n%s", name, err, out)
 		}
@@ -81,7 +80,7 @@ func (h *house) open(profiles string) error {
 	if err := os.WriteFile(h.config, []byte(config(h.upstream)), 0o600); err != nil {
 		return err
 	}
-	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "THINKD_IDLE=100ms", // of a daemon that a door has started
+	h.env = []string{"HOME=" + h.dir, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "THINKD_IDLE=100ms", // for a daemon that a door has started
 		"ANTHROPIC_API_KEY=" + benchKey,
 		"OPENAI_API_KEY=" + benchKey, "DEEPSEEK_API_KEY=" + benchKey, "GEMINI_API_KEY=" + benchKey}
 	if profiles != "" {
@@ -96,7 +95,7 @@ func (h *house) open(profiles string) error {
 	return nil
 }
 
-// Close ends the upstream and removes what was written.
+// Close ends the upstream and removes the directory.
 func (h *house) Close() error {
 	var err error
 	if h.child != nil {
@@ -116,7 +115,7 @@ func (h *house) data() (string, error) {
 
 const benchKey = "sk-of-the-bench"
 
-// api is a wire API and the model that stands for it.
+// api is a wire API and the model that represents it.
 type api struct{ name, model string }
 
 var apis = []api{
@@ -127,7 +126,7 @@ var apis = []api{
 	{"ollama", "ollama/qwen3.5:9b"},
 }
 
-// config has all vendors at the upstream. Limits are on, but wide enough for a thought of 10 MB.
+// config sends the calls to all vendors to the upstream. Its limits allow a thought of 10 MB.
 func config(upstream string) string {
 	return fmt.Sprintf(`model = %q
 thinking_level = "high"
@@ -147,14 +146,14 @@ max_message_bytes = "64MiB"
 `, apis[0].model, upstream)
 }
 
-// instance is a subject that runs, and its client.
+// instance is a running subject with its client.
 type instance struct {
 	*client
 	processes []*process // whose costs count
 	conn      io.Closer  // of the client
 }
 
-// process is one that runs. Its standard input is open as long as it is to live.
+// process is a running process. It runs until its standard input is closed.
 type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -177,7 +176,7 @@ func (h *house) spawn(name string, args ...string) (*process, error) {
 	return &process{cmd, stdin, stdout}, cmd.Start()
 }
 
-// end lets the process end by itself, and kills it if it does not.
+// end closes the standard input of the process, and kills it if it does not exit.
 func (p *process) end() error {
 	p.stdin.Close()
 	late := time.AfterFunc(10*time.Second, func() { p.cmd.Process.Kill() })
@@ -186,17 +185,17 @@ func (p *process) end() error {
 	return p.cmd.Wait()
 }
 
-// stop asks the process to end, and waits.
+// stop asks the process to exit, and waits.
 func (p *process) stop() error {
 	return errors.Join(p.cmd.Process.Signal(syscall.SIGTERM), p.end())
 }
 
-// thinkd starts a command of it on a data directory.
+// thinkd starts a command of thinkd on a data directory.
 func (h *house) thinkd(data string, command ...string) (*process, error) {
 	return h.spawn("thinkd", append([]string{"--config", h.config, "--data", data}, command...)...)
 }
 
-// daemon starts one and waits until it listens.
+// daemon starts a daemon and waits until it listens.
 func (h *house) daemon(data string) (*process, error) {
 	p, err := h.thinkd(data, "daemon", "--idle", "60s")
 	if err != nil {
@@ -212,7 +211,7 @@ func (h *house) daemon(data string) (*process, error) {
 	return p, nil
 }
 
-// speak is a client on a process's standard input and output.
+// speak returns a client on the standard input and output of a process.
 func speak(p *process) *client {
 	return &client{in: newLines(p.stdout), out: func(m []byte) error {
 		_, err := p.stdin.Write(append(m, '\n'))
@@ -220,7 +219,7 @@ func speak(p *process) *client {
 	}}
 }
 
-// start is a subject on a data directory, ready to be asked: it has answered initialize.
+// start starts a subject on a data directory, and waits for its answer to initialize.
 func (h *house) start(s subject, data string) (*instance, error) {
 	i, err := h.launch(s, data)
 	if err != nil {
@@ -232,7 +231,7 @@ func (h *house) start(s subject, data string) (*instance, error) {
 	return i, nil
 }
 
-// launch starts a subject, with its daemon if it has one, and asks nothing of it.
+// launch starts a subject, with its daemon if it has one. It sends no request.
 func (h *house) launch(s subject, data string) (*instance, error) {
 	switch s.door {
 	case "":
@@ -263,7 +262,7 @@ func (h *house) launch(s subject, data string) (*instance, error) {
 	return &instance{client: w.client(), processes: []*process{daemon}, conn: w.conn}, nil
 }
 
-// serve starts a daemon that listens for WebSockets, and is its page's address, with the token in its fragment.
+// serve starts a daemon that listens for WebSockets, and returns the address of its page, with the token in the fragment.
 func (h *house) serve(data string) (*process, string, error) {
 	daemon, err := h.thinkd(data, "serve", "--listen", "127.0.0.1:0")
 	if err != nil {
@@ -284,12 +283,12 @@ func (h *house) serve(data string) (*process, string, error) {
 	return daemon, strings.TrimSpace(page) + "#token=" + strings.TrimSpace(string(token)), nil
 }
 
-// client speaks over the connection.
+// client returns a client that speaks over the connection.
 func (w *webSocket) client() *client {
 	return &client{in: w, out: func(m []byte) error { return w.write(opText, m) }}
 }
 
-// end ends the client, and then the processes in their order: a door first, so that it looks for no other daemon.
+// end ends the client, and then the processes in order: the door first, so that it starts no other daemon.
 func (i *instance) end() error {
 	if i.conn != nil {
 		i.conn.Close()
@@ -305,7 +304,7 @@ func (i *instance) end() error {
 	return errors.Join(errs...)
 }
 
-// cpu is what the processes have used so far.
+// cpu returns the CPU time of the processes so far.
 func (i *instance) cpu() (sum time.Duration, err error) {
 	for _, p := range i.processes {
 		t, err := cpuTime(p.cmd.Process.Pid)
@@ -317,7 +316,7 @@ func (i *instance) cpu() (sum time.Duration, err error) {
 	return sum, nil
 }
 
-// memory is what the processes hold, each page once.
+// memory returns the memory of the processes, with each page counted once.
 func (i *instance) memory() (sum float64, err error) {
 	for _, p := range i.processes {
 		m, err := memory(p.cmd.Process.Pid)

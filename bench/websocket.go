@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// webSocket is the client's end of a connection that is known to be sound. It reads a frame where it lies in the
-// buffer, which a library for any server cannot.
+// webSocket is the client's end of a connection to a trusted server. It reads a frame in place in the buffer, which a general library
+// cannot do.
 type webSocket struct {
 	conn net.Conn
 	in   *bufio.Reader
