@@ -217,29 +217,22 @@ func (l *hardship) take(b beginning) {
 	}
 }
 
-// live is the life of a daemon that harm comes to while it starts or while clients write.
+// live is the life of a daemon that is harmed while it starts or while clients write.
 func (l *hardship) live() {
-	v := openVictim(l.t, l.data, l.env, l.harm)
 	l.over = make(chan struct{})
-	l.count(func(s *faultTally) { s.lives++ })
-	if l.start(v) {
-		l.p = v.Client(l.env)
-		l.work(v)
-		l.p.Kill()
-	} else {
-		v.Kill()
-		l.count(func(s *faultTally) { s.starting++ })
-	}
-	l.look()
+	l.life(func(v *victim) { l.work(v) })
 }
 
 // begin is the life of a daemon that has no store yet.
-func (l *hardship) begin() {
+func (l *hardship) begin() { l.life(func(*victim) { l.make("") }) }
+
+// life starts a daemon, lets work use it, and kills it.
+func (l *hardship) life(work func(*victim)) {
 	v := openVictim(l.t, l.data, l.env, l.harm)
 	l.count(func(s *faultTally) { s.lives++ })
 	if l.start(v) {
 		l.p = v.Client(l.env)
-		l.make("")
+		work(v)
 		l.p.Kill()
 	} else {
 		v.Kill()
