@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/thinkd/thinkd/provider"
@@ -14,13 +13,6 @@ import (
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
 )
-
-// LoginPrompt is what a person needs to log in.
-type LoginPrompt struct {
-	URL     string
-	Code    string // to be typed in there; empty: nothing is
-	Expires time.Duration
-}
 
 type authResult struct {
 	Providers []wireAuth `json:"providers"`
@@ -161,12 +153,6 @@ func (c *client) logIn(ctx context.Context, id string) {
 	case ctx.Err() == nil:
 		tell(authUpdate{State: loginFailed, Error: c.ErrorOf(ctx, "auth/login", err)})
 	}
-}
-
-// loginRun is a login that a client has begun.
-type loginRun struct {
-	stop context.CancelFunc
-	done chan struct{}
 }
 
 // begin puts a login in place of the client's last one to the provider, which is ended; nil: there was none.

@@ -8,8 +8,11 @@
 // Guarantees, in addition to those of packages conn and dispatch:
 //
 //   - Methods see the sessions of their principal and no others.
-//   - A slow client leaves its updates in their subscriptions, which merge them (follow.go).
+//   - A slow client leaves its updates in their subscriptions, which merge them (attach.go).
 //
 // Methods are entries of one typed table (package method, table.go), from which dispatch, rpc.discover and [Document] come.
 // The private methods of the unix socket (local.go) have their names and types in package door, which is their client.
+//
+// Inside the package, files depend in one direction: server; table; discover; ask, turn, tools, settings, history and session; model
+// and continue; attach, newtools, local, initialize and auth; params; client.
 package rpc

@@ -1,71 +1,20 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"math"
-	"strconv"
-
-	"github.com/google/jsonschema-go/jsonschema"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/thinkd/thinkd/agent"
+	"github.com/thinkd/thinkd/provider"
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 	"github.com/thinkd/thinkd/rpc/service"
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
-
-// Bounds of pages.
-const (
-	defaultLimit = 100
-	maxLimit     = 1000
-)
-
-// pageLimit is how many a client wants at most: absent 100, and never more than 1,000. Any JSON number that is whole will
-// do: some languages write 100.0.
-type pageLimit struct {
-	n     int
-	given bool
-}
-
-func (l *pageLimit) UnmarshalJSON(data []byte) error {
-	var n float64
-	if err := json.Unmarshal(data, &n); err != nil {
-		return err
-	}
-	if n != math.Trunc(n) {
-		return errors.New("must be a whole number")
-	}
-	if n < 0 {
-		return errors.New("is negative")
-	}
-	*l = pageLimit{int(min(n, maxLimit)), true}
-	return nil
-}
-
-// JSONSchema is what rpc.discover tells of it.
-func (pageLimit) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{Type: "integer", Minimum: new(float64), Default: json.RawMessage(strconv.Itoa(defaultLimit))}
-}
-
-// orDefault is the number, which may be 0.
-func (l pageLimit) orDefault() int {
-	if !l.given {
-		return defaultLimit
-	}
-	return l.n
-}
-
-// page is the number for what comes in pages: one of nothing would lead nowhere.
-func (l pageLimit) page() (int, error) {
-	n := l.orDefault()
-	if n == 0 {
-		return 0, conn.InvalidParams("limit", "must be at least 1")
-	}
-	return n, nil
-}
 
 type historyParams struct {
 	Session method.ID[session.ID]        `json:"session_id"`
@@ -106,4 +55,158 @@ func (c *client) page(ctx context.Context, id session.ID, p agent.Page) (page []
 		return list, err
 	})
 	return page, more, err
+}
+
+type exportParams struct {
+	Session  method.ID[session.ID]        `json:"session_id"`
+	Format   exportFormat                 `json:"format"`
+	Thinking *bool                        `json:"thinking,omitempty"` // absent: true
+	Cursor   method.ID[session.MessageID] `json:"cursor,omitzero"`
+}
+
+// exportFormat is the form of an export.
+type exportFormat string
+
+const (
+	exportJSON     exportFormat = "json"
+	exportMarkdown exportFormat = "markdown"
+)
+
+// Words lists both formats.
+func (exportFormat) Words() []string { return provider.Words(exportJSON, exportMarkdown) }
+
+type exportResult struct {
+	Session  wire.Session      `json:"session"`
+	Messages []wire.Message    `json:"messages,omitzero"` // of the format json
+	Text     *string           `json:"text,omitempty"`    // of the format markdown
+	Next     session.MessageID `json:"next_cursor,omitempty"`
+}
+
+func export(_ context.Context, c *client, p exportParams) (func(context.Context) (exportResult, error), error) {
+	return func(ctx context.Context) (exportResult, error) {
+		st, err := state(ctx, c, sessionParams{p.Session})
+		if err != nil {
+			return exportResult{}, err
+		}
+		messages, more, err := c.page(ctx, p.Session.Value,
+			agent.Page{After: p.Cursor.Value, FromStart: p.Cursor.Value == "", Limit: maxLimit})
+		if err != nil {
+			return exportResult{}, err
+		}
+		if p.Thinking != nil && !*p.Thinking {
+			for i := range messages {
+				messages[i] = withoutThinking(messages[i])
+			}
+		}
+		shown, err := c.server.out.Oldest(messages, c.server.out.Room())
+		if err != nil {
+			return exportResult{}, err
+		}
+		r := exportResult{Session: st.Session, Messages: shown}
+		if more || len(shown) < len(messages) {
+			r.Next = shown[len(shown)-1].ID
+		}
+		if p.Format == exportMarkdown {
+			text := c.server.markdown(st.Session, messages[:len(shown)], p.Cursor.Value == "")
+			r.Messages, r.Text = nil, &text
+		}
+		return r, nil
+	}, nil
+}
+
+func withoutThinking(m agent.Message) agent.Message {
+	m.Parts = slices.DeleteFunc(slices.Clone(m.Parts), func(p session.Part) bool {
+		return provider.KindOf(p.Block) == provider.KindThinking
+	})
+	m.Open = slices.DeleteFunc(slices.Clone(m.Open), func(o agent.Open) bool {
+		return provider.KindOf(o.Block) == provider.KindThinking
+	})
+	return m
+}
+
+// markdown is a part of a session for people; the first part has its title.
+func (s *Server) markdown(of wire.Session, messages []agent.Message, first bool) string {
+	var out strings.Builder
+	if first {
+		fmt.Fprintf(&out, "# %s\n", cmp.Or(of.Title, "Session "+string(of.ID)))
+		if of.Usage.Input+of.Usage.Output > 0 {
+			fmt.Fprintf(&out, "\n*(%s)*\n", usageWords(of.Usage))
+		}
+	}
+	for _, m := range messages {
+		fmt.Fprintf(&out, "\n## %s\n", speaker(m))
+		if m.Joins != nil {
+			out.WriteString("\n*(goes on directly behind the text above)*\n")
+		} else if m.Continues != "" {
+			out.WriteString("\n*(continues the answer above)*\n")
+		}
+		room := s.out.MessageRoom()
+		for _, p := range m.Parts {
+			room = writeMarkdown(&out, p.Block, room)
+		}
+		for _, o := range m.Open {
+			room = writeMarkdown(&out, o.Block, room)
+		}
+		if m.End != nil && m.End.Incomplete != "" {
+			fmt.Fprintf(&out, "\n*(incomplete: %s)*\n", m.End.Incomplete)
+		}
+	}
+	return out.String()
+}
+
+func usageWords(u provider.Usage) string {
+	words := fmt.Sprintf("%d tokens in, %d out", u.Input, u.Output)
+	if u.Estimated {
+		words = "about " + words
+	}
+	if u.Cost != nil {
+		words += ", " + u.Cost.String()
+	}
+	return words
+}
+
+func speaker(m agent.Message) string {
+	switch {
+	case m.Role == provider.User && m.Start == nil && m.Stop == nil:
+		return "User (queued)"
+	case m.Unsent():
+		return "User (not sent)"
+	case m.Role == provider.User:
+		return "User"
+	case m.Start == nil:
+		return "Assistant"
+	}
+	by := fmt.Sprintf("%s (thinking: %s)", m.Start.Model, m.Start.Reasoning.Effective)
+	if m.Served != nil && m.Served.Other {
+		by += ", answered by " + m.Served.Model
+	}
+	return by
+}
+
+// writeMarkdown writes a block, thinking as a quotation. It gives back what is left of the room.
+func writeMarkdown(out *strings.Builder, b provider.Block, room int) int {
+	before := out.Len()
+	if media, ok := b.(provider.Media); ok { // its data is not shown, so it needs no room
+		b = provider.Media{Type: media.Type}
+	}
+	b, whole := wire.Cut(b, room)
+	switch b := b.(type) {
+	case provider.Text:
+		fmt.Fprintf(out, "\n%s\n", strings.TrimRight(b.Text, "\n"))
+	case provider.Thinking:
+		text := cmp.Or(strings.TrimRight(b.Text, "\n"), "("+string(b.Kind)+" thinking)")
+		fmt.Fprintf(out, "\n> %s\n", strings.ReplaceAll(text, "\n", "\n> "))
+	case provider.ToolCall:
+		fmt.Fprintf(out, "\nCalled `%s` with `%s%s`\n", b.Name, b.Input, b.Invalid)
+	case provider.ToolResult:
+		for _, r := range b.Blocks {
+			room = writeMarkdown(out, r, room)
+		}
+	case provider.Media:
+		fmt.Fprintf(out, "\n(%s)\n", b.Type)
+	}
+	if !whole {
+		out.WriteString("\n*(cut: too large to show)*\n")
+	}
+	return max(room-(out.Len()-before), 0)
 }

@@ -3,47 +3,14 @@ package rpc
 import (
 	"context"
 	"errors"
-	"io"
+	"path/filepath"
 	"time"
 
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/door"
 	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/session"
 )
-
-// Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
-// connection has these methods, and rpc.discover does not tell of them: they may change with each version.
-type Local struct {
-	// Status is what the daemon is at the moment.
-	Status func(ctx context.Context) (door.Status, error)
-
-	// Config describes the config in effect. Commands ask for it where Inputs differ.
-	Config func(ctx context.Context) (door.DaemonConfig, error)
-
-	// Leave begins the daemon's end, or lets it begin as soon as no turn runs. It is refused with an [*conn.Error] if the daemon
-	// was started to stay.
-	Leave func(ctx context.Context) (door.Leaving, error)
-
-	// Stop waits until no turn runs, for so long at most, and begins the daemon's end. Turns that still run then are
-	// interrupted. If ctx ends during the wait, the daemon goes on. nil: this daemon cannot.
-	Stop func(ctx context.Context, wait time.Duration) (door.Stopping, error)
-
-	// Listen serves clients at a TCP address until close is called, and answers where a browser finds it. Its errors
-	// reach the caller as they are. nil: this daemon cannot.
-	Listen func(address string) (url string, close func() error, err error)
-
-	// Backup copies the store to a new file and checks the copy; Check makes a copy for that alone. Their errors reach
-	// the caller as they are. nil: the store of this daemon is no file.
-	Backup func(ctx context.Context, path string) (door.StoreReport, error)
-	Check  func(ctx context.Context) (door.StoreReport, error)
-}
-
-// ServeLocal is [Server.Serve] with the methods of local besides the protocol's.
-func (s *Server) ServeLocal(ctx context.Context, pipe io.ReadWriteCloser, local *Local) error {
-	c := s.newClient(ctx, method.Operator(), conn.NewByteFrames(pipe, s.MessageBytes()))
-	c.local, c.SameUser = local, local != nil
-	return c.Serve()
-}
 
 func localMethods() []method.Method[*client] {
 	return []method.Method[*client]{
@@ -120,4 +87,42 @@ func listen(_ context.Context, c *client, p door.ListenParams) (door.ListenResul
 		}
 	})
 	return door.ListenResult{URL: url}, nil
+}
+
+// NewStoreReport is a report for the wire.
+func NewStoreReport(r session.Report) door.StoreReport {
+	w := door.StoreReport{Sessions: r.Sessions, Entries: r.Entries, Size: r.Size, Free: r.Free, Damaged: []door.StoreDamage{}}
+	for _, d := range r.Damaged {
+		w.Damaged = append(w.Damaged, door.StoreDamage{Session: d.Session.String(), Error: d.Err.Error()})
+	}
+	return w
+}
+
+func backup(_ context.Context, c *client, p door.BackupParams) (func(context.Context) (door.StoreReport, error), error) {
+	run := c.local.Backup
+	switch {
+	case run == nil:
+		return nil, conn.ErrMethodNotFound
+	case !filepath.IsAbs(p.Path):
+		return nil, conn.InvalidParams("path", "%q is not absolute", p.Path)
+	}
+	return reporting(func(ctx context.Context) (door.StoreReport, error) { return run(ctx, p.Path) }), nil
+}
+
+func check(_ context.Context, c *client, _ method.Nothing) (func(context.Context) (door.StoreReport, error), error) {
+	if c.local.Check == nil {
+		return nil, conn.ErrMethodNotFound
+	}
+	return reporting(c.local.Check), nil
+}
+
+// reporting tells why there is no report: whoever asks is the store's owner.
+func reporting(run func(context.Context) (door.StoreReport, error)) func(context.Context) (door.StoreReport, error) {
+	return func(ctx context.Context) (door.StoreReport, error) {
+		r, err := run(ctx)
+		if err != nil && ctx.Err() == nil && !errors.Is(err, session.ErrClosed) {
+			return door.StoreReport{}, &conn.Error{Code: conn.CodeInternal, Message: err.Error()}
+		}
+		return r, err
+	}
 }

@@ -2,12 +2,9 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/thinkd/thinkd/agent"
 	"github.com/thinkd/thinkd/agent/feed"
@@ -18,38 +15,6 @@ import (
 	"github.com/thinkd/thinkd/rpc/wire"
 	"github.com/thinkd/thinkd/session"
 )
-
-// askedLevel is a level as a client asks for it. An unknown word is refused as a level that no model has.
-type askedLevel string
-
-const none askedLevel = "none" // another spelling of off
-
-// UnmarshalJSON takes the words of [provider.ParseLevel], and the empty one.
-func (l *askedLevel) UnmarshalJSON(data []byte) error {
-	var word string
-	if err := json.Unmarshal(data, &word); err != nil {
-		return err
-	}
-	*l = askedLevel(word)
-	if word == "" {
-		return nil
-	}
-	_, err := provider.ParseLevel(word)
-	return err
-}
-
-// JSONSchema is what rpc.discover says of it.
-func (askedLevel) JSONSchema() *jsonschema.Schema {
-	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{method.Ref("Level"), method.Constant(string(none))}}
-}
-
-// level is empty where the client asks for none.
-func (l askedLevel) level() provider.Level {
-	if l == none {
-		return provider.Off
-	}
-	return provider.Level(l)
-}
 
 type modelsParams struct {
 	Provider string `json:"provider,omitempty"`

@@ -16,10 +16,6 @@ import (
 	"github.com/thinkd/thinkd/session/tool"
 )
 
-type sessionParams struct {
-	Session method.ID[session.ID] `json:"session_id"`
-}
-
 type newParams struct {
 	Model    string           `json:"model_id,omitempty"`
 	Level    askedLevel       `json:"thinking_level,omitempty"`
@@ -44,6 +40,13 @@ func (p newParams) asked() service.New {
 		n.Cache, n.KeepAlive, n.OnOther = p.Options.Cache, p.Options.KeepAlive, p.Options.OnOther
 	}
 	return n
+}
+
+// stamp is that of session/new.
+func (p newParams) stamp() (*session.Stamp, error) {
+	id := p.Client
+	p.Client = nil
+	return stampOf(id, p)
 }
 
 // newWaits reports whether a new session has to wait for servers.
@@ -144,6 +147,26 @@ func (c *client) newSession(ctx context.Context, p newParams) (newResult, error)
 	return result, equipment.Tell(ctx, record.ID)
 }
 
+// answerMade answers a stamped session/new, the first as all that follow, and subscribes the client unless it is: a
+// second subscription would take the place of the first, and drop what waits in that.
+func (c *client) answerMade(ctx context.Context, made session.Creation) (r newResult, err error) {
+	if err := json.Unmarshal(made.Answer, &r); err != nil {
+		return newResult{}, err
+	}
+	if c.Follows(made.Session) {
+		return r, nil
+	}
+	snap, follow, err := c.attachThen(ctx, made.Session, seqNumber{}, 0)
+	if errors.Is(err, session.ErrNotFound) { // it was deleted since
+		return r, nil
+	}
+	if err != nil {
+		return newResult{}, err
+	}
+	r.Seq, r.follow = snap.Seq, follow
+	return r, nil
+}
+
 type stateResult struct {
 	Session wire.Session `json:"session"`
 }
@@ -239,6 +262,79 @@ func updateSession(ctx context.Context, c *client, p updateParams) (method.Nothi
 		err = conn.InvalidParams("metadata", "would be larger than %d bytes", agent.MaxMetadata)
 	}
 	return method.Nothing{}, err
+}
+
+type forkParams struct {
+	Session method.ID[session.ID]        `json:"session_id"`
+	Message method.ID[session.MessageID] `json:"message_id,omitzero"`
+	Client  *clientID                    `json:"client_id,omitempty"`
+}
+
+type forkResult struct {
+	Session session.ID `json:"session_id"`
+}
+
+// stamp is that of session/fork. Its digest has the session, so it is none of session/new.
+func (p forkParams) stamp() (*session.Stamp, error) {
+	id := p.Client
+	p.Client = nil
+	return stampOf(id, p)
+}
+
+func fork(ctx context.Context, c *client, p forkParams) (r forkResult, err error) {
+	sessions := c.Sessions()
+	stamp, err := p.stamp()
+	if err != nil {
+		return r, err
+	}
+	if stamp == nil {
+		made, err := sessions.Fork(ctx, p.Session.Value, p.Message.Value)
+		return forkResult{made.ID}, err
+	}
+	first, ok, err := sessions.Creation(ctx, *stamp) // what was once made is answered, though its parent may be gone today
+	if !ok && err == nil {
+		first, err = sessions.ForkOnce(ctx, p.Session.Value, p.Message.Value, *stamp, func(id session.ID) (json.RawMessage, error) {
+			return json.Marshal(forkResult{id})
+		})
+	}
+	if err != nil {
+		return r, err
+	}
+	return forkResult{first.Session}, nil
+}
+
+type compactResult struct {
+	Compacted bool `json:"compacted"` // false: there was nothing to summarise, or it was cancelled
+}
+
+// compact begins in order and is answered when the summary is kept. It outlives the connection, but not its request's cancel.
+func compact(ctx context.Context, c *client, p sessionParams) (func(context.Context) (compactResult, error), error) {
+	over, err := service.OnAgent(ctx, c, p.Session.Value, func(a *agent.Agent) (<-chan error, error) { return a.Compact(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (compactResult, error) {
+		if over == nil {
+			return compactResult{}, nil
+		}
+		select {
+		case err := <-over:
+			if agent.Cancelled(err) {
+				return compactResult{}, nil
+			}
+			return compactResult{err == nil}, err
+		case <-ctx.Done():
+		}
+		if errors.Is(context.Cause(ctx), conn.ErrCancelled) {
+			_, err := service.OnAgent(context.WithoutCancel(ctx), c, p.Session.Value, func(a *agent.Agent) (method.Nothing, error) {
+				return method.Nothing{}, a.StopCompaction(context.WithoutCancel(ctx))
+			})
+			if err != nil {
+				return compactResult{}, err
+			}
+		}
+		return compactResult{}, context.Cause(ctx)
+	}, nil
 }
 
 func deleteSession(ctx context.Context, c *client, p sessionParams) (method.Nothing, error) {

@@ -1,10 +1,6 @@
 package rpc
 
 import (
-	_ "embed"
-	"slices"
-	"strings"
-
 	"github.com/thinkd/thinkd/rpc/conn"
 	"github.com/thinkd/thinkd/rpc/method"
 )
@@ -92,21 +88,4 @@ func nativeMethods() []method.Method[*client] {
 		method.Define("session/grants", method.Use, "Lists the standing approvals of a session, and revokes some of them.",
 			method.Now(grants), conn.CodeNotFound),
 	}...)
-}
-
-// exampleText has a paragraph for each method: its name, and pairs of lines with params (→) and a result (←).
-//
-//go:embed examples.txt
-var exampleText string
-
-// examples are those of all methods, by name.
-func examples() map[string][]method.Example {
-	all := make(map[string][]method.Example)
-	for paragraph := range strings.SplitSeq(strings.TrimSpace(exampleText), "\n\n") {
-		lines := strings.Split(paragraph, "\n")
-		for pair := range slices.Chunk(lines[1:], 2) {
-			all[lines[0]] = append(all[lines[0]], method.Example{Params: strings.TrimPrefix(pair[0], "→ "), Result: strings.TrimPrefix(pair[1], "← ")})
-		}
-	}
-	return all
 }

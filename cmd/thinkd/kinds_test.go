@@ -151,7 +151,7 @@ var leftOut = map[string][]string{
 	"provider/message.go:WithoutState":          {"Media", "ToolResult"},
 	"provider/providertest/check.go:checkBlock": {"Media", "Text", "ToolResult"},
 	"rpc/acp/replay.go:replayReply":             {"Media", "Opaque", "ToolResult"},
-	"rpc/export.go:writeMarkdown":               {"Opaque"},
+	"rpc/history.go:writeMarkdown":              {"Opaque"},
 	"rpc/wire/types.go:Cut":                     {"Opaque"},
 }
 

@@ -1,0 +1,136 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"github.com/thinkd/thinkd/provider"
+	"github.com/thinkd/thinkd/registry"
+	"github.com/thinkd/thinkd/rpc/acp"
+	"github.com/thinkd/thinkd/rpc/conn"
+	"github.com/thinkd/thinkd/rpc/dispatch"
+	"github.com/thinkd/thinkd/rpc/door"
+	"github.com/thinkd/thinkd/rpc/method"
+	"github.com/thinkd/thinkd/rpc/service"
+	"github.com/thinkd/thinkd/rpc/wire"
+	"github.com/thinkd/thinkd/session"
+)
+
+// Config is what a [Server] depends on.
+type Config struct {
+	service.Config
+	Version string // of the program
+
+	MessageBytes int // the largest message, in both directions; 0: conn.DefaultMessageBytes
+
+	Listening func() string   // where browsers find the page; nil or empty: nowhere
+	Blobs     session.Blobs   // where images and documents are kept; nil: in the log
+	Router    dispatch.Router // nil: all sessions are served here
+
+	// DefaultsChanged is called after a client has set the defaults of a provider. nil: nobody needs to know.
+	DefaultsChanged func(provider string)
+
+	// Refresh asks the hosts of all providers for their lists of models, or of one, and puts what they tell in force. nil:
+	// it cannot.
+	Refresh func(ctx context.Context, provider string) (registry.Refresh, error)
+
+	// SetKey keeps a key for a provider of Providers; the zero one removes what there is, a login too. nil: it cannot.
+	SetKey func(provider string, key provider.Secret) error
+
+	// Login leads a person through the login to a provider whose status has Login; show is called once. It ends with ctx.
+	Login func(ctx context.Context, provider string, show func(LoginPrompt)) error
+}
+
+// LoginPrompt is what a person needs to log in.
+type LoginPrompt struct {
+	URL     string
+	Code    string // to be typed in there; empty: nothing is
+	Expires time.Duration
+}
+
+// Local is what the daemon tells and does for commands of the same user, who come over the unix socket. No other
+// connection has these methods, and rpc.discover does not tell of them: they may change with each version.
+type Local struct {
+	// Status is what the daemon is at the moment.
+	Status func(ctx context.Context) (door.Status, error)
+
+	// Config describes the config in effect. Commands ask for it where Inputs differ.
+	Config func(ctx context.Context) (door.DaemonConfig, error)
+
+	// Leave begins the daemon's end, or lets it begin as soon as no turn runs. It is refused with an [*conn.Error] if the daemon
+	// was started to stay.
+	Leave func(ctx context.Context) (door.Leaving, error)
+
+	// Stop waits until no turn runs, for so long at most, and begins the daemon's end. Turns that still run then are
+	// interrupted. If ctx ends during the wait, the daemon goes on. nil: this daemon cannot.
+	Stop func(ctx context.Context, wait time.Duration) (door.Stopping, error)
+
+	// Listen serves clients at a TCP address until close is called, and answers where a browser finds it. Its errors
+	// reach the caller as they are. nil: this daemon cannot.
+	Listen func(address string) (url string, close func() error, err error)
+
+	// Backup copies the store to a new file and checks the copy; Check makes a copy for that alone. Their errors reach
+	// the caller as they are. nil: the store of this daemon is no file.
+	Backup func(ctx context.Context, path string) (door.StoreReport, error)
+	Check  func(ctx context.Context) (door.StoreReport, error)
+}
+
+const keyError = "err" // of log records
+
+// Server serves clients with the native methods. It is safe for concurrent use and holds nothing that must be closed:
+// connections end with their contexts.
+type Server struct {
+	*dispatch.Server
+	config  Config
+	methods []method.Method[*client]
+	byName  map[string]method.Method[*client]
+	private map[string]method.Method[*client] // of the unix socket alone
+	editors *acp.Server
+	crowd   func() int // counts the clients; tests pretend that there are more
+	out     wire.Encoder
+}
+
+// Editors is the server of the clients that speak the Agent Client Protocol.
+func (s *Server) Editors() *acp.Server { return s.editors }
+
+// EditorMessageBytes is how large a message of an editor may be, in bytes.
+func (s *Server) EditorMessageBytes() int { return s.editors.MessageBytes() }
+
+// MessageBytes is how large a message may be, in bytes.
+func (s *Server) MessageBytes() int { return s.config.MessageBytes }
+
+// client is a connection that speaks the native protocol, or did so before it became an editor.
+type client struct {
+	*dispatch.Client
+	service.Caller
+	server *Server
+
+	greeted  bool                 // initialize was called
+	confirms bool                 // it said there that it can ask a person
+	name     string               // that the client gave itself there
+	logins   map[string]*loginRun // the last one to each provider
+
+	local     *Local // nil: this connection is not the unix socket's
+	listening bool   // daemon/listen began what ends with the connection
+}
+
+// loginRun is a login that a client has begun.
+type loginRun struct {
+	stop context.CancelFunc
+	done chan struct{}
+}
+
+// Method makes it a [dispatch.Protocol].
+func (c *client) Method(name string) (method.Bound, bool) {
+	m, ok := c.server.byName[name]
+	if !ok && c.local != nil {
+		m, ok = c.server.private[name]
+	}
+	return m.For(c), ok
+}
+
+// Failure is an error as it is.
+func (c *client) Failure(e *conn.Error) *conn.Error { return e }
+
+// beEditor makes it a client that speaks the Agent Client Protocol. Nothing else may run on the connection yet.
+func (c *client) beEditor() *acp.Editor { return c.server.editors.Begin(c.Client, c.Caller, c.Method) }
