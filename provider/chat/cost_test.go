@@ -29,7 +29,7 @@ func TestChargedCost(t *testing.T) {
 		{"groq", `"cost":0.0123`, -1, false},
 	} {
 		body := `{"id":"g","model":"m","service_tier":"flex","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hi"}}],"usage":{"prompt_tokens":10,"completion_tokens":5,` + test.usage + `}}`
-		reply := providertest.Check(t, newAPI(t, test.dialect, constant{"application/json", body}).Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}}))
+		reply := providertest.Check(t, newAPI(t, test.dialect, &providertest.Host{Type: "application/json", Body: body}).Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}}))
 		if reply.Err != nil {
 			t.Fatal(reply.Err)
 		}

@@ -1,8 +1,6 @@
 package chat_test
 
 import (
-	"io"
-	"net/http"
 	"os"
 	"strings"
 	"testing"
@@ -12,13 +10,6 @@ import (
 	"github.com/thinkd/thinkd/provider/exchange"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
-
-// constant answers everything with the same body.
-type constant struct{ kind, body string }
-
-func (c constant) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Request: req, Header: http.Header{"Content-Type": {c.kind}}, Body: io.NopCloser(strings.NewReader(c.body))}, nil
-}
 
 // Whatever a host sends, the contract of a reply is kept, and what came can be sent back.
 func FuzzReply(f *testing.F) {
@@ -51,7 +42,7 @@ func FuzzReply(f *testing.F) {
 			kind = "text/event-stream"
 		}
 		ask := func(body string) (*chat.API, providertest.Reply) {
-			api := newAPI(t, ids[int(dialect)%len(ids)], constant{kind, body})
+			api := newAPI(t, ids[int(dialect)%len(ids)], &providertest.Host{Type: kind, Body: body})
 			return api, providertest.Check(t, api.Stream(t.Context(), req))
 		}
 		api, reply := ask(body)
@@ -80,7 +71,7 @@ func FuzzListings(f *testing.F) {
 				t.Fatal(err)
 			}
 			list, err := chat.New(exchange.Config{Provider: "p", BaseURL: "http://host/v1", Key: provider.NewSecret("sk"),
-				Client: exchange.NewClient(constant{"application/json", text})}, d).Models(t.Context())
+				Client: exchange.NewClient(&providertest.Host{Type: "application/json", Body: text})}, d).Models(t.Context())
 			if err != nil && list != nil {
 				t.Errorf("%s: rows and the error %v", dialect, err)
 			}

@@ -94,18 +94,10 @@ func spoken(t *testing.T, api provider.Provider, model string) string {
 // A finish reason by which Gemini says that its answer failed is an error also where another API passes it on.
 func TestFailedAnswers(t *testing.T) {
 	for _, word := range []string{"malformed_function_call", "function_call_filter: MALFORMED_FUNCTION_CALL", "MALFORMED_RESPONSE", "error"} {
-		host := rawHost("data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"Hm.\"},\"finish_reason\":\"" + word + "\"}]}\n\ndata: [DONE]\n\n")
+		host := &providertest.Host{Body: "data: {\"choices\":[{\"index\":0,\"delta\":{\"reasoning\":\"Hm.\"},\"finish_reason\":\"" + word + "\"}]}\n\ndata: [DONE]\n\n"}
 		reply := providertest.Check(t, newAPI(t, "generic", host).Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "m"}}))
 		if e, ok := errors.AsType[*provider.Error](reply.Err); !ok || e.Kind != provider.KindTransport || !e.Passing() || e.Code != word {
 			t.Errorf("%s: %+v, %v; want an error that passes", word, reply.Stop, reply.Err)
 		}
 	}
-}
-
-// rawHost is a host with one answer.
-type rawHost string
-
-func (h rawHost) RoundTrip(req *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}},
-		Body: io.NopCloser(strings.NewReader(string(h))), Request: req}, nil
 }

@@ -29,7 +29,7 @@ func TestCacheTime(t *testing.T) {
 		{"1h", "5m", `{"type":"ephemeral"}`},
 	} {
 		for _, system := range []string{"", "Be brief."} {
-			a := &answerer{status: 200, body: done}
+			a := &providertest.Host{Body: done}
 			api := messages.New(exchange.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://host.test", Key: provider.NewSecret("key"), Cache: test.config, Client: exchange.NewClient(a)}, messages.Host{})
 			req := &provider.Request{Model: provider.Model{ID: "m"}, System: system, Messages: said(), CacheTime: test.session,
 				Tools: []provider.Tool{{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)}, {Name: "b", Schema: json.RawMessage(`{"type":"object"}`)}}}
@@ -44,12 +44,12 @@ func TestCacheTime(t *testing.T) {
 				paths = nil
 			}
 			for _, path := range paths {
-				if got := gjson.GetBytes(a.sent, path).Raw; got != test.want {
+				if got := gjson.GetBytes(a.Sent, path).Raw; got != test.want {
 					t.Errorf("%+v, system %q: %s is %s, want %s", test, system, path, got, test.want)
 				}
 			}
-			if n := strings.Count(string(a.sent), `"cache_control"`); n != len(paths) {
-				t.Errorf("%+v, system %q: %d marks, want %d: %s", test, system, n, len(paths), a.sent)
+			if n := strings.Count(string(a.Sent), `"cache_control"`); n != len(paths) {
+				t.Errorf("%+v, system %q: %d marks, want %d: %s", test, system, n, len(paths), a.Sent)
 			}
 		}
 	}

@@ -24,18 +24,18 @@ func TestManagementOnTheWire(t *testing.T) {
 		{`{"edits":[{"type":"compact_20260112"}]}`, "compact-2026-01-12"},
 		{`{"edits":[{"type":"clear_tool_uses_20250919"},{"type":"compact_20260112","trigger":{"type":"input_tokens","value":50000}}]}`, "compact-2026-01-12,context-management-2025-06-27"},
 	} {
-		sent := &answerer{status: 200, body: done}
+		sent := &providertest.Host{Body: done}
 		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"),
 			Context: json.RawMessage(test.management), Client: exchange.NewClient(sent)}, messages.Host{})
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
-		if got := gjson.GetBytes(sent.sent, "context_management").Raw; got != test.management {
+		if got := gjson.GetBytes(sent.Sent, "context_management").Raw; got != test.management {
 			t.Errorf("sent %s, want %s", got, test.management)
 		}
-		if got := sent.header.Get("anthropic-beta"); got != test.betas {
+		if got := sent.SentHeader.Get("anthropic-beta"); got != test.betas {
 			t.Errorf("betas %q, want %q", got, test.betas)
 		}
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said(), Whole: true}))
-		if got := gjson.GetBytes(sent.sent, "context_management").Raw + sent.header.Get("anthropic-beta"); got != "" {
+		if got := gjson.GetBytes(sent.Sent, "context_management").Raw + sent.SentHeader.Get("anthropic-beta"); got != "" {
 			t.Errorf("sent %s with what has to be whole", got)
 		}
 	}
@@ -127,7 +127,7 @@ func TestNewBlocks(t *testing.T) {
 		`{"type":"fallback","from":{"model":"a"},"to":{"model":"b"},"trigger":"refusal"}`,
 		`{"type":"compaction","content":"s","encrypted_content":"e","signature":"g","tool_changes":[{"type":"tool_addition"}]}`,
 	} {
-		sent := &answerer{status: 200, body: `{"type":"message","role":"assistant","model":"claude-opus-5-5","stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1},` +
+		sent := &providertest.Host{Body: `{"type":"message","role":"assistant","model":"claude-opus-5-5","stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1},` +
 			`"content":[` + block + `,{"type":"text","text":"done"}]}`}
 		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, messages.Host{})
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
@@ -143,11 +143,11 @@ func TestNewBlocks(t *testing.T) {
 		}
 		providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: append(said(),
 			provider.Message{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("go on"))}))
-		back := gjson.GetBytes(sent.sent, "messages.1.content.0").Raw
+		back := gjson.GetBytes(sent.Sent, "messages.1.content.0").Raw
 		if diff := providertest.DiffJSON([]byte(block), []byte(back)); diff != "" {
 			t.Errorf("goes back (-want +got):\n%s", diff)
 		}
-		if beta := sent.header.Get("anthropic-beta"); strings.Contains(beta, "compact-2026-09-04") != strings.Contains(block, "signature") {
+		if beta := sent.SentHeader.Get("anthropic-beta"); strings.Contains(beta, "compact-2026-09-04") != strings.Contains(block, "signature") {
 			t.Errorf("%s goes back with the betas %q", block, beta)
 		}
 	}
@@ -155,7 +155,7 @@ func TestNewBlocks(t *testing.T) {
 
 // The vendor's own compactions are on the bill, and in no other count. Their prompt is priced by its own size.
 func TestIterations(t *testing.T) {
-	sent := &answerer{status: 200, body: `{"type":"message","role":"assistant","model":"claude-haiku-5-5","stop_reason":"end_turn","content":[{"type":"text","text":"done"}],
+	sent := &providertest.Host{Body: `{"type":"message","role":"assistant","model":"claude-haiku-5-5","stop_reason":"end_turn","content":[{"type":"text","text":"done"}],
 		"usage":{"input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":39000,"service_tier":"standard","iterations":[
 		{"type":"compaction","input_tokens":150000,"output_tokens":2000,"cache_read_input_tokens":0,"cache_creation_input_tokens":50000,"cache_creation":{"ephemeral_1h_input_tokens":50000}},
 		{"type":"message","input_tokens":1000,"output_tokens":200,"cache_read_input_tokens":39000}]}}`}
@@ -181,7 +181,7 @@ func TestNewErrors(t *testing.T) {
 		{429, "contract_spend_limit_reached", "", "The contract's spend limit is reached", provider.KindQuota},
 		{400, "invalid_request_error", "compaction_block_misplaced", "messages.1: compaction block is misplaced", provider.KindBadRequest},
 	} {
-		sent := &answerer{status: test.status, body: `{"type":"error","error":{"type":"` + test.kind + `","message":"` + test.text + `","details":{"error_code":"` + test.code + `"}}}`}
+		sent := &providertest.Host{Status: test.status, Body: `{"type":"error","error":{"type":"` + test.kind + `","message":"` + test.text + `","details":{"error_code":"` + test.code + `"}}}`}
 		api := messages.New(exchange.Config{Provider: "p", Vendor: "anthropic", BaseURL: "http://api.example.com", Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, messages.Host{})
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: always, Messages: said()}))
 		var e *provider.Error

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,24 +16,6 @@ import (
 	"github.com/thinkd/thinkd/provider/messages"
 	"github.com/thinkd/thinkd/provider/providertest"
 )
-
-// answerer answers each request with the same status and body, and keeps what was sent last.
-type answerer struct {
-	status int
-	body   string
-	header http.Header
-	sent   []byte
-}
-
-func (a *answerer) RoundTrip(req *http.Request) (*http.Response, error) {
-	var err error
-	if a.sent, err = io.ReadAll(req.Body); err != nil {
-		return nil, err
-	}
-	a.header = req.Header
-	return &http.Response{StatusCode: a.status, Request: req, Body: io.NopCloser(strings.NewReader(a.body)),
-		Header: http.Header{"Content-Type": {"text/event-stream"}, "Request-Id": {"req_1"}, "Anthropic-Organization-Id": {"org_1"}}}, nil
-}
 
 const done = "data: {\"type\":\"message_stop\"}\n\n"
 
@@ -109,7 +90,7 @@ func TestWire(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			a := &answerer{status: 200, body: done}
+			a := &providertest.Host{Body: done}
 			api := newAPI(a)
 			req := &provider.Request{Model: test.model, Messages: said(), Repairs: test.repairs, Decision: provider.Decision{Control: test.control}}
 			if test.tools {
@@ -128,7 +109,7 @@ func TestWire(t *testing.T) {
 			if reply := providertest.Check(t, api.Stream(t.Context(), req)); reply.Err != nil {
 				t.Fatal(reply.Err)
 			}
-			sent := gjson.ParseBytes(a.sent)
+			sent := gjson.ParseBytes(a.Sent)
 			parts := map[string]json.RawMessage{}
 			for _, name := range []string{"thinking", "output_config"} {
 				if v := sent.Get(name); v.Exists() {
@@ -142,7 +123,7 @@ func TestWire(t *testing.T) {
 			if diff := providertest.DiffJSON(wire, body); diff != "" {
 				t.Errorf("Wire and what was sent differ (-Wire +sent):\n%s", diff)
 			}
-			if got := a.header.Get("anthropic-beta"); got != test.betas {
+			if got := a.SentHeader.Get("anthropic-beta"); got != test.betas {
 				t.Errorf("betas %q, want %q", got, test.betas)
 			}
 			if got := sent.Get("max_tokens").Int(); got != int64(test.max) {
@@ -168,13 +149,13 @@ func TestMaxTokens(t *testing.T) {
 		{5000, 64000, 32000, 5000},
 	}
 	for _, test := range tests {
-		a := &answerer{status: 200, body: done}
+		a := &providertest.Host{Body: done}
 		req := &provider.Request{Model: provider.Model{ID: "m", Known: test.row > 0, MaxOutput: test.row}, Messages: said(), MaxTokens: test.asked}
 		if test.budget > 0 {
 			req.Decision.Control = provider.Control{Mode: provider.ModeBudget, Budget: test.budget}
 		}
 		providertest.Check(t, newAPI(a).Stream(t.Context(), req))
-		if got := gjson.GetBytes(a.sent, "max_tokens").Int(); got != int64(test.want) {
+		if got := gjson.GetBytes(a.Sent, "max_tokens").Int(); got != int64(test.want) {
 			t.Errorf("%+v: max_tokens %d", test, got)
 		}
 	}
@@ -198,7 +179,7 @@ func TestSampling(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.rule, test.def, test.mode), func(t *testing.T) {
-			a := &answerer{status: 200, body: done}
+			a := &providertest.Host{Body: done}
 			model := row(provider.ControlBudget, provider.OffFull, test.def)
 			model.Sampling = test.rule
 			temperature, k := 0.3, 40
@@ -206,7 +187,7 @@ func TestSampling(t *testing.T) {
 				Temperature: &temperature, TopP: &test.top, TopK: &k, Decision: provider.Decision{Control: provider.Control{Mode: test.mode, Budget: 1024}}}))
 			var stays []string
 			for _, name := range []string{"temperature", "top_p", "top_k"} {
-				if gjson.GetBytes(a.sent, name).Exists() {
+				if gjson.GetBytes(a.Sent, name).Exists() {
 					stays = append(stays, name)
 				}
 			}
@@ -256,7 +237,7 @@ func TestRepairs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &answerer{status: 400, body: string(body)}
+			a := &providertest.Host{Status: 400, Body: string(body)}
 			req := &provider.Request{Model: effort, Messages: said(own(`{"type":"thinking","thinking":"t","signature":"s"}`)), Repairs: test.force,
 				Decision: provider.Decision{Control: test.control}}
 			reply := providertest.Check(t, newAPI(a).Stream(t.Context(), req))
@@ -269,12 +250,12 @@ func TestRepairs(t *testing.T) {
 			}
 		})
 	}
-	a := &answerer{status: 200, body: done}
+	a := &providertest.Host{Body: done}
 	redacted := own(`{"type":"redacted_thinking","data":"d"}`)
 	redacted.Kind = provider.ThinkingRedacted
 	reply := providertest.Check(t, newAPI(a).Stream(t.Context(), &provider.Request{Model: effort, Repairs: []provider.Repair{strip},
 		Messages: said(own(`{"type":"thinking","thinking":"t","signature":"s"}`), redacted, provider.Text{Text: "b"})}))
-	if got, want := gjson.GetBytes(a.sent, "messages.1.content").Raw, `[{"type":"text","text":"b"}]`; got != want {
+	if got, want := gjson.GetBytes(a.Sent, "messages.1.content").Raw, `[{"type":"text","text":"b"}]`; got != want {
 		t.Errorf("stripped: %s, want %s", got, want)
 	}
 	if len(reply.Notices) != 1 || string(reply.Notices[0].Data) != `{"kept":0,"dropped":2,"as_text":0}` {
@@ -296,7 +277,7 @@ func TestRoundTrip(t *testing.T) {
 		`{"type":"tool_use","id":"u","name":"read","input":{},"caller":{"type":"direct"}}`,
 	}
 	message := `{"type":"message","model":"claude-opus-5-5","content":[` + strings.Join(content, ",") + `],"stop_reason":"tool_use","usage":{}}`
-	reply := providertest.Check(t, newAPI(&answerer{status: 200, body: message}).Stream(t.Context(), &provider.Request{Model: effort, Messages: said()}))
+	reply := providertest.Check(t, newAPI(&providertest.Host{Body: message}).Stream(t.Context(), &provider.Request{Model: effort, Messages: said()}))
 	if reply.Err != nil {
 		t.Fatal(reply.Err)
 	}
@@ -317,11 +298,11 @@ func TestRoundTrip(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	a := &answerer{status: 200, body: done}
+	a := &providertest.Host{Body: done}
 	providertest.Check(t, newAPI(a).Stream(t.Context(), &provider.Request{Model: budget, Messages: said(blocks...)}))
-	sent := gjson.GetBytes(a.sent, "messages.1.content").Array()
+	sent := gjson.GetBytes(a.Sent, "messages.1.content").Array()
 	if len(sent) != len(content) {
-		t.Fatalf("%d blocks were sent of %d: %s", len(sent), len(content), a.sent)
+		t.Fatalf("%d blocks were sent of %d: %s", len(sent), len(content), a.Sent)
 	}
 	for i, want := range content {
 		if diff := cmp.Diff(numbers(t, want), numbers(t, sent[i].Raw)); diff != "" {
@@ -343,21 +324,21 @@ func numbers(t *testing.T, text string) any {
 }
 
 func TestHeaders(t *testing.T) {
-	a := &answerer{status: 200, body: done}
+	a := &providertest.Host{Body: done}
 	api := messages.New(exchange.Config{Provider: "x", Vendor: "anthropic", BaseURL: "https://h/base/", Key: provider.NewSecret("k-1234"),
 		Headers: map[string]string{"Anthropic-Beta": "one-2026, two-2026", "x-team": "a", "User-Agent": "mine"}, Client: exchange.NewClient(a)}, messages.Host{})
 	providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: effort, Messages: said(),
 		Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn, Display: provider.Updates}}}))
 	want := http.Header{"Accept": {"text/event-stream"}, "Accept-Encoding": {"identity"}, "Content-Type": {"application/json"}, "User-Agent": {"mine"},
 		"Anthropic-Version": {"2023-06-01"}, "X-Api-Key": {"k-1234"}, "X-Team": {"a"}, "Anthropic-Beta": {"one-2026,thinking-display-updates-2026-08-18,two-2026"}}
-	if diff := cmp.Diff(want, a.header); diff != "" {
+	if diff := cmp.Diff(want, a.SentHeader); diff != "" {
 		t.Errorf("headers (-want +got):\n%s", diff)
 	}
 }
 
 func TestNoKey(t *testing.T) {
 	api := messages.New(exchange.Config{Provider: "anthropic", Vendor: "anthropic", BaseURL: "https://api.anthropic.com", KeyVar: "ANTHROPIC_API_KEY",
-		Client: exchange.NewClient(&answerer{status: 200, body: done})}, messages.Host{})
+		Client: exchange.NewClient(&providertest.Host{Body: done})}, messages.Host{})
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: effort, Messages: said()}))
 	e, ok := errors.AsType[*provider.Error](reply.Err)
 	if !ok || e.Kind != provider.KindAuth || !strings.Contains(e.Error(), "ANTHROPIC_API_KEY") {
@@ -367,12 +348,12 @@ func TestNoKey(t *testing.T) {
 
 func TestUnsendable(t *testing.T) {
 	for _, b := range []provider.Block{provider.Media{Type: "image/png"}, provider.ToolResult{CallID: "c", Blocks: provider.Blocks{provider.Media{Type: "image/png"}}}} {
-		a := &answerer{status: 200, body: done}
+		a := &providertest.Host{Body: done}
 		req := &provider.Request{Model: effort, Messages: []provider.Message{{Role: provider.User, Blocks: provider.Blocks{b}}}}
 		reply := providertest.Check(t, newAPI(a).Stream(t.Context(), req))
 		e, ok := errors.AsType[*provider.Error](reply.Err)
-		if !ok || e.Kind != provider.KindBadRequest || a.sent != nil {
-			t.Errorf("error %v, sent %s", reply.Err, a.sent)
+		if !ok || e.Kind != provider.KindBadRequest || a.Sent != nil {
+			t.Errorf("error %v, sent %s", reply.Err, a.Sent)
 		}
 	}
 }
@@ -393,13 +374,13 @@ func TestInterruptedRound(t *testing.T) {
 		{provider.Control{Mode: provider.ModeBudget, Budget: 2000}, []string{"user", "assistant", "user", "assistant", "user", "assistant", "user"}, 1},
 		{provider.Control{Mode: provider.ModeOn}, []string{"user", "assistant", "user", "user", "assistant", "user"}, 0},
 	} {
-		a := &answerer{status: 200, body: done}
+		a := &providertest.Host{Body: done}
 		req := &provider.Request{Model: effort, Decision: provider.Decision{Control: tt.control}, Messages: []provider.Message{
 			said(provider.User, provider.Text{Text: "One"}), said(provider.Assistant, call), said(provider.User, result),
 			said(provider.User, provider.Text{Text: "Two"}), said(provider.Assistant, call), said(provider.User, result)}}
 		reply := providertest.Check(t, newAPI(a).Stream(t.Context(), req))
 		var roles []string
-		for _, role := range gjson.GetBytes(a.sent, "messages.#.role").Array() {
+		for _, role := range gjson.GetBytes(a.Sent, "messages.#.role").Array() {
 			roles = append(roles, role.Str)
 		}
 		if diff := cmp.Diff(tt.want, roles); diff != "" {

@@ -157,7 +157,7 @@ func TestTolerance(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			reply := providertest.Check(t, newAPI(&answerer{status: 200, body: ":\n" + test.stream + done}).Stream(t.Context(), simple()))
+			reply := providertest.Check(t, newAPI(&providertest.Host{Body: ":\n" + test.stream + done}).Stream(t.Context(), simple()))
 			if reply.Err != nil {
 				t.Fatal(reply.Err)
 			}
@@ -194,7 +194,7 @@ func describe(b provider.Block) string {
 func TestEndWithoutBlankLine(t *testing.T) {
 	stream := text("a")
 	for cut, whole := range map[string]bool{strings.TrimSpace(done): true, strings.TrimSpace(done) + "\n": true, done[:len(done)-4]: false} {
-		reply := providertest.Check(t, newAPI(&answerer{status: 200, body: stream + cut}).Stream(t.Context(), simple()))
+		reply := providertest.Check(t, newAPI(&providertest.Host{Body: stream + cut}).Stream(t.Context(), simple()))
 		if (reply.Stop != nil) != whole {
 			t.Errorf("%q: stop %v, error %v", cut, reply.Stop, reply.Err)
 		}

@@ -3,6 +3,8 @@
 // [Collect] reads a reply and returns it, or how it broke the contract. [Check] does so in a test. [Run] plays fixtures: files with a
 // request, the vendor's answer, and the expected result. Each fixture is played whole, one byte at once, cut after every event, with
 // unknown events added, and with duplicate and reordered events.
+//
+// [Turn], [Faults] and [Stops] let an adapter talk to the simulator. A [Host] answers with fixed bytes.
 package providertest
 
 import (

@@ -93,7 +93,7 @@ func TestNewItems(t *testing.T) {
 		}
 		streamed += "data: {\"type\":\"response.completed\",\"response\":" + whole + "}\n\n"
 		for kind, body := range map[string]string{"": streamed, "application/json": whole} {
-			sent := &answerer{status: 200, body: body, kind: kind}
+			sent := &providertest.Host{Body: body, Type: kind}
 			api := responses.New(exchange.Config{Provider: "openai", Vendor: "openai", BaseURL: "http://api.example.com/v1",
 				Key: provider.NewSecret("k"), Client: exchange.NewClient(sent)}, responses.HostNamed("openai"))
 			sol := model("gpt-6.1-sol", provider.ControlEffort, true)
@@ -108,13 +108,13 @@ func TestNewItems(t *testing.T) {
 			providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: sol, Messages: []provider.Message{providertest.User("go"),
 				{Role: provider.Assistant, Blocks: reply.Blocks}, providertest.User("go on")}}))
 			back := ""
-			for _, in := range gjson.GetBytes(sent.sent, "input").Array() {
+			for _, in := range gjson.GetBytes(sent.Sent, "input").Array() {
 				if in.Get("type").Str == gjson.Get(item, "type").Str {
 					back += in.Raw
 				}
 			}
 			if back == "" {
-				t.Errorf("%s (%s) does not go back: %s", item, kind, sent.sent)
+				t.Errorf("%s (%s) does not go back: %s", item, kind, sent.Sent)
 			} else if diff := providertest.DiffJSON([]byte(item), []byte(back)); diff != "" {
 				t.Errorf("%s (%s) goes back (-want +got):\n%s", item, kind, diff)
 			}

@@ -63,7 +63,7 @@ func TestCacheWriteDetails(t *testing.T) {
 		{`{"cached_tokens":10,"cache_write_tokens_details":{"ttl_30m_tokens":100,"ttl_12h_tokens":200}}`, 300, 200},
 		{`{"cached_tokens":10,"cache_write_tokens_details":{"ttl_30m_tokens":-5,"ttl_12h_tokens":"many"}}`, 0, 0},
 	} {
-		api := newAPI("openai", &answerer{kind: "application/json", status: 200, body: `{"object":"response","status":"completed","model":"gpt-6-sol","service_tier":"flex","output":[],"usage":{"input_tokens":1000,"output_tokens":1,"input_tokens_details":` + test.details + `}}`})
+		api := newAPI("openai", &providertest.Host{Type: "application/json", Body: `{"object":"response","status":"completed","model":"gpt-6-sol","service_tier":"flex","output":[],"usage":{"input_tokens":1000,"output_tokens":1,"input_tokens_details":` + test.details + `}}`})
 		reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{Model: provider.Model{ID: "gpt-6-sol"}}))
 		if u := reply.Stop.Usage; u.CacheWrite != test.write || u.CacheWriteLong != test.long || u.Tier != "flex" {
 			t.Errorf("%s: %+v, %v", test.details, u, reply.Err)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -17,33 +16,6 @@ import (
 	"github.com/thinkd/thinkd/provider/providertest"
 	"github.com/thinkd/thinkd/provider/responses"
 )
-
-// answerer answers each request with the same status and body, and keeps what was sent last.
-type answerer struct {
-	status int
-	body   string
-	kind   string // MIME type; empty: an event stream
-	head   http.Header
-	sent   []byte
-	url    string
-}
-
-func (a *answerer) RoundTrip(req *http.Request) (*http.Response, error) {
-	var err error
-	if a.sent, err = io.ReadAll(req.Body); err != nil {
-		return nil, err
-	}
-	a.url = req.URL.String()
-	kind := a.kind
-	if kind == "" {
-		kind = "text/event-stream"
-	}
-	head := http.Header{"Content-Type": {kind}, "X-Request-Id": {"req_1"}}
-	for name, values := range a.head {
-		head[name] = values
-	}
-	return &http.Response{StatusCode: a.status, Request: req, Body: io.NopCloser(strings.NewReader(a.body)), Header: head}, nil
-}
 
 const done = "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}\n\n"
 
@@ -90,15 +62,15 @@ func TestWire(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			a := &answerer{status: 200, body: done}
+			a := &providertest.Host{Body: done}
 			api := newAPI("openai", a)
 			warm := 0.5
 			req := &provider.Request{Model: test.model, Messages: []provider.Message{providertest.User("ask")}, Repairs: test.repairs, Decision: provider.Decision{Control: test.control}, Temperature: &warm}
 			wire, err := api.Wire(req)
 			reply := providertest.Check(t, api.Stream(t.Context(), req))
 			if test.fails {
-				if e, ok := errors.AsType[*provider.Error](reply.Err); err == nil || !ok || e.Kind != provider.KindBadRequest || a.sent != nil {
-					t.Errorf("wire %v, stream %v, sent %s", err, reply.Err, a.sent)
+				if e, ok := errors.AsType[*provider.Error](reply.Err); err == nil || !ok || e.Kind != provider.KindBadRequest || a.Sent != nil {
+					t.Errorf("wire %v, stream %v, sent %s", err, reply.Err, a.Sent)
 				}
 				return
 			}
@@ -112,17 +84,17 @@ func TestWire(t *testing.T) {
 			if err := json.Unmarshal([]byte(test.want), &want); err != nil {
 				t.Fatal(err)
 			}
-			if got := gjson.GetBytes(a.sent, "reasoning").Raw; got != string(want["reasoning"]) {
+			if got := gjson.GetBytes(a.Sent, "reasoning").Raw; got != string(want["reasoning"]) {
 				t.Errorf("sent %s, want %s", got, want["reasoning"])
 			}
-			if got := gjson.GetBytes(a.sent, "include").Exists(); got != test.include {
-				t.Errorf("include %v in %s", got, a.sent)
+			if got := gjson.GetBytes(a.Sent, "include").Exists(); got != test.include {
+				t.Errorf("include %v in %s", got, a.Sent)
 			}
-			if got := gjson.GetBytes(a.sent, "temperature").Exists(); got != test.sampled {
-				t.Errorf("temperature %v in %s", got, a.sent)
+			if got := gjson.GetBytes(a.Sent, "temperature").Exists(); got != test.sampled {
+				t.Errorf("temperature %v in %s", got, a.Sent)
 			}
-			if gjson.GetBytes(a.sent, "store").Raw != "false" || gjson.GetBytes(a.sent, "stream").Raw != "true" {
-				t.Errorf("body %s", a.sent)
+			if gjson.GetBytes(a.Sent, "store").Raw != "false" || gjson.GetBytes(a.Sent, "stream").Raw != "true" {
+				t.Errorf("body %s", a.Sent)
 			}
 		})
 	}
@@ -131,9 +103,9 @@ func TestWire(t *testing.T) {
 // A session's name stays what it is while the conversation grows, and another conversation has another.
 func TestCacheKey(t *testing.T) {
 	key := func(system string, messages ...provider.Message) string {
-		a := &answerer{status: 200, body: done}
+		a := &providertest.Host{Body: done}
 		providertest.Check(t, newAPI("openai", a).Stream(t.Context(), &provider.Request{System: system, Messages: messages}))
-		return gjson.GetBytes(a.sent, "prompt_cache_key").Str
+		return gjson.GetBytes(a.Sent, "prompt_cache_key").Str
 	}
 	first := key("s", providertest.User("a"))
 	if again := key("s", providertest.User("a"), providertest.User("b")); again != first || len(first) < 10 || len(first) > 64 {
@@ -151,19 +123,19 @@ func TestTools(t *testing.T) {
 		`{}`:                `{"type":"object","properties":{}}`,
 		`{"type":"object","properties":{"a":{}},"required":["a"]}`: `{"type":"object","properties":{"a":{}},"required":["a"]}`,
 	} {
-		a := &answerer{status: 200, body: done}
+		a := &providertest.Host{Body: done}
 		req := &provider.Request{Tools: []provider.Tool{{Name: "t", Schema: json.RawMessage(schema)}}}
 		if reply := providertest.Check(t, newAPI("openai", a).Stream(t.Context(), req)); reply.Err != nil {
 			t.Errorf("%q: %v", schema, reply.Err)
 		}
-		if got := gjson.GetBytes(a.sent, "tools.0.parameters").Raw; got != want {
+		if got := gjson.GetBytes(a.Sent, "tools.0.parameters").Raw; got != want {
 			t.Errorf("%q becomes %s, want %s", schema, got, want)
 		}
 	}
-	a := &answerer{status: 200, body: done}
+	a := &providertest.Host{Body: done}
 	req := &provider.Request{Tools: []provider.Tool{{Name: "t", Schema: json.RawMessage(`[]`)}}}
 	reply := providertest.Check(t, newAPI("openai", a).Stream(t.Context(), req))
-	if got := gjson.GetBytes(a.sent, "tools.0.parameters").Raw; got != `{"type":"object","properties":{}}` || len(reply.Notices) == 0 || reply.Notices[0].Kind != provider.NoticeSchema {
+	if got := gjson.GetBytes(a.Sent, "tools.0.parameters").Raw; got != `{"type":"object","properties":{}}` || len(reply.Notices) == 0 || reply.Notices[0].Kind != provider.NoticeSchema {
 		t.Errorf("a list becomes %s, with %v", got, reply.Notices)
 	}
 }
@@ -176,13 +148,13 @@ func TestMintedIDs(t *testing.T) {
 	result := func(id string) provider.Message {
 		return provider.Message{Role: provider.User, Blocks: provider.Blocks{provider.ToolResult{CallID: id}}}
 	}
-	a := &answerer{status: 200, body: done}
+	a := &providertest.Host{Body: done}
 	req := &provider.Request{Messages: []provider.Message{providertest.User("a"), call("call_0"), result("call_0"), call("call_0"), result("call_0"), call(""), result("")}}
 	if reply := providertest.Check(t, newAPI("openai", a).Stream(t.Context(), req)); reply.Err != nil {
 		t.Fatal(reply.Err)
 	}
 	var ids []string
-	for _, id := range gjson.GetBytes(a.sent, "input.#.call_id").Array() {
+	for _, id := range gjson.GetBytes(a.Sent, "input.#.call_id").Array() {
 		ids = append(ids, id.Str)
 	}
 	if len(ids) != 6 || ids[0] != "call_0" || ids[0] != ids[1] || ids[2] != ids[3] || ids[4] != ids[5] || ids[2] == ids[0] || ids[4] == "" {
@@ -191,12 +163,12 @@ func TestMintedIDs(t *testing.T) {
 }
 
 func TestAddress(t *testing.T) {
-	a := &answerer{status: 200, body: done}
+	a := &providertest.Host{Body: done}
 	api := responses.New(exchange.Config{Provider: "azure", Vendor: "openai", BaseURL: "https://r.example.com/openai/",
 		Key: provider.NewSecret("sk-1"), Client: exchange.NewClient(a)}, responses.Host{Version: "2026-10-01&x"})
 	providertest.Check(t, api.Stream(t.Context(), &provider.Request{}))
-	if want := "https://r.example.com/openai/responses?api-version=2026-10-01%26x"; a.url != want {
-		t.Errorf("address %s, want %s", a.url, want)
+	if want := "https://r.example.com/openai/responses?api-version=2026-10-01%26x"; a.URL != want {
+		t.Errorf("address %s, want %s", a.URL, want)
 	}
 	api = responses.New(exchange.Config{Provider: "openai", BaseURL: "https://api.example.com/v1", KeyVar: "OPENAI_API_KEY", Client: exchange.NewClient(a)}, responses.Host{})
 	reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{}))
@@ -247,7 +219,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			api := newAPI("openai", &answerer{status: test.status, body: test.body, kind: "application/json", head: test.head})
+			api := newAPI("openai", &providertest.Host{Status: test.status, Body: test.body, Type: "application/json", Header: test.head})
 			req := &provider.Request{Messages: []provider.Message{providertest.User("a"), {Role: provider.Assistant, Blocks: provider.Blocks{provider.Text{State: own}}}, providertest.User("b")},
 				Decision: provider.Decision{Control: provider.Control{Mode: provider.ModeOn}}}
 			reply := providertest.Check(t, api.Stream(t.Context(), req))
@@ -271,8 +243,8 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	plan := newAPI("chatgpt", &answerer{status: 429, kind: "application/json",
-		body: fmt.Sprintf(`{"error":{"type":"usage_limit_reached","plan_type":"plus","resets_at":%d}}`, time.Now().Add(time.Hour).Unix())})
+	plan := newAPI("chatgpt", &providertest.Host{Status: 429, Type: "application/json",
+		Body: fmt.Sprintf(`{"error":{"type":"usage_limit_reached","plan_type":"plus","resets_at":%d}}`, time.Now().Add(time.Hour).Unix())})
 	e, ok := errors.AsType[*provider.Error](providertest.Check(t, plan.Stream(t.Context(), &provider.Request{})).Err)
 	if !ok || e.Kind != provider.KindQuota || e.RetryAfter < 50*time.Minute || e.RetryAfter > time.Hour {
 		t.Errorf("a used up plan: %+v", e)
@@ -309,7 +281,7 @@ func TestOddAnswers(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			api := newAPI("openai", &answerer{status: 200, body: test.body, kind: test.kind})
+			api := newAPI("openai", &providertest.Host{Body: test.body, Type: test.kind})
 			reply := providertest.Check(t, api.Stream(t.Context(), &provider.Request{}))
 			e, ok := errors.AsType[*provider.Error](reply.Err)
 			if test.want == "" {
@@ -336,7 +308,7 @@ func TestIndexUsedTwice(t *testing.T) {
 		fmt.Fprintf(&b, "data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":%s}\n\n", item(id))
 	}
 	fmt.Fprintf(&b, "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[%s,%s,%s]}}\n\n", item("a"), item("b"), item("c"))
-	reply := providertest.Check(t, newAPI("openai", &answerer{status: 200, body: b.String()}).Stream(t.Context(), &provider.Request{}))
+	reply := providertest.Check(t, newAPI("openai", &providertest.Host{Body: b.String()}).Stream(t.Context(), &provider.Request{}))
 	if reply.Err != nil || len(reply.Blocks) != 3 {
 		t.Errorf("%d blocks, error %v", len(reply.Blocks), reply.Err)
 	}
