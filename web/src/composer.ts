@@ -1,3 +1,4 @@
+import type { Running } from "./conversation.js";
 import { byId, button, h, iconButton, say } from "./dom.js";
 import { closePopover, popover } from "./popover.js";
 
@@ -36,7 +37,8 @@ export class Composer {
 	private readonly waysButton = byId<HTMLButtonElement>("ways");
 	private readonly waiting = byId("queue");
 	private readonly trouble = byId("trouble");
-	private running = false;
+	private running: Running = "idle";
+	private pending: [queue: { turn_id: string; text: string }[], held: boolean] = [[], false];
 	private sending = false;
 
 	constructor(private readonly sender: Sender) {
@@ -58,9 +60,10 @@ export class Composer {
 		return document.activeElement === this.input;
 	}
 
-	run(on: boolean): void {
-		this.running = on;
+	run(state: Running): void {
+		this.running = state;
 		this.draw();
+		this.queue(...this.pending);
 	}
 
 	/** Shows why the last prompt failed, or nothing. */
@@ -70,9 +73,11 @@ export class Composer {
 	}
 
 	queue(queue: { turn_id: string; text: string }[], held: boolean): void {
+		this.pending = [queue, held];
+		const waits = held || this.running === "parked";
 		const rows = queue.slice(0, listed).map((q, i) =>
-			h("li", {}, h("small", {}, i === 0 ? (held ? "held" : "next") : "then"), h("span", {}, q.text), h("span", { class: "sp" }),
-				...(this.running ? [button("Steer now", "quiet", () => void this.sender.steerNow(q.turn_id, q.text))] : []),
+			h("li", {}, h("small", {}, i === 0 ? (waits ? "held" : "next") : "then"), h("span", {}, q.text), h("span", { class: "sp" }),
+				...(this.running === "running" ? [button("Steer now", "quiet", () => void this.sender.steerNow(q.turn_id, q.text))] : []),
 				iconButton("x", "Remove from the queue", () => void this.sender.remove(q.turn_id))));
 		if (queue.length > listed) rows.push(h("li", {}, h("small", {}, `and ${queue.length - listed} more`)));
 		if (held && queue.length > 0) rows.push(h("li", {}, button("Continue with these", "", () => this.sender.resume())));
@@ -82,11 +87,12 @@ export class Composer {
 
 	private draw(): void {
 		const text = this.input.value.trim() !== "";
-		this.sendButton.hidden = this.running;
+		const running = this.running === "running";
+		this.sendButton.hidden = running;
 		this.sendButton.disabled = this.waysButton.disabled = !text || this.sending;
-		this.stopButton.hidden = !this.running;
-		this.queueButton.hidden = this.steerButton.hidden = !(this.running && text);
-		this.input.placeholder = this.running ? "Add to the queue" : "Ask anything";
+		this.stopButton.hidden = !running;
+		this.queueButton.hidden = this.steerButton.hidden = !(running && text);
+		this.input.placeholder = this.running !== "idle" ? "Add to the queue" : "Ask anything";
 	}
 
 	private key(event: KeyboardEvent): void {

@@ -8,9 +8,12 @@ type Attached = Methods["session/attach"]["result"];
 const page = 50; // messages that are shown at first, and in each page
 const near = 80; // pixels from the end within which the page scrolls along
 
+/** Whether a turn runs. A parked one does nothing, and prompts wait for it. */
+export type Running = "idle" | "running" | "parked";
+
 /** How a conversation notifies the rest of the page. */
 export interface Watcher {
-	running(on: boolean, thinking: boolean): void;
+	running(state: Running): void;
 	asks(open: number): void;
 	queue(queue: { turn_id: string; text: string }[], held: boolean): void;
 	session(change: Partial<Attached["session"]> & { deleted?: boolean }): void;
@@ -53,7 +56,7 @@ export class Conversation {
 		sizes.observe(this.list);
 		this.leaving.push(() => sizes.disconnect());
 		if (session.snapshot) this.snapshot(session.snapshot);
-		else this.watcher.running(false, false);
+		else this.watcher.running("idle");
 	}
 
 	leave(): void {
@@ -115,6 +118,8 @@ export class Conversation {
 				this.questions.add(q.confirm_id);
 				t.confirm(q);
 			}
+			if (open.parked) t.parked(open.parked, false);
+			else t.resumed();
 			this.watcher.queue(open.queue, open.held);
 		} else {
 			void this.client.call("session/queue", { session_id: this.session.id }).then((q) => this.watcher.queue(q.queue, q.held));
@@ -122,7 +127,7 @@ export class Conversation {
 		this.watcher.session(a.session);
 		this.watcher.usage(a.session.usage);
 		this.watcher.asks(this.questions.size);
-		this.watcher.running(open !== undefined, open !== undefined);
+		this.watcher.running(!open ? "idle" : open.parked ? "parked" : "running");
 		this.offer();
 		if (fresh) this.toEnd();
 	}
@@ -197,7 +202,7 @@ export class Conversation {
 				t.start(u.params.model, u.params.reasoning, u.params.payer, u.params.ts);
 				this.running_ = t.id;
 				this.offer();
-				this.watcher.running(true, true);
+				this.watcher.running("running");
 				this.watcher.changed();
 				break;
 			case "message_start":
@@ -243,6 +248,16 @@ export class Conversation {
 				t.resolved(u.params);
 				this.watcher.asks(this.questions.size);
 				break;
+			case "turn_parked":
+				t.parked(u.params, true);
+				this.watcher.running("parked");
+				this.watcher.changed();
+				break;
+			case "turn_resumed":
+				t.resumed(u.params.by);
+				this.watcher.running("running");
+				this.watcher.changed();
+				break;
 			case "retry":
 				t.retry(u.params);
 				break;
@@ -260,7 +275,7 @@ export class Conversation {
 					this.running_ = "";
 					this.questions.clear();
 					this.watcher.asks(0);
-					this.watcher.running(false, false);
+					this.watcher.running("idle");
 					this.offer();
 					say(u.params.stop_reason === "end_turn" ? "Answer complete" : `The turn ended: ${u.params.stop_reason}`);
 				}

@@ -4,7 +4,7 @@ import { Client, webSocket, type Methods, type State } from "../../clients/types
 import { coded } from "./approval.js";
 import { Asides } from "./aside.js";
 import { Composer, type How } from "./composer.js";
-import { attach, Conversation } from "./conversation.js";
+import { attach, Conversation, type Running } from "./conversation.js";
 import { demoTool } from "./demo.js";
 import { button, byId, h, say } from "./dom.js";
 import { twiceASecond } from "./frames.js";
@@ -36,7 +36,7 @@ class App {
 	private draft: Choice = { model_id: "", level: undefined }; // for a session that does not exist yet
 	private nextOnly: Choice | undefined;
 	private lastPrompt = "";
-	private running = false;
+	private running: Running = "idle";
 	private opened = 0; // a session that opens slowly does not replace a later one
 
 	constructor(token: string) {
@@ -68,7 +68,7 @@ class App {
 		});
 		this.picker = new Picker(this.client, {
 			sessionId: () => this.conversation?.session.id,
-			running: () => this.running,
+			running: () => this.running !== "idle",
 			now: () => this.chosen(),
 			apply: (choice, onlyNext) => this.choose(choice, onlyNext),
 			fork: async (choice) => {
@@ -125,6 +125,11 @@ class App {
 				await this.client.call("session/continue", { session_id: session.id }).catch((e: Error) => say(e.message));
 			},
 			preview: (model) => this.preview(session.id, full(model)),
+			parked: (turn_id) => ({
+				resume: (m) => session.resumeTurn(turn_id, m && full(m)),
+				models: () => this.picker.available(),
+				end: () => session.cancel(turn_id),
+			}),
 			simulate: (content) => void this.prompt({ content: content.map(({ block: _, ...b }) => b) as typeof content, model_id: "sim/claude-always" }),
 			pick: () => this.picker.open(byId("pick-model"), false),
 			setKey: (provider, key) => this.keys.set(provider, key),
@@ -134,9 +139,9 @@ class App {
 			},
 			answer: (confirm_id, ruling) => this.client.call("confirm/answer", { session_id: session.id, confirm_id, ...ruling }),
 		}, {
-			running: (on) => {
-				this.running = on;
-				this.composer.run(on);
+			running: (state) => {
+				this.running = state;
+				this.composer.run(state);
 			},
 			asks: (open) => {
 				this.sessions.asks = open > 0;
@@ -162,13 +167,13 @@ class App {
 		this.conversation = undefined;
 		this.info = undefined;
 		this.nextOnly = undefined;
-		this.running = false;
+		this.running = "idle";
 		this.sessions.asks = false;
 		this.asides.show(undefined);
 		this.raw.clear();
 		this.meter.show(undefined);
-		this.composer.run(false);
 		this.composer.queue([], false);
+		this.composer.run("idle");
 		this.composer.fail("");
 		closePopover();
 	}
@@ -448,7 +453,7 @@ class App {
 			if (closePopover()) return;
 			if (document.body.classList.contains("drawer")) this.drawer(false);
 			else if (this.raw.open && byId("raw").contains(document.activeElement)) this.raw.show(false);
-			else if (this.composer.focused && this.running) this.stop();
+			else if (this.composer.focused && this.running === "running") this.stop();
 			return;
 		}
 		// Single letters work only outside of text fields (WCAG 2.1.4).

@@ -56,6 +56,11 @@ export class Picker {
 		return this.models.find((m) => full(m) === id);
 	}
 
+	/** The models that can be called now. */
+	available(): Model[] {
+		return this.models.filter((m) => m.available);
+	}
+
 	/**
 	 * Opens at once, so that the next key goes into the search field. The daemon may have to look for local servers before it can list
 	 * the models. Until then, the picker shows the previous list.

@@ -83,6 +83,7 @@ export class Sessions {
 		const asks = s.status === "waiting" || (here && this.asks);
 		const state = asks ? h("span", { class: "tag ask" }, "asks you")
 			: s.status === "running" ? h("span", { class: "tag live" }, "thinking")
+			: s.status === "parked" ? h("span", { class: "tag ask" }, "parked")
 			: s.status === "held" ? h("span", { class: "tag ask" }, "held")
 			: s.status === "damaged" ? h("span", { class: "tag err" }, "damaged")
 			: h("time", {}, when(s.updated));

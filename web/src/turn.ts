@@ -4,6 +4,7 @@ import type { Question, Ruling } from "./approval.js";
 import { copy, h, iconButton } from "./dom.js";
 import { troubleCard, type Ways } from "./failure.js";
 import { chip, type Reasoning } from "./levels.js";
+import { Parked, type Wait, type Ways as ParkedWays } from "./parked.js";
 import { note } from "./step.js";
 import { Thought } from "./thought.js";
 import { Tool } from "./tool.js";
@@ -15,6 +16,8 @@ type View = Thought | Answer;
 type Served = NonNullable<Params<"message_start">["served"]>;
 type Payer = NonNullable<Params<"turn_start">["payer"]>;
 
+const resumedBy = { time: "resumed by time", client: "resumed by a client", answer: "resumed by an answer" };
+
 /** What a turn needs from the page. */
 export interface Acts extends Ways {
 	nameOf(model: { provider: string; id: string }): string;
@@ -23,6 +26,8 @@ export interface Acts extends Ways {
 	continue(): Promise<void>;
 	/** What continuing the last turn with a model would do. */
 	preview(model: { provider: string; id: string }): Promise<Preview>;
+	/** What can be done with a parked turn. */
+	parked(turnId: string): ParkedWays;
 	media(messageId: string, block: number): Promise<Block | undefined>;
 	answer(confirmId: string, ruling: Ruling): Promise<unknown>;
 }
@@ -51,6 +56,7 @@ export class Turn {
 	private model: { provider: string; id: string } | undefined;
 	private payer: Payer | undefined;
 	private failed = false; // a card says why, and offers to ask again
+	private wait: Parked | undefined;
 	private other = false; // another model than that answered, at least once
 	private readonly name = h("h2", {});
 	private readonly servedBy = h("span", { class: "served", hidden: true });
@@ -178,6 +184,18 @@ export class Turn {
 		for (const t of this.tools.values()) t.answered(p);
 	}
 
+	/** The turn waits between two steps. A later attempt of the same wait has the same card. */
+	parked(w: Wait, live: boolean): void {
+		if (!this.wait?.goesOn(w)) this.wait = new Parked(this.model?.provider ?? "the provider", this.acts.parked(this.id));
+		this.wait.show(w, live);
+		this.rail().append(this.wait.el);
+	}
+
+	/** The turn does not wait, or no more. */
+	resumed(by?: Params<"turn_resumed">["by"]): void {
+		this.wait?.done(by ? resumedBy[by] : "resumed");
+	}
+
 	toolStart(p: Omit<Params<"tool_start">, "session_id" | "seq" | "ts"> & { ts?: number; output?: string }): void {
 		const t = this.tool(p.call_id, p);
 		t.start(p.host, p.ts ?? Date.now());
@@ -267,6 +285,7 @@ export class Turn {
 	/** Ends the turn. Returns false if there is nothing to show. */
 	end(p: Params<"turn_end">): boolean {
 		this.over = true;
+		this.wait?.done("the turn ended");
 		for (const t of this.tools.values()) t.cut();
 		for (const v of this.views.values()) if (v instanceof Thought && !v.done) v.cut();
 		// If a turn stops inside a thought, the thought is its last block.
@@ -298,6 +317,7 @@ export class Turn {
 	/** Ends the turn from the history: with its last message. */
 	endOf(m: Message): void {
 		this.over = true;
+		this.wait?.done("the turn ended");
 		for (const t of this.tools.values()) t.cut();
 		if (m.incomplete === "interrupted") this.interrupted();
 		const facts: string[] = [];

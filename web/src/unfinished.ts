@@ -94,7 +94,7 @@ function summary(parts: Part[]): string {
 		kept ? `Continue keeps ${kept}, and asks for the rest.` : "Nothing of it can be kept: the model starts again.",
 		parts.some((p) => p.action === "prefilled") && "The new text goes on directly behind the old one.",
 		ran > 0 && (ran === 1 ? "The finished tool does not run again." : "Finished tools do not run again."),
-		some("requested_again") && "The model thinks again about what it had not finished.",
+		kept && some("requested_again") && "The model thinks again about what it had not finished.",
 		some("dropped") && `Not sent: ${some("dropped")}.`,
 	].filter(Boolean).join(" ");
 }
@@ -109,12 +109,13 @@ function listed(parts: Part[]): string {
 }
 
 /** What it costs to read the conversation again. */
-function cost({ tokens, cost }: Preview, paid: boolean): string {
+function cost({ parts, tokens, cost }: Preview, paid: boolean): string {
 	if (!tokens) return paid ? "What it costs is unknown." : "";
-	const reads = `The model reads ~${count(tokens)} tokens again`;
+	const less = parts.some((p) => p.action === "requested_again" || p.action === "dropped"); // the count has what is not sent
+	const reads = `The model reads ${less ? "up to " : "~"}${count(tokens)} tokens again`;
 	if (!paid) return `${reads}.`;
 	if (!cost) return `${reads}. What that costs is unknown.`;
-	return `${reads}: ${range(cost)}. The new text is extra.`;
+	return `${reads}: ${range(less ? { low: 0, high: cost.high } : cost)}. The new text is extra.`;
 }
 
 function range({ low, high }: { low: number; high: number }): string {

@@ -4,7 +4,9 @@ export function duration(ms: number): string {
 	if (ms < 1000) return `${Math.round(ms)} ms`;
 	const s = Math.round(ms / 1000);
 	if (s < 60) return `${s} s`;
-	return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+	if (s < 3600) return `${Math.floor(s / 60)} min ${String(s % 60).padStart(2, "0")} s`;
+	const min = Math.floor(s / 60);
+	return `${Math.floor(min / 60)} h ${String(min % 60).padStart(2, "0")} min`;
 }
 
 export function count(n: number): string {
@@ -28,6 +30,13 @@ export function money(cost: { amount: number; currency: string }): string {
 
 export function clock(ts: number): string {
 	return new Date(ts).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hour12: false });
+}
+
+/** A time of day, with the date if that is not today's. */
+export function moment(ts: number, now = new Date()): string {
+	const then = new Date(ts);
+	if (then.toDateString() === now.toDateString()) return clock(ts);
+	return `${then.toLocaleDateString("en-GB", { day: "numeric", month: "short" })}, ${clock(ts)}`;
 }
 
 /** The day of a list: Today, Yesterday, This week, or the month. */

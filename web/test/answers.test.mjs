@@ -58,7 +58,7 @@ test("an answer of another model is marked, live and from the history", async ()
 		assert.match(await chip.getAttribute("title"), /^gemini was asked for; answered by ./, how);
 		if (how === "live") {
 			await page.locator(".step.warn", { hasText: "Another model answers" }).waitFor(); // the notice
-			await look(page, "another-model");
+			await look(page, "another-model", true);
 			await page.reload();
 		}
 	}
@@ -80,7 +80,7 @@ test("an answer that was cut off offers to continue, live and from the history",
 	await card.locator(".parts", { hasText: "text: kept" }).waitFor();
 	assert.equal(await more.getAttribute("aria-expanded"), "true");
 	assert.match(await card.innerText(), /Continue keeps 1 text, and asks for the rest\. The model reads ~\d+ tokens again/);
-	await look(page, "continue");
+	await look(page, "continue", true);
 	await card.getByRole("button", { name: "Continue", exact: true }).click();
 	await page.locator(".turn").nth(1).locator(".answer").waitFor();
 	await card.waitFor({ state: "hidden" });

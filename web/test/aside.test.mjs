@@ -33,7 +33,7 @@ test("a side question during a turn: answered, kept, dismissed, and nothing is r
 	assert.equal(await page.innerText("#say"), "Side question answered");
 	await card.locator("summary").click();
 	await card.locator(".thought .line").first().waitFor();
-	await look(page, "aside");
+	await look(page, "aside", true);
 
 	// Kept: asked again in a fork of the turns that have ended.
 	const session = new URL(page.url()).hash;
@@ -114,7 +114,7 @@ test("a message without an answer, from the keyboard: at once, and behind a turn
 	await page.locator(".step.think.live").waitFor();
 	await page.fill("#in", "Not the slow ones.");
 	await page.click("#ways");
-	await look(page, "ways");
+	await look(page, "ways", true);
 	await page.keyboard.press("Escape");
 	assert.equal(await page.evaluate(() => document.activeElement.id), "ways", "the focus goes back");
 	await add("Not the slow ones.");

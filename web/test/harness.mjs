@@ -203,9 +203,9 @@ export async function accessible(page, what) {
 
 const looks = [["1280", "light"], ["1280", "dark"], ["390", "light"], ["390", "dark"]];
 
-/** Looks at the page in all sizes and colours. */
-export async function look(page, name) {
-	for (const [width, colorScheme] of looks) {
+/** Looks at the page in all sizes and colours; with `few`, in each size and each colour once, unless there are screenshots to take. */
+export async function look(page, name, few = false) {
+	for (const [width, colorScheme] of few && !process.env.SHOTS ? [looks[0], looks[3]] : looks) {
 		await page.setViewportSize({ width: Number(width), height: width === "390" ? 844 : 800 });
 		await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
 		await page.waitForTimeout(100);

@@ -38,7 +38,7 @@ interface Pending {
 }
 
 // Methods that must not run twice. Those that accept a client_id get one, and are repeated with it.
-const once = new Set<string>(["session/ask", "session/compact", "auth/login", "confirm/answer", "tool/result"]);
+const once = new Set<string>(["session/ask", "turn/resume", "session/compact", "auth/login", "confirm/answer", "tool/result"]);
 const remembered = new Set<string>(["session/new", "session/fork", "session/prompt", "session/append", "session/continue"]);
 
 /** A piece of the answer to a side question. */

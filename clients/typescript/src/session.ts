@@ -75,6 +75,12 @@ export class Session {
 		return (await this.client.call("session/cancel", params)).cancelled;
 	}
 
+	/** Resumes a parked turn, also with another model. Returns the turn that goes on: with another model it is a new one. */
+	async resumeTurn(turnId: string, modelId?: string): Promise<string> {
+		const params = { session_id: this.id, turn_id: turnId, ...(modelId && { model_id: modelId }) };
+		return (await this.client.call("turn/resume", params)).turn_id;
+	}
+
 	/** Ends the subscription. */
 	async leave(): Promise<void> {
 		this.client.forget(this);

@@ -66,14 +66,14 @@ test("a cancelled question is cancelled at the daemon, and one that was not sent
 	client.close();
 });
 
-test("a question whose connection is lost is not asked again", async () => {
+test("what costs money and has no client_id is not repeated after a lost connection", async () => {
 	const it = daemon();
 	const client = await connect(it);
-	const answer = client.ask(question);
+	const calls = [client.ask(question), client.call("turn/resume", { session_id: "S", turn_id: "T" })];
 	it.cut();
-	await assert.rejects(answer, LostError);
+	for (const call of calls) await assert.rejects(call, LostError);
 	client.retry();
 	await new Promise((resolve) => setImmediate(resolve));
-	assert.equal(it.asked().length, 1);
+	assert.equal(it.got.filter((m) => m.method === "session/ask" || m.method === "turn/resume").length, 2);
 	client.close();
 });

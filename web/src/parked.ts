@@ -1,0 +1,147 @@
+import type { Methods, Notifications } from "../../clients/typescript/src/index.js";
+import { button, h, say } from "./dom.js";
+import { twiceASecond } from "./frames.js";
+import { closePopover, popover } from "./popover.js";
+import { duration, moment } from "./words.js";
+
+type Model = Methods["models/list"]["result"]["models"][number];
+
+/** Why and until when a turn waits. */
+export type Wait = Omit<Notifications["turn_parked"], "session_id" | "seq" | "ts" | "turn_id" | "first_seq">;
+
+/** What the card of a parked turn offers. */
+export interface Ways {
+	/** Resumes the turn now, also with another model. */
+	resume(model?: Model): Promise<unknown>;
+	/** The models that the turn can resume with. */
+	models(): Model[];
+	end(): Promise<unknown>;
+}
+
+/** Parked is the step of a turn that waits: why, until when, and what can be done. One step shows the wait and its later attempts. */
+export class Parked {
+	readonly el = h("div", { class: "step warn" });
+	private readonly span = h("span", { class: "gist" });
+	private readonly kind = h("span", { class: "kind w" });
+	private readonly slot = h("div", {});
+	private since = 0;
+	private waiting: Wait | undefined;
+	private sent = false;
+
+	constructor(private readonly provider: string, private readonly ways: Ways) {
+		this.el.append(h("p", { class: "head inline" }, h("span", { class: "name" }, "Parked"), this.span, h("span", { class: "facts" }, this.kind)), this.slot);
+	}
+
+	/** Whether a wait is a later attempt of this one. */
+	goesOn(w: Wait): boolean {
+		return w.since === this.since;
+	}
+
+	/** Shows the card. Live: it is news, and is announced. */
+	show(w: Wait, live: boolean): void {
+		this.since = w.since;
+		this.waiting = w;
+		this.sent = false;
+		this.span.textContent = `since ${moment(w.since)}`;
+		this.kind.textContent = w.why;
+		this.slot.replaceChildren(this.card(w));
+		if (live) say(`Parked. ${this.heading(w)}`);
+	}
+
+	/** The turn goes on, or has ended. */
+	done(how: string): void {
+		if (!this.waiting) return;
+		this.waiting = undefined;
+		this.span.textContent = `from ${moment(this.since)} to ${moment(Date.now())}, ${how}`;
+		if (this.slot.contains(document.activeElement)) {
+			this.el.tabIndex = -1; // the focus stays in the turn
+			this.el.focus();
+		}
+		this.slot.replaceChildren();
+	}
+
+	private card(w: Wait): HTMLElement {
+		const heading = h("h3", {}, this.heading(w));
+		const left = h("span", { "aria-hidden": "true" }); // the heading has the time: a countdown is not read aloud
+		const card = h("div", { class: "card warn", role: "group", "aria-label": "Parked turn" }, heading,
+			w.error && h("p", { class: "reason" }, w.error.message), h("p", {}, left, consequence(w)), this.acts(w));
+		const { until } = w;
+		if (!until) return card;
+		const tick = () => {
+			const ms = until - Date.now();
+			if (ms > 0) left.textContent = `${duration(Math.max(1000, ms))} left. `;
+			else left.textContent = w.resumes === "automatically" ? "Trying again. " : "";
+			return this.waiting === w && card.isConnected;
+		};
+		tick();
+		twiceASecond(tick);
+		return card;
+	}
+
+	private heading({ why, until }: Wait): string {
+		const to = until ? ` until ${moment(until)}` : "";
+		switch (why) {
+			case "quota": return `Waiting for quota at ${this.provider}${to}`;
+			case "outage": return `Waiting for ${this.provider}${to}`;
+			case "approval": return "Waiting for your answer";
+			case "client": return `Waiting${to}`;
+		}
+	}
+
+	private acts(w: Wait): HTMLElement {
+		const end = button("End the turn", w.why === "approval" ? "bad" : "quiet bad", () => this.act(() => this.ways.end()));
+		if (w.why === "approval") return h("div", { class: "acts" }, end); // an answer resumes it
+		const resume = button("Resume now", "main", () => this.act(() => this.ways.resume()));
+		const change = button("Change model…", "", () => choose(change, this.ways.models(), (m) => this.act(() => this.ways.resume(m))));
+		change.setAttribute("aria-haspopup", "dialog");
+		change.setAttribute("aria-expanded", "false");
+		return h("div", { class: "acts" }, resume, change, h("span", { class: "sp" }), end);
+	}
+
+	/** Does it once. If it is refused, the card says why, and it can be tried again. */
+	private act(act: () => Promise<unknown>): void {
+		if (this.sent) return;
+		this.sent = true;
+		act().catch((error: Error) => {
+			this.sent = false;
+			const why = this.slot.querySelector(".warnline") ?? h("p", { class: "warnline" });
+			why.textContent = error.message;
+			this.slot.querySelector(".card")?.append(why);
+			say(error.message);
+		});
+	}
+}
+
+/** What makes the turn go on, and what happens meanwhile. */
+function consequence({ why, resumes }: Wait): string {
+	const stored = "What it has finished is stored. No tool is running.";
+	if (why === "approval") return `Your answer to the question resumes the turn. There is no time limit. ${stored}`;
+	if (why === "client") return resumes === "automatically" ? `The prompt is sent then. ${stored}` : `The daemon was restarted, so the prompt waits for you. ${stored}`;
+	return resumes === "automatically" ? `The turn then goes on without you. ${stored}` : `The turn waits until somebody resumes it. ${stored}`;
+}
+
+const most = 50; // rows
+
+/** Lists models, with a search. */
+function choose(from: HTMLElement, models: Model[], done: (m: Model) => void): void {
+	const list = h("div", { class: "choices" });
+	const find = h("input", { type: "search", "aria-label": "Find a model", placeholder: "Find a model", autocomplete: "off" });
+	const draw = () => {
+		const query = find.value.trim().toLowerCase();
+		const fits = models.filter((m) => `${m.provider}/${m.id} ${m.name}`.toLowerCase().includes(query)).slice(0, most);
+		list.replaceChildren(...fits.map((m) => h("button", { class: "opt", type: "button", onclick: () => {
+			closePopover();
+			done(m);
+		} }, h("b", {}, m.name), h("small", {}, m.provider))));
+		if (fits.length === 0) list.append(h("p", { class: "fine" }, "No available model has that name."));
+	};
+	find.addEventListener("input", draw);
+	find.addEventListener("keydown", (event) => {
+		if (event.key === "Enter") list.querySelector("button")?.click();
+		else if (event.key === "ArrowDown") list.querySelector("button")?.focus();
+		else return;
+		event.preventDefault();
+	});
+	draw();
+	popover(from, "Resume with another model", h("div", {}, h("p", {}, "The turn ends here, and a new one continues it. The session keeps its model."), h("div", { class: "field" }, find), list), "small");
+}
