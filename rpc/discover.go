@@ -166,7 +166,7 @@ func errorSchema() *jsonschema.Schema {
 		method.Optional("thinking_levels", method.ListOf(method.Ref("Level"))),
 		method.Optional("limit", &jsonschema.Schema{AnyOf: []*jsonschema.Schema{number, text}, Description: "a number of bytes, or the name of a setting"}),
 		method.Optional("detail", text), method.Optional("retry_after_ms", number), method.Optional("status", number),
-		method.Optional("request_id", text), method.Optional("ref", text))
+		method.Optional("request_id", text), method.Optional("right", text), method.Optional("ref", text))
 	data.Description = "kind is the stable word; the others are there where they help"
 	return method.Object(method.Required("code", number), method.Required("message", text), method.Optional("data", data))
 }

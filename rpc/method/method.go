@@ -45,7 +45,7 @@ func (m Method[C]) For(c C) Bound {
 
 // EveryRequest are the errors that each request may get, whatever its method.
 var EveryRequest = []conn.Code{conn.CodeInvalidRequest, conn.CodeInvalidParams, conn.CodeInternal, conn.CodeClosing,
-	conn.CodeTooLarge, conn.CodeOverloaded}
+	conn.CodeTooLarge, conn.CodeUnauthorized, conn.CodeOverloaded}
 
 // Codes are all errors that a request of the method may get, in ascending order.
 func (m Entry) Codes() []conn.Code {

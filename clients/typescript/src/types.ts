@@ -136,6 +136,7 @@ export type Error = {
 		retry_after_ms?: number;
 		status?: number;
 		request_id?: string;
+		right?: string;
 		ref?: string;
 	};
 };
