@@ -17,4 +17,8 @@
 //   - when the loop over the sequence has ended, nothing of the call is still running.
 //
 // This package imports no other package of the project.
+//
+// Inside the package, files depend in one direction: cost, secret and words, then cache, key, served and usage, then price, model,
+// then keepalive, lister and message, then citation, event and media, then provider, and at the top conversion, errors and
+// unfinished.
 package provider

@@ -3,6 +3,8 @@
 // there are the single steps: [Open], Sync, [Publish].
 //
 // [Value] is what the users of such a file need of it, so that the settings, the keys and the model lists can be kept elsewhere too.
+//
+// Inside the package, files depend in one direction: the files for one system, durable, value, copy.
 package durable
 
 import (

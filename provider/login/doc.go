@@ -10,4 +10,6 @@
 //   - short-lived tokens are only in memory. They are renewed before they expire, and fetched once, however many calls wait for one;
 //   - a call that fails with 401 is repeated once with a new token, if there is one;
 //   - no error, log or status contains a key or a token.
+//
+// Inside the package, files depend in one direction: http and keys, source, keyed and copilot, chatgpt and convert.
 package login

@@ -5,6 +5,8 @@
 // unknown events added, and with duplicate and reordered events.
 //
 // [Turn], [Faults] and [Stops] let an adapter talk to the simulator. A [Host] answers with fixed bytes.
+//
+// Inside the package, files depend in one direction: check, conversation, host and lines, fixture, bench and fuzz.
 package providertest
 
 import (

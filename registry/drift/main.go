@@ -8,6 +8,8 @@
 // litellm-2026-07-24.json: such a table loses to facts of the catalog that are at least a month newer. These differences,
 // and those that accepted.json explains, are counted and printed only with -all. Models that the catalog lacks are listed
 // at the end. The exit status is 1 if a fact differs that accepted.json does not explain.
+//
+// Inside the package, files depend in one direction: table, compare, page, main.
 package main
 
 import (

@@ -3,6 +3,8 @@
 //
 // These are values. The packages below agent/tool decide on calls and run them. The log does not import these, so a program that
 // only reads sessions links no shell parser and no JSON-schema library.
+//
+// Inside the package, files depend in one direction: grant and word, tool, policy.
 package tool
 
 import (

@@ -1,7 +1,3 @@
-// Package proof has what the system tests share. They test the program from outside: the packages below this one, one for each subject,
-// start real daemons, doors and commands and communicate with them.
-//
-// The tests build the program once: see Program.
 package proof
 
 import (
